@@ -1,0 +1,1 @@
+"""The engine: configuration, model, analysis, figures and the Streamlit face of them."""

@@ -1,0 +1,78 @@
+"""Trace and BlockTrace: every tensor that one forward pass made, named. Axes are indexed from the right; N tokens, h heads, width d.
+
+A tensor below has shape (..., its shape), where ... is () for token_ids (N,) and (B,) for token_ids (B, N).
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from core.config import ModelConfig
+
+
+@dataclass(frozen=True)
+class BlockTrace:
+    """What one block read, computed and wrote."""
+
+    resid_pre: Tensor        # (N, d)        the stream before the block
+    X: Tensor                # (N, d)        what attention reads (after the norm, in a pre-norm block)
+    Q: Tensor                # (h, N, d_k)   X W_Q + b_Q, before any rotation
+    K: Tensor                # (h_kv, N, d_k)
+    V: Tensor                # (h_kv, N, d_v)
+    Q_rotated: Tensor        # (h, N, d_k)   what the scores are made of; Q itself where positions do not rotate
+    K_rotated: Tensor        # (h_kv, N, d_k)
+    scores: Tensor           # (h, N, N)     q·k / sqrt(d_k), plus ALiBi or relative bias; before the mask
+    allowed: Tensor          # (N, N) bool   which keys (columns) each query (row) may see
+    pattern: Tensor          # (h, N, N)     softmax of the masked scores; each row sums to 1
+    head_out: Tensor         # (h, N, d_v)   pattern V
+    attn_out: Tensor         # (N, d)        the heads' contributions summed, plus b_O
+    resid_mid: Tensor        # (N, d)        the stream between the sublayers
+    mlp_pre: Tensor | None   # (N, d_ff)     before the activation (the gate's argument, in a gated block); None without a feed-forward part
+    mlp_post: Tensor | None  # (N, d_ff)     after the activation (and times the up projection, in a gated block)
+    mlp_out: Tensor | None   # (N, d)
+    resid_post: Tensor       # (N, d)        the stream after the block
+    W_O: Tensor              # (h, d_v, d)   the model's own parameter, not a copy
+
+    @property
+    def masked_scores(self) -> Tensor:
+        """(h, N, N) scores with −∞ where the mask forbids."""
+        return self.scores.masked_fill(~self.allowed, float("-inf"))
+
+    @property
+    def head_contribution(self) -> Tensor:
+        """(h, N, d) what each head adds to the stream: head_out W_O. Their sum plus b_O is attn_out."""
+        return self.head_out @ self.W_O
+
+
+@dataclass(frozen=True)
+class Trace:
+    """One forward pass of a Transformer."""
+
+    config: ModelConfig
+    token_ids: Tensor                # (N,) int64, after any permutation
+    embedding: Tensor                # (N, d)   rows of E
+    position: Tensor | None          # (N, d)   what was added for the position; None where nothing is added
+    blocks: tuple[BlockTrace, ...]
+    resid_final: Tensor              # (N, d)   the stream after the last block
+    h_final: Tensor                  # (N, d)   after the final norm (resid_final itself in a post-norm model)
+    logits: Tensor                   # (N, |V|)
+
+    @property
+    def probs(self) -> Tensor:
+        """(N, |V|) the next-token distribution at every position: softmax of the logits."""
+        return torch.softmax(self.logits, dim=-1)
+
+    @property
+    def n_tokens(self) -> int:
+        return self.token_ids.shape[-1]
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory that this trace keeps alive, in bytes, weights not counted; a tensor that stands under two names counts once."""
+        tensors = [self.token_ids, self.embedding, self.position, self.resid_final, self.h_final, self.logits]
+        for block in self.blocks:
+            tensors += [value for name, value in vars(block).items() if name != "W_O"]
+        storages = {t.untyped_storage().data_ptr(): t.untyped_storage().nbytes() for t in tensors if t is not None}
+        return sum(storages.values())
