@@ -1,0 +1,76 @@
+"""Positions: sinusoidal, rotary, ALiBi and relative, as pure functions. Positions count from 0; i is a query's position, j a key's."""
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+
+def frequencies(d: int, base: float = 10_000.0, *, dtype: torch.dtype = torch.float64, device: torch.device | str | None = None) -> Tensor:
+    """(ceil(d/2),) angular frequency of each pair of dimensions, in radians a position: ω_j = base^(−2j/d).
+
+    The wavelength of pair j is 2π / ω_j positions. Source: Vaswani et al. 2017, section 3.5.
+    """
+    if d < 1:
+        raise ValueError(f"The width must be at least 1, not {d}.")
+    if base <= 0:
+        raise ValueError(f"The base must be above 0, not {base}.")
+    return torch.as_tensor(base, dtype=dtype, device=device) ** (-torch.arange(0, d, 2, dtype=dtype, device=device) / d)
+
+
+def sinusoidal(n: int, d: int, base: float = 10_000.0, *, dtype: torch.dtype = torch.float64, device: torch.device | str | None = None) -> Tensor:
+    """(n, d) sinusoidal positions: sin(i ω_j) in column 2j, cos(i ω_j) in column 2j + 1. An odd d ends on a sine.
+
+    Computed in float64 and rounded at the end, so that large positions keep their angle.
+    >>> sinusoidal(2, 2)[1].tolist()
+    [0.8414709848078965, 0.5403023058681398]
+    """
+    angles = torch.arange(n, dtype=torch.float64, device=device)[:, None] * frequencies(d, base, device=device)
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)[:, :d].to(dtype)
+
+
+def rotary_angles(n: int, d_k: int, base: float = 10_000.0, *, start: int = 0, device: torch.device | str | None = None) -> Tensor:
+    """(n, d_k/2) angle in radians, float64, by which pair j of a query or key at positions start … start + n − 1 is turned: i ω_j. Source: Su et al. 2021."""
+    positions = torch.arange(start, start + n, dtype=torch.float64, device=device)
+    return positions[:, None] * frequencies(d_k, base, device=device)
+
+
+def rotate(x: Tensor, angles: Tensor) -> Tensor:
+    """(..., n, d_k) with each pair (x_j, x_{j + d_k/2}) turned by angles (n, d_k/2).
+
+    The pair's two members stand half a width apart, as Llama, GPT-NeoX and transformers have them; any fixed pairing gives the
+    same scores up to a relabelling of the columns of W_Q and W_K. Lengths are kept, and q_i · k_j then depends on i − j alone.
+    """
+    cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+    first, second = x.chunk(2, dim=-1)
+    return torch.cat([first * cos - second * sin, first * sin + second * cos], dim=-1)
+
+
+def alibi_slopes(n_heads: int) -> Tensor:
+    """(h,) the slope m of each head's penalty, float64: 2^(−8/h), 2^(−16/h), … for h a power of two.
+
+    Otherwise the slopes of the power of two below, then every other one of the power above. Source: Press et al. 2022 and their code.
+    >>> alibi_slopes(4).tolist()
+    [0.25, 0.0625, 0.015625, 0.00390625]
+    """
+    def powers(n: int) -> list[float]:
+        return [2.0 ** (-8.0 * (i + 1) / n) for i in range(n)]
+
+    below = 1 << (n_heads.bit_length() - 1)
+    return torch.tensor(powers(below) + powers(2 * below)[0::2][: n_heads - below], dtype=torch.float64)
+
+
+def distances(n_queries: int, n_keys: int, *, device: torch.device | str | None = None) -> Tensor:
+    """(n_queries, n_keys) i − j, where the last query stands at the last key's position (a KV cache holds the keys before)."""
+    start = n_keys - n_queries
+    return torch.arange(start, n_keys, device=device)[:, None] - torch.arange(n_keys, device=device)
+
+
+def alibi_bias(n_queries: int, n_keys: int, n_heads: int, *, dtype: torch.dtype = torch.float32, device: torch.device | str | None = None) -> Tensor:
+    """(h, n_queries, n_keys) what ALiBi adds to the scores: −m |i − j|. Under a causal mask this is the notes' −m (i − j)."""
+    slopes = alibi_slopes(n_heads).to(device)
+    return (-slopes[:, None, None] * distances(n_queries, n_keys, device=device).abs()).to(dtype)
+
+
+def relative_index(n_queries: int, n_keys: int, max_distance: int, *, device: torch.device | str | None = None) -> Tensor:
+    """(n_queries, n_keys) int64 column of the table r (h, 2 max_distance + 1) for each i − j, longer distances sharing the last one. Source: Shaw et al. 2018."""
+    return distances(n_queries, n_keys, device=device).clamp(-max_distance, max_distance) + max_distance
