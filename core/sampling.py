@@ -1,0 +1,221 @@
+"""Truncated sampling: from logits over the whole vocabulary to the tokens that may be drawn, and the draw.
+
+Everything is float64, because the browser computes the same in JavaScript's numbers. The notes' letters: u the logits,
+T the temperature, y = softmax(u / T), k, p, and xi (ξ) the uniform number in [0, 1) that decides a draw.
+"""
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from numbers import Integral, Real
+
+import numpy as np
+
+# Truncation.cut_by holds indices into this tuple; the rules stand in the order in which they cut.
+RULES = ("", "minus_infinity", "temperature", "top_k", "top_p", "min_p", "typical_p")
+KEPT, MINUS_INFINITY, TEMPERATURE, TOP_K, TOP_P, MIN_P, TYPICAL_P = range(len(RULES))
+
+# Two numbers closer than this count as equal where a rule compares, so that 0.5 + 0.3 reaches p = 0.8 whatever the last
+# bit of exp() was, in Python and in the browser alike.
+TOLERANCE = 1e-12
+
+
+def _is_number(value) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+@dataclass(frozen=True)
+class SamplingConfig:
+    """How the next token is picked. The defaults change nothing: every token may be drawn with its own probability.
+
+    temperature  T >= 0, finite: y = softmax(u / T). Below 1 sharper, above 1 flatter, 0 always the most probable token.
+    top_k        whole number >= 1: only the k most probable stay. None: no limit.
+    top_p        0 to 1: only the fewest most probable that hold mass p stay. 1: all, 0: the most probable one.
+    min_p        0 to 1: only tokens at least min_p times as probable as the most probable stay. 0: all.
+    typical_p    0 to 1: only the tokens whose surprisal is nearest to the entropy, up to this mass, stay. 1: all.
+
+    A value out of range raises ValueError with the sentence to show a reader.
+    Sources: Fan et al. 2018 (top-k), Holtzman et al. 2020 (top-p), Nguyen et al. 2024 (min-p), Meister et al. 2023 (typical).
+    """
+
+    temperature: float = 1.0
+    top_k: int | None = None
+    top_p: float = 1.0
+    min_p: float = 0.0
+    typical_p: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not _is_number(self.temperature) or not 0 <= self.temperature < math.inf:
+            raise ValueError(f"temperature must be a number from 0 up, not {self.temperature!r}.")
+        if self.top_k is not None and (not isinstance(self.top_k, Integral) or isinstance(self.top_k, bool) or self.top_k < 1):
+            raise ValueError(f"top_k must be a whole number of at least 1, or None for no limit, not {self.top_k!r}.")
+        for name in ("top_p", "min_p", "typical_p"):
+            value = getattr(self, name)
+            if not _is_number(value) or not 0 <= value <= 1:
+                raise ValueError(f"{name} must be a number from 0 to 1, not {value!r}.")
+
+
+@dataclass(frozen=True, eq=False)
+class Truncation:
+    """What `truncate` found. Arrays are (|V|,), read-only, in the order of `token_ids`: most probable first.
+
+    token_ids      int64    every token of the vocabulary, by falling logit, equal logits by rising id
+    probs          float64  y = softmax(u / T), before anything is cut; sums to 1
+    cumulative     float64  running sum of probs; the last is exactly 1
+    kept           bool     whether the token may be drawn
+    cut_by         int8     index into RULES of the rule that cut it; 0 (KEPT) where kept
+    renormalised   float64  probs of the kept tokens over kept_mass, 0 for the rest; sums to 1
+    interval_ends  float64  running sum of renormalised; the last is exactly 1. Token i owns [interval_ends[i-1],
+                            interval_ends[i]) of [0, 1), from 0 for the first: an empty interval if it was cut
+    entropy_*      nats     of probs (before) and of renormalised (after); perplexity_* = exp(entropy_*)
+    kept_mass               sum of probs over the kept tokens
+    n_kept                  how many tokens are kept, at least 1
+    config                  the SamplingConfig that was applied
+    """
+
+    token_ids: np.ndarray
+    probs: np.ndarray
+    cumulative: np.ndarray
+    kept: np.ndarray
+    cut_by: np.ndarray
+    renormalised: np.ndarray
+    interval_ends: np.ndarray
+    entropy_before: float
+    entropy_after: float
+    perplexity_before: float
+    perplexity_after: float
+    kept_mass: float
+    n_kept: int
+    config: SamplingConfig
+
+    def __post_init__(self) -> None:
+        for value in vars(self).values():
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)      # sessions share cached results
+
+
+def truncate(logits, config: SamplingConfig = SamplingConfig()) -> Truncation:
+    """Cut the distribution of logits (|V|,) (numpy, torch or a list) down to the tokens that `config` lets be drawn.
+
+    The kept set is that of transformers' logits processors in their order, on finite logits without ties. Exactly, all
+    in float64, with i the place in falling order of logits (equal logits: the lower id first) and eps = TOLERANCE:
+
+    0. a logit of -inf is cut by "minus_infinity"; the n others are places 0..n-1.
+    1. temperature: z_i = (u_i - u_0) / T, w_i = exp(z_i), W_i = w_0 + ... + w_i, added in this order from the left;
+       probs_i = w_i / W_{n-1}, cumulative_i = W_i / W_{n-1}. T = 0: w_0 = 1, the others 0, cut by "temperature", n = 1.
+    2. top-k: places >= k are cut, so exactly min(k, n) stay, ties or not; n becomes that number.
+    3. top-p, if p < 1: place i > 0 is cut if the mass before it reaches p: W_{i-1} / W_{n-1} >= p - eps.
+       It works on what top-k left, renormalised; of equally probable tokens the lower ids stay. n becomes the number left.
+    4. min-p: place i is cut if w_i < min_p * (1 - eps); w_0 = 1 is the largest. Equally probable tokens share their fate.
+    5. typical, if typical_p < 1, on the n left, renormalised: H = ln W_{n-1} - sum_i (w_i / W_{n-1}) z_i, over w_i > 0;
+       the distance of token i is |ln W_{n-1} - z_i - H|. In rising order of distance (equal: lower i first) V_j is the
+       running sum of w; the bound is the distance at place m = min(#{j: V_j / V_{n-1} < typical_p - eps}, n - 1).
+       Tokens with a distance > bound + eps are cut: equally typical tokens share their fate.
+    6. renormalised_i = w_i / (sum of w over kept), interval_ends their running sum before the division, divided by its
+       last value. Entropies as H in 5, never below 0.
+
+    Raises ValueError if logits are not one row, or hold NaN or +inf, or nothing but -inf.
+
+    >>> t = truncate(np.log([0.2, 0.5, 0.3]), SamplingConfig(top_p=0.8))
+    >>> t.token_ids.tolist(), t.kept.tolist(), t.renormalised.round(3).tolist()
+    ([1, 2, 0], [True, True, False], [0.625, 0.375, 0.0])
+    """
+    logits = _checked(logits)
+    token_ids = np.argsort(-logits, kind="stable")
+    sorted_logits = logits[token_ids]
+    z, w = _weights(sorted_logits, config.temperature)
+    cut_by = _cut_by(sorted_logits, z, w, config)
+    kept = cut_by == KEPT
+    running, kept_running = np.cumsum(w), np.cumsum(np.where(kept, w, 0.0))
+    entropy_before, entropy_after = _entropy(z, w), _entropy(z[kept], w[kept])
+    return Truncation(
+        token_ids=token_ids, probs=w / running[-1], cumulative=running / running[-1], kept=kept, cut_by=cut_by,
+        renormalised=np.where(kept, w, 0.0) / kept_running[-1], interval_ends=kept_running / kept_running[-1],
+        entropy_before=entropy_before, entropy_after=entropy_after,
+        perplexity_before=math.exp(entropy_before), perplexity_after=math.exp(entropy_after),
+        kept_mass=float(kept_running[-1] / running[-1]), n_kept=int(kept.sum()), config=config)
+
+
+def draw(truncation: Truncation, xi: float) -> int:
+    """The place i in `truncation.token_ids` whose interval holds xi: interval_ends[i-1] <= xi < interval_ends[i].
+
+    xi in [0, 1); a boundary belongs to the interval that begins there. A cut token is never drawn. The token's id is
+    `truncation.token_ids[i]`. ValueError if xi lies outside.
+
+    >>> t = truncate(np.log([0.2, 0.5, 0.3]))
+    >>> [int(t.token_ids[draw(t, xi)]) for xi in (0.0, 0.6, 0.9)]
+    [1, 2, 0]
+    """
+    if not 0 <= xi < 1:
+        raise ValueError(f"xi must be at least 0 and below 1, not {xi!r}.")
+    return int(np.searchsorted(truncation.interval_ends, xi, side="right"))
+
+
+def _checked(logits) -> np.ndarray:
+    """The logits as a float64 row (|V|,), or ValueError with a sentence for a reader."""
+    if hasattr(logits, "detach"):                # a torch tensor, wherever it lives and whatever its precision
+        logits = logits.detach().cpu().double().numpy()
+    logits = np.asarray(logits, dtype=np.float64)
+    if logits.ndim != 1 or not len(logits):
+        raise ValueError(f"Sampling needs one row of logits, one number for each token, not an array of shape {logits.shape}.")
+    for wrong, name in ((np.isnan(logits), "not a number (NaN)"), (logits == np.inf, "plus infinity")):
+        if wrong.any():
+            raise ValueError(f"The logit of token {int(wrong.argmax())} is {name}; there is no distribution to draw from.")
+    if (logits == -np.inf).all():
+        raise ValueError("Every logit is minus infinity: no token is possible, so there is none to draw.")
+    return logits
+
+
+def _weights(sorted_logits: np.ndarray, temperature: float) -> tuple[np.ndarray, np.ndarray]:
+    """z = (u - max u) / T and w = exp(z), both (|V|,). The largest is taken off before dividing, so no T overflows exp."""
+    if temperature == 0:
+        z = np.full(len(sorted_logits), -np.inf)
+        z[0] = 0.0
+    else:
+        with np.errstate(over="ignore"):         # a distance beyond float64 is -inf, and its weight 0
+            z = (sorted_logits - sorted_logits[0]) / temperature
+    return z, np.exp(z)
+
+
+def _cut_by(sorted_logits: np.ndarray, z: np.ndarray, w: np.ndarray, config: SamplingConfig) -> np.ndarray:
+    """The code of the rule that cuts each token (|V|,). All rules but the last leave the first n places, so n says all."""
+    cut_by = np.full(len(w), KEPT, dtype=np.int8)
+
+    def keep_first(n: int, of: int, rule: int) -> int:
+        cut_by[n:of] = rule
+        return n
+
+    n = keep_first(int(np.count_nonzero(sorted_logits > -np.inf)), len(w), MINUS_INFINITY)
+    if config.temperature == 0:
+        n = keep_first(1, n, TEMPERATURE)
+    if config.top_k is not None:
+        n = keep_first(min(config.top_k, n), n, TOP_K)
+    if config.top_p < 1:
+        n = keep_first(_n_top_p(w[:n], config.top_p), n, TOP_P)
+    n = keep_first(int(np.count_nonzero(w[:n] >= config.min_p * (1 - TOLERANCE))), n, MIN_P)
+    if config.typical_p < 1:
+        cut_by[:n][_not_typical(z[:n], w[:n], config.typical_p)] = TYPICAL_P
+    return cut_by
+
+
+def _n_top_p(w: np.ndarray, top_p: float) -> int:
+    """How many of the weights, falling, top-p keeps: those before which less than mass p stands, and always the first."""
+    running = np.cumsum(w)
+    return 1 + int(np.count_nonzero(running[:-1] / running[-1] < top_p - TOLERANCE))
+
+
+def _not_typical(z: np.ndarray, w: np.ndarray, typical_p: float) -> np.ndarray:
+    """Which tokens typical sampling cuts, bool, same shape as w: those whose surprisal lies too far from the entropy."""
+    surprisal = math.log(np.cumsum(w)[-1]) - z
+    distance = np.abs(surprisal - _entropy(z, w))
+    order = np.argsort(distance, kind="stable")
+    running = np.cumsum(w[order])
+    last = min(int(np.count_nonzero(running / running[-1] < typical_p - TOLERANCE)), len(w) - 1)
+    return distance > distance[order[last]] + TOLERANCE
+
+
+def _entropy(z: np.ndarray, w: np.ndarray) -> float:
+    """Entropy in nats of the distribution proportional to w = exp(z): ln W - sum p z. A weight of 0 adds nothing."""
+    total = np.cumsum(w)[-1]
+    possible = w > 0
+    return max(0.0, float(math.log(total) - np.sum(w[possible] / total * z[possible])))
