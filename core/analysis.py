@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from core.normalisation import norm_statistics
 from core.trace import Trace
 
 # ---- the residual stream --------------------------------------------------------------------------------------------------
@@ -69,15 +70,15 @@ def relative_change(trace: Trace) -> Tensor:
 
 
 @dataclass(frozen=True)
-class Normalised:
-    """x − μ over σ, with its μ and σ; every one broadcasts against `values`."""
+class Standardised:
+    """x − μ over σ, with its μ and σ; both broadcast against `values`."""
 
     mean: Tensor
     std: Tensor
     values: Tensor
 
 
-def normalise(x: Tensor, over: str, epsilon: float = 1e-5) -> Normalised:
+def standardise(x: Tensor, over: str, epsilon: float = 1e-5) -> Standardised:
     """(x − μ) / sqrt(σ² + ε) of a matrix (..., N, d), before any learned α and β.
 
     over="features": one μ and σ for each token, over its d features, as LayerNorm (Ba, Kiros and Hinton, 2016): no other token enters.
@@ -86,10 +87,11 @@ def normalise(x: Tensor, over: str, epsilon: float = 1e-5) -> Normalised:
     """
     if over not in ("features", "tokens"):
         raise ValueError(f"Statistics are taken over features or tokens, not {over!r}.")
-    axis = -1 if over == "features" else -2
-    mean = x.mean(axis, keepdim=True)
-    std = torch.sqrt(x.var(axis, correction=0, keepdim=True) + epsilon)
-    return Normalised(mean, std, (x - mean) / std)
+    vectors = x if over == "features" else x.mT
+    mean, std = norm_statistics(vectors, "layernorm", epsilon)
+    if over == "tokens":
+        mean, std = mean.mT, std.mT
+    return Standardised(mean, std, (x - mean) / std)
 
 
 # ---- what a head looks at ---------------------------------------------------------------------------------------------------

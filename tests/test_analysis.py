@@ -64,22 +64,22 @@ def test_relative_change_is_the_written_vector_over_the_stream():
     assert analysis.relative_change(trace)[1, 2].item() == pytest.approx(expected.item(), rel=1e-12)
 
 
-def test_normalise_over_features_and_over_tokens_by_hand():
+def test_standardise_over_features_and_over_tokens_by_hand():
     x = torch.tensor([[1.0, 3.0], [5.0, 11.0]], dtype=torch.float64)
-    layer = analysis.normalise(x, "features", epsilon=0.0)
+    layer = analysis.standardise(x, "features", epsilon=0.0)
     assert layer.mean.flatten().tolist() == [2.0, 8.0] and layer.std.flatten().tolist() == [1.0, 3.0]
     assert layer.values.tolist() == [[-1.0, 1.0], [-1.0, 1.0]]
-    batch = analysis.normalise(x, "tokens", epsilon=0.0)
+    batch = analysis.standardise(x, "tokens", epsilon=0.0)
     assert batch.mean.flatten().tolist() == [3.0, 7.0] and batch.std.flatten().tolist() == [2.0, 4.0]
     assert batch.values.tolist() == [[-1.0, -1.0], [1.0, 1.0]]
     with pytest.raises(ValueError, match="features or tokens"):
-        analysis.normalise(x, "layers")
+        analysis.standardise(x, "layers")
 
 
-def test_normalise_over_features_is_torch_layer_norm():
+def test_standardise_over_features_is_torch_layer_norm():
     x = torch.randn(5, 9, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
-    assert torch.allclose(analysis.normalise(x, "features").values, torch.nn.functional.layer_norm(x, (9,)), atol=1e-12)
-    assert torch.allclose(analysis.normalise(x, "tokens").values,
+    assert torch.allclose(analysis.standardise(x, "features").values, torch.nn.functional.layer_norm(x, (9,)), atol=1e-12)
+    assert torch.allclose(analysis.standardise(x, "tokens").values,
                           torch.nn.functional.batch_norm(x, None, None, training=True), atol=1e-12)
 
 

@@ -1,0 +1,184 @@
+"""What each part of the model says about the next token: the logit lens, and a logit taken apart into what every part adds to it.
+
+The stream is a sum, and the map from it to a logit is linear but for one thing: a norm divides by a σ that depends on the whole sum. Hold that σ
+where it was in this pass ("freeze" it) and everything is linear, subtracting the mean included: every part has a share of its own, and the
+shares add up to the logit. Biases are parts of their own; there is no remainder. These are *direct* contributions: what an early head
+changes in later blocks counts as theirs. (Elhage et al., 2021, "A Mathematical Framework for Transformer Circuits"; the lens: nostalgebraist, 2020.)
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from core.model import Norm, Transformer
+from core.normalisation import norm_statistics
+from core.trace import BlockTrace, Trace
+
+
+@dataclass(frozen=True)
+class Part:
+    """One addend of the stream.
+
+    kind: "embedding", "position", "head", "attention bias" (b_O), "mlp", "mlp bias" (b_2), and the β of each norm on the way:
+    "attention norm bias" and "mlp norm bias" of a post-norm block, "final norm bias" of a pre-norm model. layer, head: None where it has none.
+    """
+
+    kind: str
+    layer: int | None = None
+    head: int | None = None
+
+
+@dataclass(frozen=True)
+class Contributions:
+    """One logit as a sum: `values` (n,) float64 has an entry for each of `parts`, in the order in which the model adds them."""
+
+    parts: tuple[Part, ...]
+    values: Tensor
+    logit: float             # what the model itself computed
+
+    @property
+    def total(self) -> float:
+        return float(self.values.sum())
+
+
+class _Addends:
+    """The parts so far of one token's stream, (n, d) float64, carried through each norm with its σ held."""
+
+    def __init__(self, n_features: int, device: torch.device) -> None:
+        self.parts: list[Part] = []
+        self.vectors = torch.zeros(0, n_features, dtype=torch.float64, device=device)
+
+    def add(self, part: Part, vector: Tensor | None) -> None:
+        if vector is not None:
+            self.add_all([part], vector[None])
+
+    def add_all(self, parts: list[Part], vectors: Tensor) -> None:
+        self.parts += parts
+        self.vectors = torch.cat([self.vectors, vectors.double()])
+
+    def through(self, norm: Norm, kind: str, x: Tensor, bias: Part) -> None:
+        """`norm`, which read x (d,), applied to every part; its β becomes a part."""
+        self.vectors = frozen_norm(norm, kind, x, self.vectors)
+        self.add(bias, norm.bias)
+
+
+def frozen_norm(norm: Norm, kind: str, x: Tensor, vectors: Tensor) -> Tensor:
+    """The linear map that `norm` is at x (d,), its σ held and β left out, applied to vectors (..., d): α (v − mean(v)) / σ(x); no mean for RMSNorm.
+
+    float64. It maps any addends of x onto the addends of norm(x) − β.
+    """
+    _, scale = norm_statistics(x.double(), kind, norm.epsilon)
+    vectors = vectors.double()
+    if kind == "layernorm":
+        vectors = vectors - vectors.mean(-1, keepdim=True)
+    return vectors / scale * norm.weight.double()
+
+
+def final_parts(model: Transformer, trace: Trace, position: int) -> tuple[tuple[Part, ...], Tensor]:
+    """Every part of h_final at `position`: the parts, and their vectors (n, d) float64, which add up to h_final.
+
+    `trace` is a run of `model` on tokens (N,) without interventions on sublayers, norms or the residual path; for another the sum would
+    not be the stream, and ValueError says so.
+    """
+    addends = _Addends(trace.config.d_model, trace.resid_final.device)
+    addends.add(Part("embedding"), trace.embedding[position])
+    addends.add(Part("position"), None if trace.position is None else trace.position[position])
+    for layer, (weights, block) in enumerate(zip(model.blocks, trace.blocks)):
+        _add_block(addends, weights, block, layer, position, trace.config)
+    if model.final_norm is not None:
+        addends.through(model.final_norm, trace.config.norm, trace.resid_final[position], Part("final norm bias"))
+    _check_sum(addends.vectors, trace.h_final[position])
+    return tuple(addends.parts), addends.vectors
+
+
+def _add_block(addends: _Addends, weights, block: BlockTrace, layer: int, position: int, config) -> None:
+    """The heads, the feed-forward part and the biases of one block; in a post-norm block everything so far also goes through its norms."""
+    post_norm = config.norm_placement == "post"
+    heads = block.head_out[:, position, None, :].double() @ block.W_O.double()                # (h, 1, d)
+    addends.add_all([Part("head", layer, head) for head in range(config.n_heads)], heads[:, 0])
+    addends.add(Part("attention bias", layer), weights.b_O)
+    if post_norm:
+        read = block.resid_pre[position] + block.attn_out[position]
+        addends.through(weights.attn_norm, config.norm, read, Part("attention norm bias", layer))
+    if block.mlp_out is None:
+        return
+    addends.add(Part("mlp", layer), block.mlp_post[position].double() @ weights.W_2.double())
+    addends.add(Part("mlp bias", layer), weights.b_2)
+    if post_norm:
+        read = block.resid_mid[position] + block.mlp_out[position]
+        addends.through(weights.mlp_norm, config.norm, read, Part("mlp norm bias", layer))
+
+
+def _check_sum(vectors: Tensor, h_final: Tensor) -> None:
+    error = torch.linalg.vector_norm(vectors.sum(0) - h_final) / torch.linalg.vector_norm(h_final)
+    if error > 1e-3:
+        raise ValueError("The parts do not add up to this run's stream: take a run without interventions on sublayers, norms or the path.")
+
+
+def logit_contributions(model: Transformer, trace: Trace, position: int, token_id: int) -> Contributions:
+    """What every part adds to the logit of `token_id` as the token after `position`: each part of h_final times the token's row of the unembedding.
+
+    The values add up to trace.logits[position, token_id]: within 1e-5 of its size in float32 and 1e-10 in float64, measured against the
+    sum of their magnitudes where parts cancel.
+    """
+    parts, vectors = final_parts(model, trace, position)
+    return Contributions(parts, vectors @ model.unembedding[token_id].double(), float(trace.logits[position, token_id]))
+
+
+def carry_to_final(model: Transformer, trace: Trace, position: int, layer: int, vectors: Tensor) -> Tensor:
+    """What vectors (..., d), written at `position` by the feed-forward part of block `layer`, are in h_final on the direct path, float64.
+
+    Every norm they pass is frozen where it was: the final one in a pre-norm model, all the later ones of a post-norm model.
+    """
+    if model.final_norm is not None:
+        return frozen_norm(model.final_norm, trace.config.norm, trace.resid_final[position], vectors)
+    for later in range(layer, trace.config.n_layers):
+        weights, block = model.blocks[later], trace.blocks[later]
+        if later > layer:
+            read = block.resid_pre[position] + block.attn_out[position]
+            vectors = frozen_norm(weights.attn_norm, trace.config.norm, read, vectors)
+        read = block.resid_mid[position] + block.mlp_out[position]
+        vectors = frozen_norm(weights.mlp_norm, trace.config.norm, read, vectors)
+    return vectors
+
+
+def neuron_promotions(model: Transformer, trace: Trace, layer: int, position: int, neurons: Tensor) -> Tensor:
+    """(n, |V|) float64: what each of `neurons` (n,) int64 adds to every logit, firing as it does at `position` of block `layer`.
+
+    A neuron writes its activation times its row of W_2 into the stream; on the direct path that goes through the frozen norms and meets the
+    rows of the unembedding. Over all d_ff neurons the sum is the contribution of the part "mlp".
+    """
+    written = trace.blocks[layer].mlp_post[position, neurons].double()[:, None] * model.blocks[layer].W_2[neurons].double()
+    return carry_to_final(model, trace, position, layer, written) @ model.unembedding.T.double()
+
+
+def logit_lens(model: Transformer, resid: Tensor) -> Tensor:
+    """The logits (..., |V|) that the stream `resid` (..., d) would give if the model stopped here: final norm, then unembedding.
+
+    At resid_final these are the model's logits. Between blocks of a post-norm model the stream is normed already, and only unembedded.
+    """
+    h = resid if model.final_norm is None else model.final_norm(resid, model.config.norm)
+    return h @ model.unembedding.T
+
+
+@dataclass(frozen=True)
+class LensReading:
+    """The logit lens over a whole run; row 0 is the stream that enters block 0, row L the model's own prediction. All (L + 1, N)."""
+
+    best_ids: Tensor       # int64, the most probable next token
+    best_probs: Tensor     # its probability
+    target_probs: Tensor   # the probability of the token asked about
+    target_ranks: Tensor   # int64, how many tokens are more probable than it: 0 is first
+
+
+def read_lens(model: Transformer, trace: Trace, target: int) -> LensReading:
+    """The lens after every number of blocks, at every position, with what it says about token `target`. One layer at a time, to bound memory."""
+    rows = []
+    for resid in [block.resid_pre for block in trace.blocks] + [trace.resid_final]:
+        logits = logit_lens(model, resid)
+        probs = torch.softmax(logits, dim=-1)
+        best_probs, best_ids = probs.max(-1)
+        rows.append((best_ids, best_probs, probs[..., target], (logits > logits[..., target, None]).sum(-1)))
+    return LensReading(*(torch.stack(column) for column in zip(*rows)))
