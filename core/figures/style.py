@@ -1,0 +1,192 @@
+"""The look of every picture: one colour a meaning, one sequential and one diverging scale, one plotly template, one altair theme.
+
+This is the only file with colour literals. Two themes, "light" and "dark". Each meaning has a *fill* (areas, bars; Okabe and Ito's
+colour-blind-safe set) and an *ink* of the same hue for lines and text, which reaches 4.5:1 (WCAG AA) against the page and against
+the panel. A fill that does not reach 3:1 against the page by itself is drawn with its ink as outline.
+"""
+from __future__ import annotations
+
+import plotly.graph_objects as go
+
+THEMES = ("light", "dark")
+ROLES = ("fill", "ink")
+
+FONT = '"Source Sans", "Source Sans Pro", system-ui, sans-serif'
+MONO = '"Source Code Pro", ui-monospace, Menlo, Consolas, monospace'
+
+# meaning: (light fill, light ink, dark fill, dark ink)
+_MEANINGS = {
+    "query": ("#0072B2", "#00659E", "#2E93D1", "#62B5EA"),
+    "key": ("#D55E00", "#AD4C00", "#E8711A", "#FF9A55"),
+    "value": ("#009E73", "#007353", "#1DB389", "#4CCBA6"),
+    "residual": ("#5E4FA2", "#5E4FA2", "#8779CC", "#ADA2EA"),
+    "attention": ("#CC79A7", "#A13E75", "#CC79A7", "#E3A3C6"),
+    "mlp": ("#E69F00", "#855C00", "#E69F00", "#F0B840"),
+    "position": ("#56B4E9", "#1B6A97", "#56B4E9", "#83CBF4"),
+    "kept": ("#334E68", "#334E68", "#7F9DBA", "#A6BFD6"),
+    "excluded": ("#B4B9BF", "#636A72", "#5F6873", "#9AA4AF"),
+    "drawn": ("#F0E442", "#6B6400", "#F0E442", "#F4EC7C"),
+    "page": ("#FFFFFF", "#FFFFFF", "#11161D", "#11161D"),
+    "panel": ("#F4F6F8", "#F4F6F8", "#1A212B", "#1A212B"),
+    "text": ("#1B2733", "#1B2733", "#E6EBF0", "#E6EBF0"),
+    "muted": ("#5B6672", "#5B6672", "#9BA7B4", "#9BA7B4"),
+    "grid": ("#E1E5EA", "#8A939D", "#2B3440", "#6B7683"),
+    "accent": ("#334E68", "#334E68", "#A6BFD6", "#A6BFD6"),
+}
+MEANINGS = tuple(_MEANINGS)
+CATEGORIES = ("query", "key", "value", "residual", "attention", "mlp", "position", "kept")
+
+# Scale ends beyond the page's own colour: (middle, deep) for amounts and positive values, and for negative values.
+_DEEP = {"light": ("#5F8FB8", "#0C2A47"), "dark": ("#3F7098", "#D6EAFB")}
+_DEEP_NEGATIVE = {"light": ("#C98A5A", "#5A2A08"), "dark": ("#9A6238", "#FFE0C4")}
+_N_STOPS = 9
+
+
+def colour(meaning: str, theme: str, role: str = "fill") -> str:
+    """The colour, as #RRGGBB, of one of MEANINGS in a theme; role "fill" for areas, "ink" for lines, outlines and text."""
+    if meaning not in _MEANINGS:
+        raise ValueError(f"A colour has one of the meanings {', '.join(MEANINGS)}, not {meaning!r}.")
+    if theme not in THEMES or role not in ROLES:
+        raise ValueError(f"The theme is light or dark and the role fill or ink, not {theme!r} and {role!r}.")
+    return _MEANINGS[meaning][2 * THEMES.index(theme) + ROLES.index(role)]
+
+
+def sequential(theme: str) -> list[list]:
+    """Nine stops [[0.0, page], ..., [1.0, deep]] for amounts from zero up (attention, probability), even steps in lightness."""
+    return _stops([colour("page", theme), *_DEEP[theme]])
+
+
+def diverging(theme: str) -> list[list]:
+    """Nine stops for signed values, the page's colour in the middle: draw with a range that is symmetric about zero."""
+    middle, deep = _DEEP_NEGATIVE[theme]
+    return _stops([deep, middle, colour("page", theme), *_DEEP[theme]])
+
+
+def contrast(one: str, other: str) -> float:
+    """WCAG 2 contrast ratio of two #RRGGBB colours, from 1 (the same) to 21 (black on white).
+
+    >>> round(contrast("#000000", "#FFFFFF"), 1)
+    21.0
+    """
+    high, low = sorted((_luminance(one), _luminance(other)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+def css_variables(theme: str) -> dict[str, str]:
+    """Custom properties for components: --tx-<meaning>, --tx-<meaning>-ink, --tx-seq-0…8, --tx-div-0…8, --tx-font, --tx-mono."""
+    names = {}
+    for meaning in MEANINGS:
+        names[f"--tx-{meaning}"] = colour(meaning, theme)
+        names[f"--tx-{meaning}-ink"] = colour(meaning, theme, "ink")
+    for short, scale in (("seq", sequential(theme)), ("div", diverging(theme))):
+        names |= {f"--tx-{short}-{i}": stop for i, (_, stop) in enumerate(scale)}
+    return names | {"--tx-font": FONT, "--tx-mono": MONO}
+
+
+def streamlit_theme(theme: str) -> dict[str, str]:
+    """The colours of `[theme.<theme>]` in .streamlit/config.toml, which a test holds equal to these."""
+    return {
+        "primaryColor": colour("accent", theme), "backgroundColor": colour("page", theme),
+        "secondaryBackgroundColor": colour("panel", theme), "textColor": colour("text", theme),
+        "borderColor": colour("grid", theme), "linkColor": colour("query", theme, "ink"),
+        "codeBackgroundColor": colour("panel", theme), "codeTextColor": colour("text", theme),
+    }
+
+
+def template(theme: str, scale: float = 1.0) -> go.layout.Template:
+    """The plotly template: the page's own background, thin or no grid, left-aligned title, our scales and colours.
+
+    `scale` multiplies the type sizes (state.scale() is above 1 in present mode).
+    """
+    text, muted, grid = (colour(name, theme) for name in ("text", "muted", "grid"))
+    small, normal, large = (size * scale for size in (12, 13, 16))
+    axis = dict(showgrid=False, zeroline=False, showline=False, ticks="", automargin=True, gridcolor=grid, linecolor=grid,
+                title=dict(font=dict(size=normal, color=muted), standoff=8), tickfont=dict(size=small, color=muted))
+    layout = go.Layout(
+        font=dict(family=FONT, size=normal, color=text),
+        title=dict(x=0, xanchor="left", xref="paper", font=dict(size=large, color=text)),
+        paper_bgcolor="rgba(0,0,0,0)", plot_bgcolor="rgba(0,0,0,0)",
+        margin=dict(l=8, r=8, t=40, b=8),
+        colorway=[colour(name, theme, "ink") for name in CATEGORIES],
+        colorscale=dict(sequential=sequential(theme), diverging=diverging(theme)),
+        xaxis=axis, yaxis=axis, coloraxis=dict(colorbar=_colour_bar(muted, small)),
+        hoverlabel=dict(bgcolor=colour("panel", theme), bordercolor=grid, font=dict(family=MONO, size=normal, color=text)),
+        legend=dict(orientation="h", yanchor="bottom", y=1.0, xanchor="right", x=1.0, font=dict(color=muted)),
+    )
+    heatmap = go.Heatmap(colorbar=_colour_bar(muted, small), xgap=1, ygap=1)
+    return go.layout.Template(layout=layout, data=dict(heatmap=[heatmap]))
+
+
+def altair_theme(theme: str, scale: float = 1.0) -> dict:
+    """The altair config of the same look: `chart.properties(config=altair_theme(theme))`, drawn with st.altair_chart(theme=None).
+
+    A dict and not a registered theme, because altair's registry is global and two readers may have different themes.
+    """
+    text, muted, grid = (colour(name, theme) for name in ("text", "muted", "grid"))
+    small, normal, large = (size * scale for size in (12, 13, 16))
+    return {
+        "background": "transparent",
+        "font": FONT,
+        "view": {"stroke": None},
+        "title": {"anchor": "start", "color": text, "fontSize": large, "fontWeight": 600, "subtitleColor": muted, "subtitleFontSize": normal},
+        "axis": {"labelColor": muted, "titleColor": muted, "labelFontSize": small, "titleFontSize": normal, "titleFontWeight": "normal",
+                 "domain": False, "ticks": False, "grid": False, "gridColor": grid, "labelPadding": 6, "titlePadding": 8},
+        "legend": {"labelColor": muted, "titleColor": muted, "labelFontSize": small, "titleFontSize": small, "titleFontWeight": "normal"},
+        "header": {"labelColor": muted, "titleColor": muted, "labelFontSize": small},
+        "text": {"color": text, "fontSize": small},
+        "rule": {"color": muted},
+        "line": {"strokeWidth": 2},
+        "range": {"category": [colour(name, theme, "ink") for name in CATEGORIES],
+                  "heatmap": [stop for _, stop in sequential(theme)], "ramp": [stop for _, stop in sequential(theme)],
+                  "diverging": [stop for _, stop in diverging(theme)]},
+    }
+
+
+def _colour_bar(muted: str, size: float) -> dict:
+    return dict(thickness=10, outlinewidth=0, ticks="", len=0.9, tickfont=dict(size=size, color=muted))
+
+
+def _stops(anchors: list[str]) -> list[list]:
+    """The anchors spread evenly over [0, 1] and mixed in OKLab, where equal steps look equal."""
+    stops = []
+    for i in range(_N_STOPS):
+        place = i / (_N_STOPS - 1) * (len(anchors) - 1)
+        left = min(int(place), len(anchors) - 2)
+        stops.append([i / (_N_STOPS - 1), _mix(anchors[left], anchors[left + 1], place - left)])
+    return stops
+
+
+def _mix(one: str, other: str, share: float) -> str:
+    a, b = _to_oklab(one), _to_oklab(other)
+    return _from_oklab([x + (y - x) * share for x, y in zip(a, b)])
+
+
+def _linear(hex_colour: str) -> list[float]:
+    """Linear-light sRGB channels in [0, 1] (IEC 61966-2-1)."""
+    channels = [int(hex_colour[i:i + 2], 16) / 255 for i in (1, 3, 5)]
+    return [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+
+
+def _luminance(hex_colour: str) -> float:
+    return sum(weight * c for weight, c in zip((0.2126, 0.7152, 0.0722), _linear(hex_colour)))
+
+
+# Matrices of OKLab: Björn Ottosson, "A perceptual color space for image processing" (2020).
+_RGB_TO_LMS = ((0.4122214708, 0.5363325363, 0.0514459929), (0.2119034982, 0.6806995451, 0.1073969566), (0.0883024619, 0.2817188376, 0.6299787005))
+_LMS_TO_LAB = ((0.2104542553, 0.7936177850, -0.0040720468), (1.9779984951, -2.4285922050, 0.4505937099), (0.0259040371, 0.7827717662, -0.8086757660))
+_LAB_TO_LMS = ((1.0, 0.3963377774, 0.2158037573), (1.0, -0.1055613458, -0.0638541728), (1.0, -0.0894841775, -1.2914855480))
+_LMS_TO_RGB = ((4.0767416621, -3.3077115913, 0.2309699292), (-1.2684380046, 2.6097574011, -0.3413193965), (-0.0041960863, -0.7034186147, 1.7076147010))
+
+
+def _apply(matrix: tuple, vector: list[float]) -> list[float]:
+    return [sum(m * v for m, v in zip(row, vector)) for row in matrix]
+
+
+def _to_oklab(hex_colour: str) -> list[float]:
+    return _apply(_LMS_TO_LAB, [c ** (1 / 3) for c in _apply(_RGB_TO_LMS, _linear(hex_colour))])
+
+
+def _from_oklab(lab: list[float]) -> str:
+    linear = [min(max(c, 0.0), 1.0) for c in _apply(_LMS_TO_RGB, [c ** 3 for c in _apply(_LAB_TO_LMS, lab)])]
+    encoded = [12.92 * c if c <= 0.0031308 else 1.055 * c ** (1 / 2.4) - 0.055 for c in linear]
+    return "#" + "".join(f"{round(255 * c):02X}" for c in encoded)
