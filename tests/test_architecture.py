@@ -1,0 +1,83 @@
+"""The house rules that a machine can hold: imports run downward, streamlit stays in the UI, transformers stays out of the start."""
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+
+# Top to bottom, as README's "How it is built" has it. A file may import from the lines below its own, never from those above or beside it.
+LAYERS = [
+    ["app", "pages"],
+    ["core.ui"],
+    ["core.figures"],
+    ["core.evaluation"],
+    ["core.generation", "core.training", "core.huggingface", "core.teaching_text"],
+    ["core.checkpoints", "core.analysis"],
+    ["core.model"],
+    ["core.attention", "core.trace", "core.intervention", "core.tokenizer", "core.sampling"],
+    ["core.positional", "core.normalisation", "core.activation"],
+    ["core.config"],
+]
+HEAVY = {"torch", "streamlit", "core.model", "core.trace"}
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def layer(module: str) -> int | None:
+    for depth, names in enumerate(LAYERS):
+        if any(module == name or module.startswith(name + ".") for name in names):
+            return depth
+    return None
+
+
+def imports(path: Path) -> set[str]:
+    """Every module that the file names in an import, `from core import model` as core.model."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found |= {f"{node.module}.{alias.name}" if node.module == "core" else node.module for alias in node.names}
+    return found
+
+
+FILES = sorted([*ROOT.glob("core/**/*.py"), *ROOT.glob("pages/*.py"), ROOT / "app.py"])
+
+
+def owner(module: str) -> str | None:
+    """The layer entry that a module belongs to, so that a folder may import within itself."""
+    return next((name for names in LAYERS for name in names if module == name or module.startswith(name + ".")), None)
+
+
+def test_every_file_has_a_layer():
+    assert [module_name(f) for f in FILES if layer(module_name(f)) is None and module_name(f) != "core"] == []
+
+
+def test_imports_run_downward():
+    wrong = []
+    for file in FILES:
+        here = module_name(file)
+        for there in imports(file):
+            if layer(there) is None or layer(here) is None or owner(there) == owner(here):
+                continue
+            if layer(there) <= layer(here):
+                wrong.append(f"{here} imports {there}")
+    assert wrong == []
+
+
+def test_streamlit_is_imported_in_the_face_alone():
+    assert [str(f) for f in FILES if any(m.split(".")[0] == "streamlit" for m in imports(f)) and not module_name(f).startswith(("core.ui", "pages", "app"))] == []
+
+
+def test_figures_know_neither_models_nor_streamlit():
+    assert [str(f) for f in FILES if module_name(f).startswith("core.figures") and imports(f) & HEAVY] == []
+
+
+def test_the_app_starts_without_transformers():
+    code = "import sys, core.ui.lesson, core.checkpoints, core.generation; print('transformers' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert done.stdout.strip() == "False", done.stderr
