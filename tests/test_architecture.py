@@ -13,7 +13,7 @@ LAYERS = [
     ["core.figures"],
     ["core.evaluation"],
     ["core.generation", "core.training", "core.huggingface", "core.teaching_text"],
-    ["core.checkpoints", "core.analysis"],
+    ["core.checkpoints", "core.analysis", "core.contributions"],
     ["core.model"],
     ["core.attention", "core.trace", "core.intervention", "core.tokenizer", "core.sampling"],
     ["core.positional", "core.normalisation", "core.activation"],

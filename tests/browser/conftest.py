@@ -1,0 +1,47 @@
+"""One app server and one Chromium for all browser tests; a fresh browser context, so a fresh reader, for each test."""
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from tests.browser.serving import Server, chromium, serve, settle
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[Server]:
+    with serve() as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    with chromium() as running:
+        yield running
+
+
+@pytest.fixture
+def open_page(browser: Browser, server: Server) -> Iterator[Callable[..., Page]]:
+    """open_page("heads?layer=2", width=390, dark=True) -> a settled Page whose console errors stand in `page.errors`."""
+    contexts = []
+
+    def open_(path: str = "", width: int = 1280, height: int = 900, dark: bool = False, **options) -> Page:
+        context = browser.new_context(viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light", **options)
+        contexts.append(context)
+        page = context.new_page()
+        page.errors = []
+        page.on("console", lambda message: page.errors.append(message.text) if message.type == "error" else None)
+        page.on("pageerror", lambda error: page.errors.append(str(error)))
+        page.goto(f"{server.url}/{path}")
+        settle(page)
+        return page
+
+    yield open_
+    for context in contexts:
+        context.close()
+
+
+def pytest_configure(config) -> None:
+    os.environ.setdefault("STREAMLIT_BROWSER_GATHER_USAGE_STATS", "false")

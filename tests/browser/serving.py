@@ -1,0 +1,90 @@
+"""Start the app and a real Chromium for tests and benchmarks. Without Chromium this fails and says how to get it; it never skips."""
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+ROOT = Path(__file__).parent.parent.parent
+CHROMIUM_FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+                  "--disable-component-update", "--disable-sync"]
+READY = "[data-testid=stApp][data-test-script-state=notRunning][data-test-connection-state=CONNECTED]"
+
+
+@dataclass(frozen=True)
+class Server:
+    url: str
+    process: subprocess.Popen
+
+
+def free_port() -> int:
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+@contextlib.contextmanager
+def serve(script: Path = ROOT / "app.py", *flags: str, cwd: Path = ROOT, startup_seconds: float = 120) -> Iterator[Server]:
+    """The Streamlit app `script` on a free local port, stopped at the end."""
+    port = free_port()
+    with tempfile.TemporaryFile("w+") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "streamlit", "run", str(script), "--server.port", str(port), "--server.address", "127.0.0.1",
+             "--server.headless", "true", *flags], cwd=cwd, stdout=log, stderr=subprocess.STDOUT)
+        try:
+            _wait_until_healthy(f"http://127.0.0.1:{port}/_stcore/health", process, log, startup_seconds)
+            yield Server(f"http://127.0.0.1:{port}", process)
+        finally:
+            process.terminate()
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+def _wait_until_healthy(url: str, process: subprocess.Popen, log, seconds: float) -> None:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end and process.poll() is None:
+        with contextlib.suppress(OSError), urllib.request.urlopen(url, timeout=1) as answer:
+            if answer.status == 200:
+                return
+        time.sleep(0.05)
+    log.seek(0)
+    raise RuntimeError(f"The app did not start:\n{log.read()}")
+
+
+def chromium_path() -> str:
+    """$CHROMIUM, or Chromium or Chrome on the PATH."""
+    found = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if not found:
+        raise RuntimeError("The browser tests need Chromium: install it (Debian: apt-get install chromium) or set CHROMIUM to its path.")
+    return found
+
+
+@contextlib.contextmanager
+def chromium() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium_path(), headless=True, args=CHROMIUM_FLAGS)
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+def settle(page: Page, milliseconds: int = 60_000) -> None:
+    """Wait until the script has run to its end and nothing is on its way to the page."""
+    page.wait_for_selector(READY, timeout=milliseconds)
+    page.wait_for_timeout(150)
+    page.wait_for_selector(READY, timeout=milliseconds)
