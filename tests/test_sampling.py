@@ -216,6 +216,20 @@ def test_equal_to_its_definition_on_adversarial_logits(name, config):
         assert t.kept[draw(t, xi)]
 
 
+def test_round_numbers_are_cut_as_in_whole_number_arithmetic():
+    """log and exp lose the last bit of 0.3 or 0.05; a reader's 0.5 + 0.3 must reach 0.8 all the same."""
+    rng = np.random.default_rng(7)
+    for _ in range(300):
+        twentieths = -np.sort(-np.bincount(rng.integers(0, 6, size=20)))
+        twentieths = twentieths[twentieths > 0]
+        before = np.cumsum(twentieths) - twentieths
+        logits = np.log(twentieths / 20)
+        for share in range(1, 20):
+            assert truncate(logits, SamplingConfig(top_p=share / 20)).n_kept == (before < share).sum()
+            expected = (20 * twentieths >= share * twentieths[0]).sum()
+            assert truncate(logits, SamplingConfig(min_p=share / 20)).n_kept == expected
+
+
 class TestTies:
     def test_exactly_k_stay_and_they_have_the_lowest_ids(self):
         logits = [1.0, 5.0, 1.0, 1.0, 5.0, 1.0]
