@@ -1,7 +1,6 @@
 """One app server and one Chromium for all browser tests; a fresh browser context, so a fresh reader, for each test."""
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -41,7 +40,3 @@ def open_page(browser: Browser, server: Server) -> Iterator[Callable[..., Page]]
     yield open_
     for context in contexts:
         context.close()
-
-
-def pytest_configure(config) -> None:
-    os.environ.setdefault("STREAMLIT_BROWSER_GATHER_USAGE_STATS", "false")

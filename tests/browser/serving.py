@@ -65,18 +65,20 @@ def _wait_until_healthy(url: str, process: subprocess.Popen, log, seconds: float
     raise RuntimeError(f"The app did not start:\n{log.read()}")
 
 
-def chromium_path() -> str:
-    """$CHROMIUM, or Chromium or Chrome on the PATH."""
-    found = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    if not found:
-        raise RuntimeError("The browser tests need Chromium: install it (Debian: apt-get install chromium) or set CHROMIUM to its path.")
+def chromium_path(own: str) -> str:
+    """$CHROMIUM, or Chromium or Chrome on the PATH, or playwright's `own` where that is installed."""
+    installed = [os.environ.get("CHROMIUM"), *map(shutil.which, ("chromium", "chromium-browser", "google-chrome")), own]
+    found = next((path for path in installed if path and Path(path).exists()), None)
+    if found is None:
+        raise RuntimeError("The browser tests need Chromium: run `playwright install chromium`, or set CHROMIUM to its path.")
     return found
 
 
 @contextlib.contextmanager
 def chromium() -> Iterator[Browser]:
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium_path(), headless=True, args=CHROMIUM_FLAGS)
+        path = chromium_path(playwright.chromium.executable_path)
+        browser = playwright.chromium.launch(executable_path=path, headless=True, args=CHROMIUM_FLAGS)
         try:
             yield browser
         finally:

@@ -1,0 +1,70 @@
+"""The engine against transformers on the same random weights, of the size of the bundled model."""
+from __future__ import annotations
+
+import torch
+
+from core.generation import generate
+from core.sampling import SamplingConfig
+from tests import parity
+from tests.benchmarks.timing import Figure, alternate, figure
+
+
+def models():
+    theirs, ours = parity.gpt2(vocab_size=4096, d=256, n_layers=6, n_heads=8, n_context=256)
+    return theirs, ours
+
+
+@torch.no_grad()
+def trace_figures(repeats: int) -> list[Figure]:
+    """A full Trace against transformers' forward with attentions and hidden states."""
+    theirs, ours = models()
+    figures = []
+    for n in (32, 64, 128, 256):
+        ids = torch.randint(0, 4096, (n,), generator=torch.Generator().manual_seed(n))
+        a, b = alternate(lambda: ours(ids), lambda: theirs(ids[None], output_attentions=True, output_hidden_states=True), repeats)
+        figures.append(figure(f"full Trace, {n} tokens", a, b, "ms", "reference: transformers with attentions and hidden states"))
+    return figures
+
+
+@torch.no_grad()
+def generation_figures(repeats: int, n_new: int = 64) -> list[Figure]:
+    """Greedy generation with a KV cache against transformers' generate, milliseconds a token."""
+    theirs, ours = models()
+    ids = torch.randint(1, 4096, (32,), generator=torch.Generator().manual_seed(0))
+
+    def run_ours() -> None:
+        for _ in generate(ours, ids.tolist(), SamplingConfig(temperature=0.0), max_new_tokens=n_new):
+            pass
+
+    def run_theirs() -> None:
+        theirs.generate(ids[None], attention_mask=torch.ones(1, 32), do_sample=False, min_new_tokens=n_new, max_new_tokens=n_new, pad_token_id=0)
+
+    a, b = alternate(run_ours, run_theirs, max(3, repeats // 5))
+    return [figure("generation, a token", [t / n_new for t in a], [t / n_new for t in b], "ms", "reference: transformers' generate; ours also truncates and keeps each step")]
+
+
+def thread_figures(repeats: int) -> list[Figure]:
+    """A Trace of 64 tokens with 1 and 2 torch threads, idle and while another process is busy: why the app sets the number it does."""
+    import multiprocessing
+
+    ours = models()[1]
+    ids = torch.randint(0, 4096, (64,), generator=torch.Generator().manual_seed(1))
+    before, figures = torch.get_num_threads(), []
+    for busy in (False, True):
+        other = multiprocessing.get_context("spawn").Process(target=_spin, daemon=True) if busy else None
+        if other:
+            other.start()
+        for threads in (1, 2):
+            torch.set_num_threads(threads)
+            a, _ = alternate(lambda: ours(ids), lambda: None, repeats)
+            figures.append(figure(f"full Trace, 64 tokens, {threads} torch thread{'s' * (threads > 1)}, {'beside a busy process' if busy else 'alone'}", a, None, "ms"))
+        if other:
+            other.terminate()
+            other.join()
+    torch.set_num_threads(before)
+    return figures
+
+
+def _spin() -> None:
+    while True:
+        sum(range(10_000))

@@ -1,0 +1,56 @@
+"""How the benchmarks measure: alternating runs, so that both sides see the same machine, and the median with its range."""
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One line of the report: a measured value, its reference in the same run, and their ratio."""
+
+    name: str
+    value: float
+    reference: float | None
+    unit: str
+    low: float
+    high: float
+    note: str = ""
+
+    @property
+    def ratio(self) -> float | None:
+        return self.value / self.reference if self.reference else None
+
+    def as_dict(self) -> dict:
+        return asdict(self) | {"ratio": self.ratio}
+
+
+def milliseconds(run: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    run()
+    return 1e3 * (time.perf_counter() - start)
+
+
+def alternate(ours: Callable[[], object], theirs: Callable[[], object], repeats: int) -> tuple[list[float], list[float]]:
+    """Milliseconds of both, taken in turn after one warm-up each."""
+    ours(), theirs()
+    pairs = [(milliseconds(ours), milliseconds(theirs)) for _ in range(repeats)]
+    return [a for a, _ in pairs], [b for _, b in pairs]
+
+
+def figure(name: str, values: list[float], references: list[float] | None, unit: str, note: str = "") -> Figure:
+    reference = statistics.median(references) if references else None
+    return Figure(name, statistics.median(values), reference, unit, min(values), max(values), note)
+
+
+def table(figures: list[Figure]) -> str:
+    """The figures as text in columns."""
+    rows = [("figure", "median", "range", "reference", "ratio", "")]
+    for f in figures:
+        ratio = "" if f.ratio is None else f"{f.ratio:.2f}"
+        reference = "" if f.reference is None else f"{f.reference:.4g}"
+        rows.append((f.name, f"{f.value:.4g} {f.unit}", f"{f.low:.4g} to {f.high:.4g}", reference, ratio, f.note))
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows)
