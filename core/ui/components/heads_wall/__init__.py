@@ -1,0 +1,109 @@
+"""The wall of attention heads: every head's pattern as a tile of one canvas, fed one byte array. Click or Enter picks a head; hover reads a weight."""
+from __future__ import annotations
+
+import functools
+import json
+import zlib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import streamlit as st
+
+HERE = Path(__file__).parent
+WHOLE_TOKENS = 48        # up to this many tokens every weight travels (226 kB for 48 heads); beyond, bytes for the picture and single heads whole
+PICTURE_SIDE = 128       # most cells on a side of a tile sent as bytes: about a tile's width in pixels
+LEAST_TILE = 40          # pixels; below this a tile is no longer readable and the wall scrolls
+
+_component = st.components.v2.component(
+    "heads_wall",
+    html=(HERE / "heads_wall.html").read_text(),
+    css=(HERE / "heads_wall.css").read_text(),
+    js=(HERE / "pattern.js").read_text() + (HERE / "heads_wall.js").read_text(),
+)
+
+
+def pack(header: dict, arrays: dict[str, np.ndarray]) -> bytes:
+    """A JSON header and named uint8, uint16 or float32 arrays as one byte string, which `unpack` of pattern.js reads.
+
+    uint32 length of the header (little endian), the header, and each array flat, every part padded to a multiple of 4 bytes.
+    """
+    listed = [[name, str(values.dtype), int(values.size)] for name, values in arrays.items()]
+    text = json.dumps({**header, "arrays": listed}, separators=(",", ":"), ensure_ascii=False).encode()
+    parts = [len(text).to_bytes(4, "little") + text, *(np.ascontiguousarray(values).tobytes() for values in arrays.values())]
+    return b"".join(part + bytes(-len(part) % 4) for part in parts)
+
+
+def row_ranges(allowed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The first and last key each query may see: (N, M) bool -> two (N,) uint16. Every row must allow one key at least."""
+    last = allowed.shape[1] - 1 - np.argmax(allowed[:, ::-1], axis=1)
+    return np.argmax(allowed, axis=1).astype(np.uint16), last.astype(np.uint16)
+
+
+def rows_of(patterns: np.ndarray, allowed: np.ndarray) -> np.ndarray:
+    """(H, cells) the cells between each row's first and last allowed key, row after row: (H, N, N) and (N, N) bool; a hole in a float mask is NaN."""
+    first, last = row_ranges(allowed)
+    keys = np.arange(allowed.shape[1])
+    inside = (keys >= first[:, None]) & (keys <= last[:, None])
+    if patterns.dtype.kind == "f" and not np.array_equal(inside, allowed):
+        patterns = np.where(allowed, patterns, np.float32("nan"))
+    return patterns[:, inside]
+
+
+def picture(patterns: np.ndarray, allowed: np.ndarray, step: int) -> tuple[np.ndarray, np.ndarray]:
+    """Blocks of step × step cells, each by its largest weight: (H, N, N) float32 -> (H, S, S) uint8 = round(255 sqrt(weight)), and (S, S) bool.
+
+    The square root is the colour scale's own; a block counts as allowed where one of its cells is.
+    """
+    pad = -len(allowed) % step
+    patterns, allowed = np.pad(patterns, ((0, 0), (0, pad), (0, pad))), np.pad(allowed, ((0, pad), (0, pad)))
+    corners = [(slice(i, None, step), slice(j, None, step)) for i in range(step) for j in range(step)]
+    largest = functools.reduce(np.maximum, (patterns[:, rows, keys] for rows, keys in corners))
+    seen = functools.reduce(np.logical_or, (allowed[rows, keys] for rows, keys in corners))
+    return np.rint(np.sqrt(largest) * 255).astype(np.uint8), seen
+
+
+def wall_arrays(patterns: np.ndarray, allowed: np.ndarray, whole_heads: Sequence[int]) -> tuple[dict, dict[str, np.ndarray]]:
+    """Header fields and arrays of the wall of (H, N, N) float32 patterns under one (N, N) bool mask.
+
+    N <= WHOLE_TOKENS: every allowed weight as float32. Beyond: `picture` of every head, and the weights of `whole_heads` in full.
+    """
+    n = len(allowed)
+    digest = zlib.crc32(np.ascontiguousarray(patterns[:, -1]))
+    first, last = row_ranges(allowed)
+    if n <= WHOLE_TOKENS:
+        return ({"n": n, "side": n, "whole": True, "digest": digest}, {"first": first, "last": last, "values": rows_of(patterns, allowed)})
+    tiles, seen = picture(patterns, allowed, step=-(-n // PICTURE_SIDE))
+    seen_first, seen_last = row_ranges(seen)
+    return ({"n": n, "side": len(seen), "whole": False, "digest": digest, "exact_heads": list(whole_heads)},
+            {"first": seen_first, "last": seen_last, "values": rows_of(tiles, seen), "exact_first": first, "exact_last": last,
+             "exact_values": rows_of(patterns[list(whole_heads)], allowed)})
+
+
+def heads_wall(patterns: np.ndarray, allowed: np.ndarray, tokens: Sequence[str], *, key: str, text: dict[str, str],
+               selected: tuple[int, int], query: int | None = None, roles: Sequence[str] = (), notes: Sequence[str] = (),
+               badges: Sequence[str] = (), crossed: Sequence[int] = (), height: int = 480, theme: str = "light",
+               on_pick: Callable[[int, int], None] = lambda layer, head: None) -> None:
+    """Draw the patterns (L, h, N, N) of one prompt's heads, rows of layers, columns of heads; `on_pick(layer, head)` is called on click or Enter.
+
+    allowed: (N, N) bool, which keys each query may see. tokens: N visible forms. text: the strings "title", "scale", "masked", "waiting".
+    roles, notes, badges: a word beside the head's label, a line shown on hover and focus, and a mark of what the reader changed; one for
+    each head in order, or none. crossed: numbers (layer · h + head) of heads drawn crossed out. query: the row marked on every tile.
+    height: pixels that the tiles may take.
+    """
+    n_layers, n_heads = patterns.shape[:2]
+    flat = patterns.reshape(n_layers * n_heads, *patterns.shape[2:])
+    count, chosen = len(flat), selected[0] * n_heads + selected[1]
+    asked = st.session_state.get(f"{key}_read", chosen)
+    fields, arrays = wall_arrays(flat, allowed, sorted({chosen, min(asked, count - 1)}))
+    header = {**fields, "layers": n_layers, "heads": n_heads, "tokens": list(tokens), "selected": chosen, "query": query, "text": text,
+              "roles": list(roles), "notes": list(notes), "badges": list(badges), "crossed": [int(i in crossed) for i in range(count)],
+              "height": height, "least": LEAST_TILE, "theme": theme}
+
+    def picked() -> None:
+        on_pick(*divmod(int(st.session_state[key].picked), n_heads))
+
+    def read() -> None:
+        st.session_state[f"{key}_read"] = int(st.session_state[key].read)
+
+    _component(key=key, data=pack(header, arrays), on_picked_change=picked, on_read_change=read)

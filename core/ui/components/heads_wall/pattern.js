@@ -1,0 +1,74 @@
+// Shared by the wall and the opened head: reading the bytes that Python packed, the colour scale, numbers, token chips.
+
+// uint32 length of the JSON header, the header, zeros up to a multiple of 4, then the arrays it names, each padded to a multiple of 4.
+function unpack(bytes) {
+  const aligned = bytes.byteOffset % 4 ? bytes.slice() : bytes;
+  const { buffer, byteOffset } = aligned;
+  const length = new Uint32Array(buffer, byteOffset, 1)[0];
+  const header = JSON.parse(new TextDecoder().decode(aligned.subarray(4, 4 + length)));
+  const kinds = { uint8: Uint8Array, uint16: Uint16Array, float32: Float32Array };
+  const padded = (n) => n + ((4 - (n % 4)) % 4);
+  let at = padded(4 + length);
+  for (const [name, kind, count] of header.arrays) {
+    header[name] = new kinds[kind](buffer, byteOffset + at, count);
+    at += padded(header[name].byteLength);
+  }
+  return header;
+}
+
+// The keys that each query may see stand from first[i] to last[i]; offset[i] is where row i begins among the packed values.
+function rowOffsets(first, last) {
+  const offset = new Uint32Array(first.length + 1);
+  for (let i = 0; i < first.length; i++) offset[i + 1] = offset[i] + last[i] - first[i] + 1;
+  return offset;
+}
+
+function rgb(css, scratch) {
+  scratch.fillStyle = css;
+  const hex = parseInt(scratch.fillStyle.slice(1, 7), 16);
+  return [hex >> 16, (hex >> 8) & 255, hex & 255];
+}
+
+const packed = ([r, g, b]) => (255 << 24) | (b << 16) | (g << 8) | r;
+
+// 256 colours between the nine stops of a scale of core/figures/style.py ("seq" or "div"), ready for ImageData.
+function palette(node, name) {
+  const style = getComputedStyle(node);
+  const scratch = document.createElement("canvas").getContext("2d");
+  const stops = [];
+  for (let i = 0; i < 9; i++) stops.push(rgb(style.getPropertyValue(`--tx-${name}-${i}`).trim(), scratch));
+  const colours = new Uint32Array(256);
+  for (let i = 0; i < 256; i++) {
+    const place = (i / 255) * 8, low = Math.min(7, Math.floor(place)), part = place - low;
+    colours[i] = packed(stops[low].map((c, k) => Math.round(c + (stops[low + 1][k] - c) * part)));
+  }
+  return colours;
+}
+
+function colour(node, name) {
+  const scratch = document.createElement("canvas").getContext("2d");
+  return packed(rgb(getComputedStyle(node).getPropertyValue(name).trim(), scratch));
+}
+
+// Four significant digits, and more where four would say that something below 1 is 1.
+function exact(value) {
+  if (value === 0 || Number.isInteger(value)) return String(value);
+  let digits = 4, shown = value.toPrecision(digits);
+  while (Math.abs(value) < 1 && Math.abs(Number(shown)) >= 1) shown = value.toPrecision(++digits);
+  const [mantissa, exponent] = shown.split("e");
+  return exponent === undefined ? shown : `${mantissa}·10${[...exponent].map((c) => ({ "-": "⁻", "+": "" }[c] ?? "⁰¹²³⁴⁵⁶⁷⁸⁹"[c])).join("")}`;
+}
+
+function element(tag, className, text) {
+  const node = document.createElement(tag);
+  if (className) node.className = className;
+  if (text !== undefined) node.textContent = text;
+  return node;
+}
+
+// A token as a chip; dir=auto lets right-to-left text read right to left inside it.
+function chip(token, meaning) {
+  const node = element("span", `chip ${meaning || ""}`, token);
+  node.dir = "auto";
+  return node;
+}
