@@ -1,0 +1,45 @@
+"""The entry of the app: page config, theme, navigation, the shared prompt bar. Everything else is in pages/ and core/ui/."""
+import gc
+from pathlib import Path
+
+import streamlit as st
+import torch
+
+from core.ui import catalogue, page_style, prompt_bar, state, text
+from core.ui.guard import guard
+
+ROOT = Path(__file__).resolve().parent
+TORCH_THREADS = 1   # more threads spin against each other as soon as two readers compute at once: measured by tests.benchmarks
+
+
+def main() -> None:
+    words = text.load("app")
+    st.set_page_config(page_title=words.label("page_title"), page_icon=str(ROOT / "assets" / "icon.png"), layout="wide")
+    page = st.navigation(_sections(words), position="hidden" if st.session_state.get("present") else "top")
+    with guard():
+        state.begin()
+        page_style.inject()
+        prompt_bar.draw()
+    with guard():
+        page.run()
+    _settle()
+
+
+def _sections(words: text.TextFile) -> dict[str, list]:
+    """The existing lessons under their sections, in the order of the model."""
+    sections: dict[str, list] = {}
+    for entry in catalogue.existing():
+        page = st.Page(f"pages/{entry.id}.py", title=words.label(f"lesson_{entry.id}"), url_path=entry.id, default=entry.id == catalogue.HOME)
+        sections.setdefault(words.label(f"section_{entry.section}"), []).append(page)
+    return sections
+
+
+@st.cache_resource(show_spinner=False)
+def _settle() -> None:
+    """Once in a process, after the first page has imported what it needs: what is loaded by then is never collected, so a collection is short."""
+    torch.set_num_threads(TORCH_THREADS)
+    gc.collect()
+    gc.freeze()
+
+
+main()

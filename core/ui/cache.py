@@ -1,0 +1,153 @@
+"""What is shared by all sessions: one model for each (name, device), and an LRU of results that is bounded in bytes.
+
+Nothing in here belongs to a reader: a key says all that a value was computed from, so that two sessions share a value only
+when both asked for the same computation.
+"""
+from __future__ import annotations
+
+import collections
+import dataclasses
+import functools
+import logging
+import threading
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+
+import streamlit as st
+import torch
+
+from core import checkpoints
+from core.config import STORIES
+from core.intervention import NOTHING, Intervention
+from core.model import Transformer
+from core.tokenizer import Tokenizer
+from core.trace import Trace
+from core.ui import devices, text
+
+LOG = logging.getLogger(__name__)
+TRACE_BYTES = 512 * 2**20
+RESULT_BYTES = 128 * 2**20
+RANDOM_MODEL = "random"
+
+
+class ByteBoundedCache:
+    """A least-recently-used store whose values together take at most `capacity` bytes. Safe from many threads.
+
+    A value larger than the whole store is returned and not kept.
+    """
+
+    def __init__(self, capacity: int) -> None:
+        self.capacity = capacity
+        self.n_bytes = 0
+        self._entries: collections.OrderedDict[Hashable, tuple[object, int]] = collections.OrderedDict()
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def get_or_make(self, key: Hashable, make: Callable[[], object], size: Callable[[object], int]):
+        """The value of `key`, made by `make()` when it is not there; `size(value)` is its weight in bytes."""
+        with self._lock:
+            if key in self._entries:
+                self._entries.move_to_end(key)
+                return self._entries[key][0]
+        value = make()   # outside the lock: a slow forward pass must not hold up the others
+        self._put(key, value, size(value))
+        return value
+
+    def clear(self) -> None:
+        with self._lock:
+            self._entries.clear()
+            self.n_bytes = 0
+
+    def _put(self, key: Hashable, value: object, n_bytes: int) -> None:
+        if n_bytes > self.capacity:
+            return
+        with self._lock:
+            if key in self._entries:
+                self.n_bytes -= self._entries.pop(key)[1]
+            self._entries[key] = (value, n_bytes)
+            self.n_bytes += n_bytes
+            while self.n_bytes > self.capacity:
+                _, (_, freed) = self._entries.popitem(last=False)
+                self.n_bytes -= freed
+
+
+@dataclass(frozen=True)
+class LoadedModel:
+    """A shared model, never written to after loading. `problem` is the plain reason why a bundled model could not be loaded, if any."""
+
+    name: str
+    device: str
+    model: Transformer
+    tokenizer: Tokenizer
+    is_random: bool = False
+    problem: str = ""
+
+
+def model_names() -> tuple[str, ...]:
+    """The bundled models, or the one random stand-in while there are none."""
+    return tuple(checkpoints.bundled_names()) or (RANDOM_MODEL,)
+
+
+@functools.lru_cache(maxsize=1)
+def _traces() -> ByteBoundedCache:
+    return ByteBoundedCache(TRACE_BYTES)
+
+
+@functools.lru_cache(maxsize=1)
+def _results() -> ByteBoundedCache:
+    return ByteBoundedCache(RESULT_BYTES)
+
+
+def shared_model(name: str, device: str) -> LoadedModel:
+    """The one copy of a model on a device. A folder that is missing or broken gives the random stand-in and says why; a full device gives the CPU's copy."""
+    try:
+        return _load(name, device)
+    except Exception as error:
+        if devices.is_out_of_memory(error) and device != devices.CPU:
+            LOG.warning("%s does not fit on %s; the CPU takes it.", name, device)
+            return shared_model(name, devices.CPU)
+        LOG.exception("Loading %s failed.", name)
+        return dataclasses.replace(_random_model(device), problem=str(error))
+
+
+@st.cache_resource(show_spinner=False)
+def _load(name: str, device: str) -> LoadedModel:
+    if name == RANDOM_MODEL:
+        return _random_model(device)
+    model, tokenizer = checkpoints.load_bundled(name, device=device)
+    return LoadedModel(name, device, model.eval().requires_grad_(False), tokenizer)
+
+
+@st.cache_resource(show_spinner=False)
+def _random_model(device: str) -> LoadedModel:
+    """The stories architecture with random weights and a tokenizer of little more than bytes, so that the app still opens."""
+    tokenizer = Tokenizer.train(text.load("app").section("prompts").splitlines(), 400)
+    model = Transformer(dataclasses.replace(STORIES, vocab_size=tokenizer.vocab_size))
+    model.initialise(torch.Generator().manual_seed(0))
+    return LoadedModel(RANDOM_MODEL, device, model.to(device).eval().requires_grad_(False), tokenizer, is_random=True)
+
+
+def trace(loaded: LoadedModel, token_ids: tuple[int, ...], intervention: Intervention = NOTHING) -> Trace:
+    """The Trace of one forward pass, computed once for each (model, device, intervention, token ids)."""
+    key = (loaded.name, loaded.device, intervention, token_ids)
+    return _traces().get_or_make(key, lambda: _forward(loaded, token_ids, intervention), lambda made: made.n_bytes)
+
+
+def _forward(loaded: LoadedModel, token_ids: tuple[int, ...], intervention: Intervention) -> Trace:
+    with torch.inference_mode():
+        return loaded.model(torch.tensor(token_ids, dtype=torch.int64, device=loaded.device), intervention)
+
+
+def result(key: Hashable, make: Callable[[], object], size: Callable[[object], int]):
+    """Any other computed value, kept in an LRU of its own: the key must name the model, the device and every input."""
+    return _results().get_or_make(key, make, size)
+
+
+def clear() -> None:
+    """Drops every kept result, after a device has run out of memory."""
+    _traces().clear()
+    _results().clear()
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()

@@ -1,0 +1,62 @@
+"""Which lessons there are, in the order of the model, and which stages of it each one shows. A lesson exists when its page file does."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+PAGES = Path(__file__).resolve().parents[2] / "pages"
+HOME = "overview"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One lesson: its id (the stem of page and text file), its section in the navigation, the stages of the strip that it lights."""
+
+    id: str
+    section: str
+    stages: tuple[str, ...]
+
+    @property
+    def path(self) -> Path:
+        return PAGES / f"{self.id}.py"
+
+
+STAGES = ("text", "tokens", "embedding", "position", "attention", "stream", "mlp", "unembedding", "softmax", "sample")
+REPEATED = ("attention", "stream", "mlp")   # the stages that a model has once in each of its L blocks
+
+_ALL = (
+    Entry("overview", "whole", STAGES),
+    Entry("tokens", "input", ("text", "tokens")),
+    Entry("embeddings", "input", ("embedding",)),
+    Entry("positions", "input", ("position",)),
+    Entry("attention", "block", ("attention",)),
+    Entry("heads", "block", ("attention",)),
+    Entry("residual_stream", "block", ("stream", "mlp")),
+    Entry("next_token", "output", ("unembedding", "softmax", "sample")),
+    Entry("generation", "output", ("sample",)),
+    Entry("language_models", "use", ("softmax",)),
+    Entry("training", "use", ("softmax",)),
+    Entry("architectures", "use", ("attention", "mlp")),
+    Entry("recurrence", "use", ("attention",)),
+    Entry("limits", "use", ("sample",)),
+)
+
+
+def existing() -> tuple[Entry, ...]:
+    """The lessons whose page file is there."""
+    return tuple(entry for entry in _ALL if entry.path.exists())
+
+
+def entry(lesson: str) -> Entry:
+    """The entry of a lesson id; KeyError for an unknown one."""
+    return {entry.id: entry for entry in _ALL}[lesson]
+
+
+def lesson_of(stage: str) -> str | None:
+    """The lesson that a stage of the strip leads to: the first existing one that lights it, the overview left aside; None if there is none."""
+    return next((entry.id for entry in existing() if stage in entry.stages and entry.id != HOME), None)
+
+
+def url_path(lesson: str) -> str:
+    """The lesson's address relative to the app: "" for the overview, which is where the app opens."""
+    return "" if lesson == HOME else lesson

@@ -1,0 +1,35 @@
+"""The code of a lesson, read from the running source, the downloads, and the picture's text twin."""
+from __future__ import annotations
+
+import inspect
+import textwrap
+from collections.abc import Callable, Sequence
+
+import pandas as pd
+import streamlit as st
+
+from core.ui.components.picture_download import picture_download
+from core.ui.text import TextFile
+
+
+def draw(lesson: str, title: str, functions: Sequence[Callable], data: dict[str, pd.DataFrame], picture: str, twin: str, words: TextFile) -> None:
+    """The twin as a sentence, the functions' source in a drawer, each table in a drawer and as CSV, the picture as PNG, SVG and HTML."""
+    with st.container(key="lesson_code"):
+        st.markdown(f"### {words.label('code')}")
+        st.markdown(twin)
+        with st.expander(words.label("code_intro")):
+            st.code("\n\n".join(source(function) for function in functions), language="python")
+        with st.container(key="lesson_downloads", horizontal=True, vertical_alignment="center"):
+            picture_download(picture, name=f"transformer-{lesson}", title=title, twin=twin, missing=words.label("picture_missing"), key=f"{lesson}_picture")
+            for name, table in data.items():
+                st.download_button(name, lambda table=table: table.to_csv(index=False), file_name=name, mime="text/csv", key=f"{lesson}_{name}",
+                                   on_click="ignore")
+        with st.expander(words.label("table")):
+            for name, table in data.items():
+                st.caption(name)
+                st.dataframe(table, hide_index=True)
+
+
+def source(function: Callable) -> str:
+    """A function's source as it stands in the file that ran, without the indentation of a class around it."""
+    return textwrap.dedent(inspect.getsource(inspect.unwrap(function)))

@@ -1,0 +1,46 @@
+"""What a reader sees when something fails: a plain sentence. The details go to the server's log."""
+from __future__ import annotations
+
+import contextlib
+import functools
+import logging
+from collections.abc import Callable, Iterator
+
+import streamlit as st
+
+from core.ui import cache, devices, state, text
+
+LOG = logging.getLogger(__name__)
+
+
+@contextlib.contextmanager
+def guard() -> Iterator[None]:
+    """Runs a part of a page. An exception ends the part with a message in its place; a full graphics card moves the model to the CPU."""
+    try:
+        yield
+    except Exception as error:   # Streamlit's own stop and rerun signals are no Exceptions and pass through
+        LOG.exception("A part of the page failed.")
+        if not devices.is_out_of_memory(error):
+            st.error(text.load("app").label("error"))
+            return
+        cache.clear()
+        if state.device() == devices.CPU:
+            st.error(text.load("app").label("error_memory"))
+        else:
+            state.fall_back_to_cpu()
+
+
+def plain(written: str) -> str:
+    """A text that Streamlit's Markdown shows as it is: every sign with a meaning there is escaped."""
+    return "".join(f"\\{c}" if c in r"\`*_{}[]()<>#+-.!|~:$" else c for c in written)
+
+
+def fragment(function: Callable) -> Callable:
+    """`st.fragment`, with a failure shown as the frame shows it: what changes together, redrawn without the rest of the page."""
+
+    @functools.wraps(function)
+    def guarded(*args, **kwargs):
+        with guard():
+            return function(*args, **kwargs)
+
+    return st.fragment(guarded)

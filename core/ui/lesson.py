@@ -1,0 +1,104 @@
+"""The frame of a lesson: its seven parts, in the same order and place on every page.
+
+    page = lesson.open_lesson("heads")        strip, title, the one sentence
+    run = page.run()                          the shared prompt under the chosen model
+    ... the instrument, drawn by the page ...
+    page.explanation(); page.numbers(...); page.experiments(); page.check(...); page.code(...)
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+import streamlit as st
+
+from core.ui import check, code, experiments, named_token, pins, state, strip, text
+from core.ui.guard import fragment, guard
+from core.ui.run import Run, current
+
+__all__ = ["Lesson", "fragment", "guard", "open_lesson"]
+
+
+def open_lesson(lesson: str) -> Lesson:
+    """Draws the strip with the lesson's stages lit, its title and its one sentence. `lesson` is the stem of page and text file."""
+    page = Lesson(lesson, text.load(lesson), text.load("app"))
+    strip.draw(lesson)
+    with st.container(key="lesson_head"):
+        st.markdown(f"## {page.text('title')}\n{page.text('sentence')}")
+    return page
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """One open lesson. `words` is its text file, `frame_words` the frame's own."""
+
+    id: str
+    words: text.TextFile
+    frame_words: text.TextFile
+
+    def run(self) -> Run:
+        """The shared prompt under the chosen model."""
+        return current()
+
+    def label(self, key: str, **values) -> str:
+        """A line of the lesson's labels with {values} put in."""
+        return self.words.label(key, **values)
+
+    def text(self, key: str) -> str:
+        """A Markdown section of the lesson's file."""
+        return self.words.section(key)
+
+    def explanation(self) -> None:
+        """The paragraphs below the instrument. Present mode leaves them out."""
+        if not state.present():
+            with st.container(key="lesson_explanation"):
+                st.markdown(self.text("explanation"))
+
+    def numbers(self, lines: Sequence[tuple[str, str]], table: pd.DataFrame | None = None) -> None:
+        """In numbers: pairs (caption, LaTeX) with today's values put in, and a small table. Four decimals are the lesson's to write."""
+        with self._part("numbers"):
+            for caption, latex in lines:
+                st.markdown(caption)
+                st.latex(latex)
+            if table is not None:
+                st.dataframe(table, hide_index=True, width="content")
+
+    def experiments(self) -> None:
+        """Try this: the file's `# try:` sections, each one click and each also a link; a step at a time in present mode."""
+        if state.present():
+            experiments.draw_one(self.words.experiments, self.frame_words, self.id)
+        else:
+            with self._part("try"):
+                experiments.draw_all(self.words.experiments, self.frame_words, self.id)
+
+    def check(self, question: str, options: list[str], answer: int, explanation: str, key: str) -> None:
+        """Check yourself: the reader commits to one of `options`, then sees whether it is number `answer`, and why."""
+        with self._part("check"):
+            check.draw(f"{self.id}_{key}", question, options, answer, explanation, self.frame_words)
+
+    def code(self, functions: Sequence[Callable], data: dict[str, pd.DataFrame], picture: str, twin: str) -> None:
+        """The code, the downloads and the picture's text twin.
+
+        functions: their source is shown as it ran. data: file name -> table, each a CSV and a table on the page.
+        picture: CSS selector of the chart or canvas (also inside components). twin: the picture as one computed sentence.
+        """
+        if not state.present():
+            code.draw(self.id, self.words.section("title"), functions, data, picture, twin, self.frame_words)
+
+    def pins(self, summary: dict[str, str]) -> None:
+        """Pin A: keeps this state and `summary` (quantity -> value as text), and shows A beside the present B."""
+        pins.draw(self.id, summary, self.frame_words)
+
+    def named_token(self, run: Run, position: int) -> named_token.NamedToken | None:
+        """A field for any token: its rank and probability after `position`. It becomes the shared target. None until one is named."""
+        return named_token.draw(self.id, run, position, self.frame_words)
+
+    def _part(self, name: str):
+        """A titled part below the instrument; in present mode it waits, folded, under its title."""
+        title = self.frame_words.label(name)
+        if state.present():
+            return st.expander(title)
+        part = st.container(key=f"lesson_{name}")
+        part.markdown(f"### {title}")
+        return part

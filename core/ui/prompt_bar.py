@@ -1,0 +1,98 @@
+"""The shared prompt in one row: the text, example and saved prompts, the model and where it runs, present mode, and the link to share."""
+from __future__ import annotations
+
+import io
+import urllib.parse
+
+import segno
+import streamlit as st
+
+from core.figures import style
+from core.ui import cache, devices, guard, run, state, text
+
+QR_CHARACTERS = 1_200   # more make a code too fine for a projector
+
+
+def draw() -> None:
+    """The row, and below it what the reader has to know: a random model, a cut text, a value that was left out."""
+    words = text.load("app")
+    present = run.current()
+    with st.container(key="prompt_bar", horizontal=True, vertical_alignment="center", gap="small"):
+        st.text_area(words.label("prompt"), key="prompt", on_change=state.take_typed_prompt, label_visibility="collapsed",
+                     placeholder=words.label("prompt_help"), height=68)
+        if not state.present():
+            _examples(words)
+            _model(words, present)
+            _share(words)
+        st.toggle(words.label("present"), key="present", help=words.label("present_help"))
+    _messages(words, present)
+
+
+def _examples(words: text.TextFile) -> None:
+    saved = st.session_state.setdefault("saved_prompts", [])
+    with st.popover(words.label("examples"), key="examples"):
+        st.caption(words.label("examples_title"))
+        for i, example in enumerate(state.example_prompts()):
+            st.button(_one_line(example), key=f"example_{i}", type="tertiary", on_click=state.set_prompt, args=(example,))
+        st.caption(words.label("saved_title"))
+        if not saved:
+            st.caption(words.label("saved_none"))
+        for i, prompt in enumerate(saved):
+            st.button(_one_line(prompt), key=f"saved_{i}", type="tertiary", on_click=state.set_prompt, args=(prompt,))
+        st.button(words.label("save"), key="save_prompt", on_click=_save, disabled=state.prompt() in saved)
+
+
+def _model(words: text.TextFile, present: run.Run) -> None:
+    n, n_context = len(present.token_ids), present.model.config.n_context
+    key = "status_cut" if present.n_cut else "status"
+    with st.popover(words.label(key, model=present.model_name, n=n, n_context=n_context, n_cut=present.n_cut), key="model_drawer"):
+        st.selectbox(words.label("model"), cache.model_names(), key="model")
+        st.selectbox(words.label("device"), devices.available(), key="device", format_func=lambda name: words.label(f"device_{name}"))
+        st.caption(words.label("running", device=words.label(f"device_{present.device}")))
+        st.caption(words.label("usage", n=n, n_context=n_context))
+
+
+def _share(words: text.TextFile) -> None:
+    """The link is made when the drawer opens: by then every widget of the page has its place in the address."""
+    with st.popover(words.label("share"), key="share", on_change="rerun") as drawer:
+        if not drawer.open:
+            return
+        link = urllib.parse.urljoin(st.context.url or "", state.link())
+        st.caption(words.label("share_text"))
+        st.code(link, language=None, wrap_lines=True)
+        if not state.fits_in_link(state.prompt()):
+            st.caption(words.label("share_no_prompt"))
+        if len(link) > QR_CHARACTERS:
+            st.caption(words.label("share_no_qr"))
+        else:
+            st.image(qr_code(link), caption=words.label("share_qr"), width=260)
+
+
+def qr_code(link: str) -> bytes:
+    """The link as a QR code, a PNG: dark on white in both themes, since readers of codes expect it so."""
+    picture = io.BytesIO()
+    segno.make(link, error="m", micro=False).save(picture, kind="png", scale=6, border=3, dark=style.colour("text", "light"), light=style.colour("page", "light"))
+    return picture.getvalue()
+
+
+def _messages(words: text.TextFile, present: run.Run) -> None:
+    if present.loaded.problem:
+        st.warning(words.label("broken_model", problem=guard.plain(present.loaded.problem)))
+    elif present.loaded.is_random:
+        st.warning(words.label("random_model"))
+    if present.n_cut:
+        n_context = present.model.config.n_context
+        st.caption(words.label("usage_cut", n_all=present.n_cut + len(present.token_ids) - 1, n_context=n_context, n_cut=present.n_cut))
+    for sentence in state.notices():
+        st.info(sentence)
+
+
+def _save() -> None:
+    st.session_state["saved_prompts"] = [*st.session_state["saved_prompts"], state.prompt()]
+
+
+def _one_line(prompt: str) -> str:
+    """A prompt as a button shows it: one line, and no Markdown in it."""
+    line = prompt.replace("\n", " ⏎ ")
+    line = line if len(line) <= 70 else line[:34] + " … " + line[-34:]
+    return guard.plain(line)

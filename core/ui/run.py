@@ -1,0 +1,76 @@
+"""A Run: the reader's prompt as the chosen model reads it, with its Trace."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from core.intervention import NOTHING, Intervention
+from core.model import Transformer
+from core.tokenizer import Tokenizer
+from core.trace import Trace
+from core.ui import cache, state
+
+
+@dataclass(frozen=True)
+class Run:
+    """One prompt under one model. Equal prompts share their Trace, which is computed when it is first read."""
+
+    loaded: cache.LoadedModel
+    text: str
+    token_ids: tuple[int, ...]   # begins with the end-of-text token
+    tokens: list[str]            # their visible forms
+    n_cut: int                   # tokens of the text that did not fit and were left out, from its start
+
+    @property
+    def model_name(self) -> str:
+        return self.loaded.name
+
+    @property
+    def model(self) -> Transformer:
+        return self.loaded.model
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        return self.loaded.tokenizer
+
+    @property
+    def device(self) -> str:
+        return self.loaded.device
+
+    @property
+    def trace(self) -> Trace:
+        """The forward pass as the model is."""
+        return self.trace_with(NOTHING)
+
+    def trace_with(self, intervention: Intervention) -> Trace:
+        """The forward pass under an Intervention."""
+        return cache.trace(self.loaded, self.token_ids, intervention)
+
+    def trace_of(self, token_ids: tuple[int, ...], intervention: Intervention = NOTHING) -> Trace:
+        """The forward pass of the same model on other token ids (a second prompt, a permuted one)."""
+        return cache.trace(self.loaded, tuple(token_ids), intervention)
+
+    def with_text(self, text: str) -> Run:
+        """The same model on another text, for a lesson that compares two."""
+        return read(self.loaded, text)
+
+    def logits(self, position: int = -1) -> np.ndarray:
+        """(|V|,) float64 logits of the next token after `position`."""
+        return self.trace.logits[position].to("cpu", torch.float64).numpy()
+
+
+def read(loaded: cache.LoadedModel, text: str) -> Run:
+    """The Run of a text: its last tokens, as many as the model takes, after the end-of-text token."""
+    prompt = loaded.tokenizer.prompt(state.clean_prompt(text), loaded.model.config.n_context)
+    tokens = [loaded.tokenizer.visible(token_id) for token_id in prompt.token_ids]
+    return Run(loaded, text, prompt.token_ids, tokens, prompt.n_cut)
+
+
+def current() -> Run:
+    """The Run of the shared prompt under the chosen model; the selection is held within its bounds from here on."""
+    run = read(cache.shared_model(state.model_name(), state.device()), state.prompt())
+    config = run.model.config
+    state.set_bounds(state.Bounds(config.n_layers, config.n_heads, len(run.token_ids), config.vocab_size))
+    return run

@@ -1,0 +1,271 @@
+"""The reader's state: prompt, model, device, selection, present mode. Read from the URL and written to it here and nowhere else.
+
+A lesson's own widgets are bound to the URL by Streamlit (`bind="query-params"`, key prefix = lesson id); what all lessons share goes
+through this file. The URL is read when a session starts and when the reader goes back or forward in the browser's history; from then
+on the session leads and the URL follows. A value that makes no sense is left out, with a notice.
+"""
+from __future__ import annotations
+
+import urllib.parse
+from dataclasses import dataclass
+
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from core.ui import cache, devices, text
+
+MAX_CHARACTERS = 20_000       # of a prompt; far more than any context takes
+MAX_LINK_CHARACTERS = 6_000   # of a prompt in a link, percent-encoded: longer addresses are refused by servers and chat programs
+PRESENT_SCALE = 1.35
+_SELECTION = ("layer", "head", "position", "target")
+_SHARED = ("prompt", "model", "device", "present", *_SELECTION)
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What the reader has picked in any lesson, within the bounds of the present run. `target` None: the likeliest next token."""
+
+    layer: int
+    head: int
+    position: int
+    target: int | None
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Sizes of the present run, which a selection is clamped to."""
+
+    n_layers: int
+    n_heads: int
+    n_tokens: int
+    vocab_size: int
+
+
+def begin() -> None:
+    """Opens a run of the app: takes over what was asked for in the last one, else the URL where it leads. Call before any widget."""
+    session = st.session_state
+    session["notices"] = []
+    if "prompt" not in session or _went_through_history():
+        _read_url()
+    for key, value in session.pop("asked_for", {}).items():
+        _take_over(key, value)
+    for key in ("prompt", "model", "device", "present"):
+        session[key] = session[key]   # a widget's value survives a run in which it was not drawn
+    _write_url()
+
+
+def default_prompt() -> str:
+    return example_prompts()[0]
+
+
+def example_prompts() -> tuple[str, ...]:
+    """The good prompts of assets/text, one a line, `\\n` for a new line."""
+    return tuple(line.replace("\\n", "\n") for line in text.load("app").section("prompts").splitlines() if line.strip())
+
+
+def notice(key: str, **values) -> None:
+    """Adds a plain sentence (a label of app.md) to what the frame tells the reader in this run."""
+    sentence = text.load("app").label(key, **values)
+    if sentence not in st.session_state["notices"]:
+        st.session_state["notices"].append(sentence)
+
+
+def notices() -> list[str]:
+    return list(st.session_state.get("notices", []))
+
+
+def clean_prompt(typed: str) -> str:
+    """A typed or pasted text as it is kept: line ends as \\n, its last MAX_CHARACTERS characters."""
+    return typed[-2 * MAX_CHARACTERS:].replace("\r\n", "\n").replace("\r", "\n")[-MAX_CHARACTERS:]
+
+
+def take_typed_prompt() -> None:
+    """Callback of the prompt's text area: what was typed or pasted is cut to a length that can be worked with, and the reader told."""
+    typed = st.session_state["prompt"]
+    st.session_state["prompt"] = kept = clean_prompt(typed)
+    if len(typed) > MAX_CHARACTERS:
+        st.session_state["asked_for"] = {"notice": ("notice_too_long", {"n": len(typed), "kept": len(kept)})}
+
+
+def set_prompt(prompt: str) -> None:
+    """Makes `prompt` the prompt of all lessons and runs the app again. Works in callbacks, in pages and in fragments."""
+    apply({"prompt": prompt})
+
+
+def append_token(token_id: int) -> None:
+    """Appends a token's text to the prompt and runs the app again. A token that is no text by itself is refused with a notice."""
+    loaded = cache.shared_model(model_name(), device())
+    piece = loaded.tokenizer.decode([token_id])
+    if not piece or "\ufffd" in piece:
+        apply({"notice": ("notice_partial_character" if piece else "notice_end_of_text", {})})
+    else:
+        apply({"prompt": st.session_state["prompt"] + piece})
+
+
+def apply(settings: dict) -> None:
+    """Sets any of prompt, model, device, present, layer, head, position, target and any widget's key, and runs the app again."""
+    st.session_state["asked_for"] = st.session_state.get("asked_for", {}) | settings
+    st.rerun()
+
+
+def fall_back_to_cpu() -> None:
+    """Moves the model to the CPU, says so, and runs the app again."""
+    apply({"notice": ("notice_cpu", {"device": text.load("app").label(f"device_{device()}")}), "device": devices.CPU})
+
+
+def select(**chosen: int | None) -> None:
+    """Picks layer, head, position or target for all lessons. In a callback the run that follows sees it; elsewhere the next read does."""
+    if unknown := set(chosen) - set(_SELECTION):
+        raise ValueError(f"What can be selected is {', '.join(_SELECTION)}, not {', '.join(sorted(unknown))}.")
+    st.session_state["selection"] = st.session_state.get("selection", {}) | chosen
+    _write_url()
+
+
+def selection() -> Selection:
+    """The reader's selection, clamped to the present run (`Lesson.run` says its sizes); the last position unless another was picked."""
+    chosen = st.session_state.get("selection", {})
+    bounds = st.session_state.get("bounds", Bounds(1, 1, 1, 1))
+    position = chosen.get("position")
+    target = chosen.get("target")
+    return Selection(
+        layer=_clamp(chosen.get("layer") or 0, bounds.n_layers),
+        head=_clamp(chosen.get("head") or 0, bounds.n_heads),
+        position=bounds.n_tokens - 1 if position is None else _clamp(position, bounds.n_tokens),
+        target=None if target is None else _clamp(target, bounds.vocab_size),
+    )
+
+
+def settings_of(lesson: str) -> dict:
+    """The shared state and the lesson's bound widgets as settings that `apply` and `link` take: the present state, to return to."""
+    session = st.session_state
+    widgets = {key: session[key] for key in st.query_params if key.startswith(f"{lesson}_") and key in session}
+    chosen = {key: session.get("selection", {}).get(key) for key in _SELECTION}
+    return {"prompt": session["prompt"], "model": session["model"]} | chosen | widgets
+
+
+def set_bounds(bounds: Bounds) -> None:
+    st.session_state["bounds"] = bounds
+
+
+def prompt() -> str:
+    return st.session_state["prompt"]
+
+
+def model_name() -> str:
+    return st.session_state["model"]
+
+
+def device() -> str:
+    return st.session_state["device"]
+
+
+def present() -> bool:
+    """Whether present mode is on: larger type, one picture at a time."""
+    return bool(st.session_state.get("present", False))
+
+
+def scale() -> float:
+    """How much larger type and marks are drawn than usual: above 1 in present mode."""
+    return PRESENT_SCALE if present() else 1.0
+
+
+def theme() -> str:
+    """"light" or "dark", as the reader's browser shows the app."""
+    return "dark" if st.context.theme.type == "dark" else "light"
+
+
+def link(settings: dict | None = None, lesson: str | None = None) -> str:
+    """A link to the present state: relative to the app, all shared state spelled out, `settings` put over it.
+
+    Without `lesson` it is only the query ("?prompt=…"). A prompt of more than MAX_LINK_CHARACTERS is left out.
+    """
+    values = {key: value for key, value in st.query_params.to_dict().items() if key not in _SHARED}
+    values |= _shared_values(defaults=True) | {key: _written(value) for key, value in (settings or {}).items()}
+    if not fits_in_link(values.get("prompt", "")):
+        values.pop("prompt")
+    return (f"./{lesson}" if lesson is not None else "") + "?" + urllib.parse.urlencode(values, quote_via=urllib.parse.quote)
+
+
+def fits_in_link(prompt: str) -> bool:
+    return len(urllib.parse.quote(prompt)) <= MAX_LINK_CHARACTERS
+
+
+def _went_through_history() -> bool:
+    context = get_script_run_ctx()
+    return context is not None and context.is_history_navigation
+
+
+def _read_url() -> None:
+    query, session = st.query_params, st.session_state
+    session["prompt"] = clean_prompt(query["prompt"]) if "prompt" in query else session.get("prompt", default_prompt())
+    for key, allowed, default in (("model", cache.model_names(), cache.model_names()[0]), ("device", devices.available(), devices.preferred())):
+        session[key] = session.get(key, default)
+        if key in query:
+            if query[key] in allowed:
+                session[key] = query[key]
+            else:
+                notice("notice_url", name=key, value=_shortened(query[key]))
+    session["present"] = query.get("present", "").lower() in ("true", "1")
+    session["selection"] = {key: number for key in _SELECTION if (number := _whole_number(key)) is not None}
+
+
+def _whole_number(key: str) -> int | None:
+    """A selection's value in the URL, clamped later to the run; None, with a notice, for what is no whole number of at least 0."""
+    written = st.query_params.get(key)
+    if written is None:
+        return None
+    if written.isascii() and written.isdigit() and len(written) < 10:
+        return int(written)
+    notice("notice_url", name=key, value=_shortened(written))
+    return None
+
+
+def _shortened(value: str) -> str:
+    """A URL's value as a notice may show it: short, and with no Markdown or HTML in it."""
+    plain = "".join(c if c.isalnum() or c in " .-_" else "·" for c in value[:24])
+    return plain + ("…" if len(value) > 24 else "")
+
+
+def _take_over(key: str, value) -> None:
+    session = st.session_state
+    if key == "notice":
+        notice(value[0], **value[1])
+    elif key == "prompt":
+        session["prompt"] = clean_prompt(str(value))
+    elif key in _SELECTION:
+        session["selection"] = session.get("selection", {}) | {key: value}
+    elif key != "model" or value in cache.model_names():
+        session[key] = value
+
+
+def _shared_values(defaults: bool = False) -> dict[str, str]:
+    """The shared state as URL values; what has its default value only where `defaults` asks for it."""
+    session = st.session_state
+    values = {"prompt": session["prompt"]} if defaults or session["prompt"] != default_prompt() else {}
+    if not fits_in_link(values.get("prompt", "")):
+        values.pop("prompt")
+    if defaults or session["model"] != cache.model_names()[0]:
+        values["model"] = session["model"]
+    if session["device"] != devices.preferred():
+        values["device"] = session["device"]
+    if session.get("present"):
+        values["present"] = "true"
+    return values | {key: str(value) for key, value in session.get("selection", {}).items() if value is not None}
+
+
+def _write_url() -> None:
+    """Makes the URL say the shared state, with one message to the browser and only where it says something else."""
+    wanted, query = _shared_values(), st.query_params
+    if changed := {key: value for key, value in wanted.items() if query.get(key) != value}:
+        query.update(changed)
+    for key in _SHARED:
+        if key in query and key not in wanted:
+            del query[key]
+
+
+def _written(value) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _clamp(value: int, size: int) -> int:
+    return min(max(value, 0), size - 1)
