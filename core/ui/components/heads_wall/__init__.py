@@ -15,11 +15,14 @@ WHOLE_TOKENS = 48        # up to this many tokens every weight travels (226 kB f
 PICTURE_SIDE = 128       # most cells on a side of a tile sent as bytes: about a tile's width in pixels
 LEAST_TILE = 40          # pixels; below this a tile is no longer readable and the wall scrolls
 
+PATTERN_JS = (HERE / "pattern.js").read_text(encoding="utf-8")     # what the wall and the opened head share
+PATTERN_CSS = (HERE / "pattern.css").read_text(encoding="utf-8")
+
 _component = st.components.v2.component(
     "heads_wall",
-    html=(HERE / "heads_wall.html").read_text(),
-    css=(HERE / "heads_wall.css").read_text(),
-    js=(HERE / "pattern.js").read_text() + (HERE / "heads_wall.js").read_text(),
+    html=(HERE / "heads_wall.html").read_text(encoding="utf-8"),
+    css=PATTERN_CSS + (HERE / "heads_wall.css").read_text(encoding="utf-8"),
+    js=PATTERN_JS + (HERE / "heads_wall.js").read_text(encoding="utf-8"),
 )
 
 

@@ -236,25 +236,18 @@ function showReading(wall) {
   const { head, query, key } = wall.pointer;
   const value = valueAt(wall, head, query, key);
   const amount = value === undefined ? wall.text.waiting : Number.isNaN(value) ? wall.text.masked : exact(value);
-  const pair = element("div", "pair");
-  pair.append(element("b", "", name(wall, head)), chip(wall.tokens[query], "query"), element("span", "", "→"), chip(wall.tokens[key], "key"),
-    element("output", "", amount));
-  place(wall, head, [pair, element("small", "", `${query} → ${key}   ${wall.notes[head] || ""}`)]);
+  const note = `${query} → ${key}   ${wall.notes[head] || ""}`;
+  tell(wall, head, reading(name(wall, head), wall.tokens[query], wall.tokens[key], amount, note));
 }
 
 function announce(wall, head) {
-  place(wall, head, [element("b", "", name(wall, head)), element("small", "", ` ${wall.notes[head] || ""}`)]);
+  tell(wall, head, [element("b", "", name(wall, head)), element("small", "", ` ${wall.notes[head] || ""}`)]);
 }
 
-// The reading stands above its tile, or below in the first row, and never leaves the wall.
-function place(wall, head, content) {
-  const [x, y] = corner(wall, head), { tip } = wall;
-  tip.replaceChildren(...content);
-  tip.hidden = false;
-  const left = wall.stage.offsetLeft + x - wall.scroll.scrollLeft + wall.tile / 2 - tip.offsetWidth / 2;
-  tip.style.left = `${Math.max(0, Math.min(left, wall.scroll.clientWidth - tip.offsetWidth))}px`;
-  const top = y - LABEL - tip.offsetHeight - 3 - wall.scroll.scrollTop;
-  tip.style.top = `${wall.scroll.offsetTop + (top >= -wall.scroll.offsetTop ? top : y + wall.tile + 5 - wall.scroll.scrollTop)}px`;
+function tell(wall, head, content) {
+  const [x, y] = corner(wall, head), { scroll, stage } = wall;
+  const left = stage.offsetLeft + x + wall.tile / 2 - scroll.scrollLeft, top = scroll.offsetTop + y - LABEL - scroll.scrollTop;
+  showTip(wall.tip, content, left, top, LABEL + wall.tile + 6);
 }
 
 function pick(wall, head) {

@@ -72,3 +72,20 @@ function chip(token, meaning) {
   node.dir = "auto";
   return node;
 }
+
+// What is read under the pointer: where, query chip → key chip, the exact amount, and a line of further words.
+function reading(where, query, key, amount, note) {
+  const pair = element("div", "pair");
+  pair.append(element("b", "", where), chip(query, "query"), element("span", "", "→"), chip(key, "key"), element("output", "", amount));
+  return [pair, element("small", "", note)];
+}
+
+// Shows `content` centred above the point (x, y) of its parent, below where there is no room (y + drop), and never outside the parent.
+function showTip(tip, content, x, y, drop) {
+  tip.replaceChildren(...content);
+  tip.hidden = false;
+  const room = tip.parentElement.clientWidth - tip.offsetWidth;
+  tip.style.left = `${Math.max(0, Math.min(x - tip.offsetWidth / 2, room))}px`;
+  const above = y - tip.offsetHeight - 4;
+  tip.style.top = `${above >= 0 ? above : y + drop}px`;
+}

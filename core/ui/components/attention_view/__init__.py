@@ -1,0 +1,47 @@
+"""One head, large: its weights or scores as a matrix with tokens on both axes, or as lines from queries to keys. A click picks a query and a key."""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import streamlit as st
+
+from core.ui.components.heads_wall import PATTERN_CSS, PATTERN_JS, pack, row_ranges, rows_of
+
+HERE = Path(__file__).parent
+VIEWS = ("matrix", "lines")
+TYPE_SIZE = 12           # pixels of the token labels
+
+_component = st.components.v2.component(
+    "attention_view",
+    html=(HERE / "attention_view.html").read_text(encoding="utf-8"),
+    css=PATTERN_CSS + (HERE / "attention_view.css").read_text(encoding="utf-8"),
+    js=PATTERN_JS + "".join((HERE / name).read_text(encoding="utf-8") for name in ("matrix.js", "lines.js", "attention_view.js")),
+)
+
+
+def payload(values: np.ndarray, allowed: np.ndarray, header: dict) -> bytes:
+    """The bytes of one (N, N) matrix under an (N, N) bool mask: the header, and float32 values between each row's first and last allowed key."""
+    first, last = row_ranges(allowed)
+    rows = rows_of(values.astype(np.float32, copy=False)[None], allowed)[0]
+    return pack({"n": len(allowed), **header}, {"first": first, "last": last, "values": rows})
+
+
+def attention_view(values: np.ndarray, allowed: np.ndarray, tokens: Sequence[str], *, key: str, text: dict[str, str], label: str,
+                   shows: str = "matrix", signed: bool = False, picked: tuple[int, int] | None = None, height: int = 480, scale: float = 1.0,
+                   theme: str = "light", on_pick: Callable[[int, int], None] = lambda query, key: None) -> None:
+    """Draw `values` (N, N), rows = queries, columns = keys; `on_pick(query, key)` is called on a click or Enter.
+
+    shows: "matrix" or "lines". signed: scores, drawn on the diverging scale about zero; otherwise weights in [0, 1] on the wall's own scale.
+    picked: the (query, key) that is marked. label: what stands before a reading, such as "3.5". scale: how much larger type is drawn.
+    text: the strings "title", "scale", "masked", "key_axis", "query_axis", "keys_help". height: pixels that the picture may take.
+    """
+    query, key_position = picked or (None, None)
+    header = {"tokens": list(tokens), "text": text, "label": label, "shows": shows, "signed": signed, "query": query, "key": key_position,
+              "height": height, "type": round(TYPE_SIZE * scale), "theme": theme}
+
+    def chosen() -> None:
+        on_pick(*map(int, st.session_state[key].picked))
+
+    _component(key=key, data=payload(values, allowed, header), on_picked_change=chosen)
