@@ -1,0 +1,201 @@
+"""Text from a model, token by token: greedy and sampled generation, and beam search, as iterators of what each step did.
+
+Closing the iterator (or leaving the loop over it) stops the model; it computes nothing that is not asked for. A text longer
+than the context is read through `context_window`, which slides by one token a step.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from core.config import ModelConfig
+from core.model import KVCache, Transformer
+from core.sampling import SamplingConfig, Truncation, draw, truncate
+
+
+@dataclass(frozen=True, eq=False)
+class GenerationStep:
+    """One token, and the distribution that it was drawn from.
+
+    token_id      the token drawn; truncation.token_ids[place]
+    place         its rank among all tokens, 0 for the most probable
+    token_ids     the whole text so far: the prompt, and every token drawn, this one last
+    xi            the number in [0, 1) that decided
+    prob          its probability after temperature, before anything was cut
+    renormalised  its probability among the tokens that were kept, the one it was drawn with
+    log_prob      ln of the model's own probability for it: temperature 1, nothing cut; nats
+    n_unseen      how many tokens of the text before it the model could no longer see
+    truncation    the whole distribution, seven arrays over the vocabulary: keep the steps of a long text without it
+    """
+
+    token_id: int
+    place: int
+    token_ids: tuple[int, ...]
+    xi: float
+    prob: float
+    renormalised: float
+    log_prob: float
+    n_unseen: int
+    truncation: Truncation
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """One way to go on, in a beam search.
+
+    token_ids  the prompt and the continuation        log_probs  ln p of each token of the continuation, nats
+    parent     the place in the step before of the hypothesis it extends or, if finished before, was; 0, the prompt, in the first step
+    finished   it ends with the end-of-text token and is not extended; it keeps its place while no better ones push it out
+    """
+
+    token_ids: tuple[int, ...]
+    log_probs: tuple[float, ...]
+    parent: int
+    finished: bool
+
+    @property
+    def log_prob(self) -> float:
+        """ln p(continuation | prompt): the exactly rounded sum of log_probs, nats."""
+        return math.fsum(self.log_probs)
+
+
+def context_window(token_ids: Sequence[int], config: ModelConfig) -> tuple[int, ...]:
+    """The tokens of a text that the model reads: all, or as many of the last ones as its context holds.
+
+    A text that begins with the end-of-text token keeps it in front, so that a long text is read just as the prompt bar
+    would cut it.
+
+    >>> context_window((0, 5, 6, 7, 8), ModelConfig(vocab_size=9, d_model=2, n_layers=1, n_heads=1, n_context=3))
+    (0, 7, 8)
+    """
+    token_ids, n = tuple(token_ids), config.n_context
+    if len(token_ids) <= n:
+        return token_ids
+    if token_ids[0] == config.end_of_text and n > 1:
+        return token_ids[:1] + token_ids[1 - n:]
+    return token_ids[-n:]
+
+
+def generate(model: Transformer, token_ids: Sequence[int], config: SamplingConfig = SamplingConfig(),
+             seed: int | torch.Generator = 0, max_new_tokens: int = 100) -> Iterator[GenerationStep]:
+    """Continue a text: an iterator of steps, the last one the end-of-text token or the `max_new_tokens`-th token.
+
+    token_ids  the prompt, at least one id.   config  temperature 0 is greedy.
+    seed       a whole number, or a torch.Generator on the CPU that goes on from where it stands. Every step takes one xi
+               from it, greedy steps too: a change of `config` leaves the numbers of all later steps as they were.
+
+    While the text fits the context, a cache holds the keys and values of what was read and each step reads one token.
+    Beyond it every token's position changes at each step, so the window is read anew. A model whose config names no
+    end_of_text stops at max_new_tokens only. Raises ValueError at once for a model that sees the future, an empty prompt
+    or a negative max_new_tokens.
+    """
+    prompt = _checked_prompt(model, token_ids, max_new_tokens)
+    generator = seed if isinstance(seed, torch.Generator) else torch.Generator().manual_seed(seed)
+    return _steps(model, prompt, config, generator, max_new_tokens)
+
+
+def _steps(model: Transformer, token_ids: tuple[int, ...], config: SamplingConfig, generator: torch.Generator,
+           max_new_tokens: int) -> Iterator[GenerationStep]:
+    cache = KVCache()
+    for _ in range(max_new_tokens):
+        n_unseen = len(token_ids) - len(context_window(token_ids, model.config))
+        logits = _next_logits(model, [token_ids], cache)[0]
+        xi = torch.rand((), generator=generator, dtype=torch.float64).item()
+        truncation = truncate(logits, config)
+        place = draw(truncation, xi)
+        token_id = int(truncation.token_ids[place])
+        token_ids += (token_id,)
+        yield GenerationStep(
+            token_id=token_id, place=place, token_ids=token_ids, xi=xi, prob=float(truncation.probs[place]),
+            renormalised=float(truncation.renormalised[place]), log_prob=float(_log_probs(logits)[token_id]), n_unseen=n_unseen,
+            truncation=truncation)
+        if token_id == model.config.end_of_text:
+            return
+
+
+def beam_search(model: Transformer, token_ids: Sequence[int], width: int, max_new_tokens: int = 20) -> Iterator[tuple[Hypothesis, ...]]:
+    """The most probable continuations, `width` of them carried along: an iterator of the hypotheses after each step.
+
+    Each step extends every unfinished hypothesis by every token and keeps the `width` most probable of those and of the
+    finished ones, most probable first; equal ones in the order of their parents, then by token id. `parent` links the
+    steps to a tree. Ends when all are finished or after `max_new_tokens` steps.
+
+    Hypotheses are compared by their plain log-probability, ln p(continuation | prompt). No token makes a text more
+    probable, so a finished short one competes with longer ones on unequal terms: beam search as it is defined favours
+    short and bland texts, and is exact (the most probable continuation of all) at width |V|^(max_new_tokens - 1).
+
+    Raises ValueError at once as `generate` does, and for a width below 1.
+    """
+    prompt = _checked_prompt(model, token_ids, max_new_tokens)
+    if width < 1:
+        raise ValueError(f"Beam search needs a width of at least 1, not {width}.")
+    return _beams(model, prompt, width, max_new_tokens)
+
+
+def _beams(model: Transformer, prompt: tuple[int, ...], width: int, max_new_tokens: int) -> Iterator[tuple[Hypothesis, ...]]:
+    beams: tuple[Hypothesis, ...] = (Hypothesis(prompt, (), 0, False),)
+    cache = KVCache()
+    for _ in range(max_new_tokens):
+        live = [place for place, beam in enumerate(beams) if not beam.finished]
+        if not live:
+            return
+        log_probs = _log_probs(_next_logits(model, [beams[place].token_ids for place in live], cache))
+        candidates = _extensions(beams, live, log_probs, width, model.config.end_of_text)
+        candidates += [replace(beam, parent=place) for place, beam in enumerate(beams) if beam.finished]
+        beams = tuple(sorted(candidates, key=lambda candidate: -candidate.log_prob)[:width])
+        _reorder(cache, [live.index(beam.parent) for beam in beams if not beam.finished])
+        yield beams
+
+
+def _extensions(beams: tuple[Hypothesis, ...], live: list[int], log_probs: Tensor, width: int, end_of_text: int | None) -> list[Hypothesis]:
+    """The `width` most probable one-token extensions of the hypotheses at the places `live`; log_probs is (len(live), |V|).
+
+    Impossible tokens are left out. Equal ones come in the order of their parents, then by token id.
+    """
+    so_far = torch.tensor([beams[place].log_prob for place in live], dtype=torch.float64)
+    totals, order = (so_far[:, None] + log_probs).flatten().sort(descending=True, stable=True)
+    extensions = []
+    for index in order[:width][totals[:width] > -math.inf].tolist():
+        row, token_id = divmod(index, log_probs.shape[-1])
+        beam = beams[live[row]]
+        extensions.append(Hypothesis(beam.token_ids + (token_id,), beam.log_probs + (log_probs[row, token_id].item(),), live[row],
+                                     token_id == end_of_text))
+    return extensions
+
+
+def _checked_prompt(model: Transformer, token_ids: Sequence[int], max_new_tokens: int) -> tuple[int, ...]:
+    if model.config.mask == "bidirectional":
+        raise ValueError("This model sees the tokens that follow, so it cannot continue a text; choose a model that reads from left to right.")
+    if max_new_tokens < 0:
+        raise ValueError(f"max_new_tokens must be at least 0, not {max_new_tokens}.")
+    token_ids = tuple(int(token_id) for token_id in token_ids)
+    if not token_ids:
+        raise ValueError("There is no token to go on from: begin with the end-of-text token.")
+    return token_ids
+
+
+def _next_logits(model: Transformer, texts: list[tuple[int, ...]], cache: KVCache) -> Tensor:
+    """(B, |V|) the logits after each of B texts of one length; the cache, of their first tokens, is extended while they fit."""
+    windows = [context_window(text, model.config) for text in texts]
+    fits = len(windows[0]) == len(texts[0])
+    new = [window[cache.n_tokens if fits else 0:] for window in windows]
+    with torch.no_grad():
+        return model.logits(torch.tensor(new, device=model.device), cache if fits else None, last_only=True)[:, -1]
+
+
+def _reorder(cache: KVCache, rows: list[int]) -> None:
+    """Row i of the cache becomes what row rows[i] was: each text takes its parent's keys and values along."""
+    for layer, (K, V) in cache.keys_and_values.items():
+        cache.keys_and_values[layer] = (K[rows], V[rows])
+
+
+def _log_probs(logits: Tensor) -> Tensor:
+    """ln softmax(logits) in float64 on the CPU, same shape."""
+    log_probs = torch.log_softmax(logits.detach().cpu().double(), dim=-1)
+    if torch.isnan(log_probs).any():
+        raise ValueError("The model's logits make no distribution (NaN, plus infinity, or nothing possible): its weights are damaged.")
+    return log_probs
