@@ -153,9 +153,10 @@ class Block(nn.Module):
         n_heads, bias = self.config.n_heads, self.score_bias(settings)
         causal = self.config.mask == "causal" and bias is None and Q.shape[-2] == K.shape[-2]
         mask = None if causal else settings.allowed if bias is None else bias.to(Q.dtype).masked_fill(~settings.allowed, float("-inf"))
-        head_out = F.scaled_dot_product_attention(
-            Q, attention.share_heads(K, n_heads), attention.share_heads(V, n_heads), attn_mask=mask, is_causal=causal,
-            dropout_p=settings.dropout, scale=None if settings.scale_scores else 1.0)
+        with torch.autocast("cpu", enabled=False):    # for training in bfloat16: this one kernel is nearly twice as fast in float32 there
+            head_out = F.scaled_dot_product_attention(
+                Q, attention.share_heads(K, n_heads), attention.share_heads(V, n_heads), attn_mask=mask, is_causal=causal,
+                dropout_p=settings.dropout, scale=None if settings.scale_scores else 1.0)
         return dict(attn_out=F.dropout(self.write(head_out), settings.dropout))
 
     def forward(self, x: Tensor, settings: PassSettings, attend, edits: "HeadEdits") -> dict[str, Tensor | None]:
