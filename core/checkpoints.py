@@ -1,0 +1,133 @@
+"""Models on disk: safetensors weights, a JSON config, the tokenizer and a model card, in one folder; and the bundled ones under assets/models."""
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import safetensors
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from core.config import ModelConfig
+from core.model import Transformer
+from core.tokenizer import Tokenizer
+
+BUNDLED = Path(__file__).resolve().parent.parent / "assets" / "models"
+WEIGHTS, CONFIG, TOKENIZER, CARD = "model.safetensors", "config.json", "tokenizer.json", "README.md"
+WEIGHT_DTYPES = (torch.float16, torch.bfloat16, torch.float32)
+
+
+class CheckpointError(Exception):
+    """A checkpoint cannot be read; the message says what is wrong with which file, and what to do."""
+
+
+def save(folder: str | Path, model: Transformer, tokenizer: Tokenizer, card: str, dtype: torch.dtype = torch.float16) -> None:
+    """Write model, tokenizer and card (Markdown) into `folder`, weights as `dtype`; the folder is made if it is not there.
+
+    Every file is written whole beside its place and then moved there, so that a reader never meets half a file.
+    Raises ValueError if a weight does not fit the dtype or model and tokenizer do not fit each other.
+    """
+    folder = Path(folder)
+    weights = {name: p.detach().to("cpu", dtype).contiguous() for name, p in model.state_dict().items()}
+    if unfit := [name for name, weight in weights.items() if not torch.isfinite(weight).all()]:
+        raise ValueError(f"Weights that are not finite as {dtype}: {', '.join(unfit)}.")
+    if complaint := _mismatch(model.config, tokenizer):
+        raise ValueError(complaint)
+    folder.mkdir(parents=True, exist_ok=True)
+    _write(folder / WEIGHTS, lambda path: save_file(weights, path))
+    _write(folder / TOKENIZER, tokenizer.save)
+    _write(folder / CONFIG, lambda path: path.write_text(json.dumps(model.config.to_dict(), indent=2) + "\n", encoding="utf-8"))
+    _write(folder / CARD, lambda path: path.write_text(card, encoding="utf-8"))
+
+
+def load(folder: str | Path, device: torch.device | str = "cpu") -> tuple[Transformer, Tokenizer]:
+    """The model, in float32, in eval mode and without gradients, and its tokenizer. Raises CheckpointError for whatever is wrong."""
+    folder = Path(folder)
+    config, tokenizer = _read_config(folder / CONFIG), _read_tokenizer(folder / TOKENIZER)
+    if complaint := _mismatch(config, tokenizer):
+        raise CheckpointError(f"{folder}: {complaint} Put back the config and the tokenizer that were saved together.")
+    with torch.device("meta"):                          # shapes only: a mistaken config takes no memory
+        model = Transformer(config)
+    expected = {name: tuple(p.shape) for name, p in model.state_dict().items()}
+    weights = _read_weights(folder / WEIGHTS, expected)
+    model.load_state_dict({name: weight.to(device, torch.float32) for name, weight in weights.items()}, assign=True)
+    return model.eval().requires_grad_(False), tokenizer
+
+
+def bundled_names() -> tuple[str, ...]:
+    """The models that come with the project, by name."""
+    return tuple(sorted(path.parent.name for path in BUNDLED.glob(f"*/{CONFIG}")))
+
+
+def load_bundled(name: str, device: torch.device | str = "cpu") -> tuple[Transformer, Tokenizer]:
+    """A model that comes with the project, as `load` gives it. Raises CheckpointError for a name that is not in bundled_names()."""
+    if name not in bundled_names():
+        raise CheckpointError(f"There is no bundled model {name!r}; there are: {', '.join(bundled_names()) or 'none'}.")
+    return load(BUNDLED / name, device)
+
+
+def _write(path: Path, write) -> None:
+    partial = path.with_name(path.name + ".partial")
+    write(partial)
+    os.replace(partial, path)
+
+
+def _mismatch(config: ModelConfig, tokenizer: Tokenizer) -> str | None:
+    """What does not fit between model and tokenizer, as a sentence."""
+    if config.vocab_size != tokenizer.vocab_size:
+        return f"The model has a vocabulary of {config.vocab_size} tokens, its tokenizer one of {tokenizer.vocab_size}."
+    if config.end_of_text not in (None, tokenizer.end_of_text):
+        return f"The model's end of text is token {config.end_of_text}, its tokenizer's {tokenizer.end_of_text}."
+    return None
+
+
+def _read_config(path: Path) -> ModelConfig:
+    try:
+        fields = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(fields, dict):
+            raise ValueError("it holds no table of settings.")
+        return ModelConfig.from_dict(fields)
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    except (ValueError, TypeError) as error:
+        raise CheckpointError(f"{path} is no config of this program: {error} Save the model again, or put the original file back.") from error
+
+
+def _read_tokenizer(path: Path) -> Tokenizer:
+    try:
+        return Tokenizer.load(path)
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    except ValueError as error:
+        raise CheckpointError(f"{path} is damaged: {error} Put the original file back.") from error
+
+
+def _read_weights(path: Path, expected: dict[str, tuple[int, ...]]) -> dict[str, Tensor]:
+    """The tensors of the file, which must have just the names and shapes of `expected`."""
+    if not path.is_file():
+        raise _unreadable(path, FileNotFoundError("there is no such file"))
+    try:
+        weights = load_file(path)
+    except (safetensors.SafetensorError, OSError) as error:
+        raise CheckpointError(f"{path} is damaged or cut short ({path.stat().st_size} bytes: {error}). Fetch the file again.") from error
+    problems = [f"{name} is missing" for name in expected if name not in weights]
+    problems += [f"{name} belongs to no part of this model" for name in weights if name not in expected]
+    for name, weight in weights.items():
+        if name in expected and tuple(weight.shape) != expected[name]:
+            problems.append(f"{name} is {tuple(weight.shape)}, and the config asks for {expected[name]}")
+        elif weight.dtype not in WEIGHT_DTYPES:
+            problems.append(f"{name} is stored as {weight.dtype}, and weights are float16, bfloat16 or float32")
+        elif not torch.isfinite(weight).all():
+            problems.append(f"{name} holds numbers that are not finite")
+    if problems:
+        more = f"; and {len(problems) - 5} more" if len(problems) > 5 else ""
+        raise CheckpointError(f"{path} does not fit its config: {'; '.join(problems[:5])}{more}. "
+                              "Use the weights and the config that were saved together.")
+    return weights
+
+
+def _unreadable(path: Path, error: OSError) -> CheckpointError:
+    return CheckpointError(f"{path} cannot be read ({error.strerror or error}). A model's folder holds {WEIGHTS}, {CONFIG} and {TOKENIZER}: "
+                           "fetch the missing file, or save the model again.")

@@ -1,0 +1,142 @@
+"""Text to token ids and back: byte-level byte pair encoding (BPE) by the `tokenizers` library, and a visible form of every token.
+
+Any text has an encoding, since each of the 256 bytes is a token of its own. The end-of-text token stands for no text at all: it marks where a
+document begins, and what a reader types can never become it.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import tokenizers
+from tokenizers import decoders, models, pre_tokenizers, trainers
+
+END_OF_TEXT = "<|endoftext|>"
+VISIBLE_END_OF_TEXT = "‹end›"
+VISIBLE = {" ": "·", "\n": "⏎", "\t": "⇥", "\r": "␍"}
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """A text as a model reads it: token_ids begin with the end-of-text token; n_cut of the text's first tokens did not fit and were left out."""
+
+    token_ids: tuple[int, ...]
+    n_cut: int
+
+
+class Tokenizer:
+    """A trained byte-level BPE. It is never changed after it was made, so many threads may share one."""
+
+    def __init__(self, bpe: tokenizers.Tokenizer) -> None:
+        end_of_text = bpe.token_to_id(END_OF_TEXT)
+        if end_of_text is None:
+            raise ValueError(f"The tokenizer has no {END_OF_TEXT} token; train it with Tokenizer.train.")
+        bpe.encode_special_tokens = True    # the letters "<|endoftext|>" in a reader's text are encoded as plain letters
+        self._bpe = bpe
+        self.end_of_text: int = end_of_text
+        self.vocab_size: int = bpe.get_vocab_size()
+        self._bytes = tuple(b"" if i == end_of_text else _bytes_of(bpe.id_to_token(i)) for i in range(self.vocab_size))
+        self._visible = tuple(VISIBLE_END_OF_TEXT if i == end_of_text else visible_form(b) for i, b in enumerate(self._bytes))
+
+    @classmethod
+    def train(cls, texts: Iterable[str], vocab_size: int) -> "Tokenizer":
+        """A tokenizer of at most vocab_size tokens, trained on `texts`: end of text (id 0), the 256 bytes, and the most frequent merges.
+
+        Words are split off first as GPT-2 does: a token never spans two words, and a space belongs to the word after it. Source: Sennrich
+        et al. 2016; Radford et al. 2019. Raises ValueError for vocab_size under 257, which leaves no room for the bytes.
+        """
+        if vocab_size < 257:
+            raise ValueError(f"A byte-level vocabulary needs at least 257 tokens, not {vocab_size}.")
+        bpe = tokenizers.Tokenizer(models.BPE())
+        bpe.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+        bpe.decoder = decoders.ByteLevel()
+        trainer = trainers.BpeTrainer(vocab_size=vocab_size, special_tokens=[END_OF_TEXT], show_progress=False,
+                                      initial_alphabet=pre_tokenizers.ByteLevel.alphabet())
+        bpe.train_from_iterator((encodable(text) for text in texts), trainer)
+        return cls(bpe)
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Tokenizer":
+        """The tokenizer that `save` wrote. Raises OSError if there is no such file, ValueError if it holds no tokenizer."""
+        text = Path(path).read_text(encoding="utf-8")
+        try:
+            bpe = tokenizers.Tokenizer.from_str(text)
+        except Exception as error:          # the library raises bare Exception
+            raise ValueError(f"{path} holds no tokenizer: {error}") from error
+        return cls(bpe)
+
+    def save(self, path: str | Path) -> None:
+        """Write the tokenizer as one JSON file, in the format of the `tokenizers` library."""
+        Path(path).write_text(self._bpe.to_str(), encoding="utf-8")
+
+    def encode(self, text: str) -> list[int]:
+        """The ids of `text`, without an end-of-text token. A lone surrogate, which no UTF-8 text can hold, is read as U+FFFD."""
+        return self._bpe.encode(encodable(text), add_special_tokens=False).ids
+
+    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        """The ids of each text, worked out in parallel."""
+        return [e.ids for e in self._bpe.encode_batch([encodable(text) for text in texts], add_special_tokens=False)]
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """The text of `ids`. decode(encode(text)) is the text; bytes that are no whole character show as U+FFFD; end of text adds nothing."""
+        return b"".join(self.token_bytes(i) for i in ids).decode("utf-8", errors="replace")
+
+    def token_bytes(self, token_id: int) -> bytes:
+        """The UTF-8 bytes that the token stands for; none for end of text. Raises ValueError for an id outside the vocabulary."""
+        return self._bytes[self._checked(token_id)]
+
+    def visible(self, token_id: int) -> str:
+        """The token as a chip shows it, never empty: ` the` as ·the, newline ⏎, tab ⇥, stray bytes ‹E2›, end of text ‹end›."""
+        return self._visible[self._checked(token_id)]
+
+    def prompt(self, text: str, n_context: int) -> Prompt:
+        """`text` as the model reads it: end of text, then as many of its last tokens as n_context (at least 1) leaves room for."""
+        if n_context < 1:
+            raise ValueError(f"A context holds at least 1 token, not {n_context}.")
+        ids = self.encode(text)
+        n_cut = max(0, len(ids) - (n_context - 1))
+        return Prompt((self.end_of_text, *ids[n_cut:]), n_cut)
+
+    def _checked(self, token_id: int) -> int:
+        if not 0 <= token_id < self.vocab_size:
+            raise ValueError(f"There is no token {token_id}: this vocabulary has ids 0 to {self.vocab_size - 1}.")
+        return token_id
+
+
+def encodable(text: str) -> str:
+    """`text` with each lone surrogate (half of a character, from broken input) replaced by U+FFFD; all other text unchanged."""
+    return text.encode("utf-16-le", errors="surrogatepass").decode("utf-16-le", errors="replace")
+
+
+def visible_form(token: bytes) -> str:
+    """The bytes of a token as a reader sees them: blanks as signs, characters that cannot be seen and bytes that are no whole character by number.
+
+    >>> visible_form(b" the"), visible_form(b"\\n"), visible_form(b"\\xe2\\x82"), visible_form(b"\\x00")
+    ('·the', '⏎', '‹E2›‹82›', '‹00›')
+    """
+    return "".join(_visible_character(c) for c in token.decode("utf-8", errors="surrogateescape"))
+
+
+def _visible_character(character: str) -> str:
+    if character in VISIBLE:
+        return VISIBLE[character]
+    if "\udc80" <= character <= "\udcff":             # surrogateescape's stand-in for a byte that is no character
+        return f"‹{ord(character) - 0xDC00:02X}›"
+    if character.isprintable():
+        return character
+    return f"‹{ord(character):02X}›" if ord(character) < 0x80 else f"‹U+{ord(character):04X}›"
+
+
+def _byte_of_character() -> dict[str, int]:
+    """GPT-2's spelling of the 256 bytes as printable characters: those of Latin-1 that can be seen stand for themselves, the rest for U+0100 on."""
+    seen = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    table = {chr(b): b for b in seen}
+    return table | {chr(0x100 + n): b for n, b in enumerate(b for b in range(256) if b not in seen)}
+
+
+BYTE_OF_CHARACTER = _byte_of_character()
+
+
+def _bytes_of(token: str) -> bytes:
+    return bytes(BYTE_OF_CHARACTER[c] for c in token)
