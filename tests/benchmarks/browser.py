@@ -1,0 +1,84 @@
+"""Real Chromium: from the press of a key on a slider to the changed picture, each lesson against an empty Streamlit app in the same run."""
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page
+
+from tests.benchmarks.timing import Figure, figure
+from tests.browser.serving import Server, chromium, serve, settle
+
+HERE = Path(__file__).parent
+LATENCY = (HERE / "latency.js").read_text()
+QUIET_MILLISECONDS = 300   # nothing has changed for so long: the picture stands
+
+
+@dataclass(frozen=True)
+class Case:
+    """One slider of one page: the control that takes the key, and the picture that answers."""
+
+    name: str
+    path: str
+    control: str
+    picture: str
+
+
+EMPTY = Case("empty app", "", "[data-testid=stSlider] input", "[data-testid=stMarkdown]")
+
+
+def opened(browser: Browser, url: str, case: Case) -> Page:
+    page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
+    page.add_init_script(LATENCY)
+    page.goto(f"{url}/{case.path}")
+    settle(page)
+    page.locator(case.control).first.focus()
+    return page
+
+
+def press(page: Page, case: Case, key: str) -> float:
+    """Milliseconds from the key press to the frame that shows the last change of the picture."""
+    page.evaluate("picture => window.__latency.arm(picture)", case.picture)
+    page.keyboard.press(key)
+    page.wait_for_function(
+        f"window.__latency.last !== null && performance.now() - window.__latency.last > {QUIET_MILLISECONDS}", timeout=15_000)
+    return page.evaluate("window.__latency.last - window.__latency.start")
+
+
+def alternate_presses(cases: list[tuple[Case, str]], browser: Browser, repeats: int) -> list[list[float]]:
+    """Each case's milliseconds; the cases take turns, so that all see the same machine. Two presses of each warm up."""
+    pages = [(opened(browser, url, case), case) for case, url in cases]
+    times: list[list[float]] = [[] for _ in cases]
+    for i in range(repeats + 2):
+        for (page, case), into in zip(pages, times):
+            page.bring_to_front()
+            into.append(press(page, case, "ArrowRight" if i % 2 == 0 else "ArrowLeft"))
+    for page, _ in pages:
+        page.context.close()
+    return [values[2:] for values in times]
+
+
+def slider_figures(lessons: list[Case], repeats: int) -> list[Figure]:
+    with serve() as app, serve(HERE / "apps" / "empty.py", *TUNED, cwd=HERE / "apps") as empty, chromium() as browser:
+        figures = []
+        for case in lessons:
+            ours, reference = alternate_presses([(case, app.url), (EMPTY, empty.url)], browser, repeats)
+            figures.append(figure(f"key press to picture, {case.name}", ours, reference, "ms", "reference: an empty Streamlit app"))
+        return figures
+
+
+# The empty app gets the same settings, so that the ratio is the lesson's own cost.
+TUNED = ("--runner.postScriptGC", "false")
+
+
+def first_picture(browser: Browser, app: Server, path: str, picture: str) -> float:
+    """Milliseconds from the address to the first frame in which the picture stands, in a fresh context."""
+    page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
+    start = time.perf_counter()
+    page.goto(f"{app.url}/{path}")
+    page.wait_for_selector(picture, timeout=120_000)
+    page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    elapsed = 1e3 * (time.perf_counter() - start)
+    page.context.close()
+    return elapsed

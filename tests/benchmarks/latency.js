@@ -1,0 +1,45 @@
+// Installed before the page loads: from a key press to the frame that shows the last change of the picture.
+(() => {
+  const state = (window.__latency = { start: null, last: null, picture: "body", bytes: 0 });
+
+  function changed(element) {
+    if (state.start === null || !inPicture(element)) return;
+    requestAnimationFrame(() => {
+      const channel = new MessageChannel(); // answers after the frame has been painted
+      channel.port1.onmessage = () => { state.last = performance.now(); };
+      channel.port2.postMessage(0);
+    });
+  }
+
+  function inPicture(node) {
+    let at = node && node.nodeType === 1 ? node : node && node.parentElement;
+    while (at) {
+      if (at.closest(state.picture)) return true;
+      const root = at.getRootNode();
+      at = root instanceof ShadowRoot ? root.host : null;
+    }
+    return false;
+  }
+
+  const watch = (root) => new MutationObserver((list) => list.forEach((m) => changed(m.target)))
+    .observe(root, { subtree: true, childList: true, attributes: true, characterData: true });
+  watch(document);
+  const attach = Element.prototype.attachShadow;
+  Element.prototype.attachShadow = function (options) { const root = attach.call(this, options); watch(root); return root; };
+
+  for (const name of ["clearRect", "fillRect", "drawImage", "putImageData", "fill", "stroke"]) {
+    const draw = CanvasRenderingContext2D.prototype[name];
+    CanvasRenderingContext2D.prototype[name] = function (...args) { changed(this.canvas); return draw.apply(this, args); };
+  }
+
+  const Socket = window.WebSocket;
+  window.WebSocket = class extends Socket {
+    constructor(...args) {
+      super(...args);
+      this.addEventListener("message", (e) => { state.bytes += e.data.byteLength ?? e.data.size ?? e.data.length; });
+    }
+  };
+
+  addEventListener("keydown", (e) => { if (e.key.startsWith("Arrow") && state.start === null) state.start = e.timeStamp; }, true);
+  state.arm = (picture) => Object.assign(state, { start: null, last: null, picture, bytes: 0 });
+})();
