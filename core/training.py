@@ -42,7 +42,7 @@ class TrainingConfig:
     learning_rate: float = 2e-3             # at its highest
     warmup_steps: int = 100
     weight_decay: float = 0.1               # of the W matrices; not of embeddings, biases and norms
-    betas: tuple[float, float] = (0.9, 0.95)
+    betas: tuple[float, float] = (0.9, 0.98)
     clip_norm: float = 1.0
     seed: int = 0                           # of the first weights and of the order of the text
     precision: str = "float32"
@@ -88,7 +88,7 @@ class TrainingRun:
     config: TrainingConfig
     step: int = 0
     tokens_seen: int = 0
-    seconds: float = 0.0                    # spent in training steps
+    seconds: float = 0.0                    # by the clock, while it trained
 
     @classmethod
     def start(cls, model_config: ModelConfig, config: TrainingConfig, device: torch.device | str = "cpu") -> "TrainingRun":
@@ -144,6 +144,7 @@ def train(run: TrainingRun, sources: Sequence[corpus.Source]) -> Iterator[Traini
 
     loss_of = torch.compile(batch_loss) if config.compile else batch_loss
     stream = corpus.batches(sources, model.config.n_context, model.config.end_of_text, config.batch_size, config.seed)
+    clock = time.perf_counter()                       # runs on while the caller looks at a step: `minutes` are minutes of the clock
     for batch in itertools.islice(stream, run.step, None):
         if run.finished:
             return
@@ -157,9 +158,9 @@ def train(run: TrainingRun, sources: Sequence[corpus.Source]) -> Iterator[Traini
         gradient_norm = nn.utils.clip_grad_norm_(model.parameters(), config.clip_norm)
         run.optimizer.step()
         loss, gradient_norm = float(loss.detach()), float(gradient_norm)
-        seconds, n_tokens = time.perf_counter() - began, int(np.sum(batch.targets != corpus.IGNORE))
-        run.step, run.tokens_seen, run.seconds = run.step + 1, run.tokens_seen + n_tokens, run.seconds + seconds
-        yield TrainingStep(run.step, loss, learning_rate, gradient_norm, run.tokens_seen, n_tokens / seconds)
+        now, n_tokens = time.perf_counter(), int(np.sum(batch.targets != corpus.IGNORE))
+        run.step, run.tokens_seen, run.seconds, clock = run.step + 1, run.tokens_seen + n_tokens, run.seconds + now - clock, now
+        yield TrainingStep(run.step, loss, learning_rate, gradient_norm, run.tokens_seen, n_tokens / (now - began))
 
 
 def read_sources(arguments: Sequence[str], tokenizer: Tokenizer) -> list[corpus.Source]:
