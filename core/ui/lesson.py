@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 import streamlit as st
+from streamlit.runtime.pages_manager import PagesManager
 
 from core.ui import check, code, experiments, named_token, pins, state, strip, text
 from core.ui.guard import fragment, guard
@@ -22,11 +23,23 @@ __all__ = ["Lesson", "fragment", "guard", "open_lesson"]
 
 def open_lesson(lesson: str) -> Lesson:
     """Draws the strip with the lesson's stages lit, its title and its one sentence. `lesson` is the stem of page and text file."""
+    _enter_through_the_app()
     page = Lesson(lesson, text.load(lesson), text.load("app"))
     strip.draw(lesson)
     with st.container(key="lesson_head"):
         st.markdown(f"## {page.text('title')}\n{page.text('sentence')}")
     return page
+
+
+def _enter_through_the_app() -> None:
+    """Runs app.py where Streamlit has run the page's file by itself.
+
+    A fresh server whose first visitor follows a link to a lesson takes the folder pages/ for its older kind of app, until app.py has
+    called st.navigation; AppTest does so after every switch of pages.
+    """
+    if PagesManager.uses_pages_directory:
+        PagesManager.uses_pages_directory = False
+        st.rerun()
 
 
 @dataclass(frozen=True)
