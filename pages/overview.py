@@ -1,16 +1,59 @@
-"""Overview: from the prompt to the next token."""
-import plotly.graph_objects as go
+"""Overview: the whole forward pass on one screen, from the prompt to the next token and round again."""
 import streamlit as st
 
-from core.figures import style
+from core.model import Transformer
+from core.sampling import draw, truncate
+from core.ui import catalogue, overview, state
 from core.ui import lesson as frame
-from core.ui import state
+from core.ui.components.overview_map import overview_map, packing
 
+MAP, SEED = "overview_map", "overview_seed"
+MAP_TEXT = ("title", "title_long", "play", "pause", "back", "forth", "open", "chips", "chip_hint", "actual", "actual_rank", "last", "drawn", "append", "throw", "undo",
+            "masked", "bar_hint", "sky", "block")
+MAP_PARTS = ("head_", "shape_", "sign_", "row_", "name_", "tip_", "stage_")
+LESSONS = {"tokens": "tokens", "E": "embeddings", "P": "positions", "X": "positions", "blocks": "heads", "attention": "heads", "stream": "residual_stream",
+           "feed_forward": "residual_stream", "h": "residual_stream", "logits": "next_token", "softmax": "next_token"}
+
+
+def happened(event: str, value) -> None:
+    """What a click in the map asks for."""
+    if event == "picked":
+        state.select(position=int(value))
+    elif event == "opened":
+        st.session_state["overview_open"] = value
+    elif event == "appended":
+        overview.append(int(value))
+    elif event == "thrown":
+        st.session_state[SEED] += 1
+    elif event == "undone":
+        overview.undo()
+
+
+st.session_state.setdefault(SEED, 0)
 page = frame.open_lesson("overview")
+existing = {entry.id for entry in catalogue.existing()}
+if (asked := st.session_state.pop("overview_open", None)) in existing:
+    st.switch_page(f"pages/{asked}.py")
 run = page.run()
-probs = run.trace.probs[-1].double().cpu().numpy()
-best = probs.argsort()[::-1][:12]
-figure = go.Figure(go.Bar(x=probs[best], y=[run.tokenizer.visible(i) for i in best], orientation="h", marker_color=style.colour("kept", state.theme())))
-figure.update_layout(template=style.template(state.theme(), state.scale()), title=page.label("next"), height=420, yaxis=dict(autorange="reversed", type="category"))
-st.plotly_chart(figure, key="overview_next", theme=None)
+selection = state.selection()
+position, at_end = selection.position, selection.position == len(run.token_ids) - 1
+truncation = overview.truncation_of(run, position)
+sizes, arrays, candidates = overview.packed_pass(run)
+words = {key: page.label(key) for key in page.words.labels if key in MAP_TEXT or key.startswith(MAP_PARTS)}
+thrown = packing.throw(truncation, overview.xi_of(st.session_state[SEED], len(run.token_ids)), run.tokenizer.visible) if at_end else None
+overview_map(sizes, arrays, key=MAP, logits=run.logits(position), tokens=run.tokens, token_ids=list(run.token_ids), candidates=candidates, position=position, draw=thrown,
+             text=words, lessons={part: lesson for part, lesson in LESSONS.items() if lesson in existing}, can_undo=overview.can_undo(), scale=state.scale(),
+             theme=state.theme(), on=happened)
+
+with st.container(horizontal=True, vertical_alignment="bottom", key="overview_below"):
+    st.number_input(page.label("seed"), min_value=0, step=1, key=SEED, bind="query-params", help=page.label("seed_hint"), width=140)
+    page.pins({page.label("pin_token"): run.tokens[position], page.label("pin_top"): run.tokenizer.visible(int(truncation.token_ids[0])),
+               page.label("pin_p"): f"{truncation.probs[0]:.4f}", page.label("pin_entropy"): f"{truncation.entropy_before:.4f}"})
+page.named_token(run, position)
+
 page.explanation()
+page.numbers(overview.number_lines(page, run, position, selection.layer, truncation), table=overview.part_table(page, run))
+page.experiments()
+asked = overview.question(page, run, position, truncation)
+page.check(asked.question, asked.options, asked.answer, asked.explanation, key="off")
+page.code([Transformer.forward, truncate, draw], data=overview.tables(run, truncation), picture=f".st-key-{MAP}", twin=overview.twin(page, run, position, truncation))

@@ -1,0 +1,141 @@
+// The right end of the map: the logits as a skyline over the vocabulary, the likeliest next tokens as bars, and the throw that picks one.
+
+// A template's {places} filled; a token is isolated, so that right-to-left letters do not turn the sentence.
+function fill(template, values) {
+  return template.replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
+}
+
+// The same as nodes, with the places named in `tokens` as chips.
+function phrase(template, values, tokens) {
+  return template.split(/(\{\w+\})/).map((piece) => {
+    const name = piece.slice(1, -1);
+    return piece[0] !== "{" ? piece : tokens.includes(name) ? chip(values[name], name === "token" ? "query" : "") : String(values[name] ?? piece);
+  });
+}
+
+const named = (map, i) => `\u2068${map.tokens[i]}\u2069`;
+
+// Three significant digits, and more where three would say that something below 1 is 1; no exponent above a millionth.
+function short(value) {
+  let digits = 3, shown = value.toPrecision(digits);
+  while (Math.abs(value) < 1 && Math.abs(Number(shown)) >= 1 && digits < 17) shown = value.toPrecision(++digits);
+  return shown.includes("e") ? (Math.abs(value) >= 1000 ? Math.round(value).toString() : exact(value)) : shown;
+}
+
+function buildOutput(map) {
+  const { out } = map, part = (tag, name, parent = out) => parent.appendChild(element(tag, name));
+  map.heading = { logits: part("button", "head") };
+  map.sky = part("canvas", "sky");
+  map.heading.softmax = part("button", "head");
+  map.bars = part("ol", "bars");
+  map.actual = part("p", "actual");
+  map.dice = part("div", "dice");
+  map.stick = part("div", "stick", map.dice);
+  map.said = part("p", "said", map.dice);
+  const row = part("div", "row", map.dice);
+  for (const name of ["append", "throw", "undo"]) (map[name] = part("button", `do ${name}`, row)).type = "button";
+  map.append.onclick = () => map.send("appended", map.draw.id);
+  map.throw.onclick = () => map.send("thrown", true);
+  map.undo.onclick = () => map.send("undone", true);
+  map.toLast = part("button", "do last");
+  map.toLast.onclick = () => pick(map, map.n - 1);
+}
+
+function drawOutput(map) {
+  const { text } = map, atEnd = map.position === map.n - 1, candidates = map.candidates[map.position], fresh = map.position === map.sent;
+  head(map, map.heading.logits, "logits", fill(text.head_logits, {}), fill(text.shape_logits, { n: map.n, v: map.vocabulary }));
+  head(map, map.heading.softmax, "softmax", fill(text.head_softmax, {}), fill(text.shape_softmax, { v: map.vocabulary }));
+  map.sky.classList.toggle("waiting", !fresh);
+  map.sky.setAttribute("aria-label", text.sky);
+  drawBars(map, candidates, atEnd && map.draw ? map.draw.id : null);
+  const next = atEnd ? null : map.tokens[map.position + 1];
+  map.actual.hidden = map.toLast.hidden = atEnd;
+  if (!atEnd) map.actual.replaceChildren(text.actual, " ", chip(next, ""), " ", actualProbability(map));
+  map.toLast.textContent = fill(text.last, {});
+  map.dice.hidden = !atEnd || !map.draw;
+  if (!map.dice.hidden) drawDice(map);
+}
+
+function actualProbability(map) {
+  const id = map.ids[map.position + 1];
+  if (map.position !== map.sent) return "";
+  const peak = map.logits.reduce((a, b) => Math.max(a, b), -Infinity);
+  let sum = 0, rank = 1;
+  for (let k = 0; k < map.logits.length; k++) {
+    sum += Math.exp(map.logits[k] - peak);
+    if (map.logits[k] > map.logits[id] || (map.logits[k] === map.logits[id] && k < id)) rank++;
+  }
+  return fill(map.text.actual_rank, { p: short(Math.exp(map.logits[id] - peak) / sum), rank });
+}
+
+function drawBars(map, candidates, drawn) {
+  while (map.bars.children.length > candidates.length) map.bars.lastChild.remove();
+  while (map.bars.children.length < candidates.length) map.bars.appendChild(newBar());
+  candidates.forEach(([token, id, p], k) => {
+    const bar = map.bars.children[k];
+    bar.chip.textContent = token;
+    bar.fill.style.width = `${100 * p}%`;
+    bar.number.textContent = short(p);
+    bar.className = id === drawn ? "drawn" : "";
+    bar.button.title = fill(map.text.bar_hint, { token, id, p: exact(p) });
+    bar.button.setAttribute("aria-label", bar.button.title);
+    bar.button.onclick = () => map.send("appended", id);
+    bar.button.disabled = map.position !== map.n - 1;
+  });
+}
+
+function newBar() {
+  const bar = element("li"), button = bar.appendChild(element("button"));
+  button.type = "button";
+  const track = element("span", "track");
+  Object.assign(bar, { button, chip: chip("", ""), fill: track.appendChild(element("i")), number: element("b") });
+  button.append(bar.chip, track, bar.number);
+  return bar;
+}
+
+// [0, 1) cut into the tokens' intervals, the likeliest first; the marker is ξ.
+function drawDice(map) {
+  const { draw, text, stick } = map, pieces = [];
+  draw.ends.forEach((end, k) => {
+    const from = k ? draw.ends[k - 1] : 0;
+    if (end - from < 0.002) return;
+    const piece = element("i", k === draw.place ? "drawn" : k % 2 ? "odd" : "");
+    Object.assign(piece.style, { left: `${100 * from}%`, width: `${100 * (end - from)}%` });
+    pieces.push(piece);
+  });
+  const marker = element("b", "marker", "▼");
+  marker.style.left = `${100 * draw.xi}%`;
+  stick.replaceChildren(...pieces, marker);
+  map.said.replaceChildren(...phrase(text.drawn, { xi: draw.xi.toFixed(4), from: draw.from.toFixed(4), to: draw.to.toFixed(4), drawn: draw.token }, ["drawn"]));
+  map.append.replaceChildren(`${text.append} `, chip(draw.token, ""));
+  map.throw.textContent = text.throw;
+  map.undo.textContent = text.undo;
+  map.undo.disabled = !map.canUndo;
+}
+
+// The logits of the picked position in the order of the ids: each pixel column reaches from the smallest to the largest of its tokens.
+function paintSky(map) {
+  const width = map.sky.clientWidth, height = map.sky.clientHeight, { logits } = map;
+  if (!width) return;
+  [map.sky.width, map.sky.height] = [Math.round(width * map.ratio), Math.round(height * map.ratio)];
+  const context = map.sky.getContext("2d"), ink = inks(map), columns = Math.min(map.sky.width, logits.length);
+  const least = logits.reduce((a, b) => Math.min(a, b), Infinity), most = logits.reduce((a, b) => Math.max(a, b), -Infinity);
+  const y = (u) => 3 * map.ratio + (1 - (u - least) / (most - least || 1)) * (map.sky.height - 4 * map.ratio);
+  context.fillStyle = ink.of("kept");
+  for (let c = 0; c < columns; c++) {
+    const from = Math.floor((c * logits.length) / columns), to = Math.max(from + 1, Math.floor(((c + 1) * logits.length) / columns));
+    let top = -Infinity;
+    for (let k = from; k < to; k++) top = Math.max(top, logits[k]);
+    const x = (c * map.sky.width) / columns;
+    context.fillRect(x, y(top), Math.max(1, map.sky.width / columns), map.sky.height - y(top));
+  }
+  for (const [, id] of map.candidates[map.sent].slice(0, 3)) {
+    context.strokeStyle = ink.of("text");
+    context.fillStyle = ink.of("drawn");
+    context.lineWidth = 1.5 * map.ratio;
+    context.beginPath();
+    context.arc(((id + 0.5) / logits.length) * map.sky.width, y(logits[id]) + 1.5 * map.ratio, 3 * map.ratio, 0, 7);
+    context.fill();
+    context.stroke();
+  }
+}

@@ -1,0 +1,268 @@
+// The map's life: what Python sent, labels and chips, pointer and keys, and the walk through the stages.
+
+const STAGE_MS = 620, BLOCK_MS = 420;
+
+export default function (component) {
+  const { data, parentElement, setTriggerValue } = component;
+  const root = parentElement.querySelector(".map");
+  const map = (root.map ??= build(root));
+  Object.assign(map, { P: null, mlp: null }, unpack(data), { send: setTriggerValue });
+  map.sent = map.position;
+  map.offset = rowOffsets(map.first, map.last);
+  map.stages = stagesOf(map);
+  if (map.stage !== null && map.stage >= map.stages.length) map.stage = null;
+  root.style.setProperty("--scale", map.scale);
+  arrange(map);
+}
+
+function build(root) {
+  const part = (name) => root.querySelector(name);
+  const map = { root, caption: part(".caption"), scroll: part(".scroll"), area: part(".stage"), base: part(".base"), over: part(".over"), labels: part(".labels"),
+    chips: part(".chips"), out: part(".out"), tip: part(".tip"), back: part(".back"), play: part(".play"), forth: part(".forth"), nodes: new Map(), stage: null,
+    moved: 1, pointer: null };
+  buildOutput(map);
+  map.area.onpointermove = (event) => point(map, event);
+  map.area.onpointerleave = () => point(map, null);
+  map.area.onclick = (event) => clicked(map, event);
+  map.chips.onkeydown = (event) => keyed(map, event);
+  map.play.onclick = () => (map.playing ? stop(map) : start(map));
+  map.back.onclick = () => stepBy(map, -1);
+  map.forth.onclick = () => stepBy(map, 1);
+  new ResizeObserver(() => map.first && map.shownWidth !== map.scroll.clientWidth && arrange(map)).observe(map.scroll);
+  return map;
+}
+
+// The map ends where the first screen ends, as long as that leaves it a readable height.
+function heightFor(map) {
+  let page = map.root.getRootNode().host ?? map.root, top = map.scroll.getBoundingClientRect().top;
+  while ((page = page.parentElement)) top += page.scrollTop;
+  return Math.max(430 * map.scale, Math.min(820 * map.scale, window.innerHeight - top - 14));
+}
+
+function arrange(map) {
+  const width = (map.shownWidth = map.scroll.clientWidth);
+  if (!width) return;
+  map.ratio = window.devicePixelRatio || 1;
+  map.geometry = layOut(map, width, heightFor(map));
+  const g = map.geometry;
+  map.root.classList.toggle("narrow", !g.wide);
+  Object.assign(map.area.style, { width: `${g.width}px`, height: g.wide ? `${g.height}px` : "auto" });
+  for (const canvas of [map.base, map.over]) {
+    Object.assign(canvas.style, { width: `${g.width}px`, height: `${g.height}px` });
+    [canvas.width, canvas.height] = [Math.round(g.width * map.ratio), Math.round(g.height * map.ratio)];
+  }
+  Object.assign(map.out.style, g.wide ? { left: `${g.out.x}px`, width: `${g.out.w}px`, height: `${g.height}px`, marginTop: 0 } : { left: 0, width: "100%", height: "auto", marginTop: `${g.height + 8}px` });
+  map.regions = regionsOf(map);
+  paintBase(map);
+  show(map);
+  paintSky(map);
+}
+
+// Everything that depends on the picked token or on the stage.
+function show(map) {
+  placeLabels(map);
+  placeChips(map);
+  drawOutput(map);
+  paintMarks(map);
+  veil(map);
+  say(map);
+}
+
+// ---- labels: what each part is, its shape today, and the way to its lesson ----
+
+function label(map, key, words, box, { name = "", part = null, at = 0, tag = "span" } = {}) {
+  let node = map.nodes.get(key);
+  if (!node) map.nodes.set(key, (node = map.labels.appendChild(element(map.lessons[part] ? "button" : tag))));
+  node.className = `label ${name}`;
+  node.replaceChildren(...words.map((word, k) => element(k ? "small" : "b", "", word)));
+  Object.assign(node.style, { left: `${box[0]}px`, top: `${box[1]}px`, width: box[2] ? `${box[2]}px` : "" });
+  node.stageAt = at;
+  node.used = true;
+  if (map.lessons[part]) {
+    node.title = map.text.open;
+    node.onclick = (event) => { event.stopPropagation(); map.send("opened", map.lessons[part]); };
+  }
+}
+
+function head(map, node, part, title, shape) {
+  node.type = "button";
+  node.replaceChildren(element("b", "", title), element("small", "", shape));
+  node.disabled = !map.lessons[part];
+  node.title = map.lessons[part] ? map.text.open : "";
+  node.onclick = () => map.lessons[part] && map.send("opened", map.lessons[part]);
+}
+
+function placeLabels(map) {
+  const g = map.geometry, { text, n, d, layers, heads, d_ff } = map, sizes = { n, d, layers, heads, d_ff, v: map.vocabulary };
+  for (const node of map.nodes.values()) node.used = false;
+  const words = (...names) => names.map((name) => fill(text[name], sizes));
+  label(map, "tokens", words("head_tokens", "shape_tokens"), [0, 0], { part: "tokens" });
+  for (const image of g.images) {
+    const stage = image.name === "E" ? 1 : 2, single = g.images.length === 1;
+    label(map, `head_${image.name}`, words(`head_${image.name}`, `shape_${image.name}`), [image.x - 2, 0, image.w + g.sign], { part: image.name, at: single ? 1 : stage, name: image.name === "P" ? "position" : "" });
+    if (!single && image.name !== "E") label(map, `sign_${image.name}`, [text[`sign_${image.name}`]], [image.x - g.sign, (g.rows[0] + g.rows[n]) / 2 - g.em * 0.7, g.sign], { name: "sign", at: 2 });
+  }
+  const first = g.blocks[0];
+  label(map, "blocks", words("head_blocks", "shape_blocks"), [first.x, g.wide ? 0 : g.firstBlock - 2.3 * g.em, layers * first.w], { part: "blocks", at: 3 });
+  for (const block of g.blocks) placeBlockLabels(map, block);
+  label(map, "h", words("head_h", "shape_h"), g.wide ? [g.h.x - 6, g.h.edges[n] + 4, g.h.w + g.fan] : [0, g.h.edges[0] - 2.9 * g.em], { part: "h", at: map.stages.length - 4, name: g.wide ? "under" : "" });
+  if (g.wide) placeRowTitles(map);
+  for (const [key, node] of map.nodes) if (!node.used) { node.remove(); map.nodes.delete(key); }
+}
+
+function placeBlockLabels(map, block) {
+  const { l } = block, g = map.geometry, { text, n, position } = map, each = map.d_ff ? 2 : 1, at = 3 + l * each, value = (name) => map[name][l * n + position];
+  const roomy = block.inner > 92 * map.scale;
+  label(map, `block_${l}`, [fill(text.block, { block: l }), ...(roomy ? [fill(text.shape_patterns, { heads: map.heads, n })] : [])], [block.x + 5, block.top + 1, block.inner - 8], { part: "attention", at, name: "block" });
+  label(map, `wrote_attention_${l}`, [`+ ${short(value("attention"))}`], [block.x + 5, block.writeTop, block.inner - 8], { name: "attention number", at });
+  if (!map.d_ff) return;
+  label(map, `wrote_mlp_${l}`, [`+ ${short(value("feed_forward"))}`, ...(roomy ? [fill(text.shape_mlp, { n, d_ff: map.d_ff })] : [])], [block.x + 5, block.writeBottom + 1, block.inner - 8], { name: "mlp number", part: "feed_forward", at: at + 1 });
+  label(map, `stream_${l}`, [short(map.stream[(l + 1) * n + position])], [block.x, middle(block.lanes, position) - 1.75 * g.em, block.inner + 2], { name: "residual number right halo", part: "stream", at: at + 1 });
+}
+
+// The three rows of a block, named once at their left.
+function placeRowTitles(map) {
+  const g = map.geometry, { parts } = g, block = g.blocks[0], x = g.fanTo - 1, { text } = map;
+  label(map, "row_attention", [text.row_attention], [x, parts.tiles, g.gutter], { name: "row attention", part: "attention", at: 3 });
+  label(map, "row_stream", [text.row_stream], [x, g.blocks[0].lanes[map.n] + 2, g.gutter], { name: "row residual", part: "stream", at: 3 });
+  if (map.d_ff) label(map, "row_mlp", [text.row_mlp], [x, parts.mlp, g.gutter], { name: "row mlp", part: "feed_forward", at: 3 });
+  const heights = { row_attention: block.tiles.bottom - parts.tiles, row_mlp: block.bottom - parts.mlp };
+  for (const [key, height] of Object.entries(heights)) if (map.nodes.get(key)) map.nodes.get(key).style.height = `${height}px`;
+}
+
+// ---- tokens ----
+
+function placeChips(map) {
+  const g = map.geometry, nodes = map.chips.children;
+  map.chips.setAttribute("aria-label", map.text.chips);
+  while (nodes.length > map.n) map.chips.lastChild.remove();
+  while (nodes.length < map.n) map.chips.appendChild(Object.assign(chip("", ""), { role: "radio" })).onclick = tokenClicked(map);
+  for (let i = 0; i < map.n; i++) {
+    const node = nodes[i], pitch = g.rows[i + 1] - g.rows[i], picked = i === map.position;
+    node.hidden = pitch < 11 && !picked;
+    node.className = `chip${picked ? " query" : pitch < 1.5 * g.em ? " plain" : ""}`;
+    node.style.fontSize = picked ? "" : `${Math.min(1.1 * g.em, 0.78 * pitch)}px`;
+    node.textContent = map.tokens[i];
+    node.title = fill(map.text.chip_hint, { token: map.tokens[i], id: map.ids[i], position: i });
+    node.setAttribute("role", "radio");
+    node.setAttribute("aria-checked", picked);
+    node.tabIndex = picked ? 0 : -1;
+    Object.assign(node.style, { top: `${middle(g.rows, i)}px`, maxWidth: `${g.chips.w}px`, right: `calc(100% - ${g.chips.w}px)` });
+  }
+}
+
+const tokenClicked = (map) => (event) => {
+  event.stopPropagation();
+  pick(map, [...map.chips.children].indexOf(event.currentTarget));
+};
+
+// The browser answers at once with what it has; Python follows with the logits of the new position.
+function pick(map, position) {
+  if (position < 0 || position >= map.n || position === map.position) return;
+  map.position = position;
+  arrange(map);
+  clearTimeout(map.asking);
+  map.asking = setTimeout(() => map.send("picked", position), 90);
+}
+
+function keyed(map, event) {
+  const to = { ArrowDown: map.position + 1, ArrowUp: map.position - 1, ArrowRight: map.position + 1, ArrowLeft: map.position - 1, Home: 0, End: map.n - 1 }[event.key];
+  if (to === undefined) return;
+  event.preventDefault();
+  event.stopPropagation();
+  pick(map, to);
+  map.chips.children[map.position].focus();
+}
+
+// ---- pointer ----
+
+function point(map, event) {
+  const box = map.over.getBoundingClientRect();
+  map.pointer = event && map.geometry ? findAt(map, event.clientX - box.left, event.clientY - box.top) : null;
+  map.tip.hidden = !map.pointer;
+  map.area.style.cursor = map.pointer ? "pointer" : "";
+  if (map.pointer) {
+    const [what, value] = readingOf(map, map.pointer), frame = map.root.getBoundingClientRect();
+    map.tip.replaceChildren(element("span", "", what), element("b", "", value));
+    const x = event.clientX - frame.left, y = event.clientY - frame.top;
+    map.tip.style.left = `${Math.max(0, Math.min(x - map.tip.offsetWidth / 2, frame.width - map.tip.offsetWidth))}px`;
+    map.tip.style.top = `${y > map.tip.offsetHeight + 24 ? y - map.tip.offsetHeight - 14 : y + 20}px`;
+  }
+  cancelAnimationFrame(map.marking);
+  map.marking = requestAnimationFrame(() => paintMarks(map));
+}
+
+function clicked(map, event) {
+  const box = map.over.getBoundingClientRect(), at = map.geometry && findAt(map, event.clientX - box.left, event.clientY - box.top);
+  if (at) pick(map, at.row);
+}
+
+// ---- the walk ----
+
+function start(map) {
+  map.playing = true;
+  if (map.stage === null || map.stage === map.stages.length - 1) map.stage = -1;
+  next(map);
+}
+
+function next(map) {
+  if (!map.playing) return;
+  if (map.stage + 1 >= map.stages.length) return stop(map, true);
+  map.stage += 1;
+  const length = map.stages[map.stage].l === undefined ? STAGE_MS * 1.4 : map.stages[map.stage].l < 1 ? STAGE_MS * 1.6 : BLOCK_MS;
+  const still = window.matchMedia("(prefers-reduced-motion: reduce)").matches, from = performance.now();
+  map.moved = still ? 1 : 0;
+  show(map);
+  const frame = (now) => {
+    if (!map.playing) return;
+    if (now - from >= length) { map.moved = 1; return next(map); }
+    if (!still) { map.moved = (now - from) / length; paintMarks(map); }
+    requestAnimationFrame(frame);
+  };
+  requestAnimationFrame(frame);
+}
+
+function stop(map, whole = false) {
+  map.playing = false;
+  map.moved = 1;
+  if (whole) map.stage = null;
+  show(map);
+}
+
+function stepBy(map, way) {
+  const from = map.stage ?? (way > 0 ? -1 : map.stages.length), to = from + way;
+  map.playing = false;
+  map.moved = 1;
+  map.stage = to < 0 || to >= map.stages.length ? null : to;
+  show(map);
+}
+
+// What stands for stages not reached yet is veiled, in the labels as on the canvas.
+function veil(map) {
+  const at = map.stage ?? Infinity, count = map.stages.length;
+  for (const node of map.nodes.values()) node.classList.toggle("later", (node.stageAt ?? 0) > at);
+  const later = (node, stage) => node.classList.toggle("later", stage > at);
+  for (const node of [map.heading.logits, map.sky]) later(node, count - 3);
+  for (const node of [map.heading.softmax, map.bars, map.actual]) later(node, count - 2);
+  for (const node of [map.dice, map.toLast]) later(node, count - 1);
+  map.play.textContent = map.playing ? map.text.pause : map.text.play;
+  map.play.setAttribute("aria-pressed", Boolean(map.playing));
+  for (const [node, name] of [[map.back, "back"], [map.forth, "forth"]]) {
+    node.textContent = { back: "◀", forth: "▶" }[name];
+    node.title = map.text[name];
+    node.setAttribute("aria-label", map.text[name]);
+  }
+}
+
+// The sentence over the map: what is seen, or what the stage being walked through does to the picked token.
+function say(map) {
+  const { text, position } = map, [token, , p] = map.candidates[position][0], stage = map.stage === null ? null : map.stages[map.stage];
+  const values = { token: map.tokens[position], top: token, p: short(p), n: map.n, d: map.d, v: map.vocabulary, heads: map.heads, d_ff: map.d_ff, id: map.ids[position],
+    block: stage?.l, position, drawn: map.draw?.token ?? "", xi: map.draw?.xi.toFixed(4) };
+  if (stage?.l !== undefined) {
+    const weights = rowWeights(map, stage.l, position, null), j = weights.indexOf(Math.max(...weights));
+    Object.assign(values, { key: map.tokens[j], weight: short(weights[j]), wrote: short(map[stage.name][stage.l * map.n + position]) });
+  }
+  const name = stage ? `stage_${stage.name}${stage.name === "draw" && !map.draw ? "_none" : ""}` : map.exact ? "title" : "title_long";
+  map.caption.replaceChildren(...phrase(text[name], values, ["token", "top", "key", "drawn"]));
+}

@@ -1,0 +1,177 @@
+"""What the lesson "Overview" says about a run beside its map: the numbers, the table of parts, the question, the throw, and what can be undone."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from core import analysis
+from core.figures.numbers import probability as in_words
+from core.intervention import Intervention, SublayerEdit
+from core.sampling import Truncation, truncate
+from core.ui import cache, state
+from core.ui.components.overview_map import packing
+from core.ui.guard import plain
+from core.ui.lesson import Lesson
+from core.ui.run import Run
+
+HISTORY = "overview_history"
+LARGEST_WRITTEN_OUT = 1e7
+
+
+def xi_of(seed: int, n_tokens: int) -> float:
+    """ξ in [0, 1) for the draw after n_tokens tokens: frozen while controls move, and the same seed writes the same text."""
+    return float(np.random.default_rng((seed, n_tokens)).random())
+
+
+def truncation_of(run: Run, position: int) -> Truncation:
+    """y at a position, sorted, nothing cut; kept for all who ask for the same."""
+    key = ("overview_truncation", run.model_name, run.device, run.token_ids, position)
+    return cache.result(key, lambda: truncate(run.logits(position)), lambda made: 60 * len(made.probs))
+
+
+def packed_pass(run: Run) -> tuple[dict, dict[str, np.ndarray], list]:
+    """What the map draws of a run whatever position is picked: sizes, arrays and every position's likeliest next tokens."""
+    def make() -> tuple[dict, dict[str, np.ndarray], list]:
+        return *packing.pass_arrays(run.trace), packing.candidates(run.trace, run.tokenizer.visible)
+
+    key = ("overview_pass", run.model_name, run.device, run.token_ids)
+    return cache.result(key, make, lambda made: sum(values.nbytes for values in made[1].values()) + 2000 * len(made[2]))
+
+
+# ---- appending, and taking back -----------------------------------------------------------------------------------------------
+
+
+def append(token_id: int) -> None:
+    """Callback: the token becomes the end of the prompt, and the last position the picked one."""
+    history = st.session_state.setdefault(HISTORY, [])
+    if not history or history[-1] != state.prompt():
+        history.append(state.prompt())
+    state.select(position=None)
+    state.append_token(token_id)
+
+
+def can_undo() -> bool:
+    """Whether the present prompt is what an earlier one became by appending."""
+    history, prompt = st.session_state.get(HISTORY), state.prompt()
+    return bool(history) and prompt.startswith(history[-1]) and prompt != history[-1]
+
+
+def undo() -> None:
+    """Callback: back to the prompt before the last appended token."""
+    if can_undo():
+        state.apply({"prompt": st.session_state[HISTORY].pop(), "position": None})
+
+
+# ---- in numbers ---------------------------------------------------------------------------------------------------------------
+
+
+def four(value: float) -> str:
+    """Four decimals, for a calculator; as a power of ten where that would be a very long number."""
+    if abs(value) < LARGEST_WRITTEN_OUT:
+        return f"{value:.4f}"
+    mantissa, exponent = f"{value:.6e}".split("e")
+    return rf"{mantissa} \cdot 10^{{{int(exponent)}}}"
+
+
+def number_lines(page: Lesson, run: Run, position: int, layer: int, truncation: Truncation) -> list[tuple[str, str]]:
+    """Captions and LaTeX: one number of X, the lengths on the way through one block, and the softmax of the likeliest token."""
+    trace, token = run.trace, plain(run.tokens[position])
+    top = int(truncation.token_ids[0])
+    lines = [(page.label("numbers_stream" if trace.blocks[layer].mlp_out is not None else "numbers_stream_attention", block=layer), stream_latex(trace, position, layer)),
+             (page.label("numbers_softmax", token=token, top=plain(run.tokenizer.visible(top))), softmax_latex(run.logits(position), top))]
+    if trace.position is not None:
+        parts = (trace.embedding[position, 0], trace.position[position, 0])
+        e, p = (float(part) for part in parts)
+        embed = rf"X_{{{position},0}} = E_{{{run.token_ids[position]},0}} + P_{{{position},0}} = {four(e)} + ({four(p)}) = {four(e + p)}"
+        lines.insert(0, (page.label("numbers_embed", position=position, token=token), embed))
+    return lines
+
+
+def stream_latex(trace, position: int, layer: int) -> str:
+    block = trace.blocks[layer]
+    parts = [(r"x", block.resid_pre), (r"\mathrm{attn}", block.attn_out), (r"\mathrm{ffn}", block.mlp_out), (r"x'", block.resid_post)]
+    return r",\qquad ".join(rf"\lVert {name} \rVert = {four(float(analysis.norms(values[position])))}" for name, values in parts if values is not None)
+
+
+def softmax_latex(logits: np.ndarray, token_id: int) -> str:
+    """y = exp(u) / Σ exp(u) with its numbers; every logit less the largest where exp would leave the calculator's range."""
+    shift = float(logits.max()) if logits.max() > 200 else 0.0
+    own, total = float(logits[token_id]) - shift, float(np.exp(logits - shift).sum())
+    lesser = r" - \max u" if shift else ""
+    return (rf"y = \frac{{e^{{u{lesser}}}}}{{\sum e^{{u{lesser}}}}} = \frac{{e^{{{four(own)}}}}}{{{four(total)}}} = \frac{{{four(float(np.exp(own)))}}}{{{four(total)}}}"
+            rf" = {in_words(float(np.exp(own)) / total, 4)}")
+
+
+def part_table(page: Lesson, run: Run) -> pd.DataFrame:
+    """Every part of the model in its order: what it makes of this prompt, as a shape, and how many learned numbers it has."""
+    config, model, n = run.model.config, run.model, len(run.token_ids)
+    counts = {"E": model.E.numel(), "P": 0 if model.P is None else model.P.numel(), "unembedding": 0 if model.W_U is None else model.W_U.numel()}
+    counts |= {"attention": 0, "mlp": 0, "norms": 0}
+    for name, parameter in model.named_parameters():
+        if name not in ("E", "P", "W_U"):
+            leaf = name.split(".")[-1]
+            part = "norms" if "norm" in name else "mlp" if leaf in ("W_1", "b_1", "W_2", "b_2", "W_gate", "b_gate") else "attention"
+            counts[part] += parameter.numel()
+    nd = f"{n} × {config.d_model}"
+    rows = [("tokens", f"{n}", 0), ("E" if config.tied_embeddings else "E_untied", nd, counts["E"]), ("P", nd, counts["P"]),
+            ("attention", f"{config.n_layers} × [{config.n_heads} × {n} × {n}] → {nd}", counts["attention"]),
+            ("mlp", f"{config.n_layers} × [{n} × {config.d_ff}] → {nd}", counts["mlp"]), ("norms", nd, counts["norms"]),
+            ("unembedding", nd, counts["unembedding"]), ("logits", f"{n} × {config.vocab_size}", 0), ("total", "", run.model.n_parameters)]
+    shown = [row for row in rows if row[2] or row[0] in ("tokens", "logits")]
+    return pd.DataFrame([(page.label(f"part_{name}", layers=config.n_layers), shape, f"{count:,}".replace(",", " ")) for name, shape, count in shown],
+                        columns=[page.label("part"), page.label("shape"), page.label("parameters")])
+
+
+# ---- check yourself -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question with three or four options in the order of their ids, and the number of the right one."""
+
+    question: str
+    options: list[str]
+    answer: int
+    explanation: str
+
+
+def question(page: Lesson, run: Run, position: int, truncation: Truncation) -> Question:
+    """Which token would come next if attention wrote nothing? Computed by a second pass with every attn_out set to zero."""
+    layers = run.model.config.n_layers
+    off = Intervention(sublayers=tuple(SublayerEdit(layer, "attention", "zero") for layer in range(layers)))
+    without = truncate(run.trace_with(off).logits[position])
+    with_order, without_order = truncation.token_ids[:3].tolist(), without.token_ids[:3].tolist()
+    ids = sorted({without_order[0], *with_order[:2], without_order[1]})
+    names = {token_id: f"`{run.tokenizer.visible(token_id).replace('`', 'ˋ')}`" for token_id in {*ids, with_order[0]}}
+    token, place = plain(run.tokens[position]), int(np.flatnonzero(truncation.token_ids == with_order[0])[0])
+    why = page.label("check_off_why", without=names[without_order[0]], p_without=in_words(float(without.probs[0])), top=names[with_order[0]],
+                     p=in_words(float(truncation.probs[place])), token=token, position=position)
+    return Question(page.label("check_off", token=token, layers=layers), [names[token_id] for token_id in ids], ids.index(without_order[0]), why)
+
+
+# ---- downloads and the text twin ------------------------------------------------------------------------------------------------
+
+
+def tables(run: Run, truncation: Truncation) -> dict[str, pd.DataFrame]:
+    """The data of the map: the likeliest next tokens of the picked position, and all lengths by block and token."""
+    norms = packing.norm_arrays(run.trace)
+    n_layers, n = norms["attention"].shape
+    layer, position = (grid.ravel() for grid in np.meshgrid(np.arange(n_layers), np.arange(n), indexing="ij"))
+    lengths = {"block": layer, "position": position, "token": np.array(run.tokens)[position], "stream_before": norms["stream"][:-1].ravel(),
+               "attention": norms["attention"].ravel()}
+    if "feed_forward" in norms:
+        lengths["feed_forward"] = norms["feed_forward"].ravel()
+    best = truncation.token_ids[:50]
+    likeliest = pd.DataFrame({"id": best, "token": [run.tokenizer.visible(int(i)) for i in best], "probability": truncation.probs[:50]})
+    return {"next_tokens.csv": likeliest, "lengths.csv": pd.DataFrame(lengths | {"stream_after": norms["stream"][1:].ravel()})}
+
+
+def twin(page: Lesson, run: Run, position: int, truncation: Truncation) -> str:
+    """The map as one sentence."""
+    stream = packing.norm_arrays(run.trace)["stream"][:, position]
+    return page.label("twin", n=len(run.token_ids), n_cut=run.n_cut, token=plain(run.tokens[position]), position=position, model=run.model_name,
+                      top=plain(run.tokenizer.visible(int(truncation.token_ids[0]))), p=in_words(float(truncation.probs[0])),
+                      first=f"{stream[0]:.3g}", last=f"{stream[-1]:.3g}", layers=run.model.config.n_layers)
