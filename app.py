@@ -15,9 +15,10 @@ TORCH_THREADS = 1   # more threads spin against each other as soon as two reader
 def main() -> None:
     words = text.load("app")
     st.set_page_config(page_title=words.label("page_title"), page_icon=str(ROOT / "assets" / "icon.png"), layout="wide")
-    page = st.navigation(_sections(words), position="hidden" if st.session_state.get("present") else "top")
     with guard():
         state.begin()
+    page = st.navigation(_sections(words), position="hidden" if state.present() else "top")
+    with guard():
         page_style.inject()
         prompt_bar.draw()
     with guard():

@@ -10,9 +10,16 @@ from core.ui import state
 
 _CSS = (Path(__file__).parent / "page.css").read_text(encoding="utf-8")
 
+_PRESENT = """
+html {{ font-size: {size} !important; }}
+[data-testid="stHeader"] {{ display: none; }}
+[data-testid="stMainBlockContainer"] {{ padding-top: 0.5rem; }}
+"""
+
 
 def inject() -> None:
     """Puts the theme's variables and the page's rules into the document; components inherit the variables."""
     variables = "".join(f"{name}:{value};" for name, value in (style.css_variables(state.theme()) | {"--tx-scale": f"{state.scale()}"}).items())
-    present = f"html{{font-size:{state.scale() * 100:.0f}% !important}}" if state.present() else ""
-    st.html(f"<style>:root{{{variables}}}{present}{_CSS}</style>")
+    present = _PRESENT.format(size=f"{state.scale() * 100:.0f}%") if state.present() else ""
+    with st.container(key="page_style"):   # as Markdown, which is there before any other element: no jump while the page loads
+        st.markdown(f"<style>:root{{{variables}}}{_CSS}{present}</style>", unsafe_allow_html=True)

@@ -24,8 +24,9 @@ def draw() -> None:
             _examples(words)
             _model(words, present)
             _share(words)
-        st.toggle(words.label("present"), key="present", help=words.label("present_help"))
-    _messages(words, present)
+        st.toggle(words.label("present"), key="present")
+    with st.container(key="prompt_messages"):
+        _messages(words, present)
 
 
 def _examples(words: text.TextFile) -> None:
@@ -83,8 +84,8 @@ def _messages(words: text.TextFile, present: run.Run) -> None:
     if present.n_cut:
         n_context = present.model.config.n_context
         st.caption(words.label("usage_cut", n_all=present.n_cut + len(present.token_ids) - 1, n_context=n_context, n_cut=present.n_cut))
-    for sentence in state.notices():
-        st.info(sentence)
+    if state.notices():
+        st.info("  \n".join(state.notices()))
 
 
 def _save() -> None:

@@ -9,6 +9,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   }
   row.dataset.written = written;
   row.setAttribute("aria-label", data.name);
+  row.className = data.stages.every((stage) => stage.lit) ? "whole" : "";
   row.replaceChildren();
   let blocks = null;
   data.stages.forEach((stage, index) => {
