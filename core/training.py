@@ -283,7 +283,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     if state.exists():
         run = TrainingRun.load(state, arguments.device, **settings)
     else:
-        run = TrainingRun.start(PRESETS[arguments.preset], TrainingConfig(**settings), arguments.device)
+        architecture = dataclasses.replace(PRESETS[arguments.preset], vocab_size=tokenizer.vocab_size)      # little text makes few tokens
+        run = TrainingRun.start(architecture, TrainingConfig(**settings), arguments.device)
     sources = read_sources(arguments.text, tokenizer)
     print(f"{run.model.n_parameters:,} parameters, {sum(s.n_tokens for s in sources):,} tokens of text, starting after step {run.step}", flush=True)
     journal = Journal.open(arguments.run, tokenizer, arguments.held_out, run.step)

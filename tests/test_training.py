@@ -1,0 +1,275 @@
+"""The training programme: packing, schedule, the same losses from the same seed, the same after a kill, and the loss of the plain forward."""
+import itertools
+import json
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from core import checkpoints, corpus, training
+from core.config import ModelConfig
+from core.corpus import IGNORE, Source, batches, epoch_documents, pack, read_documents, tokenize
+from core.loss import HeldOutLoss, held_out_loss, next_token_loss, windows
+from core.model import Transformer
+from core.tokenizer import Tokenizer
+from core.training import TrainingConfig, TrainingRun, make_optimizer, train
+
+MODEL = ModelConfig(vocab_size=12, d_model=16, n_layers=2, n_heads=2, n_context=8)
+CONFIG = TrainingConfig(steps=12, batch_size=4, learning_rate=1e-2, warmup_steps=2)
+
+
+def documents(n: int = 40, seed: int = 3) -> tuple[np.ndarray, ...]:
+    """Rising runs of ids 1 to 11, 2 to 20 tokens long: easy to learn."""
+    generator = np.random.default_rng(seed)
+    return tuple((np.arange(generator.integers(2, 20)) % 11 + 1).astype(np.uint16) for _ in range(n))
+
+
+SOURCES = [Source(documents())]
+
+
+def losses(run: TrainingRun, n: int | None = None) -> list[float]:
+    return [step.loss for step in itertools.islice(train(run, SOURCES), n)]
+
+
+def ids(*values: int) -> np.ndarray:
+    return np.array(values, dtype=np.uint16)
+
+
+# Packing
+
+def test_packing_by_hand():
+    """Documents 5 6 and 7 8 9, rows of 4: the first row has room for 7 as a target alone; the second reads it and does not count it again."""
+    rows = pack([ids(5, 6), ids(7, 8, 9)], n_context=4, end_of_text=0)
+    assert rows.inputs.tolist() == [[0, 5, 6, 0], [0, 7, 8, 9]]
+    assert rows.targets.tolist() == [[5, 6, 0, 7], [IGNORE, 8, 9, 0]]
+
+
+@pytest.mark.parametrize("n_context", [2, 3, 8, 64])
+def test_every_token_is_a_target_once(n_context):
+    texts = [ids(*range(100 * n + 1, 100 * n + 1 + length)) for n, length in enumerate((1, 2, 7, 8, 9, 30, 63, 64, 65))]
+    rows = pack(texts, n_context, end_of_text=0)
+    counted = rows.targets[rows.targets != IGNORE]
+    assert sorted(counted[counted != 0].tolist()) == sorted(int(t) for text in texts for t in text)
+    assert (rows.inputs[:, 0] == 0).all()
+
+
+def test_a_target_is_the_next_token_of_its_document():
+    """Ids count up inside a document: a target is its input plus one, a beginning after end of text, or the end of text after an end."""
+    texts = [ids(*range(100 * n + 1, 100 * n + 1 + length)) for n, length in enumerate((3, 20, 9, 1, 16))]
+    first, last = {int(t[0]) for t in texts}, {int(t[-1]) for t in texts}
+    rows = pack(texts, 8, end_of_text=0)
+    ends = 0
+    for read, target in zip(rows.inputs.flatten().tolist(), rows.targets.flatten().tolist()):
+        if target == 0:
+            assert read in last
+            ends += 1
+        elif target != IGNORE:
+            assert target in first if read == 0 else target == read + 1
+    assert ends == len(texts)
+
+
+def test_a_row_too_short_to_learn_from_is_refused():
+    with pytest.raises(ValueError, match="at least 2 tokens"):
+        pack([ids(1, 2)], 1, 0)
+
+
+def test_weights_say_how_often_a_document_is_read():
+    a, b = Source((ids(1),) * 10, weight=2.0), Source((ids(2),) * 10, weight=0.5)
+    read = [int(d[0]) for d in epoch_documents([a, b], np.random.default_rng(0))]
+    assert (read.count(1), read.count(2)) == (20, 5)
+
+
+def test_batches_repeat_with_the_seed_and_differ_between_epochs():
+    def take(seed):
+        return [b.inputs for b in itertools.islice(batches(SOURCES, 8, 0, 4, seed), 60)]
+    first = take(1)
+    assert all(np.array_equal(a, b) for a, b in zip(first, take(1)))
+    assert not all(np.array_equal(a, b) for a, b in zip(first, take(2)))
+    rows_an_epoch = len(pack(SOURCES[0].documents, 8, 0).inputs)
+    assert 60 * 4 > 2 * rows_an_epoch and not np.array_equal(first[0], first[round(rows_an_epoch / 4)])
+
+
+def test_no_text_is_refused():
+    for sources in ([], [Source(())], [Source((ids(1),), weight=0)]):
+        with pytest.raises(ValueError, match="no text to train on"):
+            next(batches(sources, 8, 0, 4, 0))
+
+
+def test_documents_are_read_between_end_of_text_lines(tmp_path):
+    path = tmp_path / "text.txt"
+    path.write_text("One.\nTwo <|endoftext|> lines.\n<|endoftext|>\n\n<|endoftext|>\nThree.\n<|endoftext|>\nFour.")
+    assert read_documents(path) == ["One.\nTwo <|endoftext|> lines.", "Three.", "Four."]
+
+
+# Schedule and optimizer
+
+def test_learning_rate_by_hand():
+    config = TrainingConfig(steps=100, learning_rate=1.0, warmup_steps=9)
+    assert config.learning_rate_at(0) == pytest.approx(0.1)
+    assert config.learning_rate_at(4) == pytest.approx(0.5 * 0.5 * (1 + math.cos(0.04 * math.pi)))
+    assert config.learning_rate_at(50) == pytest.approx(0.5)
+    assert config.learning_rate_at(100) == pytest.approx(0.0)
+
+
+def test_minutes_bring_the_end_of_the_schedule_forward():
+    config = TrainingConfig(steps=1000, minutes=10, learning_rate=1.0, warmup_steps=0)
+    assert config.learning_rate_at(100, seconds=300) == pytest.approx(0.5)
+    assert config.progress(100, 300) == 0.5 and config.progress(700, 300) == 0.7 and config.progress(1, 601) == 1.0
+
+
+def test_weight_decay_is_for_the_maps_alone():
+    model = Transformer(MODEL).initialise(torch.Generator().manual_seed(0))
+    decayed, others = make_optimizer(model, CONFIG).param_groups
+    names = {id(p): name for name, p in model.named_parameters()}
+    assert {names[id(p)].split(".")[-1] for p in decayed["params"]} == {"W_Q", "W_K", "W_V", "W_O", "W_1", "W_2"}
+    assert len(decayed["params"]) + len(others["params"]) == len(names)
+    assert decayed["weight_decay"] == CONFIG.weight_decay and others["weight_decay"] == 0
+
+
+@pytest.mark.parametrize("wrong", [dict(steps=0), dict(minutes=0), dict(learning_rate=-1), dict(warmup_steps=-1), dict(precision="int8"), dict(clip_norm=math.nan)])
+def test_settings_out_of_range_are_refused(wrong):
+    with pytest.raises(ValueError):
+        TrainingConfig(**wrong)
+
+
+# Training
+
+def test_the_loss_is_that_of_the_plain_forward():
+    """The fast road that training takes and the Trace that the lessons show give the same loss; by hand from the Trace's probabilities."""
+    model = Transformer(MODEL).initialise(torch.Generator().manual_seed(0)).double()
+    batch = next(batches(SOURCES, 8, 0, 4, 0))
+    inputs, targets = torch.from_numpy(batch.inputs), torch.from_numpy(batch.targets)
+    counted = targets != IGNORE
+    by_hand = -model(inputs).probs[counted].gather(-1, targets[counted][:, None]).log().mean()
+    assert next_token_loss(model.logits(inputs), targets).item() == pytest.approx(by_hand.item(), abs=1e-6)
+    first = next(train(TrainingRun.start(MODEL, CONFIG), SOURCES))
+    assert first.loss == pytest.approx(by_hand.item(), abs=1e-5)
+
+
+def test_an_untrained_model_guesses_among_all_tokens():
+    """Small weights give nearly equal logits: the first loss is near ln 12."""
+    assert losses(TrainingRun.start(MODEL, CONFIG), 1)[0] == pytest.approx(math.log(12), abs=0.1)
+
+
+def test_the_loss_falls():
+    run = TrainingRun.start(MODEL, TrainingConfig(steps=80, batch_size=8, learning_rate=1e-2, warmup_steps=5))
+    curve = losses(run)
+    assert len(curve) == 80 and run.finished
+    assert np.mean(curve[-5:]) < 0.4 * curve[0]
+
+
+def test_the_same_seed_gives_the_same_curve_and_another_does_not():
+    first = losses(TrainingRun.start(MODEL, CONFIG))
+    assert losses(TrainingRun.start(MODEL, CONFIG)) == first
+    assert losses(TrainingRun.start(MODEL, TrainingConfig(**(vars(CONFIG) | dict(seed=1))))) != first
+
+
+@pytest.mark.parametrize("killed_after", [1, 5, 11])
+def test_a_killed_run_goes_on_as_if_nothing_had_happened(tmp_path, killed_after):
+    whole = TrainingRun.start(MODEL, CONFIG)
+    curve = losses(whole)
+    killed = TrainingRun.start(MODEL, CONFIG)
+    before = losses(killed, killed_after)
+    killed.save(tmp_path / "run.pt")
+    resumed = TrainingRun.load(tmp_path / "run.pt")
+    assert before + losses(resumed) == curve
+    assert all(torch.equal(a, b) for a, b in zip(resumed.model.parameters(), whole.model.parameters()))
+    assert (resumed.step, resumed.tokens_seen) == (whole.step, whole.tokens_seen)
+    assert losses(resumed) == []
+
+
+def test_a_step_tells_what_it_did():
+    run = TrainingRun.start(MODEL, CONFIG)
+    model = Transformer(MODEL).initialise(torch.Generator().manual_seed(0))
+    batch = next(batches(SOURCES, 8, 0, 4, 0))
+    next_token_loss(model.logits(torch.from_numpy(batch.inputs)), torch.from_numpy(batch.targets)).backward()
+    norm = math.sqrt(sum(float(p.grad.square().sum()) for p in model.parameters()))
+    step = next(train(run, SOURCES))
+    assert step.step == 1 and step.learning_rate == CONFIG.learning_rate_at(0)
+    assert step.gradient_norm == pytest.approx(norm, rel=1e-5)
+    assert step.tokens_seen == int((batch.targets != IGNORE).sum())
+    assert step.tokens_per_second > 0
+
+
+def test_gradients_are_clipped():
+    """With plain clipping to a tiny norm, Adam's first moment holds (1 − β1) times a gradient of just that norm."""
+    run = TrainingRun.start(MODEL, TrainingConfig(**(vars(CONFIG) | dict(clip_norm=1e-3))))
+    assert next(train(run, SOURCES)).gradient_norm > 1e-2
+    moments = [state["exp_avg"] for state in run.optimizer.state.values()]
+    assert math.sqrt(sum(float(m.square().sum()) for m in moments)) == pytest.approx(0.1 * 1e-3, rel=1e-2)
+
+
+def test_bfloat16_follows_float32():
+    config = TrainingConfig(**(vars(CONFIG) | dict(precision="bfloat16")))
+    run = TrainingRun.start(MODEL, config)
+    assert losses(run) == pytest.approx(losses(TrainingRun.start(MODEL, CONFIG)), abs=0.05)
+    assert all(p.dtype == torch.float32 for p in run.model.parameters())
+
+
+# Held-out loss
+
+def test_windows_by_hand():
+    """Rows of 4 over 1 2 3 4 5 6 and the end: later rows begin with end of text and two tokens that were counted before."""
+    rows = [(a.tolist(), b.tolist()) for a, b in windows(ids(1, 2, 3, 4, 5, 6), 4, 0)]
+    assert rows[0] == ([0, 1, 2, 3], [1, 2, 3, 4])
+    assert rows[1] == ([0, 3, 4, 5], [IGNORE, IGNORE, 5, 6])
+    assert rows[2] == ([0, 5, 6], [IGNORE, IGNORE, 0])
+    assert len(rows) == 3
+
+
+@pytest.mark.parametrize("length", [1, 7, 8, 9, 40])
+def test_windows_count_every_token_once(length):
+    document = np.arange(1, length + 1)
+    targets = [t for _, row in windows(document, 8, 0) for t in row.tolist() if t != IGNORE]
+    assert targets == [*document.tolist(), 0]
+    assert all(len(inputs) == len(row) <= 8 for inputs, row in windows(document, 8, 0))
+
+
+def test_held_out_loss_is_the_sum_over_documents():
+    model = Transformer(MODEL).initialise(torch.Generator().manual_seed(0))
+    texts = documents(9)
+    together = held_out_loss(model, texts, 100, batch_size=4)
+    alone = [held_out_loss(model, [text], 1) for text in texts]
+    assert together.nats == pytest.approx(sum(loss.nats for loss in alone), rel=1e-5)
+    assert together.n_tokens == sum(len(text) + 1 for text in texts)
+
+
+def test_bits_per_byte_by_hand():
+    loss = HeldOutLoss(nats=8 * math.log(2), n_tokens=4, n_bytes=16)
+    assert loss.nats_per_token == pytest.approx(2 * math.log(2)) and loss.bits_per_byte == pytest.approx(0.5)
+
+
+# The programme
+
+@pytest.fixture
+def arguments(tmp_path, monkeypatch) -> list[str]:
+    monkeypatch.setitem(training.PRESETS, "stories", ModelConfig(vocab_size=4096, d_model=8, n_layers=1, n_heads=1, n_context=16))
+    monkeypatch.setattr(training.signal, "signal", lambda *_: None)
+    (tmp_path / "text.txt").write_text("the cat sat on the mat\n<|endoftext|>\n" * 30)
+    (tmp_path / "new.txt").write_text("the mat sat on the cat\n<|endoftext|>\n")
+    return ["--text", f"{tmp_path / 'text.txt'}:0.5", "--held-out", str(tmp_path / "new.txt"), "--run", str(tmp_path / "run"), "--batch-size", "2",
+            "--evaluate-every", "2", "--threads", "1"]
+
+
+def test_the_programme_trains_saves_and_resumes(arguments, tmp_path, capsys):
+    training.main([*arguments, "--steps", "4"])
+    model, tokenizer = checkpoints.load(tmp_path / "run" / "model")
+    assert model.config.d_model == 8 and tokenizer.decode(tokenizer.encode("the cat")) == "the cat"
+    training.main([*arguments, "--steps", "7"])
+    history = json.loads((tmp_path / "run" / "training.json").read_text())
+    assert [entry["step"] for entry in history] == [2, 4, 6, 7]
+    assert set(history[-1]["held_out"]) == {"new"} and history[-1]["held_out"]["new"] == pytest.approx(history[0]["held_out"]["new"], abs=1)
+    out = capsys.readouterr().out
+    assert "starting after step 4" in out and "step 7 (100.0%" in out
+
+
+def test_the_programme_says_how_it_is_used(capsys):
+    with pytest.raises(SystemExit) as stop:
+        training.main(["--help"])
+    assert stop.value.code == 0 and "--held-out" in capsys.readouterr().out
+
+
+def test_tokenize_keeps_ids_within_16_bits():
+    source = tokenize(["the cat"], Tokenizer.train(["the cat"], 257))
+    assert source.documents[0].dtype == np.uint16 and source.n_tokens == 7
