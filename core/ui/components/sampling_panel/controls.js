@@ -139,7 +139,7 @@ class Controls {
 
   _valueText(row, value) {
     if (row.name === "temperature") return value === 0 ? this.labels.argmax : String(value);
-    return value === row.neutral ? this.labels.off : row.name === "top_k" ? value.toLocaleString("en") : String(value);
+    return value === row.neutral ? this.labels.off : row.name === "top_k" ? wholeNumber(value) : String(value);
   }
 }
 

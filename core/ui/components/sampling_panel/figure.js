@@ -69,6 +69,12 @@ function probabilityText(p) {
   return p.toFixed(decimals);
 }
 
+const grouped = new Intl.NumberFormat("en");
+
+function wholeNumber(n) {
+  return grouped.format(n);
+}
+
 /** The smallest round number that is at least the value, at most 1: it moves in steps, so that the axis stands still. */
 function niceTop(value) {
   const power = 10 ** Math.floor(Math.log10(value));

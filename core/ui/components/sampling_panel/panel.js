@@ -132,7 +132,7 @@ class Panel {
     if (!this.truncations || !this.figure.clientWidth) return;
     this.words = {
       token: (id, most) => this._cut(this.tokens[id], most),
-      count: (n) => n.toLocaleString("en"),
+      count: wholeNumber,
       ruleNames: Object.fromEntries(RULES.map((name) => [name, this.labels[`rule_${name}`] ?? ""])),
     };
     const theme = readTheme(this.root, this.scale), size = this.tokens.length;
@@ -154,11 +154,12 @@ class Panel {
     const place = truncation.draw(settings.xi), model = { settings, labels, words, truncation, place, pinned: settings.pinned && this.pinned.update(settings.pinned) };
     if (settings.thousand) this._throwThousand(model);
     model.tailText = this._tailText(model);
-    this.picture.draw(model);
+    this.picture.draw(model);                     // canvases first: a canvas that sets a font after a change of the page waits for its style
+    this._drawContexts();
     this.controls.show(model);
     this._numbers(model);
     this._candidates(model);
-    this._showContexts();
+    this._writeContexts();
     const method = methodOf(settings);
     for (const node of this.methods) node.setAttribute("aria-pressed", node.method === method);
     this.logarithmic.setAttribute("aria-pressed", settings.logarithmic);
@@ -230,19 +231,23 @@ class Panel {
     return fill(this.labels[rule ? "found_cut" : "found"], values);
   }
 
-  _showContexts() {
-    const { settings, words, labels } = this;
+  _drawContexts() {
+    const { settings, words } = this;
     for (const { truncation } of this.small) truncation.update(settings);
     const top = niceTop(Math.max(0.01, ...this.small.map(({ truncation }) => truncation.renormalised[truncation.firstKept()])));
-    for (const { picture, lines, truncation } of this.small) {
-      picture.draw({ truncation, settings, words, top: settings.logarithmic ? 1 : top });
+    for (const { picture, truncation } of this.small) picture.draw({ truncation, settings, words, top: settings.logarithmic ? 1 : top });
+  }
+
+  /** Under each context what k alone and p alone would keep of it, and what all rules do. */
+  _writeContexts() {
+    const { settings, words, labels } = this;
+    for (const { lines, truncation } of this.small) {
       const first = (count) => ({ kept: words.count(count), mass: probabilityText(truncation.cumulative[count - 1]) });
       const byK = Math.min(settings.top_k ?? truncation.size, truncation.possible);
       const byP = settings.top_p < 1 ? 1 + firstAbove(truncation.cumulative, settings.top_p - 2 * TOLERANCE, truncation.size) : truncation.possible;
       write(lines[0], fill(labels.by_k, { ...first(byK), k: settings.top_k === null ? labels.off : words.count(settings.top_k) }));
       write(lines[1], fill(labels.by_p, { ...first(byP), p: settings.top_p < 1 ? settings.top_p : labels.off }));
       write(lines[2], fill(labels.by_all, { kept: words.count(truncation.nKept), mass: probabilityText(truncation.keptMass) }));
-      picture.canvas.setAttribute("aria-label", lines.map((line) => line.textContent).join(" "));
     }
   }
 
@@ -253,6 +258,7 @@ class Panel {
       const sentence = fill(this.labels.twin, this._values(truncation));
       write(this.twin, sentence);
       this.picture.canvas.setAttribute("aria-label", sentence);
+      for (const { picture, lines } of this.small) picture.canvas.setAttribute("aria-label", lines.map((line) => line.textContent).join(" "));
     }, TWIN_DELAY);
   }
 
@@ -304,7 +310,7 @@ class Panel {
 }
 
 function perplexityText(value) {
-  return value < 100 ? value.toPrecision(3) : Math.round(value).toLocaleString("en");
+  return value < 100 ? value.toPrecision(3) : wholeNumber(Math.round(value));
 }
 
 /** The message: length of the header as uint32, the header as JSON, zeros up to a multiple of 8, float64 logits row by row. */

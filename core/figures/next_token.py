@@ -1,0 +1,44 @@
+"""Where a logit comes from: the dot product of h with a row of E, its largest terms as bars."""
+from __future__ import annotations
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from core.figures.style import altair_theme, colour, diverging
+
+N_TERMS = 14
+
+
+def largest_terms(h: np.ndarray, row: np.ndarray, n: int = N_TERMS) -> pd.DataFrame:
+    """The n products h_j E_xj of largest size, h and row (d,), with columns j, h, e, product: largest first, equal ones by rising j.
+
+    >>> largest_terms(np.array([1.0, -2.0, 3.0]), np.array([0.5, 1.0, 0.1]), n=2)["product"].tolist()
+    [-2.0, 0.5]
+    """
+    if h.shape != row.shape or h.ndim != 1:
+        raise ValueError(f"The two vectors of a dot product must have one length, not shapes {h.shape} and {row.shape}.")
+    product = h * row
+    order = np.argsort(-np.abs(product), kind="stable")[:n]
+    return pd.DataFrame({"j": order, "h": h[order], "e": row[order], "product": product[order]})
+
+
+def terms_chart(terms: pd.DataFrame, rest: float, labels: dict[str, str], theme: str, scale: float = 1.0) -> alt.LayerChart:
+    """Bars of `largest_terms` and one for all `rest` together; above zero they raise the logit, below they lower it.
+
+    labels: "dimension" and "product" (the axes), "rest" (the name of the last bar). The spec depends on theme and labels alone.
+    """
+    rows = terms.assign(place=range(len(terms)), name=[str(j) for j in terms["j"]])
+    rows = pd.concat([rows, pd.DataFrame([{"place": len(terms), "name": labels["rest"], "product": rest, "h": None, "e": None}])], ignore_index=True)
+    rows["shown"] = [f"{value:+.2f}".replace("-", "−") for value in rows["product"]]
+    down, up = diverging(theme)[1][1], diverging(theme)[-2][1]
+    base = alt.Chart(rows).encode(
+        x=alt.X("name:N", sort=alt.SortField("place"), title=labels["dimension"], axis=alt.Axis(labelAngle=0, labelOverlap=False)),
+        tooltip=[alt.Tooltip("name:N", title="j"), alt.Tooltip("h:Q", title="h_j", format=".6f"), alt.Tooltip("e:Q", title="E_xj", format=".6f"),
+                 alt.Tooltip("product:Q", title="h_j E_xj", format=".6f")])
+    bars = base.mark_bar(stroke=colour("text", theme), strokeWidth=0.5).encode(
+        y=alt.Y("product:Q", title=labels["product"], axis=alt.Axis(grid=True, tickCount=4)),
+        color=alt.condition("datum.product < 0", alt.value(down), alt.value(up)))
+    above = base.transform_filter("datum.product >= 0").mark_text(dy=-8 * scale).encode(y="product:Q", text="shown:N")
+    below = base.transform_filter("datum.product < 0").mark_text(dy=9 * scale).encode(y="product:Q", text="shown:N")
+    return (bars + above + below).properties(height=int(200 * scale), config=altair_theme(theme, scale))

@@ -1,0 +1,252 @@
+"""What the lesson "Next token" computes and writes around its panel: the settings that the page keeps, formulas, question, tables."""
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from core.figures.numbers import probability
+from core.sampling import RULES, SamplingConfig, Truncation, draw, truncate
+from core.ui import state
+from core.ui.components.sampling_panel import Context, PanelSettings, seeded_uniforms
+from core.ui.guard import plain
+from core.ui.lesson import Lesson
+from core.ui.run import Run
+
+SETTINGS = "next_token_panel"     # the panel's settings as PanelSettings.to_link writes them; bound to the URL
+PANEL = "next_token_component"
+PANEL_BOX = "next_token_view"
+GIVEN = "next_token_given"        # (settings, named token, version) as the panel was last told them
+N_DRAWS = 1000
+N_ROWS = 12                       # of the table under "In numbers"
+N_CANDIDATES = 250                # of the data table; the whole vocabulary is a download
+QUESTION = SamplingConfig(temperature=2.0, top_p=0.5)
+
+
+# ---- state ------------------------------------------------------------------------------------------------------------------
+
+
+def settings() -> PanelSettings:
+    """The reader's settings; the usual ones, with a notice, where a link asks for something that cannot be."""
+    written = st.session_state.get(SETTINGS) or PanelSettings().to_link()
+    try:
+        return PanelSettings.from_link(written)
+    except ValueError:
+        state.notice("notice_url", name=SETTINGS, value=plain(written[:40]))
+        return PanelSettings()
+
+
+def given(anew: bool) -> tuple[PanelSettings, int | None, int]:
+    """What the panel is to start from: settings, named token, and a version that grows when Python sets them anew.
+
+    While only the panel moves it stays as it was, so that the message to the browser does not change and is not sent again.
+    """
+    now, named = settings(), state.selection().target
+    told = st.session_state.get(GIVEN)
+    if told is None or anew or st.session_state.get("next_token_heard") != (now, named):
+        told = (now, named, told[2] + 1 if told else 1)
+        st.session_state[GIVEN] = told
+        st.session_state["next_token_heard"] = (now, named)
+    return told
+
+
+def take_settings() -> None:
+    """Callback of the panel: the hand has let go."""
+    sent = st.session_state[PANEL]["settings"]
+    heard = PanelSettings.from_browser(sent)
+    st.session_state[SETTINGS] = heard.to_link()
+    if sent["named"] != state.selection().target:
+        state.select(target=sent["named"])
+    st.session_state["next_token_heard"] = (heard, sent["named"])
+
+
+def append(run: Run, position: int) -> None:
+    """Callback of a clicked candidate: it continues the prompt, from `position` on if that is not the end."""
+    token = st.session_state[PANEL]["append"]
+    if token is None:
+        return
+    if position == len(run.token_ids) - 1:
+        state.append_token(token)
+    state.apply({"prompt": run.tokenizer.decode([*run.token_ids[1:position + 1], token]), "position": None})
+
+
+# ---- what the panel is given ------------------------------------------------------------------------------------------------
+
+
+def panel_labels(page: Lesson) -> dict[str, str]:
+    """The labels of the text file that begin with `panel_`, by the name that the panel knows them under."""
+    return {key.removeprefix("panel_"): text.replace("\\n", "\n") for key, text in page.words.labels.items() if key.startswith("panel_")}
+
+
+def contexts(page: Lesson, run: Run, position: int, others: dict[str, str]) -> list[Context]:
+    """The reader's own context up to `position`, then each of the others (name -> prompt), under the same model."""
+    own = Context(page.label("own_context"), run.text, run.logits(position))
+    return [own, *(Context(name, prompt, run.with_text(prompt).logits()) for name, prompt in others.items())]
+
+
+def vocabulary(run: Run) -> list[str]:
+    """The visible form of every token, by id."""
+    return [run.tokenizer.visible(token_id) for token_id in range(run.model.config.vocab_size)]
+
+
+# ---- in numbers -------------------------------------------------------------------------------------------------------------
+
+
+def lines(page: Lesson, run: Run, position: int, target: int, truncation: Truncation, now: PanelSettings) -> list[tuple[str, str]]:
+    """Formulas with today's numbers for the target token: its logit, probability, fate, interval; then entropy and tail."""
+    place = int(np.flatnonzero(truncation.token_ids == target)[0])
+    token = code(run.tokenizer.visible(target))
+    logits = run.logits(position)
+
+    def say(key: str, **values) -> str:
+        return page.label(f"numbers_{key}", token=token, **values)
+
+    h, row = vectors(run, position, target)
+    products = h * row
+    first = np.argsort(-np.abs(products), kind="stable")[:3]
+    written = "".join(f"{value:+.6f}" for value in (*products[first], products.sum() - products[first].sum())).lstrip("+")
+    result = [(say("tied" if run.model.config.tied_embeddings else "untied", d=len(h)),
+               rf"u = h_N^L \cdot e(x) = \sum_{{j=1}}^{{{len(h)}}} h_j\,E_{{xj}} = {written} = {products.sum():.4f}")]
+    return [*result, *_softmax_lines(say, logits, target, truncation), *_cut_lines(say, place, truncation), *_draw_lines(say, place, truncation, now),
+            *_summary_lines(say, truncation)]
+
+
+def vectors(run: Run, position: int, target: int) -> tuple[np.ndarray, np.ndarray]:
+    """h after the final norm at `position` and the row of E (of W_U, in an untied model) of the target, both (d,) float64."""
+    h = run.trace.h_final[position].double().cpu().numpy()
+    return h, run.model.unembedding[target].detach().double().cpu().numpy()
+
+
+def _softmax_lines(say, logits: np.ndarray, target: int, truncation: Truncation) -> list[tuple[str, str]]:
+    temperature, best = truncation.config.temperature, logits.max()
+    if temperature == 0:
+        return [(say("argmax"), rf"T = 0:\quad y_x = 1 \text{{ if }} x = \arg\max_w u_w,\ \text{{else }} 0")]
+    difference = logits[target] - best
+    total = float(np.exp((logits - best) / temperature).sum())
+    y = math.exp(difference / temperature) / total
+    return [(say("scaled", best=f"{best:.6f}"),
+             rf"\frac{{u - \max u}}{{T}} = \frac{{{_six(logits[target])} - {_six(best)}}}{{{temperature:g}}} = {difference / temperature:.6f}"),
+            (say("softmax", n=f"{len(logits):,}"),
+             rf"y = \frac{{e^{{(u - \max u)/T}}}}{{\sum_w e^{{(u_w - \max u)/T}}}} = \frac{{e^{{{difference / temperature:.6f}}}}}{{{total:.6f}}} = {_four(y)}")]
+
+
+def _cut_lines(say, place: int, truncation: Truncation) -> list[tuple[str, str]]:
+    """The comparison that decided about the token under each rule that is on, up to the rule that cut it."""
+    config, y, result = truncation.config, truncation.probs, []
+    rank, fate = place + 1, RULES[truncation.cut_by[place]]
+    after_k = min(config.top_k or len(y), int(np.count_nonzero(y > 0)))
+    mass, before = truncation.cumulative[after_k - 1], truncation.cumulative[place] - y[place]
+    if config.top_k is not None:
+        result.append((say("top_k"), rf"\text{{rank }} {rank} {_than(rank <= config.top_k)} k = {config.top_k}"))
+    if config.top_p < 1 and fate != "top_k":
+        result.append((say("top_p"), rf"\frac{{{_six(before)}}}{{{_six(mass)}}} = {_four(before / mass)} {'<' if fate != 'top_p' else chr(92) + 'ge'} p = {config.top_p:g}"))
+    if config.min_p > 0 and fate not in ("top_k", "top_p"):
+        result.append((say("min_p"), rf"y = {_four(y[place])} {'<' if fate == 'min_p' else chr(92) + 'ge'} m \cdot \max y = {config.min_p:g} \cdot {_six(y[0])} = {_four(config.min_p * y[0])}"))
+    if config.typical_p < 1 and fate in ("", "typical_p"):
+        result.append((say("typical_cut" if fate else "typical_kept"), rf"-\ln y = {_four(-math.log(y[place])) if y[place] else chr(92) + 'infty'}"))
+    return result
+
+
+def _draw_lines(say, place: int, truncation: Truncation, now: PanelSettings) -> list[tuple[str, str]]:
+    if not truncation.kept[place]:
+        return []
+    y, z = truncation.probs[place], truncation.renormalised[place]
+    start, end = (truncation.interval_ends[place - 1] if place else 0.0), truncation.interval_ends[place]
+    inside = draw(truncation, now.xi) == place
+    return [(say("renormalised", n=truncation.n_kept), rf"y' = \frac{{y}}{{\sum_{{w\ \mathrm{{kept}}}} y_w}} = \frac{{{_six(y)}}}{{{_six(truncation.kept_mass)}}} = {_four(z)}"),
+            (say("interval_hit" if inside else "interval_miss"), rf"\xi = {now.xi:.4f} {chr(92)}{'in' if inside else 'notin'} [{_four(start)},\ {_four(end)})")]
+
+
+def _summary_lines(say, truncation: Truncation) -> list[tuple[str, str]]:
+    before, after, tail = truncation.entropy_before, truncation.entropy_after, 1 - truncation.kept_mass
+    entropy = (say("entropy", bits=f"{before / math.log(2):.4f}"),
+               rf"H = -\sum_w y_w \ln y_w = {before:.4f},\quad e^{{H}} = {truncation.perplexity_before:.4f};\qquad H' = {after:.4f},\quad e^{{H'}} = {truncation.perplexity_after:.4f}")
+    if truncation.n_kept == len(truncation.probs):
+        return [entropy]
+    return [entropy, (say("tail", n=f"{len(truncation.probs) - truncation.n_kept:,}"),
+                      rf"1 - {_six(truncation.kept_mass)} = {_four(tail)},\qquad 1 - {_six(truncation.kept_mass)}^{{100}} = {_four(1 - truncation.kept_mass ** 100)}")]
+
+
+def table(page: Lesson, run: Run, truncation: Truncation, logits: np.ndarray, n: int, digits: int = 4) -> pd.DataFrame:
+    """The n most probable tokens: logit, probability, fate, interval. `digits` None keeps every number whole."""
+    ids = truncation.token_ids[:n]
+    ends = truncation.interval_ends[:n]
+    columns = {"u": logits[ids], "y": truncation.probs[:n], "cumulative": truncation.cumulative[:n], "renormalised": truncation.renormalised[:n],
+               "from": np.concatenate([[0.0], ends[:-1]]), "to": ends}
+    if digits is not None:
+        columns = {name: [f"{value:.{digits}f}" if name == "u" else _four(value) for value in values] for name, values in columns.items()}
+    named = {page.label(f"column_{name}"): values for name, values in columns.items()}
+    return pd.DataFrame({page.label("column_rank"): range(1, len(ids) + 1), page.label("column_id"): ids,
+                         page.label("column_token"): [run.tokenizer.visible(int(token_id)) for token_id in ids],
+                         **named, page.label("column_rule"): [page.label(f"panel_rule_{RULES[code]}") if code else "" for code in truncation.cut_by[:n]]})
+
+
+def with_draws(table: pd.DataFrame, page: Lesson, truncation: Truncation, now: PanelSettings) -> pd.DataFrame:
+    """The table with a column more: how often each token came in the thousand draws of the seed."""
+    places = np.searchsorted(truncation.interval_ends, seeded_uniforms(now.seed, N_DRAWS), side="right")
+    return table.assign(**{page.label("column_draws"): np.bincount(places, minlength=len(table))[:len(table)]})
+
+
+# ---- question and sentences -------------------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True)
+class Question:
+    options: list[int]
+    answer: int
+
+
+def question(logits: np.ndarray) -> Question:
+    """How many tokens top-p = 0.5 keeps at T = 2; beside it the number at T = 1, at T = 1/2, and more where these are the same."""
+    right = truncate(logits, QUESTION).n_kept
+    wrong = [truncate(logits, dataclasses.replace(QUESTION, temperature=t)).n_kept for t in (1.0, 0.5)] + [40, len(logits) // 2, 2 * right, 3 * right, 4 * right]
+    options = sorted([right, *list(dict.fromkeys(n for n in wrong if n != right))[:3]])
+    return Question(options, options.index(right))
+
+
+def twin(page: Lesson, run: Run, truncation: Truncation, now: PanelSettings) -> str:
+    """The picture as one sentence."""
+    place, config = draw(truncation, now.xi), truncation.config
+    off = page.label("panel_off")
+    token = [plain(run.tokenizer.visible(int(truncation.token_ids[i]))) for i in (0, place)]
+    return page.label("panel_twin", T=f"{config.temperature:g}", k=config.top_k or off, p=f"{config.top_p:g}" if config.top_p < 1 else off,
+                      kept=f"{truncation.n_kept:,}", size=f"{len(truncation.probs):,}", mass=probability(truncation.kept_mass),
+                      cut=f"{len(truncation.probs) - truncation.n_kept:,}", tail=probability(max(0.0, 1 - truncation.kept_mass)), first=token[0],
+                      y=probability(truncation.probs[0]), xi=f"{now.xi:.4f}", drawn=token[1], drawn_y=probability(truncation.renormalised[place]))
+
+
+def summary(page: Lesson, run: Run, truncation: Truncation) -> dict[str, str]:
+    """What "Pin as A" keeps of a state."""
+    return {page.label("pin_prompt"): run.text[-60:], page.label("pin_settings"): st.session_state.get(SETTINGS) or PanelSettings().to_link(),
+            page.label("panel_candidates"): f"{truncation.n_kept:,}", page.label("panel_mass"): probability(truncation.kept_mass),
+            page.label("panel_entropy"): f"{truncation.entropy_after:.4f}", page.label("panel_perplexity"): f"{truncation.perplexity_after:.4f}",
+            page.label("pin_first"): f"{run.tokenizer.visible(int(truncation.token_ids[0]))} {probability(truncation.probs[0])}"}
+
+
+def code(token: str) -> str:
+    """A token's visible form as Markdown code that nothing in it can end."""
+    return f"`{token.replace('`', 'ˋ')}`"
+
+
+def _four(value: float, places: int = 4) -> str:
+    """A result, with four decimals; more where four would say 0 or 1 of what is neither."""
+    if value == 0 or value == 1:
+        return f"{value:.0f}"
+    if value < 0.5 * 10.0**-places:
+        digits, _, power = f"{value:.4e}".partition("e")
+        return rf"{digits} \cdot 10^{{{int(power)}}}"
+    while value < 1 and float(f"{value:.{places}f}") == 1 and places < 16:
+        places += 1
+    return f"{value:.{places}f}"
+
+
+def _six(value: float) -> str:
+    """What a formula puts in, with six decimals, so that a calculator arrives at the four decimals of its result."""
+    return _four(value, 6) if value >= 0 else f"({value:.6f})"
+
+
+def _than(true: bool) -> str:
+    return r"\le" if true else ">"
