@@ -34,11 +34,11 @@ class NgramCounts:
 
     @classmethod
     def count(cls, keys: np.ndarray, counts: np.ndarray, vocab_size: int) -> "NgramCounts":
-        """From distinct sorted keys. D = n_1 / (n_1 + 2 n_2), with n_c the number of n-grams counted c times."""
+        """From distinct sorted keys. D = (n_1 + 1) / (n_1 + 2 n_2 + 2), n_c n-grams being counted c times: never 0, so that nothing is impossible."""
         once, twice = np.count_nonzero(counts == 1), np.count_nonzero(counts == 2)
         contexts, first, followers = np.unique(keys // vocab_size, return_index=True, return_counts=True)
         totals = np.add.reduceat(counts.astype(np.float64), first)
-        return cls(keys, counts.astype(np.float64), contexts, totals, followers.astype(np.float64), once / max(once + 2 * twice, 1))
+        return cls(keys, counts.astype(np.float64), contexts, totals, followers.astype(np.float64), (once + 1) / (once + 2 * twice + 2))
 
     def probability(self, keys: np.ndarray, shorter: np.ndarray, vocab_size: int) -> np.ndarray:
         """(M,) max(count − D, 0) / total + D · followers / total · shorter; `shorter` (M,) alone where the context was never seen."""
