@@ -69,6 +69,17 @@ def relative_change(trace: Trace) -> Tensor:
     return norms(steps.diff(dim=-3)) / norms(steps[..., :-1, :, :])
 
 
+def mean_pairwise_cosine(vectors: Tensor) -> Tensor:
+    """How alike the tokens are: the mean cosine over all pairs of different rows, (..., N, d) -> (...), in [-1, 1]; NaN for one token.
+
+    >>> mean_pairwise_cosine(torch.tensor([[1.0, 0.0], [0.0, 3.0], [2.0, 0.0]]))
+    tensor(0.3333)
+    """
+    n = vectors.shape[-2]
+    total = torch.nn.functional.normalize(vectors, dim=-1).sum(-2).square().sum(-1)      # Σ over all pairs, N of them of a row with itself
+    return (total - n) / (n * (n - 1)) if n > 1 else torch.full_like(total, torch.nan)
+
+
 @dataclass(frozen=True)
 class Standardised:
     """x − μ over σ, with its μ and σ; both broadcast against `values`."""

@@ -1,0 +1,241 @@
+"""Pictures of the residual stream: lengths by layer, cosines, guesses of the logit lens, a logit as a waterfall, the cut path.
+
+Arrays and labels in, an altair chart out. Each spec depends on the theme, the labels and nothing else that moves, so that a chart with a
+`key` is updated in place; a title that changes stands above the chart, not in it.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from core.figures.style import altair_theme, colour, diverging
+
+DASHES = {"residual": [1, 0], "attention": [7, 4], "mlp": [2, 3]}
+
+
+def readable(value: float, digits: int = 3) -> str:
+    """A number with `digits` significant figures; one below 1 in size is never written as 1, and a tiny one keeps its power of ten.
+
+    >>> readable(0.99962), readable(12.3456), readable(-0.00001234), readable(0.0)
+    ('0.9996', '12.3', '−1.2e−05', '0')
+    """
+    if not math.isfinite(value):
+        return "–" if math.isnan(value) else "∞" if value > 0 else "−∞"
+    if value == 0:
+        return "0"
+    if abs(value) < 5e-4:
+        return f"{value:.1e}".replace("-", "−")
+    while True:
+        text = np.format_float_positional(value, precision=digits, fractional=False, trim="-")
+        if abs(value) >= 1 or abs(float(text)) < 1:
+            break
+        digits += 1
+    return text.replace("-", "−")
+
+
+def finish(chart: alt.TopLevelMixin, theme: str, height: int | None = None, scale: float = 1.0) -> alt.TopLevelMixin:
+    """The chart in the house's look, its type `scale` times larger than usual (present mode)."""
+    if height is not None:
+        chart = chart.properties(height=height)
+    return chart.properties(config=altair_theme(theme, scale))
+
+
+def _same_length(**columns: Sequence) -> None:
+    lengths = {name: len(column) for name, column in columns.items()}
+    if len(set(lengths.values())) > 1:
+        raise ValueError("Of one length must be " + ", ".join(f"{name} ({n})" for name, n in lengths.items()) + ".")
+
+
+# ---- lengths and turns ------------------------------------------------------------------------------------------------------
+
+
+def norm_lines(stream: np.ndarray, attention: np.ndarray, mlp: np.ndarray | None, picked: int, layer_labels: Sequence[str],
+               series: dict[str, str], axis_titles: tuple[str, str], theme: str, logarithmic: bool = False, scale: float = 1.0,
+               height: int = 300) -> alt.TopLevelMixin:
+    """The length of one token's stream at every depth, and of what each block added, with every other token's stream as a faint line.
+
+    stream (L + 1, N), attention and mlp (L, N); layer_labels: L + 1 names of the depths. series: the labels of "residual", "attention", "mlp".
+    What block l adds stands at the depth that it leads to, l + 1.
+    """
+    _same_length(layer_labels=layer_labels, stream=stream)
+    rows = [{"kind": "residual", "depth": depth, "length": float(stream[depth, picked])} for depth in range(len(stream))]
+    for kind, written in (("attention", attention), ("mlp", mlp)):
+        if written is not None:
+            rows += [{"kind": kind, "depth": block + 1, "length": float(written[block, picked])} for block in range(len(written))]
+    for row in rows:
+        row |= {"name": series[row["kind"]], "layer": layer_labels[row["depth"]], "shown": readable(row["length"])}
+    others = pd.DataFrame({"token": np.tile(np.arange(stream.shape[1]), len(stream)), "depth": np.repeat(np.arange(len(stream)), stream.shape[1]),
+                           "length": stream.reshape(-1).astype(float)})
+    kinds = [kind for kind in DASHES if kind in series]
+    x = alt.X("depth:Q", title=axis_titles[0], scale=alt.Scale(domain=[0, len(stream) - 1 + 0.9], nice=False),
+              axis=alt.Axis(values=list(range(len(stream))), labelExpr=_by_index(layer_labels), labelAngle=-40 if len(stream) > 8 else 0,
+                            labelOverlap=True))
+    y = alt.Y("length:Q", title=axis_titles[1], scale=alt.Scale(type="log" if logarithmic else "linear", zero=not logarithmic, nice=True),
+              axis=alt.Axis(grid=True, tickCount=5, format="~g"))
+    faint = alt.Chart(others).mark_line(strokeWidth=1, opacity=0.22, color=colour("residual", theme, "ink")).encode(x=x, y=y, detail="token:N")
+    base = alt.Chart(pd.DataFrame(rows)).encode(x=x, y=y, color=alt.Color("kind:N", scale=alt.Scale(
+        domain=kinds, range=[colour(kind, theme, "ink") for kind in kinds]), legend=None))
+    lines = base.mark_line(strokeWidth=3 * scale).encode(strokeDash=alt.StrokeDash("kind:N", scale=alt.Scale(domain=kinds, range=[DASHES[k] for k in kinds]), legend=None))
+    points = base.mark_point(filled=True, size=46 * scale, opacity=1).encode(
+        shape=alt.Shape("kind:N", scale=alt.Scale(domain=kinds, range=["circle", "square", "triangle-up"][:len(kinds)]), legend=None),
+        tooltip=[alt.Tooltip("name:N", title=" "), alt.Tooltip("layer:N", title=axis_titles[0]), alt.Tooltip("shown:N", title=axis_titles[1])])
+    names = base.transform_filter(f"datum.depth == {len(stream) - 1}").mark_text(align="left", dx=8, fontSize=13 * scale, fontWeight=600).encode(text="name:N")
+    return finish(alt.layer(faint, lines, points, names), theme, height, scale)
+
+
+def _by_index(labels: Sequence[str]) -> str:
+    """A Vega expression that writes labels[value] on an axis of whole numbers."""
+    return f"{list(labels)!r}[datum.value]"
+
+
+def cosine_matrix(cosines: np.ndarray, layer_labels: Sequence[str], axis_title: str, theme: str, scale: float = 1.0, height: int = 300) -> alt.TopLevelMixin:
+    """One token's stream compared with itself at every pair of depths, (L + 1, L + 1) in [-1, 1], with the numbers written in."""
+    _same_length(layer_labels=layer_labels, cosines=cosines)
+    n = len(cosines)
+    rows, columns = np.divmod(np.arange(n * n), n)
+    frame = pd.DataFrame({"row": rows, "column": columns, "cosine": cosines.reshape(-1).astype(float)})
+    frame["shown"] = [readable(value, 2) for value in frame["cosine"]]
+    frame["exact"] = [readable(value, 5) for value in frame["cosine"]]
+    frame["deep"] = frame["cosine"].abs() > 0.6
+    axis = alt.Axis(labelExpr=_by_index(layer_labels), labelAngle=0)
+    base = alt.Chart(frame).encode(x=alt.X("column:O", title=axis_title, axis=alt.Axis(labelExpr=_by_index(layer_labels), labelAngle=-40)),
+                                   y=alt.Y("row:O", title=None, axis=axis))
+    cells = base.mark_rect().encode(
+        color=alt.Color("cosine:Q", scale=alt.Scale(domain=[-1, 1], range=[stop for _, stop in diverging(theme)], interpolate="rgb"), legend=None),
+        tooltip=[alt.Tooltip("exact:N", title="cos")])
+    numbers = base.mark_text(fontSize=(12 if n <= 8 else 9) * scale).encode(text="shown:N", color=alt.condition(
+        "datum.deep", alt.value(colour("page", theme)), alt.value(colour("text", theme))))
+    return finish(cells + numbers, theme, height, scale)
+
+
+# ---- the lens -----------------------------------------------------------------------------------------------------------------
+
+
+def guesses(tokens: Sequence[str], probs: np.ndarray, axis_title: str, theme: str, marked: Sequence[bool], scale: float = 1.0,
+            height: int = 300) -> alt.TopLevelMixin:
+    """The likeliest next tokens as bars, most probable on top; `marked` ones (the token asked about) have an outline and stand bold."""
+    _same_length(tokens=tokens, probs=probs, marked=marked)
+    frame = pd.DataFrame({"place": range(len(tokens)), "token": list(tokens), "p": np.asarray(probs, dtype=float), "marked": list(marked)})
+    frame["shown"] = [readable(p) for p in frame["p"]]
+    y = alt.Y("place:O", axis=None, scale=alt.Scale(paddingInner=0.25))
+    base = alt.Chart(frame).encode(y=y)
+    widest = alt.Scale(domain=[0, 1])
+    bars = base.mark_bar(color=colour("kept", theme)).encode(x=alt.X("p:Q", title=axis_title, scale=widest, axis=alt.Axis(tickCount=3)),
+                                                            tooltip=[alt.Tooltip("token:N", title=" "), alt.Tooltip("p:Q", title="p", format=".6g")])
+    names = base.mark_text(align="right", dx=-8, font="monospace", fontSize=13 * scale).encode(
+        x=alt.value(0), text="token:N", color=alt.condition("datum.marked", alt.value(colour("value", theme, "ink")), alt.value(colour("text", theme))))
+    numbers = base.mark_text(align="left", dx=5, fontSize=12 * scale, color=colour("muted", theme)).encode(x="p:Q", text="shown:N")
+    return finish(bars + names + numbers, theme, height, scale).properties(padding={"left": round(96 * scale), "right": 8, "top": 4, "bottom": 4})
+
+
+def probability_by_layer(probs: np.ndarray, ranks: np.ndarray, layer_labels: Sequence[str], axis_titles: tuple[str, str], theme: str,
+                         scale: float = 1.0, height: int = 140) -> alt.TopLevelMixin:
+    """How the probability of one token grows with depth; hover gives its rank (1 is first)."""
+    _same_length(probs=probs, ranks=ranks, layer_labels=layer_labels)
+    frame = pd.DataFrame({"depth": range(len(probs)), "p": np.asarray(probs, dtype=float), "rank": np.asarray(ranks) + 1})
+    frame["shown"] = [readable(p, 4) for p in frame["p"]]
+    x = alt.X("depth:Q", title=None, scale=alt.Scale(domain=[0, len(probs) - 1], padding=8),
+              axis=alt.Axis(values=list(range(len(probs))), labelExpr=_by_index(layer_labels), labelAngle=-40, labelOverlap=True))
+    base = alt.Chart(frame).encode(x=x, y=alt.Y("p:Q", title=axis_titles[0], scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(tickCount=3, grid=True)))
+    line = base.mark_line(color=colour("residual", theme, "ink"), strokeWidth=2.5 * scale)
+    points = base.mark_point(filled=True, size=45 * scale, opacity=1, color=colour("residual", theme, "ink")).encode(
+        tooltip=[alt.Tooltip("shown:N", title=axis_titles[0]), alt.Tooltip("rank:Q", title=axis_titles[1])])
+    return finish(line + points, theme, height, scale)
+
+
+# ---- a logit as a sum -----------------------------------------------------------------------------------------------------------
+
+
+def waterfall(names: Sequence[str], meanings: Sequence[str], groups: Sequence[str], values: np.ndarray, total_label: str, axis_title: str,
+              theme: str, n_named: int = 6, scale: float = 1.0, height: int = 330) -> alt.TopLevelMixin:
+    """A logit built up part by part from 0; each bar starts where the one before ended, and the last reaches from 0 to their sum.
+
+    meanings: a colour meaning for each part. groups: the stretch of the axis that a part belongs to ("" for none), named below it; groups that
+    follow each other are told apart by a faint band. The n_named largest parts have their name and value on them.
+    """
+    _same_length(names=names, meanings=meanings, groups=groups, values=values)
+    values = np.asarray(values, dtype=float)
+    ends = np.cumsum(values)
+    n = len(values)
+    frame = pd.DataFrame({"place": range(n + 1), "next": [i + 0.82 for i in range(n + 1)], "name": [*names, total_label],
+                          "meaning": [*meanings, "residual"], "start": [*(ends - values), 0.0], "end": [*ends, ends[-1]], "value": [*values, ends[-1]]})
+    frame["shown"] = [_signed(value) for value in frame["value"]]
+    frame["top"], frame["middle"] = frame[["start", "end"]].max(axis=1), frame["place"] + 0.41
+    largest = set(np.argsort(-np.abs(values))[:n_named].tolist()) | {n}
+    frame["label"] = [f"{row.name_} {row.shown}" if row.Index in largest else "" for row in frame.rename(columns={"name": "name_"}).itertuples()]
+    kinds = ["residual", "position", "attention", "mlp", "excluded"]
+    x = alt.X("place:Q", axis=None, scale=alt.Scale(domain=[-0.5, n + 1.2], nice=False))
+    y = alt.Y("start:Q", title=axis_title, axis=alt.Axis(grid=True, tickCount=5, format="~g"))
+    bands = alt.Chart(_bands(groups)).mark_rect(color=colour("panel", theme)).encode(x=alt.X("from:Q"), x2="to:Q", opacity=alt.Opacity("odd:Q", scale=None, legend=None))
+    group_names = alt.Chart(_bands(groups)).mark_text(baseline="bottom", fontSize=12 * scale, color=colour("muted", theme)).encode(
+        x="middle:Q", y=alt.value(height - 2), text="group:N")
+    base = alt.Chart(frame)
+    zero = alt.Chart(pd.DataFrame({"zero": [0]})).mark_rule(color=colour("muted", theme)).encode(y="zero:Q")
+    bars = base.mark_bar().encode(x=x, x2="next:Q", y=y, y2="end:Q", color=alt.Color("meaning:N", scale=alt.Scale(
+        domain=kinds, range=[colour(kind, theme) for kind in kinds]), legend=None), tooltip=[alt.Tooltip("name:N", title=" "), alt.Tooltip("shown:N", title=axis_title)])
+    steps = base.mark_rule(strokeWidth=1, color=colour("grid", theme, "ink"), opacity=0.7).encode(x=alt.X("next:Q"), x2="after:Q", y="end:Q").transform_calculate(after="datum.place + 1")
+    labels = base.mark_text(dy=-7, fontSize=12 * scale, fontWeight=600).encode(x="middle:Q", y="top:Q", text="label:N", color=alt.value(colour("text", theme)))
+    return finish(alt.layer(bands, zero, steps, bars, labels, group_names), theme, height, scale)
+
+
+def _signed(value: float) -> str:
+    return ("+" if value > 0 else "") + readable(value)
+
+
+def _bands(groups: Sequence[str]) -> pd.DataFrame:
+    """One row for each run of equal group names: where it begins and ends on the axis of a waterfall."""
+    rows: list[dict] = []
+    for place, group in enumerate(groups):
+        if rows and rows[-1]["group"] == group:
+            rows[-1]["to"] = place + 0.91
+        else:
+            rows.append({"group": group, "from": place - 0.09, "to": place + 0.91, "odd": float(len(rows) % 2)})
+    for row in rows:
+        row["middle"] = (row["from"] + row["to"]) / 2
+    return pd.DataFrame(rows, columns=["group", "from", "to", "odd", "middle"])
+
+
+# ---- the path cut; norms before and after ---------------------------------------------------------------------------------------
+
+
+def two_distributions(tokens: Sequence[str], before: np.ndarray, after: np.ndarray, names: tuple[str, str], axis_title: str, theme: str,
+                      scale: float = 1.0, height: int = 320) -> alt.TopLevelMixin:
+    """Next-token probabilities before and after a change, a pair of bars for each token: filled before, outlined and dashed after."""
+    _same_length(tokens=tokens, before=before, after=after)
+    rows = [{"place": place, "token": token, "which": which, "p": float(p), "shown": readable(float(p)), "name": name}
+            for place, (token, *pair) in enumerate(zip(tokens, before, after)) for which, name, p in zip(("before", "after"), names, pair)]
+    order = ["before", "after"]
+    base = alt.Chart(pd.DataFrame(rows)).encode(
+        y=alt.Y("place:O", axis=None, scale=alt.Scale(paddingInner=0.3)), yOffset=alt.YOffset("which:N", sort=order, scale=alt.Scale(domain=order, paddingInner=0.1)),
+        x=alt.X("p:Q", title=axis_title, scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(tickCount=5)))
+    bars = base.mark_bar(strokeWidth=1.4, stroke=colour("residual", theme, "ink")).encode(
+        fill=alt.Fill("which:N", scale=alt.Scale(domain=order, range=[colour("residual", theme), colour("page", theme)]), legend=None),
+        strokeDash=alt.StrokeDash("which:N", scale=alt.Scale(domain=order, range=[[1, 0], [4, 3]]), legend=None),
+        tooltip=[alt.Tooltip("token:N", title=" "), alt.Tooltip("name:N", title=" "), alt.Tooltip("p:Q", title="p", format=".6g")])
+    numbers = base.mark_text(align="left", dx=5, fontSize=11 * scale, color=colour("muted", theme)).encode(text="shown:N")
+    labels = alt.Chart(pd.DataFrame({"place": range(len(tokens)), "token": list(tokens)})).mark_text(
+        align="right", dx=-8, font="monospace", fontSize=13 * scale).encode(y="place:O", x=alt.value(0), text="token:N")
+    padding = {"left": round(104 * scale), "right": 8, "top": 4, "bottom": 4}
+    return finish(alt.layer(bars, numbers, labels), theme, height, scale).properties(padding=padding)
+
+
+def growth_lines(lengths: dict[str, np.ndarray], names: dict[str, str], dashes: dict[str, list[int]], meanings: dict[str, str], axis_titles: tuple[str, str],
+                 theme: str, logarithmic: bool = False, scale: float = 1.0, height: int = 300, limits: tuple[float, float] | None = None) -> alt.TopLevelMixin:
+    """Some quantity at every depth for several models or runs, a labelled line each, told apart by dash and by colour."""
+    rows = [{"which": which, "name": names[which], "depth": depth, "value": float(value), "shown": readable(float(value))}
+            for which, line in lengths.items() for depth, value in enumerate(line)]
+    deepest = max(len(line) for line in lengths.values()) - 1
+    domain = list(lengths)
+    y_scale = alt.Scale(type="log") if logarithmic else alt.Scale(zero=True, domain=list(limits)) if limits else alt.Scale(zero=True)
+    base = alt.Chart(pd.DataFrame(rows)).encode(
+        x=alt.X("depth:Q", title=axis_titles[0], axis=alt.Axis(tickMinStep=1, format="d"), scale=alt.Scale(domain=[0, deepest * 1.22], nice=False)),
+        y=alt.Y("value:Q", title=axis_titles[1], scale=y_scale, axis=alt.Axis(grid=True, tickCount=5, format="~g")),
+        color=alt.Color("which:N", scale=alt.Scale(domain=domain, range=[colour(meanings[w], theme, "ink") for w in domain]), legend=None))
+    lines = base.mark_line(strokeWidth=2.6 * scale).encode(strokeDash=alt.StrokeDash("which:N", scale=alt.Scale(domain=domain, range=[dashes[w] for w in domain]), legend=None))
+    points = base.mark_point(filled=True, size=30 * scale, opacity=1).encode(tooltip=[alt.Tooltip("name:N", title=" "), alt.Tooltip("depth:Q", title=axis_titles[0]), alt.Tooltip("shown:N", title=axis_titles[1])])
+    ends = base.transform_filter(f"datum.depth == {deepest}").mark_text(align="left", dx=8, fontSize=13 * scale, fontWeight=600).encode(text="name:N")
+    return finish(lines + points + ends, theme, height, scale)

@@ -1,0 +1,107 @@
+"""A chosen token's logit, taken apart into what every head, feed-forward part, embedding and bias adds to it."""
+from __future__ import annotations
+
+from collections import defaultdict
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+import torch
+
+from core import contributions
+from core.contributions import Contributions, Part
+from core.figures import residual_stream as figures
+from core.figures.residual_stream import readable
+from core.intervention import HeadEdit, Intervention
+from core.ui import cache, state
+from core.ui.lesson import Lesson
+from core.ui.residual_stream.reading import CHART, PREFIX, Question, Reading, bracketed, code, four, plain, target_token, token_slider
+from core.ui.run import Run
+
+MEANINGS = {"embedding": "residual", "position": "position", "head": "attention", "mlp": "mlp"}      # every other part is a bias: grey
+ATTENTION, FEED_FORWARD = ("head", "attention bias", "attention norm bias"), ("mlp", "mlp bias", "mlp norm bias")
+
+
+def draw(page: Lesson, run: Run) -> Reading:
+    """The instrument; returns what it shows."""
+    token_column, field, detail_column, order_column = st.columns([4, 4, 3, 3], vertical_alignment="bottom")
+    with token_column:
+        position = token_slider(page, run)
+    with field:
+        page.named_token(run, position)
+    detail = detail_column.segmented_control(page.label("detail"), ("parts", "sublayers"), default="parts", format_func=lambda o: page.label(f"detail_{o}"), required=True,
+                                             key=f"{PREFIX}detail", bind="query-params")
+    order = order_column.segmented_control(page.label("order"), ("model", "size"), default="model", format_func=lambda o: page.label(f"order_{o}"), required=True,
+                                           key=f"{PREFIX}order", bind="query-params")
+    target = target_token(run, position)
+    found = contributions_of(run, position, target)
+    rows = _rows(page, found, detail == "sublayers")
+    title = _title(page, run, found, rows, position, target)
+    st.markdown(f"**{title}**")
+    shown = sorted(rows, key=lambda row: -abs(row["value"])) if order == "size" else rows
+    chart = figures.waterfall([row["name"] for row in shown], [row["meaning"] for row in shown], ["" if order == "size" else row["group"] for row in shown],
+                              np.array([row["value"] for row in shown]), page.label("sum"), page.label("axis_logit"), state.theme(), scale=state.scale(), height=CHART)
+    st.altair_chart(chart, theme=None, width="stretch", key=f"{PREFIX}waterfall")
+    st.markdown(page.label("sum_line", n=len(found.parts), total=four(found.total), logit=four(found.logit), difference=f"{abs(found.total - found.logit):.1e}"))
+    return Reading(_lines(page, found, rows), _question(page, run, found, position, target), [contributions.logit_contributions, contributions.final_parts, contributions.frozen_norm],
+                   {"contributions.csv": pd.DataFrame([{"part": part_name(page, part), "layer": part.layer, "head": part.head, "contribution": float(value)}
+                                                       for part, value in zip(found.parts, found.values)])},
+                   f".st-key-{PREFIX}waterfall", plain(title))
+
+
+def contributions_of(run: Run, position: int, target: int) -> Contributions:
+    """The parts of one logit, kept for all who ask for the same."""
+    key = ("contributions", run.model_name, run.device, run.token_ids, position, target)
+    return cache.result(key, lambda: contributions.logit_contributions(run.model, run.trace, position, target), lambda made: 200 * len(made.parts))
+
+
+def part_name(page: Lesson, part: Part) -> str:
+    """What a part is called in the picture."""
+    return page.label("part_" + part.kind.replace(" ", "_"), layer=part.layer, head=part.head)
+
+
+def _rows(page: Lesson, found: Contributions, by_sublayer: bool) -> list[dict]:
+    """One row a bar: name, colour meaning, group on the axis and value."""
+    if not by_sublayer:
+        return [{"name": part_name(page, part), "meaning": MEANINGS.get(part.kind, "excluded"), "value": float(value),
+                 "group": "" if part.layer is None else page.label("block", block=part.layer)} for part, value in zip(found.parts, found.values)]
+    totals: dict[tuple, float] = defaultdict(float)
+    for part, value in zip(found.parts, found.values):
+        kind = "attention" if part.kind in ATTENTION else "mlp" if part.kind in FEED_FORWARD else part.kind
+        totals[kind, part.layer] += float(value)
+    return [{"name": page.label(f"whole_{kind}", layer=layer) if layer is not None else part_name(page, Part(kind)), "value": value,
+             "meaning": "attention" if kind == "attention" else MEANINGS.get(kind, "excluded"), "group": "" if layer is None else page.label("block", block=layer)}
+            for (kind, layer), value in totals.items()]
+
+
+def _title(page: Lesson, run: Run, found: Contributions, rows: list[dict], position: int, target: int) -> str:
+    most, least = max(rows, key=lambda row: row["value"]), min(rows, key=lambda row: row["value"])
+    return page.label("title_contributions", target=code(run.tokenizer.visible(target)), token=code(run.tokens[position]), logit=readable(found.logit),
+                      most=most["name"], most_value="+" * (most["value"] > 0) + readable(most["value"]), least=least["name"],
+                      least_value="+" * (least["value"] > 0) + readable(least["value"]))
+
+
+def _lines(page: Lesson, found: Contributions, rows: list[dict]) -> list[tuple[str, str]]:
+    addends = " + ".join(bracketed(row["value"]) for row in rows[:4])
+    return [(page.label("numbers_sum", n=len(rows)), rf"\sum_k c_k = {addends} + \dots = {four(found.total)}"),
+            (page.label("numbers_logit"), rf"u_t = h_N \cdot e_t = {four(found.logit)}"),
+            (page.label("numbers_frozen"), r"c_k = \left(\alpha \odot \frac{p_k - \overline{p_k}}{\sigma(x)}\right) \cdot e_t , \qquad \sum_k p_k = x")]
+
+
+def _question(page: Lesson, run: Run, found: Contributions, position: int, target: int) -> Question:
+    """The head that adds most is switched off: does the token's probability fall, rise, or hardly move?"""
+    heads = [(float(value), part) for part, value in zip(found.parts, found.values) if part.kind == "head"]
+    value, best = max(heads, key=lambda pair: pair[0])
+    before, after = probability_without(run, best, position, target)
+    answer = 2 if abs(after - before) < 0.05 * before else 0 if after < before else 1
+    head = part_name(page, best)
+    return Question("contributions", page.label("question_contributions", head=head, target=code(run.tokenizer.visible(target)), value=readable(value)),
+                    [page.label("falls"), page.label("rises"), page.label("stays")], answer,
+                    page.label("because_contributions", head=head, before=readable(before), after=readable(after)))
+
+
+def probability_without(run: Run, part: Part, position: int, target: int) -> tuple[float, float]:
+    """The probability of `target` after `position`, as the model is and with one head's output set to zero."""
+    off = Intervention(heads=(HeadEdit(part.layer, part.head),))
+    before, after = (torch.softmax(trace.logits[position].double(), -1)[target] for trace in (run.trace, run.trace_with(off)))
+    return float(before), float(after)

@@ -1,0 +1,176 @@
+"""LayerNorm on the picked vector; against BatchNorm on this very matrix; pre-norm against post-norm in two random models."""
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+import torch
+from torch import Tensor
+
+from core import analysis, normalisation
+from core.config import ModelConfig
+from core.figures import feed_forward as vector_figures
+from core.figures import residual_stream as figures
+from core.figures.residual_stream import readable
+from core.model import Norm, Transformer
+from core.ui import cache, state
+from core.ui.components.residual_grid import residual_grid
+from core.ui.lesson import Lesson
+from core.ui.residual_stream.reading import (CHART, PREFIX, SCREEN, Question, Reading, block_slider, bracketed, code, four, plain, to_numpy,
+                                             token_slider)
+from core.ui.run import Run
+
+RANDOM_WIDTH, RANDOM_TOKENS = 64, 32
+
+
+def draw(page: Lesson, run: Run) -> Reading:
+    """The instrument; returns what it shows."""
+    shown = st.segmented_control(page.label("norm_view"), ("vector", "batch", "placement"), default="vector", format_func=lambda o: page.label(f"norm_view_{o}"), required=True,
+                                 key=f"{PREFIX}norm_view", bind="query-params", label_visibility="collapsed")
+    if shown == "placement":
+        return _placement(page, run)
+    place, block_column, token_column = st.columns([2, 3, 4], vertical_alignment="bottom")
+    places = [name for name in ("attention", "mlp", "final") if name in _places(run)]
+    where = place.selectbox(page.label("norm_where"), places, format_func=lambda o: page.label(f"norm_where_{o}"), key=f"{PREFIX}norm_where", bind="query-params")
+    with block_column:
+        layer = block_slider(page, run)
+    with token_column:
+        position = token_slider(page, run)
+    matrix, norm = norm_input(run, where, layer)
+    return (_vector if shown == "vector" else _against_batch)(page, run, matrix, norm, position)
+
+
+def _places(run: Run) -> set[str]:
+    config = run.model.config
+    return {"attention"} | ({"mlp"} if config.d_ff is not None else set()) | ({"final"} if config.norm_placement == "pre" else set())
+
+
+def norm_input(run: Run, where: str, layer: int) -> tuple[Tensor, Norm]:
+    """What the norm "attention" or "mlp" of block `layer`, or the "final" one, reads (N, d), and the norm."""
+    block, weights, post = run.trace.blocks[layer], run.model.blocks[layer], run.model.config.norm_placement == "post"
+    if where == "final":
+        return run.trace.resid_final, run.model.final_norm
+    if where == "attention":
+        return (block.resid_pre + block.attn_out if post else block.resid_pre), weights.attn_norm
+    if post:
+        return block.resid_mid + block.mlp_out, weights.mlp_norm
+    return (block.resid_pre if run.model.config.parallel_residual else block.resid_mid), weights.mlp_norm
+
+
+# ---- one vector ---------------------------------------------------------------------------------------------------------------
+
+
+def _vector(page: Lesson, run: Run, matrix: Tensor, norm: Norm, position: int) -> Reading:
+    kind, x = run.model.config.norm, matrix[position].double()
+    mean, std = (float(value) for value in normalisation.norm_statistics(x, kind, norm.epsilon))
+    middle = (x - mean) / std
+    after = norm(matrix[position], kind).double()
+    title = page.label("title_norm", token=code(run.tokens[position]), mean=readable(mean), std=readable(std), before=readable(float(x.norm())), after=readable(float(after.norm())))
+    st.markdown(f"**{title}**")
+    stages = [(page.label("stage_before"), to_numpy(x)), (page.label("stage_standard"), to_numpy(middle)), (page.label("stage_after"), to_numpy(after))]
+    st.altair_chart(vector_figures.norm_stages(stages, page.label("axis_feature"), state.theme(), state.scale(), CHART + 20), theme=None, width="stretch", key=f"{PREFIX}vector")
+    gain, bias = norm.weight.double(), torch.zeros_like(x) if norm.bias is None else norm.bias.double()
+    lines = [(page.label("numbers_mean"), rf"\mu = \frac{{1}}{{d}} \sum_c x_c = {four(mean)}, \qquad \sigma = \sqrt{{\tfrac{{1}}{{d}} \sum_c (x_c - \mu)^2 + \varepsilon}} = {four(std)}")]
+    lines += [(page.label("numbers_component", c=c + 1), rf"\alpha_{c + 1} \frac{{x_{c + 1} - \mu}}{{\sigma}} + \beta_{c + 1} = {bracketed(float(gain[c]))} \cdot "
+               rf"\frac{{{four(float(x[c]))} - {bracketed(mean)}}}{{{four(std)}}} + {bracketed(float(bias[c]))} = {four(float(after[c]))}") for c in range(min(2, len(x)))]
+    table = pd.DataFrame({"feature": range(len(x)), "x": to_numpy(x), "standardised": to_numpy(middle), "normed": to_numpy(after)})
+    return Reading(lines, _scale_question(page, x, norm, kind), [normalisation.norm_statistics, normalisation.normalise], {"layer_norm.csv": table}, f".st-key-{PREFIX}vector", plain(title))
+
+
+def _scale_question(page: Lesson, x: Tensor, norm: Norm, kind: str) -> Question:
+    """The vector ten times as long: how long is what the norm gives, against before?"""
+    plainly, tenfold = (normalisation.normalise(v, kind, norm.weight.double(), None if norm.bias is None else norm.bias.double(), norm.epsilon) for v in (x, 10 * x))
+    ratio = float(tenfold.norm() / plainly.norm())
+    options = [page.label("times_ten"), page.label("times_root"), page.label("times_one"), page.label("times_tenth")]
+    answer = int(np.argmin([abs(np.log(ratio / factor)) for factor in (10, 10 ** 0.5, 1, 0.1)]))
+    return Question("layer_norm", page.label("question_layer_norm"), options, answer, page.label("because_layer_norm", ratio=readable(ratio, 6)))
+
+
+# ---- against BatchNorm ---------------------------------------------------------------------------------------------------------
+
+
+def _against_batch(page: Lesson, run: Run, matrix: Tensor, norm: Norm, position: int) -> Reading:
+    matrix = matrix.double()
+    layer, batch = (analysis.standardise(matrix, over, norm.epsilon) for over in ("features", "tokens"))
+    feature = min(int(st.session_state.get(f"{PREFIX}feature", 0)), matrix.shape[-1] - 1)
+    moved = _moved_by_last(matrix, norm.epsilon, position)
+    title = page.label("title_batch" if moved else "title_batch_short", token=code(run.tokens[position]), layer=readable(moved[0]) if moved else "",
+                       batch=readable(moved[1]) if moved else "", last=code(run.tokens[-1]))
+    st.markdown(f"**{title}**")
+    largest = max(float(layer.values.abs().max()), float(batch.values.abs().max()), 1e-6)
+    pictures = [("raw", matrix, float(matrix.abs().max())), ("features", layer.values, largest), ("tokens", batch.values, largest)]
+    for column, (name, values, limit) in zip(st.columns(3), pictures):
+        with column:
+            st.markdown(page.label(f"caption_{name}"))
+            residual_grid(to_numpy(values), row_labels=run.tokens, column_labels=[str(i) for i in range(matrix.shape[-1])], legend=page.label(f"legend_{name}"),
+                          reading=page.label("reading_matrix"), twin=plain(title), theme=state.theme(), key=f"{PREFIX}matrix_{name}", signed=True, picked=(position, feature),
+                          limits=(-limit, limit), least_column=1, least_row=1, row_band=name != "tokens", column_band=name == "tokens", height=280, fit=SCREEN + 50,
+                          present=state.present(), on_pick=_pick_feature)
+    lines = [(page.label("numbers_layer_stat", token=code(run.tokens[position])), rf"\mu = {four(float(layer.mean[position, 0]))}, \qquad \sigma = {four(float(layer.std[position, 0]))}"),
+             (page.label("numbers_batch_stat", feature=feature), rf"\mu = {four(float(batch.mean[0, feature]))}, \qquad \sigma = {four(float(batch.std[0, feature]))}"),
+             (page.label("numbers_same_cell", token=code(run.tokens[position]), feature=feature),
+              rf"x = {four(float(matrix[position, feature]))}, \quad \text{{LayerNorm: }} {four(float(layer.values[position, feature]))}, \quad \text{{BatchNorm: }} {four(float(batch.values[position, feature]))}")]
+    table = pd.DataFrame({"position": range(len(matrix)), "token": run.tokens, "mean": to_numpy(layer.mean[:, 0]), "std": to_numpy(layer.std[:, 0])})
+    other = pd.DataFrame({"feature": range(matrix.shape[-1]), "mean": to_numpy(batch.mean[0]), "std": to_numpy(batch.std[0])})
+    return Reading(lines, _batch_question(page, run, matrix, norm), [analysis.standardise], {"per_token.csv": table, "per_feature.csv": other},
+                   f".st-key-{PREFIX}matrix_tokens", plain(title))
+
+
+def _pick_feature(row: int, column: int) -> None:
+    st.session_state[f"{PREFIX}feature"] = column
+    state.select(position=row)
+
+
+def _moved_by_last(matrix: Tensor, epsilon: float, position: int) -> tuple[float, float] | None:
+    """How far the token's normed vector moves, against its length, under LayerNorm and BatchNorm, when the last token is taken away; None where it is that token, or alone."""
+    if position == len(matrix) - 1 or len(matrix) < 2:
+        return None
+    moved = []
+    for over in ("features", "tokens"):
+        with_it, without = analysis.standardise(matrix, over, epsilon).values[position], analysis.standardise(matrix[:-1], over, epsilon).values[position]
+        moved.append(float((with_it - without).norm() / with_it.norm().clamp(min=1e-12)))
+    return moved[0], moved[1]
+
+
+def _batch_question(page: Lesson, run: Run, matrix: Tensor, norm: Norm) -> Question:
+    """One token alone: what does BatchNorm leave of it?"""
+    alone = {over: float(analysis.standardise(matrix[-1:], over, norm.epsilon).values.abs().max()) for over in ("features", "tokens")}
+    return Question("batch_norm", page.label("question_batch", token=code(run.tokens[-1])), [page.label("batch_same"), page.label("batch_zero"), page.label("batch_large")],
+                    1 if alone["tokens"] < 1e-6 else 0, page.label("because_batch", layer=readable(alone["features"]), batch=readable(alone["tokens"])))
+
+
+# ---- pre-norm against post-norm ---------------------------------------------------------------------------------------------------
+
+
+def stream_growth(placement: str, n_layers: int, seed: int) -> np.ndarray:
+    """(L + 1,) mean length of the stream over 32 random tokens in a random model with the norm placed "pre" or "post", 64 wide."""
+    config = ModelConfig(vocab_size=RANDOM_TOKENS, d_model=RANDOM_WIDTH, n_layers=n_layers, n_heads=4, n_context=RANDOM_TOKENS, norm_placement=placement)
+    model = Transformer(config).initialise(torch.Generator().manual_seed(seed)).eval()
+    with torch.inference_mode():
+        return to_numpy(analysis.stream_norms(model(torch.arange(RANDOM_TOKENS))).mean(-1))
+
+
+def _placement(page: Lesson, run: Run) -> Reading:
+    depth_column, seed_column, _ = st.columns([3, 2, 4], vertical_alignment="bottom")
+    n_layers = depth_column.slider(page.label("random_depth"), 2, 24, 12, key=f"{PREFIX}random_depth", bind="query-params")
+    seed = seed_column.slider(page.label("random_seed"), 0, 9, 0, key=f"{PREFIX}random_seed", bind="query-params")
+    pre, post = (cache.result(("stream growth", placement, n_layers, seed), lambda placement=placement: stream_growth(placement, n_layers, seed), lambda made: made.nbytes)
+                 for placement in ("pre", "post"))
+    title = page.label("title_placement", pre_first=readable(pre[1]), pre_last=readable(pre[-1]), post=readable(post[-1]), n=n_layers)
+    st.markdown(f"**{title}**")
+    chart = figures.growth_lines({"pre": pre, "post": post}, {"pre": page.label("pre"), "post": page.label("post")}, {"pre": [1, 0], "post": [7, 4]},
+                                 {"pre": "residual", "post": "key"}, (page.label("axis_blocks"), page.label("axis_mean_length")), state.theme(), scale=state.scale(), height=CHART)
+    st.altair_chart(chart, theme=None, width="stretch", key=f"{PREFIX}placement")
+    st.caption(page.label("random_note", width=RANDOM_WIDTH, tokens=RANDOM_TOKENS, seed=seed))
+    lines = [(page.label("numbers_pre"), rf"x' = x + \text{{sublayer}}(\text{{norm}}(x)) \qquad \lVert x \rVert: {four(pre[1])} \rightarrow {four(pre[-1])}"),
+             (page.label("numbers_post"), rf"x' = \text{{norm}}(x + \text{{sublayer}}(x)) \qquad \lVert x \rVert = {four(post[-1])}, \quad \sqrt{{d}} = {four(RANDOM_WIDTH ** 0.5)}")]
+    return Reading(lines, _growth_question(page, pre, post, n_layers), [stream_growth], {"growth.csv": pd.DataFrame({"depth": range(n_layers + 1), "pre": pre, "post": post})},
+                   f".st-key-{PREFIX}placement", plain(title))
+
+
+def _growth_question(page: Lesson, pre: np.ndarray, post: np.ndarray, n_layers: int) -> Question:
+    """By what factor the stream grows from the first block to the last in the pre-norm model, and whether in the other."""
+    factor, other = float(pre[-1] / pre[1]), float(post[-1] / post[1])
+    answer = 0 if factor > 1.05 and abs(other - 1) < 0.05 else 1 if factor > 1.05 and other > 1.05 else 2
+    return Question("placement", page.label("question_placement", n=n_layers), [page.label("grows_pre"), page.label("grows_both"), page.label("grows_none")], answer,
+                    page.label("because_placement", pre=readable(factor), post=readable(other)))

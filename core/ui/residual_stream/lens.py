@@ -1,0 +1,130 @@
+"""The logit lens: what the model would say if it stopped after each block, at every position."""
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+import torch
+
+from core import contributions
+from core.contributions import LensReading
+from core.figures import residual_stream as figures
+from core.figures.residual_stream import readable
+from core.ui import cache, state
+from core.ui.components.residual_grid import residual_grid
+from core.ui.lesson import Lesson
+from core.ui.residual_stream.reading import (CHART, PREFIX, SCREEN, Question, Reading, bracketed, code, depth_names, four, plain, short_depth_names,
+                                             target_token, to_numpy)
+from core.ui.run import Run
+
+N_GUESSES = 6
+
+
+def draw(page: Lesson, run: Run) -> Reading:
+    """The instrument; returns what it shows."""
+    n_layers = run.model.config.n_layers
+    depth_column, field = st.columns([3, 2], vertical_alignment="bottom")
+    with depth_column:
+        depth = _depth_slider(page, n_layers)
+    position = state.selection().position
+    with field:
+        page.named_token(run, position)
+    target = target_token(run, position)
+    reading, stream = _read(run, target), _stream_at(run, depth, position)
+    probs = torch.softmax(contributions.logit_lens(run.model, stream).double(), -1)
+    title = _title(page, run, reading, depth, position)
+    st.markdown(f"**{title}**")
+    grid, beside = st.columns([7, 3])
+    with grid:
+        _grid(page, run, reading, depth, title)
+    with beside:
+        _guesses(page, run, probs, target)
+        chart = figures.probability_by_layer(to_numpy(reading.target_probs[:, position]), reading.target_ranks[:, position].cpu().numpy(), short_depth_names(page, n_layers),
+                                             (page.label("axis_target"), page.label("axis_rank")), state.theme(), state.scale(), 110)
+        st.caption(page.label("caption_target", token=code(run.tokenizer.visible(target))))
+        st.altair_chart(chart, theme=None, width="stretch", key=f"{PREFIX}target")
+    return Reading(_lines(page, run, stream, probs, target), _question(page, run, reading), [contributions.logit_lens, contributions.read_lens], {"logit_lens.csv": _table(run, reading)},
+                   ".residual-grid canvas", plain(title))
+
+
+def _depth_slider(page: Lesson, n_layers: int) -> int:
+    names, key = depth_names(page, n_layers), f"{PREFIX}depth"
+    if st.session_state.get(key, 0) > n_layers:
+        st.session_state[key] = n_layers
+    depth = st.slider(page.label("depth_slider"), 0, n_layers, n_layers, key=key, bind="query-params", help=page.label("depth_help"))
+    return depth
+
+
+def _stream_at(run: Run, depth: int, position: int) -> torch.Tensor:
+    blocks = run.trace.blocks
+    return (run.trace.resid_final if depth == len(blocks) else blocks[depth].resid_pre)[position]
+
+
+def _read(run: Run, target: int) -> LensReading:
+    """The whole lens, kept for all who ask for the same prompt and token."""
+    key = ("logit lens", run.model_name, run.device, run.token_ids, target)
+    return cache.result(key, lambda: contributions.read_lens(run.model, run.trace, target), lambda made: sum(t.nbytes for t in vars(made).values()))
+
+
+def _grid(page: Lesson, run: Run, reading: LensReading, depth: int, title: str) -> None:
+    ids = reading.best_ids.cpu().numpy()
+    texts = np.array([[run.tokenizer.visible(int(i)) for i in row] for row in ids], dtype=object)
+    follows = np.array([*run.token_ids[1:], -1])
+    residual_grid(to_numpy(reading.best_probs), texts=texts.astype(str), marks=ids == follows, row_labels=depth_names(page, run.model.config.n_layers), column_labels=run.tokens,
+                  legend=page.label("legend_lens"), reading=page.label("reading_lens"), twin=plain(title), theme=state.theme(), key=f"{PREFIX}lens_grid",
+                  picked=(depth, state.selection().position), limits=(0.0, 1.0), least_column=66, height=290, fit=SCREEN, present=state.present(), on_pick=_pick)
+
+
+def _pick(row: int, column: int) -> None:
+    st.session_state[f"{PREFIX}depth"] = row
+    state.select(layer=max(row - 1, 0), position=column)
+
+
+def _guesses(page: Lesson, run: Run, probs: torch.Tensor, target: int) -> None:
+    best, ids = probs.topk(min(N_GUESSES, probs.numel()))
+    chart = figures.guesses([run.tokenizer.visible(int(i)) for i in ids], to_numpy(best), page.label("axis_probability"), state.theme(), [int(i) == target for i in ids],
+                            state.scale(), CHART - 160)
+    st.altair_chart(chart, theme=None, width="stretch", key=f"{PREFIX}guesses")
+
+
+def _title(page: Lesson, run: Run, reading: LensReading, depth: int, position: int) -> str:
+    def said(row: int) -> dict:
+        return dict(guess=code(run.tokenizer.visible(int(reading.best_ids[row, position]))), p=readable(float(reading.best_probs[row, position])))
+    last = said(-1)
+    token = code(run.tokens[position])
+    if depth == run.model.config.n_layers:
+        return page.label("title_lens_end", token=token, **last)
+    return page.label("title_lens", token=token, where=depth_names(page, run.model.config.n_layers)[depth], **said(depth), last=last["guess"], last_p=last["p"])
+
+
+def settled_after(reading: LensReading, position: int) -> int:
+    """The first depth from which the best guess at `position` is the final one and stays so: 0 ... L."""
+    ids = reading.best_ids[:, position].tolist()
+    depth = len(ids) - 1
+    while depth > 0 and ids[depth - 1] == ids[-1]:
+        depth -= 1
+    return depth
+
+
+def _question(page: Lesson, run: Run, reading: LensReading) -> Question:
+    """From where on the guess after the last token is the final one."""
+    names = depth_names(page, run.model.config.n_layers)
+    position = len(run.tokens) - 1
+    guesses = ", ".join(f"{name}: {code(run.tokenizer.visible(int(i)))}" for name, i in zip(names, reading.best_ids[:, position]))
+    return Question("lens", page.label("question_lens", token=code(run.tokens[position])), names, settled_after(reading, position), page.label("because_lens", guesses=guesses))
+
+
+def _lines(page: Lesson, run: Run, stream: torch.Tensor, probs: torch.Tensor, target: int) -> list[tuple[str, str]]:
+    logits = to_numpy(contributions.logit_lens(run.model, stream))
+    shifted = np.exp(logits - logits.max())
+    token = code(run.tokenizer.visible(target))
+    return [
+        (page.label("numbers_lens", token=token), rf"u_t = \text{{norm}}(x) \cdot e_t = {four(logits[target])}"),
+        (page.label("numbers_lens_p", token=token), rf"y_t = \frac{{e^{{u_t}}}}{{\sum_w e^{{u_w}}}} = \frac{{e^{{{four(logits[target])} - {bracketed(logits.max())}}}}}{{{four(shifted.sum())}}} = {four(float(probs[target]))}"),
+    ]
+
+
+def _table(run: Run, reading: LensReading) -> pd.DataFrame:
+    ids, probs, target = reading.best_ids.cpu().numpy(), to_numpy(reading.best_probs), to_numpy(reading.target_probs)
+    return pd.DataFrame([{"depth": row, "position": column, "token": run.tokens[column], "guess": run.tokenizer.visible(int(ids[row, column])), "probability": probs[row, column],
+                          "target_probability": target[row, column]} for row in range(ids.shape[0]) for column in range(ids.shape[1])])

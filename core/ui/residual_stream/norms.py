@@ -1,0 +1,129 @@
+"""How long the stream is and what each block adds: layers × tokens, and the picked token's lines beside it."""
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from core import analysis
+from core.figures import residual_stream as figures
+from core.figures.residual_stream import readable
+from core.ui import state
+from core.ui.components.residual_grid import residual_grid
+from core.ui.lesson import Lesson
+from core.ui.residual_stream.reading import (CHART, PREFIX, SCREEN, Question, Reading, bracketed, code, depth_names, four, plain,
+                                             short_depth_names, to_numpy)
+from core.ui.run import Run
+
+MEASURES = ("stream", "attention", "mlp", "change", "turn")
+
+
+def measure(run: Run, name: str) -> np.ndarray:
+    """(L + 1, N) for "stream", (L, N) for the others: the numbers of the grid."""
+    trace = run.trace
+    attention, mlp = analysis.written_norms(trace)
+    if name == "turn":
+        stream = analysis.stream(trace)
+        return to_numpy(analysis.cosines(stream[:-1], stream[1:]))
+    return to_numpy({"stream": analysis.stream_norms(trace), "attention": attention, "mlp": mlp, "change": analysis.relative_change(trace)}[name])
+
+
+def draw(page: Lesson, run: Run) -> Reading:
+    """The instrument; returns what it shows."""
+    names = [name for name in MEASURES if name != "mlp" or run.model.config.d_ff is not None]
+    left, right = st.columns([4, 1], vertical_alignment="bottom")
+    name = left.segmented_control(page.label("measure"), names, default="stream", format_func=lambda m: page.label(f"measure_{m}"), required=True,
+                                  key=f"{PREFIX}measure", bind="query-params")
+    logarithmic = right.toggle(page.label("logarithmic"), key=f"{PREFIX}log", bind="query-params", disabled=name == "turn", help=page.label("logarithmic_help"))
+    values, position = measure(run, name), state.selection().position
+    title = _title(page, run, name, values, position)
+    st.markdown(f"**{title}**")
+    grid, lines = st.columns([3, 2])
+    with grid:
+        _grid(page, run, name, values, logarithmic and name != "turn")
+    with lines:
+        _companion(page, run, name, position, logarithmic)
+    return Reading(_lines(page, run), _question(page, run, position), [analysis.norms, analysis.stream_norms, analysis.written_norms, analysis.relative_change, analysis.cosines],
+                   {f"{name}.csv": _table(page, run, name, values)}, ".residual-grid canvas", plain(title), _sum_table(page, run))
+
+
+def _grid(page: Lesson, run: Run, name: str, values: np.ndarray, logarithmic: bool) -> None:
+    whole = name == "stream"      # row 0 is then what enters block 0
+    labels = depth_names(page, run.model.config.n_layers) if whole else [page.label("block", block=block) for block in range(len(values))]
+    selected = state.selection()
+    finite = values[np.isfinite(values)]
+    row = st.session_state.get(f"{PREFIX}depth", selected.layer + 1) if whole else selected.layer
+    row, peak = min(row, len(values) - 1), np.unravel_index(np.nanargmin(values) if name == "turn" else np.nanargmax(values), values.shape)
+    limits = (-1.0, 1.0) if name == "turn" else (finite[finite > 0].min() if logarithmic else 0.0, finite.max())
+    residual_grid(values, row_labels=labels, column_labels=run.tokens, legend=page.label(f"legend_{name}"), reading=page.label(f"reading_{name}"),
+                  twin=plain(_title(page, run, name, values, selected.position)), theme=state.theme(), key=f"{PREFIX}norm_grid", signed=name == "turn",
+                  logarithmic=logarithmic, picked=(row, selected.position), peak=tuple(int(i) for i in peak), limits=limits, height=260, fit=SCREEN,
+                  present=state.present(), on_pick=lambda r, c: _pick(r, c, whole))
+
+
+def _pick(row: int, column: int, whole: bool) -> None:
+    st.session_state[f"{PREFIX}depth"] = row if whole else row + 1
+    state.select(layer=max(row - 1, 0) if whole else row, position=column)
+
+
+def _companion(page: Lesson, run: Run, name: str, position: int, logarithmic: bool) -> None:
+    """The picked token alone: its lines, or its cosines."""
+    depths, theme, scale = short_depth_names(page, run.model.config.n_layers), state.theme(), state.scale()
+    if name == "turn":
+        cosines = to_numpy(analysis.layer_cosines(run.trace)[position])
+        chart = figures.cosine_matrix(cosines, depths, page.label("axis_depth"), theme, scale, CHART - 20)
+    else:
+        attention, mlp = analysis.written_norms(run.trace)
+        series = {kind: page.label(f"line_{kind}") for kind in ("residual", "attention", *(() if mlp is None else ("mlp",)))}
+        chart = figures.norm_lines(measure(run, "stream"), to_numpy(attention), None if mlp is None else to_numpy(mlp), position, depths, series,
+                                   (page.label("axis_depth"), page.label("axis_length")), theme, logarithmic, scale, CHART - 20)
+    st.altair_chart(chart, theme=None, width="stretch", key=f"{PREFIX}{'cosines' if name == 'turn' else 'lines'}")
+
+
+def _title(page: Lesson, run: Run, name: str, values: np.ndarray, position: int) -> str:
+    column, token = values[:, position], code(run.tokens[position])
+    lowest = name == "turn"
+    peak = np.unravel_index(np.nanargmin(values) if lowest else np.nanargmax(values), values.shape)
+    own = int(np.nanargmin(column) if lowest else np.nanargmax(column))
+    return page.label(f"title_{name}", token=token, first=readable(column[0]), last=readable(column[-1]), block=own, value=readable(column[own]),
+                      peak_token=code(run.tokens[peak[1]]), peak_block=int(peak[0]), peak_value=readable(values[peak]))
+
+
+def _lines(page: Lesson, run: Run) -> list[tuple[str, str]]:
+    selected = state.selection()
+    block = run.trace.blocks[selected.layer]
+    before, after = to_numpy(block.resid_pre[selected.position]), to_numpy(block.resid_post[selected.position])
+    squares = " + ".join(f"{bracketed(value)}^2" for value in before[:3])
+    length, new_length = np.linalg.norm(before), np.linalg.norm(after)
+    product = float(before @ after)
+    moved = np.linalg.norm(after - before)
+    place = dict(token=code(run.tokens[selected.position]), position=selected.position, block=selected.layer)
+    return [
+        (page.label("numbers_norm", **place), rf"\lVert x \rVert = \sqrt{{\textstyle\sum_c x_c^2}} = \sqrt{{{squares} + \dots}} = {four(length)}"),
+        (page.label("numbers_change", **place), rf"\frac{{\lVert x' - x \rVert}}{{\lVert x \rVert}} = \frac{{{four(moved)}}}{{{four(length)}}} = {four(moved / length)}"),
+        (page.label("numbers_cosine", **place), rf"\cos(x, x') = \frac{{x \cdot x'}}{{\lVert x \rVert \lVert x' \rVert}} = "
+                                                rf"\frac{{{four(product)}}}{{{four(length)} \cdot {four(new_length)}}} = {four(product / length / new_length)}"),
+    ]
+
+
+def _sum_table(page: Lesson, run: Run) -> pd.DataFrame:
+    """The first components of the stream and of what was added to it, so that the sum can be checked by hand."""
+    selected = state.selection()
+    block = run.trace.blocks[selected.layer]
+    rows = [("resid_pre", block.resid_pre), ("attn_out", block.attn_out), ("resid_mid", block.resid_mid), ("mlp_out", block.mlp_out), ("resid_post", block.resid_post)]
+    return pd.DataFrame([{page.label("vector"): page.label(f"vector_{name}"), **{f"x{c + 1}": f"{float(vector[selected.position, c]):.4f}" for c in range(min(5, vector.shape[-1]))},
+                          "‖x‖": f"{float(vector[selected.position].norm()):.4f}"} for name, vector in rows if vector is not None])
+
+
+def _question(page: Lesson, run: Run, position: int) -> Question:
+    """Which block turns the token's stream furthest: the smallest cosine between before and after."""
+    cosines = measure(run, "turn")[:, position]
+    options = [page.label("block", block=block) for block in range(len(cosines))]
+    listed = ", ".join(f"{block}: {readable(value)}" for block, value in enumerate(cosines))
+    return Question("norms", page.label("question_norms", token=code(run.tokens[position])), options, int(np.argmin(cosines)), page.label("because_norms", cosines=listed))
+
+
+def _table(page: Lesson, run: Run, name: str, values: np.ndarray) -> pd.DataFrame:
+    first = 0 if name == "stream" else 1
+    return pd.DataFrame([{"depth": row + first, "position": column, "token": run.tokens[column], name: values[row, column]}
+                         for row in range(values.shape[0]) for column in range(values.shape[1])])

@@ -1,0 +1,86 @@
+"""The residual path cut around every sublayer: what the model still says, and what becomes of the tokens."""
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from core import analysis
+from core.analysis import Effect
+from core.figures import residual_stream as figures
+from core.figures.residual_stream import readable
+from core.intervention import Intervention
+from core.trace import Trace
+from core.ui import state
+from core.ui.lesson import Lesson
+from core.ui.residual_stream.reading import CHART, PREFIX, Question, Reading, code, four, plain, to_numpy, token_slider
+from core.ui.run import Run
+
+CUT = Intervention(residual=False)
+N_TOKENS = 5
+
+
+def draw(page: Lesson, run: Run) -> Reading:
+    """The instrument; returns what it shows."""
+    token_column, measure_column = st.columns([3, 2], vertical_alignment="bottom")
+    with token_column:
+        position = token_slider(page, run)
+    name = measure_column.segmented_control(page.label("cut_measure"), ("likeness", "length"), default="likeness", format_func=lambda o: page.label(f"cut_{o}"), required=True,
+                                            key=f"{PREFIX}cut_measure", bind="query-params")
+    whole, cut = run.trace, run.trace_with(CUT)
+    effect = analysis.effect(whole.logits[position], cut.logits[position])
+    title = _title(page, run, whole, cut, position, effect)
+    st.markdown(f"**{title}**")
+    tokens, lines = st.columns(2)
+    with tokens:
+        ids, before, after = likeliest_of_both(whole, cut, position)
+        chart = figures.two_distributions([run.tokenizer.visible(int(i)) for i in ids], before, after, (page.label("with_path"), page.label("without_path")),
+                                          page.label("axis_probability"), state.theme(), state.scale(), CHART)
+        st.altair_chart(chart, theme=None, width="stretch", key=f"{PREFIX}cut_tokens")
+    with lines:
+        _lines_chart(page, name, whole, cut, position)
+    st.caption(page.label(f"cut_{name}_note"))
+    return Reading(_lines(page, run, effect, whole, cut), _question(page, run, whole, cut, position), [analysis.effect, analysis.mean_pairwise_cosine],
+                   {"without_path.csv": pd.DataFrame({"token": [run.tokenizer.visible(int(i)) for i in ids], "with": before, "without": after})}, f".st-key-{PREFIX}cut_tokens", plain(title))
+
+
+def likeliest_of_both(whole: Trace, cut: Trace, position: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The five likeliest tokens of each run, without repeats: ids, probabilities with the path, without it."""
+    before, after = (to_numpy(trace.logits[position].double().softmax(-1)) for trace in (whole, cut))
+    ids = list(dict.fromkeys([*np.argsort(-before, kind="stable")[:N_TOKENS], *np.argsort(-after, kind="stable")[:N_TOKENS]]))
+    return np.array(ids), before[ids], after[ids]
+
+
+def _lines_chart(page: Lesson, name: str, whole: Trace, cut: Trace, position: int) -> None:
+    def line(trace: Trace) -> np.ndarray:
+        stream = analysis.stream(trace)
+        return to_numpy(analysis.mean_pairwise_cosine(stream) if name == "likeness" else analysis.norms(stream[:, position]))
+    chart = figures.growth_lines({"with": line(whole), "without": line(cut)}, {"with": page.label("with_path"), "without": page.label("without_path")},
+                                 {"with": [1, 0], "without": [4, 3]}, {"with": "residual", "without": "residual"},
+                                 (page.label("axis_blocks"), page.label(f"axis_{name}")), state.theme(), scale=state.scale(), height=CHART)
+    st.altair_chart(chart, theme=None, width="stretch", key=f"{PREFIX}cut_lines")
+
+
+def _title(page: Lesson, run: Run, whole: Trace, cut: Trace, position: int, effect: Effect) -> str:
+    before, after = (trace.logits[position].double().softmax(-1) for trace in (whole, cut))
+    first, second = int(before.argmax()), int(after.argmax())
+    return page.label("title_cut", token=code(run.tokens[position]), before=code(run.tokenizer.visible(first)), before_p=readable(float(before[first])),
+                      after=code(run.tokenizer.visible(second)), after_p=readable(float(after[second])), kl=readable(effect.kl))
+
+
+def _lines(page: Lesson, run: Run, effect: Effect, whole: Trace, cut: Trace) -> list[tuple[str, str]]:
+    first, before, after = int(effect.token_ids[0]), float(effect.before[0]), float(effect.after[0])
+    alike = [float(analysis.mean_pairwise_cosine(trace.resid_final)) for trace in (whole, cut)]
+    return [(page.label("numbers_moved", token=code(run.tokenizer.visible(first))), rf"y_t = {four(before)} \;\rightarrow\; {four(after)}"),
+            (page.label("numbers_kl"), rf"\mathrm{{KL}}(y \,\Vert\, y') = \sum_w y_w \ln \frac{{y_w}}{{y'_w}} = {four(effect.kl)}\ \text{{nats}}"),
+            (page.label("numbers_alike"), rf"\overline{{\cos}} = {four(alike[0])} \;\rightarrow\; {four(alike[1])}")]
+
+
+def _question(page: Lesson, run: Run, whole: Trace, cut: Trace, position: int) -> Question:
+    """What cutting the path does to the probability of the token that is likeliest with it."""
+    first = int(whole.logits[position].argmax())
+    before, after = (float(trace.logits[position].double().softmax(-1)[first]) for trace in (whole, cut))
+    ratio = after / before
+    answer = 0 if ratio < 0.1 else 1 if ratio < 0.9 else 2 if ratio <= 1.1 else 3
+    options = [page.label(name) for name in ("falls_far", "falls_some", "stays_near", "rises_some")]
+    return Question("cut", page.label("question_cut", token=code(run.tokenizer.visible(first))), options, answer, page.label("because_cut", before=readable(before), after=readable(after)))
