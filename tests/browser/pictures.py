@@ -1,0 +1,48 @@
+"""What a page shows, read back from a real browser: every canvas and drawing, inside components too."""
+from __future__ import annotations
+
+from playwright.sync_api import Page
+
+WALK = """
+const walk = (root, found) => {
+  for (const element of root.querySelectorAll("*")) {
+    found.push(element);
+    if (element.shadowRoot) walk(element.shadowRoot, found);
+  }
+  return found;
+};
+"""
+
+PICTURES = "() => {" + WALK + """
+  return walk(document, []).flatMap((e) =>
+    e.tagName === "CANVAS" && e.width * e.height > 0 ? [e.toDataURL()]
+    : e.tagName === "svg" && e.getBoundingClientRect().width > 100 ? [e.outerHTML.replace(/(id|url|clip-path|href)=?[("][^)"]*[)"]/g, "")] : []);
+}"""
+
+CUT_OFF = "() => {" + WALK + """
+  const width = document.documentElement.clientWidth, cut = [];
+  const scrolls = (e) => {
+    for (let at = e; at; at = at.parentElement || (at.getRootNode() instanceof ShadowRoot ? at.getRootNode().host : null)) {
+      if (at !== document.documentElement && at !== document.body && /(auto|scroll|hidden|clip)/.test(getComputedStyle(at).overflowX) && at.clientWidth <= width
+          && at.getBoundingClientRect().right <= width + 1) return true;
+    }
+    return false;
+  };
+  for (const e of walk(document.body, [])) {
+    const box = e.getBoundingClientRect();
+    if (box.width > 1 && box.height > 1 && box.left < width && box.right > width + 1 && getComputedStyle(e).visibility === "visible" && !scrolls(e)) {
+      cut.push(`${e.tagName}.${e.className} ${(e.textContent || "").trim().slice(0, 40)} ends at ${Math.round(box.right)}`);
+    }
+  }
+  return cut;
+}"""
+
+
+def pictures(page: Page) -> list[str]:
+    """Every canvas as a data URL and every larger svg as markup, in document order."""
+    return page.evaluate(PICTURES)
+
+
+def cut_off(page: Page) -> list[str]:
+    """What reaches beyond the right edge of the window without standing in something that scrolls."""
+    return page.evaluate(CUT_OFF)
