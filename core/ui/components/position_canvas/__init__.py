@@ -1,9 +1,11 @@
 """The canvas helpers and the style that all position components share, put before each one's own script and style."""
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import numpy as np
 import streamlit as st
 
 _FOLDER = Path(__file__).parent
@@ -16,3 +18,10 @@ def instrument(name: str, *scripts: str) -> Callable:
     read = [path.read_text(encoding="utf-8") for path in (_FOLDER / "position_canvas.js", *own)]
     css = "\n".join(path.read_text(encoding="utf-8") for path in (_FOLDER / "position_canvas.css", folder / f"{name}.css"))
     return st.components.v2.component(name, html='<div class="instrument"></div>', css=css, js="\n".join(read))
+
+
+def pack(header: Mapping, *arrays: np.ndarray) -> bytes:
+    """A JSON header and float32 arrays as one byte string, the form that `unpack` of position_canvas.js reads."""
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 4)
+    return len(text).to_bytes(4, "little") + text + b"".join(np.ascontiguousarray(a, dtype="<f4").tobytes() for a in arrays)

@@ -275,3 +275,45 @@ class Instrument {
     this.observer.disconnect();
   }
 }
+
+/** The plain shape of a picture: a canvas with its caption above, in a grid cell. */
+function panelIn(parent, name) {
+  const cell = make("div", `panel ${name}`, parent);
+  const caption = make("p", "caption", cell);
+  const surface = new Surface(cell, `canvas-${name}`);
+  return { cell, caption, surface, say: (text) => { rich(caption, text); surface.canvas.setAttribute("aria-label", plain(text)); } };
+}
+
+/** The body of every component's default export: one instrument of `kind` in the root, kept across reruns. */
+function mount(component, kind) {
+  const { data, parentElement, setStateValue } = component;
+  const root = parentElement.querySelector(".instrument");
+  const view = (root.view ??= new kind(root));
+  const [header, body] = unpack(data);
+  root.classList.toggle("present", Boolean(header.present));
+  view.fontSize = header.present ? 15 : 11.5;
+  view.receive(header, setStateValue, body);
+  view.schedule();
+  return () => { view.close(); root.replaceChildren(); delete root.view; };
+}
+
+/** A JSON header alone, or packed bytes: uint32 header length, header padded to 4 bytes, float32 numbers. */
+function unpack(data) {
+  if (!(data instanceof Uint8Array)) return [data, null];
+  const bytes = data.byteOffset % 4 ? data.slice() : data;
+  const view = new DataView(bytes.buffer, bytes.byteOffset);
+  const length = view.getUint32(0, true);
+  const header = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + length)));
+  return [header, new Float32Array(bytes.buffer, bytes.byteOffset + 4 + length, (bytes.length - 4 - length) >> 2)];
+}
+
+/** Fill a box with faint diagonal lines: "nothing here", or "never seen". */
+function hatch(context, x, y, width, height, colour, spacing = 7) {
+  context.save();
+  context.beginPath();
+  context.rect(x, y, width, height);
+  context.clip();
+  stroke(context, colour, 1);
+  for (let at = -height; at < width; at += spacing) line(context, x + at, y + height, x + at + height, y);
+  context.restore();
+}

@@ -59,11 +59,11 @@ class Waves extends Instrument {
     };
     const grid = make("div", "panels", this.root);
     this.panels = {};
-    this.captions = {};
+    this.say = {};
     for (const name of ["heat", "lengths", "wave", "dial", "products", "gram"]) {
-      const cell = make("div", `panel ${name}`, grid);
-      this.captions[name] = make("p", "caption", cell);
-      this.panels[name] = new Surface(cell, `canvas-${name}`);
+      const { cell, surface, say } = panelIn(grid, name);
+      this.panels[name] = surface;
+      this.say[name] = say;
       if (name === "heat") this.ranges.i = range(cell, "cursor i", "i", (value) => set("i", value));
       if (name === "products") this.ranges.j = range(cell, "cursor j", "j", (value) => set("j", value));
     }
@@ -128,9 +128,9 @@ class Waves extends Instrument {
     return { left: 34, top: 2, side };
   }
 
-  /** Height of a panel's picture, above its axis numbers. */
+  /** Height of a panel's picture, above its axis numbers; the waves read theirs off the panels above and below. */
   bodyHeight(surface) {
-    return surface.height - 18;
+    return surface.height - (surface === this.panels.wave || surface === this.panels.dial ? 2 : 18);
   }
 
   compute() {
@@ -167,7 +167,6 @@ class Waves extends Instrument {
     this.describe();
     for (const surface of Object.values(this.panels)) surface.measure();
     this.placeRanges();
-    this.fontSize = this.root.classList.contains("present") ? 15 : 11.5;
     drawHeat(this);
     drawLengths(this);
     drawWave(this);
@@ -231,9 +230,8 @@ class Waves extends Instrument {
       sine: decimals(this.P[i * d + 2 * pair]), cosineAtI: decimals(this.P[i * d + 2 * pair + 1]), turned: this.omega.filter((w) => 2 * Math.PI / w <= n).length, pairs: d / 2,
     };
     this.worst = worst;
-    for (const [name, caption] of Object.entries(this.captions)) rich(caption, fill(this.labels[`caption_${name}`], values));
+    for (const [name, say] of Object.entries(this.say)) say(fill(this.labels[`caption_${name}`], values));
     rich(this.reading, fill(this.labels.reading, values));
-    for (const [name, surface] of Object.entries(this.panels)) surface.canvas.setAttribute("aria-label", plain(this.captions[name].source));
   }
 
   showTip() {

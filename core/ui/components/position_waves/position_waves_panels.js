@@ -113,7 +113,6 @@ function drawWave(view) {
   line(context, view.columnCentre(surface, i), y(view.P[i * d + 2 * pair]), surface.width, y(view.P[i * d + 2 * pair]));
   dot(context, view.columnCentre(surface, i), y(view.P[i * d + 2 * pair]), 6, ink, view.theme.read("page"));
   dot(context, view.columnCentre(surface, view.settings.j), y(view.P[view.settings.j * d + 2 * pair]), 5, ink, view.theme.read("page"), true);
-  positionAxis(view, context, surface);
 }
 
 /** A function of position as a line, sampled per pixel and between whole positions, so that fast waves keep their shape. */
@@ -232,11 +231,5 @@ function drawGram(view) {
 }
 
 export default function (component) {
-  const { data, parentElement, setStateValue } = component;
-  const root = parentElement.querySelector(".instrument");
-  const view = (root.view ??= new Waves(root));
-  view.receive(data, setStateValue);
-  root.classList.toggle("present", Boolean(data.present));
-  view.schedule();
-  return () => { view.close(); root.replaceChildren(); delete root.view; };
+  return mount(component, Waves);
 }

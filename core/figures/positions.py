@@ -1,0 +1,127 @@
+"""Positions as numbers to show: the geometry of a matrix of positions, and the formulas with today's values put in. Arrays in, LaTeX and tables out.
+
+Symbols: P (n, d) positions; i, j two of them; δ′ a pair of dimensions (2δ′, 2δ′ + 1); ω its angular frequency; b the base.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """What a matrix of positions looks like."""
+
+    P: np.ndarray          # (n, d)
+    lengths: np.ndarray    # (n,)      ‖P_i‖
+    cosines: np.ndarray    # (n, n)    between every two positions
+    spectrum: np.ndarray   # (min(n, d),) singular values of P, largest first, as shares of the squared whole: they sum to 1
+    rank: int              # how many axes hold 99 % of the squared length
+    turned: np.ndarray     # (n, d)    P on its own principal axes, the strongest first: same lengths, same dot products
+
+
+def geometry(P: np.ndarray) -> Geometry:
+    """The geometry of positions P (n, d). A row of zeros has cosine 0 with every other."""
+    P = np.asarray(P, dtype=np.float64)
+    lengths = np.linalg.norm(P, axis=1)
+    unit = P / np.where(lengths == 0, 1, lengths)[:, None]
+    _, singular, axes = np.linalg.svd(P, full_matrices=True)
+    power = singular**2 / max((singular**2).sum(), np.finfo(float).tiny)
+    return Geometry(P, lengths, unit @ unit.T, power, int(np.searchsorted(np.cumsum(power), 0.99) + 1), P @ axes.T)
+
+
+def number(value: float, digits: int = 4) -> str:
+    """A number for LaTeX with `digits` decimals, more where it would otherwise read as a 0 or a whole 1 that it is not.
+
+    >>> number(0.99996), number(-0.5), number(2e-7)
+    ('0.99996', '-0.5000', '2.0 \\\\cdot 10^{-7}')
+    """
+    if value != 0 and abs(value) < 10.0 ** -digits:
+        mantissa, exponent = f"{value:.1e}".split("e")
+        return rf"{mantissa} \cdot 10^{{{int(exponent)}}}"
+    text = f"{value:.{digits}f}"
+    for more in range(digits + 1, 17):
+        if abs(float(text)) != 1 or float(text) == value:
+            break
+        text = f"{value:.{more}f}"
+    return text
+
+
+def angle_latex(i: int, pair: int, d: int, base: float, omega: float) -> str:
+    """ω and i ω of one pair, with its numbers."""
+    return rf"\omega = b^{{-2\delta'/d}} = {base:g}^{{-{2 * pair}/{d}}} = {number(omega)}, \qquad i\,\omega = {i} \cdot {number(omega)} = {number(i * omega)}"
+
+
+def entries_latex(i: int, pair: int, omega: float) -> str:
+    """The two entries of P_i that belong to a pair."""
+    return (rf"P_{{{i},\,{2 * pair}}} = \sin({number(i * omega)}) = {number(math.sin(i * omega))}, \qquad "
+            rf"P_{{{i},\,{2 * pair + 1}}} = \cos({number(i * omega)}) = {number(math.cos(i * omega))}")
+
+
+def wavelength_latex(omega: float) -> str:
+    """The number of positions in one turn."""
+    return rf"\lambda = \frac{{2\pi}}{{\omega}} = \frac{{6.2832}}{{{number(omega)}}} = {number(2 * math.pi / omega)}"
+
+
+def product_latex(i: int, j: int, omegas: Sequence[float], shown: int = 4) -> str:
+    """P_i · P_j as the sum of cosines, its first terms and its total written out."""
+    terms = [math.cos((i - j) * omega) for omega in omegas]
+    first = " ".join(f"{'' if k == 0 and term >= 0 else '+' if term >= 0 else '-'} {number(abs(term))}" for k, term in enumerate(terms[:shown]))
+    rest = r" + \dots" if len(terms) > shown else ""
+    return rf"P_{{{i}}} \cdot P_{{{j}}} = \sum_{{\delta'=0}}^{{{len(terms) - 1}}} \cos\big(({i}-{j})\,\omega_{{\delta'}}\big) = {first}{rest} = {number(sum(terms))}"
+
+
+def rotation_latex(angle: float) -> str:
+    """The matrix that turns a pair (row vector) by `angle`."""
+    cos, sin = math.cos(angle), math.sin(angle)
+    return rf"R({number(angle)}) = \begin{{pmatrix}} {number(cos)} & {number(sin)} \\ {number(-sin)} & {number(cos)} \end{{pmatrix}}"
+
+
+def step_latex(i: int, j: int, omega: float) -> str:
+    """(sin iω, cos iω) turned by (j − i)ω is (sin jω, cos jω): a step in position is one rotation, whatever i is."""
+    turn = (j - i) * omega
+    cos, sin = math.cos(turn), math.sin(turn)
+    return (rf"\begin{{pmatrix}} {number(math.sin(i * omega))} & {number(math.cos(i * omega))} \end{{pmatrix}} "
+            rf"\begin{{pmatrix}} {number(cos)} & {number(-sin)} \\ {number(sin)} & {number(cos)} \end{{pmatrix}} = "
+            rf"\begin{{pmatrix}} {number(math.sin(j * omega))} & {number(math.cos(j * omega))} \end{{pmatrix}}")
+
+
+def dot_latex(name: str, a: Sequence[float], b: Sequence[float], shown: int = 4) -> str:
+    """A dot product's first terms and its total."""
+    terms = " + ".join(rf"({number(x)})({number(y)})" for x, y in list(zip(a, b))[:shown])
+    rest = r" + \dots" if len(a) > shown else ""
+    return f"{name} = {terms}{rest} = {number(float(np.dot(a, b)))}"
+
+
+def softmax_of_bias(bias: np.ndarray, i: int) -> np.ndarray:
+    """(i + 1,) the causal attention of query i where all q · k are equal: softmax over keys 0 … i of row i of `bias` (n, n)."""
+    row = np.exp(bias[i, : i + 1] - bias[i, : i + 1].max())
+    return row / row.sum()
+
+
+def concatenated(x: np.ndarray, p: np.ndarray, W_X: np.ndarray, W_P: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """[x, p] W with W = W_X over W_P, and x W_X + p W_P: two (k,) vectors that are the same up to rounding."""
+    whole = np.concatenate([x, p]) @ np.concatenate([W_X, W_P])
+    return whole, x @ W_X + p @ W_P
+
+
+def open_pairs(omegas: np.ndarray, trained: int) -> np.ndarray:
+    """(pairs,) bool: the pairs that do not complete a turn within the trained length, so that longer texts show them new angles."""
+    return omegas * trained < 2 * math.pi
+
+
+def pair_table(i: int, j: int, omegas: Sequence[float], names: Sequence[str]) -> pd.DataFrame:
+    """One row a pair: δ′, ω, λ, sin iω, cos iω and cos((i − j)ω); `names` are the six column titles."""
+    omegas = np.asarray(omegas)
+    columns = (np.arange(len(omegas)), omegas, 2 * math.pi / omegas, np.sin(i * omegas), np.cos(i * omegas), np.cos((i - j) * omegas))
+    return pd.DataFrame(dict(zip(names, columns)))
+
+
+def matrix_table(M: np.ndarray, row: str, column: str, value: str) -> pd.DataFrame:
+    """A matrix as long table, one line an entry."""
+    rows, columns = np.indices(M.shape)
+    return pd.DataFrame({row: rows.ravel(), column: columns.ravel(), value: M.ravel()})

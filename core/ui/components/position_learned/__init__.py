@@ -1,0 +1,25 @@
+"""The positions a model has learned, beside sinusoids of the same shape: both matrices, their cosines, lengths and spectra under one cursor."""
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from core.ui.components.position_canvas import instrument, pack
+
+_MOUNT = instrument("position_learned")
+
+
+def position_learned(learned, sinusoidal, settings: Mapping, labels: Mapping[str, str], *, key: str, on_settings: Callable[[], None], present: bool = False) -> None:
+    """Draw two core.figures.positions.Geometry of the same shape (n, d).
+
+    settings: i (0 … n − 1) and principal (draw the matrices on their principal axes). on_settings: called once the hand rests; the settings
+    then stand in st.session_state[key].settings.
+    """
+    n, d = learned.P.shape
+    both = {"learned": learned, "sinusoidal": sinusoidal}
+    header = {"n": n, "d": d, "digest": zlib.crc32(np.ascontiguousarray(learned.P)), "settings": dict(settings), "labels": dict(labels), "present": present,
+              "lengths": {name: one.lengths.tolist() for name, one in both.items()}, "spectrum": {name: one.spectrum[:64].tolist() for name, one in both.items()},
+              "rank": {name: one.rank for name, one in both.items()}}
+    _MOUNT(key=key, data=pack(header, learned.P, sinusoidal.P, learned.turned, sinusoidal.turned), on_settings_change=on_settings)

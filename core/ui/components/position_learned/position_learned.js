@@ -1,0 +1,166 @@
+// The learned positions P of the model beside sinusoids of the same shape: the matrices, the cosines between positions, lengths and spectra, under one cursor.
+
+/** Cosines between the rows of M (n × d), flat n × n. */
+function cosines(M, n, d) {
+  const length = Float64Array.from({ length: n }, (_, i) => {
+    let sum = 0;
+    for (let c = 0; c < d; c += 1) sum += M[i * d + c] ** 2;
+    return Math.sqrt(sum) || 1;
+  });
+  const out = new Float32Array(n * n);
+  for (let i = 0; i < n; i += 1) {
+    for (let j = i; j < n; j += 1) {
+      let sum = 0;
+      for (let c = 0; c < d; c += 1) sum += M[i * d + c] * M[j * d + c];
+      out[i * n + j] = out[j * n + i] = sum / (length[i] * length[j]);
+    }
+  }
+  return out;
+}
+
+const greatest = (values) => values.reduce((most, value) => Math.max(most, Math.abs(value)), 1e-12);
+
+class Learned extends Instrument {
+  constructor(root) {
+    super(root);
+    this.settings = {};
+    this.hover = null;
+    const top = make("div", "controls", root);
+    this.position = new Range(top, "i", { name: "", input: (value) => { this.settings.i = value; this.schedule(); }, commit: () => this.commit() });
+    const choice = make("label", "axes", top);
+    this.axes = make("input", "", choice);
+    this.axes.type = "checkbox";
+    this.axesText = make("span", "", choice);
+    this.axes.onchange = () => { this.settings.principal = this.axes.checked; this.picturesTheme = null; this.schedule(); this.commit(); };
+    const grid = make("div", "panels", root);
+    this.panels = {};
+    for (const name of ["learned", "learned-cosines", "sinusoidal", "sinusoidal-cosines", "lengths", "spectrum"]) {
+      this.panels[name] = panelIn(grid, name);
+      this.panels[name].surface.point((x, y, phase) => this.pointed(name, x, y, phase));
+    }
+    this.reading = make("p", "reading", root);
+    this.reading.setAttribute("aria-live", "polite");
+  }
+
+  receive(header, send, body) {
+    super.receive(header, send);
+    const { n, d } = header;
+    const take = (k) => body.subarray(k * n * d, (k + 1) * n * d);
+    Object.assign(this, { n, d, stats: header, stored: { learned: take(0), sinusoidal: take(1) }, turned: { learned: take(2), sinusoidal: take(3) } });
+    if (this.digest !== header.digest) {
+      this.digest = header.digest;
+      this.cos = { learned: cosines(this.stored.learned, n, d), sinusoidal: cosines(this.stored.sinusoidal, n, d) };
+    }
+    this.picturesTheme = null;
+    this.axes.checked = Boolean(this.settings.principal);
+    this.axesText.textContent = this.labels.axes;
+  }
+
+  matrix(which) {
+    return (this.settings.principal ? this.turned : this.stored)[which];
+  }
+
+  pictures() {
+    if (this.picturesTheme === this.theme) return;
+    this.picturesTheme = this.theme;
+    this.made = {};
+    const { n, d } = this;
+    for (const which of ["learned", "sinusoidal"]) {
+      const M = this.matrix(which);
+      const most = greatest(M) * (which === "learned" ? 0.6 : 1);
+      this.made[which] = matrixPicture(d, n, (r, c) => M[c * d + r], this.theme.diverging, -most, most);
+      this.made[`${which}-cosines`] = matrixPicture(n, n, (r, c) => this.cos[which][r * n + c], this.theme.diverging, -1, 1);
+    }
+  }
+
+  box(name, surface) {
+    const square = name.endsWith("cosines");
+    const left = 40;
+    const height = surface.height - 18;
+    return { left, height, width: square ? Math.min(height, surface.width - left - 4) : surface.width - left - 8 };
+  }
+
+  pointed(name, x, y, phase) {
+    const { surface } = this.panels[name];
+    const { left, width, height } = this.box(name, surface);
+    const inside = (share, count) => Math.max(0, Math.min(count - 1, Math.floor(share * count)));
+    const column = inside((x - left) / width, name === "spectrum" ? this.stats.spectrum.learned.length : this.n);
+    this.hover = phase === "out" ? null : { name, column, row: inside(y / height, name.endsWith("cosines") ? this.n : this.d) };
+    if ((phase === "down" || phase === "drag") && name !== "spectrum") this.settings.i = column;
+    if (phase === "up") this.commit();
+    this.schedule();
+  }
+
+  draw() {
+    this.settings.i = Math.min(this.settings.i, this.n - 1);
+    this.pictures();
+    const { labels, settings } = this;
+    this.position.name.textContent = labels.i;
+    this.position.node.setAttribute("aria-label", labels.i);
+    this.position.set(0, this.n - 1, 1, settings.i, String(settings.i));
+    for (const [name, { surface, say }] of Object.entries(this.panels)) {
+      surface.measure();
+      say(fill(labels[`${name.replace("-", "_")}`], { n: this.n, d: this.d, rank: this.stats.rank.learned, sinusoidal_rank: this.stats.rank.sinusoidal }));
+      const context = surface.begin();
+      context.font = `${this.fontSize}px ${this.theme.font}`;
+      if (name === "lengths") this.drawLines(context, name, surface, this.stats.lengths, true);
+      else if (name === "spectrum") this.drawLines(context, name, surface, this.stats.spectrum, false);
+      else this.drawMatrix(context, name, surface);
+    }
+    rich(this.reading, this.hover ? this.hoverText() : fill(labels.reading, { i: settings.i, ...this.values(settings.i) }));
+  }
+
+  values(i) {
+    const near = Math.min(i + 1, this.n - 1);
+    return { near, length: decimals(this.stats.lengths.learned[i]), sinusoidal_length: decimals(this.stats.lengths.sinusoidal[i]), cosine: decimals(this.cos.learned[i * this.n + near]), sinusoidal_cosine: decimals(this.cos.sinusoidal[i * this.n + near]) };
+  }
+
+  hoverText() {
+    const { name, column, row } = this.hover;
+    const which = name.startsWith("sinusoidal") ? "sinusoidal" : "learned";
+    if (name.endsWith("cosines")) return fill(this.labels.tip_cosine, { i: row, j: column, value: decimals(this.cos[which][row * this.n + column]) });
+    if (name === "lengths") return fill(this.labels.tip_length, { i: column, value: decimals(this.stats.lengths.learned[column]), other: decimals(this.stats.lengths.sinusoidal[column]) });
+    if (name === "spectrum") return fill(this.labels.tip_spectrum, { k: column + 1, value: decimals(this.stats.spectrum.learned[column]), other: decimals(this.stats.spectrum.sinusoidal[column]) });
+    return fill(this.labels.tip, { i: column, dimension: row, value: decimals(this.matrix(which)[column * this.d + row]) });
+  }
+
+  drawMatrix(context, name, surface) {
+    const { left, width, height } = this.box(name, surface);
+    const { theme, n } = this;
+    const rows = name.endsWith("cosines") ? n : this.d;
+    placePicture(context, this.made[name], left, 0, width, height);
+    for (const tick of wholeTicks(n, width / 55)) write(context, String(tick), left + ((tick + 0.5) / n) * width, height + 10, theme.read("muted"), "center");
+    for (const tick of wholeTicks(rows, height / 30)) write(context, String(tick), left - 6, Math.max(6, ((tick + 0.5) / rows) * height), theme.read("muted"), "right");
+    stroke(context, theme.read("text"), 1.25);
+    const at = left + ((this.settings.i + 0.5) / n) * width;
+    line(context, at, 0, at, height);
+    if (name.endsWith("cosines")) line(context, left, ((this.settings.i + 0.5) / n) * height, left + width, ((this.settings.i + 0.5) / n) * height);
+  }
+
+  /** Learned solid, sinusoids dashed, each labelled at its end. */
+  drawLines(context, name, surface, series, cursor) {
+    const { left, width, height } = this.box(name, surface);
+    const { theme } = this;
+    const most = Math.max(greatest(series.learned), greatest(series.sinusoidal)) * 1.08;
+    const count = series.learned.length;
+    const x = (k) => left + ((k + 0.5) / count) * width;
+    const y = (value) => height - 2 - (value / most) * (height - 8);
+    stroke(context, theme.read("grid"));
+    line(context, left, y(0), left + width, y(0));
+    for (const value of [0, most / 1.08]) write(context, value ? decimals(value, 1) : "0", left - 6, y(value), theme.read("muted"), "right");
+    for (const tick of wholeTicks(count, width / 55)) write(context, String(tick + (cursor ? 0 : 1)), x(tick), height + 10, theme.read("muted"), "center");
+    for (const [which, dash] of [["sinusoidal", [5, 4]], ["learned", []]]) {
+      stroke(context, theme.read("position-ink"), which === "learned" ? 2 : 1.5, dash);
+      context.beginPath();
+      series[which].forEach((value, k) => context.lineTo(x(k), y(value)));
+      context.stroke();
+    }
+    if (!cursor) return;
+    stroke(context, theme.read("text"), 1.25);
+    line(context, x(this.settings.i), 0, x(this.settings.i), height);
+  }
+}
+
+export default function (component) {
+  return mount(component, Learned);
+}

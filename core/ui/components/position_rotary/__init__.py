@@ -1,0 +1,19 @@
+"""Rotary positions under the hand: a dial for each pair of a query and a key, and their score by distance, computed in the browser in float64."""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from core.ui.components.position_canvas import instrument
+
+_MOUNT = instrument("position_rotary")
+
+
+def position_rotary(q: Sequence[float], k: Sequence[float], settings: Mapping[str, float], labels: Mapping[str, str], *, key: str,
+                    on_settings: Callable[[], None], present: bool = False) -> None:
+    """Draw the dials of a query q and a key k, (d_k,) each with d_k even, before rotation.
+
+    settings: i, j (0 … 128), shift (0 … 4096, added to both) and base. on_settings: called once the hand rests; the settings then stand in
+    st.session_state[key].settings.
+    """
+    data = {"q": [float(x) for x in q], "k": [float(x) for x in k], "settings": dict(settings), "labels": dict(labels), "present": present}
+    _MOUNT(key=key, data=data, on_settings_change=on_settings)

@@ -1,0 +1,83 @@
+"""State of instruments that handle their own pointer and keys: kept in the session under a widget-like key and mirrored in the URL.
+
+Streamlit binds widgets to the URL, components not. A bound widget writes its label there, not its value, and one that Python has set
+writes it a run late: `attached` gives a widget the same roots as a component. Keys begin with the lesson's id, so that links, experiments
+and pins treat them like any widget's.
+"""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from core.ui import state
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One value: its default (which also says its type), its bounds if it is a number, the texts it may be if it is one of a few."""
+
+    default: int | float | str | bool
+    low: float | None = None
+    high: float | None = None
+    options: tuple[str, ...] = ()
+
+    def accept(self, written: object) -> int | float | str | bool | None:
+        """The value as this setting's type, within its bounds; None for what makes no sense."""
+        kind = type(self.default)
+        if kind is bool:
+            return {"true": True, "false": False}.get(str(written).lower())
+        try:
+            value = kind(float(written)) if kind in (int, float) else str(written)
+        except (TypeError, ValueError, OverflowError):
+            return None
+        if self.options and value not in self.options:
+            return None
+        if kind in (int, float):
+            if value != value:
+                return None
+            value = kind(min(max(value, value if self.low is None else self.low), value if self.high is None else self.high))
+        return value
+
+
+def read(prefix: str, settings: Mapping[str, Setting]) -> dict:
+    """Today's values: the session's, at the start of a session or after going back in history the URL's, else the defaults. The URL then says them."""
+    context = get_script_run_ctx()
+    returning = context is not None and context.is_history_navigation
+    values = {}
+    for name, setting in settings.items():
+        key = f"{prefix}_{name}"
+        written = st.query_params.get(key)
+        if written is not None and (returning or key not in st.session_state):
+            value = setting.accept(written)
+            if value is None:
+                state.notice("notice_url", name=key, value="…")
+        else:
+            value = setting.accept(st.session_state.get(key, setting.default))
+        values[name] = setting.default if value is None else value
+    keep(prefix, settings, values)
+    return values
+
+
+def keep(prefix: str, settings: Mapping[str, Setting], values: Mapping) -> None:
+    """Keeps the values that `settings` knows, in the session and, where they are not the default, in the URL."""
+    for name, setting in settings.items():
+        value = setting.accept(values.get(name, setting.default))
+        if value is None:
+            continue
+        key = f"{prefix}_{name}"
+        st.session_state[key] = value
+        text = str(value).lower() if isinstance(value, bool) else str(value)
+        if value != setting.default and st.query_params.get(key) != text:
+            st.query_params[key] = text
+        elif value == setting.default and key in st.query_params:
+            del st.query_params[key]
+
+
+def attached(prefix: str, settings: Mapping[str, Setting], name: str) -> dict:
+    """The arguments key and on_change that make a widget show and keep one of the settings. Read the settings first."""
+    key, widget = f"{prefix}_{name}", f"{prefix}_{name}_widget"
+    st.session_state[widget] = st.session_state[key]
+    return {"key": widget, "on_change": lambda: keep(prefix, {name: settings[name]}, {name: st.session_state[widget]})}

@@ -1,0 +1,85 @@
+"""Rotary: pairs of a query and of a key turned by their positions."""
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import torch
+
+from core import positional
+from core.figures import positions as figures
+from core.ui import state
+from core.ui.components.position_rotary import position_rotary
+from core.ui.instrument_state import Setting
+from core.ui.lesson import Lesson
+from core.ui.positions.section import Question, Section, closest, labels, open_instrument
+from core.ui.run import Run
+
+SETTINGS = {"i": Setting(12, 0, 128), "j": Setting(5, 0, 128), "shift": Setting(0, 0, 4096), "base": Setting(10_000.0, 1.0, 1e6)}
+FARTHEST = 128
+
+
+def draw(page: Lesson, run: Run) -> Section:
+    key, values, settled = open_instrument("rotary", SETTINGS)
+    chosen = state.selection()
+    q, k = query_and_key(run, chosen.layer, chosen.head, chosen.position)
+    texts = labels(page, "rotary") | {"curve": page.label("rotary_curve"), "dials": page.words.labels["rotary_dials"].replace("{head}", f"{chosen.layer}.{chosen.head}")}
+    position_rotary(q, k, values, texts, key=key, on_settings=settled, present=state.present())
+    i, j, shift, base = (values[name] for name in SETTINGS)
+    here, there = score(q, k, i, j, base), score(q, k, i + shift, j + shift, base)
+    distances = np.arange(-FARTHEST, FARTHEST + 1)
+    return Section(
+        numbers=_numbers(page, q, k, values, here, there),
+        question=_question(page, len(q), base),
+        functions=[positional.frequencies, positional.rotary_angles, positional.rotate],
+        data={"rotary_score_by_distance.csv": pd.DataFrame({"i-j": distances, "score": [score(q, k, max(t, 0), max(-t, 0), base) for t in distances]})},
+        twin=page.label("rotary_twin", i=i, j=j, score=figures.number(here), shift=shift, difference=_small(abs(here - there))),
+        summary={f"q{i} · k{j}": figures.number(here), f"q{i + shift} · k{j + shift}": figures.number(there)},
+    )
+
+
+def query_and_key(run: Run, layer: int, head: int, position: int) -> tuple[np.ndarray, np.ndarray]:
+    """(d_k,) float64: what the head's query at `position` and the key before it are, before any rotation. An odd width loses its last entry."""
+    block = run.trace.blocks[layer]
+    shared = head * block.K.shape[-3] // block.Q.shape[-3]
+    even = block.Q.shape[-1] // 2 * 2
+    q = block.Q[head, position, :even]
+    k = block.K[shared, max(position - 1, 0), :even]
+    return q.double().cpu().numpy(), k.double().cpu().numpy()
+
+
+def score(q: np.ndarray, k: np.ndarray, i: int, j: int, base: float) -> float:
+    """q at position i times k at position j, both turned, in float64."""
+    turned = [positional.rotate(torch.from_numpy(x)[None].clone(), positional.rotary_angles(1, len(x), base, start=at)) for x, at in ((q, i), (k, j))]
+    return float((turned[0] * turned[1]).sum())
+
+
+def _small(value: float) -> str:
+    return "0" if value == 0 else f"{value:.1e}"
+
+
+def _numbers(page: Lesson, q: np.ndarray, k: np.ndarray, values: dict, here: float, there: float) -> list[tuple[str, str]]:
+    i, j, shift, base = (values[name] for name in SETTINGS)
+    omegas = positional.frequencies(len(q), base).numpy()
+    pair, half = len(omegas) // 4, len(omegas)
+    omega = omegas[pair]
+    members = rf"\begin{{pmatrix}} {figures.number(q[pair])} & {figures.number(q[pair + half])} \end{{pmatrix}}"
+    cos, sin = math.cos(i * omega), math.sin(i * omega)
+    turned = rf"\begin{{pmatrix}} {figures.number(q[pair] * cos - q[pair + half] * sin)} & {figures.number(q[pair] * sin + q[pair + half] * cos)} \end{{pmatrix}}"
+    same = (rf"q_{{{i + shift}}} \cdot k_{{{j + shift}}} = {there:.12f}, \qquad q_{{{i}}} \cdot k_{{{j}}} = {here:.12f}, \qquad "
+            rf"\text{{{page.label('rotary_difference')}}} = {figures.number(abs(here - there), 16) if here != there else 0}")
+    return [
+        (page.label("rotary_numbers_pair", pair=pair, i=i), rf"i\,\omega_{{{pair}}} = {i} \cdot {figures.number(omega)} = {figures.number(i * omega)}"),
+        (page.label("rotary_numbers_turn"), rf"{members} \; {figures.rotation_latex(i * omega)} = {turned}"),
+        (page.label("rotary_numbers_relative"), rf"q_i \cdot k_j = \big(q\,R(i\omega)\big)\big(k\,R(j\omega)\big)^T = q\,R\big((i-j)\,\omega\big)\,k^T, \qquad i - j = {i - j}"),
+        (page.label("rotary_numbers_same"), same),
+    ]
+
+
+def _question(page: Lesson, d_k: int, base: float) -> Question:
+    """In how many positions the slowest pair turns once."""
+    wavelength = 2 * math.pi / float(positional.frequencies(d_k, base)[-1])
+    options = sorted({2 * math.pi, float(d_k), wavelength, 2 * math.pi * base + d_k})
+    return Question(page.label("rotary_question", d_k=d_k, base=f"{base:g}"), [page.label("rotary_option", n=f"{option:,.1f}") for option in options],
+                    closest(options, wavelength), page.label("rotary_why", pair=d_k // 2 - 1, wavelength=f"{wavelength:,.1f}", d_k=d_k, base=f"{base:g}"))
