@@ -13,7 +13,7 @@ import json
 import math
 import os
 import signal
-import sys
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -207,22 +207,24 @@ class Journal:
         run.save(self.folder / "run.pt")
 
 
-def follow(run: TrainingRun, sources: Sequence[corpus.Source], journal: Journal, evaluate_every: int, save_minutes: float) -> None:
-    """Train to the end, or until interrupted, with a progress line; the run is saved now and then and in any case at the end."""
+def follow(run: TrainingRun, sources: Sequence[corpus.Source], journal: Journal, evaluate_every: int, save_minutes: float,
+           stop: threading.Event) -> None:
+    """Train to the end, or until `stop` is set, with a progress line; the run is saved now and then and when it ends."""
     recent: list[TrainingStep] = []
     saved = time.monotonic()
-    try:
-        for step in train(run, sources):
-            recent.append(step)
-            print(f"\r{progress_line(step, run)}", end="", flush=True)
-            if step.step % evaluate_every == 0 or run.finished:
-                journal.evaluate(run, recent)
-                recent.clear()
-            if time.monotonic() - saved > 60 * save_minutes:
-                journal.save(run)
-                saved = time.monotonic()
-    finally:
-        journal.save(run)
+    for step in train(run, sources):
+        recent.append(step)
+        print(f"\r{progress_line(step, run)}", end="", flush=True)
+        if step.step % evaluate_every == 0 or run.finished:
+            journal.evaluate(run, recent)
+            recent.clear()
+        if stop.is_set():
+            break
+        if time.monotonic() - saved > 60 * save_minutes:
+            journal.save(run)
+            saved = time.monotonic()
+    journal.save(run)
+    print(f"\nSaved after step {run.step} in {journal.folder}.", flush=True)
 
 
 def progress_line(step: TrainingStep, run: TrainingRun) -> str:
@@ -276,7 +278,9 @@ def open_tokenizer(arguments: argparse.Namespace) -> Tokenizer:
 def main(argv: Sequence[str] | None = None) -> None:
     arguments = parser().parse_args(argv)
     torch.set_num_threads(arguments.threads)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))       # so that the run is saved
+    stop = threading.Event()
+    for name in (signal.SIGINT, signal.SIGTERM):                  # after the step that is under way, so that what is saved is whole
+        signal.signal(name, lambda *_: stop.set())
     settings = {f.name: getattr(arguments, f.name) for f in dataclasses.fields(TrainingConfig) if f.name != "betas"}
     tokenizer = open_tokenizer(arguments)
     state = arguments.run / "run.pt"
@@ -288,7 +292,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     sources = read_sources(arguments.text, tokenizer)
     print(f"{run.model.n_parameters:,} parameters, {sum(s.n_tokens for s in sources):,} tokens of text, starting after step {run.step}", flush=True)
     journal = Journal.open(arguments.run, tokenizer, arguments.held_out, run.step)
-    follow(run, sources, journal, arguments.evaluate_every, arguments.save_minutes)
+    follow(run, sources, journal, arguments.evaluate_every, arguments.save_minutes, stop)
 
 
 if __name__ == "__main__":

@@ -264,6 +264,18 @@ def test_the_programme_trains_saves_and_resumes(arguments, tmp_path, capsys):
     assert "starting after step 4" in out and "step 7 (100.0%" in out
 
 
+def test_a_stopped_programme_saves_and_goes_on(arguments, tmp_path, monkeypatch, capsys):
+    """The handler that the programme sets for SIGTERM is called during the third step: that step is finished, then the run is saved."""
+    handlers = {}
+    monkeypatch.setattr(training.signal, "signal", lambda name, handler: handlers.update({name: handler}))
+    monkeypatch.setattr(training, "progress_line", lambda step, run: handlers[training.signal.SIGTERM]() if step.step == 3 else "")
+    training.main([*arguments, "--steps", "7"])
+    assert "Saved after step 3" in capsys.readouterr().out
+    assert TrainingRun.load(tmp_path / "run" / "run.pt").step == 3
+    training.main([*arguments, "--steps", "7"])
+    assert TrainingRun.load(tmp_path / "run" / "run.pt").step == 7
+
+
 def test_the_programme_says_how_it_is_used(capsys):
     with pytest.raises(SystemExit) as stop:
         training.main(["--help"])
