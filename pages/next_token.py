@@ -1,5 +1,4 @@
 """Next token: logits, temperature, top-k, top-p, the draw; every setting answers while the hand moves."""
-import numpy as np
 import streamlit as st
 
 from core.figures.next_token import largest_terms, terms_chart
@@ -19,17 +18,20 @@ def everything() -> None:
     run = page.run()
     position = state.selection().position
     logits = run.logits(position)
-    now, named, version = lesson.given(anew=st.session_state.pop("next_token_fresh", False))
-    where = "context_last" if position == len(run.token_ids) - 1 else "context_earlier"
-    with st.container(key=lesson.PANEL_BOX):
-        others = {page.label(f"{name}_context"): st.session_state.get(f"next_token_{name}") or page.label(f"{name}_prompt") for name in ("flat", "peaked")}
-        message = pack(lesson.contexts(page, run, position, others), lesson.vocabulary(run), lesson.panel_labels(page), now, version, named, state.scale())
+    picture, below = st.container(key=lesson.PANEL_BOX), st.container(horizontal=True, vertical_alignment="bottom", key="next_token_below")
+    others = _fields(below)     # first, because a link sets them
+    told, named, version = lesson.given(anew=st.session_state.pop("next_token_fresh", False))
+    with picture:
+        message = pack(lesson.contexts(page, run, position, others), lesson.vocabulary(run), lesson.panel_labels(page), told, version, named, state.scale())
         sampling_panel(message, lesson.PANEL, lesson.take_settings, lambda: lesson.append(run, position))
     now = lesson.settings()
     truncation = truncate(logits, now.config)
     target = state.selection().target
     target = int(truncation.token_ids[0]) if target is None else target
-    _below(run, position, truncation, now, where)
+    with below:
+        page.pins(lesson.summary(page, run, truncation))
+        st.download_button(page.label("whole"), lambda: lesson.table(page, run, truncation, logits, len(logits), digits=None).to_csv(index=False),
+                           file_name="next_token.csv", mime="text/csv", key="next_token_whole", on_click="ignore", help=page.label("whole_help"))
     _origin(run, position, target)
     page.explanation()
     page.numbers(lesson.lines(page, run, position, target, truncation, now), lesson.table(page, run, truncation, logits, lesson.N_ROWS))
@@ -40,15 +42,12 @@ def everything() -> None:
     page.code([truncate, draw], {"candidates.csv": candidates}, picture=f".st-key-{lesson.PANEL_BOX} .figure canvas", twin=lesson.twin(page, run, truncation, now))
 
 
-def _below(run, position, truncation, now, where) -> None:
-    """Under the panel: whose distribution this is, the two contexts, the settings as text, A and B, the whole distribution as a file."""
-    with st.container(horizontal=True, vertical_alignment="bottom", key="next_token_below"):
-        st.text_input(page.label("flat_field"), page.label("flat_prompt"), key="next_token_flat", bind="query-params", max_chars=400)
-        st.text_input(page.label("peaked_field"), page.label("peaked_prompt"), key="next_token_peaked", bind="query-params", max_chars=400)
+def _fields(place) -> dict[str, str]:
+    """Under the panel: the two other contexts, as name -> prompt, and the settings as text, which a link carries."""
+    with place:
         st.text_input(page.label("settings_field"), PanelSettings().to_link(), key=lesson.SETTINGS, bind="query-params", max_chars=200, help=page.label("settings_help"))
-        page.pins(lesson.summary(page, run, truncation))
-        st.download_button(page.label("whole"), lambda: lesson.table(page, run, truncation, run.logits(position), len(truncation.probs), digits=None).to_csv(index=False),
-                           file_name="next_token.csv", mime="text/csv", key="next_token_whole", on_click="ignore", help=page.label("whole_help"))
+        return {page.label(f"{name}_context"): st.text_input(page.label(f"{name}_field"), page.label(f"{name}_prompt"), key=f"next_token_{name}",
+                                                             bind="query-params", max_chars=400) for name in ("flat", "peaked")}
 
 
 def _origin(run, position, target) -> None:
@@ -56,9 +55,9 @@ def _origin(run, position, target) -> None:
     h, row = lesson.vectors(run, position, target)
     terms = largest_terms(h, row)
     u, rest = float(h @ row), float(h @ row) - float(terms["product"].sum())
-    st.markdown(page.label("origin_title", token=lesson.code(run.tokenizer.visible(target)), u=f"{u:.4f}", d=len(h), n=len(terms)))
-    labels = {name: page.label(f"origin_{name}") for name in ("dimension", "product", "rest")}
-    st.altair_chart(terms_chart(terms, rest, labels, state.theme(), state.scale()), theme=None, key="next_token_terms")
+    st.markdown(page.label("origin_title", token=lesson.code(run.tokenizer.visible(target)), u=f"{u:.4f}", d=len(h), n=len(terms), rest=f"{rest:+.4f}"))
+    labels = {name: page.label(f"origin_{name}") for name in ("dimension", "product")}
+    st.altair_chart(terms_chart(terms, labels, state.theme(), state.scale()), theme=None, key="next_token_terms")
 
 
 everything()

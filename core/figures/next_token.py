@@ -7,7 +7,7 @@ import pandas as pd
 
 from core.figures.style import altair_theme, colour, diverging
 
-N_TERMS = 14
+N_TERMS = 12
 
 
 def largest_terms(h: np.ndarray, row: np.ndarray, n: int = N_TERMS) -> pd.DataFrame:
@@ -23,14 +23,12 @@ def largest_terms(h: np.ndarray, row: np.ndarray, n: int = N_TERMS) -> pd.DataFr
     return pd.DataFrame({"j": order, "h": h[order], "e": row[order], "product": product[order]})
 
 
-def terms_chart(terms: pd.DataFrame, rest: float, labels: dict[str, str], theme: str, scale: float = 1.0) -> alt.LayerChart:
-    """Bars of `largest_terms` and one for all `rest` together; above zero they raise the logit, below they lower it.
+def terms_chart(terms: pd.DataFrame, labels: dict[str, str], theme: str, scale: float = 1.0) -> alt.LayerChart:
+    """Bars of `largest_terms`: above zero they raise the logit, below they lower it.
 
-    labels: "dimension" and "product" (the axes), "rest" (the name of the last bar). The spec depends on theme and labels alone.
+    labels: "dimension" and "product", the titles of the axes. The spec depends on theme, scale and labels alone.
     """
-    rows = terms.assign(place=range(len(terms)), name=[str(j) for j in terms["j"]])
-    rows = pd.concat([rows, pd.DataFrame([{"place": len(terms), "name": labels["rest"], "product": rest, "h": None, "e": None}])], ignore_index=True)
-    rows["shown"] = [f"{value:+.2f}".replace("-", "−") for value in rows["product"]]
+    rows = terms.assign(place=range(len(terms)), name=[str(j) for j in terms["j"]], shown=[f"{value:+.2f}".replace("-", "−") for value in terms["product"]])
     down, up = diverging(theme)[1][1], diverging(theme)[-2][1]
     base = alt.Chart(rows).encode(
         x=alt.X("name:N", sort=alt.SortField("place"), title=labels["dimension"], axis=alt.Axis(labelAngle=0, labelOverlap=False)),
@@ -41,4 +39,4 @@ def terms_chart(terms: pd.DataFrame, rest: float, labels: dict[str, str], theme:
         color=alt.condition("datum.product < 0", alt.value(down), alt.value(up)))
     above = base.transform_filter("datum.product >= 0").mark_text(dy=-8 * scale).encode(y="product:Q", text="shown:N")
     below = base.transform_filter("datum.product < 0").mark_text(dy=9 * scale).encode(y="product:Q", text="shown:N")
-    return (bars + above + below).properties(height=int(200 * scale), config=altair_theme(theme, scale))
+    return (bars + above + below).properties(height=int(180 * scale), config=altair_theme(theme, scale))

@@ -261,7 +261,7 @@ function drawIntervals(c, view, box, truncation) {
       rest = left;
       break;
     }
-    c.globalAlpha = shade++ % 2 ? 0.72 : 1;
+    c.globalAlpha = shade++ % 2 ? 0.82 : 1;
     c.fillStyle = theme.kept;
     c.fillRect(left, box.top, Math.max(0.5, width - 1), box.height);
     c.globalAlpha = 1;
@@ -289,6 +289,17 @@ function drawMarker(c, theme, x, y, size) {
   c.lineTo(x - size * 0.7, y - size * 1.3);
   c.lineTo(x + size * 0.7, y - size * 1.3);
   c.closePath();
+  c.fillStyle = theme.drawn;
+  c.fill();
+  c.lineWidth = 1.75;
+  c.strokeStyle = theme.outline;
+  c.stroke();
+}
+
+/** A share of the thousand draws: yellow, dark outline, round. */
+function drawRing(c, theme, x, y, radius) {
+  c.beginPath();
+  c.arc(x, y, radius, 0, 2 * Math.PI);
   c.fillStyle = theme.drawn;
   c.fill();
   c.lineWidth = 1.75;

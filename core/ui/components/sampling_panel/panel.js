@@ -29,8 +29,7 @@ class Panel {
       this.settings = { ...header.settings, named: header.named };
       this.draws = null;
     }
-    this.scale = header.scale;
-    this.root.style.setProperty("--scale", this.scale);
+    this.largest = header.scale;
     this._measure();
   }
 
@@ -135,11 +134,20 @@ class Panel {
       count: wholeNumber,
       ruleNames: Object.fromEntries(RULES.map((name) => [name, this.labels[`rule_${name}`] ?? ""])),
     };
-    const theme = readTheme(this.root, this.scale), size = this.tokens.length;
-    this.picture.measure(size, theme, this.scale);
-    for (const { picture } of this.small) picture.measure(size, theme, this.scale);
+    const scale = Math.min(this.largest, Math.max(1, (window.innerHeight - 300) / 400));     // larger, as far as it stays on one screen
+    this.root.style.setProperty("--scale", scale);
+    const theme = readTheme(this.root, scale), size = this.tokens.length;
+    this.picture.measure(size, theme, scale, window.innerHeight - this._top() - 12);
+    for (const { picture } of this.small) picture.measure(size, theme, scale);
     cancelAnimationFrame(this.frame);
     this._show();
+  }
+
+  /** How far below the top of the unscrolled page the picture begins. */
+  _top() {
+    let scrolled = 0;
+    for (let node = this.root.getRootNode().host ?? this.root; node; node = node.parentElement) scrolled += node.scrollTop;
+    return this.figure.getBoundingClientRect().top + scrolled;
   }
 
   _cut(token, most) {
@@ -172,19 +180,24 @@ class Panel {
     const { truncation, settings } = model;
     this.draws ??= seededUniforms(settings.seed, DRAWS);
     this.counts = this.counts?.length === truncation.size ? this.counts.fill(0) : new Int32Array(truncation.size);
+    const all = truncation.nKept === truncation.size;
     let inTail = 0;
     for (const xi of this.draws) {
       this.counts[truncation.draw(xi)]++;
-      if (truncation.cutBy[firstAbove(truncation.cumulative, xi, truncation.size)] !== KEPT) inTail++;
+      const plain = firstAbove(truncation.cumulative, xi, truncation.size);
+      if (all ? plain >= this.picture.scale.shown : truncation.cutBy[plain] !== KEPT) inTail++;
     }
     Object.assign(model, { counts: this.counts, draws: DRAWS, inTail });
   }
 
+  /** What the tail holds: of the tokens that are cut, or, where none is, of those past the bars. */
   _tailText({ truncation, settings, inTail, words }) {
-    const cut = truncation.size - truncation.nKept, mass = 1 - truncation.keptMass;
-    if (!cut) return this.labels.tail_none;
-    const values = { cut: words.count(cut), mass: probabilityText(mass), draws: words.count(DRAWS), expected: (mass * DRAWS).toFixed(1), hits: inTail };
-    return fill(this.labels[settings.thousand ? "tail_draws" : "tail"], values);
+    const cut = truncation.size - truncation.nKept, { shown } = this.picture.scale, far = truncation.size - shown;
+    if (!cut && far <= 0) return "";
+    const mass = cut ? 1 - truncation.keptMass : 1 - truncation.cumulative[shown - 1];
+    const values = { cut: words.count(cut), far: words.count(far), shown, mass: probabilityText(mass), draws: words.count(DRAWS),
+      expected: (mass * DRAWS).toFixed(1), hits: inTail };
+    return fill(this.labels[`${cut ? "tail" : "tail_far"}${settings.thousand ? "_draws" : ""}`], values);
   }
 
   _numbers({ truncation, words, pinned }) {
@@ -242,7 +255,7 @@ class Panel {
   _writeContexts() {
     const { settings, words, labels } = this;
     for (const { lines, truncation } of this.small) {
-      const first = (count) => ({ kept: words.count(count), mass: probabilityText(truncation.cumulative[count - 1]) });
+      const first = (count) => ({ size: words.count(truncation.size), kept: words.count(count), mass: probabilityText(truncation.cumulative[count - 1]) });
       const byK = Math.min(settings.top_k ?? truncation.size, truncation.possible);
       const byP = settings.top_p < 1 ? 1 + firstAbove(truncation.cumulative, settings.top_p - 2 * TOLERANCE, truncation.size) : truncation.possible;
       write(lines[0], fill(labels.by_k, { ...first(byK), k: settings.top_k === null ? labels.off : words.count(settings.top_k) }));

@@ -1,6 +1,7 @@
 // The main picture and the small ones: what stands where, and what lies under the hand.
 
 const MARGIN = { left: 40, right: 84 };
+const FIXED = 238;                                // height of all but the two plots: titles, token labels, the line of intervals
 
 class Picture {
   constructor(canvas) {
@@ -9,17 +10,18 @@ class Picture {
     this.grips = {};
   }
 
-  /** Take the size of the element and the theme; the rank axis follows. Called on resize, new logits and new theme. */
-  measure(size, theme, scale) {
+  /** Take the width of the element, the height that the window leaves, and the theme; the rank axis follows. Called on resize,
+      new logits and new theme. What is over goes to the two plots. */
+  measure(size, theme, scale, room) {
     const width = Math.max(280, this.canvas.parentElement.clientWidth), px = (n) => n * scale;
-    this.compactRight = width < 460 ? 62 : MARGIN.right;
+    const right = px(width < 460 ? 62 : MARGIN.right), plots = Math.min(px(360), Math.max(px(200), room - px(FIXED)));
     this.width = width;
     this.unit = px(1);
-    this.height = Math.round(px(486));
-    this.curve = { left: px(MARGIN.left), top: px(30), height: px(116) };
-    this.bars = { left: px(MARGIN.left), top: px(182), height: px(148) };
-    this.strip = { left: px(MARGIN.left), top: px(434), height: px(30), width: width - px(MARGIN.left + 20) };
-    this.scale = rankScale(size, px(MARGIN.left), width - px(MARGIN.left + this.compactRight), px(15));
+    this.height = Math.round(px(FIXED) + plots);
+    this.curve = { left: px(MARGIN.left), top: px(30), height: plots * 0.44 };
+    this.bars = { left: px(MARGIN.left), top: px(66) + this.curve.height, height: plots * 0.56 };
+    this.strip = { left: px(MARGIN.left), top: this.height - px(52), height: px(30), width: width - px(MARGIN.left + 20) };
+    this.scale = rankScale(size, px(MARGIN.left), width - px(MARGIN.left) - right, px(15));
     this.theme = theme;
     this.view = pictureView(theme, this.scale);
     fitCanvas(this.canvas, width, this.height);
@@ -43,6 +45,7 @@ class Picture {
     if (settings.thousand) this._draws(model, height);
     if (settings.named !== null) this._named(model);
     this._cutLines(model, height);
+    this._legend(model);
     this._keptPoint(truncation, model.labels);
     drawIntervals(c, view, strip, truncation);
     this._throw(model, height);
@@ -50,24 +53,35 @@ class Picture {
 
   _titles({ labels, truncation }) {
     const c = this.context, { view, curve, bars, strip, theme, unit } = this;
-    const plain = { font: view.font, halo: theme.page };
-    say(c, labels.curve_title, curve.left + 8 * unit, curve.top + 14 * unit, theme.muted, plain);
-    say(c, labels.strip_title, strip.left, strip.top - 10 * unit, theme.muted, { font: view.font });
+    say(c, labels.curve_title, this.scale.right - 8 * unit, curve.top + curve.height - 8 * unit, theme.muted, { align: "right", font: view.font });
+    say(c, labels.strip_title, strip.left, strip.top - 27 * unit, theme.muted, { font: view.font });
     if (this.scale.shown < this.scale.size) {
       say(c, labels.tail_title, this.scale.tail + 4 * unit, bars.top + bars.height + 24 * unit, theme.muted, { font: view.font, baseline: "top" });
     }
+  }
+
+  _legend({ labels, truncation, settings }) {
+    const c = this.context, { view, bars, theme, unit } = this;
     const rows = [[labels.legend_before, 1], [fill(labels.legend_after, { mass: probabilityText(truncation.keptMass) }), 0.3], [labels.legend_cut, 0]];
+    if (settings.thousand) rows.push([labels.legend_draws, -1]);
     c.font = view.font;
     const width = Math.max(...rows.map(([text]) => c.measureText(text).width)), left = this.scale.right - width - 22 * unit;
+    c.globalAlpha = 0.8;
+    c.fillStyle = left > this.scale.tail ? theme.panel : theme.page;
+    c.fillRect(left - 5 * unit, bars.top + 2 * unit, width + 27 * unit, (4 + 17 * rows.length) * unit);
+    c.globalAlpha = 1;
     rows.forEach(([text, alpha], row) => {
       const y = bars.top + (12 + 17 * row) * unit, side = 11 * unit;
-      c.globalAlpha = alpha || 1;
-      c.fillStyle = alpha ? theme.kept : view.hatch;
-      c.fillRect(left, y - side / 2, side, side);
-      c.globalAlpha = 1;
-      c.strokeStyle = theme[alpha ? "kept-ink" : "excluded-ink"];
-      c.lineWidth = 1;
-      c.strokeRect(left, y - side / 2, side, side);
+      if (alpha < 0) drawRing(c, theme, left + side / 2, y, side * 0.36);
+      else {
+        c.globalAlpha = alpha || 1;
+        c.fillStyle = alpha ? theme.kept : view.hatch;
+        c.fillRect(left, y - side / 2, side, side);
+        c.globalAlpha = 1;
+        c.strokeStyle = theme[alpha ? "kept-ink" : "excluded-ink"];
+        c.lineWidth = 1;
+        c.strokeRect(left, y - side / 2, side, side);
+      }
       say(c, text, left + 17 * unit, y, theme.text, { baseline: "middle", font: view.font });
     });
   }
@@ -87,6 +101,10 @@ class Picture {
       top_p: { ...drawGrip(c, view, pText, right, yP, "left"), line: yP, across: true },
       top_k: { ...drawGrip(c, view, kText, xK, curve.top - 16 * unit, xK > scale.right - 30 * unit ? "right" : "center"), line: xK },
     };
+    if (settings.top_p < 1 && allowed < 1) {
+      const below = this.grips.top_p.bottom < curve.top + curve.height - 4 * unit ? this.grips.top_p.bottom + 13 * unit : this.grips.top_p.top - 6 * unit;
+      say(c, fill(labels.of_mass, { mass: probabilityText(allowed) }), right, below, theme.muted, { font: view.font });
+    }
     if (settings.min_p > 0) {
       const yM = bars.top + bars.height - height(settings.min_p * truncation.probs[0]);
       line(c, bars.left, yM, right, yM, theme.text, 1.5);
@@ -104,20 +122,22 @@ class Picture {
     c.lineWidth = 2;
     c.strokeStyle = theme.page;
     c.stroke();
-    const text = fill(labels.kept_point, { kept: view.count(truncation.nKept), mass: probabilityText(truncation.keptMass) });
-    const onRight = x < scale.right - 150 * unit, down = y < curve.top + curve.height - 34 * unit;
-    say(c, text, onRight ? x + 9 * unit : x - 9 * unit, y + (down ? 19 : -10) * unit, theme["kept-ink"],
+    const text = fill(labels[truncation.nKept === 1 ? "kept_point_one" : "kept_point"], { kept: view.count(truncation.nKept), mass: probabilityText(truncation.keptMass) });
+    const onRight = x < scale.right - 170 * unit, below = onRight ? y < curve.top + curve.height - 34 * unit : y < curve.top + 12 * unit;
+    say(c, text, x + (onRight ? 9 : -9) * unit, y + (below ? 19 : -10) * unit, theme["kept-ink"],
       { align: onRight ? "left" : "right", font: view.bold, halo: theme.page });
   }
 
   /** Where ξ falls, the token it lands on, and that token's bar. */
   _throw({ truncation, settings, place }, height) {
     const c = this.context, { view, bars, strip, theme, scale, unit } = this;
-    const x = strip.left + settings.xi * strip.width, right = x > strip.left + strip.width * 0.6;
+    const x = strip.left + settings.xi * strip.width, text = `ξ = ${settings.xi.toFixed(4)} → ${view.token(truncation.tokenIds[place], 14)}`;
+    c.font = view.boldMono;
+    const right = x + 12 * unit + c.measureText(text).width > this.width;
     line(c, x, strip.top - 4 * unit, x, strip.top + strip.height + 3 * unit, theme.outline, 4.5);
     line(c, x, strip.top - 3 * unit, x, strip.top + strip.height + 2 * unit, theme.drawn, 2);
     drawMarker(c, theme, x, strip.top + 1, 10 * unit);
-    say(c, `ξ = ${settings.xi.toFixed(4)} → ${view.token(truncation.tokenIds[place], 14)}`, x + (right ? -12 : 12) * unit, strip.top - 9 * unit,
+    say(c, text, x + (right ? -12 : 12) * unit, strip.top - 9 * unit,
       theme.text, { align: right ? "right" : "left", font: view.boldMono, halo: theme.page });
     const bar = scale.x(place + 0.5), top = bars.top + bars.height - height(truncation.renormalised[place]);
     drawMarker(c, theme, bar, Math.max(bars.top + 4 * unit, top - 3 * unit), 9 * unit);
@@ -127,16 +147,9 @@ class Picture {
   /** Relative frequencies of the thousand draws: a ring at each bar. */
   _draws({ counts, draws }, height) {
     const c = this.context, { bars, scale, theme, unit } = this;
-    c.lineWidth = 1.75;
     for (let i = 0; i < scale.shown; i++) {
-      if (!counts[i]) continue;
       const y = bars.top + bars.height - Math.min(bars.height, height(counts[i] / draws));
-      c.beginPath();
-      c.arc(scale.x(i + 0.5), y, Math.min(4 * unit, scale.bar * 0.32), 0, 2 * Math.PI);
-      c.fillStyle = theme.drawn;
-      c.fill();
-      c.strokeStyle = theme.outline;
-      c.stroke();
+      if (counts[i]) drawRing(c, theme, scale.x(i + 0.5), y, Math.min(4 * unit, scale.bar * 0.32));
     }
   }
 
