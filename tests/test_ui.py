@@ -134,6 +134,13 @@ def test_a_value_out_of_range_is_clamped(query):
     assert 0 <= float(shown[5]) <= 1
 
 
+def test_a_notice_outlasts_the_next_rerun_and_then_goes(monkeypatch):
+    at = framed(layer="two")
+    assert at.run().info
+    monkeypatch.setattr(state, "NOTICE_SECONDS", 0)
+    assert not at.run().info
+
+
 def test_a_pasted_text_of_ten_megabytes_is_cut_and_said():
     at = framed()
     at.text_area(key="prompt").set_value("word " * 2_000_000).run()
@@ -346,6 +353,12 @@ def test_every_label_that_the_frame_asks_for_is_there():
         assert app.label(f"lesson_{entry.id}") and app.label(f"section_{entry.section}")
     for device in ("cuda", "mps", "cpu"):
         assert app.label(f"device_{device}")
+
+
+def test_no_label_of_the_frame_is_left_over():
+    sources = "".join(path.read_text() for path in [ROOT / "app.py", *(ROOT / "core" / "ui").glob("*.py")])
+    prefixes = ("stage_", "hint_", "lesson_", "section_", "device_")
+    assert [key for key in text.load("app").labels if not key.startswith(prefixes) and f'"{key}"' not in sources] == []
 
 
 @pytest.mark.parametrize("name", TEXTS)

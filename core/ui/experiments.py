@@ -19,15 +19,15 @@ def draw_all(experiments: Sequence[Experiment], words: TextFile, lesson: str) ->
 
 
 def draw_one(experiments: Sequence[Experiment], words: TextFile, lesson: str) -> None:
-    """The present step alone, for the projector: the arrow keys go through them. Nothing is set before the first step."""
+    """The present step alone, in a line at the foot of the screen; the arrow keys go through the steps. Nothing is set before the first."""
     if not experiments:
         return
-    step = st.session_state.get(f"{lesson}_step", 0)
-    if 0 < step <= len(experiments):
-        st.markdown(f"**{experiments[step - 1].title}.** {experiments[step - 1].look}")
-    st.caption(words.label("try_step", i=min(step, len(experiments)), n=len(experiments)))
-    moved = arrow_keys(key=f"{lesson}_keys")
-    if moved:
+    step = min(st.session_state.get(f"{lesson}_step", 0), len(experiments))
+    with st.container(key="try_step"):
+        count = words.label("try_step", i=step, n=len(experiments))
+        shown = experiments[step - 1] if step else None
+        st.markdown(f"{count} **{shown.title}.** {shown.look}" if shown else f"{count} {words.label('try_keys')}")
+    if moved := arrow_keys(key=f"{lesson}_keys"):
         go_to = min(max(step + moved, 1), len(experiments))
         if go_to != step:
             state.apply({f"{lesson}_step": go_to} | experiments[go_to - 1].settings)

@@ -6,6 +6,7 @@ on the session leads and the URL follows. A value that makes no sense is left ou
 """
 from __future__ import annotations
 
+import time
 import urllib.parse
 from dataclasses import dataclass
 
@@ -16,7 +17,8 @@ from core.ui import cache, devices, text
 
 MAX_CHARACTERS = 20_000       # of a prompt; far more than any context takes
 MAX_LINK_CHARACTERS = 6_000   # of a prompt in a link, percent-encoded: longer addresses are refused by servers and chat programs
-PRESENT_SCALE = 1.35
+PRESENT_SCALE = 1.2
+NOTICE_SECONDS = 10           # a notice outlasts the reruns that a component asks for when it is mounted
 _SELECTION = ("layer", "head", "position", "target")
 _SHARED = ("prompt", "model", "device", "present", *_SELECTION)
 
@@ -44,7 +46,7 @@ class Bounds:
 def begin() -> None:
     """Opens a run of the app: takes over what was asked for in the last one, else the URL where it leads. Call before any widget."""
     session = st.session_state
-    session["notices"] = []
+    session["notices"] = {told: at for told, at in session.get("notices", {}).items() if time.monotonic() - at < NOTICE_SECONDS}
     if "prompt" not in session or _went_through_history():
         _read_url()
     for key, value in session.pop("asked_for", {}).items():
@@ -64,14 +66,12 @@ def example_prompts() -> tuple[str, ...]:
 
 
 def notice(key: str, **values) -> None:
-    """Adds a plain sentence (a label of app.md) to what the frame tells the reader in this run."""
-    sentence = text.load("app").label(key, **values)
-    if sentence not in st.session_state["notices"]:
-        st.session_state["notices"].append(sentence)
+    """Adds a plain sentence (a label of app.md) to what the frame tells the reader, in this run and those of the next seconds."""
+    st.session_state.setdefault("notices", {})[text.load("app").label(key, **values)] = time.monotonic()
 
 
 def notices() -> list[str]:
-    return list(st.session_state.get("notices", []))
+    return list(st.session_state.get("notices", {}))
 
 
 def clean_prompt(typed: str) -> str:
