@@ -6,7 +6,7 @@ export default function (component) {
   const view = (root.view ??= build(root));
   const header = unpack(data);
   if (view.n !== header.n || view.shows !== header.shows) view.window = null;
-  Object.assign(view, header, { send: setTriggerValue, offset: rowOffsets(header.first, header.last), cursor: null });
+  Object.assign(view, header, { fresh: true, send: setTriggerValue, offset: rowOffsets(header.first, header.last), cursor: null });
   view.window ??= [0, view.n, 0, view.n];
   view.reach = largest(view);
   describe(view);
@@ -18,7 +18,7 @@ function build(root) {
   const view = { root, title: part(".title"), matrix: part(".matrix"), cells: part("canvas.cells"), overlay: part("canvas.overlay"),
     lines: part(".lines"), threads: part(".lines canvas"), queries: part(".queries"), keys: part(".keys"), live: part(".live"), tip: part(".tip") };
   wireMatrix(view);
-  new ResizeObserver(() => view.first && layOut(view)).observe(root);
+  keepFitted(root, () => view.first && layOut(view));
   return view;
 }
 
@@ -35,6 +35,9 @@ function describe(view) {
 
 function layOut(view) {
   if (!view.root.clientWidth) return;
+  const room = fitHeight(view.shows === "lines" ? view.lines : view.matrix, view.height, view.most), width = view.root.clientWidth;
+  if (!view.fresh && room === view.room && width === view.width) return;
+  Object.assign(view, { fresh: false, room, width });
   if (view.shows === "lines") layOutLines(view);
   else layOutMatrix(view);
 }

@@ -3,10 +3,10 @@
 const FAINTEST = 0.01;    // a weight under this draws no line: it would be a tenth of a pixel
 
 function layOutLines(view) {
-  const height = Math.max(18, Math.min(30, view.height / view.n)) * (view.type / 12);
+  const height = Math.max(18, Math.min(30, view.room / view.n)) * (view.type / 12);
   fillTokens(view, view.queries, "query", (i) => view.send("picked", [i, view.key ?? i]));
   fillTokens(view, view.keys, "key", (j) => view.send("picked", [view.query ?? view.n - 1, j]));
-  view.lines.style.maxHeight = `${view.height}px`;
+  view.lines.style.maxHeight = `${view.room}px`;
   view.lines.style.setProperty("--row", `${height}px`);
   const ratio = window.devicePixelRatio || 1, canvas = view.threads;
   canvas.style.height = `${height * view.n}px`;

@@ -18,10 +18,10 @@ function layOutMatrix(view) {
   const [top, bottom, start, end] = view.window, size = view.type;
   context.font = `${size}px ${inks(view.root).mono}`;
   const widest = (from, to) => view.tokens.slice(from, to).reduce((w, t) => Math.max(w, context.measureText(shorten(t, LETTERS)).width), 0);
-  view.left = Math.ceil(widest(top, bottom)) + 22;
+  view.left = Math.ceil(widest(top, bottom)) + 28;
   view.above = Math.ceil(widest(start, end) * 0.87) + 26;
   const overhang = 34, width = view.root.clientWidth - view.left - overhang;
-  view.cell = Math.min(width / (end - start), Math.max(view.height - view.above, 120) / (bottom - top), 44);
+  view.cell = Math.min(width / (end - start), Math.max(view.room - view.above, 120) / (bottom - top), 44);
   const across = view.left + view.cell * (end - start) + overhang, down = view.above + view.cell * (bottom - top) + 2;
   for (const canvas of [view.cells, view.overlay]) {
     Object.assign(canvas.style, { width: `${across}px`, height: `${down}px` });

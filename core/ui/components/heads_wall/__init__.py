@@ -13,7 +13,7 @@ import streamlit as st
 HERE = Path(__file__).parent
 WHOLE_TOKENS = 48        # up to this many tokens every weight travels (226 kB for 48 heads); beyond, bytes for the picture and single heads whole
 PICTURE_SIDE = 128       # most cells on a side of a tile sent as bytes: about a tile's width in pixels
-LEAST_TILE = 40          # pixels; below this a tile is no longer readable and the wall scrolls
+LEAST_TILE = 38          # pixels; below this a tile is no longer readable and the wall scrolls
 
 PATTERN_JS = (HERE / "pattern.js").read_text(encoding="utf-8")     # what the wall and the opened head share
 PATTERN_CSS = (HERE / "pattern.css").read_text(encoding="utf-8")
@@ -85,14 +85,14 @@ def wall_arrays(patterns: np.ndarray, allowed: np.ndarray, whole_heads: Sequence
 
 def heads_wall(patterns: np.ndarray, allowed: np.ndarray, tokens: Sequence[str], *, key: str, text: dict[str, str],
                selected: tuple[int, int], query: int | None = None, roles: Sequence[str] = (), notes: Sequence[str] = (),
-               badges: Sequence[str] = (), crossed: Sequence[int] = (), height: int = 480, theme: str = "light",
+               badges: Sequence[str] = (), crossed: Sequence[int] = (), height: tuple[int, int] = (400, 640), theme: str = "light",
                on_pick: Callable[[int, int], None] = lambda layer, head: None) -> None:
     """Draw the patterns (L, h, N, N) of one prompt's heads, rows of layers, columns of heads; `on_pick(layer, head)` is called on click or Enter.
 
     allowed: (N, N) bool, which keys each query may see. tokens: N visible forms. text: the strings "title", "scale", "masked", "waiting".
     roles, notes, badges: a word beside the head's label, a line shown on hover and focus, and a mark of what the reader changed; one for
     each head in order, or none. crossed: numbers (layer · h + head) of heads drawn crossed out. query: the row marked on every tile.
-    height: pixels that the tiles may take.
+    height: the least and the most pixels that the tiles take; between them they end with the window.
     """
     n_layers, n_heads = patterns.shape[:2]
     flat = patterns.reshape(n_layers * n_heads, *patterns.shape[2:])
@@ -101,7 +101,7 @@ def heads_wall(patterns: np.ndarray, allowed: np.ndarray, tokens: Sequence[str],
     fields, arrays = wall_arrays(flat, allowed, sorted({chosen, min(asked, count - 1)}))
     header = {**fields, "layers": n_layers, "heads": n_heads, "tokens": list(tokens), "selected": chosen, "query": query, "text": text,
               "roles": list(roles), "notes": list(notes), "badges": list(badges), "crossed": [int(i in crossed) for i in range(count)],
-              "height": height, "least": LEAST_TILE, "theme": theme}
+              "height": height[0], "most": height[1], "least": LEAST_TILE, "theme": theme}
 
     def picked() -> None:
         on_pick(*divmod(int(st.session_state[key].picked), n_heads))

@@ -1,6 +1,6 @@
 // The wall: every head's pattern as a tile of one canvas; a button over each tile makes it reachable by keyboard and by screen reader.
 
-const LABEL = 15, GAP = 7;
+const LABEL = 15, GAP = 6;
 
 export default function (component) {
   const { data, parentElement, setTriggerValue } = component;
@@ -8,7 +8,7 @@ export default function (component) {
   const wall = (root.wall ??= build(root));
   const header = unpack(data);
   if (wall.digest !== header.digest) wall.known = new Map();
-  Object.assign(wall, header, { send: setTriggerValue, offset: rowOffsets(header.first, header.last) });
+  Object.assign(wall, header, { fresh: true, send: setTriggerValue, offset: rowOffsets(header.first, header.last) });
   keepExact(wall);
   describe(wall);
   layOut(wall);
@@ -22,7 +22,7 @@ function build(root) {
   wall.stage.onpointermove = (event) => point(wall, event);
   wall.stage.onpointerleave = () => forget(wall);
   wall.cells.onkeydown = (event) => step(wall, event);
-  new ResizeObserver(() => wall.first && layOut(wall)).observe(wall.scroll);
+  keepFitted(wall.scroll, () => wall.first && layOut(wall));
   return wall;
 }
 
@@ -71,10 +71,8 @@ function describe(wall) {
   while (wall.buttons.length > count) wall.buttons.pop().remove();
   while (wall.buttons.length < count) addButton(wall, wall.buttons.length);
   wall.buttons.forEach((button, head) => {
-    const badge = wall.badges[head] || wall.roles[head] || "";
-    button.label.replaceChildren(element("b", "", name(wall, head)), element("span", "", badge));
-    button.className = `head${head === wall.selected ? " selected" : ""}${wall.badges[head] ? " changed" : ""}`;
-    button.setAttribute("aria-label", `${name(wall, head)} ${badge} ${wall.notes[head] || ""}`);
+    button.className = `head${head === wall.selected ? " selected" : ""}`;
+    button.setAttribute("aria-label", `${name(wall, head)} ${wall.badges[head] || wall.roles[head] || ""} ${wall.notes[head] || ""}`);
     button.setAttribute("aria-pressed", head === wall.selected);
     button.tabIndex = head === wall.selected ? 0 : -1;
   });
@@ -85,7 +83,6 @@ const name = (wall, head) => `${Math.floor(head / wall.heads)}.${head % wall.hea
 function addButton(wall, head) {
   const button = element("button");
   button.type = "button";
-  button.label = button.appendChild(element("span", "label"));
   button.onclick = () => pick(wall, head);
   button.onfocus = () => { if (button.matches(":focus-visible")) announce(wall, head); };
   button.onblur = () => forget(wall);
@@ -96,18 +93,19 @@ function addButton(wall, head) {
 // Tiles are as large as the width and the height asked for allow; under the least size the wall scrolls inside itself.
 function tileSize(wall) {
   const across = (wall.scroll.clientWidth - GAP * (wall.heads - 1) - 4) / wall.heads;
-  const down = wall.height / wall.layers - LABEL - GAP;
+  const down = fitHeight(wall.scroll, wall.height, wall.most) / wall.layers - LABEL - GAP;
   return Math.max(wall.least, Math.floor(Math.min(across, Math.max(down, wall.least))));
 }
 
 function layOut(wall) {
   if (!wall.scroll.clientWidth) return;
   const ratio = window.devicePixelRatio || 1, tile = tileSize(wall);
+  if (!wall.fresh && tile === wall.tile && ratio === wall.ratio) return;
+  wall.fresh = false;
   const width = wall.heads * (tile + GAP) - GAP + 4, height = wall.layers * (tile + LABEL + GAP);
   wall.tile = tile;
   wall.stage.style.width = `${width}px`;
   wall.stage.style.height = `${height}px`;
-  wall.root.classList.toggle("tight", tile < 62);
   wall.buttons.forEach((button, head) => {
     const [x, y] = corner(wall, head);
     Object.assign(button.style, { left: `${x}px`, top: `${y - LABEL}px`, width: `${tile}px`, height: `${tile + LABEL}px` });
@@ -136,6 +134,23 @@ function paint(wall) {
     paintTile(pixels, canvas.width, x, y, size, fit(levels(wall, head), wall.side, size), inks, Math.round(5 * ratio));
   }
   context.putImageData(image, 0, 0);
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  for (let head = 0; head < wall.layers * wall.heads; head++) writeLabel(wall, context, head);
+  context.setTransform(1, 0, 0, 1, 0, 0);
+}
+
+// "3.5" and, where there is room, what the reader changed or what the head does. On the canvas, so that a saved picture has it too.
+function writeLabel(wall, context, head) {
+  const style = getComputedStyle(wall.root), ink = (variable) => style.getPropertyValue(variable).trim();
+  const [x, y] = corner(wall, head), chosen = head === wall.selected, changed = wall.badges[head];
+  context.textBaseline = "alphabetic";
+  context.font = `${chosen ? "700 " : ""}11px ${ink("--tx-mono")}`;
+  context.fillStyle = ink("--tx-text");
+  context.fillText(name(wall, head), x, y - 4);
+  const after = context.measureText(name(wall, head)).width + 4, word = changed || wall.roles[head] || "";
+  context.font = `${changed ? "700 " : ""}11px ${ink("--tx-font")}`;
+  if (!changed) context.fillStyle = ink("--tx-muted");
+  if (after + context.measureText(word).width <= wall.tile) context.fillText(word, x + after, y - 4);
 }
 
 // A grid larger than its tile has pixels, brought down to them by taking the largest of the cells that share one.

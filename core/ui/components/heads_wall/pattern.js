@@ -89,3 +89,17 @@ function showTip(tip, content, x, y, drop) {
   const above = y - tip.offsetHeight - 4;
   tip.style.top = `${above >= 0 ? above : y + drop}px`;
 }
+
+// The height from `node` to the bottom of the window, as the page stands unscrolled, within [least, most]: the picture ends on the first screen.
+function fitHeight(node, least, most) {
+  const main = node.getRootNode().host?.closest('[data-testid="stMain"]');
+  const top = node.getBoundingClientRect().top + (main?.scrollTop ?? 0);
+  return Math.max(least, Math.min(most, window.innerHeight - top - 20));
+}
+
+// Calls draw() when the node's width changes, when the window does, and once more when the page around has found its place.
+function keepFitted(node, draw) {
+  new ResizeObserver(draw).observe(node);
+  window.addEventListener("resize", () => node.isConnected && draw());
+  for (const later of [400, 1500]) setTimeout(draw, later);
+}

@@ -1,0 +1,96 @@
+"""Pictures and tables of attention heads: what each does as a scatter, the next token before and after a change. Arrays in, altair or pandas out."""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from core.figures import style
+
+ROLES = ("previous_token", "first_token", "induction", "duplicate_token")
+LEAST_SHARE = 0.4         # a head is named after what takes this share of its attention
+NAMED_POINT = 0.25        # points of the scatter beyond this share of an axis carry their head's label
+
+
+def head_name(layer: int, head: int) -> str:
+    """"3.5" for head 5 of layer 3, both counted from 0 as in the code."""
+    return f"{layer}.{head}"
+
+
+def roles(measures: Mapping[str, np.ndarray]) -> np.ndarray:
+    """(L, h) strings: the one of ROLES with the largest share of each head's attention, "" where none reaches LEAST_SHARE; NaN counts as none.
+
+    >>> roles({name: np.array([[share]]) for name, share in zip(ROLES, (0.1, 0.8, np.nan, 0.2))}).tolist()
+    [['first_token']]
+    """
+    shares = np.stack([np.nan_to_num(measures[name], nan=-1.0) for name in ROLES])
+    names = np.array(ROLES, dtype=object)[shares.argmax(0)]
+    return np.where(shares.max(0) >= LEAST_SHARE, names, "")
+
+
+def statistics_table(measures: Mapping[str, np.ndarray]) -> pd.DataFrame:
+    """One row a head: its name and each measure (L, h)."""
+    n_layers, n_heads = next(iter(measures.values())).shape
+    names = [head_name(layer, head) for layer in range(n_layers) for head in range(n_heads)]
+    return pd.DataFrame({"head": names} | {name: values.reshape(-1) for name, values in measures.items()})
+
+
+def shares_of_sum(parts: np.ndarray, total: np.ndarray) -> np.ndarray:
+    """What each part (m, d) adds along their sum (d,), part·total / ‖total‖²: (m,) float64, signed; they add up to 1 where parts add up to total.
+
+    >>> shares_of_sum(np.array([[3.0, 1.0], [1.0, -1.0]]), np.array([4.0, 0.0])).tolist()
+    [0.75, 0.25]
+    """
+    total = total.astype(np.float64)
+    return parts.astype(np.float64) @ total / (total @ total or 1.0)
+
+
+def scatter(table: pd.DataFrame, x: str, y: str, titles: tuple[str, str], domains: tuple[float, float], selected: str, theme: str,
+            scale: float, height: int) -> alt.LayerChart:
+    """Every head as a point of two of its measures; a click is the altair selection "picked" of its field "head".
+
+    table: `statistics_table`. titles: of the two axes. domains: the largest value each axis shows, from 0. Heads whose measure is NaN have no point.
+    """
+    ink, page, text = style.colour("attention", theme, "ink"), style.colour("page", theme), style.colour("text", theme)
+    data = table.assign(x=table[x], y=table[y], chosen=table["head"] == selected).dropna(subset=["x", "y"])[["head", "x", "y", "chosen"]]
+    data["label"] = np.where((data.x > NAMED_POINT * domains[0]) | (data.y > NAMED_POINT * domains[1]) | data.chosen, data["head"], "")
+    axes = {axis: getattr(alt, axis.upper())(f"{axis}:Q", title=title, scale=alt.Scale(domain=[0, most]), axis=alt.Axis(tickCount=5))
+            for axis, title, most in zip("xy", titles, domains)}
+    tooltip = [alt.Tooltip("head:N"), alt.Tooltip("x:Q", title=titles[0], format=".4~g"), alt.Tooltip("y:Q", title=titles[1], format=".4~g")]
+    base = alt.Chart(data).encode(**axes)
+    picked = alt.selection_point(name="picked", fields=["head"], toggle=False)
+    points = base.mark_circle(size=110, opacity=0.75, color=ink, stroke=page).encode(tooltip=tooltip).add_params(picked)
+    ring = base.transform_filter("datum.chosen").mark_point(size=230, color=text, strokeWidth=2.5)
+    names = base.mark_text(align="left", dx=9, dy=-7, color=text, fontSize=12 * scale).encode(text="label:N")
+    return alt.layer(points, ring, names).properties(height=height, width="container", config=style.altair_theme(theme, scale))
+
+
+def candidates(before: np.ndarray, after: np.ndarray, most_moved: Sequence[int], n_top: int = 6) -> np.ndarray:
+    """Ids of the tokens to compare: the n_top likeliest before and after and those that moved most, likeliest before first."""
+    wanted = set(np.argsort(-before, kind="stable")[:n_top]) | set(np.argsort(-after, kind="stable")[:n_top]) | {int(i) for i in most_moved}
+    return np.array(sorted(wanted, key=lambda i: (-before[i], i)), dtype=np.int64)
+
+
+def before_after(tokens: Sequence[str], before: np.ndarray, after: np.ndarray, titles: tuple[str, str, str], theme: str, scale: float,
+                 height: int) -> alt.LayerChart:
+    """Two probabilities a token: before as an outlined bar, after as the filled bar inside it. titles: of the axis, of before, of after.
+
+    The tokens keep the order given. The spec is constant, so that an update moves the bars in place.
+    """
+    fill, ink, text = style.colour("kept", theme), style.colour("muted", theme), style.colour("text", theme)
+    data = pd.DataFrame({"place": range(len(tokens)), "token": list(tokens), "before": before, "after": after})
+    data["furthest"], data["change"] = data[["before", "after"]].max(axis=1), data["after"] - data["before"]
+    y = alt.Y("place:O", axis=None, scale=alt.Scale(paddingInner=0.25))
+    tooltip = [alt.Tooltip("token:N"), alt.Tooltip("before:Q", title=titles[1], format=".4~g"), alt.Tooltip("after:Q", title=titles[2], format=".4~g"),
+               alt.Tooltip("change:Q", format="+.4~g")]
+    base = alt.Chart(data).encode(y=y, tooltip=tooltip)
+    axis = alt.Axis(tickCount=5, format="~g")
+    hollow = base.mark_bar(fillOpacity=0.001, stroke=ink, strokeWidth=1.5, fill=text).encode(x=alt.X("before:Q", title=titles[0], axis=axis))
+    full = base.mark_bar(fill=fill, height=alt.RelativeBandSize(0.5)).encode(x="after:Q")
+    names = base.mark_text(align="right", dx=-8, font=style.MONO, color=text, fontSize=12 * scale).encode(text="token:N", x=alt.datum(0))
+    values = base.mark_text(align="left", dx=6, color=text, fontSize=12 * scale).encode(
+        x="furthest:Q", text=alt.Text("label:N")).transform_calculate(label="format(datum.before, '.3~g') + ' → ' + format(datum.after, '.3~g')")
+    return alt.layer(hollow, full, names, values).properties(height=height, width="container", padding={"left": 110 * scale, "right": 90 * scale, "top": 5, "bottom": 5},
+                                                             config=style.altair_theme(theme, scale))

@@ -1,0 +1,126 @@
+"""What stands below the instrument and follows the picked pair: the numbers, the experiments, the question, the code."""
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from core import analysis, attention
+from core.figures import heads as figures
+from core.figures.heads import head_name
+from core.figures.numbers import probability
+from core.trace import BlockTrace
+from core.ui.guard import guard
+from core.ui.heads.reading import PREFIX, Pair, code, divergence_of, patterns_of, picked_pair, title_of
+from core.ui.lesson import Lesson
+from core.ui.run import Run
+
+TERMS = 3          # of the dot product that are written out; the rest are in the CSV
+
+
+@st.fragment(key="heads_below")
+def draw(page: Lesson, run: Run) -> None:
+    """Numbers, experiments, check and code for the picked head, query and key."""
+    with guard():
+        pair = picked_pair(run)
+        page.numbers(number_lines(page, run, pair), weights_table(page, run, pair))
+        page.experiments()
+        _check(page, run)
+        patterns = patterns_of(run)
+        page.code([attention.dot_product_scores, attention.masked_softmax, BlockTrace.head_contribution.fget, analysis.previous_token_score,
+                   analysis.induction_score, analysis.rollout],
+                  data={"heads.csv": figures.statistics_table(patterns.measures), "weights.csv": weights_table(page, run, pair), "products.csv": products_table(run, pair)},
+                  picture=f".st-key-{PREFIX}wall canvas.tiles", twin=twin(page, run, pair))
+
+
+def vectors(run: Run, pair: Pair) -> tuple[np.ndarray, np.ndarray]:
+    """The query and the key vector whose product is the score: (d_k,) float64 each, as rotated by positions where positions rotate."""
+    block, config = run.trace.blocks[pair.layer], run.model.config
+    shared = pair.head // (config.n_heads // config.n_kv_heads)
+    return tuple(t.double().cpu().numpy() for t in (block.Q_rotated[pair.head, pair.query], block.K_rotated[shared, pair.key]))
+
+
+def row_of(run: Run, pair: Pair) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The scores, the weights and the mask of the picked query: (N,) each."""
+    block = run.trace.blocks[pair.layer]
+    return (block.scores[pair.head, pair.query].double().cpu().numpy(), block.pattern[pair.head, pair.query].double().cpu().numpy(),
+            block.allowed[pair.query].cpu().numpy())
+
+
+def number_lines(page: Lesson, run: Run, pair: Pair) -> list[tuple[str, str]]:
+    """q·k, the score, the exponential, the row's sum and α. What is used again has six decimals, so that a calculator arrives at the same four."""
+    q, k = vectors(run, pair)
+    scores, weights, allowed = row_of(run, pair)
+    d_k, product = len(q), float(q @ k)
+    terms = " + ".join(rf"({a:.4f})({b:.4f})" for a, b in zip(q[:TERMS], k[:TERMS])) + (r" + \cdots" if d_k > TERMS else "")
+    lines = [(page.label("numbers_product", query_token=code(run.tokens[pair.query]), i=pair.query, key_token=code(run.tokens[pair.key]), j=pair.key, d_k=d_k, head=pair.name),
+              rf"q_{{{pair.query}}} \cdot k_{{{pair.key}}} = {terms} = {product:.6f}")]
+    score = float(scores[pair.key])
+    scaled = product / math.sqrt(d_k) if run.model.config.scale_scores else product
+    divided = rf"\frac{{{product:.6f}}}{{\sqrt{{{d_k}}}}}" if run.model.config.scale_scores else f"{product:.6f}"
+    bias = "" if abs(score - scaled) < 1e-4 * max(1.0, abs(score)) else f" + ({score - scaled:.6f})"
+    lines.append((page.label("numbers_score" if not bias else "numbers_score_bias"), rf"s_{{{pair.query},{pair.key}}} = {divided}{bias} = {score:.6f}"))
+    if not allowed[pair.key]:
+        return [*lines, (page.label("numbers_masked"), rf"s = -\infty \quad\Rightarrow\quad \alpha_{{{pair.query},{pair.key}}} = 0")]
+    top, total = scores[allowed].max(), np.exp(scores[allowed] - scores[allowed].max()).sum()
+    own = math.exp(score - top)
+    return [*lines, (page.label("numbers_exp", m=f"{top:.6f}"), rf"e^{{s - m}} = e^{{{score:.6f} - {signed(top)}}} = {own:.6f}"),
+            (page.label("numbers_alpha", n=int(allowed.sum())),
+             rf"\alpha_{{{pair.query},{pair.key}}} = \frac{{e^{{s-m}}}}{{\sum_j e^{{s_j - m}}}} = \frac{{{own:.6f}}}{{{total:.6f}}} = {four(float(weights[pair.key]))}")]
+
+
+def signed(value: float) -> str:
+    """Six decimals, in brackets where a minus stands before."""
+    return f"({value:.6f})" if value < 0 else f"{value:.6f}"
+
+
+def four(weight: float) -> str:
+    """Four decimals; more digits where four would read as 0 or 1 without being it."""
+    shown = f"{weight:.4f}"
+    return shown if 0 < float(shown) < 1 or weight in (0, 1) else probability(weight, 4)
+
+
+def weights_table(page: Lesson, run: Run, pair: Pair) -> pd.DataFrame:
+    """The softmax of the picked query's row: key, score, e^(s − m), α."""
+    scores, weights, allowed = row_of(run, pair)
+    keys = np.flatnonzero(allowed)
+    exponentials = np.exp(scores[keys] - scores[keys].max())
+    return pd.DataFrame({"j": keys, page.label("column_key"): [run.tokens[j] for j in keys], page.label("column_score"): [f"{s:.6f}" for s in scores[keys]],
+                         page.label("column_exp"): [f"{e:.6f}" for e in exponentials], page.label("column_weight"): [four(float(weights[j])) for j in keys]})
+
+
+def products_table(run: Run, pair: Pair) -> pd.DataFrame:
+    """Every term of q·k."""
+    q, k = vectors(run, pair)
+    return pd.DataFrame({"c": range(len(q)), "q_c": q, "k_c": k, "q_c k_c": q * k})
+
+
+def twin(page: Lesson, run: Run, pair: Pair) -> str:
+    """The picture as one sentence."""
+    patterns = patterns_of(run)
+    roles = figures.roles(patterns.measures)
+    row = patterns.values[pair.layer, pair.head, pair.query]
+    return page.label("twin", n=roles.size, previous=int((roles == "previous_token").sum()), first=int((roles == "first_token").sum()),
+                      induction=int((roles == "induction").sum()), title=title_of(page, patterns.measures, roles[pair.layer, pair.head], pair.layer, pair.head),
+                      query_token=code(run.tokens[pair.query]), key_token=code(run.tokens[int(row.argmax())]), share=probability(float(row.max())))
+
+
+def suspects(run: Run) -> list[tuple[int, int]]:
+    """Four heads for the question: the strongest previous-token and first-token head, the sharpest and the most spread, each once; the first heads fill up."""
+    measures = patterns_of(run).measures
+    found = [int(np.nan_to_num(measures[name], nan=-1.0).argmax()) for name in ("previous_token", "first_token", "entropy")]
+    found.append(int(np.nan_to_num(measures["entropy"], nan=np.inf).argmin()))
+    n_heads = measures["entropy"].shape[1]
+    distinct = list(dict.fromkeys([*found, *range(measures["entropy"].size)]))[:min(4, measures["entropy"].size)]
+    return [divmod(index, n_heads) for index in sorted(distinct)]
+
+
+def _check(page: Lesson, run: Run) -> None:
+    """Which of four heads, switched off alone, changes the next token's distribution most?"""
+    heads, last = suspects(run), len(run.token_ids) - 1
+    divergences = [divergence_of(run, layer, head, last) for layer, head in heads]
+    names = [head_name(layer, head) for layer, head in heads]
+    found = ", ".join(page.label("check_one", head=name, kl=f"{kl:.3g}") for name, kl in zip(names, divergences))
+    page.check(page.label("check", token=code(run.tokens[last])), names, int(np.argmax(divergences)), page.label("check_because", found=found), key="knockout")

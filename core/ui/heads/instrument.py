@@ -1,0 +1,97 @@
+"""The instrument: one row of controls, the wall of all heads, and beside it the panel that the reader chose."""
+from __future__ import annotations
+
+import functools
+
+import streamlit as st
+
+from core.figures import heads as figures
+from core.figures.heads import head_name
+from core.ui import state
+from core.ui.components.heads_wall import heads_wall
+from core.ui.guard import guard
+from core.ui.heads import panels
+from core.ui.heads.reading import ACTIONS, FRAGMENTS, PREFIX, Pair, Patterns, changed_heads, choose, chosen, code, intervention_of, measured, patterns_of, picked_pair
+from core.ui.lesson import Lesson
+from core.ui.run import Run
+
+PANELS = ("head", "roles", "write", "change", "prompts", "rollout")
+HEIGHT = (330, 620)        # least and most pixels of the wall: it ends with the window, on a 1280 × 720 projector too
+
+
+@st.fragment(key="heads_instrument")
+def draw(page: Lesson, run: Run) -> None:
+    """Wall and panel; a change in it redraws it and, where the picked pair changed, the parts below."""
+    with guard():
+        panel = _controls(page, run)
+        pair = picked_pair(run)
+        left, right = st.columns([6, 7], gap="medium")
+        with right:
+            picture = {"head": panels.one_head, "roles": panels.what_they_do, "write": panels.what_they_write, "change": panels.change,
+                       "prompts": panels.two_prompts, "rollout": panels.rollout}[panel]
+            picture(page, run, pair)
+        with left:
+            _wall(page, run, pair, panel)
+
+
+def _controls(page: Lesson, run: Run) -> str:
+    """The panel's name, the query and the key, in one row."""
+    last, at = len(run.token_ids) - 1, state.selection().position
+    if (st.session_state.get(f"{PREFIX}key") or 0) > last:
+        st.session_state[f"{PREFIX}key"] = None
+    st.session_state[f"{PREFIX}query"] = at
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"{PREFIX}controls"):
+        panel = choose(page, "panel", PANELS, width="content")
+        st.space("stretch")
+        st.markdown(page.label("query", token=code(run.tokens[at])), width="content")
+        st.number_input(page.label("query_name"), 0, last, step=1, key=f"{PREFIX}query", on_change=_pick_query, label_visibility="collapsed", width=130)
+        pair = picked_pair(run)
+        strongest = st.session_state.get(f"{PREFIX}key") is None
+        st.markdown(page.label("key_strongest" if strongest else "key", token=code(run.tokens[pair.key])), width="content")
+        st.number_input(page.label("key_name"), 0, last, value=None, step=1, key=f"{PREFIX}key", bind="query-params", placeholder=str(pair.key),
+                        on_change=_redraw_all, label_visibility="collapsed", width=130)
+    return panel
+
+
+def _wall(page: Lesson, run: Run, pair: Pair, panel: str) -> None:
+    """Every head; while heads are being changed, as they are after the change, and a click changes one more."""
+    changing = panel == "change"
+    shown = patterns_of(run, intervention_of(page, run)) if changing else patterns_of(run)
+    roles, config = figures.roles(shown.measures), run.model.config
+    changed = {layer * config.n_heads + head for layer, head in changed_heads(run)} if changing else set()
+    action = chosen(page, "action", ACTIONS)
+    badge = page.label(f"badge_{action}", factor=st.session_state.get(f"{PREFIX}factor", 0.5))
+    count = config.n_layers * config.n_heads
+    text = {"title": page.label("wall_change" if changing else "wall", n=count), "scale": page.label("scale"), "masked": page.label("masked"),
+            "waiting": page.label("waiting")}
+    heads_wall(shown.values, shown.allowed, run.tokens, key=f"{PREFIX}wall", text=text, selected=(pair.layer, pair.head), query=pair.query,
+               roles=[page.label(f"role_{role}") if role else "" for role in roles.flat], notes=_notes(page, shown),
+               badges=[badge if i in changed else "" for i in range(count)], crossed=sorted(changed) if action == "zero" else (),
+               height=HEIGHT, theme=state.theme(), on_pick=functools.partial(_toggle, run) if changing else _open)
+
+
+def _notes(page: Lesson, shown: Patterns) -> list[str]:
+    values = {name: shown.measures[name].reshape(-1) for name in ("previous_token", "first_token", "entropy")}
+    return [page.label("note", previous=measured(p), first=measured(f), entropy=measured(e)) for p, f, e in zip(*values.values())]
+
+
+def _open(layer: int, head: int) -> None:
+    state.select(layer=layer, head=head)
+    _redraw_all()
+
+
+def _toggle(run: Run, layer: int, head: int) -> None:
+    """Puts a head into the changed set, or takes it out; the set before is kept for undo."""
+    panels.remember()
+    changed = set(changed_heads(run)) ^ {(layer, head)}
+    st.session_state[f"{PREFIX}changed"] = " ".join(head_name(*pair) for pair in sorted(changed))
+    _open(layer, head)
+
+
+def _pick_query() -> None:
+    state.select(position=st.session_state[f"{PREFIX}query"])
+    _redraw_all()
+
+
+def _redraw_all() -> None:
+    st.rerun(FRAGMENTS)

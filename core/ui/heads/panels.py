@@ -1,0 +1,172 @@
+"""The panels beside the wall: one head large, what each head does, what it writes, heads changed, two prompts, rollout."""
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+import torch
+
+from core import analysis
+from core.figures import heads as figures
+from core.figures.heads import head_name
+from core.figures.numbers import probability
+from core.ui import state
+from core.ui.components.attention_view import VIEWS, attention_view
+from core.ui.components.heads_sum import heads_sum
+from core.ui.heads.reading import ACTIONS, FRAGMENTS, MEASURES, PREFIX, Pair, changed_heads, choose, code, intervention_of, measured, patterns_of, title_of
+from core.ui.lesson import Lesson
+from core.ui.run import Run
+
+PICTURE = (300, 620)        # least and most pixels of a picture that ends with the window
+CHART = 300                 # pixels of an altair chart
+TOKENS_COMPARED = 10
+
+
+def one_head(page: Lesson, run: Run, pair: Pair) -> None:
+    """The picked head large: weights, or the scores before the softmax; as a matrix or as lines."""
+    with st.container(horizontal=True, gap="small"):
+        shows = choose(page, "shows", VIEWS)
+        values = choose(page, "values", ("weights", "scores")) if shows == "matrix" else "weights"
+    patterns, block = patterns_of(run), run.trace.blocks[pair.layer]
+    signed = values == "scores"
+    numbers = block.scores[pair.head].float().cpu().numpy() if signed else patterns.values[pair.layer, pair.head]
+    role = figures.roles(patterns.measures)[pair.layer, pair.head]
+    title = page.label("title_scores", head=pair.name) if signed else title_of(page, patterns.measures, role, pair.layer, pair.head)
+    _view(page, numbers, patterns.allowed, run.tokens, "view", title, pair.name, shows=shows, signed=signed, picked=(pair.query, pair.key), on_pick=_pick)
+
+
+def what_they_do(page: Lesson, run: Run, pair: Pair) -> None:
+    """Every head as a point of two measures; a click picks it."""
+    with st.container(horizontal=True, gap="small"):
+        x = _axis(page, "x", "previous_token")
+        y = _axis(page, "y", "induction")
+    patterns = patterns_of(run)
+    table = figures.statistics_table(patterns.measures)
+    if table[[x, y]].isna().all().any():
+        st.info(page.label("no_repeat" if len(run.token_ids) > 1 else "no_choice"))
+        return
+    titles = tuple(page.label(f"measure_{name}") for name in (x, y))
+    chart = figures.scatter(table, x, y, titles, tuple(_most(patterns.measures[name], name) for name in (x, y)), pair.name, state.theme(), state.scale(),
+                            round(CHART * state.scale()))
+    st.altair_chart(chart, theme=None, key=f"{PREFIX}scatter", on_select=_pick_point, selection_mode="picked", width="stretch")
+
+
+def what_they_write(page: Lesson, run: Run, pair: Pair) -> None:
+    """Concatenate and W_O, at the picked query: each head's output, what W_O makes of it, and their sum."""
+    block, b_O = run.trace.blocks[pair.layer], run.model.blocks[pair.layer].b_O
+    outputs = block.head_out[:, pair.query].float().cpu().numpy()
+    written = block.head_contribution[:, pair.query].float().cpu().numpy()
+    bias = np.zeros(written.shape[1], np.float32) if b_O is None else b_O.float().cpu().numpy()
+    total = block.attn_out[pair.query].float().cpu().numpy()
+    shares = figures.shares_of_sum(np.vstack([written, bias]), total)
+    names = [head_name(pair.layer, head) for head in range(len(written))]
+    largest = int(np.linalg.norm(written, axis=1).argmax())
+    text = {"title": page.label("write_title", head=names[largest], layer=pair.layer, token=run.tokens[pair.query], norm=f"{np.linalg.norm(written[largest]):.3g}"),
+            "concat": page.label("write_concat", last=len(written) - 1), "product": page.label("write_product"), "norm": page.label("write_norm"), "share": page.label("write_share"),
+            "bias": page.label("write_bias"), "sum": page.label("write_sum"), "scale": page.label("scale_signed")}
+    heads_sum(outputs, written, bias, total, shares, names, key=f"{PREFIX}sum", text=text, selected=pair.head, height=(300, 460),
+              scale=state.scale(), theme=state.theme(), on_pick=lambda head: _pick_head(pair.layer, head))
+    difference = np.abs(written.astype(np.float64).sum(0) - (total.astype(np.float64) - bias)).max()
+    st.caption(page.label("write_check", difference=f"{difference:.1e}", largest=f"{np.abs(total).max():.3g}"))
+
+
+def change(page: Lesson, run: Run, pair: Pair) -> None:
+    """Heads switched off, set to their mean, scaled or made uniform, and the next token before and after."""
+    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+        action = choose(page, "action", ACTIONS)
+        st.text_input(page.label("changed"), key=f"{PREFIX}changed", bind="query-params", placeholder=page.label("changed_none"), help=page.label("changed_help"),
+                      label_visibility="collapsed", width=170)
+        st.button(page.label("undo"), key=f"{PREFIX}undo", disabled=not st.session_state.get(f"{PREFIX}history"), on_click=_undo)
+        st.button(page.label("clear"), key=f"{PREFIX}clear", disabled=not changed_heads(run), on_click=_clear)
+    if action == "scale":
+        st.slider(page.label("factor"), -1.0, 3.0, 0.5, 0.1, key=f"{PREFIX}factor", bind="query-params")
+    before = run.trace.logits[pair.query]
+    after = run.trace_with(intervention_of(page, run)).logits[pair.query]
+    effect = analysis.effect(before, after, k=TOKENS_COMPARED // 2)
+    p, q = (torch.softmax(logits.double(), -1).cpu().numpy() for logits in (before, after))
+    ids = figures.candidates(p, q, effect.token_ids.tolist())[:TOKENS_COMPARED]
+    st.markdown(f"**{_change_title(page, run, effect.kl, p, q)}**")
+    titles = tuple(page.label(f"change_{name}") for name in ("axis", "before", "after"))
+    chart = figures.before_after([run.tokenizer.visible(int(i)) for i in ids], p[ids], q[ids], titles, state.theme(), state.scale(), round(CHART * state.scale()))
+    st.altair_chart(chart, theme=None, key=f"{PREFIX}before_after", width="stretch")
+
+
+def two_prompts(page: Lesson, run: Run, pair: Pair) -> None:
+    """The picked head on the shared prompt and on another text."""
+    other = run.with_text(st.text_input(page.label("other"), page.label("other_default"), key=f"{PREFIX}other", bind="query-params"))
+    title = "title_here", "title_there"
+    for column, shown, name in zip(st.columns(2), (run, other), title):
+        patterns = patterns_of(shown)
+        share = {measure: patterns.measures[measure][pair.layer, pair.head] for measure in MEASURES}
+        role = figures.roles(patterns.measures)[pair.layer, pair.head]
+        with column:
+            _view(page, patterns.values[pair.layer, pair.head], patterns.allowed, shown.tokens, name, title_of(page, patterns.measures, role, pair.layer, pair.head),
+                  pair.name, height=(260, 420))
+            st.caption(page.label("both", **{measure: measured(value) for measure, value in share.items()}))
+
+
+def rollout(page: Lesson, run: Run, pair: Pair) -> None:
+    """Which tokens of the input have reached each position, block after block."""
+    n_layers = run.model.config.n_layers
+    block = st.slider(page.label("rollout_block"), 0, n_layers - 1, n_layers - 1, key=f"{PREFIX}block", bind="query-params") if n_layers > 1 else 0
+    reached = analysis.rollout([b.pattern for b in run.trace.blocks])[block].float().cpu().numpy()
+    strongest = int(reached[pair.query].argmax())
+    title = page.label("title_rollout", block=block, query_token=run.tokens[pair.query], key_token=run.tokens[strongest], share=probability(float(reached[pair.query, strongest])))
+    _view(page, reached, patterns_of(run).allowed, run.tokens, "rollout", title, page.label("rollout_label"), picked=(pair.query, strongest), on_pick=_pick)
+
+
+def remember() -> None:
+    """Keeps the changed set as it is, for undo."""
+    st.session_state.setdefault(f"{PREFIX}history", []).append(st.session_state.get(f"{PREFIX}changed") or "")
+
+
+def _view(page: Lesson, values: np.ndarray, allowed: np.ndarray, tokens: list[str], name: str, title: str, label: str, *, height: tuple[int, int] = PICTURE, **how) -> None:
+    text = {"title": title, "scale": page.label("scale")} | {key: page.label(key) for key in ("masked", "key_axis", "query_axis", "keys_help")}
+    attention_view(values, allowed, tokens, key=f"{PREFIX}{name}", text=text, label=label, height=height, scale=state.scale(),
+                   theme=state.theme(), **how)
+
+
+def _axis(page: Lesson, name: str, default: str) -> str:
+    labels = {page.label(f"measure_{measure}"): measure for measure in MEASURES}
+    index = MEASURES.index(default)
+    return labels[st.selectbox(page.label(f"axis_{name}"), list(labels), index, key=f"{PREFIX}{name}", bind="query-params", width=290)]
+
+
+def _most(values: np.ndarray, name: str) -> float:
+    """Shares run to 1; entropy and distance as far as the heads do."""
+    return 1.0 if name in figures.ROLES else float(np.nanmax(values)) * 1.05
+
+
+def _change_title(page: Lesson, run: Run, kl: float, p: np.ndarray, q: np.ndarray) -> str:
+    if not changed_heads(run):
+        return page.label("change_none")
+    first, then = int(p.argmax()), int(q.argmax())
+    visible = {i: code(run.tokenizer.visible(i)) for i in (first, then)}
+    return page.label("change_same" if first == then else "change_other", kl=f"{kl:.3g}", n=len(changed_heads(run)), token=visible[first], other=visible[then],
+                      before=probability(float(p[first])), after=probability(float(q[then])))
+
+
+def _pick(query: int, key: int) -> None:
+    state.select(position=query)
+    st.session_state[f"{PREFIX}key"] = key
+    st.rerun(FRAGMENTS)
+
+
+def _pick_head(layer: int, head: int) -> None:
+    state.select(layer=layer, head=head)
+    st.rerun(FRAGMENTS)
+
+
+def _pick_point() -> None:
+    points = st.session_state[f"{PREFIX}scatter"].selection.get("picked") or []
+    if points:
+        layer, head = points[0]["head"].split(".")
+        _pick_head(int(layer), int(head))
+
+
+def _undo() -> None:
+    st.session_state[f"{PREFIX}changed"] = st.session_state[f"{PREFIX}history"].pop()
+
+
+def _clear() -> None:
+    remember()
+    st.session_state[f"{PREFIX}changed"] = ""
