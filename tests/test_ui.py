@@ -343,7 +343,7 @@ def test_every_lesson_has_its_text(entry):
 def test_every_label_that_the_frame_asks_for_is_there():
     app = text.load("app")
     asked = {key for path in [ROOT / "app.py", *(ROOT / "core" / "ui").glob("*.py")]
-             for key in re.findall(r"""(?:words|frame_words|load\("app"\))\.label\("(\w+)\"""", path.read_text())}
+             for key in re.findall(r"""(?:words|frame_words|load\("app"\))\.label\(["'](\w+)["']""", path.read_text())}
     asked |= {key for path in (ROOT / "core" / "ui").glob("*.py") for key in re.findall(r'"(notice_\w+)"', path.read_text())}
     own = {key for name in TEXTS if name != "app" for key in text.load(name).labels}
     assert not {key for key in asked if key not in app.labels} - own
@@ -358,7 +358,7 @@ def test_every_label_that_the_frame_asks_for_is_there():
 def test_no_label_of_the_frame_is_left_over():
     sources = "".join(path.read_text() for path in [ROOT / "app.py", *(ROOT / "core" / "ui").glob("*.py")])
     prefixes = ("stage_", "hint_", "lesson_", "section_", "device_")
-    assert [key for key in text.load("app").labels if not key.startswith(prefixes) and f'"{key}"' not in sources] == []
+    assert [key for key in text.load("app").labels if not key.startswith(prefixes) and f'"{key}"' not in sources.replace("'", '"')] == []
 
 
 @pytest.mark.parametrize("name", TEXTS)
