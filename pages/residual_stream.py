@@ -3,6 +3,7 @@ import streamlit as st
 
 from core.ui import lesson as frame
 from core.ui.residual_stream import contributions, feed_forward, layer_norm, lens, norms, without_path
+from core.ui.residual_stream.reading import choice, plain
 
 VIEWS = {"norms": norms, "lens": lens, "contributions": contributions, "norm": layer_norm, "mlp": feed_forward, "cut": without_path}
 
@@ -13,15 +14,19 @@ page = frame.open_lesson("residual_stream")
 def lesson() -> None:
     """The picked view and the parts that speak of it: a pick or a control redraws these and nothing else."""
     run = page.run()
-    view = st.segmented_control(page.label("view"), list(VIEWS), default="norms", format_func=lambda v: page.label(f"view_{v}"), required=True,
-                                key="residual_stream_view", bind="query-params", label_visibility="collapsed")
-    reading = VIEWS[view].draw(page, run)
+    with st.container(gap="xsmall"):
+        with st.container(horizontal=True, vertical_alignment="center", key="residual_stream_bar"):
+            view = choice(page, "view")
+            pins = st.container(width="content")
+        reading = VIEWS[view].draw(page, run)
+    with pins:
+        page.pins({page.label(f"view_{view}"): plain(reading.title)})
     page.explanation()
     page.numbers(reading.lines, reading.table)
     page.experiments()
     question = reading.question
     page.check(question.question, question.options, question.answer, question.explanation, question.key)
-    page.code(reading.functions, reading.data, reading.picture, reading.twin)
+    page.code(reading.functions, reading.data, reading.picture, plain(reading.title))
 
 
 lesson()

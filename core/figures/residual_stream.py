@@ -5,6 +5,7 @@ Arrays and labels in, an altair chart out. Each spec depends on the theme, the l
 """
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
 
@@ -89,7 +90,7 @@ def norm_lines(stream: np.ndarray, attention: np.ndarray, mlp: np.ndarray | None
 
 def _by_index(labels: Sequence[str]) -> str:
     """A Vega expression that writes labels[value] on an axis of whole numbers."""
-    return f"{list(labels)!r}[datum.value]"
+    return f"{json.dumps(list(labels))}[datum.value]"
 
 
 def cosine_matrix(cosines: np.ndarray, layer_labels: Sequence[str], axis_title: str, theme: str, scale: float = 1.0, height: int = 300) -> alt.TopLevelMixin:
@@ -161,25 +162,33 @@ def waterfall(names: Sequence[str], meanings: Sequence[str], groups: Sequence[st
     values = np.asarray(values, dtype=float)
     ends = np.cumsum(values)
     n = len(values)
-    frame = pd.DataFrame({"place": range(n + 1), "next": [i + 0.82 for i in range(n + 1)], "name": [*names, total_label],
+    frame = pd.DataFrame({"place": range(n + 1), "next": [i + 0.82 for i in range(n + 1)], "after": [i + 1.0 for i in range(n + 1)], "name": [*names, total_label],
                           "meaning": [*meanings, "residual"], "start": [*(ends - values), 0.0], "end": [*ends, ends[-1]], "value": [*values, ends[-1]]})
     frame["shown"] = [_signed(value) for value in frame["value"]]
     frame["top"], frame["middle"] = frame[["start", "end"]].max(axis=1), frame["place"] + 0.41
     largest = set(np.argsort(-np.abs(values))[:n_named].tolist()) | {n}
     frame["label"] = [f"{row.name_} {row.shown}" if row.Index in largest else "" for row in frame.rename(columns={"name": "name_"}).itertuples()]
     kinds = ["residual", "position", "attention", "mlp", "excluded"]
-    x = alt.X("place:Q", axis=None, scale=alt.Scale(domain=[-0.5, n + 1.2], nice=False))
-    y = alt.Y("start:Q", title=axis_title, axis=alt.Axis(grid=True, tickCount=5, format="~g"))
-    bands = alt.Chart(_bands(groups)).mark_rect(color=colour("panel", theme)).encode(x=alt.X("from:Q"), x2="to:Q", opacity=alt.Opacity("odd:Q", scale=None, legend=None))
-    group_names = alt.Chart(_bands(groups)).mark_text(baseline="bottom", fontSize=12 * scale, color=colour("muted", theme)).encode(
-        x="middle:Q", y=alt.value(height - 2), text="group:N")
+    bands = _bands(groups)
+    x = alt.X("place:Q", title=None, scale=alt.Scale(domain=[-0.5, n + 1.2], nice=False), axis=_group_axis(bands))
+    band = alt.Chart(bands).transform_filter("datum.odd").mark_rect(color=colour("panel", theme)).encode(x=alt.X("from:Q", axis=_group_axis(bands)), x2="to:Q")
+    zero = alt.Chart(pd.DataFrame({"zero": [0]})).mark_rule(color=colour("muted", theme)).encode(y=alt.Y("zero:Q", title=axis_title))
     base = alt.Chart(frame)
-    zero = alt.Chart(pd.DataFrame({"zero": [0]})).mark_rule(color=colour("muted", theme)).encode(y="zero:Q")
-    bars = base.mark_bar().encode(x=x, x2="next:Q", y=y, y2="end:Q", color=alt.Color("meaning:N", scale=alt.Scale(
-        domain=kinds, range=[colour(kind, theme) for kind in kinds]), legend=None), tooltip=[alt.Tooltip("name:N", title=" "), alt.Tooltip("shown:N", title=axis_title)])
-    steps = base.mark_rule(strokeWidth=1, color=colour("grid", theme, "ink"), opacity=0.7).encode(x=alt.X("next:Q"), x2="after:Q", y="end:Q").transform_calculate(after="datum.place + 1")
-    labels = base.mark_text(dy=-7, fontSize=12 * scale, fontWeight=600).encode(x="middle:Q", y="top:Q", text="label:N", color=alt.value(colour("text", theme)))
-    return finish(alt.layer(bands, zero, steps, bars, labels, group_names), theme, height, scale)
+    bars = base.mark_bar(strokeWidth=1).encode(
+        x=x, x2="next:Q", y=alt.Y("start:Q", title=axis_title, axis=alt.Axis(grid=True, tickCount=5, format="~g")), y2="end:Q",
+        fill=alt.Fill("meaning:N", scale=alt.Scale(domain=kinds, range=[colour(kind, theme) for kind in kinds]), legend=None),
+        stroke=alt.Stroke("meaning:N", scale=alt.Scale(domain=kinds, range=[colour(kind, theme, "ink") for kind in kinds]), legend=None),
+        tooltip=[alt.Tooltip("name:N", title=" "), alt.Tooltip("shown:N", title=axis_title)])
+    steps = base.mark_rule(strokeWidth=1, color=colour("grid", theme, "ink"), opacity=0.7).encode(x=x, x2="after:Q", y=alt.Y("end:Q", title=axis_title))
+    labels = base.mark_text(dy=-8, fontSize=12 * scale, fontWeight=600, color=colour("text", theme)).encode(
+        x=alt.X("middle:Q", axis=_group_axis(bands)), y=alt.Y("top:Q", title=axis_title), text="label:N")
+    return finish(alt.layer(band, zero, steps, bars, labels), theme, height, scale)
+
+
+def _group_axis(bands: pd.DataFrame) -> alt.Axis:
+    """Each band's name below its middle."""
+    names = {f"{row.middle:.2f}": row.group for row in bands.itertuples() if row.group}
+    return alt.Axis(values=[float(middle) for middle in names], labelExpr=f"({json.dumps(names)})[format(datum.value, '.2f')]", labelOverlap=True)
 
 
 def _signed(value: float) -> str:
@@ -193,7 +202,7 @@ def _bands(groups: Sequence[str]) -> pd.DataFrame:
         if rows and rows[-1]["group"] == group:
             rows[-1]["to"] = place + 0.91
         else:
-            rows.append({"group": group, "from": place - 0.09, "to": place + 0.91, "odd": float(len(rows) % 2)})
+            rows.append({"group": group, "from": place - 0.09, "to": place + 0.91, "odd": bool(len(rows) % 2)})
     for row in rows:
         row["middle"] = (row["from"] + row["to"]) / 2
     return pd.DataFrame(rows, columns=["group", "from", "to", "odd", "middle"])

@@ -15,7 +15,7 @@ from core.figures.residual_stream import readable
 from core.intervention import HeadEdit, Intervention
 from core.ui import cache, state
 from core.ui.lesson import Lesson
-from core.ui.residual_stream.reading import CHART, PREFIX, Question, Reading, bracketed, code, four, plain, target_token, token_slider
+from core.ui.residual_stream.reading import CHART, PREFIX, Question, Reading, bracketed, choice, code, four, target_token, token_slider
 from core.ui.run import Run
 
 MEANINGS = {"embedding": "residual", "position": "position", "head": "attention", "mlp": "mlp"}      # every other part is a bias: grey
@@ -24,15 +24,13 @@ ATTENTION, FEED_FORWARD = ("head", "attention bias", "attention norm bias"), ("m
 
 def draw(page: Lesson, run: Run) -> Reading:
     """The instrument; returns what it shows."""
-    token_column, field, detail_column, order_column = st.columns([4, 4, 3, 3], vertical_alignment="bottom")
+    token_column, field, choices = st.columns([4, 4, 6], vertical_alignment="bottom")
     with token_column:
         position = token_slider(page, run)
     with field:
         page.named_token(run, position)
-    detail = detail_column.segmented_control(page.label("detail"), ("parts", "sublayers"), default="parts", format_func=lambda o: page.label(f"detail_{o}"), required=True,
-                                             key=f"{PREFIX}detail", bind="query-params")
-    order = order_column.segmented_control(page.label("order"), ("model", "size"), default="model", format_func=lambda o: page.label(f"order_{o}"), required=True,
-                                           key=f"{PREFIX}order", bind="query-params")
+    with choices, st.container(horizontal=True, gap="small"):
+        detail, order = choice(page, "detail"), choice(page, "order")
     target = target_token(run, position)
     found = contributions_of(run, position, target)
     rows = _rows(page, found, detail == "sublayers")
@@ -40,13 +38,13 @@ def draw(page: Lesson, run: Run) -> Reading:
     st.markdown(f"**{title}**")
     shown = sorted(rows, key=lambda row: -abs(row["value"])) if order == "size" else rows
     chart = figures.waterfall([row["name"] for row in shown], [row["meaning"] for row in shown], ["" if order == "size" else row["group"] for row in shown],
-                              np.array([row["value"] for row in shown]), page.label("sum"), page.label("axis_logit"), state.theme(), scale=state.scale(), height=CHART)
+                              np.array([row["value"] for row in shown]), page.label("sum"), page.label("axis_logit"), state.theme(), scale=state.scale(), height=CHART - 40)
     st.altair_chart(chart, theme=None, width="stretch", key=f"{PREFIX}waterfall")
     st.markdown(page.label("sum_line", n=len(found.parts), total=four(found.total), logit=four(found.logit), difference=f"{abs(found.total - found.logit):.1e}"))
     return Reading(_lines(page, found, rows), _question(page, run, found, position, target), [contributions.logit_contributions, contributions.final_parts, contributions.frozen_norm],
                    {"contributions.csv": pd.DataFrame([{"part": part_name(page, part), "layer": part.layer, "head": part.head, "contribution": float(value)}
                                                        for part, value in zip(found.parts, found.values)])},
-                   f".st-key-{PREFIX}waterfall", plain(title))
+                   f".st-key-{PREFIX}waterfall", title)
 
 
 def contributions_of(run: Run, position: int, target: int) -> Contributions:

@@ -12,10 +12,10 @@ from core.figures import feed_forward as figures
 from core.figures.residual_stream import readable
 from core.ui import state
 from core.ui.lesson import Lesson
-from core.ui.residual_stream.reading import CHART, PREFIX, Question, Reading, block_slider, bracketed, code, four, plain, to_numpy, token_slider
+from core.ui.residual_stream.reading import CHART, PREFIX, Question, Reading, block_slider, bracketed, code, four, to_numpy, token_slider
 from core.ui.run import Run
 
-N_NEURONS, N_TOKENS = 6, 5
+N_NEURONS, N_TOKENS = 5, 4
 SHOWN_CURVES = ("relu", "gelu", "swish")
 INPUTS = np.linspace(-4, 4, 161)
 
@@ -33,18 +33,18 @@ def draw(page: Lesson, run: Run) -> Reading:
         return Reading([], _curve_question(page), [activate], {}, ".stAlert", page.label("no_mlp"))
     pre, post = to_numpy(block.mlp_pre[position]), to_numpy(block.mlp_post[position])
     strongest = strongest_neurons(run, layer, position)
-    title = page.label("title_mlp", token=code(run.tokens[position]), firing=int((pre > 0).sum()), n=len(pre), block=layer, neuron=int(strongest[0]), value=readable(post[strongest[0]]))
+    title = page.label("title_neurons", token=code(run.tokens[position]), firing=int((pre > 0).sum()), n=len(pre), block=layer, neuron=int(strongest[0]), value=readable(post[strongest[0]]))
     st.markdown(f"**{title}**")
     curve, bars = st.columns([2, 3])
     with curve:
         _curve(page, run, pre)
     with bars:
-        chart = figures.neuron_bars(post, strongest, (page.label("axis_neuron"), page.label("axis_activation")), state.theme(), state.scale(), CHART // 2 - 30)
+        chart = figures.neuron_bars(post, strongest, (page.label("axis_neuron"), page.label("axis_activation")), state.theme(), state.scale(), CHART // 2 - 10)
         st.altair_chart(chart, theme=None, width="stretch", key=f"{PREFIX}neurons")
         _promoted(page, run, layer, position, strongest, post)
     data = pd.DataFrame({"neuron": range(len(pre)), "before": pre, "after": post})
     return Reading(_lines(page, run, layer, position, int(strongest[0])), _firing_question(page, run, pre, position), [activate, contributions.neuron_promotions],
-                   {"neurons.csv": data}, f".st-key-{PREFIX}neurons", plain(title))
+                   {"neurons.csv": data}, f".st-key-{PREFIX}neurons", title)
 
 
 def strongest_neurons(run: Run, layer: int, position: int) -> np.ndarray:
@@ -70,7 +70,7 @@ def _promoted(page: Lesson, run: Run, layer: int, position: int, neurons: np.nda
              page.label("column_promotes"): [visible(int(i)) for i in row.topk(N_TOKENS).indices],
              page.label("column_suppresses"): [visible(int(i)) for i in (-row).topk(N_TOKENS).indices]} for neuron, row in zip(neurons, added)]
     columns = {page.label(name): st.column_config.ListColumn() for name in ("column_promotes", "column_suppresses")}
-    st.dataframe(pd.DataFrame(rows), hide_index=True, width="stretch", height=35 * (len(rows)) + 2 - 0 if len(rows) < 5 else 178, column_config=columns, key=f"{PREFIX}promoted")
+    st.dataframe(pd.DataFrame(rows), hide_index=True, width="stretch", row_height=28, height=28 * (len(rows) + 1) + 3, column_config=columns, key=f"{PREFIX}promoted")
 
 
 def _lines(page: Lesson, run: Run, layer: int, position: int, neuron: int) -> list[tuple[str, str]]:

@@ -16,8 +16,8 @@ from core.model import Norm, Transformer
 from core.ui import cache, state
 from core.ui.components.residual_grid import residual_grid
 from core.ui.lesson import Lesson
-from core.ui.residual_stream.reading import (CHART, PREFIX, SCREEN, Question, Reading, block_slider, bracketed, code, four, plain, to_numpy,
-                                             token_slider)
+from core.ui.residual_stream.reading import (CHART, PREFIX, SCREEN, Question, Reading, attached, block_slider, bracketed, choice, code, four, keep, plain,
+                                             read, to_numpy, token_slider)
 from core.ui.run import Run
 
 RANDOM_WIDTH, RANDOM_TOKENS = 64, 32
@@ -25,13 +25,14 @@ RANDOM_WIDTH, RANDOM_TOKENS = 64, 32
 
 def draw(page: Lesson, run: Run) -> Reading:
     """The instrument; returns what it shows."""
-    shown = st.segmented_control(page.label("norm_view"), ("vector", "batch", "placement"), default="vector", format_func=lambda o: page.label(f"norm_view_{o}"), required=True,
-                                 key=f"{PREFIX}norm_view", bind="query-params", label_visibility="collapsed")
+    shown = choice(page, "norm_view")
     if shown == "placement":
         return _placement(page, run)
     place, block_column, token_column = st.columns([2, 3, 4], vertical_alignment="bottom")
     places = [name for name in ("attention", "mlp", "final") if name in _places(run)]
-    where = place.selectbox(page.label("norm_where"), places, format_func=lambda o: page.label(f"norm_where_{o}"), key=f"{PREFIX}norm_where", bind="query-params")
+    if read("norm_where") not in places:
+        keep(norm_where=places[0])
+    where = place.selectbox(page.label("norm_where"), places, format_func=lambda o: page.label(f"norm_where_{o}"), **attached("norm_where"))
     with block_column:
         layer = block_slider(page, run)
     with token_column:
@@ -67,14 +68,16 @@ def _vector(page: Lesson, run: Run, matrix: Tensor, norm: Norm, position: int) -
     after = norm(matrix[position], kind).double()
     title = page.label("title_norm", token=code(run.tokens[position]), mean=readable(mean), std=readable(std), before=readable(float(x.norm())), after=readable(float(after.norm())))
     st.markdown(f"**{title}**")
-    stages = [(page.label("stage_before"), to_numpy(x)), (page.label("stage_standard"), to_numpy(middle)), (page.label("stage_after"), to_numpy(after))]
-    st.altair_chart(vector_figures.norm_stages(stages, page.label("axis_feature"), state.theme(), state.scale(), CHART + 20), theme=None, width="stretch", key=f"{PREFIX}vector")
+    with st.container(key=f"{PREFIX}vector", gap=None):
+        for i, (name, values) in enumerate((("before", x), ("standard", middle), ("after", after))):
+            chart = vector_figures.vector_bars(to_numpy(values), (page.label("axis_feature"), page.label(f"stage_{name}")), state.theme(), i == 2, state.scale(), CHART // 3 - 8 + 34 * (i == 2))
+            st.altair_chart(chart, theme=None, width="stretch", key=f"{PREFIX}vector_{name}")
     gain, bias = norm.weight.double(), torch.zeros_like(x) if norm.bias is None else norm.bias.double()
     lines = [(page.label("numbers_mean"), rf"\mu = \frac{{1}}{{d}} \sum_c x_c = {four(mean)}, \qquad \sigma = \sqrt{{\tfrac{{1}}{{d}} \sum_c (x_c - \mu)^2 + \varepsilon}} = {four(std)}")]
     lines += [(page.label("numbers_component", c=c + 1), rf"\alpha_{c + 1} \frac{{x_{c + 1} - \mu}}{{\sigma}} + \beta_{c + 1} = {bracketed(float(gain[c]))} \cdot "
                rf"\frac{{{four(float(x[c]))} - {bracketed(mean)}}}{{{four(std)}}} + {bracketed(float(bias[c]))} = {four(float(after[c]))}") for c in range(min(2, len(x)))]
     table = pd.DataFrame({"feature": range(len(x)), "x": to_numpy(x), "standardised": to_numpy(middle), "normed": to_numpy(after)})
-    return Reading(lines, _scale_question(page, x, norm, kind), [normalisation.norm_statistics, normalisation.normalise], {"layer_norm.csv": table}, f".st-key-{PREFIX}vector", plain(title))
+    return Reading(lines, _scale_question(page, x, norm, kind), [normalisation.norm_statistics, normalisation.normalise], {"layer_norm.csv": table}, f".st-key-{PREFIX}vector", title)
 
 
 def _scale_question(page: Lesson, x: Tensor, norm: Norm, kind: str) -> Question:
@@ -92,7 +95,7 @@ def _scale_question(page: Lesson, x: Tensor, norm: Norm, kind: str) -> Question:
 def _against_batch(page: Lesson, run: Run, matrix: Tensor, norm: Norm, position: int) -> Reading:
     matrix = matrix.double()
     layer, batch = (analysis.standardise(matrix, over, norm.epsilon) for over in ("features", "tokens"))
-    feature = min(int(st.session_state.get(f"{PREFIX}feature", 0)), matrix.shape[-1] - 1)
+    feature = min(read("feature"), matrix.shape[-1] - 1)
     moved = _moved_by_last(matrix, norm.epsilon, position)
     title = page.label("title_batch" if moved else "title_batch_short", token=code(run.tokens[position]), layer=readable(moved[0]) if moved else "",
                        batch=readable(moved[1]) if moved else "", last=code(run.tokens[-1]))
@@ -104,7 +107,7 @@ def _against_batch(page: Lesson, run: Run, matrix: Tensor, norm: Norm, position:
             st.markdown(page.label(f"caption_{name}"))
             residual_grid(to_numpy(values), row_labels=run.tokens, column_labels=[str(i) for i in range(matrix.shape[-1])], legend=page.label(f"legend_{name}"),
                           reading=page.label("reading_matrix"), twin=plain(title), theme=state.theme(), key=f"{PREFIX}matrix_{name}", signed=True, picked=(position, feature),
-                          limits=(-limit, limit), least_column=1, least_row=1, row_band=name != "tokens", column_band=name == "tokens", height=280, fit=SCREEN + 50,
+                          limits=(-limit, limit), least_column=1, least_row=1, numbered=True, row_band=name != "tokens", column_band=name == "tokens", height=200, fit=SCREEN + 100,
                           present=state.present(), on_pick=_pick_feature)
     lines = [(page.label("numbers_layer_stat", token=code(run.tokens[position])), rf"\mu = {four(float(layer.mean[position, 0]))}, \qquad \sigma = {four(float(layer.std[position, 0]))}"),
              (page.label("numbers_batch_stat", feature=feature), rf"\mu = {four(float(batch.mean[0, feature]))}, \qquad \sigma = {four(float(batch.std[0, feature]))}"),
@@ -113,11 +116,11 @@ def _against_batch(page: Lesson, run: Run, matrix: Tensor, norm: Norm, position:
     table = pd.DataFrame({"position": range(len(matrix)), "token": run.tokens, "mean": to_numpy(layer.mean[:, 0]), "std": to_numpy(layer.std[:, 0])})
     other = pd.DataFrame({"feature": range(matrix.shape[-1]), "mean": to_numpy(batch.mean[0]), "std": to_numpy(batch.std[0])})
     return Reading(lines, _batch_question(page, run, matrix, norm), [analysis.standardise], {"per_token.csv": table, "per_feature.csv": other},
-                   f".st-key-{PREFIX}matrix_tokens", plain(title))
+                   f".st-key-{PREFIX}matrix_tokens", title)
 
 
 def _pick_feature(row: int, column: int) -> None:
-    st.session_state[f"{PREFIX}feature"] = column
+    keep(feature=column)
     state.select(position=row)
 
 
@@ -152,20 +155,20 @@ def stream_growth(placement: str, n_layers: int, seed: int) -> np.ndarray:
 
 def _placement(page: Lesson, run: Run) -> Reading:
     depth_column, seed_column, _ = st.columns([3, 2, 4], vertical_alignment="bottom")
-    n_layers = depth_column.slider(page.label("random_depth"), 2, 24, 12, key=f"{PREFIX}random_depth", bind="query-params")
-    seed = seed_column.slider(page.label("random_seed"), 0, 9, 0, key=f"{PREFIX}random_seed", bind="query-params")
+    n_layers = depth_column.slider(page.label("random_depth"), 2, 24, **attached("random_depth"))
+    seed = seed_column.slider(page.label("random_seed"), 0, 9, **attached("random_seed"))
     pre, post = (cache.result(("stream growth", placement, n_layers, seed), lambda placement=placement: stream_growth(placement, n_layers, seed), lambda made: made.nbytes)
                  for placement in ("pre", "post"))
     title = page.label("title_placement", pre_first=readable(pre[1]), pre_last=readable(pre[-1]), post=readable(post[-1]), n=n_layers)
     st.markdown(f"**{title}**")
     chart = figures.growth_lines({"pre": pre, "post": post}, {"pre": page.label("pre"), "post": page.label("post")}, {"pre": [1, 0], "post": [7, 4]},
-                                 {"pre": "residual", "post": "key"}, (page.label("axis_blocks"), page.label("axis_mean_length")), state.theme(), scale=state.scale(), height=CHART)
+                                 {"pre": "residual", "post": "accent"}, (page.label("axis_blocks"), page.label("axis_mean_length")), state.theme(), scale=state.scale(), height=CHART)
     st.altair_chart(chart, theme=None, width="stretch", key=f"{PREFIX}placement")
     st.caption(page.label("random_note", width=RANDOM_WIDTH, tokens=RANDOM_TOKENS, seed=seed))
     lines = [(page.label("numbers_pre"), rf"x' = x + \text{{sublayer}}(\text{{norm}}(x)) \qquad \lVert x \rVert: {four(pre[1])} \rightarrow {four(pre[-1])}"),
              (page.label("numbers_post"), rf"x' = \text{{norm}}(x + \text{{sublayer}}(x)) \qquad \lVert x \rVert = {four(post[-1])}, \quad \sqrt{{d}} = {four(RANDOM_WIDTH ** 0.5)}")]
     return Reading(lines, _growth_question(page, pre, post, n_layers), [stream_growth], {"growth.csv": pd.DataFrame({"depth": range(n_layers + 1), "pre": pre, "post": post})},
-                   f".st-key-{PREFIX}placement", plain(title))
+                   f".st-key-{PREFIX}placement", title)
 
 
 def _growth_question(page: Lesson, pre: np.ndarray, post: np.ndarray, n_layers: int) -> Question:

@@ -13,7 +13,7 @@ from core.figures.residual_stream import readable
 from core.ui import cache, state
 from core.ui.components.residual_grid import residual_grid
 from core.ui.lesson import Lesson
-from core.ui.residual_stream.reading import (CHART, PREFIX, SCREEN, Question, Reading, bracketed, code, depth_names, four, plain, short_depth_names,
+from core.ui.residual_stream.reading import (CHART, PREFIX, SCREEN, Question, Reading, bracketed, code, depth_names, depth_of, four, keep, plain, short_depth_names,
                                              target_token, to_numpy)
 from core.ui.run import Run
 
@@ -44,15 +44,13 @@ def draw(page: Lesson, run: Run) -> Reading:
         st.caption(page.label("caption_target", token=code(run.tokenizer.visible(target))))
         st.altair_chart(chart, theme=None, width="stretch", key=f"{PREFIX}target")
     return Reading(_lines(page, run, stream, probs, target), _question(page, run, reading), [contributions.logit_lens, contributions.read_lens], {"logit_lens.csv": _table(run, reading)},
-                   ".residual-grid canvas", plain(title))
+                   ".residual-grid canvas", title)
 
 
 def _depth_slider(page: Lesson, n_layers: int) -> int:
-    names, key = depth_names(page, n_layers), f"{PREFIX}depth"
-    if st.session_state.get(key, 0) > n_layers:
-        st.session_state[key] = n_layers
-    depth = st.slider(page.label("depth_slider"), 0, n_layers, n_layers, key=key, bind="query-params", help=page.label("depth_help"))
-    return depth
+    key = f"{PREFIX}depth_widget"
+    st.session_state[key] = depth_of(n_layers)
+    return st.slider(page.label("depth_slider"), 0, n_layers, key=key, help=page.label("depth_help"), on_change=lambda: keep(depth=st.session_state[key]))
 
 
 def _stream_at(run: Run, depth: int, position: int) -> torch.Tensor:
@@ -76,7 +74,7 @@ def _grid(page: Lesson, run: Run, reading: LensReading, depth: int, title: str) 
 
 
 def _pick(row: int, column: int) -> None:
-    st.session_state[f"{PREFIX}depth"] = row
+    keep(depth=row)
     state.select(layer=max(row - 1, 0), position=column)
 
 

@@ -11,8 +11,8 @@ from core.figures.residual_stream import readable
 from core.ui import state
 from core.ui.components.residual_grid import residual_grid
 from core.ui.lesson import Lesson
-from core.ui.residual_stream.reading import (CHART, PREFIX, SCREEN, Question, Reading, bracketed, code, depth_names, four, plain,
-                                             short_depth_names, to_numpy)
+from core.ui.residual_stream.reading import (CHART, PREFIX, SCREEN, Question, Reading, attached, bracketed, choice, code, depth_names, depth_of, four,
+                                             keep, plain, short_depth_names, to_numpy)
 from core.ui.run import Run
 
 MEASURES = ("stream", "attention", "mlp", "change", "turn")
@@ -31,10 +31,9 @@ def measure(run: Run, name: str) -> np.ndarray:
 def draw(page: Lesson, run: Run) -> Reading:
     """The instrument; returns what it shows."""
     names = [name for name in MEASURES if name != "mlp" or run.model.config.d_ff is not None]
-    left, right = st.columns([4, 1], vertical_alignment="bottom")
-    name = left.segmented_control(page.label("measure"), names, default="stream", format_func=lambda m: page.label(f"measure_{m}"), required=True,
-                                  key=f"{PREFIX}measure", bind="query-params")
-    logarithmic = right.toggle(page.label("logarithmic"), key=f"{PREFIX}log", bind="query-params", disabled=name == "turn", help=page.label("logarithmic_help"))
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        name = choice(page, "measure", names)
+        logarithmic = st.toggle(page.label("logarithmic"), disabled=name == "turn", help=page.label("logarithmic_help"), **attached("log"))
     values, position = measure(run, name), state.selection().position
     title = _title(page, run, name, values, position)
     st.markdown(f"**{title}**")
@@ -44,7 +43,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     with lines:
         _companion(page, run, name, position, logarithmic)
     return Reading(_lines(page, run), _question(page, run, position), [analysis.norms, analysis.stream_norms, analysis.written_norms, analysis.relative_change, analysis.cosines],
-                   {f"{name}.csv": _table(page, run, name, values)}, ".residual-grid canvas", plain(title), _sum_table(page, run))
+                   {f"{name}.csv": _table(page, run, name, values)}, ".residual-grid canvas", title, _sum_table(page, run))
 
 
 def _grid(page: Lesson, run: Run, name: str, values: np.ndarray, logarithmic: bool) -> None:
@@ -52,8 +51,7 @@ def _grid(page: Lesson, run: Run, name: str, values: np.ndarray, logarithmic: bo
     labels = depth_names(page, run.model.config.n_layers) if whole else [page.label("block", block=block) for block in range(len(values))]
     selected = state.selection()
     finite = values[np.isfinite(values)]
-    row = st.session_state.get(f"{PREFIX}depth", selected.layer + 1) if whole else selected.layer
-    row, peak = min(row, len(values) - 1), np.unravel_index(np.nanargmin(values) if name == "turn" else np.nanargmax(values), values.shape)
+    row, peak = depth_of(len(values) - 1) if whole else selected.layer, np.unravel_index(np.nanargmin(values) if name == "turn" else np.nanargmax(values), values.shape)
     limits = (-1.0, 1.0) if name == "turn" else (finite[finite > 0].min() if logarithmic else 0.0, finite.max())
     residual_grid(values, row_labels=labels, column_labels=run.tokens, legend=page.label(f"legend_{name}"), reading=page.label(f"reading_{name}"),
                   twin=plain(_title(page, run, name, values, selected.position)), theme=state.theme(), key=f"{PREFIX}norm_grid", signed=name == "turn",
@@ -62,7 +60,7 @@ def _grid(page: Lesson, run: Run, name: str, values: np.ndarray, logarithmic: bo
 
 
 def _pick(row: int, column: int, whole: bool) -> None:
-    st.session_state[f"{PREFIX}depth"] = row if whole else row + 1
+    keep(depth=row if whole else row + 1)
     state.select(layer=max(row - 1, 0) if whole else row, position=column)
 
 

@@ -9,13 +9,28 @@ import pandas as pd
 import streamlit as st
 from torch import Tensor
 
-from core.ui import state
+from core.ui import instrument_state, state
+from core.ui.instrument_state import Setting
 from core.ui.lesson import Lesson
 from core.ui.run import Run
 
 PREFIX = "residual_stream_"
-SCREEN = 372          # px of the first screen that strip, title, sentence, prompt and controls take above a picture
-CHART = 330           # px of a chart beside a grid
+SCREEN = 348          # px of the first screen that all the rest takes beside a picture: prompt, strip, title, two rows of controls
+CHART = 330           # px of a chart: the rest of a 720 px screen
+SETTINGS = {
+    "view": Setting("norms", options=("norms", "lens", "contributions", "norm", "mlp", "cut")),
+    "measure": Setting("stream", options=("stream", "attention", "mlp", "change", "turn")),
+    "log": Setting(False),
+    "depth": Setting(-1, low=-1),                 # blocks passed, 0 the embedding; −1: all of them
+    "detail": Setting("parts", options=("parts", "sublayers")),
+    "order": Setting("model", options=("model", "size")),
+    "norm_view": Setting("vector", options=("vector", "batch", "placement")),
+    "norm_where": Setting("attention", options=("attention", "mlp", "final")),
+    "feature": Setting(0, low=0),
+    "random_depth": Setting(12, low=2, high=24),
+    "random_seed": Setting(0, low=0, high=9),
+    "cut_measure": Setting("likeness", options=("likeness", "length")),
+}
 
 
 @dataclass(frozen=True)
@@ -38,7 +53,7 @@ class Reading:
     functions: Sequence[Callable]
     data: dict[str, pd.DataFrame]
     picture: str
-    twin: str
+    title: str               # Markdown, what the picture shows in one sentence
     table: pd.DataFrame | None = None
 
 
@@ -90,6 +105,37 @@ def target_token(run: Run, position: int) -> int:
 def to_numpy(tensor: Tensor):
     """A tensor as float64 numpy, from any device."""
     return tensor.detach().double().cpu().numpy()
+
+
+def read(name: str):
+    """Today's value of one of SETTINGS."""
+    return instrument_state.read(PREFIX.rstrip("_"), {name: SETTINGS[name]})[name]
+
+
+def keep(**values) -> None:
+    """Sets some of SETTINGS, in the session and in the URL; for callbacks."""
+    instrument_state.keep(PREFIX.rstrip("_"), {name: SETTINGS[name] for name in values}, values)
+
+
+def attached(name: str) -> dict:
+    """The arguments key and on_change that tie a widget to one of SETTINGS."""
+    read(name)
+    return instrument_state.attached(PREFIX.rstrip("_"), SETTINGS, name)
+
+
+def choice(page: Lesson, name: str, options: Sequence[str] | None = None) -> str:
+    """One of a few, beside each other; the labels are `<name>_<option>`. An option that this model does not have falls back to the first."""
+    options = tuple(options or SETTINGS[name].options)
+    if read(name) not in options:
+        keep(**{name: options[0]})
+    return st.segmented_control(page.label(name), options, format_func=lambda option: page.label(f"{name}_{option}"), required=True,
+                                label_visibility="collapsed", **attached(name))
+
+
+def depth_of(n_layers: int) -> int:
+    """The depth the reader has picked: 0, the embedding, to L, the whole model."""
+    depth = read("depth")
+    return n_layers if depth < 0 else min(depth, n_layers)
 
 
 def token_slider(page: Lesson, run: Run) -> int:

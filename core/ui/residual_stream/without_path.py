@@ -13,7 +13,7 @@ from core.intervention import Intervention
 from core.trace import Trace
 from core.ui import state
 from core.ui.lesson import Lesson
-from core.ui.residual_stream.reading import CHART, PREFIX, Question, Reading, code, four, plain, to_numpy, token_slider
+from core.ui.residual_stream.reading import CHART, PREFIX, Question, Reading, choice, code, four, to_numpy, token_slider
 from core.ui.run import Run
 
 CUT = Intervention(residual=False)
@@ -25,8 +25,8 @@ def draw(page: Lesson, run: Run) -> Reading:
     token_column, measure_column = st.columns([3, 2], vertical_alignment="bottom")
     with token_column:
         position = token_slider(page, run)
-    name = measure_column.segmented_control(page.label("cut_measure"), ("likeness", "length"), default="likeness", format_func=lambda o: page.label(f"cut_{o}"), required=True,
-                                            key=f"{PREFIX}cut_measure", bind="query-params")
+    with measure_column:
+        name = choice(page, "cut_measure")
     whole, cut = run.trace, run.trace_with(CUT)
     effect = analysis.effect(whole.logits[position], cut.logits[position])
     title = _title(page, run, whole, cut, position, effect)
@@ -39,9 +39,9 @@ def draw(page: Lesson, run: Run) -> Reading:
         st.altair_chart(chart, theme=None, width="stretch", key=f"{PREFIX}cut_tokens")
     with lines:
         _lines_chart(page, name, whole, cut, position)
-    st.caption(page.label(f"cut_{name}_note"))
+    st.caption(page.label(f"note_{name}"))
     return Reading(_lines(page, run, effect, whole, cut), _question(page, run, whole, cut, position), [analysis.effect, analysis.mean_pairwise_cosine],
-                   {"without_path.csv": pd.DataFrame({"token": [run.tokenizer.visible(int(i)) for i in ids], "with": before, "without": after})}, f".st-key-{PREFIX}cut_tokens", plain(title))
+                   {"without_path.csv": pd.DataFrame({"token": [run.tokenizer.visible(int(i)) for i in ids], "with": before, "without": after})}, f".st-key-{PREFIX}cut_tokens", title)
 
 
 def likeliest_of_both(whole: Trace, cut: Trace, position: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

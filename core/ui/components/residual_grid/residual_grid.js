@@ -93,7 +93,8 @@ function layOut(state) {
   context.font = fontOf(state, 12, "mono");
   const widest = Math.min(110, Math.max(...data.column_labels.map((label) => context.measureText(label).width)));
   const bare = Math.max(data.least_column, (width - state.left - 2) / data.columns);
-  state.slanted = bare < widest + 8;
+  state.slanted = !data.numbered && bare < widest + 8;
+  state.step = data.numbered ? widest + 14 : state.slanted ? LABEL_STEP * data.type : 1;      // px that one label needs
   state.right = state.slanted ? Math.min(48, widest * 0.71) : 2;
   state.column = Math.min(MOST_COLUMN, Math.max(data.least_column, (width - state.left - state.right) / data.columns));
   state.top = state.slanted ? widest * 0.71 + 14 : 24 * data.type;
@@ -207,7 +208,7 @@ function ring(context, [x, y, width, height], colour, line, dash) {
 
 function drawColumnLabels(state, context, first, last) {
   const { data, theme } = state, marked = [state.hover, state.picked].filter(Boolean).map((cell) => cell.column);
-  const every = Math.max(1, Math.ceil((state.slanted ? LABEL_STEP * data.type : 1) / state.column)), done = [];
+  const every = Math.max(1, Math.ceil(state.step / state.column)), done = [];
   context.textBaseline = "middle";
   const label = (column, strong) => {
     const x = state.left + (column + 0.5) * state.column - state.scroller.scrollLeft;
@@ -216,13 +217,13 @@ function drawColumnLabels(state, context, first, last) {
     context.font = fontOf(state, 12, "mono", strong ? "bold" : "");
     context.fillStyle = strong ? theme.text : theme.muted;
     if (state.slanted) { context.translate(x - 2, state.top - 6); context.rotate(-Math.PI / 4); context.textAlign = "left"; context.fillText(clipped(context, data.column_labels[column], 112), 0, 0); }
-    else { context.textAlign = "center"; context.fillText(clipped(context, data.column_labels[column], state.column - 2), x, state.top - 11 * data.type); }
+    else { context.textAlign = "center"; context.fillText(data.numbered ? data.column_labels[column] : clipped(context, data.column_labels[column], state.column - 2), x, state.top - 11 * data.type); }
     context.restore();
     done.push(column);
   };
   marked.forEach((column) => label(column, true));
   for (let column = Math.ceil(first / every) * every; column <= last; column += every)
-    if (!done.some((other) => Math.abs(other - column) * state.column < (state.slanted ? LABEL_STEP * data.type : 1))) label(column, false);
+    if (!done.some((other) => Math.abs(other - column) * state.column < state.step)) label(column, false);
 }
 
 function drawRowLabels(state, context) {
