@@ -16,9 +16,9 @@ LESSONS = {"tokens": "tokens", "E": "embeddings", "P": "positions", "X": "positi
 
 
 def happened(event: str, value) -> None:
-    """What a click in the map asks for."""
+    """What a click in the map asks for. Picking the last token follows the end of the text from then on."""
     if event == "picked":
-        state.select(position=int(value))
+        state.select(position=None if value == len(run.token_ids) - 1 else int(value))
     elif event == "opened":
         st.session_state["overview_open"] = value
     elif event == "appended":

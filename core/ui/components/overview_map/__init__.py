@@ -14,7 +14,7 @@ import streamlit as st
 from core.ui.components.heads_wall import PATTERN_JS, pack
 
 HERE = Path(__file__).parent
-SCRIPTS = ("layout.js", "paint.js", "marks.js", "output.js", "overview_map.js")
+SCRIPTS = ("layout.js", "paint.js", "marks.js", "output.js", "print.js", "overview_map.js")
 EVENTS = ("picked", "opened", "appended", "thrown", "undone")
 
 _component = st.components.v2.component(

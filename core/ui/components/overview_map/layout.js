@@ -1,6 +1,6 @@
 // Where everything stands. Wide: one row a token, the whole pass from left to right. Narrow: the same parts below each other.
 
-const NARROW = 700, GAP = 8, LEAST_BLOCK = 74;
+const NARROW = 700, GAP = 8, LEAST_BLOCK = 60;
 
 // The edges of n rows between top and top + height. Where rows of the least height do not all fit, those around `focus` are opened and the others share the rest.
 function rowEdges(n, top, height, focus, least, most, opened = least) {
@@ -40,20 +40,21 @@ function tileGrid(heads, x, y, w, h) {
     if (size > best.size) best = { size, columns, rows };
   }
   const used = best.columns * (best.size + 3) - 3, tall = best.rows * (best.size + 3) - 3;
-  return { ...best, x: Math.round(x + (w - used) / 2), y: Math.round(y + (h - tall) / 2), bottom: Math.round(y + (h + tall) / 2) };
+  return { ...best, tall, x: Math.round(x + (w - used) / 2), y: Math.round(y + (h - tall) / 2), bottom: Math.round(y + (h + tall) / 2) };
 }
 
 function layOutWide(map, asked, height) {
   const { scale, layers, n, position } = map, em = 13 * scale;
   const chipWidth = Math.min(9.2 * em, Math.max(6.4 * em, asked * 0.085)), imageWidth = Math.max(34, Math.min(76, asked * 0.041));
   const names = imageNames(map), sign = 12 * scale, fan = Math.max(30, asked * 0.028), gutter = 1.35 * em;
-  const outWidth = Math.max(15 * em, Math.min(23 * em, asked * 0.2)), hWidth = Math.max(20, imageWidth * 0.5);
+  const outWidth = Math.max(14.5 * em, Math.min(23 * em, asked * 0.2)), hWidth = Math.max(20, imageWidth * 0.5);
   const left = chipWidth + 6 + names.length * imageWidth + (names.length - 1) * sign + fan + gutter;
   const right = 6 + hWidth + fan * 0.8 + outWidth;
   const block = Math.max(LEAST_BLOCK, (asked - left - right) / layers), width = Math.max(asked, left + right + block * layers);
   const top = 3.1 * em, body = height - top - 2, line = 1.35 * em;
-  const rows = rowEdges(n, top + 2, body - 4, position, 1.1 * em, 2.9 * em, 1.6 * em);
-  const parts = { tiles: top + line, lanes: top + line + body * 0.37, mlp: top + line + body * 0.37 + line + body * 0.32 + line };
+  const rows = rowEdges(n, top + 2, body - 4, position, 1.1 * em, 2.9 * em, 1.9 * em);
+  const grid = tileGrid(map.heads, 0, 0, block - GAP - 10, body * 0.4), rest = body - 3 * line - grid.tall - 8;
+  const parts = { tiles: top + line, lanes: top + line + grid.tall + 5, mlp: top + 3 * line + grid.tall + 5 + rest * 0.62 };
   const laneEdges = rowEdges(n, parts.lanes + line, parts.mlp - parts.lanes - 2 * line, position, 4 * scale, 2 * em, 7 * scale);
   const images = names.map((name, i) => ({ name, x: chipWidth + 6 + i * (imageWidth + sign), w: imageWidth, edges: rows }));
   const blocks = Array.from({ length: layers }, (_, l) => wideBlock(map, l, left + l * block, block, parts, laneEdges, height - 4, line));
@@ -64,7 +65,7 @@ function layOutWide(map, asked, height) {
 
 function wideBlock(map, l, x, w, parts, lanes, bottom, line) {
   const inner = w - GAP;
-  return { l, x, w, inner, top: parts.tiles - line, bottom, lanes, xa: x + inner * 0.46, xm: x + inner * 0.84,
+  return { l, x, w, inner, top: parts.tiles - line, bottom, lanes, xa: x + inner * 0.6, xm: x + inner * 0.87,
     tiles: tileGrid(map.heads, x + 5, parts.tiles + 1, inner - 10, parts.lanes - parts.tiles - 3), writeTop: parts.lanes, writeBottom: parts.mlp - line,
     mlp: { x: x + 5, w: inner - 10, edges: rowEdges(map.n, parts.mlp + 1, bottom - parts.mlp - 6, map.position, 2, 16) } };
 }
@@ -73,14 +74,14 @@ function layOutNarrow(map, width) {
   const { scale, layers, n, position, heads } = map, em = 13 * scale, line = 1.35 * em, names = imageNames(map), sign = 12;
   const chipWidth = Math.min(8 * em, width * 0.28), top = 3.1 * em, tall = Math.min(n * 1.9 * em, 420);
   const imageWidth = (width - chipWidth - 8 - (names.length - 1) * sign) / names.length;
-  const rows = rowEdges(n, top + 2, tall, position, 1.2 * em, 2.1 * em, 1.6 * em);
+  const rows = rowEdges(n, top + 2, tall, position, 1.2 * em, 2.1 * em, 1.9 * em);
   const images = names.map((name, i) => ({ name, x: chipWidth + 8 + i * (imageWidth + sign), w: imageWidth, edges: rows }));
   const lanesTall = Math.min(Math.max(40, n * 13), 150), mlpTall = Math.min(Math.max(16, n * 5), 60);
   const perRow = Math.min(heads, Math.ceil(heads / Math.ceil((heads * 30) / (width - 10)))), tileTall = Math.ceil(heads / perRow) * ((width - 10) / perRow);
   const blockTall = tileTall + lanesTall + mlpTall + 4 * line + 10, first = top + tall + line * 2.4;
   const blocks = Array.from({ length: layers }, (_, l) => {
     const y = first + l * (blockTall + GAP), writeTop = y + line + tileTall + 4, mlpTop = writeTop + line + lanesTall + line;
-    return { l, x: 0, w: width, inner: width, top: y, bottom: y + blockTall, xa: width * 0.46, xm: width * 0.84, writeTop, writeBottom: mlpTop - line,
+    return { l, x: 0, w: width, inner: width, top: y, bottom: y + blockTall, xa: width * 0.6, xm: width * 0.87, writeTop, writeBottom: mlpTop - line,
       tiles: tileGrid(heads, 5, y + line, width - 10, tileTall), lanes: rowEdges(n, writeTop + line, lanesTall, position, 6, 2 * em),
       mlp: { x: 5, w: width - 10, edges: rowEdges(n, mlpTop + 1, mlpTall, position, 2, 16) } };
   });
@@ -111,7 +112,8 @@ function regionsOf(map) {
     box(at + 1, b.x - 1, b.writeBottom, b.inner + 2, b.bottom - b.writeBottom + 2);
   }
   const last = 3 + map.layers * each, [y, h] = tall(g.h.edges);
-  box(last, g.h.x - 4, y, g.h.w + 8, h);
+  const from = g.wide ? g.blocks[map.layers - 1].x + g.blocks[map.layers - 1].inner + 1 : g.h.x;
+  box(last, from, y, g.h.x + g.h.w + 4 - from, h);
   if (g.wide) box(last + 1, g.h.x + g.h.w + 4, 0, g.out.x - g.h.x - g.h.w - 4, g.height);
   return regions;
 }

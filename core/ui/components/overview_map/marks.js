@@ -3,7 +3,7 @@
 const LEAST_FLOW = 0.03;    // of attention: thinner flows are not drawn
 
 function paintMarks(map) {
-  const g = map.geometry, context = map.over.getContext("2d"), ink = inks(map);
+  const g = map.geometry, context = map.over.getContext("2d"), { ink } = map;
   context.setTransform(map.ratio, 0, 0, map.ratio, 0, 0);
   context.clearRect(0, 0, g.width, g.height);
   context.globalAlpha = 1;
@@ -89,13 +89,13 @@ function write(context, ink, dash, x, from, to) {
 function paintFlows(map, context, ink, block, part) {
   const head = map.pointer?.kind === "tile" && map.pointer.l === block.l ? map.pointer.head : null;
   const weights = rowWeights(map, block.l, map.position, head), { lanes } = block, to = middle(lanes, map.position);
-  const start = block.x + block.inner * 0.08, end = block.xa, widest = Math.max(3, Math.min(13, block.inner * 0.11));
-  context.strokeStyle = ink.of("attention");
+  const start = block.x + block.inner * 0.08, end = block.xa, widest = Math.max(4, Math.min(16, block.inner * 0.14));
+  context.strokeStyle = ink.of("attention-ink");
   context.lineCap = "butt";
   for (let j = 0; j < map.n; j++) {
     if (j === map.position || weights[j] < LEAST_FLOW) continue;
     const from = middle(lanes, j), bend = (start + end) / 2;
-    context.globalAlpha = 0.35 + 0.65 * Math.min(1, weights[j] * 1.5);
+    context.globalAlpha = 0.4 + 0.6 * Math.min(1, weights[j] * 2);
     context.lineWidth = Math.max(1, weights[j] * widest);
     context.setLineDash(part < 1 ? [part * 300, 600] : []);
     context.beginPath();

@@ -42,7 +42,7 @@ function buildOutput(map) {
 }
 
 function drawOutput(map) {
-  const { text } = map, atEnd = map.position === map.n - 1, candidates = map.candidates[map.position], fresh = map.position === map.sent;
+  const { text } = map, atEnd = map.position === map.n - 1, candidates = map.candidates[map.position].slice(0, barsThatFit(map)), fresh = map.position === map.sent;
   head(map, map.heading.logits, "logits", fill(text.head_logits, {}), fill(text.shape_logits, { n: map.n, v: map.vocabulary }));
   head(map, map.heading.softmax, "softmax", fill(text.head_softmax, {}), fill(text.shape_softmax, { v: map.vocabulary }));
   map.sky.classList.toggle("waiting", !fresh);
@@ -54,6 +54,10 @@ function drawOutput(map) {
   map.toLast.textContent = fill(text.last, {});
   map.dice.hidden = !atEnd || !map.draw;
   if (!map.dice.hidden) drawDice(map);
+}
+
+function barsThatFit({ geometry: g }) {
+  return g.wide ? Math.max(3, Math.floor((g.height - 16.5 * g.em) / (1.55 * g.em))) : Infinity;
 }
 
 function actualProbability(map) {
@@ -118,7 +122,7 @@ function paintSky(map) {
   const width = map.sky.clientWidth, height = map.sky.clientHeight, { logits } = map;
   if (!width) return;
   [map.sky.width, map.sky.height] = [Math.round(width * map.ratio), Math.round(height * map.ratio)];
-  const context = map.sky.getContext("2d"), ink = inks(map), columns = Math.min(map.sky.width, logits.length);
+  const context = map.sky.getContext("2d"), { ink } = map, columns = Math.min(map.sky.width, logits.length);
   const least = logits.reduce((a, b) => Math.min(a, b), Infinity), most = logits.reduce((a, b) => Math.max(a, b), -Infinity);
   const y = (u) => 3 * map.ratio + (1 - (u - least) / (most - least || 1)) * (map.sky.height - 4 * map.ratio);
   context.fillStyle = ink.of("kept");

@@ -17,7 +17,7 @@ export default function (component) {
 
 function build(root) {
   const part = (name) => root.querySelector(name);
-  const map = { root, caption: part(".caption"), scroll: part(".scroll"), area: part(".stage"), base: part(".base"), over: part(".over"), labels: part(".labels"),
+  const map = { root, caption: part(".caption"), scroll: part(".scroll"), area: part(".stage"), base: part(".base"), over: part(".over"), print: part(".print"), labels: part(".labels"),
     chips: part(".chips"), out: part(".out"), tip: part(".tip"), back: part(".back"), play: part(".play"), forth: part(".forth"), nodes: new Map(), stage: null,
     moved: 1, pointer: null };
   buildOutput(map);
@@ -36,7 +36,7 @@ function build(root) {
 function heightFor(map) {
   let page = map.root.getRootNode().host ?? map.root, top = map.scroll.getBoundingClientRect().top;
   while ((page = page.parentElement)) top += page.scrollTop;
-  return Math.max(430 * map.scale, Math.min(820 * map.scale, window.innerHeight - top - 14));
+  return Math.max(390 + 40 * map.scale, Math.min(820 * map.scale, window.innerHeight - top - (map.scale > 1 ? 48 : 14)));
 }
 
 function arrange(map) {
@@ -46,13 +46,14 @@ function arrange(map) {
   map.geometry = layOut(map, width, heightFor(map));
   const g = map.geometry;
   map.root.classList.toggle("narrow", !g.wide);
-  Object.assign(map.area.style, { width: `${g.width}px`, height: g.wide ? `${g.height}px` : "auto" });
+  Object.assign(map.area.style, { width: `${g.width}px`, height: g.wide ? `${g.height}px` : "auto", paddingTop: g.wide ? "" : `${g.height + 8}px` });
   for (const canvas of [map.base, map.over]) {
     Object.assign(canvas.style, { width: `${g.width}px`, height: `${g.height}px` });
     [canvas.width, canvas.height] = [Math.round(g.width * map.ratio), Math.round(g.height * map.ratio)];
   }
-  Object.assign(map.out.style, g.wide ? { left: `${g.out.x}px`, width: `${g.out.w}px`, height: `${g.height}px`, marginTop: 0 } : { left: 0, width: "100%", height: "auto", marginTop: `${g.height + 8}px` });
+  Object.assign(map.out.style, g.wide ? { left: `${g.out.x}px`, width: `${g.out.w}px`, height: `${g.height}px` } : { left: 0, width: "100%", height: "auto" });
   map.regions = regionsOf(map);
+  map.ink = inks(map);
   paintBase(map);
   show(map);
   paintSky(map);
@@ -66,6 +67,7 @@ function show(map) {
   paintMarks(map);
   veil(map);
   say(map);
+  printSoon(map);
 }
 
 // ---- labels: what each part is, its shape today, and the way to its lesson ----
@@ -103,30 +105,35 @@ function placeLabels(map) {
     if (!single && image.name !== "E") label(map, `sign_${image.name}`, [text[`sign_${image.name}`]], [image.x - g.sign, (g.rows[0] + g.rows[n]) / 2 - g.em * 0.7, g.sign], { name: "sign", at: 2 });
   }
   const first = g.blocks[0];
-  label(map, "blocks", words("head_blocks", "shape_blocks"), [first.x, g.wide ? 0 : g.firstBlock - 2.3 * g.em, layers * first.w], { part: "blocks", at: 3 });
+  label(map, "blocks", [...words("head_blocks"), fitting(words("shape_blocks", "shape_patterns", ...(d_ff ? ["shape_mlp"] : [])), g)], [first.x, g.wide ? 0 : g.firstBlock - 3 * g.em, layers * first.w], { part: "blocks", at: 3 });
   for (const block of g.blocks) placeBlockLabels(map, block);
   label(map, "h", words("head_h", "shape_h"), g.wide ? [g.h.x - 6, g.h.edges[n] + 4, g.h.w + g.fan] : [0, g.h.edges[0] - 2.9 * g.em], { part: "h", at: map.stages.length - 4, name: g.wide ? "under" : "" });
   if (g.wide) placeRowTitles(map);
   for (const [key, node] of map.nodes) if (!node.used) { node.remove(); map.nodes.delete(key); }
 }
 
+// As many of the shapes as stand over the blocks in one line.
+function fitting(shapes, g) {
+  const most = g.wide ? (g.out.x - g.blocks[0].x) / (0.53 * g.em) : g.width / (0.53 * g.em);
+  return shapes.reduce((line, shape) => (line.length + shape.length + 3 <= most ? `${line}   ${shape}` : line));
+}
+
 function placeBlockLabels(map, block) {
   const { l } = block, g = map.geometry, { text, n, position } = map, each = map.d_ff ? 2 : 1, at = 3 + l * each, value = (name) => map[name][l * n + position];
-  const roomy = block.inner > 92 * map.scale;
-  label(map, `block_${l}`, [fill(text.block, { block: l }), ...(roomy ? [fill(text.shape_patterns, { heads: map.heads, n })] : [])], [block.x + 5, block.top + 1, block.inner - 8], { part: "attention", at, name: "block" });
-  label(map, `wrote_attention_${l}`, [`+ ${short(value("attention"))}`], [block.x + 5, block.writeTop, block.inner - 8], { name: "attention number", at });
+  label(map, `block_${l}`, [fill(text.block, { block: l })], [block.x + 5, block.top + 1, block.inner - 8], { part: "attention", at, name: "block" });
+  label(map, `wrote_attention_${l}`, [`+ ${short(value("attention"))}`], [block.x + 4, block.writeTop, block.inner - 8], { name: "attention number", at });
   if (!map.d_ff) return;
-  label(map, `wrote_mlp_${l}`, [`+ ${short(value("feed_forward"))}`, ...(roomy ? [fill(text.shape_mlp, { n, d_ff: map.d_ff })] : [])], [block.x + 5, block.writeBottom + 1, block.inner - 8], { name: "mlp number", part: "feed_forward", at: at + 1 });
+  label(map, `wrote_mlp_${l}`, [`+ ${short(value("feed_forward"))}`], [block.x + 4, block.writeBottom + 1, block.inner - 8], { name: "mlp number", part: "feed_forward", at: at + 1 });
   label(map, `stream_${l}`, [short(map.stream[(l + 1) * n + position])], [block.x, middle(block.lanes, position) - 1.75 * g.em, block.inner + 2], { name: "residual number right halo", part: "stream", at: at + 1 });
 }
 
 // The three rows of a block, named once at their left.
 function placeRowTitles(map) {
-  const g = map.geometry, { parts } = g, block = g.blocks[0], x = g.fanTo - 1, { text } = map;
+  const g = map.geometry, { parts } = g, block = g.blocks[0], x = g.fanTo - 2, { text } = map, [top, bottom] = [block.lanes[0], block.lanes[map.n]];
   label(map, "row_attention", [text.row_attention], [x, parts.tiles, g.gutter], { name: "row attention", part: "attention", at: 3 });
-  label(map, "row_stream", [text.row_stream], [x, g.blocks[0].lanes[map.n] + 2, g.gutter], { name: "row residual", part: "stream", at: 3 });
-  if (map.d_ff) label(map, "row_mlp", [text.row_mlp], [x, parts.mlp, g.gutter], { name: "row mlp", part: "feed_forward", at: 3 });
-  const heights = { row_attention: block.tiles.bottom - parts.tiles, row_mlp: block.bottom - parts.mlp };
+  label(map, "row_stream", [text.row_stream], [x, (top + bottom) / 2 - 2.2 * g.em, g.gutter], { name: "row residual halo", part: "stream", at: 3 });
+  if (map.d_ff) label(map, "row_mlp", [block.bottom - parts.mlp > 6.4 * g.em ? text.row_mlp : text.row_mlp_short], [x, parts.mlp, g.gutter], { name: "row mlp", part: "feed_forward", at: 3 });
+  const heights = { row_attention: block.tiles.bottom - parts.tiles, row_stream: 4.4 * g.em, row_mlp: block.bottom - parts.mlp };
   for (const [key, height] of Object.entries(heights)) if (map.nodes.get(key)) map.nodes.get(key).style.height = `${height}px`;
 }
 
@@ -140,7 +147,7 @@ function placeChips(map) {
   for (let i = 0; i < map.n; i++) {
     const node = nodes[i], pitch = g.rows[i + 1] - g.rows[i], picked = i === map.position;
     node.hidden = pitch < 11 && !picked;
-    node.className = `chip${picked ? " query" : pitch < 1.5 * g.em ? " plain" : ""}`;
+    node.className = `chip${picked ? " query" : pitch < 1.8 * g.em ? " plain" : ""}`;
     node.style.fontSize = picked ? "" : `${Math.min(1.1 * g.em, 0.78 * pitch)}px`;
     node.textContent = map.tokens[i];
     node.title = fill(map.text.chip_hint, { token: map.tokens[i], id: map.ids[i], position: i });
@@ -265,4 +272,5 @@ function say(map) {
   }
   const name = stage ? `stage_${stage.name}${stage.name === "draw" && !map.draw ? "_none" : ""}` : map.exact ? "title" : "title_long";
   map.caption.replaceChildren(...phrase(text[name], values, ["token", "top", "key", "drawn"]));
+  map.base.setAttribute("aria-label", map.caption.textContent);
 }

@@ -137,7 +137,7 @@ function bandOf(map, block, i) {
 }
 
 function fillBand(context, points, y, pitch) {
-  const half = (s) => Math.max(0.35, s * pitch * 0.43);
+  const half = (s) => Math.max(Math.min(0.35, pitch * 0.3), s * pitch * 0.43);
   context.beginPath();
   points.forEach(([x, s], k) => (k ? context.lineTo(x, y - half(s)) : context.moveTo(x, y - half(s))));
   for (let k = points.length - 1; k >= 0; k--) context.lineTo(points[k][0], y + half(points[k][1]));
@@ -152,7 +152,7 @@ function fillBands(map, context, i) {
 
 // From X's tall rows into the lanes, and from the last block into h.
 function fillFan(map, context, i) {
-  const g = map.geometry, lanes = g.blocks[0].lanes, pitch = lanes[i + 1] - lanes[i], half = Math.max(0.35, share(map, map.stream[i]) * pitch * 0.43);
+  const g = map.geometry, lanes = g.blocks[0].lanes, pitch = lanes[i + 1] - lanes[i], half = Math.max(Math.min(0.35, pitch * 0.3), share(map, map.stream[i]) * pitch * 0.43);
   const [a, b, y] = [g.fanFrom + 3, g.fanTo, middle(lanes, i)], bend = (a + b) / 2, [y0, y1] = [g.rows[i] + 0.5, g.rows[i + 1] - 1];
   context.beginPath();
   context.moveTo(a, y0);
@@ -169,7 +169,7 @@ function fillFan(map, context, i) {
 function paintStream(map, context, ink) {
   context.fillStyle = ink.of("residual");
   for (let i = 0; i < map.n; i++) {
-    context.globalAlpha = map.geometry.blocks[0].lanes[i + 1] - map.geometry.blocks[0].lanes[i] < 3 ? 0.3 : 0.34;
+    context.globalAlpha = map.geometry.blocks[0].lanes[i + 1] - map.geometry.blocks[0].lanes[i] < 2 ? 0.2 : 0.34;
     fillBands(map, context, i);
   }
   context.globalAlpha = 1;
@@ -185,7 +185,7 @@ function paintFrames(map, context, ink) {
 }
 
 function paintBase(map) {
-  const g = map.geometry, context = map.base.getContext("2d"), ink = inks(map);
+  const g = map.geometry, context = map.base.getContext("2d"), { ink } = map;
   context.setTransform(map.ratio, 0, 0, map.ratio, 0, 0);
   context.clearRect(0, 0, g.width, g.height);
   map.limits = {};
