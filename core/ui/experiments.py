@@ -13,7 +13,7 @@ from core.ui.text import Experiment, TextFile
 def draw_all(experiments: Sequence[Experiment], words: TextFile, lesson: str) -> None:
     """Every experiment as a row: the button, what to look for, and the link."""
     for experiment in experiments:
-        with st.container(key=f"try_{lesson}_{experiment.id}", horizontal=True, vertical_alignment="top", gap="medium"):
+        with st.container(key=f"experiment_{lesson}_{experiment.id}", horizontal=True, vertical_alignment="top", gap="medium"):
             st.button(experiment.title, key=f"do_{lesson}_{experiment.id}", on_click=state.apply, args=(experiment.settings,), width=260)
             st.markdown(f"{experiment.look} [{words.label('try_link')}]({state.link(experiment.settings)})")
 
