@@ -1,15 +1,15 @@
 """Positions: how order gets into a model that has none."""
-import dataclasses
-
 import streamlit as st
 
-from core.ui import lesson as frame
 from core.ui import instrument_state, state
+from core.ui import lesson as frame
 from core.ui.instrument_state import Setting
 from core.ui.positions import beyond, biases, concat, learned, rotary, symmetry, waves
 from core.ui.positions.section import PICTURE
 
 VIEWS = {"waves": waves, "learned": learned, "rotary": rotary, "biases": biases, "concat": concat, "symmetry": symmetry, "beyond": beyond}
+# The picture's room is kept free while it loads, so that what stands below does not jump.
+RESERVED = "<style>.st-key-positions_stage { min-height: calc(100vh - 16.5rem); }</style>"
 CHOICE = {"view": Setting("waves", options=tuple(VIEWS))}
 
 page = frame.open_lesson("positions")
@@ -24,23 +24,19 @@ def section() -> None:
         st.segmented_control(page.label("view"), list(VIEWS), required=True, format_func=lambda name: page.label(f"view_{name}"), label_visibility="collapsed",
                              **instrument_state.attached("positions", CHOICE, "view"))
         pins = st.container(width="content")
-    shown = VIEWS[view].draw(page, run)
+    st.html(RESERVED)
+    with st.container(key="positions_stage"):
+        shown = VIEWS[view].draw(page, run)
     with pins:
         page.pins(dict(shown.summary))
     if not state.present():
         with st.container(key="lesson_explanation"):
-            st.markdown(page.text(f"explanation_{view}"))
+            st.markdown(page.text("explanation" if view == "waves" else f"explanation_{view}"))
     page.numbers(shown.numbers, shown.table)
-    part = page if state.present() else dataclasses.replace(page, words=dataclasses.replace(page.words, experiments=_experiments(view)))
-    part.experiments()
+    page.experiments()
     if shown.question is not None:
         page.check(shown.question.text, shown.question.options, shown.question.answer, shown.question.why, key=view)
     page.code(shown.functions, dict(shown.data), PICTURE, shown.twin)
-
-
-def _experiments(view: str) -> tuple:
-    """The experiments of this section; on the projector the arrow keys go through those of all."""
-    return tuple(one for one in page.words.experiments if one.settings.get("positions_view", "waves") == view)
 
 
 section()

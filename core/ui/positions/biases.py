@@ -15,7 +15,7 @@ from core.ui.positions.section import Question, Section, closest, labels, open_i
 from core.ui.run import Run
 
 LONGEST = 16
-_CURVE = ",".join(f"{round(20 * (2.5 * math.exp(-abs(t) / 3) - 1.5 * (t != 0) * math.exp(-abs(t)) - 1)) / 20:g}" for t in range(-LONGEST, LONGEST + 1))
+_CURVE = ",".join(f"{round(20 * (2.5 * math.exp(-abs(t - 1) / (3 if t > 0 else 1.5)) - 1)) / 20:g}" for t in range(-LONGEST, LONGEST + 1))
 SETTINGS = {"heads": Setting(8, 1, 32), "head": Setting(2, 0, 31), "n": Setting(24, 4, 96), "clip": Setting(8, 1, LONGEST), "distance": Setting(1, -LONGEST, LONGEST),
             "r": Setting(_CURVE)}
 

@@ -24,8 +24,9 @@ def draw(page: Lesson, run: Run) -> Section:
     key, values, settled = open_instrument("rotary", SETTINGS)
     chosen = state.selection()
     q, k = query_and_key(run, chosen.layer, chosen.head, chosen.position)
-    texts = labels(page, "rotary") | {"curve": page.label("rotary_curve"), "dials": page.words.labels["rotary_dials"].replace("{head}", f"{chosen.layer}.{chosen.head}")}
-    position_rotary(q, k, values, texts, key=key, on_settings=settled, present=state.present())
+    texts = labels(page, "rotary")
+    names = {"head": f"{chosen.layer}.{chosen.head}", "q_token": run.tokens[chosen.position], "k_token": run.tokens[max(chosen.position - 1, 0)]}
+    position_rotary(q, k, values, texts, names, key=key, on_settings=settled, present=state.present())
     i, j, shift, base = (values[name] for name in SETTINGS)
     here, there = score(q, k, i, j, base), score(q, k, i + shift, j + shift, base)
     distances = np.arange(-FARTHEST, FARTHEST + 1)

@@ -101,8 +101,11 @@ def _choose(page: Lesson, n: int) -> tuple[int, ...]:
 
 
 def _plain(value: float) -> str:
-    """A difference to two digits, tiny ones in powers of ten."""
-    return "0" if value == 0 else f"{value:.1e}" if value < 0.01 else f"{value:.2f}"
+    """A difference to two or three digits, tiny ones in powers of ten."""
+    if value == 0 or value >= 0.01:
+        return f"{value:.2f}" if value else "0"
+    mantissa, exponent = f"{value:.1e}".split("e")
+    return f"{mantissa}e{int(exponent)}".replace("-", "\N{MINUS SIGN}")
 
 
 def _cases(page: Lesson, outcomes: dict[str, Outcome]) -> list[dict]:

@@ -13,7 +13,7 @@ class Beyond extends Instrument {
     this.settings = {};
     this.hover = null;
     const controls = make("div", "controls", root);
-    const range = (name, convert = (x) => x) => new Range(controls, name, { name: "", input: (value) => { this.settings[name] = convert(value); this.schedule(); }, commit: () => this.commit() });
+    const range = (name, convert = (x) => x) => new Range(controls, name, { input: (value) => { this.settings[name] = convert(value); this.schedule(); }, commit: () => this.commit() });
     this.ranges = { trained: range("trained"), read: range("read"), base: range("base", (e) => Number((10 ** e).toPrecision(3))), clip: range("clip") };
     const grid = make("div", "panels", root);
     this.panels = {};
@@ -58,7 +58,7 @@ class Beyond extends Instrument {
 
   describe() {
     const { settings: s, labels, ranges } = this;
-    const set = (range, label, ...rest) => { range.name.textContent = label; range.node.setAttribute("aria-label", label); range.set(...rest); };
+    const set = (range, label, ...rest) => { range.title(label); range.set(...rest); };
     set(ranges.trained, labels.trained, 8, 512, 8, s.trained, String(s.trained));
     set(ranges.read, labels.read, 8, 2048, 8, s.read, String(s.read));
     set(ranges.base, labels.base, 0, 6, 0.05, Number(Math.log10(s.base).toFixed(6)), grouped(s.base));

@@ -10,15 +10,16 @@ function slopes(heads) {
   return [...powers(below), ...powers(2 * below).filter((_, k) => k % 2 === 0).slice(0, heads - below)];
 }
 
-/** Softmax over the keys 0 … i of the biases in row i. */
-function causalSoftmax(bias, n) {
+/** Softmax of the biases in each row i over its keys: 0 … i under a causal mask, else all n. */
+function attention(bias, n, causal) {
   const out = new Float64Array(n * n).fill(NaN);
   for (let i = 0; i < n; i += 1) {
+    const keys = causal ? i + 1 : n;
     let top = -Infinity;
-    for (let j = 0; j <= i; j += 1) top = Math.max(top, bias(i, j));
+    for (let j = 0; j < keys; j += 1) top = Math.max(top, bias(i, j));
     let total = 0;
-    for (let j = 0; j <= i; j += 1) total += out[i * n + j] = Math.exp(bias(i, j) - top);
-    for (let j = 0; j <= i; j += 1) out[i * n + j] /= total;
+    for (let j = 0; j < keys; j += 1) total += out[i * n + j] = Math.exp(bias(i, j) - top);
+    for (let j = 0; j < keys; j += 1) out[i * n + j] /= total;
   }
   return out;
 }
@@ -30,7 +31,7 @@ class Biases extends Instrument {
     this.hover = null;
     this.tall = true;
     const controls = make("div", "controls", root);
-    const range = (name) => new Range(controls, name, { name: "", input: (value) => { this.settings[name] = value; this.schedule(); }, commit: () => this.commit() });
+    const range = (name) => new Range(controls, name, { input: (value) => { this.settings[name] = value; this.schedule(); }, commit: () => this.commit() });
     this.ranges = { heads: range("heads"), head: range("head"), n: range("n"), clip: range("clip") };
     const grid = make("div", "panels", root);
     this.panels = {};
@@ -46,8 +47,8 @@ class Biases extends Instrument {
   /** One native range for the picked distance of the table, so that the keyboard can bend it too. */
   buildTable(cell) {
     const row = make("div", "entry", cell);
-    this.distance = new Range(row, "distance", { name: "", input: (value) => { this.settings.distance = value; this.schedule(); }, commit: () => this.commit() });
-    this.value = new Range(row, "value", { name: "", input: (value) => { this.bend(this.settings.distance, value); }, commit: () => this.commit() });
+    this.distance = new Range(row, "distance", { input: (value) => { this.settings.distance = value; this.schedule(); }, commit: () => this.commit() });
+    this.value = new Range(row, "value", { input: (value) => { this.bend(this.settings.distance, value); }, commit: () => this.commit() });
   }
 
   entries() {
@@ -98,7 +99,7 @@ class Biases extends Instrument {
     this.slopes = slopes(s.heads);
     const slope = this.slopes[s.head];
     this.bias = { alibi: (i, j) => -slope * (i - j), relative: (i, j) => this.entry(i - j) };
-    this.weights = { alibi: causalSoftmax(this.bias.alibi, s.n), relative: causalSoftmax(this.bias.relative, s.n) };
+    this.weights = { alibi: attention(this.bias.alibi, s.n, true), relative: attention(this.bias.relative, s.n, false) };
     this.describe(slope);
     for (const [name, { surface }] of Object.entries(this.panels)) {
       surface.measure();
@@ -112,7 +113,7 @@ class Biases extends Instrument {
 
   describe(slope) {
     const { settings: s, labels, ranges } = this;
-    const set = (range, label, ...rest) => { range.name.textContent = label; range.node.setAttribute("aria-label", label); range.set(...rest); };
+    const set = (range, label, ...rest) => { range.title(label); range.set(...rest); };
     set(ranges.heads, labels.heads, 1, 32, 1, s.heads, String(s.heads));
     set(ranges.head, labels.head, 0, s.heads - 1, 1, s.head, String(s.head));
     set(ranges.n, labels.n, 4, 96, 1, s.n, String(s.n));
@@ -130,8 +131,8 @@ class Biases extends Instrument {
     if (name === "lines") return fill(this.labels.tip_lines, { distance, bias: decimals(-this.slopes[this.settings.head] * distance), factor: decimals(Math.exp(-this.slopes[this.settings.head] * distance)) });
     if (name === "table") return fill(this.labels.tip_table, { distance: String(distance).replace("-", MINUS), bias: decimals(this.entry(distance), 2) });
     const which = name.split("-")[0];
-    if (j > i) return fill(this.labels.tip_masked, { i, j });
-    return fill(this.labels.tip, { i, j, distance: i - j, bias: decimals(this.bias[which](i, j)), weight: decimals(this.weights[which][i * this.settings.n + j]) });
+    if (which === "alibi" && j > i) return fill(this.labels.tip_masked, { i, j });
+    return fill(this.labels.tip, { i, j, distance: String(i - j).replace("-", MINUS), bias: decimals(this.bias[which](i, j)), weight: decimals(this.weights[which][i * this.settings.n + j]) });
   }
 
   drawMatrix(context, name, surface) {
@@ -139,10 +140,10 @@ class Biases extends Instrument {
     const { n } = this.settings;
     const which = name.split("-")[0];
     const { theme } = this;
-    hatch(context, left, 0, width, height, theme.read("grid"));
+    if (which === "alibi") hatch(context, left, 0, width, height, theme.read("grid-ink"));
     const picture = name.endsWith("weights")
       ? matrixPicture(n, n, (i, j) => this.weights[which][i * n + j], theme.sequential, 0, 1)
-      : matrixPicture(n, n, (i, j) => (j <= i ? this.bias[which](i, j) : NaN), theme.diverging, -STRONGEST, STRONGEST);
+      : matrixPicture(n, n, (i, j) => (which === "alibi" && j > i ? NaN : this.bias[which](i, j)), theme.diverging, -STRONGEST, STRONGEST);
     placePicture(context, picture, left, 0, width, height);
     for (const tick of wholeTicks(n, width / 40)) {
       write(context, String(tick), left + ((tick + 0.5) / n) * width, height + 10, theme.read("muted"), "center");
@@ -173,6 +174,7 @@ class Biases extends Instrument {
       line(context, left, y(0), left + width, y(-slope * (n - 1)));
     });
     context.restore();
+    write(context, this.labels.axis, left + width, height - 10, theme.read("muted"), "right");
     for (const tick of wholeTicks(n, width / 45)) write(context, String(tick), left + (tick / (n - 1)) * width, height + 10, theme.read("muted"), "center");
   }
 

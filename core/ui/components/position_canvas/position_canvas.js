@@ -205,16 +205,20 @@ function dot(context, x, y, radius, colour, page, hollow = false) {
 
 /** A native range with its name and value; `input` while the hand moves, `commit` on release or key. */
 class Range {
-  constructor(parent, className, { name, hint, input, commit }) {
+  constructor(parent, className, { input, commit }) {
     this.box = make("label", `range ${className}`, parent);
-    this.name = make("span", "name", this.box, name);
+    this.name = make("span", "name", this.box);
     this.output = make("output", "value", this.box);
     this.node = make("input", "", this.box);
     this.node.type = "range";
-    this.node.setAttribute("aria-label", hint ?? name);
-    if (hint) this.box.title = hint;
     this.node.oninput = () => input(Number(this.node.value));
     this.node.onchange = () => commit();
+  }
+
+  title(label, hint = "") {
+    rich(this.name, label);
+    this.node.setAttribute("aria-label", plain(hint || label));
+    this.box.title = hint;
   }
 
   set(low, high, step, value, text) {
@@ -291,7 +295,7 @@ function mount(component, kind) {
   const view = (root.view ??= new kind(root));
   const [header, body] = unpack(data);
   root.classList.toggle("present", Boolean(header.present));
-  view.fontSize = header.present ? 15 : 11.5;
+  view.fontSize = header.present ? 16 : 12;
   view.receive(header, setStateValue, body);
   view.schedule();
   return () => { view.close(); root.replaceChildren(); delete root.view; };

@@ -22,7 +22,7 @@ class Concat extends Instrument {
       button.onclick = () => { this.settings.mode = mode; this.schedule(); this.commit(); };
       return [mode, button];
     });
-    const range = (name) => new Range(controls, name, { name: "", input: (value) => { this.settings[name] = value; this.schedule(); }, commit: () => this.commit() });
+    const range = (name) => new Range(controls, name, { input: (value) => { this.settings[name] = value; this.schedule(); }, commit: () => this.commit() });
     this.ranges = { i: range("i"), width: range("width") };
     const grid = make("div", "panels", root);
     this.picture = panelIn(grid, "product");
@@ -70,7 +70,7 @@ class Concat extends Instrument {
   draw() {
     this.compute();
     const { labels, settings, ranges } = this;
-    const set = (range, label, ...rest) => { range.name.textContent = label; range.node.setAttribute("aria-label", label); range.set(...rest); };
+    const set = (range, label, ...rest) => { range.title(label); range.set(...rest); };
     set(ranges.i, labels.i, 0, 255, 1, settings.i, String(settings.i));
     set(ranges.width, labels.width, 2, 256, 2, settings.width, settings.mode === "add" ? labels.same : String(settings.width));
     ranges.width.node.disabled = settings.mode === "add";

@@ -26,7 +26,7 @@ class Learned extends Instrument {
     this.settings = {};
     this.hover = null;
     const top = make("div", "controls", root);
-    this.position = new Range(top, "i", { name: "", input: (value) => { this.settings.i = value; this.schedule(); }, commit: () => this.commit() });
+    this.position = new Range(top, "i", { input: (value) => { this.settings.i = value; this.schedule(); }, commit: () => this.commit() });
     const choice = make("label", "axes", top);
     this.axes = make("input", "", choice);
     this.axes.type = "checkbox";
@@ -60,6 +60,13 @@ class Learned extends Instrument {
     return (this.settings.principal ? this.turned : this.stored)[which];
   }
 
+  /** Where the colours end: at 1 for sinusoids, at three times the root mean square for learned entries, so that a few large ones do not wash out the rest. */
+  limit(which) {
+    if (which === "sinusoidal" && !this.settings.principal) return 1;
+    const M = this.matrix(which);
+    return 3 * Math.sqrt(M.reduce((sum, value) => sum + value * value, 0) / M.length) || 1;
+  }
+
   pictures() {
     if (this.picturesTheme === this.theme) return;
     this.picturesTheme = this.theme;
@@ -67,7 +74,7 @@ class Learned extends Instrument {
     const { n, d } = this;
     for (const which of ["learned", "sinusoidal"]) {
       const M = this.matrix(which);
-      const most = greatest(M) * (which === "learned" ? 0.6 : 1);
+      const most = this.limit(which);
       this.made[which] = matrixPicture(d, n, (r, c) => M[c * d + r], this.theme.diverging, -most, most);
       this.made[`${which}-cosines`] = matrixPicture(n, n, (r, c) => this.cos[which][r * n + c], this.theme.diverging, -1, 1);
     }
@@ -95,15 +102,14 @@ class Learned extends Instrument {
     this.settings.i = Math.min(this.settings.i, this.n - 1);
     this.pictures();
     const { labels, settings } = this;
-    this.position.name.textContent = labels.i;
-    this.position.node.setAttribute("aria-label", labels.i);
+    this.position.title(labels.i);
     this.position.set(0, this.n - 1, 1, settings.i, String(settings.i));
     for (const [name, { surface, say }] of Object.entries(this.panels)) {
       surface.measure();
-      say(fill(labels[`${name.replace("-", "_")}`], { n: this.n, d: this.d, rank: this.stats.rank.learned, sinusoidal_rank: this.stats.rank.sinusoidal }));
+      say(fill(labels[`${name.replace("-", "_")}`], { n: this.n, d: this.d, rank: this.stats.rank.learned, sinusoidal_rank: this.stats.rank.sinusoidal, limit: significant(this.limit(name === "sinusoidal" ? name : "learned")), sinusoidal_length: significant(this.stats.lengths.sinusoidal[0], 4) }));
       const context = surface.begin();
       context.font = `${this.fontSize}px ${this.theme.font}`;
-      if (name === "lengths") this.drawLines(context, name, surface, this.stats.lengths, true);
+      if (name === "lengths") this.drawLines(context, name, surface, { learned: this.stats.lengths.learned, sinusoidal: [] }, true);
       else if (name === "spectrum") this.drawLines(context, name, surface, this.stats.spectrum, false);
       else this.drawMatrix(context, name, surface);
     }
@@ -141,13 +147,13 @@ class Learned extends Instrument {
   drawLines(context, name, surface, series, cursor) {
     const { left, width, height } = this.box(name, surface);
     const { theme } = this;
-    const most = Math.max(greatest(series.learned), greatest(series.sinusoidal)) * 1.08;
+    const most = greatest([...series.learned, ...series.sinusoidal]) * 1.08;
     const count = series.learned.length;
     const x = (k) => left + ((k + 0.5) / count) * width;
     const y = (value) => height - 2 - (value / most) * (height - 8);
     stroke(context, theme.read("grid"));
     line(context, left, y(0), left + width, y(0));
-    for (const value of [0, most / 1.08]) write(context, value ? decimals(value, 1) : "0", left - 6, y(value), theme.read("muted"), "right");
+    for (const value of [0, most / 1.08]) write(context, value ? decimals(value, 2) : "0", left - 6, y(value), theme.read("muted"), "right");
     for (const tick of wholeTicks(count, width / 55)) write(context, String(tick + (cursor ? 0 : 1)), x(tick), height + 10, theme.read("muted"), "center");
     for (const [which, dash] of [["sinusoidal", [5, 4]], ["learned", []]]) {
       stroke(context, theme.read("position-ink"), which === "learned" ? 2 : 1.5, dash);

@@ -21,7 +21,7 @@ class Rotary extends Instrument {
     super(root);
     this.settings = {};
     const controls = make("div", "controls", root);
-    const set = (name, convert = (x) => x) => ({ name: "", input: (value) => { this.settings[name] = convert(value); this.schedule(); }, commit: () => this.commit() });
+    const set = (name, convert = (x) => x) => ({ input: (value) => { this.settings[name] = convert(value); this.schedule(); }, commit: () => this.commit() });
     this.ranges = { i: new Range(controls, "i", set("i")), j: new Range(controls, "j", set("j")), shift: new Range(controls, "shift", set("shift")),
       base: new Range(controls, "base", set("base", (exponent) => Number((10 ** exponent).toPrecision(3)))) };
     this.dials = panelIn(root, "dials");
@@ -33,6 +33,7 @@ class Rotary extends Instrument {
 
   receive(header, send) {
     super.receive(header, send);
+    this.names = header.names;
     this.q = Float64Array.from(header.q);
     this.k = Float64Array.from(header.k);
   }
@@ -72,16 +73,13 @@ class Rotary extends Instrument {
   describe() {
     const { i, j, shift, base } = this.settings;
     const { labels, ranges } = this;
-    for (const name of Object.keys(ranges)) {
-      ranges[name].name.textContent = labels[`${name}`];
-      ranges[name].node.setAttribute("aria-label", labels[`${name}`]);
-    }
+    for (const [name, range] of Object.entries(ranges)) range.title(labels[name]);
     ranges.i.set(0, FARTHEST, 1, i, String(i));
     ranges.j.set(0, FARTHEST, 1, j, String(j));
     ranges.shift.set(0, 4096, 1, shift, String(shift));
     ranges.base.set(0, 6, 0.05, Number(Math.log10(base).toFixed(6)), grouped(base));
     const difference = Math.abs(this.shifted - this.unshifted);
-    const values = { i, j, shift, distance: String(i - j).replace("-", MINUS), ishift: i + shift, jshift: j + shift, pairs: this.omega.length,
+    const values = { ...this.names, i, j, shift, distance: String(i - j).replace("-", MINUS), ishift: i + shift, jshift: j + shift, pairs: this.omega.length,
       score: this.unshifted.toFixed(15).replace("-", MINUS), shifted: this.shifted.toFixed(15).replace("-", MINUS), difference: difference === 0 ? "0" : scientific(difference),
       short: decimals(this.unshifted) };
     this.dials.say(fill(labels.dials, values));
@@ -105,8 +103,8 @@ class Rotary extends Instrument {
   drawDial(context, m, q, k, left, top, width, height) {
     const half = this.omega.length;
     const { theme } = this;
-    const radius = Math.max(12, Math.min(width - 16, height - 34) / 2);
-    const [cx, cy] = [left + width / 2, top + radius + 4];
+    const radius = Math.max(12, Math.min(width - 16, height - 2.6 * this.fontSize - 14) / 2);
+    const [cx, cy] = [left + width / 2, top + radius + 6];
     const longest = Math.max(Math.hypot(q[m], q[m + half]), Math.hypot(k[m], k[m + half])) || 1;
     const tip = (x) => [cx + (x[m] / longest) * radius, cy - (x[m + half] / longest) * radius];
     stroke(context, theme.read("grid"));
@@ -123,8 +121,8 @@ class Rotary extends Instrument {
     dot(context, ...tip(k), 4, theme.read("key-ink"), theme.read("page"), true);
     dot(context, ...tip(q), 4.5, theme.read("query-ink"), theme.read("page"));
     const part = q[m] * k[m] + q[m + half] * k[m + half];
-    write(context, `ω ${significant(this.omega[m])}`, cx, cy + radius + 10, theme.read("muted"), "center");
-    write(context, (part >= 0 ? "+" : "") + decimals(part, 3), cx, cy + radius + 10 + this.fontSize * 1.15, theme.read("text"), "center");
+    write(context, `ω ${significant(this.omega[m])}`, cx, cy + radius + 6 + this.fontSize * 0.6, theme.read("muted"), "center");
+    write(context, (part >= 0 ? "+" : "") + decimals(part, 3), cx, cy + radius + 6 + this.fontSize * 1.75, theme.read("text"), "center");
   }
 
   drawCurve() {
@@ -132,13 +130,14 @@ class Rotary extends Instrument {
     const context = surface.begin();
     context.font = `${this.fontSize}px ${this.theme.font}`;
     const [left, width, height] = [52, surface.width - 62, surface.height - 18];
-    const most = this.scores.reduce((a, b) => Math.max(a, Math.abs(b)), 1e-12) * 1.1;
+    const [low, high] = [Math.min(0, ...this.scores), Math.max(0, ...this.scores)];
+    const room = (high - low) * 0.08 || 1;
     const x = (distance) => left + ((distance + FARTHEST) / (2 * FARTHEST)) * width;
-    const y = (value) => height / 2 - (value / most) * (height / 2 - 4);
+    const y = (value) => ((high + room - value) / (high - low + 2 * room)) * height;
     const { theme } = this;
     stroke(context, theme.read("grid"));
     line(context, left, y(0), left + width, y(0));
-    for (const value of [-most / 1.1, 0, most / 1.1]) write(context, value === 0 ? "0" : decimals(value, 1), left - 6, y(value), theme.read("muted"), "right");
+    for (const value of [low, 0, high]) if (value === 0 || Math.abs(y(value) - y(0)) > 12) write(context, value === 0 ? "0" : decimals(value, 1), left - 6, y(value), theme.read("muted"), "right");
     for (let distance = -FARTHEST; distance <= FARTHEST; distance += 32) write(context, String(distance).replace("-", MINUS), x(distance), height + 10, theme.read("muted"), "center");
     stroke(context, theme.read("position-ink"), 2);
     context.beginPath();

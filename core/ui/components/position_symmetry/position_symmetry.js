@@ -8,11 +8,12 @@ class Symmetry extends Instrument {
     super(root);
     this.settings = {};
     this.progress = 0;
-    this.cases = make("div", "cases", root);
+    const left = make("div", "left", root);
+    this.cases = make("div", "cases", left);
     this.cases.setAttribute("role", "radiogroup");
     this.side = make("div", "side", root);
     this.picture = panelIn(this.side, "rows");
-    const choice = make("label", "align", this.side);
+    const choice = make("label", "align", left);
     this.align = make("input", "", choice);
     this.align.type = "checkbox";
     this.alignText = make("span", "", choice);
@@ -77,7 +78,7 @@ class Symmetry extends Instrument {
     const narrow = width < 560;
     const chip = narrow ? 52 : 110;
     const gap = narrow ? 50 : Math.max(90, width * 0.12);
-    const last = narrow ? 0 : 150;
+    const last = narrow ? 0 : 150 * this.progress;
     const strip = (width - 2 * chip - gap - last) / 2;
     return { n, chip, gap, last, strip, row: Math.min(26, (height - 2) / n), right: chip + strip + gap };
   }

@@ -50,12 +50,12 @@ class Waves extends Instrument {
     const set = (name, value) => { this.settings[name] = value; this.schedule(); };
     const commit = () => this.commit();
     const controls = make("div", "controls", this.root);
-    const range = (parent, className, name, input) => new Range(parent, className, { name, input, commit });
+    const range = (parent, className, input) => new Range(parent, className, { input, commit });
     this.ranges = {
-      n: range(controls, "n", "", (value) => set("n", value)),
-      d: range(controls, "d", "", (value) => set("d", value)),
-      base: range(controls, "base", "", (value) => set("base", baseAt(value))),
-      pair: range(controls, "pair", "", (value) => set("pair", value)),
+      n: range(controls, "n", (value) => set("n", value)),
+      d: range(controls, "d", (value) => set("d", value)),
+      base: range(controls, "base", (value) => set("base", baseAt(value))),
+      pair: range(controls, "pair", (value) => set("pair", value)),
     };
     const grid = make("div", "panels", this.root);
     this.panels = {};
@@ -64,8 +64,8 @@ class Waves extends Instrument {
       const { cell, surface, say } = panelIn(grid, name);
       this.panels[name] = surface;
       this.say[name] = say;
-      if (name === "heat") this.ranges.i = range(cell, "cursor i", "i", (value) => set("i", value));
-      if (name === "products") this.ranges.j = range(cell, "cursor j", "j", (value) => set("j", value));
+      if (name === "heat") this.ranges.i = range(cell, "cursor i", (value) => set("i", value));
+      if (name === "products") this.ranges.j = range(cell, "cursor j", (value) => set("j", value));
     }
     this.reading = make("p", "reading", this.root);
     this.reading.setAttribute("aria-live", "polite");
@@ -205,11 +205,7 @@ class Waves extends Instrument {
     const { n, d, base, pair, i, j } = this.settings;
     const { labels, ranges } = this;
     const names = { n: labels.length, d: labels.width, base: labels.base, pair: labels.pair, i: labels.i, j: labels.j };
-    for (const [key, name] of Object.entries(names)) {
-      ranges[key].name.textContent = name;
-      ranges[key].node.setAttribute("aria-label", labels[`${key}_hint`]);
-      ranges[key].box.title = labels[`${key}_hint`];
-    }
+    for (const [key, name] of Object.entries(names)) ranges[key].title(name, labels[`${key}_hint`]);
     ranges.n.set(4, 256, 4, n, String(n));
     ranges.d.set(2, 512, 2, d, String(d));
     ranges.base.set(DECADES.low, DECADES.high, DECADES.step, Number(Math.log10(base).toFixed(6)), grouped(base));
