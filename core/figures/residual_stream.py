@@ -15,8 +15,6 @@ import pandas as pd
 
 from core.figures.style import altair_theme, colour, diverging
 
-DASHES = {"residual": [1, 0], "attention": [7, 4], "mlp": [2, 3]}
-
 
 def readable(value: float, digits: int = 3) -> str:
     """A number with `digits` significant figures; one below 1 in size is never written as 1, and a tiny one keeps its power of ten.
@@ -51,41 +49,7 @@ def _same_length(**columns: Sequence) -> None:
         raise ValueError("Of one length must be " + ", ".join(f"{name} ({n})" for name, n in lengths.items()) + ".")
 
 
-# ---- lengths and turns ------------------------------------------------------------------------------------------------------
-
-
-def norm_lines(stream: np.ndarray, attention: np.ndarray, mlp: np.ndarray | None, picked: int, layer_labels: Sequence[str],
-               series: dict[str, str], axis_titles: tuple[str, str], theme: str, logarithmic: bool = False, scale: float = 1.0,
-               height: int = 300) -> alt.TopLevelMixin:
-    """The length of one token's stream at every depth, and of what each block added, with every other token's stream as a faint line.
-
-    stream (L + 1, N), attention and mlp (L, N); layer_labels: L + 1 names of the depths. series: the labels of "residual", "attention", "mlp".
-    What block l adds stands at the depth that it leads to, l + 1.
-    """
-    _same_length(layer_labels=layer_labels, stream=stream)
-    rows = [{"kind": "residual", "depth": depth, "length": float(stream[depth, picked])} for depth in range(len(stream))]
-    for kind, written in (("attention", attention), ("mlp", mlp)):
-        if written is not None:
-            rows += [{"kind": kind, "depth": block + 1, "length": float(written[block, picked])} for block in range(len(written))]
-    for row in rows:
-        row |= {"name": series[row["kind"]], "layer": layer_labels[row["depth"]], "shown": readable(row["length"])}
-    others = pd.DataFrame({"token": np.tile(np.arange(stream.shape[1]), len(stream)), "depth": np.repeat(np.arange(len(stream)), stream.shape[1]),
-                           "length": stream.reshape(-1).astype(float)})
-    kinds = [kind for kind in DASHES if kind in series]
-    x = alt.X("depth:Q", title=axis_titles[0], scale=alt.Scale(domain=[0, len(stream) - 1 + 0.9], nice=False),
-              axis=alt.Axis(values=list(range(len(stream))), labelExpr=_by_index(layer_labels), labelAngle=-40 if len(stream) > 8 else 0,
-                            labelOverlap=True))
-    y = alt.Y("length:Q", title=axis_titles[1], scale=alt.Scale(type="log" if logarithmic else "linear", zero=not logarithmic, nice=True),
-              axis=alt.Axis(grid=True, tickCount=5, format="~g"))
-    faint = alt.Chart(others).mark_line(strokeWidth=1, opacity=0.22, color=colour("residual", theme, "ink")).encode(x=x, y=y, detail="token:N")
-    base = alt.Chart(pd.DataFrame(rows)).encode(x=x, y=y, color=alt.Color("kind:N", scale=alt.Scale(
-        domain=kinds, range=[colour(kind, theme, "ink") for kind in kinds]), legend=None))
-    lines = base.mark_line(strokeWidth=3 * scale).encode(strokeDash=alt.StrokeDash("kind:N", scale=alt.Scale(domain=kinds, range=[DASHES[k] for k in kinds]), legend=None))
-    points = base.mark_point(filled=True, size=46 * scale, opacity=1).encode(
-        shape=alt.Shape("kind:N", scale=alt.Scale(domain=kinds, range=["circle", "square", "triangle-up"][:len(kinds)]), legend=None),
-        tooltip=[alt.Tooltip("name:N", title=" "), alt.Tooltip("layer:N", title=axis_titles[0]), alt.Tooltip("shown:N", title=axis_titles[1])])
-    names = base.transform_filter(f"datum.depth == {len(stream) - 1}").mark_text(align="left", dx=8, fontSize=13 * scale, fontWeight=600).encode(text="name:N")
-    return finish(alt.layer(faint, lines, points, names), theme, height, scale)
+# ---- turns ------------------------------------------------------------------------------------------------------
 
 
 def _by_index(labels: Sequence[str]) -> str:
@@ -166,8 +130,7 @@ def waterfall(names: Sequence[str], meanings: Sequence[str], groups: Sequence[st
                           "meaning": [*meanings, "residual"], "start": [*(ends - values), 0.0], "end": [*ends, ends[-1]], "value": [*values, ends[-1]]})
     frame["shown"] = [_signed(value) for value in frame["value"]]
     frame["top"], frame["middle"] = frame[["start", "end"]].max(axis=1), frame["place"] + 0.41
-    largest = set(np.argsort(-np.abs(values))[:n_named].tolist()) | {n}
-    frame["label"] = [f"{row.name_} {row.shown}" if row.Index in largest else "" for row in frame.rename(columns={"name": "name_"}).itertuples()]
+    frame["label"], frame["label_y"] = _labels(frame, n_named)
     kinds = ["residual", "position", "attention", "mlp", "excluded"]
     bands = _bands(groups)
     x = alt.X("place:Q", title=None, scale=alt.Scale(domain=[-0.5, n + 1.2], nice=False), axis=_group_axis(bands))
@@ -181,8 +144,24 @@ def waterfall(names: Sequence[str], meanings: Sequence[str], groups: Sequence[st
         tooltip=[alt.Tooltip("name:N", title=" "), alt.Tooltip("shown:N", title=axis_title)])
     steps = base.mark_rule(strokeWidth=1, color=colour("grid", theme, "ink"), opacity=0.7).encode(x=x, x2="after:Q", y=alt.Y("end:Q", title=axis_title))
     labels = base.mark_text(dy=-8, fontSize=12 * scale, fontWeight=600, color=colour("text", theme)).encode(
-        x=alt.X("middle:Q", axis=_group_axis(bands)), y=alt.Y("top:Q", title=axis_title), text="label:N")
+        x=alt.X("middle:Q", axis=_group_axis(bands)), y=alt.Y("label_y:Q", title=axis_title), text="label:N")
     return finish(alt.layer(band, zero, steps, bars, labels), theme, height, scale)
+
+
+def _labels(frame: pd.DataFrame, n_named: int) -> tuple[list[str], list[float]]:
+    """The text over each bar, "" for most, and the height it stands at: the largest parts and the sum, clear of the bars near them and of each other."""
+    n, reach = len(frame) - 1, max(2, round(0.055 * len(frame)))      # a label is about 11 % of the picture wide
+    tops, span = frame["top"].to_numpy(), float(frame[["start", "end"]].to_numpy().max() - frame[["start", "end"]].to_numpy().min())
+    texts, heights, placed = [""] * (n + 1), list(tops), []
+    order = [n, *np.argsort(-np.abs(frame["value"].to_numpy()[:n]), kind="stable")]
+    for place in order:
+        height = float(tops[max(0, place - reach):place + reach + 1].max())
+        if all(abs(place - other) > 2 * reach or abs(height - at) > 0.07 * span for other, at in placed):
+            texts[place], heights[place] = f"{frame['name'][place]} {frame['shown'][place]}", height
+            placed.append((place, height))
+        if len(placed) > n_named:
+            break
+    return texts, heights
 
 
 def _group_axis(bands: pd.DataFrame) -> alt.Axis:

@@ -70,7 +70,7 @@ def _vector(page: Lesson, run: Run, matrix: Tensor, norm: Norm, position: int) -
     st.markdown(f"**{title}**")
     with st.container(key=f"{PREFIX}vector", gap=None):
         for i, (name, values) in enumerate((("before", x), ("standard", middle), ("after", after))):
-            chart = vector_figures.vector_bars(to_numpy(values), (page.label("axis_feature"), page.label(f"stage_{name}")), state.theme(), i == 2, state.scale(), CHART // 3 - 8 + 34 * (i == 2))
+            chart = vector_figures.vector_bars(to_numpy(values), page.label(f"stage_{name}"), page.label("axis_feature"), state.theme(), i == 2, state.scale(), CHART // 3 - 8 + 34 * (i == 2))
             st.altair_chart(chart, theme=None, width="stretch", key=f"{PREFIX}vector_{name}")
     gain, bias = norm.weight.double(), torch.zeros_like(x) if norm.bias is None else norm.bias.double()
     lines = [(page.label("numbers_mean"), rf"\mu = \frac{{1}}{{d}} \sum_c x_c = {four(mean)}, \qquad \sigma = \sqrt{{\tfrac{{1}}{{d}} \sum_c (x_c - \mu)^2 + \varepsilon}} = {four(std)}")]

@@ -10,6 +10,7 @@ from core.figures import residual_stream as figures
 from core.figures.residual_stream import readable
 from core.ui import state
 from core.ui.components.residual_grid import residual_grid
+from core.ui.components.residual_norms import residual_norms
 from core.ui.lesson import Lesson
 from core.ui.residual_stream.reading import (CHART, PREFIX, SCREEN, Question, Reading, attached, bracketed, choice, code, depth_names, depth_of, four,
                                              keep, plain, short_depth_names, to_numpy)
@@ -37,26 +38,26 @@ def draw(page: Lesson, run: Run) -> Reading:
     values, position = measure(run, name), state.selection().position
     title = _title(page, run, name, values, position)
     st.markdown(f"**{title}**")
-    grid, lines = st.columns([3, 2])
-    with grid:
-        _grid(page, run, name, values, logarithmic and name != "turn")
-    with lines:
-        _companion(page, run, name, position, logarithmic)
+    description = _description(page, run, name, values, logarithmic)
+    if name == "turn":
+        _turns(page, run, values, position, description)
+    else:
+        _lengths(page, run, name, values, description)
     return Reading(_lines(page, run), _question(page, run, position), [analysis.norms, analysis.stream_norms, analysis.written_norms, analysis.relative_change, analysis.cosines],
-                   {f"{name}.csv": _table(page, run, name, values)}, ".residual-grid canvas", title, _sum_table(page, run))
+                   {f"{name}.csv": _table(page, run, name, values)}, ".residual-grid" if name == "turn" else ".residual-norms", title, _sum_table(page, run))
 
 
-def _grid(page: Lesson, run: Run, name: str, values: np.ndarray, logarithmic: bool) -> None:
-    whole = name == "stream"      # row 0 is then what enters block 0
+def _description(page: Lesson, run: Run, name: str, values: np.ndarray, logarithmic: bool) -> dict:
+    """How the grid is labelled, scaled and picked."""
+    whole, selected = name == "stream", state.selection()      # row 0 of the whole stream is what enters block 0
     labels = depth_names(page, run.model.config.n_layers) if whole else [page.label("block", block=block) for block in range(len(values))]
-    selected = state.selection()
-    finite = values[np.isfinite(values)]
     row, peak = depth_of(len(values) - 1) if whole else selected.layer, np.unravel_index(np.nanargmin(values) if name == "turn" else np.nanargmax(values), values.shape)
-    limits = (-1.0, 1.0) if name == "turn" else (finite[finite > 0].min() if logarithmic else 0.0, finite.max())
-    residual_grid(values, row_labels=labels, column_labels=run.tokens, legend=page.label(f"legend_{name}"), reading=page.label(f"reading_{name}"),
-                  twin=plain(_title(page, run, name, values, selected.position)), theme=state.theme(), key=f"{PREFIX}norm_grid", signed=name == "turn",
-                  logarithmic=logarithmic, picked=(row, selected.position), peak=tuple(int(i) for i in peak), limits=limits, height=260, fit=SCREEN,
-                  present=state.present(), on_pick=lambda r, c: _pick(r, c, whole))
+    logarithmic = logarithmic and name != "turn"
+    limits = (-1.0, 1.0) if name == "turn" else (values[values > 0].min() if logarithmic else 0.0, values.max())
+    return dict(row_labels=labels, column_labels=run.tokens, legend=page.label(f"legend_{name}"), reading=page.label(f"reading_{name}"),
+                twin=plain(_title(page, run, name, values, selected.position)), theme=state.theme(), signed=name == "turn", logarithmic=logarithmic,
+                picked=(row, selected.position), peak=tuple(int(i) for i in peak), limits=limits, height=270, most_height=430, fit=SCREEN,
+                present=state.present(), on_pick=lambda r, c: _pick(r, c, whole))
 
 
 def _pick(row: int, column: int, whole: bool) -> None:
@@ -64,18 +65,24 @@ def _pick(row: int, column: int, whole: bool) -> None:
     state.select(layer=max(row - 1, 0) if whole else row, position=column)
 
 
-def _companion(page: Lesson, run: Run, name: str, position: int, logarithmic: bool) -> None:
-    """The picked token alone: its lines, or its cosines."""
-    depths, theme, scale = short_depth_names(page, run.model.config.n_layers), state.theme(), state.scale()
-    if name == "turn":
-        cosines = to_numpy(analysis.layer_cosines(run.trace)[position])
-        chart = figures.cosine_matrix(cosines, depths, page.label("axis_depth"), theme, scale, CHART - 20)
-    else:
-        attention, mlp = analysis.written_norms(run.trace)
-        series = {kind: page.label(f"line_{kind}") for kind in ("residual", "attention", *(() if mlp is None else ("mlp",)))}
-        chart = figures.norm_lines(measure(run, "stream"), to_numpy(attention), None if mlp is None else to_numpy(mlp), position, depths, series,
-                                   (page.label("axis_depth"), page.label("axis_length")), theme, logarithmic, scale, CHART - 20)
-    st.altair_chart(chart, theme=None, width="stretch", key=f"{PREFIX}{'cosines' if name == 'turn' else 'lines'}")
+def _lengths(page: Lesson, run: Run, name: str, values: np.ndarray, description: dict) -> None:
+    """The grid with the picked token's lines."""
+    attention, mlp = analysis.written_norms(run.trace)
+    lines = {"residual": measure(run, "stream"), "attention": to_numpy(attention)} | ({} if mlp is None else {"mlp": to_numpy(mlp)})
+    residual_norms(values, lines=lines, names={kind: page.label(f"line_{kind}") for kind in lines}, faint=name if name in lines else "residual",
+                   depths=short_depth_names(page, run.model.config.n_layers), depth_title=page.label("axis_depth"), length_title=page.label("axis_length"),
+                   key=f"{PREFIX}norms", **description)
+
+
+def _turns(page: Lesson, run: Run, values: np.ndarray, position: int, description: dict) -> None:
+    """The grid with the picked token's cosines between all depths."""
+    grid, matrix = st.columns([3, 2])
+    with grid:
+        residual_grid(values, key=f"{PREFIX}turns", **description)
+    with matrix:
+        chart = figures.cosine_matrix(to_numpy(analysis.layer_cosines(run.trace)[position]), short_depth_names(page, run.model.config.n_layers), page.label("axis_depth"),
+                                      state.theme(), state.scale(), CHART - 20)
+        st.altair_chart(chart, theme=None, width="stretch", key=f"{PREFIX}cosines")
 
 
 def _title(page: Lesson, run: Run, name: str, values: np.ndarray, position: int) -> str:

@@ -129,7 +129,7 @@ def choice(page: Lesson, name: str, options: Sequence[str] | None = None) -> str
     if read(name) not in options:
         keep(**{name: options[0]})
     return st.segmented_control(page.label(name), options, format_func=lambda option: page.label(f"{name}_{option}"), required=True,
-                                label_visibility="collapsed", **attached(name))
+                                label_visibility="collapsed", wrap=True, **attached(name))
 
 
 def depth_of(n_layers: int) -> int:

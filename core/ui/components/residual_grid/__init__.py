@@ -9,26 +9,57 @@ import numpy as np
 import streamlit as st
 
 _HERE = Path(__file__).parent
-_HTML = ('<div class="residual-grid"><div class="scroller" tabindex="0" role="img"><div class="spacer"><canvas></canvas></div></div>'
-         '<div class="tip" hidden></div><div class="spoken" aria-live="polite"></div></div>')
-_component = st.components.v2.component("residual_grid", html=_HTML, css=(_HERE / "residual_grid.css").read_text(encoding="utf-8"),
-                                        js=(_HERE / "residual_grid.js").read_text(encoding="utf-8"))
+GRID_HTML = ('<div class="grid"><div class="scroller" tabindex="0" role="img"><div class="spacer"><canvas></canvas></div></div></div>'
+             '<div class="tip" hidden></div><div class="spoken" aria-live="polite"></div>')
+GRID_CSS = (_HERE / "residual_grid.css").read_text(encoding="utf-8")
+GRID_JS = (_HERE / "grid.js").read_text(encoding="utf-8")
+_component = st.components.v2.component("residual_grid", html=f'<div class="residual-grid">{GRID_HTML}</div>', css=GRID_CSS,
+                                        js=GRID_JS + (_HERE / "residual_grid.js").read_text(encoding="utf-8"))
 
 
-def _pack(header: dict, arrays: list[np.ndarray]) -> bytes:
-    """The header as JSON, its length before it (uint32, little endian) and spaces after it to a multiple of 4 bytes; then each 4-byte array."""
-    text = json.dumps(header, ensure_ascii=False).encode()
+def pack(header: dict, arrays: dict[str, np.ndarray]) -> bytes:
+    """The header, with the arrays listed, as JSON: its length before it (uint32, little endian), spaces after it to a multiple of 4 bytes; then
+    each array, float32 or int32."""
+    listed = [[name, str(values.dtype), int(values.size)] for name, values in arrays.items()]
+    text = json.dumps(header | {"arrays": listed}).encode()
     text += b" " * (-len(text) % 4)
-    return len(text).to_bytes(4, "little") + text + b"".join(np.ascontiguousarray(values).tobytes() for values in arrays)
+    return len(text).to_bytes(4, "little") + text + b"".join(np.ascontiguousarray(values).tobytes() for values in arrays.values())
 
 
-def residual_grid(values: np.ndarray, *, row_labels: Sequence[str], column_labels: Sequence[str], legend: str, reading: str, twin: str,
-                  theme: str, key: str, on_pick: Callable[[int, int], None], picked: tuple[int, int] | None, limits: tuple[float, float],
-                  signed: bool = False, logarithmic: bool = False, texts: np.ndarray | None = None, marks: np.ndarray | None = None,
-                  peak: tuple[int, int] | None = None, least_column: int = 4, least_row: int = 16,
-                  height: int = 300, most_height: int = 460, fit: int = 0, column_band: bool = True, row_band: bool = False, numbered: bool = False,
-                  present: bool = False) -> None:
-    """Draw `values` (rows, columns) with NaN as an empty, hatched cell, and call on_pick(row, column) when the reader picks a cell.
+def unpack(data: bytes) -> tuple[dict, dict[str, np.ndarray]]:
+    """What `pack` was given, the arrays flat."""
+    length = int.from_bytes(data[:4], "little")
+    header, at, arrays = json.loads(data[4:4 + length]), 4 + length, {}
+    for name, kind, size in header.pop("arrays"):
+        arrays[name] = np.frombuffer(data, kind, size, at)
+        at += 4 * size
+    return header, arrays
+
+
+def residual_grid(values: np.ndarray, *, key: str, on_pick: Callable[[int, int], None], **description) -> None:
+    """Draw `values` (rows, columns), described as `grid_data` has it, and call on_pick(row, column) when the reader picks a cell."""
+    header, arrays = grid_data(values, **description)
+    mount(_component, pack(header, arrays), key, on_pick)
+
+
+def mount(component: Callable, data: bytes, key: str, on_pick: Callable[[int, int], None]) -> None:
+    """Put a component that picks cells on the page."""
+
+    def pick() -> None:
+        cell = st.session_state[key].picked
+        if cell:
+            on_pick(int(cell["row"]), int(cell["column"]))
+
+    component(data=data, key=key, on_picked_change=pick, height="content")
+
+
+def grid_data(values: np.ndarray, *, row_labels: Sequence[str], column_labels: Sequence[str], legend: str, reading: str, twin: str,
+              theme: str, picked: tuple[int, int] | None, limits: tuple[float, float],
+              signed: bool = False, logarithmic: bool = False, texts: np.ndarray | None = None, marks: np.ndarray | None = None,
+              peak: tuple[int, int] | None = None, least_column: int = 4, least_row: int = 16,
+              height: int = 300, most_height: int = 460, fit: int = 0, column_band: bool = True, row_band: bool = False, numbered: bool = False,
+              present: bool = False) -> tuple[dict, dict[str, np.ndarray]]:
+    """Header and arrays of a grid of `values` (rows, columns); NaN is an empty, hatched cell.
 
     texts: (rows, columns) of str, written in the cells above the number; marks: bool, a tick in the cell; peak: a cell ringed by a dashed line.
     reading: what hover says, with {row}, {column}, {index}, {text} and {value}. limits: the values at the two ends of the colour scale
@@ -47,16 +78,9 @@ def residual_grid(values: np.ndarray, *, row_labels: Sequence[str], column_label
         "peak": peak, "least_column": least_column, "least_row": least_row, "height": height, "most_height": most_height, "fit": fit,
         "logarithmic": logarithmic, "column_band": column_band, "row_band": row_band, "numbered": numbered, "vocabulary": [str(text) for text in vocabulary],
     }
-    arrays = [values]
+    arrays = {"values": values}
     if indices is not None:
-        arrays.append(indices.astype(np.int32))
+        arrays["texts"] = indices.astype(np.int32)
     if marks is not None:
-        arrays.append(np.asarray(marks, dtype=np.int32))
-    header |= {"has_texts": indices is not None, "has_marks": marks is not None}
-
-    def pick() -> None:
-        cell = st.session_state[key].picked
-        if cell:
-            on_pick(int(cell["row"]), int(cell["column"]))
-
-    _component(data=_pack(header, arrays), key=key, on_picked_change=pick, height="content")
+        arrays["marks"] = np.asarray(marks, dtype=np.int32)
+    return header, arrays
