@@ -236,6 +236,8 @@ def _take_over(key: str, value) -> None:
         session["selection"] = session.get("selection", {}) | {key: value}
     elif key != "model" or value in cache.model_names():
         session[key] = value
+        if key not in _SHARED:
+            st.query_params[key] = _written(value)   # a bound widget that is first drawn in this run does not put a value it was given there
 
 
 def _shared_values(defaults: bool = False) -> dict[str, str]:
