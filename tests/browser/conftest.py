@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, ConsoleMessage, Page
 
 from tests.browser.serving import Server, chromium, serve, settle
 
@@ -21,6 +21,11 @@ def browser() -> Iterator[Browser]:
         yield running
 
 
+def is_error(message: ConsoleMessage) -> bool:
+    """An error in the console, but for Streamlit's own search for its server: below a page's address it asks for /<page>/_stcore/… first."""
+    return message.type == "error" and "/_stcore/" not in message.location["url"]
+
+
 @pytest.fixture
 def open_page(browser: Browser, server: Server) -> Iterator[Callable[..., Page]]:
     """open_page("heads?layer=2", width=390, dark=True) -> a settled Page whose console errors stand in `page.errors`."""
@@ -31,7 +36,7 @@ def open_page(browser: Browser, server: Server) -> Iterator[Callable[..., Page]]
         contexts.append(context)
         page = context.new_page()
         page.errors = []
-        page.on("console", lambda message: page.errors.append(message.text) if message.type == "error" else None)
+        page.on("console", lambda message: page.errors.append(f"{message.text} {message.location['url']}") if is_error(message) else None)
         page.on("pageerror", lambda error: page.errors.append(str(error)))
         page.goto(f"{server.url}/{path}")
         settle(page)

@@ -14,9 +14,13 @@ const walk = (root, found) => {
 """
 
 PICTURES = "() => {" + WALK + """
+  // What is drawn, without the ids that a chart library makes up anew each time.
+  const marks = (svg) => [...svg.querySelectorAll("path, rect, line, circle, text")].map((m) =>
+    ["d", "x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "r", "width", "height", "transform", "fill", "stroke"].map((a) => m.getAttribute(a) ?? "").join(" ")
+    + (m.tagName === "text" ? m.textContent : "")).join("; ");
   return walk(document, []).flatMap((e) =>
     e.tagName === "CANVAS" && e.width * e.height > 0 ? [e.toDataURL()]
-    : e.tagName === "svg" && e.getBoundingClientRect().width > 100 ? [e.outerHTML.replace(/(id|url|clip-path|href)=?[("][^)"]*[)"]/g, "")] : []);
+    : e.tagName === "svg" && e.getBoundingClientRect().width > 100 ? [marks(e)] : []);
 }"""
 
 CUT_OFF = "() => {" + WALK + """
@@ -39,7 +43,7 @@ CUT_OFF = "() => {" + WALK + """
 
 
 def pictures(page: Page) -> list[str]:
-    """Every canvas as a data URL and every larger svg as markup, in document order."""
+    """Every canvas as a data URL and every larger svg as its marks, in document order."""
     return page.evaluate(PICTURES)
 
 

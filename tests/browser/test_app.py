@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from core.ui import text
+from core.ui import catalogue, text
 from tests.browser.pictures import cut_off, pictures
 from tests.browser.serving import settle
 from tests.test_pages import PAGES, PROMPTS
@@ -19,7 +19,7 @@ def test_page_opens_without_an_error_and_asks_no_other_host(open_page, server, n
     page = open_page("", dark=dark)
     hosts = set()
     page.on("request", lambda request: hosts.add(urlsplit(request.url).netloc) if request.url.startswith("http") else None)
-    page.goto(f"{server.url}/{name}")
+    page.goto(f"{server.url}/{catalogue.url_path(name)}")
     settle(page)
     assert page.errors == []
     assert page.get_by_test_id("stAlertContentError").count() == 0 and page.get_by_test_id("stException").count() == 0
@@ -30,14 +30,14 @@ def test_page_opens_without_an_error_and_asks_no_other_host(open_page, server, n
 
 @pytest.mark.parametrize("name", PAGES)
 def test_nothing_is_cut_off_on_a_phone(open_page, name):
-    page = open_page(name, width=390, height=844)
+    page = open_page(catalogue.url_path(name), width=390, height=844)
     assert page.evaluate("document.scrollingElement.scrollWidth") <= 390
     assert cut_off(page) == []
 
 
 @pytest.mark.parametrize("name", PAGES)
 def test_256_tokens_stand_on_the_page(open_page, name):
-    page = open_page(f"{name}?prompt={LONG}")
+    page = open_page(f"{catalogue.url_path(name)}?prompt={LONG}")
     assert page.errors == [] and page.get_by_test_id("stAlertContentError").count() == 0
     assert pictures(page)
 
@@ -45,7 +45,7 @@ def test_256_tokens_stand_on_the_page(open_page, name):
 @pytest.mark.parametrize("name", PAGES)
 def test_an_experiment_changes_the_page_and_its_link_gives_the_same_picture(open_page, server, name):
     experiment = text.load(name).experiments[0]
-    page = open_page(name)
+    page = open_page(catalogue.url_path(name))
     before = pictures(page)
     page.get_by_role("button", name=experiment.title, exact=True).click()
     settle(page)
@@ -74,6 +74,6 @@ def test_a_broken_address_is_explained_and_everything_else_works(open_page):
 
 
 def test_html_in_a_prompt_stays_text(open_page):
-    page = open_page("overview?prompt=<img src=x onerror=document.title='broken'><b>bold</b>")
+    page = open_page("?prompt=<img src=x onerror=document.title='broken'><b>bold</b>")
     page.wait_for_timeout(300)
     assert page.title() != "broken" and page.errors == []
