@@ -57,7 +57,9 @@ def _origin(run, position, target) -> None:
     u, rest = float(h @ row), float(h @ row) - float(terms["product"].sum())
     st.markdown(page.label("origin_title", token=lesson.code(run.tokenizer.visible(target)), u=f"{u:.4f}", d=len(h), n=len(terms), rest=f"{rest:+.4f}"))
     labels = {name: page.label(f"origin_{name}") for name in ("dimension", "product")}
-    st.altair_chart(terms_chart(terms, labels, state.theme(), state.scale()), theme=None, key="next_token_terms")
+    chart, products = st.columns([3, 2], gap="large")
+    chart.altair_chart(terms_chart(terms, labels, state.theme(), state.scale()), theme=None, key="next_token_terms")
+    products.dataframe(lesson.terms_table(page, terms), hide_index=True, height=240)
 
 
 everything()

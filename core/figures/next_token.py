@@ -28,10 +28,11 @@ def terms_chart(terms: pd.DataFrame, labels: dict[str, str], theme: str, scale: 
 
     labels: "dimension" and "product", the titles of the axes. The spec depends on theme, scale and labels alone.
     """
+    height = 180 * scale
     rows = terms.assign(place=range(len(terms)), name=[str(j) for j in terms["j"]], shown=[f"{value:+.2f}".replace("-", "−") for value in terms["product"]])
     down, up = diverging(theme)[1][1], diverging(theme)[-2][1]
     base = alt.Chart(rows).encode(
-        x=alt.X("name:N", sort=alt.SortField("place"), title=labels["dimension"], axis=alt.Axis(labelAngle=0, labelOverlap=False)),
+        x=alt.X("place:O", title=labels["dimension"], axis=alt.Axis(labels=False, titlePadding=24 * scale)),
         tooltip=[alt.Tooltip("name:N", title="j"), alt.Tooltip("h:Q", title="h_j", format=".6f"), alt.Tooltip("e:Q", title="E_xj", format=".6f"),
                  alt.Tooltip("product:Q", title="h_j E_xj", format=".6f")])
     bars = base.mark_bar(stroke=colour("text", theme), strokeWidth=0.5).encode(
@@ -39,4 +40,5 @@ def terms_chart(terms: pd.DataFrame, labels: dict[str, str], theme: str, scale: 
         color=alt.condition("datum.product < 0", alt.value(down), alt.value(up)))
     above = base.transform_filter("datum.product >= 0").mark_text(dy=-8 * scale).encode(y="product:Q", text="shown:N")
     below = base.transform_filter("datum.product < 0").mark_text(dy=9 * scale).encode(y="product:Q", text="shown:N")
-    return (bars + above + below).properties(height=int(180 * scale), config=altair_theme(theme, scale))
+    names = base.mark_text(dy=12 * scale).encode(y=alt.value(height), text="name:N")
+    return (bars + above + below + names).properties(height=height, config=altair_theme(theme, scale))

@@ -184,6 +184,12 @@ def table(page: Lesson, run: Run, truncation: Truncation, logits: np.ndarray, n:
                          **named, page.label("column_rule"): [page.label(f"panel_rule_{RULES[code]}") if code else "" for code in truncation.cut_by[:n]]})
 
 
+def terms_table(page: Lesson, terms: pd.DataFrame) -> pd.DataFrame:
+    """The largest terms of a logit, with the six decimals that let a calculator arrive at the products."""
+    columns = {"h": terms["h"], "e": terms["e"], "product": terms["product"]}
+    return pd.DataFrame({"j": terms["j"]} | {page.label(f"terms_{name}"): [f"{value:.6f}" for value in values] for name, values in columns.items()})
+
+
 def with_draws(table: pd.DataFrame, page: Lesson, truncation: Truncation, now: PanelSettings) -> pd.DataFrame:
     """The table with a column more: how often each token came in the thousand draws of the seed."""
     places = np.searchsorted(truncation.interval_ends, seeded_uniforms(now.seed, N_DRAWS), side="right")
@@ -200,10 +206,12 @@ class Question:
 
 
 def question(logits: np.ndarray) -> Question:
-    """How many tokens top-p = 0.5 keeps at T = 2; beside it the number at T = 1, at T = 1/2, and more where these are the same."""
+    """How many tokens top-p = 0.5 keeps at T = 2; beside it the numbers at T = 1 and T = 1/2, 40, half of the vocabulary, and small ones
+    where these are the same."""
     right = truncate(logits, QUESTION).n_kept
-    wrong = [truncate(logits, dataclasses.replace(QUESTION, temperature=t)).n_kept for t in (1.0, 0.5)] + [40, len(logits) // 2, 2 * right, 3 * right, 4 * right]
-    options = sorted([right, *list(dict.fromkeys(n for n in wrong if n != right))[:3]])
+    others = [truncate(logits, dataclasses.replace(QUESTION, temperature=t)).n_kept for t in (1.0, 0.5)] + [40, len(logits) // 2, *range(1, 5)]
+    wrong = list(dict.fromkeys(n for n in others if n != right and n <= len(logits)))[:3]
+    options = sorted([right, *wrong])
     return Question(options, options.index(right))
 
 

@@ -258,9 +258,9 @@ class Panel {
       const first = (count) => ({ size: words.count(truncation.size), kept: words.count(count), mass: probabilityText(truncation.cumulative[count - 1]) });
       const byK = Math.min(settings.top_k ?? truncation.size, truncation.possible);
       const byP = settings.top_p < 1 ? 1 + firstAbove(truncation.cumulative, settings.top_p - 2 * TOLERANCE, truncation.size) : truncation.possible;
-      write(lines[0], fill(labels.by_k, { ...first(byK), k: settings.top_k === null ? labels.off : words.count(settings.top_k) }));
-      write(lines[1], fill(labels.by_p, { ...first(byP), p: settings.top_p < 1 ? settings.top_p : labels.off }));
-      write(lines[2], fill(labels.by_all, { kept: words.count(truncation.nKept), mass: probabilityText(truncation.keptMass) }));
+      write(lines[0], settings.top_k === null ? labels.by_k_off : fill(labels.by_k, { ...first(byK), k: words.count(settings.top_k) }));
+      write(lines[1], settings.top_p === 1 ? labels.by_p_off : fill(labels.by_p, { ...first(byP), p: settings.top_p }));
+      write(lines[2], fill(labels.by_all, { size: words.count(truncation.size), kept: words.count(truncation.nKept), mass: probabilityText(truncation.keptMass) }));
     }
   }
 

@@ -53,7 +53,7 @@ class PanelSettings:
         >>> PanelSettings(SamplingConfig(temperature=0.7, top_k=40), pinned=SamplingConfig(top_p=0.9)).to_link()
         'T0.7_k40_x0.6_s1_A~p0.9'
         """
-        parts = [*_config_parts(self.config), f"x{self.xi:g}", f"s{self.seed}"]
+        parts = [*_config_parts(self.config), f"x{_shortest(self.xi)}", f"s{self.seed}"]
         parts += ["draws"] * self.thousand + ["log"] * self.logarithmic
         if self.pinned:
             parts.append("~".join(["A", *_config_parts(self.pinned)]))
@@ -72,8 +72,12 @@ class PanelSettings:
 
 def _config_parts(config: SamplingConfig) -> list[str]:
     values = {name: getattr(config, name) for name in _RULES}
-    return [f"{_LETTERS[name]}{value:g}" if isinstance(value, float) else f"{_LETTERS[name]}{value}"
-            for name, value in values.items() if value != getattr(_NEUTRAL, name)]
+    return [_LETTERS[name] + _shortest(value) for name, value in values.items() if value != getattr(_NEUTRAL, name)]
+
+
+def _shortest(value: float) -> str:
+    """The fewest digits that read back as the same number."""
+    return repr(value).removesuffix(".0")
 
 
 def _config(parts: list[str]) -> SamplingConfig:
