@@ -30,4 +30,5 @@ def draw_one(experiments: Sequence[Experiment], words: TextFile, lesson: str) ->
     if moved := arrow_keys(key=f"{lesson}_keys"):
         go_to = min(max(step + moved, 1), len(experiments))
         if go_to != step:
-            state.apply({f"{lesson}_step": go_to} | experiments[go_to - 1].settings)
+            st.session_state[f"{lesson}_step"] = go_to
+            state.apply(experiments[go_to - 1].settings)

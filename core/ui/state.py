@@ -6,11 +6,13 @@ on the session leads and the URL follows. A value that makes no sense is left ou
 """
 from __future__ import annotations
 
+import contextlib
 import time
 import urllib.parse
 from dataclasses import dataclass
 
 import streamlit as st
+from streamlit.errors import StreamlitAPIException
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from core.ui import cache, devices, text
@@ -237,7 +239,9 @@ def _take_over(key: str, value) -> None:
     elif key != "model" or value in cache.model_names():
         session[key] = value
         if key not in _SHARED:
-            st.query_params[key] = _written(value)   # a bound widget that is first drawn in this run does not put a value it was given there
+            # A bound widget first drawn in this run does not put a value it was given into the address; one drawn before does, and forbids it here.
+            with contextlib.suppress(StreamlitAPIException):
+                st.query_params[key] = _written(value)
 
 
 def _shared_values(defaults: bool = False) -> dict[str, str]:
