@@ -130,7 +130,7 @@ def waterfall(names: Sequence[str], meanings: Sequence[str], groups: Sequence[st
                           "meaning": [*meanings, "residual"], "start": [*(ends - values), 0.0], "end": [*ends, ends[-1]], "value": [*values, ends[-1]]})
     frame["shown"] = [_signed(value) for value in frame["value"]]
     frame["top"], frame["middle"] = frame[["start", "end"]].max(axis=1), frame["place"] + 0.41
-    frame["label"], frame["label_y"] = _labels(frame, n_named)
+    frame["label"], frame["label_x"], frame["label_y"] = _labels(frame, n_named)
     kinds = ["residual", "position", "attention", "mlp", "excluded"]
     bands = _bands(groups)
     x = alt.X("place:Q", title=None, scale=alt.Scale(domain=[-0.5, n + 1.2], nice=False), axis=_group_axis(bands))
@@ -143,13 +143,13 @@ def waterfall(names: Sequence[str], meanings: Sequence[str], groups: Sequence[st
         stroke=alt.Stroke("meaning:N", scale=alt.Scale(domain=kinds, range=[colour(kind, theme, "ink") for kind in kinds]), legend=None),
         tooltip=[alt.Tooltip("name:N", title=" "), alt.Tooltip("shown:N", title=axis_title)])
     steps = base.mark_rule(strokeWidth=1, color=colour("grid", theme, "ink"), opacity=0.7).encode(x=x, x2="after:Q", y=alt.Y("end:Q", title=axis_title))
-    labels = base.mark_text(dy=-8, fontSize=12 * scale, fontWeight=600, color=colour("text", theme)).encode(
-        x=alt.X("middle:Q", axis=_group_axis(bands)), y=alt.Y("label_y:Q", title=axis_title), text="label:N")
+    labels = base.mark_text(dy=-8, fontSize=12 * scale, fontWeight=600, color=colour("text", theme), opacity=alt.ExprRef("width < 560 ? 0 : 1")).encode(
+        x=alt.X("label_x:Q", axis=_group_axis(bands)), y=alt.Y("label_y:Q", title=axis_title), text="label:N")
     return finish(alt.layer(band, zero, steps, bars, labels), theme, height, scale)
 
 
-def _labels(frame: pd.DataFrame, n_named: int) -> tuple[list[str], list[float]]:
-    """The text over each bar, "" for most, and the height it stands at: the largest parts and the sum, clear of the bars near them and of each other."""
+def _labels(frame: pd.DataFrame, n_named: int) -> tuple[list[str], np.ndarray, list[float]]:
+    """The text over each bar, "" for most, and where it stands: the largest parts and the sum, clear of the bars near them and of each other."""
     n, reach = len(frame) - 1, max(2, round(0.055 * len(frame)))      # a label is about 11 % of the picture wide
     tops, span = frame["top"].to_numpy(), float(frame[["start", "end"]].to_numpy().max() - frame[["start", "end"]].to_numpy().min())
     texts, heights, placed = [""] * (n + 1), list(tops), []
@@ -161,7 +161,7 @@ def _labels(frame: pd.DataFrame, n_named: int) -> tuple[list[str], list[float]]:
             placed.append((place, height))
         if len(placed) > n_named:
             break
-    return texts, heights
+    return texts, np.clip(frame["middle"].to_numpy(), reach - 0.5, n + 1.2 - 0.6 * reach), heights
 
 
 def _group_axis(bands: pd.DataFrame) -> alt.Axis:
