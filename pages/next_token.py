@@ -44,8 +44,9 @@ def everything() -> None:
 
 def _fields(place) -> dict[str, str]:
     """Under the panel: the two other contexts, as name -> prompt, and the settings as text, which a link carries."""
+    st.session_state.setdefault(lesson.SETTINGS, PanelSettings().to_link())
     with place:
-        st.text_input(page.label("settings_field"), PanelSettings().to_link(), key=lesson.SETTINGS, bind="query-params", max_chars=200, help=page.label("settings_help"))
+        st.text_input(page.label("settings_field"), key=lesson.SETTINGS, bind="query-params", max_chars=200, help=page.label("settings_help"))
         return {page.label(f"{name}_context"): st.text_input(page.label(f"{name}_field"), page.label(f"{name}_prompt"), key=f"next_token_{name}",
                                                              bind="query-params", max_chars=400) for name in ("flat", "peaked")}
 

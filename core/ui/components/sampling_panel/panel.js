@@ -6,7 +6,7 @@ class Panel {
   constructor(root, header) {
     this.root = root;
     this.labels = header.labels;
-    this.frame = 0;
+    this.frame = this.moves = 0;
     this._build();
     new ResizeObserver(() => this._measure()).observe(this.figure);
     root.panel = this;
@@ -40,7 +40,7 @@ class Panel {
   }
 
   commit() {
-    this.send({ ...this.settings });
+    this.send({ ...this.settings, move: ++this.moves });     // counted, so that settings sent a second time are heard again
   }
 
   _set(values) {
