@@ -29,7 +29,6 @@ def happened(event: str, value) -> None:
         overview.undo()
 
 
-st.session_state.setdefault(SEED, 0)
 page = frame.open_lesson("overview")
 existing = {entry.id for entry in catalogue.existing()}
 if (asked := st.session_state.pop("overview_open", None)) in existing:
@@ -40,20 +39,21 @@ position, at_end = selection.position, selection.position == len(run.token_ids) 
 truncation = overview.truncation_of(run, position)
 sizes, arrays, candidates = overview.packed_pass(run)
 words = {key: page.label(key) for key in page.words.labels if key in MAP_TEXT or key.startswith(MAP_PARTS)}
-thrown = packing.throw(truncation, overview.xi_of(st.session_state[SEED], len(run.token_ids)), run.tokenizer.visible) if at_end else None
-overview_map(sizes, arrays, key=MAP, logits=run.logits(position), tokens=run.tokens, token_ids=list(run.token_ids), candidates=candidates, position=position, draw=thrown,
-             text=words, lessons={part: lesson for part, lesson in LESSONS.items() if lesson in existing}, can_undo=overview.can_undo(), scale=state.scale(),
-             theme=state.theme(), on=happened)
-
-with st.container(horizontal=True, vertical_alignment="bottom", key="overview_below"):
-    st.number_input(page.label("seed"), min_value=0, step=1, key=SEED, bind="query-params", help=page.label("seed_hint"), width=140)
+map_place, below = st.container(), st.container(horizontal=True, vertical_alignment="bottom", key="overview_below")
+with below:
+    seed = st.number_input(page.label("seed"), min_value=0, value=0, step=1, key=SEED, bind="query-params", help=page.label("seed_hint"), width=140)
     page.pins({page.label("pin_token"): run.tokens[position], page.label("pin_top"): run.tokenizer.visible(int(truncation.token_ids[0])),
                page.label("pin_p"): f"{truncation.probs[0]:.4f}", page.label("pin_entropy"): f"{truncation.entropy_before:.4f}"})
+thrown = packing.throw(truncation, overview.xi_of(seed, len(run.token_ids)), run.tokenizer.visible) if at_end else None
+with map_place:
+    overview_map(sizes, arrays, key=MAP, logits=run.logits(position), tokens=run.tokens, token_ids=list(run.token_ids), candidates=candidates, position=position,
+                 draw=thrown, text=words, lessons={part: lesson for part, lesson in LESSONS.items() if lesson in existing}, can_undo=overview.can_undo(),
+                 scale=state.scale(), theme=state.theme(), on=happened)
 page.named_token(run, position)
 
 page.explanation()
 page.numbers(overview.number_lines(page, run, position, selection.layer, truncation), table=overview.part_table(page, run))
 page.experiments()
-asked = overview.question(page, run, position, truncation)
-page.check(asked.question, asked.options, asked.answer, asked.explanation, key="off")
+question = overview.question(page, run, position, truncation)
+page.check(question.question, question.options, question.answer, question.explanation, key="off")
 page.code([Transformer.forward, truncate, draw], data=overview.tables(run, truncation), picture=f".st-key-{MAP}", twin=overview.twin(page, run, position, truncation))
