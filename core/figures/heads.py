@@ -11,6 +11,7 @@ from core.figures import style
 
 ROLES = ("previous_token", "first_token", "induction", "duplicate_token")
 LEAST_SHARE = 0.4         # a head is named after what takes this share of its attention
+ROOM_FOR_VALUES = 1.5     # the axis runs this far past the longest bar, so that the values written behind the bars have room
 NAMED_POINT = 0.25        # points of the scatter beyond this share of an axis carry their head's label
 
 
@@ -80,17 +81,27 @@ def before_after(tokens: Sequence[str], before: np.ndarray, after: np.ndarray, t
     The tokens keep the order given. The spec is constant, so that an update moves the bars in place.
     """
     fill, ink, text = style.colour("kept", theme), style.colour("muted", theme), style.colour("text", theme)
-    data = pd.DataFrame({"place": range(len(tokens)), "token": list(tokens), "before": before, "after": after})
+    data = pd.DataFrame({"token": distinct(tokens), "before": before, "after": after})
     data["furthest"], data["change"] = data[["before", "after"]].max(axis=1), data["after"] - data["before"]
-    y = alt.Y("place:O", axis=None, scale=alt.Scale(paddingInner=0.25))
+    data["room"] = ROOM_FOR_VALUES * data["furthest"].max()
+    y = alt.Y("token:N", sort=None, title=None, scale=alt.Scale(paddingInner=0.25),
+              axis=alt.Axis(labelFont=style.MONO, labelFontSize=12 * scale, labelColor=text, labelLimit=110 * scale))
     tooltip = [alt.Tooltip("token:N"), alt.Tooltip("before:Q", title=titles[1], format=".4~g"), alt.Tooltip("after:Q", title=titles[2], format=".4~g"),
                alt.Tooltip("change:Q", format="+.4~g")]
     base = alt.Chart(data).encode(y=y, tooltip=tooltip)
-    axis = alt.Axis(tickCount=5, format="~g")
-    hollow = base.mark_bar(fillOpacity=0.001, stroke=ink, strokeWidth=1.5, fill=text).encode(x=alt.X("before:Q", title=titles[0], axis=axis))
+    axis = alt.Axis(tickCount=4, format="~g")
+    hollow = base.mark_bar(fillOpacity=0.001, stroke=ink, strokeWidth=1.5, fill=text).encode(x=alt.X("before:Q", title=titles[0], axis=axis, scale=alt.Scale(nice=False)))
     full = base.mark_bar(fill=fill, height=alt.RelativeBandSize(0.5)).encode(x="after:Q")
-    names = base.mark_text(align="right", dx=-8, font=style.MONO, color=text, fontSize=12 * scale).encode(text="token:N", x=alt.datum(0))
+    room = base.mark_point(opacity=0).encode(x="room:Q")
     values = base.mark_text(align="left", dx=6, color=text, fontSize=12 * scale).encode(
         x="furthest:Q", text=alt.Text("label:N")).transform_calculate(label="format(datum.before, '.3~g') + ' → ' + format(datum.after, '.3~g')")
-    return alt.layer(hollow, full, names, values).properties(height=height, width="container", padding={"left": 110 * scale, "right": 90 * scale, "top": 5, "bottom": 5},
-                                                             config=style.altair_theme(theme, scale))
+    return alt.layer(hollow, full, room, values).properties(height=height, width="container", config=style.altair_theme(theme, scale))
+
+
+def distinct(tokens: Sequence[str]) -> list[str]:
+    """The tokens with invisible spaces after those that look like an earlier one: different ids may look alike, rows of a chart may not.
+
+    >>> [len(name) for name in distinct(["a", "b", "a"])]
+    [1, 1, 2]
+    """
+    return [token + "\u200b" * list(tokens[:i]).count(token) for i, token in enumerate(tokens)]

@@ -54,9 +54,9 @@ def number_lines(page: Lesson, run: Run, pair: Pair) -> list[tuple[str, str]]:
     q, k = vectors(run, pair)
     scores, weights, allowed = row_of(run, pair)
     d_k, product = len(q), float(q @ k)
-    terms = " + ".join(rf"({a:.4f})({b:.4f})" for a, b in zip(q[:TERMS], k[:TERMS])) + (r" + \cdots" if d_k > TERMS else "")
+    terms = [rf"({a:.4f})({b:.4f})" for a, b in zip(q[:TERMS], k[:TERMS])] + [r"\cdots"] * (d_k > TERMS)
     lines = [(page.label("numbers_product", query_token=code(run.tokens[pair.query]), i=pair.query, key_token=code(run.tokens[pair.key]), j=pair.key, d_k=d_k, head=pair.name),
-              rf"q_{{{pair.query}}} \cdot k_{{{pair.key}}} = {terms} = {product:.6f}")]
+              rf"\begin{{aligned}} q_{{{pair.query}}} \cdot k_{{{pair.key}}} &= " + r" \\ &\quad + ".join(terms) + rf" \\ &= {product:.6f} \end{{aligned}}")]
     score = float(scores[pair.key])
     scaled = product / math.sqrt(d_k) if run.model.config.scale_scores else product
     divided = rf"\frac{{{product:.6f}}}{{\sqrt{{{d_k}}}}}" if run.model.config.scale_scores else f"{product:.6f}"

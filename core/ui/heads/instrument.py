@@ -11,11 +11,13 @@ from core.ui import state
 from core.ui.components.heads_wall import heads_wall
 from core.ui.guard import guard
 from core.ui.heads import panels
-from core.ui.heads.reading import ACTIONS, FRAGMENTS, PREFIX, Pair, Patterns, changed_heads, choose, chosen, code, intervention_of, measured, patterns_of, picked_pair
+from core.ui.heads.reading import FRAGMENTS, PREFIX, Pair, Patterns, changed_heads, code, intervention_of, keep, measured, patterns_of, picked_pair, read
 from core.ui.lesson import Lesson
 from core.ui.run import Run
 
-PANELS = ("head", "roles", "write", "change", "prompts", "rollout")
+PANEL, QUERY, KEY = (f"{PREFIX}{name}_widget" for name in ("panel", "query", "key"))
+PICTURES = {"head": panels.one_head, "roles": panels.what_they_do, "write": panels.what_they_write, "change": panels.change, "prompts": panels.two_prompts,
+            "rollout": panels.rollout}
 HEIGHT = (330, 620)        # least and most pixels of the wall: it ends with the window, on a 1280 × 720 projector too
 
 
@@ -25,42 +27,56 @@ def draw(page: Lesson, run: Run) -> None:
     with guard():
         panel = _controls(page, run)
         pair = picked_pair(run)
+        if state.present() and panel != "change":       # one picture at a time; what a click on the wall changes stays beside it
+            if panel == "wall":
+                _wall(page, run, pair, panel)
+            else:
+                PICTURES[panel](page, run, pair)
+            return
         left, right = st.columns([6, 7], gap="medium")
         with right:
-            picture = {"head": panels.one_head, "roles": panels.what_they_do, "write": panels.what_they_write, "change": panels.change,
-                       "prompts": panels.two_prompts, "rollout": panels.rollout}[panel]
-            picture(page, run, pair)
+            PICTURES[panel](page, run, pair)
         with left:
             _wall(page, run, pair, panel)
 
 
 def _controls(page: Lesson, run: Run) -> str:
-    """The panel's name, the query and the key, in one row."""
-    last, at = len(run.token_ids) - 1, state.selection().position
-    if (st.session_state.get(f"{PREFIX}key") or 0) > last:
-        st.session_state[f"{PREFIX}key"] = None
-    st.session_state[f"{PREFIX}query"] = at
+    """The panel's name and, outside present mode, the query and the key, in one row."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"{PREFIX}controls"):
-        panel = choose(page, "panel", PANELS, width="content")
-        st.space("stretch")
-        st.markdown(page.label("query", token=code(run.tokens[at])), width="content")
-        st.number_input(page.label("query_name"), 0, last, step=1, key=f"{PREFIX}query", on_change=_pick_query, label_visibility="collapsed", width=130)
-        pair = picked_pair(run)
-        strongest = st.session_state.get(f"{PREFIX}key") is None
-        st.markdown(page.label("key_strongest" if strongest else "key", token=code(run.tokens[pair.key])), width="content")
-        st.number_input(page.label("key_name"), 0, last, value=None, step=1, key=f"{PREFIX}key", bind="query-params", placeholder=str(pair.key),
-                        on_change=_redraw_all, label_visibility="collapsed", width=130)
+        panel = _panel(page)
+        if not state.present():
+            st.space("stretch")
+            _query_and_key(page, run)
     return panel
+
+
+def _panel(page: Lesson) -> str:
+    """The chosen panel. Outside present mode the wall always stands there, and the first panel beside it is one head."""
+    options = tuple(PICTURES) if not state.present() else ("wall", *PICTURES)
+    st.session_state[PANEL] = read("panel") if read("panel") in options else options[0]
+    return st.segmented_control(page.label("panel"), options, format_func=lambda name: page.label(f"panel_{name}"), required=True, key=PANEL,
+                                on_change=lambda: keep(panel=st.session_state[PANEL]), label_visibility="collapsed", width="content")
+
+
+def _query_and_key(page: Lesson, run: Run) -> None:
+    last, at, named = len(run.token_ids) - 1, state.selection().position, read("key")
+    named = named if named <= last else -1
+    st.session_state[QUERY], st.session_state[KEY] = at, None if named < 0 else named
+    st.markdown(page.label("query", token=code(run.tokens[at])), width="content")
+    st.number_input(page.label("query_name"), 0, last, step=1, key=QUERY, on_change=_pick_query, label_visibility="collapsed", width=130)
+    key = picked_pair(run).key
+    st.markdown(page.label("key_strongest" if named < 0 else "key", token=code(run.tokens[key])), width="content")
+    st.number_input(page.label("key_name"), 0, last, value=None, step=1, key=KEY, placeholder=str(key), on_change=_pick_key, label_visibility="collapsed", width=130)
 
 
 def _wall(page: Lesson, run: Run, pair: Pair, panel: str) -> None:
     """Every head; while heads are being changed, as they are after the change, and a click changes one more."""
     changing = panel == "change"
-    shown = patterns_of(run, intervention_of(page, run)) if changing else patterns_of(run)
+    shown = patterns_of(run, intervention_of(run)) if changing else patterns_of(run)
     roles, config = figures.roles(shown.measures), run.model.config
     changed = {layer * config.n_heads + head for layer, head in changed_heads(run)} if changing else set()
-    action = chosen(page, "action", ACTIONS)
-    badge = page.label(f"badge_{action}", factor=st.session_state.get(f"{PREFIX}factor", 0.5))
+    action = read("action")
+    badge = page.label(f"badge_{action}", factor=read("factor"))
     count = config.n_layers * config.n_heads
     text = {"title": page.label("wall_change" if changing else "wall", n=count), "scale": page.label("scale"), "masked": page.label("masked"),
             "waiting": page.label("waiting")}
@@ -77,6 +93,8 @@ def _notes(page: Lesson, shown: Patterns) -> list[str]:
 
 def _open(layer: int, head: int) -> None:
     state.select(layer=layer, head=head)
+    if state.present() and read("panel") == "wall":
+        keep(panel="head")
     _redraw_all()
 
 
@@ -84,12 +102,18 @@ def _toggle(run: Run, layer: int, head: int) -> None:
     """Puts a head into the changed set, or takes it out; the set before is kept for undo."""
     panels.remember()
     changed = set(changed_heads(run)) ^ {(layer, head)}
-    st.session_state[f"{PREFIX}changed"] = " ".join(head_name(*pair) for pair in sorted(changed))
+    keep(changed=" ".join(head_name(*pair) for pair in sorted(changed)))
     _open(layer, head)
 
 
 def _pick_query() -> None:
-    state.select(position=st.session_state[f"{PREFIX}query"])
+    state.select(position=st.session_state[QUERY])
+    _redraw_all()
+
+
+def _pick_key() -> None:
+    named = st.session_state[KEY]
+    keep(key=-1 if named is None else named)
     _redraw_all()
 
 

@@ -10,9 +10,9 @@ from core.figures import heads as figures
 from core.figures.heads import head_name
 from core.figures.numbers import probability
 from core.ui import state
-from core.ui.components.attention_view import VIEWS, attention_view
+from core.ui.components.attention_view import attention_view
 from core.ui.components.heads_sum import heads_sum
-from core.ui.heads.reading import ACTIONS, FRAGMENTS, MEASURES, PREFIX, Pair, changed_heads, choose, code, intervention_of, measured, patterns_of, title_of
+from core.ui.heads.reading import FRAGMENTS, MEASURES, PREFIX, Pair, attached, changed_heads, choose, code, intervention_of, keep, measured, patterns_of, read, title_of
 from core.ui.lesson import Lesson
 from core.ui.run import Run
 
@@ -24,8 +24,8 @@ TOKENS_COMPARED = 10
 def one_head(page: Lesson, run: Run, pair: Pair) -> None:
     """The picked head large: weights, or the scores before the softmax; as a matrix or as lines."""
     with st.container(horizontal=True, gap="small"):
-        shows = choose(page, "shows", VIEWS)
-        values = choose(page, "values", ("weights", "scores")) if shows == "matrix" else "weights"
+        shows = choose(page, "shows")
+        values = choose(page, "values") if shows == "matrix" else "weights"
     patterns, block = patterns_of(run), run.trace.blocks[pair.layer]
     signed = values == "scores"
     numbers = block.scores[pair.head].float().cpu().numpy() if signed else patterns.values[pair.layer, pair.head]
@@ -37,8 +37,8 @@ def one_head(page: Lesson, run: Run, pair: Pair) -> None:
 def what_they_do(page: Lesson, run: Run, pair: Pair) -> None:
     """Every head as a point of two measures; a click picks it."""
     with st.container(horizontal=True, gap="small"):
-        x = _axis(page, "x", "previous_token")
-        y = _axis(page, "y", "induction")
+        x = _axis(page, "x")
+        y = _axis(page, "y")
     patterns = patterns_of(run)
     table = figures.statistics_table(patterns.measures)
     if table[[x, y]].isna().all().any():
@@ -72,15 +72,15 @@ def what_they_write(page: Lesson, run: Run, pair: Pair) -> None:
 def change(page: Lesson, run: Run, pair: Pair) -> None:
     """Heads switched off, set to their mean, scaled or made uniform, and the next token before and after."""
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-        action = choose(page, "action", ACTIONS)
-        st.text_input(page.label("changed"), key=f"{PREFIX}changed", bind="query-params", placeholder=page.label("changed_none"), help=page.label("changed_help"),
+        action = choose(page, "action")
+        st.text_input(page.label("changed"), **attached("changed"), placeholder=page.label("changed_none"), help=page.label("changed_help"),
                       label_visibility="collapsed", width=170)
         st.button(page.label("undo"), key=f"{PREFIX}undo", disabled=not st.session_state.get(f"{PREFIX}history"), on_click=_undo)
         st.button(page.label("clear"), key=f"{PREFIX}clear", disabled=not changed_heads(run), on_click=_clear)
     if action == "scale":
-        st.slider(page.label("factor"), -1.0, 3.0, 0.5, 0.1, key=f"{PREFIX}factor", bind="query-params")
+        st.slider(page.label("factor"), -1.0, 3.0, step=0.1, **attached("factor"))
     before = run.trace.logits[pair.query]
-    after = run.trace_with(intervention_of(page, run)).logits[pair.query]
+    after = run.trace_with(intervention_of(run)).logits[pair.query]
     effect = analysis.effect(before, after, k=TOKENS_COMPARED // 2)
     p, q = (torch.softmax(logits.double(), -1).cpu().numpy() for logits in (before, after))
     ids = figures.candidates(p, q, effect.token_ids.tolist())[:TOKENS_COMPARED]
@@ -92,9 +92,9 @@ def change(page: Lesson, run: Run, pair: Pair) -> None:
 
 def two_prompts(page: Lesson, run: Run, pair: Pair) -> None:
     """The picked head on the shared prompt and on another text."""
-    other = run.with_text(st.text_input(page.label("other"), page.label("other_default"), key=f"{PREFIX}other", bind="query-params"))
-    title = "title_here", "title_there"
-    for column, shown, name in zip(st.columns(2), (run, other), title):
+    typed = st.text_input(page.label("other"), placeholder=page.label("other_default"), max_chars=2000, **attached("other"))
+    other = run.with_text(typed or page.label("other_default"))
+    for column, shown, name in zip(st.columns(2), (run, other), ("here", "there")):
         patterns = patterns_of(shown)
         share = {measure: patterns.measures[measure][pair.layer, pair.head] for measure in MEASURES}
         role = figures.roles(patterns.measures)[pair.layer, pair.head]
@@ -107,7 +107,9 @@ def two_prompts(page: Lesson, run: Run, pair: Pair) -> None:
 def rollout(page: Lesson, run: Run, pair: Pair) -> None:
     """Which tokens of the input have reached each position, block after block."""
     n_layers = run.model.config.n_layers
-    block = st.slider(page.label("rollout_block"), 0, n_layers - 1, n_layers - 1, key=f"{PREFIX}block", bind="query-params") if n_layers > 1 else 0
+    if not 0 <= read("block") < n_layers:
+        keep(block=n_layers - 1)
+    block = st.slider(page.label("rollout_block"), 0, n_layers - 1, **attached("block")) if n_layers > 1 else 0
     reached = analysis.rollout([b.pattern for b in run.trace.blocks])[block].float().cpu().numpy()
     strongest = int(reached[pair.query].argmax())
     title = page.label("title_rollout", block=block, query_token=run.tokens[pair.query], key_token=run.tokens[strongest], share=probability(float(reached[pair.query, strongest])))
@@ -116,7 +118,7 @@ def rollout(page: Lesson, run: Run, pair: Pair) -> None:
 
 def remember() -> None:
     """Keeps the changed set as it is, for undo."""
-    st.session_state.setdefault(f"{PREFIX}history", []).append(st.session_state.get(f"{PREFIX}changed") or "")
+    st.session_state.setdefault(f"{PREFIX}history", []).append(read("changed"))
 
 
 def _view(page: Lesson, values: np.ndarray, allowed: np.ndarray, tokens: list[str], name: str, title: str, label: str, *, height: tuple[int, int] = PICTURE, **how) -> None:
@@ -125,10 +127,8 @@ def _view(page: Lesson, values: np.ndarray, allowed: np.ndarray, tokens: list[st
                    theme=state.theme(), **how)
 
 
-def _axis(page: Lesson, name: str, default: str) -> str:
-    labels = {page.label(f"measure_{measure}"): measure for measure in MEASURES}
-    index = MEASURES.index(default)
-    return labels[st.selectbox(page.label(f"axis_{name}"), list(labels), index, key=f"{PREFIX}{name}", bind="query-params", width=290)]
+def _axis(page: Lesson, name: str) -> str:
+    return st.selectbox(page.label(f"axis_{name}"), MEASURES, format_func=lambda measure: page.label(f"measure_{measure}"), width=300, **attached(name))
 
 
 def _most(values: np.ndarray, name: str) -> float:
@@ -147,7 +147,7 @@ def _change_title(page: Lesson, run: Run, kl: float, p: np.ndarray, q: np.ndarra
 
 def _pick(query: int, key: int) -> None:
     state.select(position=query)
-    st.session_state[f"{PREFIX}key"] = key
+    keep(key=key)
     st.rerun(FRAGMENTS)
 
 
@@ -164,9 +164,9 @@ def _pick_point() -> None:
 
 
 def _undo() -> None:
-    st.session_state[f"{PREFIX}changed"] = st.session_state[f"{PREFIX}history"].pop()
+    keep(changed=st.session_state[f"{PREFIX}history"].pop())
 
 
 def _clear() -> None:
     remember()
-    st.session_state[f"{PREFIX}changed"] = ""
+    keep(changed="")

@@ -12,7 +12,8 @@ from core import analysis
 from core.figures.heads import head_name
 from core.figures.numbers import probability
 from core.intervention import NOTHING, HeadEdit, Intervention
-from core.ui import cache, state
+from core.ui import cache, instrument_state, state
+from core.ui.instrument_state import Setting
 from core.ui.lesson import Lesson
 from core.ui.run import Run
 
@@ -20,6 +21,19 @@ PREFIX = "heads_"
 FRAGMENTS = ["heads_instrument", "heads_below"]     # what is redrawn when the picked head, query or key changes
 ACTIONS = ("zero", "mean", "scale", "uniform")
 MEASURES = ("previous_token", "first_token", "induction", "duplicate_token", "entropy", "distance")
+SETTINGS = {
+    "panel": Setting("wall", options=("wall", "head", "roles", "write", "change", "prompts", "rollout")),   # "wall" alone in present mode
+    "key": Setting(-1, low=-1),                # position of the key; −1: the one with the largest weight
+    "shows": Setting("matrix", options=("matrix", "lines")),
+    "values": Setting("weights", options=("weights", "scores")),
+    "x": Setting("previous_token", options=MEASURES),
+    "y": Setting("induction", options=MEASURES),
+    "changed": Setting(""),                    # names of heads, such as "3.5 4.*"
+    "action": Setting("zero", options=ACTIONS),
+    "factor": Setting(0.5, low=-1.0, high=3.0),
+    "other": Setting(""),                      # the second prompt; empty: the one of the text file
+    "block": Setting(-1, low=-1),              # the last block that rollout follows; −1: all
+}
 
 
 @dataclass(frozen=True)
@@ -58,12 +72,33 @@ def _read(run: Run, intervention: Intervention) -> Patterns:
     return Patterns(values, trace.blocks[0].allowed.cpu().numpy(), {name: getattr(measured, name).double().cpu().numpy() for name in MEASURES})
 
 
+def read(name: str):
+    """Today's value of one of SETTINGS."""
+    return instrument_state.read(PREFIX.rstrip("_"), {name: SETTINGS[name]})[name]
+
+
+def keep(**values) -> None:
+    """Sets some of SETTINGS, in the session and in the URL; for callbacks."""
+    instrument_state.keep(PREFIX.rstrip("_"), {name: SETTINGS[name] for name in values}, values)
+
+
+def attached(name: str) -> dict:
+    """The arguments key and on_change that tie a widget to one of SETTINGS."""
+    read(name)
+    return instrument_state.attached(PREFIX.rstrip("_"), SETTINGS, name)
+
+
+def choose(page: Lesson, name: str) -> str:
+    """One of a setting's options by a segmented control; the labels are `<name>_<option>`."""
+    return st.segmented_control(page.label(name), SETTINGS[name].options, format_func=lambda option: page.label(f"{name}_{option}"), required=True,
+                                label_visibility="collapsed", width="content", **attached(name))
+
+
 def picked_pair(run: Run) -> Pair:
     """The shared selection, with the key that the reader named or else the strongest one of the row."""
-    chosen = state.selection()
+    chosen, key = state.selection(), read("key")
     row = patterns_of(run).values[chosen.layer, chosen.head, chosen.position]
-    key = st.session_state.get(f"{PREFIX}key")
-    return Pair(chosen.layer, chosen.head, chosen.position, int(row.argmax()) if key is None or key >= len(row) else int(key))
+    return Pair(chosen.layer, chosen.head, chosen.position, key if 0 <= key < len(row) else int(row.argmax()))
 
 
 def changed_heads(run: Run) -> tuple[tuple[int, int], ...]:
@@ -73,30 +108,16 @@ def changed_heads(run: Run) -> tuple[tuple[int, int], ...]:
     """
     config = run.model.config
     found = set()
-    for layer, head in re.findall(r"(\d+)\.(\d+|\*)", st.session_state.get(f"{PREFIX}changed") or ""):
+    for layer, head in re.findall(r"\b(\d{1,4})\.(\d{1,4}|\*)", read("changed")):
         heads = range(config.n_heads) if head == "*" else [int(head)]
         found |= {(int(layer), index) for index in heads if int(layer) < config.n_layers and index < config.n_heads}
     return tuple(sorted(found))
 
 
-def choose(page: Lesson, name: str, options: tuple[str, ...], **how) -> str:
-    """One of `options` by a segmented control that is bound to the URL; the URL and the experiments say its label."""
-    labels = {page.label(f"{name}_{option}"): option for option in options}
-    written = st.segmented_control(page.label(name), list(labels), default=next(iter(labels)), required=True, key=f"{PREFIX}{name}", bind="query-params",
-                                   label_visibility="collapsed", **how)
-    return labels[written]
-
-
-def chosen(page: Lesson, name: str, options: tuple[str, ...]) -> str:
-    """What `choose` has last given, without drawing it; the first option before that."""
-    labels = {page.label(f"{name}_{option}"): option for option in options}
-    return labels.get(st.session_state.get(f"{PREFIX}{name}"), options[0])
-
-
-def intervention_of(page: Lesson, run: Run) -> Intervention:
+def intervention_of(run: Run) -> Intervention:
     """What the reader changed: one action for all the changed heads. A mean is taken over the prompt itself."""
-    action = chosen(page, "action", ACTIONS)
-    factor = float(st.session_state.get(f"{PREFIX}factor", 0.5)) if action == "scale" else 1.0
+    action = read("action")
+    factor = read("factor") if action == "scale" else 1.0
     edits = tuple(HeadEdit(layer, head, action, factor) for layer, head in changed_heads(run))
     return Intervention(heads=edits, reference_ids=run.token_ids if edits and action == "mean" else ())
 

@@ -10,7 +10,6 @@ import streamlit as st
 from core.ui.components.heads_wall import PATTERN_CSS, PATTERN_JS, pack, row_ranges, rows_of
 
 HERE = Path(__file__).parent
-VIEWS = ("matrix", "lines")
 TYPE_SIZE = 12           # pixels of the token labels
 
 _component = st.components.v2.component(

@@ -3,7 +3,7 @@
 const FAINTEST = 0.01;    // a weight under this draws no line: it would be a tenth of a pixel
 
 function layOutLines(view) {
-  const height = Math.max(18, Math.min(30, view.room / view.n)) * (view.type / 12);
+  const height = Math.max(17, Math.min(30, view.room / view.n)) * (view.type / 12);
   fillTokens(view, view.queries, "query", (i) => view.send("picked", [i, view.key ?? i]));
   fillTokens(view, view.keys, "key", (j) => view.send("picked", [view.query ?? view.n - 1, j]));
   view.lines.style.maxHeight = `${view.room}px`;
@@ -14,6 +14,8 @@ function layOutLines(view) {
   const width = canvas.clientWidth;
   [canvas.width, canvas.height] = [Math.round(width * ratio), Math.round(height * view.n * ratio)];
   Object.assign(view, { ratio, row: height, across: width });
+  if (view.query !== null && view.query !== view.scrolledTo) view.lines.scrollTop = (view.query + 1) * height - view.room * 0.8;
+  view.scrolledTo = view.query;
   drawThreads(view, view.query);
 }
 

@@ -133,15 +133,15 @@ function drawOverlay(view) {
   const box = (query, key) => [left + (key - start) * cell, above + (query - top) * cell];
   const inside = (at) => at.query >= top && at.query < bottom && at.key >= start && at.key < end;
   const frame = (at, thickness) => {
-    const [x, y] = box(at.query, at.key);
+    const [x, y] = box(at.query, at.key), fine = cell < 4;
     context.lineWidth = thickness;
     context.strokeStyle = ink.query;
-    context.strokeRect(left, y, cell * (end - start), cell);
+    context.strokeRect(left, y + (fine ? cell / 2 : 0), cell * (end - start), fine ? 0 : cell);
     context.strokeStyle = ink.key;
-    context.strokeRect(x, above, cell, cell * (bottom - top));
+    context.strokeRect(x + (fine ? cell / 2 : 0), above, fine ? 0 : cell, cell * (bottom - top));
     context.strokeStyle = ink.text;
     context.lineWidth = thickness + 1;
-    context.strokeRect(x, y, cell, cell);
+    context.strokeRect(x - (fine ? 2 : 0), y - (fine ? 2 : 0), cell + (fine ? 4 : 0), cell + (fine ? 4 : 0));
   };
   const picked = { query: view.query, key: view.key };
   if (picked.query !== null && inside(picked)) frame(picked, 1);

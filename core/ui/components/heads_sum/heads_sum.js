@@ -1,6 +1,6 @@
 // Concatenate and W^O at one position. A row for each head: its piece of the concatenated vector, what its rows of W^O make of it, how long that is.
 
-const LABEL = 44, BETWEEN = 58, NUMBERS = 170, HEADING = 22;
+const LABEL = 44, HEADING = 22, NARROW = 520;
 
 export default function (component) {
   const { data, parentElement, setTriggerValue } = component;
@@ -30,8 +30,9 @@ function arrange(sum) {
   const width = sum.stage.clientWidth, ratio = window.devicePixelRatio || 1;
   if (!width) return;
   sum.height = fitHeight(sum.stage, sum.least, sum.most);
-  const row = (sum.height - HEADING) / sum.rowsOf.length, half = (width - LABEL - BETWEEN - NUMBERS * sum.scale) / 2;
-  Object.assign(sum, { ratio, row, half, right: LABEL + half + BETWEEN, end: LABEL + 2 * half + BETWEEN });
+  const between = width < NARROW ? 40 : 58, numbers = (width < NARROW ? 118 : 170) * sum.scale;
+  const row = (sum.height - HEADING) / sum.rowsOf.length, half = (width - LABEL - between - numbers) / 2;
+  Object.assign(sum, { ratio, row, half, between, numbers, right: LABEL + half + between, end: LABEL + 2 * half + between });
   sum.stage.style.height = `${sum.height}px`;
   Object.assign(sum.canvas.style, { width: `${width}px`, height: `${sum.height}px` });
   [sum.canvas.width, sum.canvas.height] = [Math.round(width * ratio), Math.round(sum.height * ratio)];
@@ -75,15 +76,15 @@ function heading(sum, context, ink, type) {
   context.font = `${type}px ${ink("font")}`;
   context.fillStyle = ink("muted");
   context.textAlign = "left";
-  context.fillText(sum.text.concat, LABEL, HEADING / 2);
-  context.fillText(sum.text.product, sum.right, HEADING / 2);
+  context.fillText(sum.text.concat, LABEL, HEADING / 2, sum.half + sum.between - 4);
+  context.fillText(sum.text.product, sum.right, HEADING / 2, sum.half);
   context.fillText(sum.text.norm, sum.end + 10, HEADING / 2);
   context.textAlign = "right";
-  context.fillText(sum.text.share, sum.end + NUMBERS * sum.scale - 6, HEADING / 2);
+  context.fillText(sum.text.share, sum.end + sum.numbers - 6, HEADING / 2, sum.numbers / 2);
   context.textAlign = "center";
   context.fillStyle = ink("text");
   context.font = `${type * 1.1}px ${ink("font")}`;
-  context.fillText("× Wᴼ →", LABEL + sum.half + BETWEEN / 2, HEADING + (sum.row * sum.heads) / 2);
+  context.fillText(sum.between < 50 ? "Wᴼ→" : "× Wᴼ →", LABEL + sum.half + sum.between / 2, HEADING + (sum.row * sum.heads) / 2);
 }
 
 // Values as cells of one strip, `start` cells in, of `count` that fill the width; the strip's whole extent is framed.
@@ -99,7 +100,7 @@ function strip(context, values, start, count, x, y, width, height, reach, scale,
 }
 
 function amounts(sum, context, row, y, height, longest, ink, type) {
-  const x = sum.end + 10, room = NUMBERS * sum.scale - 66 * sum.scale;
+  const x = sum.end + 10, room = sum.numbers - 66 * sum.scale;
   context.fillStyle = ink("attention");
   context.fillRect(x, y + height * 0.2, (sum.norms[row] / longest) * room * 0.55, height * 0.6);
   context.fillStyle = ink("text");
@@ -107,7 +108,7 @@ function amounts(sum, context, row, y, height, longest, ink, type) {
   context.textAlign = "left";
   context.fillText(sum.norms[row].toPrecision(3), x + (sum.norms[row] / longest) * room * 0.55 + 5, y + height / 2);
   context.textAlign = "right";
-  context.fillText(sum.shares[row].toFixed(3).replace("-", "−"), sum.end + NUMBERS * sum.scale - 6, y + height / 2);
+  context.fillText(sum.shares[row].toFixed(3).replace("-", "−"), sum.end + sum.numbers - 6, y + height / 2);
 }
 
 function read(sum, event) {
