@@ -1,0 +1,195 @@
+"""The wall of heads and the opened head in a real Chromium: what they paint, what they read out, and what a hand and a keyboard do with them."""
+from __future__ import annotations
+
+import re
+import urllib.parse
+
+import numpy as np
+import pytest
+import torch
+from playwright.sync_api import Page, expect
+
+from core.figures import style
+from core.ui import cache, state
+from core.ui.run import Run, read
+from tests.browser.pictures import cut_off, pictures
+from tests.browser.serving import settle
+
+LONG = "The dog ran to the park and saw a bird. " * 12          # more tokens than travel whole
+HOSTILE = "<img src=x onerror=alert(1)> <b>bold</b> שלום"
+
+
+def run_on(prompt: str | None = None) -> Run:
+    return read(cache.shared_model(cache.model_names()[0], "cpu"), state.default_prompt() if prompt is None else prompt)
+
+
+def patterns(run: Run) -> np.ndarray:
+    """(L, h, N, N) from a forward pass of its own."""
+    with torch.inference_mode():
+        trace = run.model(torch.tensor(run.token_ids))
+    return np.stack([block.pattern.numpy() for block in trace.blocks])
+
+
+def heads_page(open_page, prompt: str | None = None, **query) -> Page:
+    settings = query | ({} if prompt is None else {"prompt": prompt})
+    page = open_page("heads?" + urllib.parse.urlencode(settings), width=1440, height=900)
+    expect(page.locator(".wall button.head")).to_have_count(run_on().model.config.n_layers * run_on().model.config.n_heads)
+    page.wait_for_timeout(1800)                                  # the pictures have fitted themselves to the window
+    return page
+
+
+def tile(page: Page, layer: int, head: int) -> dict:
+    """The square of a tile, in page pixels: the button without its label."""
+    box = page.locator(".wall button.head").nth(layer * run_on().model.config.n_heads + head).bounding_box()
+    label = box["height"] - box["width"]
+    return {"x": box["x"], "y": box["y"] + label, "side": box["width"]}
+
+
+def point_at(page: Page, layer: int, head: int, query: int, key: int, n: int) -> None:
+    box = tile(page, layer, head)
+    page.mouse.move(box["x"] + (key + 0.5) * box["side"] / n, box["y"] + (query + 0.5) * box["side"] / n)
+
+
+def four_digits(weight: float) -> float:
+    return float(f"{weight:.4g}")
+
+
+def read_out(written: str) -> float:
+    """The number that a reading shows: 0.1234 or 1.234·10⁻⁵."""
+    mantissa, _, power = written.partition("·10")
+    return float(mantissa) * 10.0 ** int(power.translate(str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")) or 0)
+
+
+def test_hover_reads_the_query_the_key_and_the_exact_weight(open_page):
+    page, run = heads_page(open_page), run_on()
+    weights, n = patterns(run), len(run.token_ids)
+    for layer, head, query, key in ((0, 0, n - 1, 0), (3, 5, n - 2, n - 3), (5, 7, n // 2, 1)):
+        point_at(page, layer, head, query, key, n)
+        reading = page.locator(".wall .tip")
+        expect(reading.locator("b")).to_have_text(f"{layer}.{head}")
+        assert reading.locator(".chip").all_text_contents() == [run.tokens[query], run.tokens[key]]
+        assert read_out(reading.locator("output").inner_text()) == pytest.approx(four_digits(weights[layer, head, query, key]), rel=1e-9)
+    point_at(page, 2, 2, 1, n - 1, n)
+    expect(page.locator(".wall .tip output")).to_have_text("masked")
+    assert page.errors == []
+
+
+def test_on_a_long_prompt_the_exact_weight_of_any_head_is_fetched(open_page):
+    page, run = heads_page(open_page, LONG), run_on(LONG)
+    weights, n = patterns(run), len(run.token_ids)
+    box = tile(page, 4, 3)
+    page.mouse.move(box["x"] + 0.3 * box["side"], box["y"] + 0.8 * box["side"])
+    expect(page.locator(".wall .tip output")).to_have_text(re.compile(r"\d"), timeout=20_000)
+    query, key = map(int, re.match(r"(\d+) → (\d+)", page.locator(".wall .tip small").inner_text()).groups())
+    assert read_out(page.locator(".wall .tip output").inner_text()) == pytest.approx(four_digits(weights[4, 3, query, key]), rel=1e-9)
+
+
+def pixel(page: Page, layer: int, head: int, query: float, key: float, n: int) -> tuple[int, ...]:
+    """The colour that the tiles' canvas has in the middle of a cell."""
+    box = tile(page, layer, head)
+    return tuple(page.locator(".wall canvas.tiles").evaluate("""(canvas, [x, y]) => {
+        const box = canvas.getBoundingClientRect(), ratio = canvas.width / box.width;
+        return [...canvas.getContext("2d").getImageData(Math.round((x - box.left) * ratio), Math.round((y - box.top) * ratio), 1, 1).data].slice(0, 3); }""",
+        [box["x"] + (key + 0.5) * box["side"] / n, box["y"] + (query + 0.5) * box["side"] / n]))
+
+
+def on_the_scale(weight: float) -> np.ndarray:
+    """The colour of a weight: its square root on the nine stops of the sequential scale."""
+    stops = np.array([[int(colour[i:i + 2], 16) for i in (1, 3, 5)] for _, colour in style.sequential("light")])
+    return np.array([np.interp(np.sqrt(weight) * 8, range(9), stops[:, channel]) for channel in range(3)])
+
+
+def test_tiles_are_painted_on_the_scale_and_the_masked_part_is_empty_with_a_hatch(open_page):
+    page, run = heads_page(open_page, "Tom has a ball"), run_on("Tom has a ball")
+    weights, n = patterns(run), len(run.token_ids)
+    for layer, head, query, key in ((0, 0, 0, 0), (1, 2, n - 1, 0), (4, 6, n - 1, n - 1)):
+        assert np.abs(np.array(pixel(page, layer, head, query, key, n)) - on_the_scale(float(weights[layer, head, query, key]))).max() <= 3
+    masked = {pixel(page, 2, 2, 0.05 * step, n - 1, n) for step in range(-8, 9)}
+    allowed = {tuple(int(style.colour(name, "light")[i:i + 2], 16) for i in (1, 3, 5)) for name in ("page", "grid")}
+    assert masked == allowed
+
+
+def test_a_click_opens_a_head_and_the_link_says_so(open_page, server):
+    page, run = heads_page(open_page), run_on()
+    page.locator(".wall button.head").nth(2 * run.model.config.n_heads + 3).click()
+    settle(page)
+    expect(page.locator(".view .title")).to_contain_text("Head 2.3")
+    assert "layer=2" in page.url and "head=3" in page.url
+    expect(page.locator(".wall button.selected")).to_have_attribute("aria-label", re.compile("^2.3"))
+    other = open_page("heads?" + urllib.parse.urlsplit(page.url).query, width=1440, height=900)
+    expect(other.locator(".view .title")).to_contain_text("Head 2.3")
+
+
+def test_arrow_keys_move_between_heads_and_enter_opens_one(open_page):
+    page = heads_page(open_page)
+    page.locator(".wall button.head").first.focus()
+    for key in ("ArrowRight", "ArrowRight", "ArrowDown", "ArrowLeft", "ArrowUp", "ArrowDown"):
+        page.keyboard.press(key)
+    page.keyboard.press("Enter")
+    settle(page)
+    expect(page.locator(".view .title")).to_contain_text("Head 1.1")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    settle(page)
+    expect(page.locator(".view .title")).to_contain_text("Head 1.2")
+
+
+def test_the_opened_head_answers_keys_zoom_and_click(open_page):
+    page, run = heads_page(open_page, layer=1, head=4, position=5, heads_key=2), run_on()
+    weights = patterns(run)[1, 4]
+    cells = page.locator(".view canvas.cells")
+    cells.focus()
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("ArrowRight")
+    reading = page.locator(".view .tip")
+    assert reading.locator(".chip").all_text_contents() == [run.tokens[4], run.tokens[3]]
+    assert read_out(reading.locator("output").inner_text()) == pytest.approx(four_digits(weights[4, 3]), rel=1e-9)
+    page.keyboard.press("Enter")
+    settle(page)
+    assert "position=4" in page.url and "heads_key=3" in page.url
+    whole, box = pictures(page), cells.bounding_box()
+    page.mouse.move(box["x"] + 0.4 * box["width"], box["y"] + 0.5 * box["height"])
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.6 * box["width"], box["y"] + 0.8 * box["height"], steps=4)
+    page.mouse.up()
+    assert pictures(page) != whole
+    cells.focus()
+    page.keyboard.press("Escape")
+    page.mouse.move(5, 5)
+    assert pictures(page) == whole
+
+
+def test_lines_say_the_weights_of_the_query_under_the_hand(open_page):
+    page, run = heads_page(open_page, heads_shows="lines", layer=1, head=4), run_on()
+    weights = patterns(run)[1, 4]
+    page.locator(".queries button").nth(6).hover()
+    shown = page.locator(".keys .amount").all_text_contents()
+    assert [bool(text) for text in shown] == [bool(weight >= 0.01) for weight in weights[6]]
+    assert [read_out(text) for text in shown if text] == pytest.approx([four_digits(w) for w in weights[6] if w >= 0.01], rel=1e-9)
+
+
+def test_a_click_switches_a_head_off_and_undo_brings_it_back(open_page):
+    page = heads_page(open_page, heads_panel="change")
+    before = pictures(page)[0]
+    page.locator(".wall button.head").nth(9).click()
+    settle(page)
+    assert "heads_changed=1.1" in page.url
+    expect(page.get_by_text("KL divergence").first).to_be_visible()
+    assert pictures(page)[0] != before
+    page.get_by_role("button", name="Undo").click()
+    settle(page)
+    assert "heads_changed" not in page.url
+
+
+def test_tokens_are_text_and_never_markup(open_page):
+    page = heads_page(open_page, HOSTILE, heads_shows="lines")
+    assert page.locator(".queries .chip").all_text_contents() == run_on(HOSTILE).tokens
+    assert page.locator(".view img, .view .chip *").count() == 0 and page.errors == []
+
+
+@pytest.mark.parametrize("panel", ["head", "roles", "write", "change", "prompts", "rollout"])
+def test_every_panel_stands_whole_on_a_phone(open_page, panel):
+    page = open_page(f"heads?heads_panel={panel}&heads_changed=0.*", width=390, height=844)
+    page.wait_for_timeout(1500)
+    assert cut_off(page) == [] and page.errors == []
+    assert page.evaluate("document.scrollingElement.scrollWidth") <= 390
