@@ -9,7 +9,7 @@ from core.ui.components.overview_map import overview_map, packing
 
 MAP, SEED = "overview_map", "overview_seed"
 MAP_TEXT = ("title", "title_long", "play", "pause", "back", "forth", "open", "chips", "chip_hint", "actual", "actual_rank", "last", "drawn", "append", "throw", "undo",
-            "masked", "bar_hint", "sky", "block")
+            "masked", "clipped", "bar_hint", "sky", "block")
 MAP_PARTS = ("head_", "shape_", "sign_", "row_", "name_", "tip_", "stage_")
 LESSONS = {"tokens": "tokens", "E": "embeddings", "P": "positions", "X": "positions", "blocks": "heads", "attention": "heads", "stream": "residual_stream",
            "feed_forward": "residual_stream", "h": "residual_stream", "logits": "next_token", "softmax": "next_token"}

@@ -73,12 +73,12 @@ function wideBlock(map, l, x, w, parts, lanes, bottom, line) {
 function layOutNarrow(map, width) {
   const { scale, layers, n, position, heads } = map, em = 13 * scale, line = 1.35 * em, names = imageNames(map), sign = 12;
   const chipWidth = Math.min(8 * em, width * 0.28), top = 3.1 * em, tall = Math.min(n * 1.9 * em, 420);
-  const imageWidth = (width - chipWidth - 8 - (names.length - 1) * sign) / names.length;
+  const imageWidth = (width - chipWidth - 11 - (names.length - 1) * sign) / names.length;
   const rows = rowEdges(n, top + 2, tall, position, 1.2 * em, 2.1 * em, 1.9 * em);
   const images = names.map((name, i) => ({ name, x: chipWidth + 8 + i * (imageWidth + sign), w: imageWidth, edges: rows }));
   const lanesTall = Math.min(Math.max(40, n * 13), 150), mlpTall = Math.min(Math.max(16, n * 5), 60);
   const perRow = Math.min(heads, Math.ceil(heads / Math.ceil((heads * 30) / (width - 10)))), tileTall = Math.ceil(heads / perRow) * ((width - 10) / perRow);
-  const blockTall = tileTall + lanesTall + mlpTall + 4 * line + 10, first = top + tall + line * 2.4;
+  const blockTall = tileTall + lanesTall + mlpTall + 3 * line + 16, first = top + tall + line * 2.4;
   const blocks = Array.from({ length: layers }, (_, l) => {
     const y = first + l * (blockTall + GAP), writeTop = y + line + tileTall + 4, mlpTop = writeTop + line + lanesTall + line;
     return { l, x: 0, w: width, inner: width, top: y, bottom: y + blockTall, xa: width * 0.6, xm: width * 0.87, writeTop, writeBottom: mlpTop - line,

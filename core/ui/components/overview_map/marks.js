@@ -196,7 +196,7 @@ function readingOf(map, at) {
   }
   if (at.kind === "lane") {
     const norm = [map.stream[at.l * map.n + at.row], map.middle[at.l * map.n + at.row], map.stream[(at.l + 1) * map.n + at.row]][at.after];
-    return [fill(text[`tip_lane_${at.after}`], { block: at.l, token }), exact(norm)];
+    return [fill(text[`tip_lane_${at.after}`], { block: at.l, token }), norm > map.full ? fill(text.clipped, { norm: exact(norm) }) : exact(norm)];
   }
   return [fill(text.tip_tile, { block: at.l, head: at.head, query: token, key: named(map, at.column) }), readWeight(map, at)];
 }

@@ -110,7 +110,10 @@ function drawDice(map) {
   const marker = element("b", "marker", "▼");
   marker.style.left = `${100 * draw.xi}%`;
   stick.replaceChildren(...pieces, marker);
-  map.said.replaceChildren(...phrase(text.drawn, { xi: draw.xi.toFixed(4), from: draw.from.toFixed(4), to: draw.to.toFixed(4), drawn: draw.token }, ["drawn"]));
+  let digits = 4;
+  while (digits < 15 && draw.from.toFixed(digits) === draw.to.toFixed(digits)) digits++;
+  const [xi, from, to] = [draw.xi, draw.from, draw.to].map((value) => value.toFixed(digits));
+  map.said.replaceChildren(...phrase(text.drawn, { xi, from, to, drawn: draw.token }, ["drawn"]));
   map.append.replaceChildren(`${text.append} `, chip(draw.token, ""));
   map.throw.textContent = text.throw;
   map.undo.textContent = text.undo;

@@ -13,6 +13,7 @@ export default function (component) {
   if (map.stage !== null && map.stage >= map.stages.length) map.stage = null;
   root.style.setProperty("--scale", map.scale);
   arrange(map);
+  requestAnimationFrame(() => fit(map));
 }
 
 function build(root) {
@@ -28,7 +29,9 @@ function build(root) {
   map.play.onclick = () => (map.playing ? stop(map) : start(map));
   map.back.onclick = () => stepBy(map, -1);
   map.forth.onclick = () => stepBy(map, 1);
-  new ResizeObserver(() => map.first && map.shownWidth !== map.scroll.clientWidth && arrange(map)).observe(map.scroll);
+  const watch = new ResizeObserver(() => fit(map));
+  watch.observe(map.scroll);
+  watch.observe(document.documentElement);
   return map;
 }
 
@@ -36,7 +39,13 @@ function build(root) {
 function heightFor(map) {
   let page = map.root.getRootNode().host ?? map.root, top = map.scroll.getBoundingClientRect().top;
   while ((page = page.parentElement)) top += page.scrollTop;
-  return Math.max(390 + 40 * map.scale, Math.min(820 * map.scale, window.innerHeight - top - (map.scale > 1 ? 48 : 14)));
+  return Math.max(350 + 40 * map.scale, Math.min(820 * map.scale, window.innerHeight - top - (map.scale > 1 ? 48 : 14)));
+}
+
+// Arranged anew where the window, or what stands above the map, has changed its size.
+function fit(map) {
+  if (!map.first || !map.scroll.clientWidth) return;
+  if (map.shownWidth !== map.scroll.clientWidth || (map.geometry?.wide && Math.abs(heightFor(map) - map.geometry.height) > 4)) arrange(map);
 }
 
 function arrange(map) {
@@ -124,7 +133,7 @@ function placeBlockLabels(map, block) {
   label(map, `wrote_attention_${l}`, [`+ ${short(value("attention"))}`], [block.x + 4, block.writeTop, block.inner - 8], { name: "attention number", at });
   if (!map.d_ff) return;
   label(map, `wrote_mlp_${l}`, [`+ ${short(value("feed_forward"))}`], [block.x + 4, block.writeBottom + 1, block.inner - 8], { name: "mlp number", part: "feed_forward", at: at + 1 });
-  label(map, `stream_${l}`, [short(map.stream[(l + 1) * n + position])], [block.x, middle(block.lanes, position) - 1.75 * g.em, block.inner + 2], { name: "residual number right halo", part: "stream", at: at + 1 });
+  label(map, `stream_${l}`, [short(map.stream[(l + 1) * n + position])], [block.x, middle(block.lanes, position) - 1.75 * g.em, block.inner + (g.wide ? 2 : -5)], { name: "residual number right halo", part: "stream", at: at + 1 });
 }
 
 // The three rows of a block, named once at their left.

@@ -120,11 +120,14 @@ function paintTiles(map, context, ink, block) {
 
 // ---- the residual stream ----
 
-// How thick a row's band is, as a share of its row: the stream's norm over the largest one behind position 0, at most 1.
+// The norm whose band is as thick as its row. Position 0 may have a stream many times as long as all others: it does not count beyond twice theirs.
 function fullWidth(map) {
-  let most = 0;
-  for (let l = 0; l <= map.layers; l++) for (let i = map.n > 1 ? 1 : 0; i < map.n; i++) most = Math.max(most, map.stream[l * map.n + i]);
-  return most || 1;
+  let first = 0, most = 0;
+  for (let l = 0; l <= map.layers; l++) {
+    first = Math.max(first, map.stream[l * map.n]);
+    for (let i = 1; i < map.n; i++) most = Math.max(most, map.stream[l * map.n + i]);
+  }
+  return (map.n === 1 || first <= 2 * most ? Math.max(first, most) : most) || 1;
 }
 
 const share = (map, norm) => Math.min(1, norm / map.full);
