@@ -173,7 +173,7 @@ def test_the_four_cases_of_the_symmetry_experiment(open_page):
     page.wait_for_url(re.compile("positions_symmetry_case=mask"))
     settle(page)
     assert view_of(page, "Math.max(...view.differences)") > 1e-2
-    page.get_by_text("Put each output opposite").click()
+    page.get_by_text("Line up by token").click()
     page.wait_for_function(f"() => {{ {FIND} return find(document).progress === 1; }}")
     assert page.errors == []
 

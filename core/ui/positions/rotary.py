@@ -16,7 +16,7 @@ from core.ui.lesson import Lesson
 from core.ui.positions.section import Question, Section, closest, labels, open_instrument
 from core.ui.run import Run
 
-SETTINGS = {"i": Setting(12, 0, 128), "j": Setting(5, 0, 128), "shift": Setting(0, 0, 4096), "base": Setting(10_000.0, 1.0, 1e6)}
+SETTINGS = {"i": Setting(12, 0, 128), "j": Setting(5, 0, 128), "shift": Setting(100, 0, 4096), "base": Setting(10_000.0, 1.0, 1e6)}
 FARTHEST = 128
 
 

@@ -18,6 +18,8 @@ function cosines(M, n, d) {
   return out;
 }
 
+const SHOWN_AXES = 48;
+
 const greatest = (values) => values.reduce((most, value) => Math.max(most, Math.abs(value)), 1e-12);
 
 class Learned extends Instrument {
@@ -56,6 +58,11 @@ class Learned extends Instrument {
     this.axesText.textContent = this.labels.axes;
   }
 
+  /** How many rows of a matrix are drawn: all dimensions as stored, the strongest axes when turned. */
+  rows() {
+    return this.settings.principal ? Math.min(SHOWN_AXES, this.d) : this.d;
+  }
+
   matrix(which) {
     return (this.settings.principal ? this.turned : this.stored)[which];
   }
@@ -75,7 +82,7 @@ class Learned extends Instrument {
     for (const which of ["learned", "sinusoidal"]) {
       const M = this.matrix(which);
       const most = this.limit(which);
-      this.made[which] = matrixPicture(d, n, (r, c) => M[c * d + r], this.theme.diverging, -most, most);
+      this.made[which] = matrixPicture(this.rows(), n, (r, c) => M[c * d + r], this.theme.diverging, -most, most);
       this.made[`${which}-cosines`] = matrixPicture(n, n, (r, c) => this.cos[which][r * n + c], this.theme.diverging, -1, 1);
     }
   }
@@ -92,7 +99,7 @@ class Learned extends Instrument {
     const { left, width, height } = this.box(name, surface);
     const inside = (share, count) => Math.max(0, Math.min(count - 1, Math.floor(share * count)));
     const column = inside((x - left) / width, name === "spectrum" ? this.stats.spectrum.learned.length : this.n);
-    this.hover = phase === "out" ? null : { name, column, row: inside(y / height, name.endsWith("cosines") ? this.n : this.d) };
+    this.hover = phase === "out" ? null : { name, column, row: inside(y / height, name.endsWith("cosines") ? this.n : this.rows()) };
     if ((phase === "down" || phase === "drag") && name !== "spectrum") this.settings.i = column;
     if (phase === "up") this.commit();
     this.schedule();
@@ -106,7 +113,8 @@ class Learned extends Instrument {
     this.position.set(0, this.n - 1, 1, settings.i, String(settings.i));
     for (const [name, { surface, say }] of Object.entries(this.panels)) {
       surface.measure();
-      say(fill(labels[`${name.replace("-", "_")}`], { n: this.n, d: this.d, rank: this.stats.rank.learned, sinusoidal_rank: this.stats.rank.sinusoidal, limit: significant(this.limit(name === "sinusoidal" ? name : "learned")), sinusoidal_length: significant(this.stats.lengths.sinusoidal[0], 4) }));
+      const turned = settings.principal && (name === "learned" || name === "sinusoidal");
+      say(fill(labels[turned ? `${name}_turned` : name.replace("-", "_")], { n: this.n, d: this.rows(), rank: this.stats.rank.learned, sinusoidal_rank: this.stats.rank.sinusoidal, limit: significant(this.limit(name === "sinusoidal" ? name : "learned")), sinusoidal_length: significant(this.stats.lengths.sinusoidal[0], 4) }));
       const context = surface.begin();
       context.font = `${this.fontSize}px ${this.theme.font}`;
       if (name === "lengths") this.drawLines(context, name, surface, { learned: this.stats.lengths.learned, sinusoidal: [] }, true);
@@ -127,13 +135,13 @@ class Learned extends Instrument {
     if (name.endsWith("cosines")) return fill(this.labels.tip_cosine, { i: row, j: column, value: decimals(this.cos[which][row * this.n + column]) });
     if (name === "lengths") return fill(this.labels.tip_length, { i: column, value: decimals(this.stats.lengths.learned[column]), other: decimals(this.stats.lengths.sinusoidal[column]) });
     if (name === "spectrum") return fill(this.labels.tip_spectrum, { k: column + 1, value: decimals(this.stats.spectrum.learned[column]), other: decimals(this.stats.spectrum.sinusoidal[column]) });
-    return fill(this.labels.tip, { i: column, dimension: row, value: decimals(this.matrix(which)[column * this.d + row]) });
+    return fill(this.labels[this.settings.principal ? "tip_turned" : "tip"], { i: column, dimension: row, value: decimals(this.matrix(which)[column * this.d + row]) });
   }
 
   drawMatrix(context, name, surface) {
     const { left, width, height } = this.box(name, surface);
     const { theme, n } = this;
-    const rows = name.endsWith("cosines") ? n : this.d;
+    const rows = name.endsWith("cosines") ? n : this.rows();
     placePicture(context, this.made[name], left, 0, width, height);
     for (const tick of wholeTicks(n, width / 55)) write(context, String(tick), left + ((tick + 0.5) / n) * width, height + 10, theme.read("muted"), "center");
     for (const tick of wholeTicks(rows, height / 30)) write(context, String(tick), left - 6, Math.max(6, ((tick + 0.5) / rows) * height), theme.read("muted"), "right");

@@ -62,7 +62,7 @@ class Symmetry extends Instrument {
     const goal = this.settings.align ? 1 : 0;
     const from = this.progress;
     const start = performance.now();
-    const still = matchMedia("(prefers-reduced-motion: reduce)").matches || from === goal;
+    const still = this.frames === 0 || matchMedia("(prefers-reduced-motion: reduce)").matches || from === goal;
     const step = (now) => {
       const t = still ? 1 : Math.min(1, (now - start) / MOTION);
       this.progress = from + (goal - from) * t * t * (3 - 2 * t);

@@ -124,8 +124,8 @@ class Waves extends Instrument {
   }
 
   square(surface) {
-    const side = Math.min(surface.width - 40, surface.height - 18);
-    return { left: 34, top: 2, side };
+    const left = 3 * this.fontSize + 2;
+    return { left, top: 2, side: Math.min(surface.width - left - 6, surface.height - 18) };
   }
 
   /** Height of a panel's picture, above its axis numbers; the waves read theirs off the panels above and below. */

@@ -62,7 +62,7 @@ function drawLengths(view) {
   }
   stroke(context, muted, 1, [2, 3]);
   line(context, x(n), 0, x(n), height);
-  write(context, `N = ${n}`, x(n) + (x(n) > left + width - 50 ? -4 : 4), 7, muted, x(n) > left + width - 50 ? "right" : "left");
+  write(context, `N = ${n}`, x(n) + (x(n) > left + width - 50 ? -4 : 4), height - 7, muted, x(n) > left + width - 50 ? "right" : "left");
   const ink = view.theme.read("position-ink");
   stroke(context, ink, 2);
   context.beginPath();
@@ -179,7 +179,7 @@ function dialLabels(view, context, x, y, width) {
   const text = view.theme.read("text");
   const step = view.fontSize * 1.45;
   const rows = [`i ω = ${decimals(i * omega, 3)}`, `j ω = ${decimals(j * omega, 3)}`, `cos((i−j)ω)`, `= ${decimals(Math.cos((i - j) * omega))}`];
-  if (x + context.measureText(rows[2]).width > width) return;
+  if (x + context.measureText(rows[2]).width > width || 4 * step > view.panels.dial.height + 6) return;
   rows.forEach((row, k) => write(context, row, x, y + (k - 1.5) * step, text));
 }
 
