@@ -319,7 +319,7 @@ class Transformer(nn.Module):
             norm=change.norm or config.norm,
             scale_scores=config.scale_scores if change.scale_scores is None else change.scale_scores,
             residual=change.residual, allowed=allowed, dropout=dropout,
-            angles=positional.rotary_angles(n, config.d_k, config.rotary_base, start=start, device=device) if positions == "rotary" else None,
+            angles=positional.rotary_angles(n, config.d_k, config.rotary_base, start=start) if positions == "rotary" else None,
             bias=positional.alibi_bias(n, total, config.n_heads, dtype=self.E.dtype, device=device) if positions == "alibi" else None,
             relative=positional.relative_index(n, total, config.relative_max_distance, device=device) if positions == "relative" else None)
 

@@ -1,12 +1,15 @@
-"""Positions: sinusoidal, rotary, ALiBi and relative, as pure functions. Positions count from 0; i is a query's position, j a key's."""
+"""Positions: sinusoidal, rotary, ALiBi and relative, as pure functions. Positions count from 0; i is a query's position, j a key's.
+
+Angles and slopes are worked out in float64 on the CPU, since Apple's GPUs have no float64, and rounded and moved at the end.
+"""
 from __future__ import annotations
 
 import torch
 from torch import Tensor
 
 
-def frequencies(d: int, base: float = 10_000.0, *, dtype: torch.dtype = torch.float64, device: torch.device | str | None = None) -> Tensor:
-    """(ceil(d/2),) angular frequency of each pair of dimensions, in radians a position: ω_j = base^(−2j/d).
+def frequencies(d: int, base: float = 10_000.0) -> Tensor:
+    """(ceil(d/2),) float64: angular frequency of each pair of dimensions, in radians a position: ω_j = base^(−2j/d).
 
     The wavelength of pair j is 2π / ω_j positions. Source: Vaswani et al. 2017, section 3.5.
     """
@@ -14,24 +17,23 @@ def frequencies(d: int, base: float = 10_000.0, *, dtype: torch.dtype = torch.fl
         raise ValueError(f"The width must be at least 1, not {d}.")
     if base <= 0:
         raise ValueError(f"The base must be above 0, not {base}.")
-    return torch.as_tensor(base, dtype=dtype, device=device) ** (-torch.arange(0, d, 2, dtype=dtype, device=device) / d)
+    return torch.as_tensor(base, dtype=torch.float64) ** (-torch.arange(0, d, 2, dtype=torch.float64) / d)
 
 
 def sinusoidal(n: int, d: int, base: float = 10_000.0, *, dtype: torch.dtype = torch.float64, device: torch.device | str | None = None) -> Tensor:
     """(n, d) sinusoidal positions: sin(i ω_j) in column 2j, cos(i ω_j) in column 2j + 1. An odd d ends on a sine.
 
-    Computed in float64 and rounded at the end, so that large positions keep their angle.
+    Rounded to `dtype` at the end, so that large positions keep their angle.
     >>> sinusoidal(2, 2)[1].tolist()
     [0.8414709848078965, 0.5403023058681398]
     """
-    angles = torch.arange(n, dtype=torch.float64, device=device)[:, None] * frequencies(d, base, device=device)
-    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)[:, :d].to(dtype)
+    angles = torch.arange(n, dtype=torch.float64)[:, None] * frequencies(d, base)
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)[:, :d].to(dtype).to(device)
 
 
-def rotary_angles(n: int, d_k: int, base: float = 10_000.0, *, start: int = 0, device: torch.device | str | None = None) -> Tensor:
+def rotary_angles(n: int, d_k: int, base: float = 10_000.0, *, start: int = 0) -> Tensor:
     """(n, d_k/2) angle in radians, float64, by which pair j of a query or key at positions start … start + n − 1 is turned: i ω_j. Source: Su et al. 2021."""
-    positions = torch.arange(start, start + n, dtype=torch.float64, device=device)
-    return positions[:, None] * frequencies(d_k, base, device=device)
+    return torch.arange(start, start + n, dtype=torch.float64)[:, None] * frequencies(d_k, base)
 
 
 def rotate(x: Tensor, angles: Tensor) -> Tensor:
@@ -40,7 +42,7 @@ def rotate(x: Tensor, angles: Tensor) -> Tensor:
     The pair's two members stand half a width apart, as Llama, GPT-NeoX and transformers have them; any fixed pairing gives the
     same scores up to a relabelling of the columns of W_Q and W_K. Lengths are kept, and q_i · k_j then depends on i − j alone.
     """
-    cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+    cos, sin = angles.cos().to(x.dtype).to(x.device), angles.sin().to(x.dtype).to(x.device)
     first, second = x.chunk(2, dim=-1)
     return torch.cat([first * cos - second * sin, first * sin + second * cos], dim=-1)
 
@@ -67,8 +69,7 @@ def distances(n_queries: int, n_keys: int, *, device: torch.device | str | None 
 
 def alibi_bias(n_queries: int, n_keys: int, n_heads: int, *, dtype: torch.dtype = torch.float32, device: torch.device | str | None = None) -> Tensor:
     """(h, n_queries, n_keys) what ALiBi adds to the scores: −m |i − j|. Under a causal mask this is the notes' −m (i − j)."""
-    slopes = alibi_slopes(n_heads).to(device)
-    return (-slopes[:, None, None] * distances(n_queries, n_keys, device=device).abs()).to(dtype)
+    return (-alibi_slopes(n_heads)[:, None, None] * distances(n_queries, n_keys).abs()).to(dtype).to(device)
 
 
 def relative_index(n_queries: int, n_keys: int, max_distance: int, *, device: torch.device | str | None = None) -> Tensor:

@@ -4,6 +4,7 @@ A tensor below has shape (..., its shape), where ... is () for token_ids (N,) an
 """
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 
 import torch
@@ -68,6 +69,10 @@ class Trace:
     def n_tokens(self) -> int:
         return self.token_ids.shape[-1]
 
+    def to(self, device: torch.device | str) -> "Trace":
+        """The same trace with every tensor on `device`; tensors that are there already are shared, not copied."""
+        return dataclasses.replace(_moved(self, device), blocks=tuple(_moved(block, device) for block in self.blocks))
+
     @property
     def n_bytes(self) -> int:
         """Memory that this trace keeps alive, in bytes, weights not counted; a tensor that stands under two names counts once."""
@@ -76,3 +81,9 @@ class Trace:
             tensors += [value for name, value in vars(block).items() if name != "W_O"]
         storages = {t.untyped_storage().data_ptr(): t.untyped_storage().nbytes() for t in tensors if t is not None}
         return sum(storages.values())
+
+
+def _moved(record, device: torch.device | str):
+    """The dataclass `record` with each of its tensors on `device`."""
+    tensors = {name: value.to(device) for name, value in vars(record).items() if isinstance(value, Tensor)}
+    return dataclasses.replace(record, **tensors)

@@ -232,6 +232,14 @@ def test_sixteen_threads_with_other_prompts_and_interventions_equal_the_serial_r
                 assert all(torch.equal(a.pattern, b.pattern) for a, b in zip(expected.blocks, got.blocks))
 
 
+def test_a_trace_moves_whole():
+    trace = small(torch.float32)(tokens())
+    moved = trace.to("meta")
+    tensors = [t for record in (moved, *moved.blocks) for t in vars(record).values() if isinstance(t, torch.Tensor)]
+    assert len(tensors) > 30 and all(t.device.type == "meta" for t in tensors)
+    assert trace.to("cpu").logits is trace.logits
+
+
 def test_trace_counts_its_bytes_once():
     trace = small(torch.float32)(tokens())
     h, n = 4, 10

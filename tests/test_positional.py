@@ -3,6 +3,7 @@ import math
 
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from core import positional
 
@@ -66,3 +67,20 @@ def test_alibi_slopes_and_bias():
 
 def test_relative_index_clips_long_distances():
     assert positional.relative_index(3, 3, 1).tolist() == [[1, 0, 0], [2, 1, 0], [2, 2, 1]]
+
+
+class NoFloat64OnTheDevice(TorchDispatchMode):
+    """Stands in for a GPU without float64: the meta device, on which nothing of that precision may come up."""
+
+    def __torch_dispatch__(self, operation, types, arguments=(), keywords=None):
+        out = operation(*arguments, **(keywords or {}))
+        assert not (isinstance(out, torch.Tensor) and out.device.type == "meta" and out.dtype == torch.float64), operation
+        return out
+
+
+def test_devices_without_float64_can_have_every_scheme():
+    with NoFloat64OnTheDevice():
+        x = torch.zeros(3, 4, device="meta")
+        made = [positional.sinusoidal(3, 4, dtype=torch.float32, device="meta"), positional.alibi_bias(3, 3, 2, device="meta"),
+                positional.rotate(x, positional.rotary_angles(3, 4))]
+    assert all(t.device.type == "meta" and t.dtype == torch.float32 for t in made)

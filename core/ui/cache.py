@@ -6,6 +6,7 @@ when both asked for the same computation.
 from __future__ import annotations
 
 import collections
+import copy
 import dataclasses
 import functools
 import logging
@@ -75,11 +76,15 @@ class ByteBoundedCache:
 
 @dataclass(frozen=True)
 class LoadedModel:
-    """A shared model, never written to after loading. `problem` is the plain reason why a bundled model could not be loaded, if any."""
+    """A shared model, never written to after loading. `problem` is the plain reason why a bundled model could not be loaded, if any.
+
+    `model` is on the CPU, where weights and traces are read and drawn; `runner` is the copy on the device that makes the forward passes.
+    """
 
     name: str
     device: str
     model: Transformer
+    runner: Transformer
     tokenizer: Tokenizer
     is_random: bool = False
     problem: str = ""
@@ -116,8 +121,8 @@ def shared_model(name: str, device: str) -> LoadedModel:
 def _load(name: str, device: str) -> LoadedModel:
     if name == RANDOM_MODEL:
         return _random_model(device)
-    model, tokenizer = checkpoints.load_bundled(name, device=device)
-    return LoadedModel(name, device, model.eval().requires_grad_(False), tokenizer)
+    model, tokenizer = checkpoints.load_bundled(name)
+    return _placed(name, device, model, tokenizer)
 
 
 @st.cache_resource(show_spinner=False)
@@ -126,18 +131,24 @@ def _random_model(device: str) -> LoadedModel:
     tokenizer = Tokenizer.train(text.load("app").section("prompts").splitlines(), 400)
     model = Transformer(dataclasses.replace(STORIES, vocab_size=tokenizer.vocab_size))
     model.initialise(torch.Generator().manual_seed(0))
-    return LoadedModel(RANDOM_MODEL, device, model.to(device).eval().requires_grad_(False), tokenizer, is_random=True)
+    return _placed(RANDOM_MODEL, device, model, tokenizer, is_random=True)
+
+
+def _placed(name: str, device: str, model: Transformer, tokenizer: Tokenizer, is_random: bool = False) -> LoadedModel:
+    model.eval().requires_grad_(False)
+    runner = model if device == devices.CPU else copy.deepcopy(model).to(device)
+    return LoadedModel(name, device, model, runner, tokenizer, is_random)
 
 
 def trace(loaded: LoadedModel, token_ids: tuple[int, ...], intervention: Intervention = NOTHING) -> Trace:
-    """The Trace of one forward pass, computed once for each (model, device, intervention, token ids)."""
+    """The Trace of one forward pass, on the CPU, computed once for each (model, device, intervention, token ids)."""
     key = (loaded.name, loaded.device, intervention, token_ids)
     return _traces().get_or_make(key, lambda: _forward(loaded, token_ids, intervention), lambda made: made.n_bytes)
 
 
 def _forward(loaded: LoadedModel, token_ids: tuple[int, ...], intervention: Intervention) -> Trace:
     with torch.inference_mode():
-        return loaded.model(torch.tensor(token_ids, dtype=torch.int64, device=loaded.device), intervention)
+        return loaded.runner(torch.tensor(token_ids, dtype=torch.int64, device=loaded.device), intervention).to(devices.CPU)
 
 
 def result(key: Hashable, make: Callable[[], object], size: Callable[[object], int]):
