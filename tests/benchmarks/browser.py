@@ -8,7 +8,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, Page
 
 from tests.benchmarks.timing import Figure, figure
-from tests.browser.serving import Server, chromium, serve, settle
+from tests.browser.serving import ROOT, Server, chromium, serve, settle
 
 HERE = Path(__file__).parent
 LATENCY = (HERE / "latency.js").read_text()
@@ -68,8 +68,26 @@ def slider_figures(lessons: list[Case], repeats: int) -> list[Figure]:
         return figures
 
 
-# The empty app gets the same settings, so that the ratio is the lesson's own cost.
+# The empty apps get the same settings, so that the ratio is the lesson's own cost.
 TUNED = ("--runner.postScriptGC", "false")
+
+
+def wall_figures(wall: Case, repeats: int) -> list[Figure]:
+    """The wall of heads in its lesson, model and all, against the same component with the same bytes in an empty app."""
+    alone = Case("wall alone", "", wall.control, wall.picture)
+    with serve() as app, serve(HERE / "apps" / "wall.py", *TUNED, cwd=HERE / "apps") as empty, chromium() as browser:
+        ours, reference = alternate_presses([(wall, app.url), (alone, empty.url)], browser, repeats)
+    return [figure(f"key press to picture, {wall.name}", ours, reference, "ms", "reference: the same component and bytes in an empty app; ours has a new Trace in it")]
+
+
+def setting_figures(case: Case, repeats: int) -> list[Figure]:
+    """What two of the server's settings are worth: the app as it is, with a full collection after every rerun, and without uvloop."""
+    no_uvloop = {"PYTHONPATH": str(HERE / "apps" / "without_uvloop")}
+    with serve() as tuned, serve(ROOT / "app.py", "--runner.postScriptGC", "true") as collecting, serve(env=no_uvloop) as plain, chromium() as browser:
+        servers = {"as it is": tuned, "with a full collection after every rerun": collecting, "without uvloop": plain}
+        times = alternate_presses([(case, server.url) for server in servers.values()], browser, repeats)
+    return [figure(f"key press to picture, {case.name}, {name}", values, times[0] if name != "as it is" else None, "ms", "" if name == "as it is" else "reference: as it is")
+            for name, values in zip(servers, times)]
 
 
 def first_picture(browser: Browser, app: Server, path: str, picture: str) -> float:

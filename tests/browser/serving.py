@@ -35,13 +35,13 @@ def free_port() -> int:
 
 
 @contextlib.contextmanager
-def serve(script: Path = ROOT / "app.py", *flags: str, cwd: Path = ROOT, startup_seconds: float = 120) -> Iterator[Server]:
+def serve(script: Path = ROOT / "app.py", *flags: str, cwd: Path = ROOT, env: dict[str, str] | None = None, startup_seconds: float = 120) -> Iterator[Server]:
     """The Streamlit app `script` on a free local port, stopped at the end."""
     port = free_port()
     with tempfile.TemporaryFile("w+") as log:
         process = subprocess.Popen(
             [sys.executable, "-m", "streamlit", "run", str(script), "--server.port", str(port), "--server.address", "127.0.0.1",
-             "--server.headless", "true", *flags], cwd=cwd, stdout=log, stderr=subprocess.STDOUT)
+             "--server.headless", "true", *flags], cwd=cwd, env=os.environ | (env or {}), stdout=log, stderr=subprocess.STDOUT)
         try:
             _wait_until_healthy(f"http://127.0.0.1:{port}/_stcore/health", process, log, startup_seconds)
             yield Server(f"http://127.0.0.1:{port}", process)

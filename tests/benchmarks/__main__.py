@@ -1,0 +1,48 @@
+"""`python -m tests.benchmarks`: every figure as a table and as JSON, each against a reference in the same run. Measure on an idle machine."""
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+from pathlib import Path
+
+import torch
+
+from tests.benchmarks import browser, engine, memory
+from tests.benchmarks.lessons import FIRST_PICTURE, LESSONS, RERUN, WALL
+from tests.benchmarks.timing import Figure, table
+
+GROUPS = {
+    "engine": lambda n: engine.trace_figures(n) + engine.generation_figures(n),
+    "threads": engine.thread_figures,
+    "sliders": lambda n: browser.slider_figures(LESSONS, n),
+    "wall": lambda n: browser.wall_figures(WALL, n),
+    "settings": lambda n: browser.setting_figures(RERUN, n),
+    "start": lambda n: memory.cold_start_figures(FIRST_PICTURE),
+    "memory": lambda n: memory.session_figures(),
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
+    parser.add_argument("--only", nargs="+", choices=list(GROUPS), default=list(GROUPS), help="the groups to measure (default: all)")
+    parser.add_argument("--repeats", type=int, default=15, help="measurements of each figure (default: %(default)s)")
+    parser.add_argument("--json", type=Path, help="where to write the figures as JSON")
+    chosen = parser.parse_args()
+    torch.set_num_threads(1)
+    figures: list[Figure] = []
+    for group in chosen.only:
+        measured = GROUPS[group](chosen.repeats)
+        print(table(measured), flush=True)
+        print()
+        figures += measured
+    report = {"machine": f"{platform.machine()}, {torch.get_num_threads()} torch thread", "torch": torch.__version__,
+              "figures": [figure.as_dict() for figure in figures]}
+    if chosen.json:
+        chosen.json.write_text(json.dumps(report, indent=2))
+    else:
+        print(json.dumps(report, indent=2))
+
+
+if __name__ == "__main__":
+    main()

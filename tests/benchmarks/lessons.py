@@ -1,0 +1,23 @@
+"""The slider of each lesson that the benchmark presses, and the picture that answers it."""
+from __future__ import annotations
+
+from tests.benchmarks.browser import Case
+
+SLIDER = "[data-testid=stSlider] input[type=range], [data-testid=stSlider] [role=slider]"
+
+# Overview has no slider: its map takes the arrow keys. Positions and Next token answer in the browser, Heads and Residual stream through Python.
+LESSONS = [
+    Case("Overview, the picked token", "", ".st-key-overview_map canvas", ".st-key-overview_map"),
+    Case("Positions, length of the waves", "positions", "input[type=range]", ".st-key-positions_waves"),
+    Case("Heads, block of the rollout", "heads?heads_panel=rollout", SLIDER, ".st-key-heads_rollout"),
+    Case("Residual stream, depth of the lens", "residual_stream?residual_stream_panel=lens", SLIDER, ".st-key-residual_stream_lens"),
+    Case("Next token, temperature", "next_token", "input[type=range]", ".st-key-next_token_panel"),
+]
+
+# The lesson whose slider goes through Python: what the server's settings are measured on.
+RERUN = LESSONS[2]
+
+# A slider that changes all patterns of the later layers, so that the whole wall is drawn anew.
+WALL = Case("Heads, factor of block 0 with the wall", "heads?heads_panel=change&heads_changed=0.*&heads_action=scale", SLIDER, ".st-key-heads_wall")
+
+FIRST_PICTURE = ".st-key-overview_map canvas"
