@@ -1,7 +1,7 @@
 """Next token: logits, temperature, top-k, top-p, the draw; every setting answers while the hand moves."""
 import streamlit as st
 
-from core.figures.next_token import largest_terms, terms_chart
+from core.figures.next_token import largest_terms, terms_chart, terms_rows
 from core.sampling import draw, truncate
 from core.ui import lesson as frame
 from core.ui import next_token as lesson
@@ -22,6 +22,8 @@ def everything() -> None:
     others = _fields(below)     # first, because a link sets them
     told, named, version = lesson.given(anew=st.session_state.pop("next_token_fresh", False))
     with picture:
+        if position < len(run.token_ids) - 1:
+            st.caption(lesson.earlier(page, run, position))
         message = pack(lesson.contexts(page, run, position, others), lesson.vocabulary(run), lesson.panel_labels(page), told, version, named, state.scale())
         sampling_panel(message, lesson.PANEL, lesson.take_settings, lambda: lesson.append(run, position))
     now = lesson.settings()
@@ -39,7 +41,7 @@ def everything() -> None:
     asked = lesson.question(logits)
     page.check(page.label("question", n=f"{len(logits):,}"), [f"{n:,}" for n in asked.options], asked.answer, page.label("answer"), key="top_p")
     candidates = lesson.with_draws(lesson.table(page, run, truncation, logits, lesson.N_CANDIDATES, digits=None), page, truncation, now)
-    page.code([truncate, draw], {"candidates.csv": candidates}, picture=f".st-key-{lesson.PANEL_BOX} .figure canvas", twin=lesson.twin(page, run, truncation, now))
+    page.code([truncate, draw], {"candidates.csv": candidates}, picture=".sampling-panel .figure canvas", twin=lesson.twin(page, run, truncation, now))
 
 
 def _fields(place) -> dict[str, str]:
@@ -59,8 +61,8 @@ def _origin(run, position, target) -> None:
     st.markdown(page.label("origin_title", token=lesson.code(run.tokenizer.visible(target)), u=f"{u:.4f}", d=len(h), n=len(terms), rest=f"{rest:+.4f}"))
     labels = {name: page.label(f"origin_{name}") for name in ("dimension", "product")}
     chart, products = st.columns([3, 2], gap="large")
-    chart.altair_chart(terms_chart(terms, labels, state.theme(), state.scale()), theme=None, key="next_token_terms")
-    products.dataframe(lesson.terms_table(page, terms), hide_index=True, height=240)
+    chart.vega_lite_chart(terms_rows(terms), terms_chart(labels, state.theme(), state.scale()), theme=None, key="next_token_terms")
+    products.dataframe(lesson.terms_table(page, terms), hide_index=True, height=260)
 
 
 everything()

@@ -5,12 +5,13 @@ import math
 import re
 from pathlib import Path
 
+import altair as alt
 import numpy as np
 import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from core.figures.next_token import largest_terms, terms_chart
+from core.figures.next_token import largest_terms, terms_chart, terms_rows
 from core.sampling import SamplingConfig, truncate
 from core.ui import cache, text
 from core.ui.components.sampling_panel import Context, PanelSettings, pack, seeded_uniforms, unpack
@@ -178,8 +179,9 @@ def test_terms_add_up_to_the_logit():
     assert largest_terms(h, row, n=3)["j"].tolist() == terms["j"].tolist()[:3]
     with pytest.raises(ValueError, match="one length"):
         largest_terms(h, row[:3])
-    spec = terms_chart(terms, {"dimension": "dimension j", "product": "h_j · E_xj"}, "light").to_dict()
-    assert spec["layer"][0]["encoding"]["x"]["title"] == "dimension j"
+    spec = terms_chart({"dimension": "dimension j", "product": "h_j · E_xj"}, "light")
+    alt.LayerChart.from_dict(spec | {"data": {"name": "rows"}})     # altair knows the grammar and raises where the spec breaks it
+    assert spec["encoding"]["x"]["title"] == "dimension j" and terms_rows(terms)["shown"][0] == f"{terms['product'][0]:+.2f}".replace("-", "−")
 
 
 def test_an_earlier_position_shows_its_own_distribution():

@@ -10,10 +10,11 @@ import streamlit as st
 
 from core.figures.numbers import probability
 from core.sampling import RULES, SamplingConfig, Truncation, draw, truncate
-from core.ui import state
+from core.ui import cache, state
 from core.ui.components.sampling_panel import Context, PanelSettings, seeded_uniforms
 from core.ui.guard import plain
 from core.ui.lesson import Lesson
+from core.ui.named_token import look_up
 from core.ui.run import Run
 
 SETTINGS = "next_token_panel"     # the panel's settings as PanelSettings.to_link writes them; bound to the URL
@@ -89,7 +90,18 @@ def contexts(page: Lesson, run: Run, position: int, others: dict[str, str]) -> l
 
 def vocabulary(run: Run) -> list[str]:
     """The visible form of every token, by id."""
+    return cache.result(("visible", run.model_name), lambda: _vocabulary(run), lambda made: sum(map(len, made)))
+
+
+def _vocabulary(run: Run) -> list[str]:
     return [run.tokenizer.visible(token_id) for token_id in range(run.model.config.vocab_size)]
+
+
+def earlier(page: Lesson, run: Run, position: int) -> str:
+    """Which position the panel shows when it is not the last, and how the token that really follows ranks there."""
+    follows = run.token_ids[position + 1]
+    rank = look_up(run.logits(position), follows, run.tokens[position + 1]).rank
+    return page.label("context_earlier", position=position, token=code(run.tokens[position]), next=code(run.tokens[position + 1]), rank=f"{rank:,}")
 
 
 # ---- in numbers -------------------------------------------------------------------------------------------------------------

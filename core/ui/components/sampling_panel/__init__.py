@@ -78,10 +78,7 @@ def seeded_uniforms(seed: int, n: int) -> np.ndarray:
     >>> seeded_uniforms(1, 2).round(6).tolist()
     [0.627074, 0.002736]
     """
-    mask, state, numbers = 0xFFFFFFFF, seed & 0xFFFFFFFF, []
-    for _ in range(n):
-        state = (state + 0x6D2B79F5) & mask
-        t = (state ^ state >> 15) * (state | 1) & mask
-        t = (t + ((t ^ t >> 7) * (t | 61) & mask) & mask) ^ t
-        numbers.append((t ^ t >> 14) / 2**32)
-    return np.array(numbers)
+    state = ((seed + 0x6D2B79F5 * np.arange(1, n + 1, dtype=np.uint64)) & np.uint64(0xFFFFFFFF)).astype(np.uint32)
+    t = (state ^ state >> np.uint32(15)) * (state | np.uint32(1))         # uint32 arithmetic wraps around, as the generator wants it
+    t = (t + (t ^ t >> np.uint32(7)) * (t | np.uint32(61))) ^ t
+    return (t ^ t >> np.uint32(14)) / 2.0**32

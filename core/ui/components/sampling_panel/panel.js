@@ -67,7 +67,7 @@ class Panel {
     this.tip = element("div", this.figure, "tip");
     this.tip.hidden = true;
     this._side(element("div", grid, "side"));
-    this.contexts = element("div", root, "contexts");
+    this.contexts = element("div", grid, "contexts");
     this.twin = element("p", root, "twin");
     this.twin.setAttribute("aria-live", "polite");
     this._listen(this.picture.canvas);
