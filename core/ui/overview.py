@@ -117,8 +117,8 @@ def part_table(page: Lesson, run: Run) -> pd.DataFrame:
             counts[part] += parameter.numel()
     nd = f"{n} × {config.d_model}"
     rows = [("tokens", f"{n}", 0), ("E" if config.tied_embeddings else "E_untied", nd, counts["E"]), ("P", nd, counts["P"]),
-            ("attention", f"{config.n_layers} × [{config.n_heads} × {n} × {n}] → {nd}", counts["attention"]),
-            ("mlp", f"{config.n_layers} × [{n} × {config.d_ff}] → {nd}", counts["mlp"]), ("norms", nd, counts["norms"]),
+            ("attention", f"{config.n_layers} × [{config.n_heads} × {n} × {n}]", counts["attention"]),
+            ("mlp", f"{config.n_layers} × [{n} × {config.d_ff}]", counts["mlp"]), ("norms", nd, counts["norms"]),
             ("unembedding", nd, counts["unembedding"]), ("logits", f"{n} × {config.vocab_size}", 0), ("total", "", run.model.n_parameters)]
     shown = [row for row in rows if row[2] or row[0] in ("tokens", "logits")]
     return pd.DataFrame([(page.label(f"part_{name}", layers=config.n_layers), shape, f"{count:,}".replace(",", " ")) for name, shape, count in shown],

@@ -65,6 +65,22 @@ def test_hover_reads_the_traces_own_values(open_page):
     assert np.abs(trace.embedding[3].numpy() - shown).min() < 1e-3 * abs(shown)
 
 
+def test_hover_on_a_token_says_its_id(open_page):
+    page, run = opened(open_page, at(CATS)), run_of(CATS)
+    page.locator(".chips .chip").nth(3).hover()
+    assert str(run.token_ids[3]) in page.locator(".tip b").inner_text() and run.tokens[3] in page.locator(".tip span").inner_text()
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_the_map_is_painted_in_the_pages_own_colours(open_page, dark):
+    page = opened(open_page, at(CATS), dark=dark)
+    panel, pixel = page.evaluate("(() => { const map = " + MAP + """, b = map.geometry.blocks[1];
+      const [x, y] = [b.x + b.inner / 2, b.bottom - 2].map((v) => Math.round(v * map.ratio));
+      const rgb = [...map.base.getContext("2d").getImageData(x, y, 1, 1).data].slice(0, 3);
+      return [getComputedStyle(map.root).getPropertyValue("--tx-panel").trim().toLowerCase(), "#" + rgb.map((c) => c.toString(16).padStart(2, "0")).join("")]; })()""")
+    assert pixel == panel
+
+
 def test_the_bars_are_the_softmax_of_the_last_row(open_page):
     page, run = opened(open_page, at(CATS)), run_of(CATS)
     probs = np.exp(run.logits() - run.logits().max())

@@ -85,7 +85,7 @@ function layOutNarrow(map, width) {
       tiles: tileGrid(heads, 5, y + line, width - 10, tileTall), lanes: rowEdges(n, writeTop + line, lanesTall, position, 6, 2 * em),
       mlp: { x: 5, w: width - 10, edges: rowEdges(n, mlpTop + 1, mlpTall, position, 2, 16) } };
   });
-  const hTop = first + layers * (blockTall + GAP) + line * 1.6, hTall = Math.min(Math.max(16, n * 6), 80);
+  const hTop = first + layers * (blockTall + GAP) + line * 2.4, hTall = Math.min(Math.max(16, n * 6), 80);
   return { wide: false, width, height: hTop + hTall + 6, top, em, line, rows, images, sign, blocks, chips: { x: 0, w: chipWidth }, firstBlock: first,
     h: { name: "h", x: 0, w: width, edges: rowEdges(n, hTop, hTall, position, 2, 16) } };
 }

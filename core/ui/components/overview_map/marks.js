@@ -138,7 +138,7 @@ function paintLight(map, context, ink, block, name) {
   for (let i = 0; i < map.n; i++) {
     const y = middle(block.lanes, i), half = Math.max(1, (block.lanes[i + 1] - block.lanes[i]) * 0.3);
     const light = context.createLinearGradient(x - reach, 0, x, 0);
-    light.addColorStop(0, "transparent");
+    light.addColorStop(0, `${ink.of("drawn")}00`);
     light.addColorStop(1, ink.of("drawn"));
     context.fillStyle = light;
     context.fillRect(Math.max(from, x - reach), y - half, Math.min(reach, x - from), 2 * half);

@@ -57,7 +57,7 @@ function drawOutput(map) {
 }
 
 function barsThatFit({ geometry: g }) {
-  return g.wide ? Math.max(3, Math.floor((g.height - 16.5 * g.em) / (1.55 * g.em))) : Infinity;
+  return g.wide ? Math.max(3, Math.floor((g.height - 18 * g.em) / (1.55 * g.em))) : Infinity;
 }
 
 function actualProbability(map) {

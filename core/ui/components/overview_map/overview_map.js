@@ -13,7 +13,13 @@ export default function (component) {
   if (map.stage !== null && map.stage >= map.stages.length) map.stage = null;
   root.style.setProperty("--scale", map.scale);
   arrange(map);
-  requestAnimationFrame(() => fit(map));
+  settle(map);
+}
+
+// The page's colours may arrive after the map does, and what stands above it may still grow.
+function settle(map, tries = 0) {
+  fit(map);
+  if (tries < 8) setTimeout(() => settle(map, tries + 1), 60 * tries);
 }
 
 function build(root) {
@@ -42,10 +48,13 @@ function heightFor(map) {
   return Math.max(350 + 40 * map.scale, Math.min(820 * map.scale, window.innerHeight - top - (map.scale > 1 ? 48 : 14)));
 }
 
-// Arranged anew where the window, or what stands above the map, has changed its size.
+const coloursOf = (map) => ["page", "text", "seq-8"].map((name) => getComputedStyle(map.root).getPropertyValue(`--tx-${name}`)).join();
+
+// Arranged anew where the window, what stands above the map, or the theme has changed.
 function fit(map) {
   if (!map.first || !map.scroll.clientWidth) return;
-  if (map.shownWidth !== map.scroll.clientWidth || (map.geometry?.wide && Math.abs(heightFor(map) - map.geometry.height) > 4)) arrange(map);
+  const resized = map.shownWidth !== map.scroll.clientWidth || (map.geometry?.wide && Math.abs(heightFor(map) - map.geometry.height) > 4);
+  if (resized || map.colours !== coloursOf(map)) arrange(map);
 }
 
 function arrange(map) {
@@ -63,6 +72,7 @@ function arrange(map) {
   Object.assign(map.out.style, g.wide ? { left: `${g.out.x}px`, width: `${g.out.w}px`, height: `${g.height}px` } : { left: 0, width: "100%", height: "auto" });
   map.regions = regionsOf(map);
   map.ink = inks(map);
+  map.colours = coloursOf(map);
   paintBase(map);
   show(map);
   paintSky(map);
@@ -159,13 +169,15 @@ function placeChips(map) {
     node.className = `chip${picked ? " query" : pitch < 1.8 * g.em ? " plain" : ""}`;
     node.style.fontSize = picked ? "" : `${Math.min(1.1 * g.em, 0.78 * pitch)}px`;
     node.textContent = map.tokens[i];
-    node.title = fill(map.text.chip_hint, { token: map.tokens[i], id: map.ids[i], position: i });
+    node.setAttribute("aria-label", `${map.tokens[i]} ${chipHint(map, i)}`);
     node.setAttribute("role", "radio");
     node.setAttribute("aria-checked", picked);
     node.tabIndex = picked ? 0 : -1;
     Object.assign(node.style, { top: `${middle(g.rows, i)}px`, maxWidth: `${g.chips.w}px`, right: `calc(100% - ${g.chips.w}px)` });
   }
 }
+
+const chipHint = (map, i) => fill(map.text.chip_hint, { id: map.ids[i], position: i });
 
 const tokenClicked = (map) => (event) => {
   event.stopPropagation();
@@ -194,11 +206,12 @@ function keyed(map, event) {
 
 function point(map, event) {
   const box = map.over.getBoundingClientRect();
-  map.pointer = event && map.geometry ? findAt(map, event.clientX - box.left, event.clientY - box.top) : null;
-  map.tip.hidden = !map.pointer;
+  const token = event ? [...map.chips.children].indexOf(event.target) : -1;
+  map.pointer = event && map.geometry && token < 0 ? findAt(map, event.clientX - box.left, event.clientY - box.top) : null;
+  map.tip.hidden = !map.pointer && token < 0;
   map.area.style.cursor = map.pointer ? "pointer" : "";
-  if (map.pointer) {
-    const [what, value] = readingOf(map, map.pointer), frame = map.root.getBoundingClientRect();
+  if (!map.tip.hidden) {
+    const [what, value] = map.pointer ? readingOf(map, map.pointer) : [named(map, token), chipHint(map, token)], frame = map.root.getBoundingClientRect();
     map.tip.replaceChildren(element("span", "", what), element("b", "", value));
     const x = event.clientX - frame.left, y = event.clientY - frame.top;
     map.tip.style.left = `${Math.max(0, Math.min(x - map.tip.offsetWidth / 2, frame.width - map.tip.offsetWidth))}px`;
