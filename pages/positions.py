@@ -32,7 +32,7 @@ def section() -> None:
     if not state.present():
         with st.container(key="lesson_explanation"):
             st.markdown(page.text("explanation" if view == "waves" else f"explanation_{view}"))
-    page.numbers(shown.numbers, shown.table)
+    page.numbers(shown.numbers)
     page.experiments()
     if shown.question is not None:
         page.check(shown.question.text, shown.question.options, shown.question.answer, shown.question.why, key=view)

@@ -34,7 +34,6 @@ class Section:
     data: Mapping[str, pd.DataFrame]
     twin: str
     summary: Mapping[str, str] = field(default_factory=dict)   # for pins
-    table: pd.DataFrame | None = None
 
 
 def open_instrument(view: str, settings: Mapping[str, Setting]) -> tuple[str, dict, Callable[[], None]]:

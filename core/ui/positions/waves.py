@@ -27,10 +27,9 @@ def draw(page: Lesson, run: Run) -> Section:
     omegas = positional.frequencies(d, base).numpy()
     return Section(
         numbers=_numbers(page, P, omegas, values),
-        table=figures.pair_table(i, j, omegas, page.label("waves_columns").split("|")),
         question=_question(page, P, i, j),
         functions=[positional.frequencies, positional.sinusoidal],
-        data={"positions.csv": figures.matrix_table(P, "position", "dimension", "value")},
+        data={"pairs.csv": figures.pair_table(i, j, omegas, page.label("waves_columns").split("|")), "positions.csv": figures.matrix_table(P, "position", "dimension", "value")},
         twin=page.label("waves_twin", n=n, d=d, base=f"{base:g}", pair=pair, wavelength=f"{2 * np.pi / omegas[pair]:.4g}", i=i, j=j, product=figures.number(P[i] @ P[j])),
         summary={"N": str(n), "d": str(d), "b": f"{base:g}", "λ": f"{2 * np.pi / omegas[pair]:.4g}", f"P{i} · P{j}": figures.number(P[i] @ P[j])},
     )

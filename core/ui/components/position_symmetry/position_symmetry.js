@@ -110,7 +110,7 @@ class Symmetry extends Instrument {
     this.tokens.forEach((token, t) => this.drawRow(context, g, token, t));
     say(fill(this.labels.caption, { shown: this.width }));
     const t = this.row;
-    rich(this.reading, t === null ? this.labels.hint : fill(this.labels.row, { token: this.tokens[t], from: t, to: this.target[t], difference: this.differences[t] === 0 ? "0" : scientific(this.differences[t]) }));
+    rich(this.reading, t === null ? this.labels.hint : fill(this.labels.row, { token: this.tokens[t], from: t, to: this.target[t], difference: this.differences[t] === 0 ? "0" : significant(this.differences[t], 2) }));
   }
 
   drawRow(context, g, token, t) {
@@ -144,7 +144,7 @@ class Symmetry extends Instrument {
     const left = g.right + g.strip + g.chip;
     context.fillStyle = this.theme.read("excluded");
     context.fillRect(left, y - Math.min(5, g.row / 3), length, Math.min(10, g.row / 1.5));
-    if (g.row >= 10) write(context, value === 0 ? "0" : scientific(value), left + length + 5, y, this.theme.read("text"));
+    if (g.row >= 10) write(context, value === 0 ? "0" : significant(value, 2), left + length + 5, y, this.theme.read("text"));
   }
 
   cut(context, text, width) {

@@ -200,14 +200,14 @@ function drawProducts(view) {
   const ink = theme.read("position-ink");
   const between = (at) => view.omega.reduce((sum, omega) => sum + Math.cos((at - i) * omega), 0);
   const smooth = n * d <= 8192;
-  if (smooth) drawCurve(context, left, width, n, (at) => y(between(at)), theme.read("position"), 1.5, []);
+  if (smooth) drawCurve(context, left, width, n, (at) => y(between(at)), ink, 1.5, []);
   else {
     stroke(context, ink, 1.5);
     context.beginPath();
     view.row.forEach((value, k) => context.lineTo(view.columnCentre(surface, k), y(value)));
     context.stroke();
   }
-  if (width / n >= 4) view.row.forEach((value, k) => dot(context, view.columnCentre(surface, k), y(value), Math.min(3, width / n / 3), ink, theme.read("page")));
+  if (width / n >= 5) view.row.forEach((value, k) => dot(context, view.columnCentre(surface, k), y(value), Math.min(3, width / n / 3), ink, theme.read("page")));
   dot(context, view.columnCentre(surface, i), y(view.row[i]), 6, ink, theme.read("page"));
   dot(context, view.columnCentre(surface, j), y(view.row[j]), 5, ink, theme.read("page"), true);
   positionAxis(view, context, surface);
