@@ -57,7 +57,9 @@ def written_norms(trace: Trace) -> tuple[Tensor, Tensor | None]:
 def layer_cosines(trace: Trace) -> Tensor:
     """Each token's stream after every number of blocks, compared with itself after every other: (..., N, L + 1, L + 1), symmetric, 1 on the diagonal."""
     by_token = stream(trace).transpose(-3, -2)                                          # (..., N, L + 1, d)
-    return cosines(by_token.unsqueeze(-2), by_token.unsqueeze(-3))
+    found = cosines(by_token.unsqueeze(-2), by_token.unsqueeze(-3))
+    itself = torch.eye(found.shape[-1], dtype=torch.bool, device=found.device) & ~found.isnan()
+    return torch.where(itself, 1.0, found)                                              # by definition, where rounding has 0.9999999
 
 
 def relative_change(trace: Trace) -> Tensor:

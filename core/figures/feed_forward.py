@@ -18,7 +18,7 @@ def vector_bars(values: np.ndarray, title: str, axis_title: str, theme: str, las
     frame = pd.DataFrame({"feature": range(len(values)), "value": values, "shown": [readable(value, 5) for value in values]})
     mean, std = values.mean(), values.std()
     x = alt.X("feature:Q", title=axis_title if last else None, scale=alt.Scale(domain=[-1, len(values)], nice=False), axis=alt.Axis(labels=last, format="d"))
-    y = alt.Y("value:Q", title=None, axis=alt.Axis(tickCount=3, format="~g", minExtent=52))
+    y = alt.Y("value:Q", title=None, axis=alt.Axis(tickCount=3, format=".3~g", minExtent=52))
     band = alt.Chart(pd.DataFrame({"low": [mean - std], "high": [mean + std]})).mark_rect(color=colour("residual", theme), opacity=0.16).encode(
         y=alt.Y("low:Q", title=None), y2="high:Q")
     line = alt.Chart(pd.DataFrame({"mean": [mean]})).mark_rule(color=colour("text", theme), strokeWidth=1.5 * scale, strokeDash=[5, 3]).encode(y=alt.Y("mean:Q", title=None))
@@ -34,18 +34,18 @@ def activation_curves(curves: dict[str, np.ndarray], inputs: np.ndarray, own: st
     domain = [names[which] for which in curves]
     dashes = [[1, 0] if which == own else [[6, 4], [2, 3], [9, 3, 2, 3], [1, 4]][i % 4] for i, which in enumerate(curves)]
     colours = [colour("mlp" if which == own else "muted", theme, "ink") for which in curves]
-    widths = [(3.5 if which == own else 2.2) * scale for which in curves]
     x = alt.X("x:Q", title=axis_titles[0], scale=alt.Scale(domain=[float(inputs[0]), float(inputs[-1])], nice=False), axis=alt.Axis(grid=True, tickCount=6))
     y = alt.Y("y:Q", title=axis_titles[1], scale=alt.Scale(domain=[-0.9, float(inputs[-1])], nice=False), axis=alt.Axis(grid=True, values=list(range(int(inputs[-1]) + 1))))
     legend = alt.Legend(orient="top-left", title=None, symbolStrokeWidth=3, symbolSize=500, labelFontSize=13 * scale)
-    lines = alt.Chart(pd.DataFrame(rows)).mark_line().encode(
+    base = alt.Chart(pd.DataFrame(rows)).encode(
         x=x, y=y, color=alt.Color("name:N", scale=alt.Scale(domain=domain, range=colours), legend=legend),
-        strokeDash=alt.StrokeDash("name:N", scale=alt.Scale(domain=domain, range=dashes), legend=legend),
-        strokeWidth=alt.StrokeWidth("name:N", scale=alt.Scale(domain=domain, range=widths), legend=None), tooltip=[alt.Tooltip("name:N", title=" ")])
+        strokeDash=alt.StrokeDash("name:N", scale=alt.Scale(domain=domain, range=dashes), legend=legend), tooltip=[alt.Tooltip("name:N", title=" ")])
+    of_own = f"datum.which == '{own}'"
+    lines = base.transform_filter("!(" + of_own + ")").mark_line(strokeWidth=2.2 * scale) + base.transform_filter(of_own).mark_line(strokeWidth=3.5 * scale)
     inside = at[(at >= inputs[0]) & (at <= inputs[-1])].astype(float)
     rug = alt.Chart(pd.DataFrame({"x": inside, "y": np.full(len(inside), -0.65)})).mark_tick(
         orient="vertical", thickness=1, size=18 * scale, opacity=0.3, color=colour("mlp", theme, "ink")).encode(x=x, y=y)
-    return finish(lines + rug, theme, height, scale)
+    return finish(alt.layer(lines, rug), theme, height, scale)
 
 
 def neuron_bars(activations: np.ndarray, picked: Sequence[int], axis_titles: tuple[str, str], theme: str, scale: float = 1.0, height: int = 160) -> alt.TopLevelMixin:
@@ -59,7 +59,7 @@ def neuron_bars(activations: np.ndarray, picked: Sequence[int], axis_titles: tup
     frame.loc[named, "label"] = [str(neuron) for neuron in named]
     frame["shown"] = [readable(value, 4) for value in frame["activation"]]
     base = alt.Chart(frame).encode(x=alt.X("neuron:Q", title=axis_titles[0], scale=alt.Scale(domain=[-4, len(activations) + 4], nice=False), axis=alt.Axis(tickCount=8, format="d")),
-                                   y=alt.Y("activation:Q", title=axis_titles[1], axis=alt.Axis(tickCount=4, grid=True, format="~g")))
+                                   y=alt.Y("activation:Q", title=axis_titles[1], axis=alt.Axis(tickCount=4, grid=True, format=".3~g")))
     bars = base.mark_bar(size=max(1.0, 900 / len(activations)), color=colour("mlp", theme, "ink")).encode(
         tooltip=[alt.Tooltip("neuron:Q", title=axis_titles[0]), alt.Tooltip("shown:N", title=axis_titles[1])])
     names = base.mark_text(dy=-8, fontSize=12 * scale, fontWeight=600).encode(text="label:N")

@@ -138,7 +138,7 @@ def waterfall(names: Sequence[str], meanings: Sequence[str], groups: Sequence[st
     zero = alt.Chart(pd.DataFrame({"zero": [0]})).mark_rule(color=colour("muted", theme)).encode(y=alt.Y("zero:Q", title=axis_title))
     base = alt.Chart(frame)
     bars = base.mark_bar(strokeWidth=1).encode(
-        x=x, x2="next:Q", y=alt.Y("start:Q", title=axis_title, axis=alt.Axis(grid=True, tickCount=5, format="~g")), y2="end:Q",
+        x=x, x2="next:Q", y=alt.Y("start:Q", title=axis_title, axis=alt.Axis(grid=True, tickCount=5, format=".3~g")), y2="end:Q",
         fill=alt.Fill("meaning:N", scale=alt.Scale(domain=kinds, range=[colour(kind, theme) for kind in kinds]), legend=None),
         stroke=alt.Stroke("meaning:N", scale=alt.Scale(domain=kinds, range=[colour(kind, theme, "ink") for kind in kinds]), legend=None),
         tooltip=[alt.Tooltip("name:N", title=" "), alt.Tooltip("shown:N", title=axis_title)])
@@ -221,7 +221,7 @@ def growth_lines(lengths: dict[str, np.ndarray], names: dict[str, str], dashes: 
     y_scale = alt.Scale(type="log") if logarithmic else alt.Scale(zero=True, domain=list(limits)) if limits else alt.Scale(zero=True)
     base = alt.Chart(pd.DataFrame(rows)).encode(
         x=alt.X("depth:Q", title=axis_titles[0], axis=alt.Axis(tickMinStep=1, format="d"), scale=alt.Scale(domain=[0, deepest * 1.22], nice=False)),
-        y=alt.Y("value:Q", title=axis_titles[1], scale=y_scale, axis=alt.Axis(grid=True, tickCount=5, format="~g")),
+        y=alt.Y("value:Q", title=axis_titles[1], scale=y_scale, axis=alt.Axis(grid=True, tickCount=5, format=".3~g")),
         color=alt.Color("which:N", scale=alt.Scale(domain=domain, range=[colour(meanings[w], theme, "ink") for w in domain]), legend=None))
     lines = base.mark_line(strokeWidth=2.6 * scale).encode(strokeDash=alt.StrokeDash("which:N", scale=alt.Scale(domain=domain, range=[dashes[w] for w in domain]), legend=None))
     points = base.mark_point(filled=True, size=30 * scale, opacity=1).encode(tooltip=[alt.Tooltip("name:N", title=" "), alt.Tooltip("depth:Q", title=axis_titles[0]), alt.Tooltip("shown:N", title=axis_titles[1])])

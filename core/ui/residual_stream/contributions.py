@@ -15,7 +15,7 @@ from core.figures.residual_stream import readable
 from core.intervention import HeadEdit, Intervention
 from core.ui import cache, state
 from core.ui.lesson import Lesson
-from core.ui.residual_stream.reading import CHART, PREFIX, Question, Reading, bracketed, choice, code, four, target_token, token_slider
+from core.ui.residual_stream.reading import CHART, PREFIX, Question, Reading, bracketed, choice, code, four, show, target_token, token_slider
 from core.ui.run import Run
 
 MEANINGS = {"embedding": "residual", "position": "position", "head": "attention", "mlp": "mlp"}      # every other part is a bias: grey
@@ -39,7 +39,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     shown = sorted(rows, key=lambda row: -abs(row["value"])) if order == "size" else rows
     chart = figures.waterfall([row["name"] for row in shown], [row["meaning"] for row in shown], ["" if order == "size" else row["group"] for row in shown],
                               np.array([row["value"] for row in shown]), page.label("sum"), page.label("axis_logit"), state.theme(), scale=state.scale(), height=CHART - 40)
-    st.altair_chart(chart, theme=None, width="stretch", key=f"{PREFIX}waterfall")
+    show(chart, "waterfall")
     st.markdown(page.label("sum_line", n=len(found.parts), total=four(found.total), logit=four(found.logit), difference=f"{abs(found.total - found.logit):.1e}"))
     return Reading(_lines(page, found, rows), _question(page, run, found, position, target), [contributions.logit_contributions, contributions.final_parts, contributions.frozen_norm],
                    {"contributions.csv": pd.DataFrame([{"part": part_name(page, part), "layer": part.layer, "head": part.head, "contribution": float(value)}

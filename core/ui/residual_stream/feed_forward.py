@@ -12,7 +12,7 @@ from core.figures import feed_forward as figures
 from core.figures.residual_stream import readable
 from core.ui import state
 from core.ui.lesson import Lesson
-from core.ui.residual_stream.reading import CHART, PREFIX, Question, Reading, block_slider, bracketed, code, four, to_numpy, token_slider
+from core.ui.residual_stream.reading import CHART, PREFIX, Question, Reading, block_slider, bracketed, code, four, show, to_numpy, token_slider
 from core.ui.run import Run
 
 N_NEURONS, N_TOKENS = 5, 4
@@ -40,7 +40,7 @@ def draw(page: Lesson, run: Run) -> Reading:
         _curve(page, run, pre)
     with bars:
         chart = figures.neuron_bars(post, strongest, (page.label("axis_neuron"), page.label("axis_activation")), state.theme(), state.scale(), CHART // 2 - 10)
-        st.altair_chart(chart, theme=None, width="stretch", key=f"{PREFIX}neurons")
+        show(chart, "neurons")
         _promoted(page, run, layer, position, strongest, post)
     data = pd.DataFrame({"neuron": range(len(pre)), "before": pre, "after": post})
     return Reading(_lines(page, run, layer, position, int(strongest[0])), _firing_question(page, run, pre, position), [activate, contributions.neuron_promotions],
@@ -59,7 +59,7 @@ def _curve(page: Lesson, run: Run, pre: np.ndarray) -> None:
     curves = {name: to_numpy(activate(name, torch.from_numpy(INPUTS))) for name in names}
     chart = figures.activation_curves(curves, INPUTS, own, pre, {name: page.label(f"curve_{name}") for name in names}, (page.label("axis_input"), page.label("axis_output")),
                                       state.theme(), state.scale(), CHART - 10)
-    st.altair_chart(chart, theme=None, width="stretch", key=f"{PREFIX}curve")
+    show(chart, "curve")
 
 
 def _promoted(page: Lesson, run: Run, layer: int, position: int, neurons: np.ndarray, post: np.ndarray) -> None:

@@ -17,7 +17,7 @@ from core.ui import cache, state
 from core.ui.components.residual_grid import residual_grid
 from core.ui.lesson import Lesson
 from core.ui.residual_stream.reading import (CHART, PREFIX, SCREEN, Question, Reading, attached, block_slider, bracketed, choice, code, four, keep, plain,
-                                             read, to_numpy, token_slider)
+                                             read, show, to_numpy, token_slider)
 from core.ui.run import Run
 
 RANDOM_WIDTH, RANDOM_TOKENS = 64, 32
@@ -71,7 +71,7 @@ def _vector(page: Lesson, run: Run, matrix: Tensor, norm: Norm, position: int) -
     with st.container(key=f"{PREFIX}vector", gap=None):
         for i, (name, values) in enumerate((("before", x), ("standard", middle), ("after", after))):
             chart = vector_figures.vector_bars(to_numpy(values), page.label(f"stage_{name}"), page.label("axis_feature"), state.theme(), i == 2, state.scale(), CHART // 3 - 8 + 34 * (i == 2))
-            st.altair_chart(chart, theme=None, width="stretch", key=f"{PREFIX}vector_{name}")
+            show(chart, f"vector_{name}")
     gain, bias = norm.weight.double(), torch.zeros_like(x) if norm.bias is None else norm.bias.double()
     lines = [(page.label("numbers_mean"), rf"\mu = \frac{{1}}{{d}} \sum_c x_c = {four(mean)}, \qquad \sigma = \sqrt{{\tfrac{{1}}{{d}} \sum_c (x_c - \mu)^2 + \varepsilon}} = {four(std)}")]
     lines += [(page.label("numbers_component", c=c + 1), rf"\alpha_{c + 1} \frac{{x_{c + 1} - \mu}}{{\sigma}} + \beta_{c + 1} = {bracketed(float(gain[c]))} \cdot "
@@ -107,7 +107,7 @@ def _against_batch(page: Lesson, run: Run, matrix: Tensor, norm: Norm, position:
             st.markdown(page.label(f"caption_{name}"))
             residual_grid(to_numpy(values), row_labels=run.tokens, column_labels=[str(i) for i in range(matrix.shape[-1])], legend=page.label(f"legend_{name}"),
                           reading=page.label("reading_matrix"), twin=plain(title), theme=state.theme(), key=f"{PREFIX}matrix_{name}", signed=True, picked=(position, feature),
-                          limits=(-limit, limit), least_column=1, least_row=1, numbered=True, row_band=name != "tokens", column_band=name == "tokens", height=200, fit=SCREEN + 100,
+                          limits=(-limit, limit), least_column=1, least_row=1, numbered=True, row_band=name != "tokens", column_band=name == "tokens", height=200, fit=SCREEN + 130,
                           present=state.present(), on_pick=_pick_feature)
     lines = [(page.label("numbers_layer_stat", token=code(run.tokens[position])), rf"\mu = {four(float(layer.mean[position, 0]))}, \qquad \sigma = {four(float(layer.std[position, 0]))}"),
              (page.label("numbers_batch_stat", feature=feature), rf"\mu = {four(float(batch.mean[0, feature]))}, \qquad \sigma = {four(float(batch.std[0, feature]))}"),
@@ -163,7 +163,7 @@ def _placement(page: Lesson, run: Run) -> Reading:
     st.markdown(f"**{title}**")
     chart = figures.growth_lines({"pre": pre, "post": post}, {"pre": page.label("pre"), "post": page.label("post")}, {"pre": [1, 0], "post": [7, 4]},
                                  {"pre": "residual", "post": "accent"}, (page.label("axis_blocks"), page.label("axis_mean_length")), state.theme(), scale=state.scale(), height=CHART)
-    st.altair_chart(chart, theme=None, width="stretch", key=f"{PREFIX}placement")
+    show(chart, "placement")
     st.caption(page.label("random_note", width=RANDOM_WIDTH, tokens=RANDOM_TOKENS, seed=seed))
     lines = [(page.label("numbers_pre"), rf"x' = x + \text{{sublayer}}(\text{{norm}}(x)) \qquad \lVert x \rVert: {four(pre[1])} \rightarrow {four(pre[-1])}"),
              (page.label("numbers_post"), rf"x' = \text{{norm}}(x + \text{{sublayer}}(x)) \qquad \lVert x \rVert = {four(post[-1])}, \quad \sqrt{{d}} = {four(RANDOM_WIDTH ** 0.5)}")]

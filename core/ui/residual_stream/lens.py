@@ -13,7 +13,7 @@ from core.figures.residual_stream import readable
 from core.ui import cache, state
 from core.ui.components.residual_grid import residual_grid
 from core.ui.lesson import Lesson
-from core.ui.residual_stream.reading import (CHART, PREFIX, SCREEN, Question, Reading, bracketed, code, depth_names, depth_of, four, keep, plain, short_depth_names,
+from core.ui.residual_stream.reading import (CHART, PREFIX, SCREEN, Question, Reading, bracketed, code, depth_names, depth_of, four, keep, plain, short_depth_names, show,
                                              target_token, to_numpy)
 from core.ui.run import Run
 
@@ -40,9 +40,9 @@ def draw(page: Lesson, run: Run) -> Reading:
     with beside:
         _guesses(page, run, probs, target)
         chart = figures.probability_by_layer(to_numpy(reading.target_probs[:, position]), reading.target_ranks[:, position].cpu().numpy(), short_depth_names(page, n_layers),
-                                             (page.label("axis_target"), page.label("axis_rank")), state.theme(), state.scale(), 110)
+                                             (page.label("axis_target"), page.label("axis_rank")), state.theme(), state.scale(), 120)
         st.caption(page.label("caption_target", token=code(run.tokenizer.visible(target))))
-        st.altair_chart(chart, theme=None, width="stretch", key=f"{PREFIX}target")
+        show(chart, "target")
     return Reading(_lines(page, run, stream, probs, target), _question(page, run, reading), [contributions.logit_lens, contributions.read_lens], {"logit_lens.csv": _table(run, reading)},
                    ".residual-grid canvas", title)
 
@@ -70,7 +70,7 @@ def _grid(page: Lesson, run: Run, reading: LensReading, depth: int, title: str) 
     follows = np.array([*run.token_ids[1:], -1])
     residual_grid(to_numpy(reading.best_probs), texts=texts.astype(str), marks=ids == follows, row_labels=depth_names(page, run.model.config.n_layers), column_labels=run.tokens,
                   legend=page.label("legend_lens"), reading=page.label("reading_lens"), twin=plain(title), theme=state.theme(), key=f"{PREFIX}lens_grid",
-                  picked=(depth, state.selection().position), limits=(0.0, 1.0), least_column=66, height=290, fit=SCREEN, present=state.present(), on_pick=_pick)
+                  picked=(depth, state.selection().position), limits=(0.0, 1.0), least_column=66, height=290, most_height=520, fit=SCREEN + 30, present=state.present(), on_pick=_pick)
 
 
 def _pick(row: int, column: int) -> None:
@@ -81,8 +81,8 @@ def _pick(row: int, column: int) -> None:
 def _guesses(page: Lesson, run: Run, probs: torch.Tensor, target: int) -> None:
     best, ids = probs.topk(min(N_GUESSES, probs.numel()))
     chart = figures.guesses([run.tokenizer.visible(int(i)) for i in ids], to_numpy(best), page.label("axis_probability"), state.theme(), [int(i) == target for i in ids],
-                            state.scale(), CHART - 160)
-    st.altair_chart(chart, theme=None, width="stretch", key=f"{PREFIX}guesses")
+                            state.scale(), CHART - 130)
+    show(chart, "guesses")
 
 
 def _title(page: Lesson, run: Run, reading: LensReading, depth: int, position: int) -> str:

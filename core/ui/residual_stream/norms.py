@@ -13,7 +13,7 @@ from core.ui.components.residual_grid import residual_grid
 from core.ui.components.residual_norms import residual_norms
 from core.ui.lesson import Lesson
 from core.ui.residual_stream.reading import (CHART, PREFIX, SCREEN, Question, Reading, attached, bracketed, choice, code, depth_names, depth_of, four,
-                                             keep, plain, short_depth_names, to_numpy)
+                                             keep, plain, short_depth_names, show, to_numpy)
 from core.ui.run import Run
 
 MEASURES = ("stream", "attention", "mlp", "change", "turn")
@@ -56,7 +56,7 @@ def _description(page: Lesson, run: Run, name: str, values: np.ndarray, logarith
     limits = (-1.0, 1.0) if name == "turn" else (values[values > 0].min() if logarithmic else 0.0, values.max())
     return dict(row_labels=labels, column_labels=run.tokens, legend=page.label(f"legend_{name}"), reading=page.label(f"reading_{name}"),
                 twin=plain(_title(page, run, name, values, selected.position)), theme=state.theme(), signed=name == "turn", logarithmic=logarithmic,
-                picked=(row, selected.position), peak=tuple(int(i) for i in peak), limits=limits, height=270, most_height=430, fit=SCREEN,
+                picked=(row, selected.position), peak=tuple(int(i) for i in peak), limits=limits, height=270, most_height=520, fit=SCREEN,
                 present=state.present(), on_pick=lambda r, c: _pick(r, c, whole))
 
 
@@ -82,7 +82,7 @@ def _turns(page: Lesson, run: Run, values: np.ndarray, position: int, descriptio
     with matrix:
         chart = figures.cosine_matrix(to_numpy(analysis.layer_cosines(run.trace)[position]), short_depth_names(page, run.model.config.n_layers), page.label("axis_depth"),
                                       state.theme(), state.scale(), CHART - 20)
-        st.altair_chart(chart, theme=None, width="stretch", key=f"{PREFIX}cosines")
+        show(chart, "cosines")
 
 
 def _title(page: Lesson, run: Run, name: str, values: np.ndarray, position: int) -> str:

@@ -5,6 +5,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import altair as alt
 import pandas as pd
 import streamlit as st
 from torch import Tensor
@@ -15,7 +16,7 @@ from core.ui.lesson import Lesson
 from core.ui.run import Run
 
 PREFIX = "residual_stream_"
-SCREEN = 348          # px of the first screen that all the rest takes beside a picture: prompt, strip, title, two rows of controls
+SCREEN = 312          # px of the first screen that all the rest takes beside a picture: prompt, strip, title, two rows of controls
 CHART = 330           # px of a chart: the rest of a 720 px screen
 SETTINGS = {
     "view": Setting("norms", options=("norms", "lens", "contributions", "norm", "mlp", "cut")),
@@ -138,6 +139,12 @@ def depth_of(n_layers: int) -> int:
     return n_layers if depth < 0 else min(depth, n_layers)
 
 
+def show(chart: alt.TopLevelMixin, name: str) -> None:
+    """An altair chart, updated in place as long as its spec is the same, in a container that downloads and tests find by its class."""
+    with st.container(key=f"{PREFIX}{name}"):
+        st.altair_chart(chart, theme=None, width="stretch", key=f"{PREFIX}{name}_chart")
+
+
 def token_slider(page: Lesson, run: Run) -> int:
     """A slider over the prompt's tokens that sets the shared position."""
     return _shared_slider(page.label("token_slider"), "position", len(run.tokens), lambda i: f"{i}  {run.tokens[i]}")
@@ -148,12 +155,12 @@ def block_slider(page: Lesson, run: Run) -> int:
     return _shared_slider(page.label("block_slider"), "layer", run.model.config.n_layers, str)
 
 
-def _shared_slider(label: str, name: str, size: int, show: Callable[[int], str]) -> int:
+def _shared_slider(label: str, name: str, size: int, name_of: Callable[[int], str]) -> int:
     """A slider that shows and sets one field of the shared selection; with one value to choose from it is only shown."""
     key, chosen = f"{PREFIX}pick_{name}", getattr(state.selection(), name)
     if size == 1:
-        st.text_input(label, show(0), disabled=True, key=f"{key}_only")
+        st.text_input(label, name_of(0), disabled=True, key=f"{key}_only")
         return 0
     st.session_state[key] = chosen
-    st.select_slider(label, options=range(size), format_func=show, key=key, on_change=lambda: state.select(**{name: st.session_state[key]}))
+    st.select_slider(label, options=range(size), format_func=name_of, key=key, on_change=lambda: state.select(**{name: st.session_state[key]}))
     return chosen

@@ -13,7 +13,7 @@ from core.intervention import Intervention
 from core.trace import Trace
 from core.ui import state
 from core.ui.lesson import Lesson
-from core.ui.residual_stream.reading import CHART, PREFIX, Question, Reading, choice, code, four, to_numpy, token_slider
+from core.ui.residual_stream.reading import CHART, PREFIX, Question, Reading, choice, code, four, show, to_numpy, token_slider
 from core.ui.run import Run
 
 CUT = Intervention(residual=False)
@@ -36,7 +36,7 @@ def draw(page: Lesson, run: Run) -> Reading:
         ids, before, after = likeliest_of_both(whole, cut, position)
         chart = figures.two_distributions([run.tokenizer.visible(int(i)) for i in ids], before, after, (page.label("with_path"), page.label("without_path")),
                                           page.label("axis_probability"), state.theme(), state.scale(), CHART)
-        st.altair_chart(chart, theme=None, width="stretch", key=f"{PREFIX}cut_tokens")
+        show(chart, "cut_tokens")
     with lines:
         _lines_chart(page, name, whole, cut, position)
     st.caption(page.label(f"note_{name}"))
@@ -58,7 +58,7 @@ def _lines_chart(page: Lesson, name: str, whole: Trace, cut: Trace, position: in
     chart = figures.growth_lines({"with": line(whole), "without": line(cut)}, {"with": page.label("with_path"), "without": page.label("without_path")},
                                  {"with": [1, 0], "without": [4, 3]}, {"with": "residual", "without": "residual"},
                                  (page.label("axis_blocks"), page.label(f"axis_{name}")), state.theme(), scale=state.scale(), height=CHART)
-    st.altair_chart(chart, theme=None, width="stretch", key=f"{PREFIX}cut_lines")
+    show(chart, "cut_lines")
 
 
 def _title(page: Lesson, run: Run, whole: Trace, cut: Trace, position: int, effect: Effect) -> str:
