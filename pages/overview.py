@@ -52,8 +52,8 @@ with map_place:
 page.named_token(run, position)
 
 page.explanation()
-page.numbers(overview.number_lines(page, run, position, selection.layer, truncation), table=overview.part_table(page, run))
+page.numbers(overview.number_lines(page, run, position, selection.layer, truncation))
 page.experiments()
 question = overview.question(page, run, position, truncation)
 page.check(question.question, question.options, question.answer, question.explanation, key="off")
-page.code([Transformer.forward, truncate, draw], data=overview.tables(run, truncation), picture=f".st-key-{MAP}", twin=overview.twin(page, run, position, truncation))
+page.code([Transformer.forward, truncate, draw], data=overview.tables(page, run, truncation), picture=f".st-key-{MAP}", twin=overview.twin(page, run, position, truncation))

@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 from core.config import ModelConfig
 from core.model import Transformer
 from core.sampling import truncate
-from core.ui import cache, overview
+from core.ui import cache, overview, text
 from core.ui.components.overview_map import packing
 from core.ui.run import Run, read
 from tests.test_pages import PROMPTS, opened
@@ -170,7 +170,7 @@ def test_the_lines_of_the_page_are_the_models_own(position: int):
     at.query_params["position"] = str(position)
     at.run()
     trace = run_of(at).trace
-    embed, stream, softmax = (element.value for element in at.get("latex"))
+    embed, stream, softmax, _ = (element.value for element in at.get("latex"))
     e, p, total = numbers_in(embed)
     assert e == pytest.approx(float(trace.embedding[position, 0]), abs=5.1e-5) and p == pytest.approx(float(trace.position[position, 0]), abs=5.1e-5)
     assert total == pytest.approx(e + p, abs=1.1e-4)
@@ -183,9 +183,10 @@ def test_the_lines_of_the_page_are_the_models_own(position: int):
 
 def test_the_parts_add_up_to_the_model():
     at = opened("overview", "")
-    table = next(frame.value for frame in at.dataframe if frame.value.shape[1] == 3)
-    counts = [int(count.replace(" ", "")) for count in table.iloc[:, 2]]
+    table = next(frame.value for frame in at.dataframe if text.load("overview").label("parameters") in frame.value)
+    counts = table.iloc[:, 2].tolist()
     assert sum(counts[:-1]) == counts[-1] == run_of(at).model.n_parameters
+    assert f"{counts[-1]:,}".replace(",", r"\,") in at.get("latex")[-1].value
 
 
 # ---- check yourself ---------------------------------------------------------------------------------------------------------------

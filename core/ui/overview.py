@@ -82,6 +82,7 @@ def number_lines(page: Lesson, run: Run, position: int, layer: int, truncation: 
     top = int(truncation.token_ids[0])
     lines = [(page.label("numbers_stream" if trace.blocks[layer].mlp_out is not None else "numbers_stream_attention", block=layer), stream_latex(trace, position, layer)),
              (page.label("numbers_softmax", token=token, top=plain(run.tokenizer.visible(top))), softmax_latex(run.logits(position), top))]
+    lines.append((page.label("numbers_parameters"), table_latex(part_table(page, run))))
     if trace.position is not None:
         parts = (trace.embedding[position, 0], trace.position[position, 0])
         e, p = (float(part) for part in parts)
@@ -121,8 +122,19 @@ def part_table(page: Lesson, run: Run) -> pd.DataFrame:
             ("mlp", f"{config.n_layers} × [{n} × {config.d_ff}]", counts["mlp"]), ("norms", nd, counts["norms"]),
             ("unembedding", nd, counts["unembedding"]), ("logits", f"{n} × {config.vocab_size}", 0), ("total", "", run.model.n_parameters)]
     shown = [row for row in rows if row[2] or row[0] in ("tokens", "logits")]
-    return pd.DataFrame([(page.label(f"part_{name}", layers=config.n_layers), shape, f"{count:,}".replace(",", " ")) for name, shape, count in shown],
+    return pd.DataFrame([(page.label(f"part_{name}", layers=config.n_layers), shape, count) for name, shape, count in shown],
                         columns=[page.label("part"), page.label("shape"), page.label("parameters")])
+
+
+def table_latex(table: pd.DataFrame) -> str:
+    """A small table as LaTeX: text, shape, whole numbers in groups of three; the last row under a line."""
+    def written(row) -> str:
+        name, shape, count = row[0].replace("_", r"\_"), row[1].replace("×", r"\times "), f"{row[2]:,}".replace(",", r"\,")
+        return rf"\text{{{name}}} & {shape} & {count}"
+
+    heads = " & ".join(rf"\text{{{name}}}" for name in table.columns)
+    *parts, total = (written(row) for row in table.itertuples(index=False))
+    return r"\begin{array}{lrr} " + heads + r" \\ \hline " + r" \\ ".join(parts) + r" \\ \hline " + total + r" \end{array}"
 
 
 # ---- check yourself -----------------------------------------------------------------------------------------------------------
@@ -155,8 +167,8 @@ def question(page: Lesson, run: Run, position: int, truncation: Truncation) -> Q
 # ---- downloads and the text twin ------------------------------------------------------------------------------------------------
 
 
-def tables(run: Run, truncation: Truncation) -> dict[str, pd.DataFrame]:
-    """The data of the map: the likeliest next tokens of the picked position, and all lengths by block and token."""
+def tables(page: Lesson, run: Run, truncation: Truncation) -> dict[str, pd.DataFrame]:
+    """The data of the map: the likeliest next tokens of the picked position, all lengths by block and token, and the parts of the model."""
     norms = packing.norm_arrays(run.trace)
     n_layers, n = norms["attention"].shape
     layer, position = (grid.ravel() for grid in np.meshgrid(np.arange(n_layers), np.arange(n), indexing="ij"))
@@ -166,7 +178,8 @@ def tables(run: Run, truncation: Truncation) -> dict[str, pd.DataFrame]:
         lengths["feed_forward"] = norms["feed_forward"].ravel()
     best = truncation.token_ids[:50]
     likeliest = pd.DataFrame({"id": best, "token": [run.tokenizer.visible(int(i)) for i in best], "probability": truncation.probs[:50]})
-    return {"next_tokens.csv": likeliest, "lengths.csv": pd.DataFrame(lengths | {"stream_after": norms["stream"][1:].ravel()})}
+    return {"next_tokens.csv": likeliest, "lengths.csv": pd.DataFrame(lengths | {"stream_after": norms["stream"][1:].ravel()}),
+            "parts.csv": part_table(page, run)}
 
 
 def twin(page: Lesson, run: Run, position: int, truncation: Truncation) -> str:

@@ -81,6 +81,12 @@ def test_the_map_is_painted_in_the_pages_own_colours(open_page, dark):
     assert pixel == panel
 
 
+def test_every_formula_is_set(open_page):
+    page = opened(open_page, at(CATS))
+    page.locator(".katex").nth(3).wait_for(state="attached")
+    assert page.locator(".katex-error").count() == 0
+
+
 def test_the_bars_are_the_softmax_of_the_last_row(open_page):
     page, run = opened(open_page, at(CATS)), run_of(CATS)
     probs = np.exp(run.logits() - run.logits().max())

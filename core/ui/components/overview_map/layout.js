@@ -67,7 +67,7 @@ function wideBlock(map, l, x, w, parts, lanes, bottom, line) {
   const inner = w - GAP;
   return { l, x, w, inner, top: parts.tiles - line, bottom, lanes, xa: x + inner * 0.6, xm: x + inner * 0.87,
     tiles: tileGrid(map.heads, x + 5, parts.tiles + 1, inner - 10, parts.lanes - parts.tiles - 3), writeTop: parts.lanes, writeBottom: parts.mlp - line,
-    mlp: { x: x + 5, w: inner - 10, edges: rowEdges(map.n, parts.mlp + 1, bottom - parts.mlp - 6, map.position, 2, 16) } };
+    mlp: { x: x + 5, w: inner - 10, edges: rowEdges(map.n, parts.mlp + 1, bottom - parts.mlp - 6, map.position, 2, 26) } };
 }
 
 function layOutNarrow(map, width) {
