@@ -1,6 +1,7 @@
 // The panel: it holds the settings, answers every move of the hand within one frame, and tells Python when the hand lets go.
 
 const CANDIDATES = 40, DRAWS = 1000, TWIN_DELAY = 500;
+const PRESENT_FOOT = 60;                          // px at the foot of the window that present mode keeps for the step of "Try this"
 
 class Panel {
   constructor(root, header) {
@@ -134,10 +135,10 @@ class Panel {
       count: wholeNumber,
       ruleNames: Object.fromEntries(RULES.map((name) => [name, this.labels[`rule_${name}`] ?? ""])),
     };
-    const scale = Math.min(this.largest, Math.max(1, (window.innerHeight - 300) / 400));     // larger, as far as it stays on one screen
+    const scale = Math.min(this.largest, Math.max(1, (window.innerHeight - 340) / 400));     // larger, as far as it stays on one screen
     this.root.style.setProperty("--scale", scale);
     const theme = readTheme(this.root, scale), size = this.tokens.length;
-    this.picture.measure(size, theme, scale, window.innerHeight - this._top() - 12);
+    this.picture.measure(size, theme, scale, window.innerHeight - this._top() - (this.largest > 1 ? PRESENT_FOOT : 12));
     for (const { picture } of this.small) picture.measure(size, theme, scale);
     cancelAnimationFrame(this.frame);
     this._show();

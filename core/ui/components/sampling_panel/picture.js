@@ -53,7 +53,7 @@ class Picture {
 
   _titles({ labels, truncation }) {
     const c = this.context, { view, curve, bars, strip, theme, unit } = this;
-    say(c, labels.curve_title, this.scale.right - 8 * unit, curve.top + curve.height - 8 * unit, theme.muted, { align: "right", font: view.font });
+    say(c, labels.curve_title, this.scale.right - 8 * unit, curve.top + curve.height - 8 * unit, theme.muted, { align: "right", font: view.font, halo: this.scale.tail < this.scale.right ? theme.panel : theme.page });
     say(c, labels.strip_title, strip.left, strip.top - 27 * unit, theme.muted, { font: view.font });
     if (this.scale.shown < this.scale.size) {
       say(c, labels.tail_title, this.scale.tail + 4 * unit, bars.top + bars.height + 24 * unit, theme.muted, { font: view.font, baseline: "top" });
@@ -123,9 +123,13 @@ class Picture {
     c.strokeStyle = theme.page;
     c.stroke();
     const text = fill(labels[truncation.nKept === 1 ? "kept_point_one" : "kept_point"], { kept: view.count(truncation.nKept), mass: probabilityText(truncation.keptMass) });
-    const onRight = x < scale.right - 170 * unit, below = onRight ? y < curve.top + curve.height - 34 * unit : y < curve.top + 12 * unit;
-    say(c, text, x + (onRight ? 9 : -9) * unit, y + (below ? 19 : -10) * unit, theme["kept-ink"],
-      { align: onRight ? "left" : "right", font: view.bold, halo: theme.page });
+    if (x < scale.right - 170 * unit) {
+      const down = y < curve.top + curve.height - 34 * unit ? 19 : -10;
+      say(c, text, x + 9 * unit, y + down * unit, theme["kept-ink"], { font: view.bold, halo: theme.page });
+    } else {                                      // left of the point and above the curve, and clear of the grip of k where that is near
+      const back = y < curve.top + 14 * unit ? 70 : 9;
+      say(c, text, x - back * unit, y - 10 * unit, theme["kept-ink"], { align: "right", font: view.bold, halo: theme.page });
+    }
   }
 
   /** Where ξ falls, the token it lands on, and that token's bar. */
