@@ -209,7 +209,8 @@ class Panel {
       const texts = [count, entropy.toFixed(3), perplexityText(Math.exp(entropy)), probabilityText(mass), probabilityText(tail)];
       texts.forEach((text, row) => write(this.numbers[row][column], text));
     });
-    write(this.headline, fill(this.labels[truncation.nKept === 1 ? "headline_one" : "headline"], this._values(truncation)));
+    const which = truncation.nKept === 1 ? "headline_one" : truncation.nKept === truncation.size ? "headline_all" : "headline";
+    write(this.headline, fill(this.labels[which], this._values(truncation)));
   }
 
   _values(truncation) {
