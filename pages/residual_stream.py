@@ -22,7 +22,7 @@ def lesson() -> None:
     with pins:
         page.pins({page.label(f"view_{view}"): plain(reading.title)})
     page.explanation()
-    page.numbers(reading.lines, reading.table)
+    page.numbers(reading.lines)
     page.experiments()
     question = reading.question
     page.check(question.question, question.options, question.answer, question.explanation, question.key)

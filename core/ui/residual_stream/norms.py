@@ -4,6 +4,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import streamlit as st
+from torch import Tensor
 
 from core import analysis
 from core.figures import residual_stream as figures
@@ -43,8 +44,8 @@ def draw(page: Lesson, run: Run) -> Reading:
         _turns(page, run, values, position, description)
     else:
         _lengths(page, run, name, values, description)
-    return Reading(_lines(page, run), _question(page, run, position), [analysis.norms, analysis.stream_norms, analysis.written_norms, analysis.relative_change, analysis.cosines],
-                   {f"{name}.csv": _table(page, run, name, values)}, ".residual-grid" if name == "turn" else ".residual-norms", title, _sum_table(page, run))
+    return Reading(_lines(page, run) + _sum_line(page, run), _question(page, run, position), [analysis.norms, analysis.stream_norms, analysis.written_norms, analysis.relative_change, analysis.cosines],
+                   {f"{name}.csv": _table(page, run, name, values)}, ".residual-grid" if name == "turn" else ".residual-norms", title)
 
 
 def _description(page: Lesson, run: Run, name: str, values: np.ndarray, logarithmic: bool) -> dict:
@@ -111,13 +112,19 @@ def _lines(page: Lesson, run: Run) -> list[tuple[str, str]]:
     ]
 
 
-def _sum_table(page: Lesson, run: Run) -> pd.DataFrame:
-    """The first components of the stream and of what was added to it, so that the sum can be checked by hand."""
+def _sum_line(page: Lesson, run: Run) -> list[tuple[str, str]]:
+    """The stream before the block, what was added, and the stream after it: three components of each, to be added up by hand. A post-norm block
+    norms its sums, so there is none for it."""
     selected = state.selection()
     block = run.trace.blocks[selected.layer]
-    rows = [("resid_pre", block.resid_pre), ("attn_out", block.attn_out), ("resid_mid", block.resid_mid), ("mlp_out", block.mlp_out), ("resid_post", block.resid_post)]
-    return pd.DataFrame([{page.label("vector"): page.label(f"vector_{name}"), **{f"x{c + 1}": f"{float(vector[selected.position, c]):.4f}" for c in range(min(5, vector.shape[-1]))},
-                          "‖x‖": f"{float(vector[selected.position].norm()):.4f}"} for name, vector in rows if vector is not None])
+    if run.model.config.norm_placement == "post":
+        return []
+
+    def column(vector: Tensor) -> str:
+        return r"\begin{pmatrix}" + r"\\".join(four(float(vector[selected.position, c])) for c in range(min(3, vector.shape[-1]))) + r"\\ \vdots\end{pmatrix}"
+    parts = [(r"\text{attn}", block.attn_out)] + ([] if block.mlp_out is None else [(r"\text{ffn}", block.mlp_out)])
+    symbols, columns = "".join(f" + {symbol}" for symbol, _ in parts), "".join(f" + {column(vector)}" for _, vector in parts)
+    return [(page.label("numbers_added", block=selected.layer), rf"x' = x{symbols} = {column(block.resid_pre)}{columns} = {column(block.resid_post)}")]
 
 
 def _question(page: Lesson, run: Run, position: int) -> Question:

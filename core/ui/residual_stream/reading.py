@@ -55,7 +55,6 @@ class Reading:
     data: dict[str, pd.DataFrame]
     picture: str
     title: str               # Markdown, what the picture shows in one sentence
-    table: pd.DataFrame | None = None
 
 
 def code(token: str) -> str:

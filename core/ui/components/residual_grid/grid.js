@@ -16,8 +16,6 @@ function create(root) {
   state.canvas.onmouseleave = () => { state.hover = null; state.tip.hidden = true; draw(state); };
   state.canvas.onclick = (event) => { const cell = cellAt(state, event); if (cell) pick(state, cell, 0); };
   state.scroller.onkeydown = (event) => move(state, event);
-  state.scroller.onfocus = () => draw(state);
-  state.scroller.onblur = () => draw(state);
   new ResizeObserver(() => { if (state.theme) { layOut(state); draw(state); } }).observe(state.box);
   return state;
 }
@@ -204,7 +202,7 @@ function drawOutlines(state, context) {
   }
   if (state.picked) {
     const cell = box(state, state.picked.row, state.picked.column);
-    ring(context, cell, theme.text, document.activeElement === state.scroller || state.root.getRootNode().activeElement === state.scroller ? 5 : 4, []);
+    ring(context, cell, theme.text, 4, []);
     ring(context, cell, theme.picked, 2, []);
   }
   if (state.hover) ring(context, box(state, state.hover.row, state.hover.column), theme.text, 1.5, []);
