@@ -45,7 +45,8 @@ function build(root) {
 function heightFor(map) {
   let page = map.root.getRootNode().host ?? map.root, top = map.scroll.getBoundingClientRect().top;
   while ((page = page.parentElement)) top += page.scrollTop;
-  return Math.max(350 + 40 * map.scale, Math.min(820 * map.scale, window.innerHeight - top - (map.scale > 1 ? 48 : 14)));
+  const height = Math.max(350 + 40 * map.scale, Math.min(820 * map.scale, window.innerHeight - top - (map.scale > 1 ? 48 : 14)));
+  return 4 * Math.floor(height / 4);
 }
 
 const coloursOf = (map) => ["page", "text", "seq-8"].map((name) => getComputedStyle(map.root).getPropertyValue(`--tx-${name}`)).join();
@@ -53,7 +54,7 @@ const coloursOf = (map) => ["page", "text", "seq-8"].map((name) => getComputedSt
 // Arranged anew where the window, what stands above the map, or the theme has changed.
 function fit(map) {
   if (!map.first || !map.scroll.clientWidth) return;
-  const resized = map.shownWidth !== map.scroll.clientWidth || (map.geometry?.wide && Math.abs(heightFor(map) - map.geometry.height) > 4);
+  const resized = map.shownWidth !== map.scroll.clientWidth || (map.geometry?.wide && heightFor(map) !== map.geometry.height);
   if (resized || map.colours !== coloursOf(map)) arrange(map);
 }
 
