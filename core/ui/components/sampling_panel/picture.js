@@ -54,6 +54,7 @@ class Picture {
   _titles({ labels, truncation }) {
     const c = this.context, { view, curve, bars, strip, theme, unit } = this;
     say(c, labels.curve_title, this.scale.right - 8 * unit, curve.top + curve.height - 8 * unit, theme.muted, { align: "right", font: view.font, halo: this.scale.tail < this.scale.right ? theme.panel : theme.page });
+    say(c, labels.bars_title, bars.left, bars.top - 17 * unit, theme.muted, { font: view.font });
     say(c, labels.strip_title, strip.left, strip.top - 27 * unit, theme.muted, { font: view.font });
     if (this.scale.shown < this.scale.size) {
       say(c, labels.tail_title, this.scale.tail + 4 * unit, bars.top + bars.height + 24 * unit, theme.muted, { font: view.font, baseline: "top" });
