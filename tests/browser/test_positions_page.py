@@ -186,3 +186,13 @@ def test_an_experiment_moves_the_instrument_and_the_address(open_page):
     settle(page)
     assert view_of(page, "[view.settings.base, view.settings.j]") == [1, 84]
     assert view_of(page, "Math.abs(view.distances[44] - 32)") < 0.01   # 44 positions are 7.003 turns: P40 and P84 are nearly one vector
+
+
+def test_learned_positions_and_their_sinusoids_are_pythons(open_page):
+    page = open_page("positions?positions_view=learned&positions_learned_principal=true")
+    learned, sinusoids, turned, cosines, n, d, axes = view_of(
+        page, "[Array.from(view.stored.learned), Array.from(view.stored.sinusoidal), Array.from(view.turned.learned), Array.from(view.cos.learned), view.n, view.d, view.shownAxes]")
+    found = figures.geometry(np.array(learned).reshape(n, d))
+    np.testing.assert_allclose(np.array(sinusoids).reshape(n, d), positional.sinusoidal(n, d).numpy(), atol=1e-12)
+    np.testing.assert_allclose(np.array(cosines).reshape(n, n), found.cosines, atol=1e-6)
+    np.testing.assert_allclose(np.abs(np.array(turned).reshape(n, axes)[:, 0]), np.abs(found.turned[:, 0]), atol=1e-5)   # an axis has no sign

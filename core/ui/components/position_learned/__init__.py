@@ -8,6 +8,7 @@ import numpy as np
 
 from core.ui.components.position_canvas import instrument, pack
 
+SHOWN_AXES = 48   # the strongest principal axes are drawn, so that their waves can be seen
 _MOUNT = instrument("position_learned")
 
 
@@ -18,8 +19,9 @@ def position_learned(learned, sinusoidal, settings: Mapping, labels: Mapping[str
     then stand in st.session_state[key].settings.
     """
     n, d = learned.P.shape
+    axes = min(SHOWN_AXES, d)
     both = {"learned": learned, "sinusoidal": sinusoidal}
-    header = {"n": n, "d": d, "digest": zlib.crc32(np.ascontiguousarray(learned.P)), "settings": dict(settings), "labels": dict(labels), "present": present,
+    header = {"n": n, "d": d, "axes": axes, "digest": zlib.crc32(np.ascontiguousarray(learned.P)), "settings": dict(settings), "labels": dict(labels), "present": present,
               "lengths": {name: one.lengths.tolist() for name, one in both.items()}, "spectrum": {name: one.spectrum[:64].tolist() for name, one in both.items()},
               "rank": {name: one.rank for name, one in both.items()}}
-    _MOUNT(key=key, data=pack(header, learned.P, sinusoidal.P, learned.turned, sinusoidal.turned), on_settings_change=on_settings)
+    _MOUNT(key=key, data=pack(header, learned.P, learned.turned[:, :axes], sinusoidal.turned[:, :axes]), on_settings_change=on_settings)

@@ -18,7 +18,13 @@ function cosines(M, n, d) {
   return out;
 }
 
-const SHOWN_AXES = 48;
+/** Sinusoids (n × d) with base 10 000, as in core/positional.py. */
+function sinusoids(n, d) {
+  return Float64Array.from({ length: n * d }, (_, k) => {
+    const [i, c] = [Math.floor(k / d), k % d];
+    return (c % 2 ? Math.cos : Math.sin)(i * 10000 ** (-(c - (c % 2)) / d));
+  });
+}
 
 const greatest = (values) => values.reduce((most, value) => Math.max(most, Math.abs(value)), 1e-12);
 
@@ -47,10 +53,12 @@ class Learned extends Instrument {
   receive(header, send, body) {
     super.receive(header, send);
     const { n, d } = header;
-    const take = (k) => body.subarray(k * n * d, (k + 1) * n * d);
-    Object.assign(this, { n, d, stats: header, stored: { learned: take(0), sinusoidal: take(1) }, turned: { learned: take(2), sinusoidal: take(3) } });
+    const axes = header.axes;
+    const turned = (k) => body.subarray(n * d + k * n * axes, n * d + (k + 1) * n * axes);
+    Object.assign(this, { n, d, shownAxes: axes, stats: header, turned: { learned: turned(0), sinusoidal: turned(1) } });
     if (this.digest !== header.digest) {
       this.digest = header.digest;
+      this.stored = { learned: body.subarray(0, n * d), sinusoidal: sinusoids(n, d) };
       this.cos = { learned: cosines(this.stored.learned, n, d), sinusoidal: cosines(this.stored.sinusoidal, n, d) };
     }
     this.picturesTheme = null;
@@ -60,7 +68,7 @@ class Learned extends Instrument {
 
   /** How many rows of a matrix are drawn: all dimensions as stored, the strongest axes when turned. */
   rows() {
-    return this.settings.principal ? Math.min(SHOWN_AXES, this.d) : this.d;
+    return this.settings.principal ? this.shownAxes : this.d;
   }
 
   matrix(which) {
@@ -78,11 +86,11 @@ class Learned extends Instrument {
     if (this.picturesTheme === this.theme) return;
     this.picturesTheme = this.theme;
     this.made = {};
-    const { n, d } = this;
+    const { n } = this;
     for (const which of ["learned", "sinusoidal"]) {
       const M = this.matrix(which);
       const most = this.limit(which);
-      this.made[which] = matrixPicture(this.rows(), n, (r, c) => M[c * d + r], this.theme.diverging, -most, most);
+      this.made[which] = matrixPicture(this.rows(), n, (r, c) => M[c * this.rows() + r], this.theme.diverging, -most, most);
       this.made[`${which}-cosines`] = matrixPicture(n, n, (r, c) => this.cos[which][r * n + c], this.theme.diverging, -1, 1);
     }
   }
@@ -135,7 +143,7 @@ class Learned extends Instrument {
     if (name.endsWith("cosines")) return fill(this.labels.tip_cosine, { i: row, j: column, value: decimals(this.cos[which][row * this.n + column]) });
     if (name === "lengths") return fill(this.labels.tip_length, { i: column, value: decimals(this.stats.lengths.learned[column]), other: decimals(this.stats.lengths.sinusoidal[column]) });
     if (name === "spectrum") return fill(this.labels.tip_spectrum, { k: column + 1, value: decimals(this.stats.spectrum.learned[column]), other: decimals(this.stats.spectrum.sinusoidal[column]) });
-    return fill(this.labels[this.settings.principal ? "tip_turned" : "tip"], { i: column, dimension: row, value: decimals(this.matrix(which)[column * this.d + row]) });
+    return fill(this.labels[this.settings.principal ? "tip_turned" : "tip"], { i: column, dimension: row, value: decimals(this.matrix(which)[column * this.rows() + row]) });
   }
 
   drawMatrix(context, name, surface) {
