@@ -152,16 +152,17 @@ def _labels(frame: pd.DataFrame, n_named: int) -> tuple[list[str], np.ndarray, l
     """The text over each bar, "" for most, and where it stands: the largest parts and the sum, clear of the bars near them and of each other."""
     n, reach = len(frame) - 1, max(2, round(0.055 * len(frame)))      # a label is about 11 % of the picture wide
     tops, span = frame["top"].to_numpy(), float(frame[["start", "end"]].to_numpy().max() - frame[["start", "end"]].to_numpy().min())
+    middles = np.clip(frame["middle"].to_numpy(), reach - 0.5, n + 1.2 - 0.6 * reach)
     texts, heights, placed = [""] * (n + 1), list(tops), []
-    order = [n, *np.argsort(-np.abs(frame["value"].to_numpy()[:n]), kind="stable")]
-    for place in order:
-        height = float(tops[max(0, place - reach):place + reach + 1].max())
-        if all(abs(place - other) > 2 * reach or abs(height - at) > 0.07 * span for other, at in placed):
+    for place in [n, *np.argsort(-np.abs(frame["value"].to_numpy()[:n]), kind="stable")]:
+        middle = middles[place]
+        height = float(tops[max(0, int(middle - reach)):int(middle + reach) + 1].max())
+        if all(abs(middle - other) > 2 * reach or abs(height - at) > 0.07 * span for other, at in placed):
             texts[place], heights[place] = f"{frame['name'][place]} {frame['shown'][place]}", height
-            placed.append((place, height))
+            placed.append((middle, height))
         if len(placed) > n_named:
             break
-    return texts, np.clip(frame["middle"].to_numpy(), reach - 0.5, n + 1.2 - 0.6 * reach), heights
+    return texts, middles, heights
 
 
 def _group_axis(bands: pd.DataFrame) -> alt.Axis:
@@ -212,18 +213,26 @@ def two_distributions(tokens: Sequence[str], before: np.ndarray, after: np.ndarr
 
 
 def growth_lines(lengths: dict[str, np.ndarray], names: dict[str, str], dashes: dict[str, list[int]], meanings: dict[str, str], axis_titles: tuple[str, str],
-                 theme: str, logarithmic: bool = False, scale: float = 1.0, height: int = 300, limits: tuple[float, float] | None = None) -> alt.TopLevelMixin:
+                 theme: str, scale: float = 1.0, height: int = 300) -> alt.TopLevelMixin:
     """Some quantity at every depth for several models or runs, a labelled line each, told apart by dash and by colour."""
     rows = [{"which": which, "name": names[which], "depth": depth, "value": float(value), "shown": readable(float(value))}
             for which, line in lengths.items() for depth, value in enumerate(line)]
     deepest = max(len(line) for line in lengths.values()) - 1
     domain = list(lengths)
-    y_scale = alt.Scale(type="log") if logarithmic else alt.Scale(zero=True, domain=list(limits)) if limits else alt.Scale(zero=True)
     base = alt.Chart(pd.DataFrame(rows)).encode(
         x=alt.X("depth:Q", title=axis_titles[0], axis=alt.Axis(tickMinStep=1, format="d"), scale=alt.Scale(domain=[0, deepest * 1.22], nice=False)),
-        y=alt.Y("value:Q", title=axis_titles[1], scale=y_scale, axis=alt.Axis(grid=True, tickCount=5, format=".3~g")),
+        y=alt.Y("value:Q", title=axis_titles[1], scale=alt.Scale(zero=True), axis=alt.Axis(grid=True, tickCount=5, format=".3~g")),
         color=alt.Color("which:N", scale=alt.Scale(domain=domain, range=[colour(meanings[w], theme, "ink") for w in domain]), legend=None))
     lines = base.mark_line(strokeWidth=2.6 * scale).encode(strokeDash=alt.StrokeDash("which:N", scale=alt.Scale(domain=domain, range=[dashes[w] for w in domain]), legend=None))
     points = base.mark_point(filled=True, size=30 * scale, opacity=1).encode(tooltip=[alt.Tooltip("name:N", title=" "), alt.Tooltip("depth:Q", title=axis_titles[0]), alt.Tooltip("shown:N", title=axis_titles[1])])
-    ends = base.transform_filter(f"datum.depth == {deepest}").mark_text(align="left", dx=8, fontSize=13 * scale, fontWeight=600).encode(text="name:N")
+    ends = base.properties(data=_ends(lengths, names)).mark_text(align="left", dx=8, fontSize=13 * scale, fontWeight=600).encode(text="name:N")
     return finish(lines + points + ends, theme, height, scale)
+
+
+def _ends(lengths: dict[str, np.ndarray], names: dict[str, str]) -> pd.DataFrame:
+    """Where each line's name stands: at its end, and clear of the one below it."""
+    span = max((float(value) for line in lengths.values() for value in line if math.isfinite(value)), default=1.0)
+    rows = sorted(({"which": which, "name": names[which], "depth": len(line) - 1, "value": float(line[-1])} for which, line in lengths.items()), key=lambda row: row["value"])
+    for below, row in zip(rows, rows[1:]):
+        row["value"] = max(row["value"], below["value"] + 0.06 * span)
+    return pd.DataFrame(rows)

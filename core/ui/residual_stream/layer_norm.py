@@ -16,8 +16,8 @@ from core.model import Norm, Transformer
 from core.ui import cache, state
 from core.ui.components.residual_grid import residual_grid
 from core.ui.lesson import Lesson
-from core.ui.residual_stream.reading import (CHART, PREFIX, SCREEN, Question, Reading, attached, block_slider, bracketed, choice, code, four, keep, plain,
-                                             read, show, to_numpy, token_slider)
+from core.ui.residual_stream.reading import (CHART, PREFIX, Question, Reading, attached, block_slider, bracketed, choice, code, four, keep, plain,
+                                             read, screen, show, to_numpy, token_slider)
 from core.ui.run import Run
 
 RANDOM_WIDTH, RANDOM_TOKENS = 64, 32
@@ -107,7 +107,7 @@ def _against_batch(page: Lesson, run: Run, matrix: Tensor, norm: Norm, position:
             st.markdown(page.label(f"caption_{name}"))
             residual_grid(to_numpy(values), row_labels=run.tokens, column_labels=[str(i) for i in range(matrix.shape[-1])], legend=page.label(f"legend_{name}"),
                           reading=page.label("reading_matrix"), twin=plain(title), theme=state.theme(), key=f"{PREFIX}matrix_{name}", signed=True, picked=(position, feature),
-                          limits=(-limit, limit), least_column=1, least_row=1, numbered=True, row_band=name != "tokens", column_band=name == "tokens", height=200, fit=SCREEN + 130,
+                          limits=(-limit, limit), least_column=1, least_row=1, numbered=True, row_band=name != "tokens", column_band=name == "tokens", height=200, fit=screen(130),
                           present=state.present(), on_pick=_pick_feature)
     lines = [(page.label("numbers_layer_stat", token=code(run.tokens[position])), rf"\mu = {four(float(layer.mean[position, 0]))}, \qquad \sigma = {four(float(layer.std[position, 0]))}"),
              (page.label("numbers_batch_stat", feature=feature), rf"\mu = {four(float(batch.mean[0, feature]))}, \qquad \sigma = {four(float(batch.std[0, feature]))}"),

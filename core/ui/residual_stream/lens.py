@@ -13,7 +13,7 @@ from core.figures.residual_stream import readable
 from core.ui import cache, state
 from core.ui.components.residual_grid import residual_grid
 from core.ui.lesson import Lesson
-from core.ui.residual_stream.reading import (CHART, PREFIX, SCREEN, Question, Reading, bracketed, code, depth_names, depth_of, four, keep, plain, short_depth_names, show,
+from core.ui.residual_stream.reading import (CHART, PREFIX, Question, Reading, bracketed, code, depth_names, depth_of, four, keep, plain, screen, short_depth_names, show,
                                              target_token, to_numpy)
 from core.ui.run import Run
 
@@ -70,7 +70,7 @@ def _grid(page: Lesson, run: Run, reading: LensReading, depth: int, title: str) 
     follows = np.array([*run.token_ids[1:], -1])
     residual_grid(to_numpy(reading.best_probs), texts=texts.astype(str), marks=ids == follows, row_labels=depth_names(page, run.model.config.n_layers), column_labels=run.tokens,
                   legend=page.label("legend_lens"), reading=page.label("reading_lens"), twin=plain(title), theme=state.theme(), key=f"{PREFIX}lens_grid",
-                  picked=(depth, state.selection().position), limits=(0.0, 1.0), least_column=66, height=290, most_height=520, fit=SCREEN + 30, present=state.present(), on_pick=_pick)
+                  picked=(depth, state.selection().position), limits=(0.0, 1.0), least_column=66, height=290, most_height=520, fit=screen(30), present=state.present(), on_pick=_pick)
 
 
 def _pick(row: int, column: int) -> None:

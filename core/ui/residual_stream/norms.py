@@ -13,8 +13,8 @@ from core.ui import state
 from core.ui.components.residual_grid import residual_grid
 from core.ui.components.residual_norms import residual_norms
 from core.ui.lesson import Lesson
-from core.ui.residual_stream.reading import (CHART, PREFIX, SCREEN, Question, Reading, attached, bracketed, choice, code, depth_names, depth_of, four,
-                                             keep, plain, short_depth_names, show, to_numpy)
+from core.ui.residual_stream.reading import (CHART, PREFIX, Question, Reading, attached, bracketed, choice, code, depth_names, depth_of, four,
+                                             keep, plain, screen, short_depth_names, show, to_numpy)
 from core.ui.run import Run
 
 MEASURES = ("stream", "attention", "mlp", "change", "turn")
@@ -40,11 +40,12 @@ def draw(page: Lesson, run: Run) -> Reading:
     title = _title(page, run, name, values, position)
     st.markdown(f"**{title}**")
     description = _description(page, run, name, values, logarithmic)
+    layer = max(depth_of(run.model.config.n_layers) - 1, 0) if name == "stream" else state.selection().layer      # the block that the picked row follows
     if name == "turn":
         _turns(page, run, values, position, description)
     else:
         _lengths(page, run, name, values, description)
-    return Reading(_lines(page, run) + _sum_line(page, run), _question(page, run, position), [analysis.norms, analysis.stream_norms, analysis.written_norms, analysis.relative_change, analysis.cosines],
+    return Reading(_lines(page, run, layer) + _sum_line(page, run, layer), _question(page, run, position), [analysis.norms, analysis.stream_norms, analysis.written_norms, analysis.relative_change, analysis.cosines],
                    {f"{name}.csv": _table(page, run, name, values)}, ".residual-grid" if name == "turn" else ".residual-norms", title)
 
 
@@ -57,7 +58,7 @@ def _description(page: Lesson, run: Run, name: str, values: np.ndarray, logarith
     limits = (-1.0, 1.0) if name == "turn" else (values[values > 0].min() if logarithmic else 0.0, values.max())
     return dict(row_labels=labels, column_labels=run.tokens, legend=page.label(f"legend_{name}"), reading=page.label(f"reading_{name}"),
                 twin=plain(_title(page, run, name, values, selected.position)), theme=state.theme(), signed=name == "turn", logarithmic=logarithmic,
-                picked=(row, selected.position), peak=tuple(int(i) for i in peak), limits=limits, height=270, most_height=520, fit=SCREEN,
+                picked=(row, selected.position), peak=tuple(int(i) for i in peak), limits=limits, height=270, most_height=520, fit=screen(),
                 present=state.present(), on_pick=lambda r, c: _pick(r, c, whole))
 
 
@@ -95,15 +96,15 @@ def _title(page: Lesson, run: Run, name: str, values: np.ndarray, position: int)
                       peak_token=code(run.tokens[peak[1]]), peak_block=int(peak[0]), peak_value=readable(values[peak]))
 
 
-def _lines(page: Lesson, run: Run) -> list[tuple[str, str]]:
+def _lines(page: Lesson, run: Run, layer: int) -> list[tuple[str, str]]:
     selected = state.selection()
-    block = run.trace.blocks[selected.layer]
+    block = run.trace.blocks[layer]
     before, after = to_numpy(block.resid_pre[selected.position]), to_numpy(block.resid_post[selected.position])
     squares = " + ".join(f"{bracketed(value)}^2" for value in before[:3])
     length, new_length = np.linalg.norm(before), np.linalg.norm(after)
     product = float(before @ after)
     moved = np.linalg.norm(after - before)
-    place = dict(token=code(run.tokens[selected.position]), position=selected.position, block=selected.layer)
+    place = dict(token=code(run.tokens[selected.position]), position=selected.position, block=layer)
     return [
         (page.label("numbers_norm", **place), rf"\lVert x \rVert = \sqrt{{\textstyle\sum_c x_c^2}} = \sqrt{{{squares} + \dots}} = {four(length)}"),
         (page.label("numbers_change", **place), rf"\frac{{\lVert x' - x \rVert}}{{\lVert x \rVert}} = \frac{{{four(moved)}}}{{{four(length)}}} = {four(moved / length)}"),
@@ -112,11 +113,11 @@ def _lines(page: Lesson, run: Run) -> list[tuple[str, str]]:
     ]
 
 
-def _sum_line(page: Lesson, run: Run) -> list[tuple[str, str]]:
+def _sum_line(page: Lesson, run: Run, layer: int) -> list[tuple[str, str]]:
     """The stream before the block, what was added, and the stream after it: three components of each, to be added up by hand. A post-norm block
     norms its sums, so there is none for it."""
     selected = state.selection()
-    block = run.trace.blocks[selected.layer]
+    block = run.trace.blocks[layer]
     if run.model.config.norm_placement == "post":
         return []
 
@@ -124,7 +125,7 @@ def _sum_line(page: Lesson, run: Run) -> list[tuple[str, str]]:
         return r"\begin{pmatrix}" + r"\\".join(four(float(vector[selected.position, c])) for c in range(min(3, vector.shape[-1]))) + r"\\ \vdots\end{pmatrix}"
     parts = [(r"\text{attn}", block.attn_out)] + ([] if block.mlp_out is None else [(r"\text{ffn}", block.mlp_out)])
     symbols, columns = "".join(f" + {symbol}" for symbol, _ in parts), "".join(f" + {column(vector)}" for _, vector in parts)
-    return [(page.label("numbers_added", block=selected.layer), rf"x' = x{symbols} = {column(block.resid_pre)}{columns} = {column(block.resid_post)}")]
+    return [(page.label("numbers_added", block=layer), rf"x' = x{symbols} = {column(block.resid_pre)}{columns} = {column(block.resid_post)}")]
 
 
 def _question(page: Lesson, run: Run, position: int) -> Question:

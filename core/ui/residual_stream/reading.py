@@ -16,7 +16,7 @@ from core.ui.lesson import Lesson
 from core.ui.run import Run
 
 PREFIX = "residual_stream_"
-SCREEN = 312          # px of the first screen that all the rest takes beside a picture: prompt, strip, title, two rows of controls
+SCREEN = 312          # px of the first screen that prompt, strip, title and two rows of controls take above a picture
 CHART = 330           # px of a chart: the rest of a 720 px screen
 SETTINGS = {
     "view": Setting("norms", options=("norms", "lens", "contributions", "norm", "mlp", "cut")),
@@ -136,6 +136,11 @@ def depth_of(n_layers: int) -> int:
     """The depth the reader has picked: 0, the embedding, to L, the whole model."""
     depth = read("depth")
     return n_layers if depth < 0 else min(depth, n_layers)
+
+
+def screen(more: int = 0) -> int:
+    """The pixels of the first screen that a picture cannot have, `more` of them its own controls; present mode has larger type and a bar below."""
+    return SCREEN + more + (105 if state.present() else 0)
 
 
 def show(chart: alt.TopLevelMixin, name: str) -> None:
