@@ -19,7 +19,7 @@ PICTURES = "() => {" + WALK + """
     ["d", "x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "r", "width", "height", "transform", "fill", "stroke"].map((a) => m.getAttribute(a) ?? "").join(" ")
     + (m.tagName === "text" ? m.textContent : "")).join("; ");
   return walk(document, []).flatMap((e) =>
-    e.tagName === "CANVAS" && e.width * e.height > 0 ? [e.toDataURL()]
+    e.tagName === "CANVAS" && e.width * e.height > 0 && !e.closest("[data-testid=stDataFrame]") ? [e.toDataURL()]
     : e.tagName === "svg" && e.getBoundingClientRect().width > 100 ? [marks(e)] : []);
 }"""
 
@@ -43,7 +43,7 @@ CUT_OFF = "() => {" + WALK + """
 
 
 def pictures(page: Page) -> list[str]:
-    """Every canvas as a data URL and every larger svg as its marks, in document order."""
+    """Every canvas as a data URL and every larger svg as its marks, in document order; tables, which Streamlit draws on canvases too, left out."""
     return page.evaluate(PICTURES)
 
 

@@ -86,7 +86,8 @@ def chromium() -> Iterator[Browser]:
 
 
 def settle(page: Page, milliseconds: int = 60_000) -> None:
-    """Wait until the script has run to its end and nothing is on its way to the page."""
-    page.wait_for_selector(READY, timeout=milliseconds)
-    page.wait_for_timeout(150)
-    page.wait_for_selector(READY, timeout=milliseconds)
+    """Wait until the script has run to its end, nothing is on its way to the page, and every component stands where its grey stand-in was."""
+    for _ in range(2):
+        page.wait_for_selector(READY, timeout=milliseconds)
+        page.wait_for_function("!document.querySelector('[data-testid=stSkeleton]')", timeout=milliseconds)
+        page.wait_for_timeout(150)
