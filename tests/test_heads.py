@@ -128,8 +128,9 @@ def test_before_and_after_keep_the_order_and_tell_tokens_apart_that_look_alike()
 
 def test_candidates_are_the_likeliest_of_both_and_what_moved_most():
     before, after = np.array([0.5, 0.3, 0.1, 0.06, 0.04]), np.array([0.1, 0.2, 0.1, 0.06, 0.54])
-    assert figures.candidates(before, after, [0], n_top=1).tolist() == [0, 4]
-    assert figures.candidates(before, after, [2], n_top=1).tolist() == [0, 2, 4]
+    assert figures.candidates(before, after, [0], n=2).tolist() == [0, 4]
+    assert figures.candidates(before, after, [2], n=3).tolist() == [0, 2, 4]
+    assert figures.candidates(before, after, [0], n=99).tolist() == [0, 1, 2, 3, 4]
 
 
 def test_shares_along_the_sum_add_up_to_one():
@@ -234,9 +235,9 @@ def test_every_action_is_the_intervention_of_its_name(action: str, edit: dict):
 
 def test_undo_and_all_on_bring_the_heads_back():
     at = open_at(heads_panel="change", heads_changed="1.3 1.4")
-    at.button("heads_clear").click().run()
+    at.button("heads_clear").click().run()        # redraws the wall alone; the whole page is asked for next
     assert at.session_state["heads_changed"] == "" and not any(given(at, "heads_wall")["crossed"])
-    at.button("heads_undo").click().run()
+    at.run().button("heads_undo").click().run()
     assert at.session_state["heads_changed"] == "1.3 1.4" and sum(given(at, "heads_wall")["crossed"]) == 2
 
 
@@ -287,7 +288,7 @@ def test_a_weight_never_reads_as_one_or_as_zero_without_being_it():
 def test_grouped_heads_read_the_key_that_they_share():
     config = ModelConfig(vocab_size=11, d_model=8, n_layers=1, n_heads=4, n_kv_heads=2, n_context=8, positions="rotary")
     model = Transformer(config).initialise(torch.Generator().manual_seed(1)).eval().requires_grad_(False)
-    run = Run(cache.LoadedModel("grouped", "cpu", model, None), "", (0, 3, 5, 7), ["a", "b", "c", "d"], 0)
+    run = Run(cache.LoadedModel("grouped", "cpu", model, model, None), "", (0, 3, 5, 7), ["a", "b", "c", "d"], 0)
     q, k = below.vectors(run, Pair(0, 3, 2, 1))
     assert q @ k / math.sqrt(2) == pytest.approx(float(run.trace.blocks[0].scores[3, 2, 1]), abs=1e-6)
 

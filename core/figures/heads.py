@@ -12,7 +12,7 @@ from core.figures import style
 ROLES = ("previous_token", "first_token", "induction", "duplicate_token")
 LEAST_SHARE = 0.4         # a head is named after what takes this share of its attention
 ROOM_FOR_VALUES = 1.5     # the axis runs this far past the longest bar, so that the values written behind the bars have room
-NAMED_POINT = 0.25        # points of the scatter beyond this share of an axis carry their head's label
+LABEL_ROOM = (0.07, 0.06)  # what a label takes of the scatter's width and height
 
 
 def head_name(layer: int, head: int) -> str:
@@ -56,7 +56,7 @@ def scatter(table: pd.DataFrame, x: str, y: str, titles: tuple[str, str], domain
     """
     ink, page, text = style.colour("attention", theme, "ink"), style.colour("page", theme), style.colour("text", theme)
     data = table.assign(x=table[x], y=table[y], chosen=table["head"] == selected).dropna(subset=["x", "y"])[["head", "x", "y", "chosen"]]
-    data["label"] = np.where((data.x > NAMED_POINT * domains[0]) | (data.y > NAMED_POINT * domains[1]) | data.chosen, data["head"], "")
+    data["label"] = np.where(named_points(data.x / domains[0], data.y / domains[1], data.chosen), data["head"], "")
     axes = {axis: getattr(alt, axis.upper())(f"{axis}:Q", title=title, scale=alt.Scale(domain=[0, most]), axis=alt.Axis(tickCount=5))
             for axis, title, most in zip("xy", titles, domains)}
     tooltip = [alt.Tooltip("head:N"), alt.Tooltip("x:Q", title=titles[0], format=".4~g"), alt.Tooltip("y:Q", title=titles[1], format=".4~g")]
@@ -68,9 +68,28 @@ def scatter(table: pd.DataFrame, x: str, y: str, titles: tuple[str, str], domain
     return alt.layer(points, ring, names).properties(height=height, width="container", config=style.altair_theme(theme, scale))
 
 
-def candidates(before: np.ndarray, after: np.ndarray, most_moved: Sequence[int], n_top: int = 6) -> np.ndarray:
-    """Ids of the tokens to compare: the n_top likeliest before and after and those that moved most, likeliest before first."""
-    wanted = set(np.argsort(-before, kind="stable")[:n_top]) | set(np.argsort(-after, kind="stable")[:n_top]) | {int(i) for i in most_moved}
+def named_points(x: np.ndarray, y: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+    """Which points (m,), in shares of the axes, carry a label: the chosen one, then from the outside in those whose label meets no other; (m,) bool.
+
+    >>> named_points(np.array([0.9, 0.88, 0.1]), np.array([0.2, 0.2, 0.1]), np.array([False, False, False])).tolist()
+    [True, False, True]
+    """
+    x, y, chosen = np.asarray(x), np.asarray(y), np.asarray(chosen)
+    named = np.zeros(len(x), bool)
+    for i in sorted(range(len(x)), key=lambda i: (not chosen[i], -max(x[i], y[i]))):
+        named[i] = not any(abs(x[i] - x[j]) < LABEL_ROOM[0] and abs(y[i] - y[j]) < LABEL_ROOM[1] for j in np.flatnonzero(named))
+    return named
+
+
+def candidates(before: np.ndarray, after: np.ndarray, most_moved: Sequence[int], n: int = 10) -> np.ndarray:
+    """Ids of up to n tokens to compare: the likeliest before and after and those that moved most, in turn; then sorted, likeliest before first.
+
+    >>> candidates(np.array([0.5, 0.3, 0.2, 0.0]), np.array([0.1, 0.2, 0.2, 0.5]), [0], n=2).tolist()
+    [0, 3]
+    """
+    ranked = zip(np.argsort(-before, kind="stable")[:n], np.argsort(-after, kind="stable")[:n])
+    in_turn = [int(i) for pair in ranked for i in pair]
+    wanted = list(dict.fromkeys([*in_turn[:2], *most_moved, *in_turn[2:]]))[:n]
     return np.array(sorted(wanted, key=lambda i: (-before[i], i)), dtype=np.int64)
 
 

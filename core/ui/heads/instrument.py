@@ -11,7 +11,7 @@ from core.ui import state
 from core.ui.components.heads_wall import heads_wall
 from core.ui.guard import guard
 from core.ui.heads import panels
-from core.ui.heads.reading import FRAGMENTS, PREFIX, Pair, Patterns, changed_heads, code, intervention_of, keep, measured, patterns_of, picked_pair, read
+from core.ui.heads.reading import PREFIX, Pair, Patterns, changed_heads, code, intervention_of, keep, measured, patterns_of, picked_pair, read, redraw
 from core.ui.lesson import Lesson
 from core.ui.run import Run
 
@@ -21,41 +21,34 @@ PICTURES = {"head": panels.one_head, "roles": panels.what_they_do, "write": pane
 HEIGHT = (330, 620)        # least and most pixels of the wall: it ends with the window, on a 1280 × 720 projector too
 
 
-@st.fragment(key="heads_instrument")
 def draw(page: Lesson, run: Run) -> None:
-    """Wall and panel; a change in it redraws it and, where the picked pair changed, the parts below."""
-    with guard():
-        panel = _controls(page, run)
-        pair = picked_pair(run)
-        if state.present() and panel != "change":       # one picture at a time; what a click on the wall changes stays beside it
-            if panel == "wall":
-                _wall(page, run, pair, panel)
-            else:
-                PICTURES[panel](page, run, pair)
-            return
-        left, right = st.columns([6, 7], gap="medium")
-        with right:
-            PICTURES[panel](page, run, pair)
-        with left:
-            _wall(page, run, pair, panel)
+    """Controls, wall and panel, each a fragment: what a hand does redraws only what it changes.
+
+    Present mode shows one picture at a time; but while heads are switched off, the wall that is clicked stays beside the picture.
+    """
+    alone = state.present() and read("panel") != "change"
+    _controls(page, run)
+    if alone:
+        (_wall if read("panel") == "wall" else _panel)(page, run)
+        return
+    left, right = st.columns([6, 7], gap="medium")
+    with left:
+        _wall(page, run)
+    with right:
+        _panel(page, run)
 
 
-def _controls(page: Lesson, run: Run) -> str:
+@st.fragment(key="heads_controls")
+def _controls(page: Lesson, run: Run) -> None:
     """The panel's name and, outside present mode, the query and the key, in one row."""
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"{PREFIX}controls"):
-        panel = _panel(page)
+    with guard(), st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"{PREFIX}controls"):
+        options = tuple(PICTURES) if not state.present() else ("wall", *PICTURES)
+        st.session_state[PANEL] = read("panel") if read("panel") in options else options[0]
+        st.segmented_control(page.label("panel"), options, format_func=lambda name: page.label(f"panel_{name}"), required=True, key=PANEL,
+                             on_change=_pick_panel, label_visibility="collapsed", width="content")
         if not state.present():
             st.space("stretch")
             _query_and_key(page, run)
-    return panel
-
-
-def _panel(page: Lesson) -> str:
-    """The chosen panel. Outside present mode the wall always stands there, and the first panel beside it is one head."""
-    options = tuple(PICTURES) if not state.present() else ("wall", *PICTURES)
-    st.session_state[PANEL] = read("panel") if read("panel") in options else options[0]
-    return st.segmented_control(page.label("panel"), options, format_func=lambda name: page.label(f"panel_{name}"), required=True, key=PANEL,
-                                on_change=lambda: keep(panel=st.session_state[PANEL]), label_visibility="collapsed", width="content")
 
 
 def _query_and_key(page: Lesson, run: Run) -> None:
@@ -64,14 +57,26 @@ def _query_and_key(page: Lesson, run: Run) -> None:
     st.session_state[QUERY], st.session_state[KEY] = at, None if named < 0 else named
     st.markdown(page.label("query", token=code(run.tokens[at])), width="content")
     st.number_input(page.label("query_name"), 0, last, step=1, key=QUERY, on_change=_pick_query, label_visibility="collapsed", width=130)
-    key = picked_pair(run).key
-    st.markdown(page.label("key_strongest" if named < 0 else "key", token=code(run.tokens[key])), width="content")
-    st.number_input(page.label("key_name"), 0, last, value=None, step=1, key=KEY, placeholder=str(key), on_change=_pick_key, label_visibility="collapsed", width=130)
+    st.markdown(page.label("key_name") if named < 0 else page.label("key", token=code(run.tokens[named])), width="content")
+    st.number_input(page.label("key_name"), 0, last, value=None, step=1, key=KEY, placeholder=page.label("key_strongest"), on_change=_pick_key,
+                    label_visibility="collapsed", width=150)
 
 
-def _wall(page: Lesson, run: Run, pair: Pair, panel: str) -> None:
+@st.fragment(key="heads_panel")
+def _panel(page: Lesson, run: Run) -> None:
+    """The chosen panel; outside present mode the wall always stands beside it, and the first one is one head."""
+    with guard():
+        PICTURES.get(read("panel"), panels.one_head)(page, run, picked_pair(run))
+
+
+@st.fragment(key="heads_wall")
+def _wall(page: Lesson, run: Run) -> None:
     """Every head; while heads are being changed, as they are after the change, and a click changes one more."""
-    changing = panel == "change"
+    with guard():
+        _draw_wall(page, run, picked_pair(run), changing=read("panel") == "change")
+
+
+def _draw_wall(page: Lesson, run: Run, pair: Pair, changing: bool) -> None:
     shown = patterns_of(run, intervention_of(run)) if changing else patterns_of(run)
     roles, config = figures.roles(shown.measures), run.model.config
     changed = {layer * config.n_heads + head for layer, head in changed_heads(run)} if changing else set()
@@ -83,7 +88,9 @@ def _wall(page: Lesson, run: Run, pair: Pair, panel: str) -> None:
     heads_wall(shown.values, shown.allowed, run.tokens, key=f"{PREFIX}wall", text=text, selected=(pair.layer, pair.head), query=pair.query,
                roles=[page.label(f"role_{role}") if role else "" for role in roles.flat], notes=_notes(page, shown),
                badges=[badge if i in changed else "" for i in range(count)], crossed=sorted(changed) if action == "zero" else (),
-               height=HEIGHT, theme=state.theme(), on_pick=functools.partial(_toggle, run) if changing else _open)
+               height=HEIGHT, theme=state.theme(), follow=f"{pair} {read('changed')} {action} {read('factor')}",
+               opens=not changing and not state.present(), on_pick=functools.partial(_toggle, run) if changing else _open,
+               on_stand=lambda: st.rerun("heads_panel"), on_rest=lambda: st.rerun(["heads_wall", "heads_below"]))
 
 
 def _notes(page: Lesson, shown: Patterns) -> list[str]:
@@ -92,10 +99,11 @@ def _notes(page: Lesson, shown: Patterns) -> list[str]:
 
 
 def _open(layer: int, head: int) -> None:
+    """The wall marks the head itself, so that only the panel is drawn again."""
     state.select(layer=layer, head=head)
     if state.present() and read("panel") == "wall":
         keep(panel="head")
-    _redraw_all()
+    st.rerun("app" if state.present() else "heads_panel")
 
 
 def _toggle(run: Run, layer: int, head: int) -> None:
@@ -103,19 +111,21 @@ def _toggle(run: Run, layer: int, head: int) -> None:
     panels.remember()
     changed = set(changed_heads(run)) ^ {(layer, head)}
     keep(changed=" ".join(head_name(*pair) for pair in sorted(changed)))
-    _open(layer, head)
+    state.select(layer=layer, head=head)
+    redraw()
+
+
+def _pick_panel() -> None:
+    keep(panel=st.session_state[PANEL])
+    st.rerun("app" if state.present() else ["heads_wall", "heads_panel"])
 
 
 def _pick_query() -> None:
     state.select(position=st.session_state[QUERY])
-    _redraw_all()
+    redraw("heads_controls")
 
 
 def _pick_key() -> None:
     named = st.session_state[KEY]
     keep(key=-1 if named is None else named)
-    _redraw_all()
-
-
-def _redraw_all() -> None:
-    st.rerun(FRAGMENTS)
+    redraw("heads_controls")

@@ -1,6 +1,8 @@
 """The panels beside the wall: one head large, what each head does, what it writes, heads changed, two prompts, rollout."""
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import streamlit as st
 import torch
@@ -12,7 +14,7 @@ from core.figures.numbers import probability
 from core.ui import state
 from core.ui.components.attention_view import attention_view
 from core.ui.components.heads_sum import heads_sum
-from core.ui.heads.reading import FRAGMENTS, MEASURES, PREFIX, Pair, attached, changed_heads, choose, code, intervention_of, keep, measured, patterns_of, read, title_of
+from core.ui.heads.reading import MEASURES, PREFIX, Pair, attached, changed_heads, choose, code, intervention_of, keep, measured, patterns_of, read, redraw, title_of
 from core.ui.lesson import Lesson
 from core.ui.run import Run
 
@@ -45,8 +47,8 @@ def what_they_do(page: Lesson, run: Run, pair: Pair) -> None:
         st.info(page.label("no_repeat" if len(run.token_ids) > 1 else "no_choice"))
         return
     titles = tuple(page.label(f"measure_{name}") for name in (x, y))
-    chart = figures.scatter(table, x, y, titles, tuple(_most(patterns.measures[name], name) for name in (x, y)), pair.name, state.theme(), state.scale(),
-                            round(CHART * state.scale()))
+    chart = figures.scatter(table, x, y, titles, tuple(_most(patterns.measures[name]) for name in (x, y)), pair.name, state.theme(), state.scale(),
+                            round((CHART + 50) * state.scale()))
     st.altair_chart(chart, theme=None, key=f"{PREFIX}scatter", on_select=_pick_point, selection_mode="picked", width="stretch")
 
 
@@ -81,9 +83,9 @@ def change(page: Lesson, run: Run, pair: Pair) -> None:
         st.slider(page.label("factor"), -1.0, 3.0, step=0.1, **attached("factor"))
     before = run.trace.logits[pair.query]
     after = run.trace_with(intervention_of(run)).logits[pair.query]
-    effect = analysis.effect(before, after, k=TOKENS_COMPARED // 2)
+    effect = analysis.effect(before, after, k=TOKENS_COMPARED // 3)
     p, q = (torch.softmax(logits.double(), -1).cpu().numpy() for logits in (before, after))
-    ids = figures.candidates(p, q, effect.token_ids.tolist())[:TOKENS_COMPARED]
+    ids = figures.candidates(p, q, effect.token_ids.tolist(), TOKENS_COMPARED)
     st.markdown(f"**{_change_title(page, run, effect.kl, p, q)}**")
     titles = tuple(page.label(f"change_{name}") for name in ("axis", "before", "after"))
     chart = figures.before_after([run.tokenizer.visible(int(i)) for i in ids], p[ids], q[ids], titles, state.theme(), state.scale(), round(CHART * state.scale()))
@@ -131,9 +133,11 @@ def _axis(page: Lesson, name: str) -> str:
     return st.selectbox(page.label(f"axis_{name}"), MEASURES, format_func=lambda measure: page.label(f"measure_{measure}"), width=300, **attached(name))
 
 
-def _most(values: np.ndarray, name: str) -> float:
-    """Shares run to 1; entropy and distance as far as the heads do."""
-    return 1.0 if name in figures.ROLES else float(np.nanmax(values)) * 1.05
+def _most(values: np.ndarray) -> float:
+    """Where an axis ends: a tenth past its largest value, rounded up to one digit."""
+    most = 1.1 * float(np.nanmax(values)) or 1.0
+    unit = 10.0 ** math.floor(math.log10(most))
+    return math.ceil(most / unit) * unit
 
 
 def _change_title(page: Lesson, run: Run, kl: float, p: np.ndarray, q: np.ndarray) -> str:
@@ -148,12 +152,12 @@ def _change_title(page: Lesson, run: Run, kl: float, p: np.ndarray, q: np.ndarra
 def _pick(query: int, key: int) -> None:
     state.select(position=query)
     keep(key=key)
-    st.rerun(FRAGMENTS)
+    redraw("heads_controls")
 
 
 def _pick_head(layer: int, head: int) -> None:
     state.select(layer=layer, head=head)
-    st.rerun(FRAGMENTS)
+    redraw()
 
 
 def _pick_point() -> None:
@@ -165,8 +169,10 @@ def _pick_point() -> None:
 
 def _undo() -> None:
     keep(changed=st.session_state[f"{PREFIX}history"].pop())
+    redraw()
 
 
 def _clear() -> None:
     remember()
     keep(changed="")
+    redraw()

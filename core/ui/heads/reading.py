@@ -18,7 +18,6 @@ from core.ui.lesson import Lesson
 from core.ui.run import Run
 
 PREFIX = "heads_"
-FRAGMENTS = ["heads_instrument", "heads_below"]     # what is redrawn when the picked head, query or key changes
 ACTIONS = ("zero", "mean", "scale", "uniform")
 MEASURES = ("previous_token", "first_token", "induction", "duplicate_token", "entropy", "distance")
 SETTINGS = {
@@ -34,6 +33,7 @@ SETTINGS = {
     "other": Setting(""),                      # the second prompt; empty: the one of the text file
     "block": Setting(-1, low=-1),              # the last block that rollout follows; −1: all
 }
+ON_THE_WALL = ("changed", "action", "factor")
 
 
 @dataclass(frozen=True)
@@ -83,9 +83,25 @@ def keep(**values) -> None:
 
 
 def attached(name: str) -> dict:
-    """The arguments key and on_change that tie a widget to one of SETTINGS."""
+    """The arguments key and on_change that tie a widget to one of SETTINGS; what the wall depends on too draws it again."""
     read(name)
-    return instrument_state.attached(PREFIX.rstrip("_"), SETTINGS, name)
+    arguments = instrument_state.attached(PREFIX.rstrip("_"), SETTINGS, name)
+    if name not in ON_THE_WALL:
+        return arguments
+
+    def changed() -> None:
+        arguments["on_change"]()
+        redraw()
+
+    return {**arguments, "on_change": changed}
+
+
+def redraw(*also: str) -> None:
+    """In a callback: draws the wall again, and the fragments named. The panel follows when the tiles stand, the parts below when the hand rests.
+
+    In present mode the whole page: there the choice decides what is on it.
+    """
+    st.rerun("app" if state.present() else ["heads_wall", *also])
 
 
 def choose(page: Lesson, name: str) -> str:

@@ -41,12 +41,15 @@ function paintMatrix(view) {
   const across = Math.max(1, Math.round(cell * (end - start) * ratio)), down = Math.max(1, Math.round(cell * (bottom - top) * ratio));
   const image = context.createImageData(across, down), pixels = new Uint32Array(image.data.buffer);
   const scale = palette(view.root, view.signed ? "div" : "seq"), hatch = colour(view.root, "--tx-grid"), page = colour(view.root, "--tx-page");
-  const period = Math.round(6 * ratio), step = (bottom - top) / down, stride = (end - start) / across;
-  for (let y = 0; y < down; y++)
+  const period = Math.round(6 * ratio);
+  const levels = gridOfLevels(view, down, across), columns = Uint32Array.from({ length: across }, (_, x) => Math.floor((x * levels.across) / across));
+  for (let y = 0; y < down; y++) {
+    const row = Math.floor((y * levels.down) / down) * levels.across;
     for (let x = 0; x < across; x++) {
-      const level = levelOf(view, strongest(view, top + y * step, step, start + x * stride, stride));
+      const level = levels.grid[row + columns[x]];
       pixels[y * across + x] = level >= 0 ? scale[level] : (x + y) % period === 0 ? hatch : page;
     }
+  }
   context.putImageData(image, Math.round(view.left * ratio), Math.round(view.above * ratio));
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   context.strokeStyle = inks(view.root).grid;
@@ -54,15 +57,18 @@ function paintMatrix(view) {
   drawLabels(view, context);
 }
 
-// The value of largest size among the cells that a pixel covers; usually there is one.
-function strongest(view, y, height, x, width) {
-  let best = NaN;
-  for (let i = Math.floor(y); i < Math.max(y + height - 1e-9, Math.floor(y) + 1e-9) && i < view.n; i++)
-    for (let j = Math.floor(x); j < Math.max(x + width - 1e-9, Math.floor(x) + 1e-9) && j < view.n; j++) {
-      const value = valueOf(view, i, j);
-      if (Number.isNaN(best) || Math.abs(value) > Math.abs(best)) best = value;
+// The window's cells as levels; where there are more cells than pixels, those that share a pixel by the value of largest size.
+function gridOfLevels(view, pixelsDown, pixelsAcross) {
+  const [top, bottom, start, end] = view.window, down = Math.min(bottom - top, pixelsDown), across = Math.min(end - start, pixelsAcross);
+  const strongest = new Float32Array(down * across).fill(NaN);
+  for (let i = top; i < bottom; i++) {
+    const row = Math.floor(((i - top) * down) / (bottom - top)) * across;
+    for (let j = Math.max(start, view.first[i]); j < end && j <= view.last[i]; j++) {
+      const at = row + Math.floor(((j - start) * across) / (end - start)), value = valueOf(view, i, j);
+      if (Number.isNaN(strongest[at]) || Math.abs(value) > Math.abs(strongest[at])) strongest[at] = value;
     }
-  return best;
+  }
+  return { grid: Int16Array.from(strongest, (value) => levelOf(view, value)), down, across };
 }
 
 // Labels of the picked query and key always stand; the others thin out until none overlaps.

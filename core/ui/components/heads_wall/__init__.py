@@ -85,14 +85,17 @@ def wall_arrays(patterns: np.ndarray, allowed: np.ndarray, whole_heads: Sequence
 
 def heads_wall(patterns: np.ndarray, allowed: np.ndarray, tokens: Sequence[str], *, key: str, text: dict[str, str],
                selected: tuple[int, int], query: int | None = None, roles: Sequence[str] = (), notes: Sequence[str] = (),
-               badges: Sequence[str] = (), crossed: Sequence[int] = (), height: tuple[int, int] = (400, 640), theme: str = "light",
-               on_pick: Callable[[int, int], None] = lambda layer, head: None) -> None:
+               badges: Sequence[str] = (), crossed: Sequence[int] = (), height: tuple[int, int] = (400, 640), theme: str = "light", follow: str = "", opens: bool = True,
+               on_pick: Callable[[int, int], None] = lambda layer, head: None, on_stand: Callable[[], None] = lambda: None,
+               on_rest: Callable[[], None] = lambda: None) -> None:
     """Draw the patterns (L, h, N, N) of one prompt's heads, rows of layers, columns of heads; `on_pick(layer, head)` is called on click or Enter.
 
     allowed: (N, N) bool, which keys each query may see. tokens: N visible forms. text: the strings "title", "scale", "masked", "waiting".
     roles, notes, badges: a word beside the head's label, a line shown on hover and focus, and a mark of what the reader changed; one for
     each head in order, or none. crossed: numbers (layer · h + head) of heads drawn crossed out. query: the row marked on every tile.
     height: the least and the most pixels that the tiles take; between them they end with the window.
+    follow: what else on the page depends on. When it has changed, `on_stand()` is called as soon as the tiles stand, and `on_rest()` a moment
+    after the last change. opens: a pick marks its head at once, in the browser; then only `on_rest()` follows.
     """
     n_layers, n_heads = patterns.shape[:2]
     flat = patterns.reshape(n_layers * n_heads, *patterns.shape[2:])
@@ -101,7 +104,7 @@ def heads_wall(patterns: np.ndarray, allowed: np.ndarray, tokens: Sequence[str],
     fields, arrays = wall_arrays(flat, allowed, sorted({chosen, min(asked, count - 1)}))
     header = {**fields, "layers": n_layers, "heads": n_heads, "tokens": list(tokens), "selected": chosen, "query": query, "text": text,
               "roles": list(roles), "notes": list(notes), "badges": list(badges), "crossed": [int(i in crossed) for i in range(count)],
-              "height": height[0], "most": height[1], "least": LEAST_TILE, "theme": theme}
+              "follow": follow, "opens": opens, "height": height[0], "most": height[1], "least": LEAST_TILE, "theme": theme}
 
     def picked() -> None:
         on_pick(*divmod(int(st.session_state[key].picked), n_heads))
@@ -109,4 +112,4 @@ def heads_wall(patterns: np.ndarray, allowed: np.ndarray, tokens: Sequence[str],
     def read() -> None:
         st.session_state[f"{key}_read"] = int(st.session_state[key].read)
 
-    _component(key=key, data=pack(header, arrays), on_picked_change=picked, on_read_change=read)
+    _component(key=key, data=pack(header, arrays), on_picked_change=picked, on_read_change=read, on_stands_change=on_stand, on_rested_change=on_rest)

@@ -13,6 +13,23 @@ export default function (component) {
   describe(wall);
   layOut(wall);
   if (wall.pointer) showReading(wall);
+  followUp(wall);
+}
+
+// What depends on the wall's state elsewhere on the page is asked for when the tiles stand ("stands") and when the hand rests ("rested"),
+// so that it never holds up the picture. The answer to a pick of this wall's own follows nothing.
+function followUp(wall) {
+  clearTimeout(wall.standing);
+  const news = wall.followed !== undefined && wall.follow !== wall.followed && !wall.picking;
+  Object.assign(wall, { followed: wall.follow, picking: false });
+  if (!news) return;
+  wall.standing = setTimeout(() => wall.send("stands", wall.follow), 0);
+  rest(wall);
+}
+
+function rest(wall) {
+  clearTimeout(wall.resting);
+  wall.resting = setTimeout(() => wall.send("rested", wall.follow), 200);
 }
 
 function build(root) {
@@ -265,7 +282,14 @@ function tell(wall, head, content) {
   showTip(wall.tip, content, left, top, LABEL + wall.tile + 6);
 }
 
+// An opened head is marked at once; the wall itself hears of it when the hand rests.
 function pick(wall, head) {
+  if (wall.opens) {
+    Object.assign(wall, { selected: head, picking: true, fresh: true });
+    describe(wall);
+    layOut(wall);
+    rest(wall);
+  }
   wall.send("picked", head);
 }
 
