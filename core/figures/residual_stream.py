@@ -220,7 +220,7 @@ def growth_lines(lengths: dict[str, np.ndarray], names: dict[str, str], dashes: 
     deepest = max(len(line) for line in lengths.values()) - 1
     domain = list(lengths)
     base = alt.Chart(pd.DataFrame(rows)).encode(
-        x=alt.X("depth:Q", title=axis_titles[0], axis=alt.Axis(tickMinStep=1, format="d"), scale=alt.Scale(domain=[0, deepest * 1.22], nice=False)),
+        x=alt.X("depth:Q", title=axis_titles[0], axis=alt.Axis(tickMinStep=1, format="d"), scale=alt.Scale(domain=[0, deepest * 1.32], nice=False)),
         y=alt.Y("value:Q", title=axis_titles[1], scale=alt.Scale(zero=True), axis=alt.Axis(grid=True, tickCount=5, format=".3~g")),
         color=alt.Color("which:N", scale=alt.Scale(domain=domain, range=[colour(meanings[w], theme, "ink") for w in domain]), legend=None))
     lines = base.mark_line(strokeWidth=2.6 * scale).encode(strokeDash=alt.StrokeDash("which:N", scale=alt.Scale(domain=domain, range=[dashes[w] for w in domain]), legend=None))

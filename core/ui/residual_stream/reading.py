@@ -140,7 +140,7 @@ def depth_of(n_layers: int) -> int:
 
 def screen(more: int = 0) -> int:
     """The pixels of the first screen that a picture cannot have, `more` of them its own controls; present mode has larger type and a bar below."""
-    return SCREEN + more + (105 if state.present() else 0)
+    return SCREEN + more + (75 if state.present() else 0)
 
 
 def show(chart: alt.TopLevelMixin, name: str) -> None:
