@@ -165,20 +165,27 @@ def logit_lens(model: Transformer, resid: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class LensReading:
-    """The logit lens over a whole run; row 0 is the stream that enters block 0, row L the model's own prediction. All (L + 1, N)."""
+    """The best guess of the logit lens at every depth and position; row 0 is the stream that enters block 0, row L the model's own prediction."""
 
-    best_ids: Tensor       # int64, the most probable next token
-    best_probs: Tensor     # its probability
-    target_probs: Tensor   # the probability of the token asked about
-    target_ranks: Tensor   # int64, how many tokens are more probable than it: 0 is first
+    token_ids: Tensor      # (L + 1, N) int64, the most probable next token
+    probs: Tensor          # (L + 1, N), its probability
 
 
-def read_lens(model: Transformer, trace: Trace, target: int) -> LensReading:
-    """The lens after every number of blocks, at every position, with what it says about token `target`. One layer at a time, to bound memory."""
+def read_lens(model: Transformer, trace: Trace) -> LensReading:
+    """The lens over a whole run, one depth at a time, to bound memory."""
     rows = []
-    for resid in [block.resid_pre for block in trace.blocks] + [trace.resid_final]:
-        logits = logit_lens(model, resid)
-        probs = torch.softmax(logits, dim=-1)
-        best_probs, best_ids = probs.max(-1)
-        rows.append((best_ids, best_probs, probs[..., target], (logits > logits[..., target, None]).sum(-1)))
+    for resid in _depths(trace):
+        probs, token_ids = torch.softmax(logit_lens(model, resid), dim=-1).max(-1)
+        rows.append((token_ids, probs))
     return LensReading(*(torch.stack(column) for column in zip(*rows)))
+
+
+def follow_token(model: Transformer, trace: Trace, position: int, token_id: int) -> tuple[Tensor, Tensor]:
+    """What the lens says of one token after `position` at every depth: its probability (L + 1,) and how many tokens are more probable, int64."""
+    logits = logit_lens(model, torch.stack([resid[position] for resid in _depths(trace)]))
+    return torch.softmax(logits, dim=-1)[:, token_id], (logits > logits[:, token_id, None]).sum(-1)
+
+
+def _depths(trace: Trace) -> list[Tensor]:
+    """The stream (N, d) before each block, and after the last."""
+    return [block.resid_pre for block in trace.blocks] + [trace.resid_final]

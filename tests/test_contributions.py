@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from core.config import ModelConfig
-from core.contributions import (Part, carry_to_final, final_parts, frozen_norm, logit_contributions, logit_lens, neuron_promotions,
-                                read_lens)
+from core.contributions import (Part, carry_to_final, final_parts, follow_token, frozen_norm, logit_contributions, logit_lens,
+                                neuron_promotions, read_lens)
 from core.intervention import Intervention, SublayerEdit
 from core.model import Norm, Transformer
 
@@ -107,11 +107,19 @@ def test_the_last_row_of_the_lens_is_the_prediction(placement):
     model = random_model(norm_placement=placement)
     trace = model(IDS)
     assert torch.equal(logit_lens(model, trace.resid_final), trace.logits)
-    reading = read_lens(model, trace, target=7)
-    assert reading.best_ids.shape == reading.target_ranks.shape == (4, 6)
-    assert torch.equal(reading.best_ids[-1], trace.probs.argmax(-1)) and torch.equal(reading.best_probs[-1], trace.probs.max(-1).values)
-    assert torch.equal(reading.target_probs[-1], trace.probs[:, 7])
-    order = trace.logits[2].argsort(descending=True).tolist()
-    assert reading.target_ranks[-1, 2].item() == order.index(7)
+    reading = read_lens(model, trace)
+    assert reading.token_ids.shape == reading.probs.shape == (4, 6)
+    assert torch.equal(reading.token_ids[-1], trace.probs.argmax(-1)) and torch.equal(reading.probs[-1], trace.probs.max(-1).values)
     first = torch.softmax(logit_lens(model, trace.embedding + trace.position), -1)
-    assert torch.equal(reading.best_probs[0], first.max(-1).values)
+    assert torch.equal(reading.probs[0], first.max(-1).values)
+
+
+@pytest.mark.parametrize("placement", ["pre", "post"])
+def test_a_followed_token_ends_at_its_probability_and_rank(placement):
+    model = random_model(norm_placement=placement)
+    trace = model(IDS)
+    probs, ranks = follow_token(model, trace, 2, 7)
+    assert torch.allclose(probs[-1], trace.probs[2, 7], rtol=1e-12)
+    assert ranks[-1].item() == trace.logits[2].argsort(descending=True).tolist().index(7)
+    middle = torch.softmax(logit_lens(model, trace.blocks[1].resid_pre[2]), -1)
+    assert torch.allclose(probs[1], middle[7], rtol=1e-12) and ranks[1] == (middle > middle[7]).sum()

@@ -30,7 +30,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     with field:
         page.named_token(run, position)
     target = target_token(run, position)
-    reading, stream = _read(run, target), _stream_at(run, depth, position)
+    reading, stream = _read(run), _stream_at(run, depth, position)
     probs = torch.softmax(contributions.logit_lens(run.model, stream).double(), -1)
     title = _title(page, run, reading, depth, position)
     st.markdown(f"**{title}**")
@@ -39,11 +39,12 @@ def draw(page: Lesson, run: Run) -> Reading:
         _grid(page, run, reading, depth, title)
     with beside:
         _guesses(page, run, probs, target)
-        chart = figures.probability_by_layer(to_numpy(reading.target_probs[:, position]), reading.target_ranks[:, position].cpu().numpy(), short_depth_names(page, n_layers),
+        followed, ranks = contributions.follow_token(run.model, run.trace, position, target)
+        chart = figures.probability_by_layer(to_numpy(followed), ranks.cpu().numpy(), short_depth_names(page, n_layers),
                                              (page.label("axis_target"), page.label("axis_rank")), state.theme(), state.scale(), 120)
         st.caption(page.label("caption_target", token=code(run.tokenizer.visible(target))))
         show(chart, "target")
-    return Reading(_lines(page, run, stream, probs, target), _question(page, run, reading), [contributions.logit_lens, contributions.read_lens], {"logit_lens.csv": _table(run, reading)},
+    return Reading(_lines(page, run, stream, probs, target), _question(page, run, reading), [contributions.logit_lens, contributions.read_lens, contributions.follow_token], {"logit_lens.csv": _table(run, reading)},
                    ".residual-grid canvas", title)
 
 
@@ -58,17 +59,17 @@ def _stream_at(run: Run, depth: int, position: int) -> torch.Tensor:
     return (run.trace.resid_final if depth == len(blocks) else blocks[depth].resid_pre)[position]
 
 
-def _read(run: Run, target: int) -> LensReading:
-    """The whole lens, kept for all who ask for the same prompt and token."""
-    key = ("logit lens", run.model_name, run.device, run.token_ids, target)
-    return cache.result(key, lambda: contributions.read_lens(run.model, run.trace, target), lambda made: sum(t.nbytes for t in vars(made).values()))
+def _read(run: Run) -> LensReading:
+    """The whole lens, kept for all who ask for the same prompt."""
+    key = ("logit lens", run.model_name, run.device, run.token_ids)
+    return cache.result(key, lambda: contributions.read_lens(run.model, run.trace), lambda made: sum(t.nbytes for t in vars(made).values()))
 
 
 def _grid(page: Lesson, run: Run, reading: LensReading, depth: int, title: str) -> None:
-    ids = reading.best_ids.cpu().numpy()
+    ids = reading.token_ids.cpu().numpy()
     texts = np.array([[run.tokenizer.visible(int(i)) for i in row] for row in ids], dtype=object)
     follows = np.array([*run.token_ids[1:], -1])
-    residual_grid(to_numpy(reading.best_probs), texts=texts.astype(str), marks=ids == follows, row_labels=depth_names(page, run.model.config.n_layers), column_labels=run.tokens,
+    residual_grid(to_numpy(reading.probs), texts=texts.astype(str), marks=ids == follows, row_labels=depth_names(page, run.model.config.n_layers), column_labels=run.tokens,
                   legend=page.label("legend_lens"), reading=page.label("reading_lens"), twin=plain(title), theme=state.theme(), key=f"{PREFIX}lens_grid",
                   picked=(depth, state.selection().position), limits=(0.0, 1.0), least_column=66, height=290, most_height=520, fit=screen(30), present=state.present(), on_pick=_pick)
 
@@ -87,7 +88,7 @@ def _guesses(page: Lesson, run: Run, probs: torch.Tensor, target: int) -> None:
 
 def _title(page: Lesson, run: Run, reading: LensReading, depth: int, position: int) -> str:
     def said(row: int) -> dict:
-        return dict(guess=code(run.tokenizer.visible(int(reading.best_ids[row, position]))), p=readable(float(reading.best_probs[row, position])))
+        return dict(guess=code(run.tokenizer.visible(int(reading.token_ids[row, position]))), p=readable(float(reading.probs[row, position])))
     last = said(-1)
     token = code(run.tokens[position])
     if depth == run.model.config.n_layers:
@@ -97,7 +98,7 @@ def _title(page: Lesson, run: Run, reading: LensReading, depth: int, position: i
 
 def settled_after(reading: LensReading, position: int) -> int:
     """The first depth from which the best guess at `position` is the final one and stays so: 0 ... L."""
-    ids = reading.best_ids[:, position].tolist()
+    ids = reading.token_ids[:, position].tolist()
     depth = len(ids) - 1
     while depth > 0 and ids[depth - 1] == ids[-1]:
         depth -= 1
@@ -108,7 +109,7 @@ def _question(page: Lesson, run: Run, reading: LensReading) -> Question:
     """From where on the guess after the last token is the final one."""
     names = depth_names(page, run.model.config.n_layers)
     position = len(run.tokens) - 1
-    guesses = ", ".join(f"{name}: {code(run.tokenizer.visible(int(i)))}" for name, i in zip(names, reading.best_ids[:, position]))
+    guesses = ", ".join(f"{name}: {code(run.tokenizer.visible(int(i)))}" for name, i in zip(names, reading.token_ids[:, position]))
     return Question("lens", page.label("question_lens", token=code(run.tokens[position])), names, settled_after(reading, position), page.label("because_lens", guesses=guesses))
 
 
@@ -123,6 +124,6 @@ def _lines(page: Lesson, run: Run, stream: torch.Tensor, probs: torch.Tensor, ta
 
 
 def _table(run: Run, reading: LensReading) -> pd.DataFrame:
-    ids, probs, target = reading.best_ids.cpu().numpy(), to_numpy(reading.best_probs), to_numpy(reading.target_probs)
-    return pd.DataFrame([{"depth": row, "position": column, "token": run.tokens[column], "guess": run.tokenizer.visible(int(ids[row, column])), "probability": probs[row, column],
-                          "target_probability": target[row, column]} for row in range(ids.shape[0]) for column in range(ids.shape[1])])
+    ids, probs = reading.token_ids.cpu().numpy(), to_numpy(reading.probs)
+    return pd.DataFrame([{"depth": row, "position": column, "token": run.tokens[column], "guess": run.tokenizer.visible(int(ids[row, column])), "probability": probs[row, column]}
+                         for row in range(ids.shape[0]) for column in range(ids.shape[1])])
