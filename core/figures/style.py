@@ -6,7 +6,10 @@ the panel. A fill that does not reach 3:1 against the page by itself is drawn wi
 """
 from __future__ import annotations
 
-import plotly.graph_objects as go
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
 
 THEMES = ("light", "dark")
 ROLES = ("fill", "ink")
@@ -98,6 +101,8 @@ def template(theme: str, scale: float = 1.0) -> go.layout.Template:
 
     `scale` multiplies the type sizes (state.scale() is above 1 in present mode).
     """
+    import plotly.graph_objects as go   # takes half a second: only a page that draws with it pays
+
     text, muted, grid = (colour(name, theme) for name in ("text", "muted", "grid"))
     small, normal, large = (size * scale for size in (12, 13, 16))
     axis = dict(showgrid=False, zeroline=False, showline=False, ticks="", automargin=True, gridcolor=grid, linecolor=grid,
