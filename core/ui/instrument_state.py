@@ -79,5 +79,6 @@ def keep(prefix: str, settings: Mapping[str, Setting], values: Mapping) -> None:
 def attached(prefix: str, settings: Mapping[str, Setting], name: str) -> dict:
     """The arguments key and on_change that make a widget show and keep one of the settings. Read the settings first."""
     key, widget = f"{prefix}_{name}", f"{prefix}_{name}_widget"
-    st.session_state[widget] = st.session_state[key]
+    if st.session_state.get(widget) != st.session_state[key]:      # a value that is set goes to the browser and would undo what a quick hand did meanwhile
+        st.session_state[widget] = st.session_state[key]
     return {"key": widget, "on_change": lambda: keep(prefix, {name: settings[name]}, {name: st.session_state[widget]})}
