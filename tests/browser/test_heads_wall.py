@@ -193,3 +193,13 @@ def test_every_panel_stands_whole_on_a_phone(open_page, panel):
     page.wait_for_timeout(1500)
     assert cut_off(page) == [] and page.errors == []
     assert page.evaluate("document.scrollingElement.scrollWidth") <= 390
+
+
+def test_no_press_of_a_quick_hand_is_lost(open_page):
+    page = heads_page(open_page, heads_panel="change", heads_changed="0.*", heads_action="scale")
+    page.get_by_role("slider").last.focus()
+    for _ in range(6):
+        page.keyboard.press("ArrowRight")
+        page.wait_for_timeout(60)
+    expect(page.locator(".wall button.head").first).to_have_attribute("aria-label", re.compile(r"^0\.0 ×1\.1"), timeout=20_000)
+    assert "heads_factor=1.1" in page.url

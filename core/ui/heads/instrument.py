@@ -43,7 +43,7 @@ def _controls(page: Lesson, run: Run) -> None:
     """The panel's name and, outside present mode, the query and the key, in one row."""
     with guard(), st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"{PREFIX}controls"):
         options = tuple(PICTURES) if not state.present() else ("wall", *PICTURES)
-        st.session_state[PANEL] = read("panel") if read("panel") in options else options[0]
+        _show(PANEL, read("panel") if read("panel") in options else options[0])
         st.segmented_control(page.label("panel"), options, format_func=lambda name: page.label(f"panel_{name}"), required=True, key=PANEL,
                              on_change=_pick_panel, label_visibility="collapsed", width="content")
         if not state.present():
@@ -54,7 +54,8 @@ def _controls(page: Lesson, run: Run) -> None:
 def _query_and_key(page: Lesson, run: Run) -> None:
     last, at, named = len(run.token_ids) - 1, state.selection().position, read("key")
     named = named if named <= last else -1
-    st.session_state[QUERY], st.session_state[KEY] = at, None if named < 0 else named
+    _show(QUERY, at)
+    _show(KEY, None if named < 0 else named)
     st.markdown(page.label("query", token=code(run.tokens[at])), width="content")
     st.number_input(page.label("query_name"), 0, last, step=1, key=QUERY, on_change=_pick_query, label_visibility="collapsed", width=130)
     st.markdown(page.label("key_name") if named < 0 else page.label("key", token=code(run.tokens[named])), width="content")
@@ -113,6 +114,12 @@ def _toggle(run: Run, layer: int, head: int) -> None:
     keep(changed=" ".join(head_name(*pair) for pair in sorted(changed)))
     state.select(layer=layer, head=head)
     redraw()
+
+
+def _show(widget: str, value: int | str | None) -> None:
+    """Sets a widget's value where it is another: one that is set goes to the browser and would undo what a quick hand did meanwhile."""
+    if st.session_state.get(widget) != value:
+        st.session_state[widget] = value
 
 
 def _pick_panel() -> None:
