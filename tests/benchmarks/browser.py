@@ -37,23 +37,33 @@ def opened(browser: Browser, url: str, case: Case) -> Page:
     return page
 
 
-def press(page: Page, case: Case, key: str) -> float:
-    """Milliseconds from the key press to the frame that shows the last change of the picture."""
+@dataclass(frozen=True)
+class Press:
+    """Milliseconds from the key press to the frame that shows the picture's first change, and its last: the page has then settled."""
+
+    first: float
+    last: float
+
+
+def press(page: Page, case: Case, key: str) -> Press:
     page.evaluate("picture => window.__latency.arm(picture)", case.picture)
     page.keyboard.press(key)
     page.wait_for_function(
         f"window.__latency.last !== null && performance.now() - window.__latency.last > {QUIET_MILLISECONDS}", timeout=15_000)
-    return page.evaluate("window.__latency.last - window.__latency.start")
+    return Press(*page.evaluate("() => { const l = window.__latency; return [l.first - l.start, l.last - l.start]; }"))
 
 
-def alternate_presses(cases: list[tuple[Case, str]], browser: Browser, repeats: int) -> list[list[float]]:
-    """Each case's milliseconds; the cases take turns, so that all see the same machine. Two presses of each warm up."""
+def alternate_presses(cases: list[tuple[Case, str]], browser: Browser, repeats: int) -> list[list[Press]]:
+    """Each case's presses; the cases take turns, so that all see the same machine. Two presses of each warm up.
+
+    Every other press goes left and back: a slider may stand at its right end.
+    """
     pages = [(opened(browser, url, case), case) for case, url in cases]
-    times: list[list[float]] = [[] for _ in cases]
+    times: list[list[Press]] = [[] for _ in cases]
     for i in range(repeats + 2):
         for (page, case), into in zip(pages, times):
             page.bring_to_front()
-            into.append(press(page, case, "ArrowRight" if i % 2 == 0 else "ArrowLeft"))
+            into.append(press(page, case, "ArrowLeft" if i % 2 == 0 else "ArrowRight"))
     for page, _ in pages:
         page.context.close()
     return [values[2:] for values in times]
@@ -64,8 +74,14 @@ def slider_figures(lessons: list[Case], repeats: int) -> list[Figure]:
         figures = []
         for case in lessons:
             ours, reference = alternate_presses([(case, app.url), (EMPTY, empty.url)], browser, repeats)
-            figures.append(figure(f"key press to picture, {case.name}", ours, reference, "ms", "reference: an empty Streamlit app"))
+            figures += press_figures(case.name, ours, reference, "reference: an empty Streamlit app")
         return figures
+
+
+def press_figures(name: str, ours: list[Press], reference: list[Press], note: str) -> list[Figure]:
+    """Two lines: the first change, and the page settled (where the browser draws at once, Python's answer comes after)."""
+    settled = [p.last for p in reference]
+    return [figure(f"{name}: first change", [p.first for p in ours], settled, "ms", note), figure(f"{name}: settled", [p.last for p in ours], settled, "ms", note)]
 
 
 # The empty apps get the same settings, so that the ratio is the lesson's own cost.
@@ -77,7 +93,7 @@ def wall_figures(wall: Case, repeats: int) -> list[Figure]:
     alone = Case("wall alone", "", wall.control, wall.picture)
     with serve() as app, serve(HERE / "apps" / "wall.py", *TUNED, cwd=HERE / "apps") as empty, chromium() as browser:
         ours, reference = alternate_presses([(wall, app.url), (alone, empty.url)], browser, repeats)
-    return [figure(f"key press to picture, {wall.name}", ours, reference, "ms", "reference: the same component and bytes in an empty app; ours has a new Trace in it")]
+    return press_figures(wall.name, ours, reference, "reference: the same component and bytes in an empty app; ours makes a new Trace")
 
 
 def setting_figures(case: Case, repeats: int) -> list[Figure]:
@@ -86,8 +102,8 @@ def setting_figures(case: Case, repeats: int) -> list[Figure]:
     with serve() as tuned, serve(ROOT / "app.py", "--runner.postScriptGC", "true") as collecting, serve(env=no_uvloop) as plain, chromium() as browser:
         servers = {"as it is": tuned, "with a full collection after every rerun": collecting, "without uvloop": plain}
         times = alternate_presses([(case, server.url) for server in servers.values()], browser, repeats)
-    return [figure(f"key press to picture, {case.name}, {name}", values, times[0] if name != "as it is" else None, "ms", "" if name == "as it is" else "reference: as it is")
-            for name, values in zip(servers, times)]
+    settled = {name: [p.last for p in presses] for name, presses in zip(servers, times)}
+    return [figure(f"{case.name}, {name}", values, settled["as it is"], "ms", "reference: as it is") for name, values in settled.items()]
 
 
 def first_picture(browser: Browser, app: Server, path: str, picture: str) -> float:

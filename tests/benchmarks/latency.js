@@ -1,12 +1,12 @@
-// Installed before the page loads: from a key press to the frame that shows the last change of the picture.
+// Installed before the page loads: from a key press to the frames that show the first and the last change of the picture.
 (() => {
-  const state = (window.__latency = { start: null, last: null, picture: "body", bytes: 0 });
+  const state = (window.__latency = { start: null, first: null, last: null, picture: "body" });
 
   function changed(element) {
     if (state.start === null || !inPicture(element)) return;
     requestAnimationFrame(() => {
       const channel = new MessageChannel(); // answers after the frame has been painted
-      channel.port1.onmessage = () => { state.last = performance.now(); };
+      channel.port1.onmessage = () => { state.last = performance.now(); state.first ??= state.last; };
       channel.port2.postMessage(0);
     });
   }
@@ -32,14 +32,6 @@
     CanvasRenderingContext2D.prototype[name] = function (...args) { changed(this.canvas); return draw.apply(this, args); };
   }
 
-  const Socket = window.WebSocket;
-  window.WebSocket = class extends Socket {
-    constructor(...args) {
-      super(...args);
-      this.addEventListener("message", (e) => { state.bytes += e.data.byteLength ?? e.data.size ?? e.data.length; });
-    }
-  };
-
   addEventListener("keydown", (e) => { if (e.key.startsWith("Arrow") && state.start === null) state.start = e.timeStamp; }, true);
-  state.arm = (picture) => Object.assign(state, { start: null, last: null, picture, bytes: 0 });
+  state.arm = (picture) => Object.assign(state, { start: null, first: null, last: null, picture });
 })();

@@ -5,13 +5,13 @@ from tests.benchmarks.browser import Case
 
 SLIDER = "[data-testid=stSlider] input[type=range], [data-testid=stSlider] [role=slider]"
 
-# Overview has no slider: its map takes the arrow keys. Positions and Next token answer in the browser, Heads and Residual stream through Python.
+# Overview has no slider: its tokens take the arrow keys. Positions and Next token answer in the browser, Heads and Residual stream through Python.
 LESSONS = [
-    Case("Overview, the picked token", "", ".st-key-overview_map canvas", ".st-key-overview_map"),
-    Case("Positions, length of the waves", "positions", "input[type=range]", ".st-key-positions_waves"),
+    Case("Overview, the picked token", "", ".st-key-overview_map [role=radio][tabindex='0']", ".st-key-overview_map"),
+    Case("Positions, length of the waves", "positions", ".st-key-positions_stage input[type=range]", ".st-key-positions_stage"),
     Case("Heads, block of the rollout", "heads?heads_panel=rollout", SLIDER, ".st-key-heads_rollout"),
-    Case("Residual stream, depth of the lens", "residual_stream?residual_stream_panel=lens", SLIDER, ".st-key-residual_stream_lens"),
-    Case("Next token, temperature", "next_token", "input[type=range]", ".st-key-next_token_panel"),
+    Case("Residual stream, depth of the lens", "residual_stream?residual_stream_view=lens", SLIDER, ".st-key-residual_stream_lens_grid"),
+    Case("Next token, temperature", "next_token", ".st-key-next_token_view input[type=range]", ".st-key-next_token_view"),
 ]
 
 # The lesson whose slider goes through Python: what the server's settings are measured on.
