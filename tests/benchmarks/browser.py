@@ -88,12 +88,18 @@ def press_figures(name: str, ours: list[Press], reference: list[Press], note: st
 TUNED = ("--runner.postScriptGC", "false")
 
 
-def wall_figures(wall: Case, repeats: int) -> list[Figure]:
-    """The wall of heads in its lesson, model and all, against the same component with the same bytes in an empty app."""
+def wall_figures(wall: Case, repeats: int, trace_milliseconds: float) -> list[Figure]:
+    """The wall of heads in its lesson, model and all, against the same component with the same bytes in an empty app.
+
+    trace_milliseconds: what one pass over the prompt costs, which the lesson's press makes and the empty app's does not.
+    """
     alone = Case("wall alone", "", wall.control, wall.picture)
     with serve() as app, serve(HERE / "apps" / "wall.py", *TUNED, cwd=HERE / "apps") as empty, chromium() as browser:
         ours, reference = alternate_presses([(wall, app.url), (alone, empty.url)], browser, repeats)
-    return press_figures(wall.name, ours, reference, "reference: the same component and bytes in an empty app; ours makes a new Trace")
+    note = "reference: the same component and bytes in an empty app"
+    less = figure(f"{wall.name}: repainted, less its Trace", [p.first - trace_milliseconds for p in ours], [p.last for p in reference], "ms",
+                  f"{note}; the Trace alone: {trace_milliseconds:.1f} ms")
+    return [*press_figures(wall.name, ours, reference, note), less]
 
 
 def setting_figures(case: Case, repeats: int) -> list[Figure]:

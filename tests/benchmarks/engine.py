@@ -1,12 +1,16 @@
 """The engine against transformers on the same random weights, of the size of the bundled model."""
 from __future__ import annotations
 
+import multiprocessing
+import statistics
+
 import torch
 
+from core.checkpoints import load_bundled
 from core.generation import generate
 from core.sampling import SamplingConfig
 from tests import parity
-from tests.benchmarks.timing import Figure, alternate, figure
+from tests.benchmarks.timing import Figure, alternate, figure, milliseconds
 
 
 def models():
@@ -24,6 +28,14 @@ def trace_figures(repeats: int) -> list[Figure]:
         a, b = alternate(lambda: ours(ids), lambda: theirs(ids[None], output_attentions=True, output_hidden_states=True), repeats)
         figures.append(figure(f"full Trace, {n} tokens", a, b, "ms", "reference: transformers with attentions and hidden states"))
     return figures
+
+
+@torch.no_grad()
+def lesson_trace_milliseconds(prompt: str, repeats: int) -> float:
+    """The median cost of one pass of the bundled model over a prompt."""
+    model, tokenizer = load_bundled("stories")
+    ids = torch.tensor(tokenizer.prompt(prompt, model.config.n_context).token_ids)
+    return statistics.median(milliseconds(lambda: model(ids)) for _ in range(repeats))
 
 
 @torch.no_grad()
@@ -45,8 +57,6 @@ def generation_figures(repeats: int, n_new: int = 64) -> list[Figure]:
 
 def thread_figures(repeats: int) -> list[Figure]:
     """A Trace of 64 tokens with 1 and 2 torch threads, idle and while another process is busy: why the app sets the number it does."""
-    import multiprocessing
-
     ours = models()[1]
     ids = torch.randint(0, 4096, (64,), generator=torch.Generator().manual_seed(1))
     before, figures = torch.get_num_threads(), []
