@@ -82,3 +82,24 @@ def attached(prefix: str, settings: Mapping[str, Setting], name: str) -> dict:
     if st.session_state.get(widget) != st.session_state[key]:      # a value that is set goes to the browser and would undo what a quick hand did meanwhile
         st.session_state[widget] = st.session_state[key]
     return {"key": widget, "on_change": lambda: keep(prefix, {name: settings[name]}, {name: st.session_state[widget]})}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """All settings of one lesson by name, each read, kept and tied to a widget by its name alone."""
+
+    lesson: str
+    each: Mapping[str, Setting]
+
+    def read(self, name: str) -> int | float | str | bool:
+        """Today's value of one setting."""
+        return read(self.lesson, {name: self.each[name]})[name]
+
+    def keep(self, **values) -> None:
+        """Sets some of them, in the session and in the URL; for callbacks."""
+        keep(self.lesson, {name: self.each[name] for name in values}, values)
+
+    def attached(self, name: str) -> dict:
+        """The arguments key and on_change that tie a widget to one setting."""
+        self.read(name)
+        return attached(self.lesson, self.each, name)

@@ -12,15 +12,15 @@ from core import analysis
 from core.figures.heads import head_name
 from core.figures.numbers import probability
 from core.intervention import NOTHING, HeadEdit, Intervention
-from core.ui import cache, instrument_state, state
-from core.ui.instrument_state import Setting
+from core.ui import cache, state
+from core.ui.instrument_state import Setting, Settings
 from core.ui.lesson import Lesson
 from core.ui.run import Run
 
 PREFIX = "heads_"
 ACTIONS = ("zero", "mean", "scale", "uniform")
 MEASURES = ("previous_token", "first_token", "induction", "duplicate_token", "entropy", "distance")
-SETTINGS = {
+SETTINGS = Settings("heads", {
     "panel": Setting("wall", options=("wall", "head", "roles", "write", "change", "prompts", "rollout")),   # "wall" alone in present mode
     "key": Setting(-1, low=-1),                # position of the key; −1: the one with the largest weight
     "shows": Setting("matrix", options=("matrix", "lines")),
@@ -32,7 +32,8 @@ SETTINGS = {
     "factor": Setting(0.5, low=-1.0, high=3.0),
     "other": Setting(""),                      # the second prompt; empty: the one of the text file
     "block": Setting(-1, low=-1),              # the last block that rollout follows; −1: all
-}
+})
+read, keep = SETTINGS.read, SETTINGS.keep
 ON_THE_WALL = ("changed", "action", "factor")
 
 
@@ -72,20 +73,9 @@ def _read(run: Run, intervention: Intervention) -> Patterns:
     return Patterns(values, trace.blocks[0].allowed.cpu().numpy(), {name: getattr(measured, name).double().cpu().numpy() for name in MEASURES})
 
 
-def read(name: str):
-    """Today's value of one of SETTINGS."""
-    return instrument_state.read(PREFIX.rstrip("_"), {name: SETTINGS[name]})[name]
-
-
-def keep(**values) -> None:
-    """Sets some of SETTINGS, in the session and in the URL; for callbacks."""
-    instrument_state.keep(PREFIX.rstrip("_"), {name: SETTINGS[name] for name in values}, values)
-
-
 def attached(name: str) -> dict:
     """The arguments key and on_change that tie a widget to one of SETTINGS; what the wall depends on too draws it again."""
-    read(name)
-    arguments = instrument_state.attached(PREFIX.rstrip("_"), SETTINGS, name)
+    arguments = SETTINGS.attached(name)
     if name not in ON_THE_WALL:
         return arguments
 
@@ -106,7 +96,7 @@ def redraw(*also: str) -> None:
 
 def choose(page: Lesson, name: str) -> str:
     """One of a setting's options by a segmented control; the labels are `<name>_<option>`."""
-    return st.segmented_control(page.label(name), SETTINGS[name].options, format_func=lambda option: page.label(f"{name}_{option}"), required=True,
+    return st.segmented_control(page.label(name), SETTINGS.each[name].options, format_func=lambda option: page.label(f"{name}_{option}"), required=True,
                                 label_visibility="collapsed", width="content", **attached(name))
 
 

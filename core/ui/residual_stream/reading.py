@@ -10,15 +10,15 @@ import pandas as pd
 import streamlit as st
 from torch import Tensor
 
-from core.ui import instrument_state, state
-from core.ui.instrument_state import Setting
+from core.ui import state
+from core.ui.instrument_state import Setting, Settings
 from core.ui.lesson import Lesson
 from core.ui.run import Run
 
 PREFIX = "residual_stream_"
 SCREEN = 312          # px of the first screen that prompt, strip, title and two rows of controls take above a picture
 CHART = 330           # px of a chart: the rest of a 720 px screen
-SETTINGS = {
+SETTINGS = Settings("residual_stream", {
     "view": Setting("norms", options=("norms", "lens", "contributions", "norm", "mlp", "cut")),
     "measure": Setting("stream", options=("stream", "attention", "mlp", "change", "turn")),
     "log": Setting(False),
@@ -31,7 +31,8 @@ SETTINGS = {
     "random_depth": Setting(12, low=2, high=24),
     "random_seed": Setting(0, low=0, high=9),
     "cut_measure": Setting("likeness", options=("likeness", "length")),
-}
+})
+read, keep, attached = SETTINGS.read, SETTINGS.keep, SETTINGS.attached
 
 
 @dataclass(frozen=True)
@@ -107,25 +108,9 @@ def to_numpy(tensor: Tensor):
     return tensor.detach().double().cpu().numpy()
 
 
-def read(name: str):
-    """Today's value of one of SETTINGS."""
-    return instrument_state.read(PREFIX.rstrip("_"), {name: SETTINGS[name]})[name]
-
-
-def keep(**values) -> None:
-    """Sets some of SETTINGS, in the session and in the URL; for callbacks."""
-    instrument_state.keep(PREFIX.rstrip("_"), {name: SETTINGS[name] for name in values}, values)
-
-
-def attached(name: str) -> dict:
-    """The arguments key and on_change that tie a widget to one of SETTINGS."""
-    read(name)
-    return instrument_state.attached(PREFIX.rstrip("_"), SETTINGS, name)
-
-
 def choice(page: Lesson, name: str, options: Sequence[str] | None = None) -> str:
     """One of a few, beside each other; the labels are `<name>_<option>`. An option that this model does not have falls back to the first."""
-    options = tuple(options or SETTINGS[name].options)
+    options = tuple(options or SETTINGS.each[name].options)
     if read(name) not in options:
         keep(**{name: options[0]})
     return st.segmented_control(page.label(name), options, format_func=lambda option: page.label(f"{name}_{option}"), required=True,
