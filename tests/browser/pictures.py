@@ -50,3 +50,15 @@ def pictures(page: Page) -> list[str]:
 def cut_off(page: Page) -> list[str]:
     """What reaches beyond the right edge of the window without standing in something that scrolls."""
     return page.evaluate(CUT_OFF)
+
+
+def pictures_at_rest(page: Page, milliseconds: int = 20_000) -> list[str]:
+    """`pictures` once they have stopped changing: motion has come to rest, and Python's answer to a click has been drawn."""
+    last = pictures(page)
+    for _ in range(0, milliseconds, 700):
+        page.wait_for_timeout(700)
+        now = pictures(page)
+        if now == last:
+            return now
+        last = now
+    raise AssertionError(f"The pictures still change after {milliseconds / 1000:.0f} seconds.")

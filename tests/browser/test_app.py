@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from core.ui import catalogue, text
-from tests.browser.pictures import cut_off, pictures
+from tests.browser.pictures import cut_off, pictures, pictures_at_rest
 from tests.browser.serving import settle
 from tests.test_pages import PAGES, PROMPTS
 
@@ -46,16 +46,14 @@ def test_256_tokens_stand_on_the_page(open_page, name):
 def test_an_experiment_changes_the_page_and_its_link_gives_the_same_picture(open_page, server, name):
     experiment = text.load(name).experiments[0]
     page = open_page(catalogue.url_path(name))
-    before = pictures(page)
+    before = pictures_at_rest(page)
     page.get_by_role("button", name=experiment.title, exact=True).click()
     settle(page)
-    page.wait_for_timeout(800)   # motion comes to rest
-    after = pictures(page)
+    after = pictures_at_rest(page)
     assert after != before
     copied = page.url
     other = open_page(urlsplit(copied).path.lstrip("/") + "?" + urlsplit(copied).query)
-    other.wait_for_timeout(800)
-    assert pictures(other) == after
+    assert pictures_at_rest(other) == after
 
 
 def test_present_mode_hides_the_rest_and_its_arrow_keys_step_through_the_experiments(open_page):
