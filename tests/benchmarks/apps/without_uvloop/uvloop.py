@@ -1,1 +1,1 @@
-raise ImportError("uvloop is hidden here, so that the benchmark can measure without it")
+raise ModuleNotFoundError("uvloop is hidden here, so that the benchmark can measure without it")
