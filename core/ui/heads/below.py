@@ -17,6 +17,7 @@ from core.ui.heads.reading import PREFIX, Pair, code, divergence_of, patterns_of
 from core.ui.lesson import Lesson
 from core.ui.run import Run
 
+ADDED_TO_SCORES = ("alibi", "relative")     # position schemes that add to the scores
 TERMS = 3          # of the dot product that are written out; the rest are in the CSV
 
 
@@ -42,33 +43,36 @@ def vectors(run: Run, pair: Pair) -> tuple[np.ndarray, np.ndarray]:
     return tuple(t.double().cpu().numpy() for t in (block.Q_rotated[pair.head, pair.query], block.K_rotated[shared, pair.key]))
 
 
-def row_of(run: Run, pair: Pair) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The scores, the weights and the mask of the picked query: (N,) each."""
-    block = run.trace.blocks[pair.layer]
-    return (block.scores[pair.head, pair.query].double().cpu().numpy(), block.pattern[pair.head, pair.query].double().cpu().numpy(),
-            block.allowed[pair.query].cpu().numpy())
+def row_of(run: Run, pair: Pair) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """The picked query's row, worked from its shown vectors in float64 as a calculator would: q·k, what positions add to the score, the
+    score before the mask, and which keys the query may see; (N,) each."""
+    block, config = run.trace.blocks[pair.layer], run.model.config
+    shared = pair.head // (config.n_heads // config.n_kv_heads)
+    q, K = (t.double().cpu().numpy() for t in (block.Q_rotated[pair.head, pair.query], block.K_rotated[shared]))
+    products = K @ q
+    scaled = products / math.sqrt(len(q)) if config.scale_scores else products
+    added = block.scores[pair.head, pair.query].double().cpu().numpy() - scaled if config.positions in ADDED_TO_SCORES else np.zeros(len(scaled))
+    return products, added, scaled + added, block.allowed[pair.query].cpu().numpy()
 
 
 def number_lines(page: Lesson, run: Run, pair: Pair) -> list[tuple[str, str]]:
     """q·k, the score, the exponential, the row's sum and α. What is used again has six decimals, so that a calculator arrives at the same four."""
     q, k = vectors(run, pair)
-    scores, weights, allowed = row_of(run, pair)
-    d_k, product = len(q), float(q @ k)
+    products, added, scores, allowed = row_of(run, pair)
+    d_k, product, score = len(q), float(products[pair.key]), float(scores[pair.key])
     terms = [rf"({a:.4f})({b:.4f})" for a, b in zip(q[:TERMS], k[:TERMS])] + [r"\cdots"] * (d_k > TERMS)
     lines = [(page.label("numbers_product", query_token=code(run.tokens[pair.query]), i=pair.query, key_token=code(run.tokens[pair.key]), j=pair.key, d_k=d_k, head=pair.name),
               rf"\begin{{aligned}} q_{{{pair.query}}} \cdot k_{{{pair.key}}} &= " + r" \\ &\quad + ".join(terms) + rf" \\ &= {product:.6f} \end{{aligned}}")]
-    score = float(scores[pair.key])
-    scaled = product / math.sqrt(d_k) if run.model.config.scale_scores else product
     divided = rf"\frac{{{product:.6f}}}{{\sqrt{{{d_k}}}}}" if run.model.config.scale_scores else f"{product:.6f}"
-    bias = "" if abs(score - scaled) < 1e-4 * max(1.0, abs(score)) else f" + ({score - scaled:.6f})"
+    bias = f" + ({added[pair.key]:.6f})" if run.model.config.positions in ADDED_TO_SCORES else ""
     lines.append((page.label("numbers_score" if not bias else "numbers_score_bias"), rf"s_{{{pair.query},{pair.key}}} = {divided}{bias} = {score:.6f}"))
     if not allowed[pair.key]:
         return [*lines, (page.label("numbers_masked"), rf"s = -\infty \quad\Rightarrow\quad \alpha_{{{pair.query},{pair.key}}} = 0")]
-    top, total = scores[allowed].max(), np.exp(scores[allowed] - scores[allowed].max()).sum()
-    own = math.exp(score - top)
+    top = scores[allowed].max()
+    own, total = math.exp(score - top), np.exp(scores[allowed] - top).sum()
     return [*lines, (page.label("numbers_exp", m=f"{top:.6f}"), rf"e^{{s - m}} = e^{{{score:.6f} - {signed(top)}}} = {own:.6f}"),
             (page.label("numbers_alpha", n=int(allowed.sum())),
-             rf"\alpha_{{{pair.query},{pair.key}}} = \frac{{e^{{s-m}}}}{{\sum_j e^{{s_j - m}}}} = \frac{{{own:.6f}}}{{{total:.6f}}} = {four(float(weights[pair.key]))}")]
+             rf"\alpha_{{{pair.query},{pair.key}}} = \frac{{e^{{s-m}}}}{{\sum_j e^{{s_j - m}}}} = \frac{{{own:.6f}}}{{{total:.6f}}} = {four(own / total)}")]
 
 
 def signed(value: float) -> str:
@@ -84,11 +88,12 @@ def four(weight: float) -> str:
 
 def weights_table(page: Lesson, run: Run, pair: Pair) -> pd.DataFrame:
     """The softmax of the picked query's row: key, score, e^(s − m), α."""
-    scores, weights, allowed = row_of(run, pair)
+    _, _, scores, allowed = row_of(run, pair)
     keys = np.flatnonzero(allowed)
     exponentials = np.exp(scores[keys] - scores[keys].max())
+    weights = exponentials / exponentials.sum()
     return pd.DataFrame({"j": keys, page.label("column_key"): [run.tokens[j] for j in keys], page.label("column_score"): [f"{s:.6f}" for s in scores[keys]],
-                         page.label("column_exp"): [f"{e:.6f}" for e in exponentials], page.label("column_weight"): [four(float(weights[j])) for j in keys]})
+                         page.label("column_exp"): [f"{e:.6f}" for e in exponentials], page.label("column_weight"): [four(float(w)) for w in weights]})
 
 
 def products_table(run: Run, pair: Pair) -> pd.DataFrame:
