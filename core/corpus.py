@@ -112,3 +112,9 @@ def batches(sources: Sequence[Source], n_context: int, end_of_text: int, batch_s
             epoch += 1
         yield Batch(inputs[:batch_size].astype(np.int64), targets[:batch_size].astype(np.int64))
         inputs, targets = inputs[batch_size:], targets[batch_size:]
+
+
+def steps_per_epoch(sources: Sequence[Source], n_context: int, end_of_text: int, batch_size: int, seed: int) -> int:
+    """How many whole batches the first epoch of `batches` makes; at least 1."""
+    rows = pack(epoch_documents(sources, np.random.default_rng([seed, 0])), n_context, end_of_text)
+    return max(1, len(rows.inputs) // batch_size)

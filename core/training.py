@@ -23,7 +23,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from core import checkpoints, corpus
+from core import checkpoints, corpus, teaching_text
 from core.config import PRESETS, ModelConfig
 from core.loss import held_out_loss, next_token_loss
 from core.model import Transformer
@@ -93,7 +93,12 @@ class TrainingRun:
     @classmethod
     def start(cls, model_config: ModelConfig, config: TrainingConfig, device: torch.device | str = "cpu") -> "TrainingRun":
         """A new run with random weights."""
-        model = Transformer(model_config).initialise(torch.Generator().manual_seed(config.seed)).to(device)
+        return cls.start_from(Transformer(model_config).initialise(torch.Generator().manual_seed(config.seed)), config, device)
+
+    @classmethod
+    def start_from(cls, model: Transformer, config: TrainingConfig, device: torch.device | str = "cpu") -> "TrainingRun":
+        """A new run that trains `model` on, its weights being whatever they are."""
+        model = model.requires_grad_(True).train().to(device)
         return cls(model, make_optimizer(model, config), config)
 
     def save(self, path: str | Path) -> None:
@@ -163,12 +168,16 @@ def train(run: TrainingRun, sources: Sequence[corpus.Source]) -> Iterator[Traini
         yield TrainingStep(run.step, loss, learning_rate, gradient_norm, run.tokens_seen, n_tokens / (now - began))
 
 
-def read_sources(arguments: Sequence[str], tokenizer: Tokenizer) -> list[corpus.Source]:
-    """The Sources of the arguments FILE or FILE:WEIGHT."""
+def read_sources(texts: Sequence[str], tokenizer: Tokenizer, n_teaching: int = 0, canaries: bool = False) -> list[corpus.Source]:
+    """The Sources of the arguments FILE or FILE:WEIGHT, of n_teaching documents of teaching text and of the canaries."""
     sources = []
-    for argument in arguments:
+    for argument in texts:
         path, _, weight = argument.partition(":")
         sources.append(corpus.tokenize(corpus.read_documents(path), tokenizer, float(weight or 1)))
+    if n_teaching:
+        sources.append(corpus.tokenize(teaching_text.documents(n_teaching), tokenizer))
+    if canaries:
+        sources.append(corpus.tokenize(teaching_text.canary_documents(), tokenizer))
     return sources
 
 
@@ -241,10 +250,14 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--text", nargs="+", required=True, metavar="FILE[:WEIGHT]",
                    help="training text, documents separated by lines <|endoftext|>; WEIGHT: how often each is read an epoch (default 1)")
     p.add_argument("--held-out", nargs="*", default=[], metavar="FILE", help="text to measure the loss on, never trained on")
+    p.add_argument("--teaching", type=int, default=0, metavar="DOCUMENTS", help="that many documents of core.teaching_text besides (default 0)")
+    p.add_argument("--canaries", action="store_true", help="and the canary passages, each as often an epoch as it says")
     p.add_argument("--run", type=Path, required=True, metavar="FOLDER", help="where the run, its history and its model are kept")
     p.add_argument("--preset", choices=sorted(PRESETS), default="stories", help="the architecture (default %(default)s)")
+    p.add_argument("--start-from", type=Path, metavar="FOLDER", help="a saved model whose weights, architecture and tokenizer a new run begins with")
     p.add_argument("--tokenizer", type=Path, metavar="FILE", help="a tokenizer.json to use; without it one is trained on the text")
     p.add_argument("--steps", type=int, default=defaults.steps, help="in all (default %(default)s)")
+    p.add_argument("--epochs", type=int, metavar="N", help="instead of --steps: as many as it takes to read the text N times")
     p.add_argument("--minutes", type=float, default=defaults.minutes, help="training time in all: the run and its schedule end with it at the latest")
     p.add_argument("--batch-size", type=int, default=defaults.batch_size, help="rows of one context a step (default %(default)s)")
     p.add_argument("--learning-rate", type=float, default=defaults.learning_rate, help="at its highest (default %(default)s)")
@@ -266,13 +279,22 @@ def open_tokenizer(arguments: argparse.Namespace) -> Tokenizer:
     own = arguments.run / checkpoints.TOKENIZER
     if not own.exists():
         arguments.run.mkdir(parents=True, exist_ok=True)
-        if arguments.tokenizer:
-            tokenizer = Tokenizer.load(arguments.tokenizer)
+        given = arguments.start_from / checkpoints.TOKENIZER if arguments.start_from else arguments.tokenizer
+        if given:
+            tokenizer = Tokenizer.load(given)
         else:
             texts = (d for argument in arguments.text for d in corpus.read_documents(argument.partition(":")[0]))
             tokenizer = Tokenizer.train(texts, PRESETS[arguments.preset].vocab_size)
         tokenizer.save(own)
     return Tokenizer.load(own)
+
+
+def open_model(arguments: argparse.Namespace, tokenizer: Tokenizer) -> Transformer:
+    """The model that a new run begins with."""
+    if arguments.start_from:
+        return checkpoints.load(arguments.start_from)[0]
+    architecture = dataclasses.replace(PRESETS[arguments.preset], vocab_size=tokenizer.vocab_size)      # little text makes few tokens
+    return Transformer(architecture).initialise(torch.Generator().manual_seed(arguments.seed))
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -281,16 +303,19 @@ def main(argv: Sequence[str] | None = None) -> None:
     stop = threading.Event()
     for name in (signal.SIGINT, signal.SIGTERM):                  # after the step that is under way, so that what is saved is whole
         signal.signal(name, lambda *_: stop.set())
-    settings = {f.name: getattr(arguments, f.name) for f in dataclasses.fields(TrainingConfig) if f.name != "betas"}
     tokenizer = open_tokenizer(arguments)
+    sources = read_sources(arguments.text, tokenizer, arguments.teaching, arguments.canaries)
     state = arguments.run / "run.pt"
-    if state.exists():
+    model = None if state.exists() else open_model(arguments, tokenizer)
+    settings = {f.name: getattr(arguments, f.name) for f in dataclasses.fields(TrainingConfig) if f.name != "betas"}
+    if arguments.epochs:
+        n_context = (model or TrainingRun.load(state).model).config.n_context
+        settings["steps"] = corpus.steps_per_epoch(sources, n_context, tokenizer.end_of_text, arguments.batch_size, arguments.seed) * arguments.epochs
+    if model is None:
         run = TrainingRun.load(state, arguments.device, **settings)
     else:
-        architecture = dataclasses.replace(PRESETS[arguments.preset], vocab_size=tokenizer.vocab_size)      # little text makes few tokens
-        run = TrainingRun.start(architecture, TrainingConfig(**settings), arguments.device)
-    sources = read_sources(arguments.text, tokenizer)
-    print(f"{run.model.n_parameters:,} parameters, {sum(s.n_tokens for s in sources):,} tokens of text, starting after step {run.step}", flush=True)
+        run = TrainingRun.start_from(model, TrainingConfig(**settings), arguments.device)
+    print(f"{run.model.n_parameters:,} parameters, {sum(s.n_tokens for s in sources):,} tokens of text, starting after step {run.step} of {run.config.steps}", flush=True)
     journal = Journal.open(arguments.run, tokenizer, arguments.held_out, run.step)
     follow(run, sources, journal, arguments.evaluate_every, arguments.save_minutes, stop)
 
