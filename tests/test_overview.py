@@ -17,7 +17,8 @@ from core.sampling import truncate
 from core.ui import cache, overview, text
 from core.ui.components.overview_map import packing
 from core.ui.run import Run, read
-from tests.test_pages import PROMPTS, opened
+from tests.prompts import PROMPTS
+from tests.test_pages import opened
 
 ROOT = Path(__file__).parent.parent
 KINDS = {"uint8": np.uint8, "uint16": np.uint16, "float32": np.float32}

@@ -7,19 +7,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.ui import text
+from tests.prompts import PROMPTS
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted(path.stem for path in ROOT.glob("pages/*.py"))
-PROMPTS = {
-    "default": None,
-    "empty": "",
-    "one token": "a",
-    "256 tokens": "The dog ran to the park and saw a bird. " * 40,
-    "emoji": "I ❤️ 🐶 and 👩‍👩‍👧‍👦!",
-    "right to left": "שלום עולם مرحبا بالعالم",
-    "HTML": "<script>alert(1)</script> <b>bold</b> & $x^2$ `code` [link](http://x)",
-    "control characters": "a\x00b\x07c\u202ed\ufffe",
-}
 
 
 def opened(page: str, prompt: str | None) -> AppTest:

@@ -8,7 +8,8 @@ import pytest
 from core.ui import catalogue, text
 from tests.browser.pictures import cut_off, pictures, pictures_at_rest
 from tests.browser.serving import settle
-from tests.test_pages import PAGES, PROMPTS
+from tests.prompts import PROMPTS
+from tests.test_pages import PAGES
 
 LONG = PROMPTS["256 tokens"].strip()
 

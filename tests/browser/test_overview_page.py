@@ -10,7 +10,7 @@ from core.ui import cache
 from core.ui.run import Run, read
 from tests.browser.pictures import WALK
 from tests.browser.serving import settle
-from tests.test_pages import PROMPTS
+from tests.prompts import PROMPTS
 
 CATS = "The cat sat on the mat. The dog sat on the"
 MAP = "(() => {" + WALK + "return walk(document, []).find((e) => e.map && e.classList.contains('map')).map; })()"
