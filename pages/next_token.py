@@ -2,11 +2,13 @@
 import streamlit as st
 
 from core.figures.next_token import largest_terms, terms_chart, terms_rows
+from core.figures.numbers import plain_number
 from core.sampling import draw, truncate
 from core.ui import lesson as frame
 from core.ui import next_token as lesson
 from core.ui import state
 from core.ui.components.sampling_panel import PanelSettings, pack, sampling_panel
+from core.ui.markdown import code
 
 page = frame.open_lesson("next_token")
 st.session_state["next_token_fresh"] = True     # a run of the whole page: the panel may be new, and is told everything
@@ -38,8 +40,7 @@ def everything() -> None:
     page.explanation()
     page.numbers(lesson.lines(page, run, position, target, truncation, now), lesson.table(page, run, truncation, logits, lesson.N_ROWS))
     page.experiments()
-    asked = lesson.question(logits)
-    page.check(page.label("question", n=f"{len(logits):,}"), [f"{n:,}" for n in asked.options], asked.answer, page.label("answer"), key="top_p")
+    page.check(lesson.question(page, logits))
     candidates = lesson.with_draws(lesson.table(page, run, truncation, logits, lesson.N_CANDIDATES, digits=None), page, truncation, now)
     page.code([truncate, draw], {"candidates.csv": candidates}, picture=".sampling-panel .figure canvas", twin=lesson.twin(page, run, truncation, now))
 
@@ -58,7 +59,7 @@ def _origin(run, position, target) -> None:
     h, row = lesson.vectors(run, position, target)
     terms = largest_terms(h, row)
     u, rest = float(h @ row), float(h @ row) - float(terms["product"].sum())
-    st.markdown(page.label("origin_title", token=lesson.code(run.tokenizer.visible(target)), u=f"{u:.4f}", d=len(h), n=len(terms), rest=f"{rest:+.4f}"))
+    st.markdown(page.label("origin_title", token=code(run.tokenizer.visible(target)), u=plain_number(u), d=len(h), n=len(terms), rest=f"{'+' if rest >= 0 else ''}{plain_number(rest)}"))
     labels = {name: page.label(f"origin_{name}") for name in ("dimension", "product")}
     chart, products = st.columns([3, 2], gap="large")
     chart.vega_lite_chart(terms_rows(terms), terms_chart(labels, state.theme(), state.scale()), theme=None, key="next_token_terms")

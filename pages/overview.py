@@ -1,6 +1,7 @@
 """Overview: the whole forward pass on one screen, from the prompt to the next token and round again."""
 import streamlit as st
 
+from core.figures.numbers import plain_number
 from core.model import Transformer
 from core.sampling import draw, truncate
 from core.ui import catalogue, overview, state
@@ -43,7 +44,7 @@ map_place, below = st.container(), st.container(horizontal=True, vertical_alignm
 with below:
     seed = st.number_input(page.label("seed"), min_value=0, value=0, step=1, key=SEED, bind="query-params", help=page.label("seed_hint"), width=140)
     page.pins({page.label("pin_token"): run.tokens[position], page.label("pin_top"): run.tokenizer.visible(int(truncation.token_ids[0])),
-               page.label("pin_p"): f"{truncation.probs[0]:.4f}", page.label("pin_entropy"): f"{truncation.entropy_before:.4f}"})
+               page.label("pin_p"): plain_number(truncation.probs[0]), page.label("pin_entropy"): plain_number(truncation.entropy_before)})
 thrown = packing.throw(truncation, overview.xi_of(seed, len(run.token_ids)), run.tokenizer.visible) if at_end else None
 with map_place:
     overview_map(sizes, arrays, key=MAP, logits=run.logits(position), tokens=run.tokens, token_ids=list(run.token_ids), candidates=candidates, position=position,
@@ -54,6 +55,5 @@ page.named_token(run, position)
 page.explanation()
 page.numbers(overview.number_lines(page, run, position, selection.layer, truncation))
 page.experiments()
-question = overview.question(page, run, position, truncation)
-page.check(question.question, question.options, question.answer, question.explanation, key="off")
+page.check(overview.question(page, run, position, truncation))
 page.code([Transformer.forward, truncate, draw], data=overview.tables(page, run, truncation), picture=f".st-key-{MAP}", twin=overview.twin(page, run, position, truncation))

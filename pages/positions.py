@@ -35,7 +35,7 @@ def section() -> None:
     page.numbers(shown.numbers)
     page.experiments()
     if shown.question is not None:
-        page.check(shown.question.text, shown.question.options, shown.question.answer, shown.question.why, key=view)
+        page.check(shown.question)
     page.code(shown.functions, dict(shown.data), PICTURE, shown.twin)
 
 

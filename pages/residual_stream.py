@@ -2,8 +2,9 @@
 import streamlit as st
 
 from core.ui import lesson as frame
+from core.ui.markdown import unmarked
 from core.ui.residual_stream import contributions, feed_forward, layer_norm, lens, norms, without_path
-from core.ui.residual_stream.reading import choice, plain
+from core.ui.residual_stream.reading import choice
 
 VIEWS = {"norms": norms, "lens": lens, "contributions": contributions, "norm": layer_norm, "mlp": feed_forward, "cut": without_path}
 
@@ -20,13 +21,12 @@ def lesson() -> None:
             pins = st.container(width="content")
         reading = VIEWS[view].draw(page, run)
     with pins:
-        page.pins({page.label(f"view_{view}"): plain(reading.title)})
+        page.pins({page.label(f"view_{view}"): unmarked(reading.title)})
     page.explanation()
     page.numbers(reading.lines)
     page.experiments()
-    question = reading.question
-    page.check(question.question, question.options, question.answer, question.explanation, question.key)
-    page.code(reading.functions, reading.data, reading.picture, plain(reading.title))
+    page.check(reading.question)
+    page.code(reading.functions, reading.data, reading.picture, unmarked(reading.title))
 
 
 lesson()

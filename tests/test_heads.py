@@ -22,7 +22,8 @@ from core.ui.components.attention_view import payload
 from core.ui.heads import below
 from core.ui.heads.reading import Pair
 from core.ui.run import Run, read
-from tests.test_pages import PROMPTS, opened
+from tests.prompts import PROMPTS
+from tests.test_pages import opened
 
 ROOT = Path(__file__).parent.parent
 KINDS = {"uint8": np.uint8, "uint16": np.uint16, "float32": np.float32}
@@ -279,10 +280,6 @@ def test_the_numbers_hold_on_a_calculator():
 def test_a_masked_key_is_said_to_be_masked():
     formulas = [latex.value for latex in open_at(position="1", heads_key="3").latex]
     assert r"-\infty" in formulas[2] and len(formulas) == 3
-
-
-def test_a_weight_never_reads_as_one_or_as_zero_without_being_it():
-    assert [below.four(w) for w in (0.0, 1.0, 0.25, 0.99999, 0.00001)] == ["0.0000", "1.0000", "0.2500", "0.99999", "1.00e-05"]
 
 
 def test_grouped_heads_read_the_key_that_they_share():

@@ -15,8 +15,8 @@ from core.figures.next_token import largest_terms, terms_chart, terms_rows
 from core.sampling import SamplingConfig, truncate
 from core.ui import cache, text
 from core.ui.components.sampling_panel import Context, PanelSettings, pack, seeded_uniforms, unpack
-from core.ui.next_token import question
-from tests.test_pages import PROMPTS
+from core.ui.next_token import kept_counts
+from tests.prompts import PROMPTS
 
 ROOT = Path(__file__).parent.parent
 
@@ -108,11 +108,11 @@ def test_the_question_by_another_road():
     logits = logits_of("Once upon a time")
     probabilities = torch.softmax(torch.tensor(logits) / 2, 0).sort(descending=True).values
     expected = int((probabilities.cumsum(0) - probabilities < 0.5).sum())
-    asked = question(logits)
-    assert asked.options[asked.answer] == expected
-    assert len(set(asked.options)) == 4 and asked.options == sorted(asked.options)
-    flat = question(np.zeros(8))      # eight equal tokens: half of the mass is four of them, at any temperature
-    assert flat.options[flat.answer] == 4 and flat.options == [1, 2, 3, 4]
+    options, answer = kept_counts(logits)
+    assert options[answer] == expected
+    assert len(set(options)) == 4 and options == sorted(options)
+    options, answer = kept_counts(np.zeros(8))      # eight equal tokens: half of the mass is four of them, at any temperature
+    assert options[answer] == 4 and options == [1, 2, 3, 4]
 
 
 def formulas(at: AppTest) -> str:

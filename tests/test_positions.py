@@ -119,11 +119,6 @@ def test_turning_onto_the_axes_keeps_every_dot_product():
     assert (np.diff((turned**2).sum(axis=0)) <= 1e-9).all()   # the strongest axis first
 
 
-@pytest.mark.parametrize("value, shown", [(0.99996, "0.99996"), (1.0, "1.0000"), (-0.5, "-0.5000"), (0.0, "0.0000"), (2e-7, r"2.0 \cdot 10^{-7}"), (62.831853, "62.8319")])
-def test_numbers_are_never_rounded_into_falsehood(value, shown):
-    assert figures.number(value) == shown
-
-
 # The symmetry of the core.
 
 @pytest.fixture(scope="module")

@@ -15,21 +15,13 @@ from streamlit.testing.v1 import AppTest
 from core.config import ModelConfig
 from core.figures import feed_forward as vector_figures
 from core.figures import residual_stream as figures
+from core.figures.numbers import plain_number
 from core.model import Transformer
 from core.ui import cache, text
 from core.ui.components.residual_grid import pack, unpack
-from core.ui.residual_stream.reading import four
+from tests.prompts import PROMPTS
 
 ROOT = Path(__file__).parent.parent
-PROMPTS = {
-    "default": None,
-    "empty": "",
-    "one token": "a",
-    "256 tokens": "The dog ran to the park and saw a bird. " * 40,
-    "emoji": "I ❤️ 🐶 and 👩‍👩‍👧‍👦!",
-    "right to left": "שלום עולם مرحبا بالعالم",
-    "HTML": "<script>alert(1)</script> <b>bold</b> & $x^2$ `code` [link](http://x)",
-}
 VIEWS = {
     "norms": {}, "norms, moved": {"measure": "change"}, "norms, turned": {"measure": "turn"}, "norms, logarithmic": {"measure": "mlp", "log": "true"},
     "lens": {"view": "lens"}, "lens, embedding": {"view": "lens", "depth": "0"},
@@ -115,7 +107,7 @@ def test_the_page_shows_that_the_parts_add_up_to_the_logit():
     logit = float(model(ids).logits[3, 7])
     n_parts = 2 + model.config.n_layers * (model.config.n_heads + 3) + 1
     line = next(m.value for m in at.markdown if m.value.startswith(WORDS.label("sum_line").split("{")[0]))
-    assert str(n_parts) in line and line.count(four(logit)) == 2
+    assert str(n_parts) in line and line.count(plain_number(logit)) == 2
     difference = float(line.rsplit("**", 2)[1])
     assert difference <= 1e-5 * max(1.0, abs(logit))
 
@@ -236,13 +228,7 @@ def test_question_what_cutting_the_path_does():
     answered(opened({"view": "cut"}), "cut", 0 if ratio < 0.1 else 1 if ratio < 0.9 else 2 if ratio <= 1.1 else 3)
 
 
-# ---- numbers and charts -----------------------------------------------------------------------------------------------------------
-
-
-def test_numbers_are_never_rounded_into_falsehood():
-    assert [figures.readable(v) for v in (0.9996, 0.99999999, 1.0, 12.34, -0.5, 0.0, 3.2e-7, math.inf, math.nan)] == [
-        "0.9996", "0.99999999", "1", "12.3", "−0.5", "0", "3.2e−07", "∞", "–"]
-    assert [four(v) for v in (0.99996, 1.0, 0.12345678, -2.0, 1.5e-7)] == ["0.99996", "1.0000", "0.1235", "-2.0000", r"1.5000\cdot 10^{-7}"]
+# ---- charts -----------------------------------------------------------------------------------------------------------
 
 
 def test_waterfall_bars_join_and_end_at_the_sum():

@@ -1,6 +1,7 @@
 """The frame: state through the URL, experiments, commit before reveal, bad addresses, caches bounded in bytes, complete text files."""
 from __future__ import annotations
 
+import math
 import re
 import threading
 import urllib.parse
@@ -12,7 +13,7 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 from core import checkpoints
-from core.figures.numbers import probability
+from core.figures.numbers import latex_number, latex_operand, plain_number, probability, readable
 from core.intervention import NOTHING, HeadEdit, Intervention
 from core.ui import cache, catalogue, devices, named_token, prompt_bar, run, state, text
 
@@ -47,7 +48,7 @@ def framed_app():
     import pandas as pd
     import streamlit as st
 
-    from core.ui import experiments, lesson, prompt_bar, state, text
+    from core.ui import check, experiments, lesson, prompt_bar, state, text
     from core.ui.guard import guard
 
     state.begin()
@@ -65,7 +66,7 @@ def framed_app():
         page.explanation()
         page.numbers([("A sum", "1 + 1 = 2")])
         page.experiments()
-        page.check("Which?", ["first", "second"], 1, "Because it is.", "which")
+        page.check(check.Question("which", "Which?", ["first", "second"], 1, "Because it is."))
         page.code([experiments.draw_all], {"demo.csv": pd.DataFrame({"x": [1]})}, ".demo", "One computed sentence.")
         if st.session_state.get("fail"):
             raise RuntimeError("a secret detail")
@@ -380,6 +381,32 @@ def test_the_strip_leads_only_to_lessons_that_exist():
 def test_a_probability_is_never_rounded_into_a_falsehood(p, shown):
     assert probability(p) == shown
     assert (float(shown) == 1) == (p == 1) and (float(shown) == 0) == (p == 0)
+
+
+def test_numbers_are_never_rounded_into_a_falsehood():
+    assert [readable(v) for v in (0.9996, 0.99999999, 1.0, 12.34, -0.5, 0.0, 3.2e-7, math.inf, math.nan)] == [
+        "0.9996", "0.99999999", "1", "12.3", "−0.5", "0", "3.2e−07", "∞", "–"]
+    assert [plain_number(w) for w in (0.0, 1.0, 0.25, 0.99999, 0.00001, -0.0)] == ["0.0000", "1.0000", "0.2500", "0.99999", "1.0000e-05", "0.0000"]
+    assert [latex_number(v) for v in (0.99996, 1.0, 0.12345678, -2.0, 1.5e-7, 62.831853)] == [
+        "0.99996", "1.0000", "0.1235", "-2.0000", r"1.5000 \cdot 10^{-7}", "62.8319"]
+    assert [latex_number(v) for v in (-0.99996, -1.5e-7, 7.225974e86, math.nan, -math.inf)] == [
+        "-0.99996", r"-1.5000 \cdot 10^{-7}", r"7.225974 \cdot 10^{86}", r"\text{–}", r"-\infty"]
+
+
+def value_of(latex: str) -> float:
+    digits, _, power = latex.partition(r" \cdot 10^")
+    return float(digits) * 10 ** float(power.strip("{}") or 0)
+
+
+def test_a_calculator_arrives_at_the_result_from_what_a_formula_puts_in():
+    for seed, scale in enumerate((1, 5, 20, 40)):
+        own, other = np.exp(-scale * np.random.default_rng(seed).random((2, 200)))
+        for a, b in zip(own, other):
+            total = a + b
+            share, rest = a / total, 1 - a / total
+            assert value_of(latex_operand(a)) / value_of(latex_operand(total)) == pytest.approx(value_of(latex_number(share)), abs=6e-5, rel=1e-4)
+            assert 0 < value_of(latex_number(share)) < 1 or share == 1
+            assert 1 - value_of(latex_operand(share)) == pytest.approx(rest, rel=1e-4, abs=1e-15)
 
 
 def test_rank_counts_from_one_and_ties_go_to_the_lower_id():

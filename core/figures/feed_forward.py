@@ -7,7 +7,8 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from core.figures.residual_stream import finish, readable
+from core.figures.numbers import readable
+from core.figures.residual_stream import finish
 from core.figures.style import colour
 
 

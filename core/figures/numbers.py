@@ -1,5 +1,11 @@
-"""Numbers as a reader sees them: a few significant digits, and never rounded into a falsehood."""
+"""Numbers as a reader sees them: in words, in tables and in formulas, and never rounded into a falsehood."""
 from __future__ import annotations
+
+import math
+
+import numpy as np
+
+LEAST, GREATEST = 1e-4, 1e7      # in size; below and from here on a number is written with its power of ten
 
 
 def probability(p: float, digits: int = 3) -> str:
@@ -19,3 +25,88 @@ def probability(p: float, digits: int = 3) -> str:
     while float(f"{p:.{places}f}") == 1 and places < 16:
         places += 1
     return f"{p:.{places}f}"
+
+
+def readable(value: float, digits: int = 3) -> str:
+    """A number with `digits` significant figures; one below 1 in size is never written as 1, and a tiny one keeps its power of ten.
+
+    >>> readable(0.99962), readable(12.3456), readable(-0.00001234), readable(0.0)
+    ('0.9996', '12.3', '−1.2e−05', '0')
+    """
+    if not math.isfinite(value):
+        return "–" if math.isnan(value) else "∞" if value > 0 else "−∞"
+    if value == 0:
+        return "0"
+    if abs(value) < 5e-4:
+        return f"{value:.1e}".replace("-", "−")
+    while True:
+        text = np.format_float_positional(value, precision=digits, fractional=False, trim="-")
+        if abs(value) >= 1 or abs(float(text)) < 1:
+            break
+        digits += 1
+    return text.replace("-", "−")
+
+
+def plain_number(value: float, places: int = 4) -> str:
+    """A number for a table with `places` decimals; what is not 0 never reads as 0, what is below 1 in size never as 1.
+
+    >>> plain_number(0.25), plain_number(0.99996), plain_number(-2e-7), plain_number(0.0), plain_number(float("nan"))
+    ('0.2500', '0.99996', '-2.0000e-07', '0.0000', '–')
+    """
+    value = float(value) + 0.0       # which makes 0 of −0
+    size = abs(value)
+    if not math.isfinite(value):
+        return "–" if math.isnan(value) else "∞" if value > 0 else "-∞"
+    if 0 < size < LEAST or size >= GREATEST:
+        return f"{value:.{places if size < 1 else max(places, 6)}e}"
+    while size < 1 and abs(float(f"{value:.{places}f}")) >= 1:
+        places += 1
+    return f"{value:.{places}f}"
+
+
+def latex_number(value: float, places: int = 4) -> str:
+    """`plain_number` for a formula: a result.
+
+    >>> latex_number(-0.5), latex_number(0.99996), latex_number(1.5e-7), latex_number(float("nan"))
+    ('-0.5000', '0.99996', '1.5000 \\\\cdot 10^{-7}', '\\\\text{–}')
+    >>> latex_number(123456789.0)
+    '1.234568 \\\\cdot 10^{8}'
+    """
+    return in_latex(plain_number(value, places))
+
+
+def in_latex(written: str) -> str:
+    """A written number for a formula, where 2e-07 would be a product.
+
+    >>> in_latex("0.5"), in_latex("2.0e-07")
+    ('0.5', '2.0 \\\\cdot 10^{-7}')
+    """
+    digits, is_power, exponent = written.partition("e")
+    if is_power:
+        return rf"{digits} \cdot 10^{{{int(exponent)}}}"
+    return digits.replace("–", r"\text{–}").replace("∞", r"\infty")
+
+
+def latex_operand(value: float) -> str:
+    """What a formula puts in: six decimals, and below 1 six significant digits, of the number and of what it lacks to 1, so that a calculator
+    arrives at the four decimals of the result.
+
+    >>> latex_operand(-12.5), latex_operand(0.0123456789), latex_operand(0.9995), latex_operand(3.2e-7), latex_operand(0.0)
+    ('-12.500000', '0.0123457', '0.999500000', '3.20000 \\\\cdot 10^{-7}', '0.000000')
+    """
+    size = abs(float(value))
+    if not 0 < size < 1:
+        return latex_number(value, 6)
+    if size < LEAST:
+        return latex_number(value, 5)
+    zeros = -math.floor(math.log10(min(size, 1 - size))) - 1      # between the point and the first digit
+    return latex_number(value, min(6 + zeros, 16))
+
+
+def bracketed(written: str) -> str:
+    """A written number, in brackets where its sign or its power of ten would be misread: after a minus, beside a dot, under a square.
+
+    >>> bracketed("0.5000"), bracketed("-0.5000"), bracketed(latex_number(2e-7))
+    ('0.5000', '(-0.5000)', '(2.0000 \\\\cdot 10^{-7})')
+    """
+    return f"({written})" if written.startswith("-") or "cdot" in written else written

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from core.figures.numbers import latex_number, latex_operand
+
 
 @dataclass(frozen=True)
 class Geometry:
@@ -34,67 +36,50 @@ def geometry(P: np.ndarray) -> Geometry:
     return Geometry(P, lengths, unit @ unit.T, power, int(np.searchsorted(np.cumsum(power), 0.99) + 1), P @ axes.T)
 
 
-def number(value: float, digits: int = 4) -> str:
-    """A number for LaTeX with `digits` decimals, more where it would otherwise read as a 0 or a whole 1 that it is not.
-
-    >>> number(0.99996), number(-0.5), number(2e-7)
-    ('0.99996', '-0.5000', '2.0 \\\\cdot 10^{-7}')
-    """
-    if value != 0 and abs(value) < 10.0 ** -digits:
-        mantissa, exponent = f"{value:.1e}".split("e")
-        return rf"{mantissa} \cdot 10^{{{int(exponent)}}}"
-    text = f"{value:.{digits}f}"
-    for more in range(digits + 1, 17):
-        if abs(float(text)) != 1 or float(text) == value:
-            break
-        text = f"{value:.{more}f}"
-    return text
-
-
 def angle_latex(i: int, pair: int, d: int, base: float, omega: float) -> str:
     """ω and i ω of one pair, with its numbers."""
-    return rf"\omega = b^{{-2\delta'/d}} = {base:g}^{{-{2 * pair}/{d}}} = {number(omega)}, \qquad i\,\omega = {i} \cdot {number(omega)} = {number(i * omega)}"
+    return rf"\omega = b^{{-2\delta'/d}} = {base:g}^{{-{2 * pair}/{d}}} = {latex_number(omega)}, \qquad i\,\omega = {i} \cdot {latex_operand(omega)} = {latex_number(i * omega)}"
 
 
 def entries_latex(i: int, pair: int, omega: float) -> str:
     """The two entries of P_i that belong to a pair."""
-    return (rf"P_{{{i},\,{2 * pair}}} = \sin({number(i * omega)}) = {number(math.sin(i * omega))}, \qquad "
-            rf"P_{{{i},\,{2 * pair + 1}}} = \cos({number(i * omega)}) = {number(math.cos(i * omega))}")
+    return (rf"P_{{{i},\,{2 * pair}}} = \sin({latex_number(i * omega)}) = {latex_number(math.sin(i * omega))}, \qquad "
+            rf"P_{{{i},\,{2 * pair + 1}}} = \cos({latex_number(i * omega)}) = {latex_number(math.cos(i * omega))}")
 
 
 def wavelength_latex(omega: float) -> str:
     """The number of positions in one turn."""
-    return rf"\lambda = \frac{{2\pi}}{{\omega}} = \frac{{6.2832}}{{{number(omega)}}} = {number(2 * math.pi / omega)}"
+    return rf"\lambda = \frac{{2\pi}}{{\omega}} = \frac{{{latex_operand(2 * math.pi)}}}{{{latex_operand(omega)}}} = {latex_number(2 * math.pi / omega)}"
 
 
 def product_latex(i: int, j: int, omegas: Sequence[float], shown: int = 4) -> str:
     """P_i · P_j as the sum of cosines, its first terms and its total written out."""
     terms = [math.cos((i - j) * omega) for omega in omegas]
-    first = " ".join(f"{'' if k == 0 and term >= 0 else '+' if term >= 0 else '-'} {number(abs(term))}" for k, term in enumerate(terms[:shown]))
+    first = " ".join(f"{'' if k == 0 and term >= 0 else '+' if term >= 0 else '-'} {latex_number(abs(term))}" for k, term in enumerate(terms[:shown]))
     rest = r" + \dots" if len(terms) > shown else ""
-    return rf"P_{{{i}}} \cdot P_{{{j}}} = \sum_{{\delta'=0}}^{{{len(terms) - 1}}} \cos\big(({i}-{j})\,\omega_{{\delta'}}\big) = {first}{rest} = {number(sum(terms))}"
+    return rf"P_{{{i}}} \cdot P_{{{j}}} = \sum_{{\delta'=0}}^{{{len(terms) - 1}}} \cos\big(({i}-{j})\,\omega_{{\delta'}}\big) = {first}{rest} = {latex_number(sum(terms))}"
 
 
 def rotation_latex(angle: float) -> str:
     """The matrix that turns a pair (row vector) by `angle`."""
     cos, sin = math.cos(angle), math.sin(angle)
-    return rf"R({number(angle)}) = \begin{{pmatrix}} {number(cos)} & {number(sin)} \\ {number(-sin)} & {number(cos)} \end{{pmatrix}}"
+    return rf"R({latex_number(angle)}) = \begin{{pmatrix}} {latex_number(cos)} & {latex_number(sin)} \\ {latex_number(-sin)} & {latex_number(cos)} \end{{pmatrix}}"
 
 
 def step_latex(i: int, j: int, omega: float) -> str:
     """(sin iω, cos iω) turned by (j − i)ω is (sin jω, cos jω): a step in position is one rotation, whatever i is."""
     turn = (j - i) * omega
     cos, sin = math.cos(turn), math.sin(turn)
-    return (rf"\begin{{pmatrix}} {number(math.sin(i * omega))} & {number(math.cos(i * omega))} \end{{pmatrix}} "
-            rf"\begin{{pmatrix}} {number(cos)} & {number(-sin)} \\ {number(sin)} & {number(cos)} \end{{pmatrix}} = "
-            rf"\begin{{pmatrix}} {number(math.sin(j * omega))} & {number(math.cos(j * omega))} \end{{pmatrix}}")
+    return (rf"\begin{{pmatrix}} {latex_number(math.sin(i * omega))} & {latex_number(math.cos(i * omega))} \end{{pmatrix}} "
+            rf"\begin{{pmatrix}} {latex_number(cos)} & {latex_number(-sin)} \\ {latex_number(sin)} & {latex_number(cos)} \end{{pmatrix}} = "
+            rf"\begin{{pmatrix}} {latex_number(math.sin(j * omega))} & {latex_number(math.cos(j * omega))} \end{{pmatrix}}")
 
 
 def dot_latex(name: str, a: Sequence[float], b: Sequence[float], shown: int = 4) -> str:
     """A dot product's first terms and its total."""
-    terms = " + ".join(rf"({number(x)})({number(y)})" for x, y in list(zip(a, b))[:shown])
+    terms = " + ".join(rf"({latex_number(x)})({latex_number(y)})" for x, y in list(zip(a, b))[:shown])
     rest = r" + \dots" if len(a) > shown else ""
-    return f"{name} = {terms}{rest} = {number(float(np.dot(a, b)))}"
+    return f"{name} = {terms}{rest} = {latex_number(float(np.dot(a, b)))}"
 
 
 def softmax_of_bias(bias: np.ndarray, i: int) -> np.ndarray:

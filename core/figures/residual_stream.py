@@ -13,27 +13,8 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
+from core.figures.numbers import readable
 from core.figures.style import altair_theme, colour, diverging
-
-
-def readable(value: float, digits: int = 3) -> str:
-    """A number with `digits` significant figures; one below 1 in size is never written as 1, and a tiny one keeps its power of ten.
-
-    >>> readable(0.99962), readable(12.3456), readable(-0.00001234), readable(0.0)
-    ('0.9996', '12.3', '−1.2e−05', '0')
-    """
-    if not math.isfinite(value):
-        return "–" if math.isnan(value) else "∞" if value > 0 else "−∞"
-    if value == 0:
-        return "0"
-    if abs(value) < 5e-4:
-        return f"{value:.1e}".replace("-", "−")
-    while True:
-        text = np.format_float_positional(value, precision=digits, fractional=False, trim="-")
-        if abs(value) >= 1 or abs(float(text)) < 1:
-            break
-        digits += 1
-    return text.replace("-", "−")
 
 
 def finish(chart: alt.TopLevelMixin, theme: str, height: int | None = None, scale: float = 1.0) -> alt.TopLevelMixin:

@@ -1,28 +1,42 @@
 """Check yourself: commit first, then see."""
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import streamlit as st
 
 from core.ui.guard import fragment
 from core.ui.text import TextFile
 
 
+@dataclass(frozen=True)
+class Question:
+    """What the reader is asked: `options[answer]` was computed from the model, and the explanation says how. `key` tells a lesson's questions apart."""
+
+    key: str
+    question: str
+    options: list[str]
+    answer: int
+    explanation: str
+
+
 @fragment
-def draw(key: str, question: str, options: list[str], answer: int, explanation: str, words: TextFile) -> None:
+def draw(lesson: str, question: Question, words: TextFile) -> None:
     """The question with its options; the answer and the explanation stand there only after the reader has committed to one.
 
     A question that has changed (another prompt, another selection) has to be answered anew.
     """
-    asked = (question, tuple(options), answer)
+    key, options, answer = f"{lesson}_{question.key}", question.options, question.answer
+    asked = (question.question, tuple(options), answer)
     committed = st.session_state.get(f"{key}_committed")
-    st.markdown(question)
-    given = st.radio(question, range(len(options)), format_func=options.__getitem__, index=None, key=f"{key}_given", label_visibility="collapsed",
+    st.markdown(question.question)
+    given = st.radio(question.question, range(len(options)), format_func=options.__getitem__, index=None, key=f"{key}_given", label_visibility="collapsed",
                      disabled=committed == asked)
     if committed != asked:
         st.button(words.label("check_commit"), key=f"{key}_commit", disabled=given is None, on_click=_commit, args=(key, asked))
         return
     st.markdown(_verdict(options, given, answer, words))
-    st.markdown(explanation)
+    st.markdown(question.explanation)
 
 
 def _commit(key: str, asked: tuple) -> None:

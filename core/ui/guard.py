@@ -30,11 +30,6 @@ def guard() -> Iterator[None]:
             state.fall_back_to_cpu()
 
 
-def plain(written: str) -> str:
-    """A text that Streamlit's Markdown shows as it is: every sign with a meaning there is escaped."""
-    return "".join(f"\\{c}" if c in r"\`*_{}[]()<>#+-.!|~:$" else c for c in written)
-
-
 def fragment(function: Callable) -> Callable:
     """`st.fragment`, with a failure shown as the frame shows it: what changes together, redrawn without the rest of the page."""
 

@@ -85,10 +85,10 @@ class Lesson:
             with self._part("try"):
                 experiments.draw_all(self.words.experiments, self.frame_words, self.id)
 
-    def check(self, question: str, options: list[str], answer: int, explanation: str, key: str) -> None:
-        """Check yourself: the reader commits to one of `options`, then sees whether it is number `answer`, and why."""
+    def check(self, question: check.Question) -> None:
+        """Check yourself: the reader commits to one of the options, then sees whether it is the answer, and why."""
         with self._part("check"):
-            check.draw(f"{self.id}_{key}", question, options, answer, explanation, self.frame_words)
+            check.draw(self.id, question, self.frame_words)
 
     def code(self, functions: Sequence[Callable], data: dict[str, pd.DataFrame], picture: str, twin: str) -> None:
         """The code, the downloads and the picture's text twin.

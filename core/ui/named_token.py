@@ -9,6 +9,7 @@ import streamlit as st
 from core.figures.numbers import probability
 from core.tokenizer import Tokenizer
 from core.ui import state
+from core.ui.markdown import code
 from core.ui.run import Run
 from core.ui.text import TextFile
 
@@ -33,7 +34,7 @@ def draw(lesson: str, run: Run, position: int, words: TextFile) -> NamedToken | 
     if typed and len(run.tokenizer.encode(typed)) > 1 and len(run.tokenizer.encode(" " + typed)) > 1:
         st.caption(words.label("named_first"))
     found = look_up(run.logits(position), target, run.tokenizer.visible(target))
-    st.markdown(words.label("named_result", token=found.visible.replace("`", "ˋ"), rank=found.rank, n=run.tokenizer.vocab_size,
+    st.markdown(words.label("named_result", token=code(found.visible), rank=found.rank, n=run.tokenizer.vocab_size,
                             p=probability(found.probability)))
     return found
 

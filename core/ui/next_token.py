@@ -8,12 +8,13 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.figures.numbers import probability
+from core.figures.numbers import bracketed, latex_number, latex_operand, plain_number, probability
 from core.sampling import RULES, SamplingConfig, Truncation, draw, truncate
 from core.ui import cache, state
+from core.ui.check import Question
 from core.ui.components.sampling_panel import Context, PanelSettings, seeded_uniforms
-from core.ui.guard import plain
 from core.ui.lesson import Lesson
+from core.ui.markdown import code, escaped
 from core.ui.named_token import look_up
 from core.ui.run import Run
 
@@ -36,7 +37,7 @@ def settings() -> PanelSettings:
     try:
         return PanelSettings.from_link(written)
     except ValueError:
-        state.notice("notice_url", name=SETTINGS, value=plain(written[:40]))
+        state.notice("notice_url", name=SETTINGS, value=escaped(written[:40]))
         return PanelSettings()
 
 
@@ -119,9 +120,9 @@ def lines(page: Lesson, run: Run, position: int, target: int, truncation: Trunca
     h, row = vectors(run, position, target)
     products = h * row
     first = np.argsort(-np.abs(products), kind="stable")[:3]
-    written = "".join(f"{value:+.6f}" for value in (*products[first], products.sum() - products[first].sum())).lstrip("+")
+    written = "".join(f"{'+' if value >= 0 else ''}{latex_operand(value)}" for value in (*products[first], products.sum() - products[first].sum())).lstrip("+")
     result = [(say("tied" if run.model.config.tied_embeddings else "untied", d=len(h)),
-               rf"u = h_N^L \cdot e(x) = \sum_{{j=1}}^{{{len(h)}}} h_j\,E_{{xj}} = {written} = {products.sum():.4f}")]
+               rf"u = h_N^L \cdot e(x) = \sum_{{j=1}}^{{{len(h)}}} h_j\,E_{{xj}} = {written} = {latex_number(products.sum())}")]
     return [*result, *_softmax_lines(say, logits, target, truncation), *_cut_lines(say, place, truncation), *_draw_lines(say, place, truncation, now),
             *_summary_lines(say, truncation)]
 
@@ -139,10 +140,10 @@ def _softmax_lines(say, logits: np.ndarray, target: int, truncation: Truncation)
     difference = logits[target] - best
     total = float(np.exp((logits - best) / temperature).sum())
     y = math.exp(difference / temperature) / total
-    return [(say("scaled", best=f"{best:.6f}"),
-             rf"\frac{{u - \max u}}{{T}} = \frac{{{_six(logits[target])} - {_six(best)}}}{{{temperature:g}}} = {difference / temperature:.6f}"),
+    return [(say("scaled", best=plain_number(best, 6)),
+             rf"\frac{{u - \max u}}{{T}} = \frac{{{latex_operand(logits[target])} - {bracketed(latex_operand(best))}}}{{{temperature:g}}} = {latex_operand(difference / temperature)}"),
             (say("softmax", n=f"{len(logits):,}"),
-             rf"y = \frac{{e^{{(u - \max u)/T}}}}{{\sum_w e^{{(u_w - \max u)/T}}}} = \frac{{e^{{{difference / temperature:.6f}}}}}{{{total:.6f}}} = {_four(y)}")]
+             rf"y = \frac{{e^{{(u - \max u)/T}}}}{{\sum_w e^{{(u_w - \max u)/T}}}} = \frac{{e^{{{latex_operand(difference / temperature)}}}}}{{{latex_operand(total)}}} = {latex_number(y)}")]
 
 
 def _cut_lines(say, place: int, truncation: Truncation) -> list[tuple[str, str]]:
@@ -154,11 +155,11 @@ def _cut_lines(say, place: int, truncation: Truncation) -> list[tuple[str, str]]
     if config.top_k is not None:
         result.append((say("top_k"), rf"\text{{rank }} {rank} {_than(rank <= config.top_k)} k = {config.top_k}"))
     if config.top_p < 1 and fate != "top_k":
-        result.append((say("top_p"), rf"\frac{{{_six(before)}}}{{{_six(mass)}}} = {_four(before / mass)} {'<' if fate != 'top_p' else chr(92) + 'ge'} p = {config.top_p:g}"))
+        result.append((say("top_p"), rf"\frac{{{latex_operand(before)}}}{{{latex_operand(mass)}}} = {latex_number(before / mass)} {'<' if fate != 'top_p' else chr(92) + 'ge'} p = {config.top_p:g}"))
     if config.min_p > 0 and fate not in ("top_k", "top_p"):
-        result.append((say("min_p"), rf"y = {_four(y[place])} {'<' if fate == 'min_p' else chr(92) + 'ge'} m \cdot \max y = {config.min_p:g} \cdot {_six(y[0])} = {_four(config.min_p * y[0])}"))
+        result.append((say("min_p"), rf"y = {latex_number(y[place])} {'<' if fate == 'min_p' else chr(92) + 'ge'} m \cdot \max y = {config.min_p:g} \cdot {latex_operand(y[0])} = {latex_number(config.min_p * y[0])}"))
     if config.typical_p < 1 and fate in ("", "typical_p"):
-        result.append((say("typical_cut" if fate else "typical_kept"), rf"-\ln y = {_four(-math.log(y[place])) if y[place] else chr(92) + 'infty'}"))
+        result.append((say("typical_cut" if fate else "typical_kept"), rf"-\ln y = {latex_number(-math.log(y[place])) if y[place] else chr(92) + 'infty'}"))
     return result
 
 
@@ -168,18 +169,18 @@ def _draw_lines(say, place: int, truncation: Truncation, now: PanelSettings) -> 
     y, z = truncation.probs[place], truncation.renormalised[place]
     start, end = (truncation.interval_ends[place - 1] if place else 0.0), truncation.interval_ends[place]
     inside = draw(truncation, now.xi) == place
-    return [(say("renormalised", n=truncation.n_kept), rf"y' = \frac{{y}}{{\sum_{{w\ \mathrm{{kept}}}} y_w}} = \frac{{{_six(y)}}}{{{_six(truncation.kept_mass)}}} = {_four(z)}"),
-            (say("interval_hit" if inside else "interval_miss"), rf"\xi = {now.xi:.4f} {chr(92)}{'in' if inside else 'notin'} [{_four(start)},\ {_four(end)})")]
+    return [(say("renormalised", n=truncation.n_kept), rf"y' = \frac{{y}}{{\sum_{{w\ \mathrm{{kept}}}} y_w}} = \frac{{{latex_operand(y)}}}{{{latex_operand(truncation.kept_mass)}}} = {latex_number(z)}"),
+            (say("interval_hit" if inside else "interval_miss"), rf"\xi = {now.xi:.4f} {chr(92)}{'in' if inside else 'notin'} [{latex_number(start)},\ {latex_number(end)})")]
 
 
 def _summary_lines(say, truncation: Truncation) -> list[tuple[str, str]]:
     before, after, tail = truncation.entropy_before, truncation.entropy_after, 1 - truncation.kept_mass
-    entropy = (say("entropy", bits=f"{before / math.log(2):.4f}"),
-               rf"H = -\sum_w y_w \ln y_w = {before:.4f},\quad e^{{H}} = {truncation.perplexity_before:.4f};\qquad H' = {after:.4f},\quad e^{{H'}} = {truncation.perplexity_after:.4f}")
+    entropy = (say("entropy", bits=plain_number(before / math.log(2))),
+               rf"H = -\sum_w y_w \ln y_w = {latex_number(before)},\quad e^{{H}} = {latex_number(truncation.perplexity_before)};\qquad H' = {latex_number(after)},\quad e^{{H'}} = {latex_number(truncation.perplexity_after)}")
     if truncation.n_kept == len(truncation.probs):
         return [entropy]
     return [entropy, (say("tail", n=f"{len(truncation.probs) - truncation.n_kept:,}"),
-                      rf"1 - {_six(truncation.kept_mass)} = {_four(tail)},\qquad 1 - {_six(truncation.kept_mass)}^{{100}} = {_four(1 - truncation.kept_mass ** 100)}")]
+                      rf"1 - {latex_operand(truncation.kept_mass)} = {latex_number(tail)},\qquad 1 - {bracketed(latex_operand(truncation.kept_mass))}^{{100}} = {latex_number(1 - truncation.kept_mass ** 100)}")]
 
 
 def table(page: Lesson, run: Run, truncation: Truncation, logits: np.ndarray, n: int, digits: int = 4) -> pd.DataFrame:
@@ -189,7 +190,7 @@ def table(page: Lesson, run: Run, truncation: Truncation, logits: np.ndarray, n:
     columns = {"u": logits[ids], "y": truncation.probs[:n], "cumulative": truncation.cumulative[:n], "renormalised": truncation.renormalised[:n],
                "from": np.concatenate([[0.0], ends[:-1]]), "to": ends}
     if digits is not None:
-        columns = {name: [f"{value:.{digits}f}" if name == "u" else _four(value) for value in values] for name, values in columns.items()}
+        columns = {name: [plain_number(value, digits) for value in values] for name, values in columns.items()}
     named = {page.label(f"column_{name}"): values for name, values in columns.items()}
     return pd.DataFrame({page.label("column_rank"): range(1, len(ids) + 1), page.label("column_id"): ids,
                          page.label("column_token"): [run.tokenizer.visible(int(token_id)) for token_id in ids],
@@ -199,7 +200,7 @@ def table(page: Lesson, run: Run, truncation: Truncation, logits: np.ndarray, n:
 def terms_table(page: Lesson, terms: pd.DataFrame) -> pd.DataFrame:
     """The largest terms of a logit, with the six decimals that let a calculator arrive at the products."""
     columns = {"h": terms["h"], "e": terms["e"], "product": terms["product"]}
-    return pd.DataFrame({"j": terms["j"]} | {page.label(f"terms_{name}"): [f"{value:.6f}" for value in values] for name, values in columns.items()})
+    return pd.DataFrame({"j": terms["j"]} | {page.label(f"terms_{name}"): [plain_number(value, 6) for value in values] for name, values in columns.items()})
 
 
 def with_draws(table: pd.DataFrame, page: Lesson, truncation: Truncation, now: PanelSettings) -> pd.DataFrame:
@@ -211,27 +212,27 @@ def with_draws(table: pd.DataFrame, page: Lesson, truncation: Truncation, now: P
 # ---- question and sentences -------------------------------------------------------------------------------------------------
 
 
-@dataclasses.dataclass(frozen=True)
-class Question:
-    options: list[int]
-    answer: int
-
-
-def question(logits: np.ndarray) -> Question:
-    """How many tokens top-p = 0.5 keeps at T = 2; beside it the numbers at T = 1 and T = 1/2, 40, half of the vocabulary, and small ones
-    where these are the same."""
+def kept_counts(logits: np.ndarray) -> tuple[list[int], int]:
+    """How many tokens top-p = 0.5 keeps at T = 2, as options and the number of the right one; the others are the numbers at T = 1 and
+    T = 1/2, 40, half of the vocabulary, and small ones where these are the same."""
     right = truncate(logits, QUESTION).n_kept
     others = [truncate(logits, dataclasses.replace(QUESTION, temperature=t)).n_kept for t in (1.0, 0.5)] + [40, len(logits) // 2, *range(1, 5)]
     wrong = list(dict.fromkeys(n for n in others if n != right and n <= len(logits)))[:3]
     options = sorted([right, *wrong])
-    return Question(options, options.index(right))
+    return options, options.index(right)
+
+
+def question(page: Lesson, logits: np.ndarray) -> Question:
+    """How many tokens does top-p = 0.5 keep at T = 2?"""
+    options, answer = kept_counts(logits)
+    return Question("top_p", page.label("question", n=f"{len(logits):,}"), [f"{n:,}" for n in options], answer, page.label("answer"))
 
 
 def twin(page: Lesson, run: Run, truncation: Truncation, now: PanelSettings) -> str:
     """The picture as one sentence."""
     place, config = draw(truncation, now.xi), truncation.config
     off = page.label("panel_off")
-    token = [plain(run.tokenizer.visible(int(truncation.token_ids[i]))) for i in (0, place)]
+    token = [escaped(run.tokenizer.visible(int(truncation.token_ids[i]))) for i in (0, place)]
     return page.label("panel_twin", T=f"{config.temperature:g}", k=config.top_k or off, p=f"{config.top_p:g}" if config.top_p < 1 else off,
                       kept=f"{truncation.n_kept:,}", size=f"{len(truncation.probs):,}", mass=probability(truncation.kept_mass),
                       cut=f"{len(truncation.probs) - truncation.n_kept:,}", tail=probability(max(0.0, 1 - truncation.kept_mass)), first=token[0],
@@ -242,30 +243,8 @@ def summary(page: Lesson, run: Run, truncation: Truncation) -> dict[str, str]:
     """What "Pin as A" keeps of a state."""
     return {page.label("pin_prompt"): run.text[-60:], page.label("pin_settings"): st.session_state.get(SETTINGS) or PanelSettings().to_link(),
             page.label("panel_candidates"): f"{truncation.n_kept:,}", page.label("panel_mass"): probability(truncation.kept_mass),
-            page.label("panel_entropy"): f"{truncation.entropy_after:.4f}", page.label("panel_perplexity"): f"{truncation.perplexity_after:.4f}",
+            page.label("panel_entropy"): plain_number(truncation.entropy_after), page.label("panel_perplexity"): plain_number(truncation.perplexity_after),
             page.label("pin_first"): f"{run.tokenizer.visible(int(truncation.token_ids[0]))} {probability(truncation.probs[0])}"}
-
-
-def code(token: str) -> str:
-    """A token's visible form as Markdown code that nothing in it can end."""
-    return f"`{token.replace('`', 'ˋ')}`"
-
-
-def _four(value: float, places: int = 4) -> str:
-    """A result, with four decimals; more where four would say 0 or 1 of what is neither."""
-    if value == 0 or value == 1:
-        return f"{value:.0f}"
-    if value < 0.5 * 10.0**-places:
-        digits, _, power = f"{value:.4e}".partition("e")
-        return rf"{digits} \cdot 10^{{{int(power)}}}"
-    while value < 1 and float(f"{value:.{places}f}") == 1 and places < 16:
-        places += 1
-    return f"{value:.{places}f}"
-
-
-def _six(value: float) -> str:
-    """What a formula puts in, with six decimals, so that a calculator arrives at the four decimals of its result."""
-    return _four(value, 6) if value >= 0 else f"({value:.6f})"
 
 
 def _than(true: bool) -> str:

@@ -1,24 +1,22 @@
 """What the lesson "Overview" says about a run beside its map: the numbers, the table of parts, the question, the throw, and what can be undone."""
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import pandas as pd
 import streamlit as st
 
 from core import analysis
-from core.figures.numbers import probability as in_words
+from core.figures.numbers import in_latex, latex_number, probability
 from core.intervention import Intervention, SublayerEdit
 from core.sampling import Truncation, truncate
 from core.ui import cache, state
+from core.ui.check import Question
 from core.ui.components.overview_map import packing
-from core.ui.guard import plain
 from core.ui.lesson import Lesson
+from core.ui.markdown import code, escaped
 from core.ui.run import Run
 
 HISTORY = "overview_history"
-LARGEST_WRITTEN_OUT = 1e7
 
 
 def xi_of(seed: int, n_tokens: int) -> float:
@@ -68,25 +66,17 @@ def undo() -> None:
 # ---- in numbers ---------------------------------------------------------------------------------------------------------------
 
 
-def four(value: float) -> str:
-    """Four decimals, for a calculator; as a power of ten where that would be a very long number."""
-    if abs(value) < LARGEST_WRITTEN_OUT:
-        return f"{value:.4f}"
-    mantissa, exponent = f"{value:.6e}".split("e")
-    return rf"{mantissa} \cdot 10^{{{int(exponent)}}}"
-
-
 def number_lines(page: Lesson, run: Run, position: int, layer: int, truncation: Truncation) -> list[tuple[str, str]]:
     """Captions and LaTeX: one number of X, the lengths on the way through one block, and the softmax of the likeliest token."""
-    trace, token = run.trace, plain(run.tokens[position])
+    trace, token = run.trace, escaped(run.tokens[position])
     top = int(truncation.token_ids[0])
     lines = [(page.label("numbers_stream" if trace.blocks[layer].mlp_out is not None else "numbers_stream_attention", block=layer), stream_latex(trace, position, layer)),
-             (page.label("numbers_softmax", token=token, top=plain(run.tokenizer.visible(top))), softmax_latex(run.logits(position), top))]
+             (page.label("numbers_softmax", token=token, top=escaped(run.tokenizer.visible(top))), softmax_latex(run.logits(position), top))]
     lines.append((page.label("numbers_parameters"), table_latex(part_table(page, run))))
     if trace.position is not None:
         parts = (trace.embedding[position, 0], trace.position[position, 0])
         e, p = (float(part) for part in parts)
-        embed = rf"X_{{{position},0}} = E_{{{run.token_ids[position]},0}} + P_{{{position},0}} = {four(e)} + ({four(p)}) = {four(e + p)}"
+        embed = rf"X_{{{position},0}} = E_{{{run.token_ids[position]},0}} + P_{{{position},0}} = {latex_number(e)} + ({latex_number(p)}) = {latex_number(e + p)}"
         lines.insert(0, (page.label("numbers_embed", position=position, token=token), embed))
     return lines
 
@@ -94,16 +84,16 @@ def number_lines(page: Lesson, run: Run, position: int, layer: int, truncation: 
 def stream_latex(trace, position: int, layer: int) -> str:
     block = trace.blocks[layer]
     parts = [(r"x", block.resid_pre), (r"\mathrm{attn}", block.attn_out), (r"\mathrm{ffn}", block.mlp_out), (r"x'", block.resid_post)]
-    return r",\qquad ".join(rf"\lVert {name} \rVert = {four(float(analysis.norms(values[position])))}" for name, values in parts if values is not None)
+    return r",\qquad ".join(rf"\lVert {name} \rVert = {latex_number(float(analysis.norms(values[position])))}" for name, values in parts if values is not None)
 
 
 def softmax_latex(logits: np.ndarray, token_id: int) -> str:
-    """y = exp(u) / Σ exp(u) with its numbers; every logit less the largest where exp would leave the calculator's range."""
-    shift = float(logits.max()) if logits.max() > 200 else 0.0
+    """y = exp(u) / Σ exp(u) with its numbers; every logit less the largest where exp would leave the calculator's range, or the four decimals."""
+    shift = float(logits.max()) if not 0 <= logits.max() <= 200 else 0.0
     own, total = float(logits[token_id]) - shift, float(np.exp(logits - shift).sum())
     lesser = r" - \max u" if shift else ""
-    return (rf"y = \frac{{e^{{u{lesser}}}}}{{\sum e^{{u{lesser}}}}} = \frac{{e^{{{four(own)}}}}}{{{four(total)}}} = \frac{{{four(float(np.exp(own)))}}}{{{four(total)}}}"
-            rf" = {in_words(float(np.exp(own)) / total, 4)}")
+    return (rf"y = \frac{{e^{{u{lesser}}}}}{{\sum e^{{u{lesser}}}}} = \frac{{e^{{{latex_number(own)}}}}}{{{latex_number(total)}}} = \frac{{{latex_number(float(np.exp(own)))}}}{{{latex_number(total)}}}"
+            rf" = {in_latex(probability(float(np.exp(own)) / total, 4))}")
 
 
 def part_table(page: Lesson, run: Run) -> pd.DataFrame:
@@ -140,16 +130,6 @@ def table_latex(table: pd.DataFrame) -> str:
 # ---- check yourself -----------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Question:
-    """A question with three or four options in the order of their ids, and the number of the right one."""
-
-    question: str
-    options: list[str]
-    answer: int
-    explanation: str
-
-
 def question(page: Lesson, run: Run, position: int, truncation: Truncation) -> Question:
     """Which token would come next if attention wrote nothing? Computed by a second pass with every attn_out set to zero."""
     layers = run.model.config.n_layers
@@ -157,11 +137,11 @@ def question(page: Lesson, run: Run, position: int, truncation: Truncation) -> Q
     without = truncate(run.trace_with(off).logits[position])
     with_order, without_order = truncation.token_ids[:3].tolist(), without.token_ids[:3].tolist()
     ids = sorted({without_order[0], *with_order[:2], without_order[1]})
-    names = {token_id: f"`{run.tokenizer.visible(token_id).replace('`', 'ˋ')}`" for token_id in {*ids, with_order[0]}}
-    token, place = plain(run.tokens[position]), int(np.flatnonzero(truncation.token_ids == with_order[0])[0])
-    why = page.label("check_off_why", without=names[without_order[0]], p_without=in_words(float(without.probs[0])), top=names[with_order[0]],
-                     p=in_words(float(truncation.probs[place])), token=token, position=position)
-    return Question(page.label("check_off", token=token, layers=layers), [names[token_id] for token_id in ids], ids.index(without_order[0]), why)
+    names = {token_id: code(run.tokenizer.visible(token_id)) for token_id in {*ids, with_order[0]}}
+    token, place = escaped(run.tokens[position]), int(np.flatnonzero(truncation.token_ids == with_order[0])[0])
+    why = page.label("check_off_why", without=names[without_order[0]], p_without=probability(float(without.probs[0])), top=names[with_order[0]],
+                     p=probability(float(truncation.probs[place])), token=token, position=position)
+    return Question("off", page.label("check_off", token=token, layers=layers), [names[token_id] for token_id in ids], ids.index(without_order[0]), why)
 
 
 # ---- downloads and the text twin ------------------------------------------------------------------------------------------------
@@ -185,6 +165,6 @@ def tables(page: Lesson, run: Run, truncation: Truncation) -> dict[str, pd.DataF
 def twin(page: Lesson, run: Run, position: int, truncation: Truncation) -> str:
     """The map as one sentence."""
     stream = packing.norm_arrays(run.trace)["stream"][:, position]
-    return page.label("twin", n=len(run.token_ids), n_cut=run.n_cut, token=plain(run.tokens[position]), position=position, model=run.model_name,
-                      top=plain(run.tokenizer.visible(int(truncation.token_ids[0]))), p=in_words(float(truncation.probs[0])),
+    return page.label("twin", n=len(run.token_ids), n_cut=run.n_cut, token=escaped(run.tokens[position]), position=position, model=run.model_name,
+                      top=escaped(run.tokenizer.visible(int(truncation.token_ids[0]))), p=probability(float(truncation.probs[0])),
                       first=f"{stream[0]:.3g}", last=f"{stream[-1]:.3g}", layers=run.model.config.n_layers)

@@ -8,7 +8,8 @@ import segno
 import streamlit as st
 
 from core.figures import style
-from core.ui import cache, devices, guard, run, state, text
+from core.ui import cache, devices, run, state, text
+from core.ui.markdown import escaped
 
 QR_CHARACTERS = 1_200   # more make a code too fine for a projector
 
@@ -78,7 +79,7 @@ def qr_code(link: str) -> bytes:
 
 def _messages(words: text.TextFile, present: run.Run) -> None:
     if present.loaded.problem:
-        st.warning(words.label("broken_model", problem=guard.plain(present.loaded.problem)))
+        st.warning(words.label("broken_model", problem=escaped(present.loaded.problem)))
     elif present.loaded.is_random:
         st.warning(words.label("random_model"))
     if present.n_cut:
@@ -96,4 +97,4 @@ def _one_line(prompt: str) -> str:
     """A prompt as a button shows it: one line, and no Markdown in it."""
     line = prompt.replace("\n", " ⏎ ")
     line = line if len(line) <= 70 else line[:34] + " … " + line[-34:]
-    return guard.plain(line)
+    return escaped(line)

@@ -9,6 +9,7 @@ import pytest
 
 from core import positional
 from core.figures import positions as figures
+from core.figures.numbers import plain_number
 from core.ui.positions import rotary
 from tests.browser.serving import settle
 
@@ -77,7 +78,7 @@ def test_the_keyboard_moves_the_cursor_through_all_panels(open_page):
     page.keyboard.press("ArrowRight")
     page.wait_for_url(re.compile("positions_waves_i=41"))
     settle(page)
-    product = figures.number(sum(math.cos(11 * w) for w in positional.frequencies(64).tolist()))
+    product = plain_number(sum(math.cos(11 * w) for w in positional.frequencies(64).tolist()))
     assert product in reading(page)
     assert any("P_{41}" in latex for latex in page.locator(".katex annotation").all_text_contents())   # the numbers below have followed
 

@@ -10,11 +10,13 @@ import streamlit as st
 from core import analysis, attention
 from core.figures import heads as figures
 from core.figures.heads import head_name
-from core.figures.numbers import probability
+from core.figures.numbers import bracketed, latex_number, latex_operand, plain_number, probability
 from core.trace import BlockTrace
+from core.ui.check import Question
 from core.ui.guard import guard
-from core.ui.heads.reading import PREFIX, Pair, code, divergence_of, patterns_of, picked_pair, title_of
+from core.ui.heads.reading import PREFIX, Pair, divergence_of, patterns_of, picked_pair, title_of
 from core.ui.lesson import Lesson
+from core.ui.markdown import code
 from core.ui.run import Run
 
 ADDED_TO_SCORES = ("alibi", "relative")     # position schemes that add to the scores
@@ -56,34 +58,23 @@ def row_of(run: Run, pair: Pair) -> tuple[np.ndarray, np.ndarray, np.ndarray, np
 
 
 def number_lines(page: Lesson, run: Run, pair: Pair) -> list[tuple[str, str]]:
-    """q·k, the score, the exponential, the row's sum and α. What is used again has six decimals, so that a calculator arrives at the same four."""
+    """q·k, the score, the exponential, the row's sum and α. What is used again has more digits, so that a calculator arrives at the same four."""
     q, k = vectors(run, pair)
     products, added, scores, allowed = row_of(run, pair)
     d_k, product, score = len(q), float(products[pair.key]), float(scores[pair.key])
-    terms = [rf"({a:.4f})({b:.4f})" for a, b in zip(q[:TERMS], k[:TERMS])] + [r"\cdots"] * (d_k > TERMS)
+    terms = [rf"({latex_number(a)})({latex_number(b)})" for a, b in zip(q[:TERMS], k[:TERMS])] + [r"\cdots"] * (d_k > TERMS)
     lines = [(page.label("numbers_product", query_token=code(run.tokens[pair.query]), i=pair.query, key_token=code(run.tokens[pair.key]), j=pair.key, d_k=d_k, head=pair.name),
-              rf"\begin{{aligned}} q_{{{pair.query}}} \cdot k_{{{pair.key}}} &= " + r" \\ &\quad + ".join(terms) + rf" \\ &= {product:.6f} \end{{aligned}}")]
-    divided = rf"\frac{{{product:.6f}}}{{\sqrt{{{d_k}}}}}" if run.model.config.scale_scores else f"{product:.6f}"
-    bias = f" + ({added[pair.key]:.6f})" if run.model.config.positions in ADDED_TO_SCORES else ""
-    lines.append((page.label("numbers_score" if not bias else "numbers_score_bias"), rf"s_{{{pair.query},{pair.key}}} = {divided}{bias} = {score:.6f}"))
+              rf"\begin{{aligned}} q_{{{pair.query}}} \cdot k_{{{pair.key}}} &= " + r" \\ &\quad + ".join(terms) + rf" \\ &= {latex_operand(product)} \end{{aligned}}")]
+    divided = rf"\frac{{{latex_operand(product)}}}{{\sqrt{{{d_k}}}}}" if run.model.config.scale_scores else latex_operand(product)
+    bias = f" + {bracketed(latex_operand(added[pair.key]))}" if run.model.config.positions in ADDED_TO_SCORES else ""
+    lines.append((page.label("numbers_score" if not bias else "numbers_score_bias"), rf"s_{{{pair.query},{pair.key}}} = {divided}{bias} = {latex_operand(score)}"))
     if not allowed[pair.key]:
         return [*lines, (page.label("numbers_masked"), rf"s = -\infty \quad\Rightarrow\quad \alpha_{{{pair.query},{pair.key}}} = 0")]
     top = scores[allowed].max()
     own, total = math.exp(score - top), np.exp(scores[allowed] - top).sum()
-    return [*lines, (page.label("numbers_exp", m=f"{top:.6f}"), rf"e^{{s - m}} = e^{{{score:.6f} - {signed(top)}}} = {own:.6f}"),
+    return [*lines, (page.label("numbers_exp", m=plain_number(top, 6)), rf"e^{{s - m}} = e^{{{latex_operand(score)} - {bracketed(latex_operand(top))}}} = {latex_operand(own)}"),
             (page.label("numbers_alpha", n=int(allowed.sum())),
-             rf"\alpha_{{{pair.query},{pair.key}}} = \frac{{e^{{s-m}}}}{{\sum_j e^{{s_j - m}}}} = \frac{{{own:.6f}}}{{{total:.6f}}} = {four(own / total)}")]
-
-
-def signed(value: float) -> str:
-    """Six decimals, in brackets where a minus stands before."""
-    return f"({value:.6f})" if value < 0 else f"{value:.6f}"
-
-
-def four(weight: float) -> str:
-    """Four decimals; more digits where four would read as 0 or 1 without being it."""
-    shown = f"{weight:.4f}"
-    return shown if 0 < float(shown) < 1 or weight in (0, 1) else probability(weight, 4)
+             rf"\alpha_{{{pair.query},{pair.key}}} = \frac{{e^{{s-m}}}}{{\sum_j e^{{s_j - m}}}} = \frac{{{latex_operand(own)}}}{{{latex_operand(total)}}} = {latex_number(own / total)}")]
 
 
 def weights_table(page: Lesson, run: Run, pair: Pair) -> pd.DataFrame:
@@ -92,8 +83,8 @@ def weights_table(page: Lesson, run: Run, pair: Pair) -> pd.DataFrame:
     keys = np.flatnonzero(allowed)
     exponentials = np.exp(scores[keys] - scores[keys].max())
     weights = exponentials / exponentials.sum()
-    return pd.DataFrame({"j": keys, page.label("column_key"): [run.tokens[j] for j in keys], page.label("column_score"): [f"{s:.6f}" for s in scores[keys]],
-                         page.label("column_exp"): [f"{e:.6f}" for e in exponentials], page.label("column_weight"): [four(float(w)) for w in weights]})
+    return pd.DataFrame({"j": keys, page.label("column_key"): [run.tokens[j] for j in keys], page.label("column_score"): [plain_number(s, 6) for s in scores[keys]],
+                         page.label("column_exp"): [plain_number(e, 6) for e in exponentials], page.label("column_weight"): [plain_number(w) for w in weights]})
 
 
 def products_table(run: Run, pair: Pair) -> pd.DataFrame:
@@ -128,4 +119,4 @@ def _check(page: Lesson, run: Run) -> None:
     divergences = [divergence_of(run, layer, head, last) for layer, head in heads]
     names = [head_name(layer, head) for layer, head in heads]
     found = ", ".join(page.label("check_one", head=name, kl=f"{kl:.3g}") for name, kl in zip(names, divergences))
-    page.check(page.label("check", token=code(run.tokens[last])), names, int(np.argmax(divergences)), page.label("check_because", found=found), key="knockout")
+    page.check(Question("knockout", page.label("check", token=code(run.tokens[last])), names, int(np.argmax(divergences)), page.label("check_because", found=found)))

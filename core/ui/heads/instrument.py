@@ -11,8 +11,9 @@ from core.ui import state
 from core.ui.components.heads_wall import heads_wall
 from core.ui.guard import guard
 from core.ui.heads import panels
-from core.ui.heads.reading import PREFIX, Pair, Patterns, changed_heads, code, intervention_of, keep, measured, patterns_of, picked_pair, read, redraw
+from core.ui.heads.reading import PREFIX, Pair, Patterns, changed_heads, intervention_of, keep, measured, patterns_of, picked_pair, read, redraw
 from core.ui.lesson import Lesson
+from core.ui.markdown import code
 from core.ui.run import Run
 
 PANEL, QUERY, KEY = (f"{PREFIX}{name}_widget" for name in ("panel", "query", "key"))

@@ -14,8 +14,9 @@ from core.figures.numbers import probability
 from core.ui import state
 from core.ui.components.attention_view import attention_view
 from core.ui.components.heads_sum import heads_sum
-from core.ui.heads.reading import MEASURES, PREFIX, Pair, attached, changed_heads, choose, code, intervention_of, keep, measured, patterns_of, read, redraw, title_of
+from core.ui.heads.reading import MEASURES, PREFIX, Pair, attached, changed_heads, choose, intervention_of, keep, measured, patterns_of, read, redraw, title_of
 from core.ui.lesson import Lesson
+from core.ui.markdown import code
 from core.ui.run import Run
 
 PICTURE = (300, 620)        # least and most pixels of a picture that ends with the window

@@ -138,11 +138,6 @@ def title_of(page: Lesson, measures: dict[str, np.ndarray], role: str, layer: in
     return page.label("title_spread", head=head_name(layer, head), entropy=f"{entropy:.2f}", distance=f"{distance:.1f}")
 
 
-def code(token: str) -> str:
-    """A token's visible form as code in Markdown."""
-    return "`" + token.replace("`", "ˋ") + "`"
-
-
 def measured(value: float) -> str:
     """A measure with three significant digits; a dash where the prompt says nothing about it."""
     return "–" if np.isnan(value) else probability(value) if value <= 1 else f"{value:.3g}"

@@ -6,11 +6,13 @@ import pandas as pd
 
 from core import positional
 from core.figures import positions as figures
+from core.figures.numbers import latex_number, latex_operand
 from core.ui import state
+from core.ui.check import Question
 from core.ui.components.position_beyond import position_beyond
 from core.ui.instrument_state import Setting
 from core.ui.lesson import Lesson
-from core.ui.positions.section import Question, Section, labels, open_instrument
+from core.ui.positions.section import Section, labels, open_instrument
 from core.ui.run import Run
 
 PAIRS = 32
@@ -39,8 +41,8 @@ def _numbers(page: Lesson, trained: int, read: int, omegas: np.ndarray, slopes: 
     last = omegas[-1]
     slope = slopes[-1]
     return [
-        (page.label("beyond_numbers_angle", pair=len(omegas) - 1), rf"({trained} - 1)\,\omega = {figures.number((trained - 1) * last)} < 2\pi, \qquad ({read} - 1)\,\omega = {figures.number((read - 1) * last)}"),
-        (page.label("beyond_numbers_alibi", head=len(slopes) - 1), rf"e^{{-m\,({read}-1)}} = e^{{-{figures.number(slope)} \cdot {read - 1}}} = {figures.number(float(np.exp(-slope * (read - 1))))}"),
+        (page.label("beyond_numbers_angle", pair=len(omegas) - 1), rf"({trained} - 1)\,\omega = {latex_number((trained - 1) * last)} < 2\pi, \qquad ({read} - 1)\,\omega = {latex_number((read - 1) * last)}"),
+        (page.label("beyond_numbers_alibi", head=len(slopes) - 1), rf"e^{{-m\,({read}-1)}} = e^{{-{latex_operand(slope)} \cdot {read - 1}}} = {latex_number(float(np.exp(-slope * (read - 1))))}"),
         (page.label("beyond_numbers_relative"), rf"r_{{\min(i - j,\;{clip})}} = r_{{{min(read - 1, clip)}}} \quad \text{{(i - j = {read - 1})}}"),
     ]
 
@@ -49,5 +51,5 @@ def _question(page: Lesson, omegas: np.ndarray, trained: int) -> Question:
     """How many pairs stay open when the trained length doubles."""
     now, doubled = int(figures.open_pairs(omegas, trained).sum()), int(figures.open_pairs(omegas, 2 * trained).sum())
     options = sorted({doubled, now, now // 2, max(now - 1, 0)})
-    return Question(page.label("beyond_question", now=now, pairs=len(omegas), trained=trained), [page.label("beyond_option", count=count) for count in options],
+    return Question("beyond", page.label("beyond_question", now=now, pairs=len(omegas), trained=trained), [page.label("beyond_option", count=count) for count in options],
                     options.index(doubled), page.label("beyond_why", doubled=doubled, trained=2 * trained))

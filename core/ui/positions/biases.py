@@ -7,11 +7,13 @@ import numpy as np
 
 from core import positional
 from core.figures import positions as figures
+from core.figures.numbers import latex_number, latex_operand
 from core.ui import state
+from core.ui.check import Question
 from core.ui.components.position_biases import position_biases
 from core.ui.instrument_state import Setting
 from core.ui.lesson import Lesson
-from core.ui.positions.section import Question, Section, closest, labels, open_instrument
+from core.ui.positions.section import Section, closest, labels, open_instrument
 from core.ui.run import Run
 
 LONGEST = 16
@@ -60,10 +62,10 @@ def _numbers(page: Lesson, slope: float, heads: int, head: int, alibi: np.ndarra
     weights = figures.softmax_of_bias(alibi, i)
     middle = relative[i, max(0, i - 4)]
     return [
-        (page.label("bias_numbers_slope", head=head), rf"m = 2^{{-8 \cdot {head + 1} / {heads}}} = {figures.number(slope)}" if heads & (heads - 1) == 0 else rf"m = {figures.number(slope)}"),
-        (page.label("bias_numbers_score", i=i, j=j), rf"\frac{{q_{{{i}}} \cdot k_{{{j}}}}}{{\sqrt{{d_k}}}} - m\,(i - j) = \frac{{q_{{{i}}} \cdot k_{{{j}}}}}{{\sqrt{{d_k}}}} - {figures.number(slope)} \cdot {i - j} = \frac{{q_{{{i}}} \cdot k_{{{j}}}}}{{\sqrt{{d_k}}}} - {figures.number(slope * (i - j))}"),
-        (page.label("bias_numbers_weight"), rf"\alpha_{{{i},{j}}} = \frac{{e^{{-{figures.number(slope * (i - j))}}}}}{{\sum_{{j'=0}}^{{{i}}} e^{{-m({i}-j')}}}} = {figures.number(weights[j])}"),
-        (page.label("bias_numbers_relative", clip=values["clip"]), rf"\frac{{q_{{{i}}} \cdot k_{{{j}}}}}{{\sqrt{{d_k}}}} + r_{{{i}-{j}}} = \frac{{q_{{{i}}} \cdot k_{{{j}}}}}{{\sqrt{{d_k}}}} {'+' if middle >= 0 else '-'} {abs(middle):.4f}"),
+        (page.label("bias_numbers_slope", head=head), rf"m = 2^{{-8 \cdot {head + 1} / {heads}}} = {latex_number(slope)}" if heads & (heads - 1) == 0 else rf"m = {latex_number(slope)}"),
+        (page.label("bias_numbers_score", i=i, j=j), rf"\frac{{q_{{{i}}} \cdot k_{{{j}}}}}{{\sqrt{{d_k}}}} - m\,(i - j) = \frac{{q_{{{i}}} \cdot k_{{{j}}}}}{{\sqrt{{d_k}}}} - {latex_operand(slope)} \cdot {i - j} = \frac{{q_{{{i}}} \cdot k_{{{j}}}}}{{\sqrt{{d_k}}}} - {latex_number(slope * (i - j))}"),
+        (page.label("bias_numbers_weight"), rf"\alpha_{{{i},{j}}} = \frac{{e^{{-{latex_number(slope * (i - j))}}}}}{{\sum_{{j'=0}}^{{{i}}} e^{{-m({i}-j')}}}} = {latex_number(weights[j])}"),
+        (page.label("bias_numbers_relative", clip=values["clip"]), rf"\frac{{q_{{{i}}} \cdot k_{{{j}}}}}{{\sqrt{{d_k}}}} + r_{{{i}-{j}}} = \frac{{q_{{{i}}} \cdot k_{{{j}}}}}{{\sqrt{{d_k}}}} {'+' if middle >= 0 else '-'} {latex_number(abs(middle))}"),
     ]
 
 
@@ -71,5 +73,5 @@ def _question(page: Lesson, slope: float, head: int) -> Question:
     """How much weaker a key 8 positions further away is, all q · k equal."""
     factor = math.exp(8 * slope)
     options = sorted({factor, 8.0, math.exp(8 * slope / 4), 1 + 8 * slope})
-    return Question(page.label("bias_question", head=head, slope=f"{slope:g}"), [page.label("bias_option", factor=f"{option:.4g}") for option in options], closest(options, factor),
+    return Question("biases", page.label("bias_question", head=head, slope=f"{slope:g}"), [page.label("bias_option", factor=f"{option:.4g}") for option in options], closest(options, factor),
                     page.label("bias_why", slope=f"{slope:g}", factor=f"{factor:.4g}"))

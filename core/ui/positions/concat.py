@@ -7,11 +7,13 @@ import torch
 
 from core import positional
 from core.figures import positions as figures
+from core.figures.numbers import latex_number, plain_number
 from core.ui import state
+from core.ui.check import Question
 from core.ui.components.position_concat import position_concat
 from core.ui.instrument_state import Setting
 from core.ui.lesson import Lesson
-from core.ui.positions.section import Question, Section, labels, open_instrument
+from core.ui.positions.section import Section, labels, open_instrument
 from core.ui.run import Run
 
 WIDEST = 256
@@ -38,7 +40,7 @@ def draw(page: Lesson, run: Run) -> Section:
         question=_question(page, np.abs(p @ rows)),
         functions=[figures.concatenated],
         data={"add_or_concatenate.csv": table},
-        twin=page.label(f"concat_twin_{mode}", token=token, i=i, d=len(x), width=len(p), worst=figures.number(float(np.abs(whole - parts).max()), 4)),
+        twin=page.label(f"concat_twin_{mode}", token=token, i=i, d=len(x), width=len(p), worst=plain_number(float(np.abs(whole - parts).max()))),
         summary={"mode": mode, "W": f"{(len(x) if adding else len(x) + len(p)) * len(whole):,}"},
     )
 
@@ -50,14 +52,14 @@ def made_up_weights(k: int, spread: float) -> np.ndarray:
 
 def _numbers(page: Lesson, adding: bool, table: pd.DataFrame, d: int, width: int, k: int, worst: float) -> list[tuple[str, str]]:
     first = table.iloc[0]
-    a, b, c = (figures.number(first[name]) for name in ("from x", "from p", "whole"))
+    a, b, c = (latex_number(first[name]) for name in ("from x", "from p", "whole"))
     if adding:
         return [(page.label("concat_numbers_add"), r"(x + p)\,W = x\,W + p\,W"), (page.label("concat_numbers_first"), rf"{a} + ({b}) = {c}"),
-                (page.label("concat_numbers_worst"), rf"\max\big|(x+p)W - (xW + pW)\big| = {figures.number(worst)}"),
+                (page.label("concat_numbers_worst"), rf"\max\big|(x+p)W - (xW + pW)\big| = {latex_number(worst)}"),
                 (page.label("concat_numbers_size"), rf"d \cdot d_k = {d} \cdot {k} = {d * k}")]
     return [(page.label("concat_numbers_split"), r"[x, p]\,W = [x, p]\begin{pmatrix} W_X \\ W_P \end{pmatrix} = x\,W_X + p\,W_P"),
             (page.label("concat_numbers_first"), rf"{a} + ({b}) = {c}"),
-            (page.label("concat_numbers_worst"), rf"\max\big|[x,p]W - (xW_X + pW_P)\big| = {figures.number(worst)}"),
+            (page.label("concat_numbers_worst"), rf"\max\big|[x,p]W - (xW_X + pW_P)\big| = {latex_number(worst)}"),
             (page.label("concat_numbers_size"), rf"(d + d_p)\,d_k = ({d} + {width}) \cdot {k} = {(d + width) * k}")]
 
 
@@ -67,5 +69,5 @@ def _question(page: Lesson, from_p: np.ndarray) -> Question | None:
         return None
     places = sorted({int(place) for place in (from_p.argmax(), *from_p.argsort()[:3])})
     answer = int(np.argmax(from_p[places]))
-    found = "; ".join(f"{place}: {figures.number(from_p[place])}" for place in places)
-    return Question(page.label("concat_question"), [page.label("concat_option", place=place) for place in places], answer, page.label("concat_why", found=found))
+    found = "; ".join(f"{place}: {plain_number(from_p[place])}" for place in places)
+    return Question("concat", page.label("concat_question"), [page.label("concat_option", place=place) for place in places], answer, page.label("concat_why", found=found))

@@ -6,11 +6,13 @@ import streamlit as st
 
 from core import positional
 from core.figures import positions as figures
+from core.figures.numbers import latex_number, plain_number
 from core.ui import cache, state
+from core.ui.check import Question
 from core.ui.components.position_learned import position_learned
 from core.ui.instrument_state import Setting
 from core.ui.lesson import Lesson
-from core.ui.positions.section import Question, Section, labels, open_instrument
+from core.ui.positions.section import Section, labels, open_instrument
 from core.ui.run import Run
 
 SETTINGS = {"i": Setting(40, 0, 4095), "principal": Setting(False)}
@@ -25,14 +27,14 @@ def draw(page: Lesson, run: Run) -> Section:
     i = values["i"] = min(values["i"], len(learned.P) - 1)
     position_learned(learned, sinusoidal, values, labels(page, "learned"), key=key, on_settings=settled, present=state.present())
     near = min(i + 1, len(learned.P) - 1)
-    cosine = figures.number(learned.cosines[i, near])
+    cosine = plain_number(learned.cosines[i, near])
     return Section(
         numbers=_numbers(page, learned, i, near),
         question=_question(page, learned, i),
         functions=[figures.geometry],
         data={"learned_positions.csv": figures.matrix_table(learned.P, "position", "dimension", "value")},
-        twin=page.label("learned_twin", n=len(learned.P), d=learned.P.shape[1], i=i, near=near, cosine=cosine, length=figures.number(learned.lengths[i]), rank=learned.rank),
-        summary={f"‖P{i}‖": figures.number(learned.lengths[i]), f"cos(P{i}, P{near})": cosine, "99 %": str(learned.rank)},
+        twin=page.label("learned_twin", n=len(learned.P), d=learned.P.shape[1], i=i, near=near, cosine=cosine, length=plain_number(learned.lengths[i]), rank=learned.rank),
+        summary={f"‖P{i}‖": plain_number(learned.lengths[i]), f"cos(P{i}, P{near})": cosine, "99 %": str(learned.rank)},
     )
 
 
@@ -46,9 +48,9 @@ def _geometries(run: Run) -> tuple[figures.Geometry, figures.Geometry]:
 
 def _numbers(page: Lesson, learned: figures.Geometry, i: int, near: int) -> list[tuple[str, str]]:
     a, b = learned.P[i], learned.P[near]
-    length = rf"\lVert P_{{{i}}} \rVert = \sqrt{{P_{{{i}}} \cdot P_{{{i}}}}} = \sqrt{{{figures.number(a @ a)}}} = {figures.number(learned.lengths[i])}"
+    length = rf"\lVert P_{{{i}}} \rVert = \sqrt{{P_{{{i}}} \cdot P_{{{i}}}}} = \sqrt{{{latex_number(a @ a)}}} = {latex_number(learned.lengths[i])}"
     cosine = (rf"\cos(P_{{{i}}}, P_{{{near}}}) = \frac{{P_{{{i}}} \cdot P_{{{near}}}}}{{\lVert P_{{{i}}} \rVert \, \lVert P_{{{near}}} \rVert}} = "
-              rf"\frac{{{figures.number(a @ b)}}}{{{figures.number(learned.lengths[i])} \cdot {figures.number(learned.lengths[near])}}} = {figures.number(learned.cosines[i, near])}")
+              rf"\frac{{{latex_number(a @ b)}}}{{{latex_number(learned.lengths[i])} \cdot {latex_number(learned.lengths[near])}}} = {latex_number(learned.cosines[i, near])}")
     return [(page.label("learned_numbers_length", i=i), length), (page.label("learned_numbers_product"), figures.dot_latex(rf"P_{{{i}}} \cdot P_{{{near}}}", a, b)),
             (page.label("learned_numbers_cosine"), cosine)]
 
@@ -60,5 +62,5 @@ def _question(page: Lesson, learned: figures.Geometry, i: int) -> Question | Non
     if len(places) < 3:
         return None
     answer = int(np.argmax(learned.cosines[i, places]))
-    found = "; ".join(f"{place}: {figures.number(learned.cosines[i, place])}" for place in places)
-    return Question(page.label("learned_question", i=i), [page.label("learned_option", place=place) for place in places], answer, page.label("learned_why", i=i, found=found))
+    found = "; ".join(f"{place}: {plain_number(learned.cosines[i, place])}" for place in places)
+    return Question("learned", page.label("learned_question", i=i), [page.label("learned_option", place=place) for place in places], answer, page.label("learned_why", i=i, found=found))

@@ -9,11 +9,13 @@ import torch
 
 from core import positional
 from core.figures import positions as figures
+from core.figures.numbers import latex_number, latex_operand, plain_number, readable
 from core.ui import state
+from core.ui.check import Question
 from core.ui.components.position_rotary import position_rotary
 from core.ui.instrument_state import Setting
 from core.ui.lesson import Lesson
-from core.ui.positions.section import Question, Section, closest, labels, open_instrument
+from core.ui.positions.section import Section, closest, labels, open_instrument
 from core.ui.run import Run
 
 SETTINGS = {"i": Setting(12, 0, 128), "j": Setting(5, 0, 128), "shift": Setting(100, 0, 4096), "base": Setting(10_000.0, 1.0, 1e6)}
@@ -35,8 +37,8 @@ def draw(page: Lesson, run: Run) -> Section:
         question=_question(page, len(q), base),
         functions=[positional.frequencies, positional.rotary_angles, positional.rotate],
         data={"rotary_score_by_distance.csv": pd.DataFrame({"i-j": distances, "score": [score(q, k, max(t, 0), max(-t, 0), base) for t in distances]})},
-        twin=page.label("rotary_twin", i=i, j=j, score=figures.number(here), shift=shift, difference=_small(abs(here - there))),
-        summary={f"q{i} · k{j}": figures.number(here), f"q{i + shift} · k{j + shift}": figures.number(there)},
+        twin=page.label("rotary_twin", i=i, j=j, score=plain_number(here), shift=shift, difference=readable(abs(here - there))),
+        summary={f"q{i} · k{j}": plain_number(here), f"q{i + shift} · k{j + shift}": plain_number(there)},
     )
 
 
@@ -56,22 +58,18 @@ def score(q: np.ndarray, k: np.ndarray, i: int, j: int, base: float) -> float:
     return float((turned[0] * turned[1]).sum())
 
 
-def _small(value: float) -> str:
-    return "0" if value == 0 else f"{value:.1e}"
-
-
 def _numbers(page: Lesson, q: np.ndarray, k: np.ndarray, values: dict, here: float, there: float) -> list[tuple[str, str]]:
     i, j, shift, base = (values[name] for name in SETTINGS)
     omegas = positional.frequencies(len(q), base).numpy()
     pair, half = len(omegas) // 4, len(omegas)
     omega = omegas[pair]
-    members = rf"\begin{{pmatrix}} {figures.number(q[pair])} & {figures.number(q[pair + half])} \end{{pmatrix}}"
+    members = rf"\begin{{pmatrix}} {latex_number(q[pair])} & {latex_number(q[pair + half])} \end{{pmatrix}}"
     cos, sin = math.cos(i * omega), math.sin(i * omega)
-    turned = rf"\begin{{pmatrix}} {figures.number(q[pair] * cos - q[pair + half] * sin)} & {figures.number(q[pair] * sin + q[pair + half] * cos)} \end{{pmatrix}}"
+    turned = rf"\begin{{pmatrix}} {latex_number(q[pair] * cos - q[pair + half] * sin)} & {latex_number(q[pair] * sin + q[pair + half] * cos)} \end{{pmatrix}}"
     same = (rf"q_{{{i + shift}}} \cdot k_{{{j + shift}}} = {there:.12f}, \qquad q_{{{i}}} \cdot k_{{{j}}} = {here:.12f}, \qquad "
-            rf"\text{{{page.label('rotary_difference')}}} = {figures.number(abs(here - there), 16) if here != there else 0}")
+            rf"\text{{{page.label('rotary_difference')}}} = {latex_number(abs(here - there)) if here != there else 0}")
     return [
-        (page.label("rotary_numbers_pair", pair=pair, i=i), rf"i\,\omega_{{{pair}}} = {i} \cdot {figures.number(omega)} = {figures.number(i * omega)}"),
+        (page.label("rotary_numbers_pair", pair=pair, i=i), rf"i\,\omega_{{{pair}}} = {i} \cdot {latex_operand(omega)} = {latex_number(i * omega)}"),
         (page.label("rotary_numbers_turn"), rf"{members} \; {figures.rotation_latex(i * omega)} = {turned}"),
         (page.label("rotary_numbers_relative"), rf"q_i \cdot k_j = \big(q\,R(i\omega)\big)\big(k\,R(j\omega)\big)^T = q\,R\big((i-j)\,\omega\big)\,k^T, \qquad i - j = {i - j}"),
         (page.label("rotary_numbers_same"), same),
@@ -82,5 +80,5 @@ def _question(page: Lesson, d_k: int, base: float) -> Question:
     """In how many positions the slowest pair turns once."""
     wavelength = 2 * math.pi / float(positional.frequencies(d_k, base)[-1])
     options = sorted({2 * math.pi, float(d_k), wavelength, 2 * math.pi * base + d_k})
-    return Question(page.label("rotary_question", d_k=d_k, base=f"{base:g}"), [page.label("rotary_option", n=f"{option:,.1f}") for option in options],
+    return Question("rotary", page.label("rotary_question", d_k=d_k, base=f"{base:g}"), [page.label("rotary_option", n=f"{option:,.1f}") for option in options],
                     closest(options, wavelength), page.label("rotary_why", pair=d_k // 2 - 1, wavelength=f"{wavelength:,.1f}", d_k=d_k, base=f"{base:g}"))

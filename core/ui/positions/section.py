@@ -8,20 +8,11 @@ import pandas as pd
 import streamlit as st
 
 from core.ui import instrument_state
+from core.ui.check import Question
 from core.ui.instrument_state import Setting
 from core.ui.lesson import Lesson
 
 PICTURE = ".instrument"
-
-
-@dataclass(frozen=True)
-class Question:
-    """Check yourself: what the reader is asked, the options, which one is right by today's numbers, and why."""
-
-    text: str
-    options: list[str]
-    answer: int
-    why: str
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,14 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.figures import positions as figures
+from core.figures.numbers import latex_number
 from core.intervention import Intervention
 from core.ui import instrument_state, state
+from core.ui.check import Question
 from core.ui.components.position_symmetry import CASES, position_symmetry
 from core.ui.instrument_state import Setting
 from core.ui.lesson import Lesson
-from core.ui.positions.section import Question, Section, labels, open_instrument
+from core.ui.positions.section import Section, labels, open_instrument
 from core.ui.run import Run
 
 SETTINGS = {"case": Setting("none", options=CASES), "align": Setting(False)}
@@ -116,9 +117,9 @@ def _cases(page: Lesson, outcomes: dict[str, Outcome]) -> list[dict]:
 def _numbers(page: Lesson, outcomes: dict[str, Outcome], permutation: tuple[int, ...]) -> list[tuple[str, str]]:
     t = permutation[0]
     found = outcomes["none"]
-    row = rf"h_0' = ({figures.number(found.after[0, 0])},\; {figures.number(found.after[0, 1])},\; \dots), \qquad h_{{{t}}} = ({figures.number(found.before[t, 0])},\; {figures.number(found.before[t, 1])},\; \dots)"
+    row = rf"h_0' = ({latex_number(found.after[0, 0])},\; {latex_number(found.after[0, 1])},\; \dots), \qquad h_{{{t}}} = ({latex_number(found.before[t, 0])},\; {latex_number(found.before[t, 1])},\; \dots)"
     law = r"f(\Pi X) = \Pi f(X): \qquad \mathrm{softmax}\big((\Pi Q)(\Pi K)^T\big)\,\Pi V = \Pi\,\mathrm{softmax}(QK^T)\,\Pi^T\Pi\,V = \Pi\,\mathrm{softmax}(QK^T)\,V"
-    largest = rf"\max\lvert h' - \Pi h\rvert = {figures.number(found.largest)}, \qquad \max\lvert h\rvert = {figures.number(float(np.abs(found.before).max()))}"
+    largest = rf"\max\lvert h' - \Pi h\rvert = {latex_number(found.largest)}, \qquad \max\lvert h\rvert = {latex_number(float(np.abs(found.before).max()))}"
     return [(page.label("symmetry_numbers_law"), law), (page.label("symmetry_numbers_row", t=t), row), (page.label("symmetry_numbers_largest"), largest)]
 
 
@@ -138,5 +139,5 @@ def _question(page: Lesson, run: Run) -> Question | None:
     unmoved = [t for t in range(n) if t not in (a, a + 1)]
     same = int((found.differences[unmoved] <= limit).sum())
     options = sorted({same, 0, n - 2, n - a - 2})
-    return Question(page.label("symmetry_question", a=a, b=a + 1, n=n), [page.label("symmetry_option", count=count) for count in options], options.index(same),
+    return Question("symmetry", page.label("symmetry_question", a=a, b=a + 1, n=n), [page.label("symmetry_option", count=count) for count in options], options.index(same),
                     page.label("symmetry_why", a=a, same=same))

@@ -5,11 +5,13 @@ import numpy as np
 
 from core import positional
 from core.figures import positions as figures
+from core.figures.numbers import latex_number, plain_number
 from core.ui import state
+from core.ui.check import Question
 from core.ui.components.position_waves import position_waves
 from core.ui.instrument_state import Setting
 from core.ui.lesson import Lesson
-from core.ui.positions.section import Question, Section, closest, labels, open_instrument
+from core.ui.positions.section import Section, closest, labels, open_instrument
 from core.ui.run import Run
 
 SETTINGS = {
@@ -30,8 +32,8 @@ def draw(page: Lesson, run: Run) -> Section:
         question=_question(page, P, i, j),
         functions=[positional.frequencies, positional.sinusoidal],
         data={"pairs.csv": figures.pair_table(i, j, omegas, page.label("waves_columns").split("|")), "positions.csv": figures.matrix_table(P, "position", "dimension", "value")},
-        twin=page.label("waves_twin", n=n, d=d, base=f"{base:g}", pair=pair, wavelength=f"{2 * np.pi / omegas[pair]:.4g}", i=i, j=j, product=figures.number(P[i] @ P[j])),
-        summary={"N": str(n), "d": str(d), "b": f"{base:g}", "λ": f"{2 * np.pi / omegas[pair]:.4g}", f"P{i} · P{j}": figures.number(P[i] @ P[j])},
+        twin=page.label("waves_twin", n=n, d=d, base=f"{base:g}", pair=pair, wavelength=f"{2 * np.pi / omegas[pair]:.4g}", i=i, j=j, product=plain_number(P[i] @ P[j])),
+        summary={"N": str(n), "d": str(d), "b": f"{base:g}", "λ": f"{2 * np.pi / omegas[pair]:.4g}", f"P{i} · P{j}": plain_number(P[i] @ P[j])},
     )
 
 
@@ -57,7 +59,7 @@ def _numbers(page: Lesson, P: np.ndarray, omegas: np.ndarray, values: dict) -> l
         (page.label("waves_entries"), figures.entries_latex(i, pair, omega)),
         (page.label("waves_wavelength"), figures.wavelength_latex(omega)),
         (page.label("waves_product_numbers", i=i, j=j), figures.product_latex(i, j, omegas)),
-        (page.label("waves_residual", n=n), rf"\max_{{i,j}}\Big|P_i \cdot P_j - \sum_{{\delta'}}\cos\big((i-j)\,\omega_{{\delta'}}\big)\Big| = {figures.number(residual(P, omegas))}"),
+        (page.label("waves_residual", n=n), rf"\max_{{i,j}}\Big|P_i \cdot P_j - \sum_{{\delta'}}\cos\big((i-j)\,\omega_{{\delta'}}\big)\Big| = {latex_number(residual(P, omegas))}"),
         (page.label("waves_step", i=i, j=j), figures.step_latex(i, j, omega)),
     ]
 
@@ -71,6 +73,6 @@ def _question(page: Lesson, P: np.ndarray, i: int, j: int) -> Question | None:
     places = [(start, start + distance), (0, min(n - 1, 2 * distance + 1)), (i, min(n - 1, i + distance // 2 + (distance < 3) * 3)), (max(0, j - 1), max(0, j - 1))]
     places = places[2:] + places[:2]
     answer = closest([P[a] @ P[b] for a, b in places], P[i] @ P[j])
-    products = "; ".join(f"P{a} · P{b} = {figures.number(P[a] @ P[b])}" for a, b in places)
-    return Question(page.label("waves_question", i=i, j=j), [page.label("waves_option", a=a, b=b) for a, b in places], answer,
-                    page.label("waves_why", distance=distance, product=figures.number(P[i] @ P[j]), i=i, j=j, products=products))
+    products = "; ".join(f"P{a} · P{b} = {plain_number(P[a] @ P[b])}" for a, b in places)
+    return Question("waves", page.label("waves_question", i=i, j=j), [page.label("waves_option", a=a, b=b) for a, b in places], answer,
+                    page.label("waves_why", distance=distance, product=plain_number(P[i] @ P[j]), i=i, j=j, products=products))

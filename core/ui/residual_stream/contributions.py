@@ -11,11 +11,13 @@ import torch
 from core import contributions
 from core.contributions import Contributions, Part
 from core.figures import residual_stream as figures
-from core.figures.residual_stream import readable
+from core.figures.numbers import bracketed, latex_number, plain_number, readable
 from core.intervention import HeadEdit, Intervention
 from core.ui import cache, state
+from core.ui.check import Question
 from core.ui.lesson import Lesson
-from core.ui.residual_stream.reading import CHART, PREFIX, Question, Reading, bracketed, choice, code, four, show, target_token, token_slider
+from core.ui.markdown import code
+from core.ui.residual_stream.reading import CHART, PREFIX, Reading, choice, show, target_token, token_slider
 from core.ui.run import Run
 
 MEANINGS = {"embedding": "residual", "position": "position", "head": "attention", "mlp": "mlp"}      # every other part is a bias: grey
@@ -40,7 +42,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     chart = figures.waterfall([row["name"] for row in shown], [row["meaning"] for row in shown], ["" if order == "size" else row["group"] for row in shown],
                               np.array([row["value"] for row in shown]), page.label("sum"), page.label("axis_logit"), state.theme(), scale=state.scale(), height=CHART - 40)
     show(chart, "waterfall")
-    st.markdown(page.label("sum_line", n=len(found.parts), total=four(found.total), logit=four(found.logit), difference=f"{abs(found.total - found.logit):.1e}"))
+    st.markdown(page.label("sum_line", n=len(found.parts), total=plain_number(found.total), logit=plain_number(found.logit), difference=f"{abs(found.total - found.logit):.1e}"))
     return Reading(_lines(page, found, rows), _question(page, run, found, position, target), [contributions.logit_contributions, contributions.final_parts, contributions.frozen_norm],
                    {"contributions.csv": pd.DataFrame([{"part": part_name(page, part), "layer": part.layer, "head": part.head, "contribution": float(value)}
                                                        for part, value in zip(found.parts, found.values)])},
@@ -80,9 +82,9 @@ def _title(page: Lesson, run: Run, found: Contributions, rows: list[dict], posit
 
 
 def _lines(page: Lesson, found: Contributions, rows: list[dict]) -> list[tuple[str, str]]:
-    addends = " + ".join(bracketed(row["value"]) for row in rows[:4])
-    return [(page.label("numbers_sum", n=len(rows)), rf"\sum_k c_k = {addends} + \dots = {four(found.total)}"),
-            (page.label("numbers_logit"), rf"u_t = h_N \cdot e_t = {four(found.logit)}"),
+    addends = " + ".join(bracketed(latex_number(row["value"])) for row in rows[:4])
+    return [(page.label("numbers_sum", n=len(rows)), rf"\sum_k c_k = {addends} + \dots = {latex_number(found.total)}"),
+            (page.label("numbers_logit"), rf"u_t = h_N \cdot e_t = {latex_number(found.logit)}"),
             (page.label("numbers_frozen"), r"c_k = \left(\alpha \odot \frac{p_k - \overline{p_k}}{\sigma(x)}\right) \cdot e_t , \qquad \sum_k p_k = x")]
 
 

@@ -9,10 +9,12 @@ import torch
 from core import contributions
 from core.activation import CURVES, activate
 from core.figures import feed_forward as figures
-from core.figures.residual_stream import readable
+from core.figures.numbers import bracketed, latex_number, readable
 from core.ui import state
+from core.ui.check import Question
 from core.ui.lesson import Lesson
-from core.ui.residual_stream.reading import CHART, PREFIX, Question, Reading, block_slider, bracketed, code, four, show, to_numpy, token_slider
+from core.ui.markdown import code
+from core.ui.residual_stream.reading import CHART, PREFIX, Reading, block_slider, show, to_numpy, token_slider
 from core.ui.run import Run
 
 N_NEURONS, N_TOKENS = 5, 4
@@ -78,11 +80,11 @@ def _lines(page: Lesson, run: Run, layer: int, position: int, neuron: int) -> li
     pre, post = float(block.mlp_pre[position, neuron]), float(block.mlp_post[position, neuron])
     row = weights.W_2[neuron]
     length = float(row.norm())
-    components = ",\\ ".join(four(post * float(row[c])) for c in range(min(3, len(row))))
-    lines = [(page.label("numbers_neuron", neuron=neuron, token=code(run.tokens[position])), rf"z = x W_1 + b_1 = {four(pre)}, \qquad a = \text{{{run.model.config.activation.replace('_', ' ')}}}(z) = {four(post)}"),
-             (page.label("numbers_written", neuron=neuron), rf"a \cdot W_2^{{({neuron})}} = ({components},\ \dots), \qquad \lVert a W_2^{{({neuron})}} \rVert = {bracketed(abs(post))} \cdot {four(length)} = {four(abs(post) * length)}")]
+    components = ",\\ ".join(latex_number(post * float(row[c])) for c in range(min(3, len(row))))
+    lines = [(page.label("numbers_neuron", neuron=neuron, token=code(run.tokens[position])), rf"z = x W_1 + b_1 = {latex_number(pre)}, \qquad a = \text{{{run.model.config.activation.replace('_', ' ')}}}(z) = {latex_number(post)}"),
+             (page.label("numbers_written", neuron=neuron), rf"a \cdot W_2^{{({neuron})}} = ({components},\ \dots), \qquad \lVert a W_2^{{({neuron})}} \rVert = {bracketed(latex_number(abs(post)))} \cdot {latex_number(length)} = {latex_number(abs(post) * length)}")]
     if run.model.config.gated:
-        lines[0] = (lines[0][0], rf"a = \text{{act}}({four(pre)}) \cdot (x W_1)_{{{neuron}}} = {four(post)}")
+        lines[0] = (lines[0][0], rf"a = \text{{act}}({latex_number(pre)}) \cdot (x W_1)_{{{neuron}}} = {latex_number(post)}")
     return lines
 
 

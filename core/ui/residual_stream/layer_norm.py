@@ -11,13 +11,14 @@ from core import analysis, normalisation
 from core.config import ModelConfig
 from core.figures import feed_forward as vector_figures
 from core.figures import residual_stream as figures
-from core.figures.residual_stream import readable
+from core.figures.numbers import bracketed, latex_number, readable
 from core.model import Norm, Transformer
 from core.ui import cache, state
+from core.ui.check import Question
 from core.ui.components.residual_grid import residual_grid
 from core.ui.lesson import Lesson
-from core.ui.residual_stream.reading import (CHART, PREFIX, Question, Reading, attached, block_slider, bracketed, choice, code, four, keep, plain,
-                                             read, screen, show, to_numpy, token_slider)
+from core.ui.markdown import code, unmarked
+from core.ui.residual_stream.reading import CHART, PREFIX, Reading, attached, block_slider, choice, keep, read, screen, show, to_numpy, token_slider
 from core.ui.run import Run
 
 RANDOM_WIDTH, RANDOM_TOKENS = 64, 32
@@ -73,9 +74,9 @@ def _vector(page: Lesson, run: Run, matrix: Tensor, norm: Norm, position: int) -
             chart = vector_figures.vector_bars(to_numpy(values), page.label(f"stage_{name}"), page.label("axis_feature"), state.theme(), i == 2, state.scale(), CHART // 3 - 8 + 34 * (i == 2))
             show(chart, f"vector_{name}")
     gain, bias = norm.weight.double(), torch.zeros_like(x) if norm.bias is None else norm.bias.double()
-    lines = [(page.label("numbers_mean"), rf"\mu = \frac{{1}}{{d}} \sum_c x_c = {four(mean)}, \qquad \sigma = \sqrt{{\tfrac{{1}}{{d}} \sum_c (x_c - \mu)^2 + \varepsilon}} = {four(std)}")]
-    lines += [(page.label("numbers_component", c=c + 1), rf"\alpha_{c + 1} \frac{{x_{c + 1} - \mu}}{{\sigma}} + \beta_{c + 1} = {bracketed(float(gain[c]))} \cdot "
-               rf"\frac{{{four(float(x[c]))} - {bracketed(mean)}}}{{{four(std)}}} + {bracketed(float(bias[c]))} = {four(float(after[c]))}") for c in range(min(2, len(x)))]
+    lines = [(page.label("numbers_mean"), rf"\mu = \frac{{1}}{{d}} \sum_c x_c = {latex_number(mean)}, \qquad \sigma = \sqrt{{\tfrac{{1}}{{d}} \sum_c (x_c - \mu)^2 + \varepsilon}} = {latex_number(std)}")]
+    lines += [(page.label("numbers_component", c=c + 1), rf"\alpha_{c + 1} \frac{{x_{c + 1} - \mu}}{{\sigma}} + \beta_{c + 1} = {bracketed(latex_number(float(gain[c])))} \cdot "
+               rf"\frac{{{latex_number(float(x[c]))} - {bracketed(latex_number(mean))}}}{{{latex_number(std)}}} + {bracketed(latex_number(float(bias[c])))} = {latex_number(float(after[c]))}") for c in range(min(2, len(x)))]
     table = pd.DataFrame({"feature": range(len(x)), "x": to_numpy(x), "standardised": to_numpy(middle), "normed": to_numpy(after)})
     return Reading(lines, _scale_question(page, x, norm, kind), [normalisation.norm_statistics, normalisation.normalise], {"layer_norm.csv": table}, f".st-key-{PREFIX}vector", title)
 
@@ -106,13 +107,13 @@ def _against_batch(page: Lesson, run: Run, matrix: Tensor, norm: Norm, position:
         with column:
             st.markdown(page.label(f"caption_{name}"))
             residual_grid(to_numpy(values), row_labels=run.tokens, column_labels=[str(i) for i in range(matrix.shape[-1])], legend=page.label(f"legend_{name}"),
-                          reading=page.label("reading_matrix"), twin=plain(title), theme=state.theme(), key=f"{PREFIX}matrix_{name}", signed=True, picked=(position, feature),
+                          reading=page.label("reading_matrix"), twin=unmarked(title), theme=state.theme(), key=f"{PREFIX}matrix_{name}", signed=True, picked=(position, feature),
                           limits=(-limit, limit), least_column=1, least_row=1, numbered=True, row_band=name != "tokens", column_band=name == "tokens", height=200, fit=screen(130),
                           present=state.present(), on_pick=_pick_feature)
-    lines = [(page.label("numbers_layer_stat", token=code(run.tokens[position])), rf"\mu = {four(float(layer.mean[position, 0]))}, \qquad \sigma = {four(float(layer.std[position, 0]))}"),
-             (page.label("numbers_batch_stat", feature=feature), rf"\mu = {four(float(batch.mean[0, feature]))}, \qquad \sigma = {four(float(batch.std[0, feature]))}"),
+    lines = [(page.label("numbers_layer_stat", token=code(run.tokens[position])), rf"\mu = {latex_number(float(layer.mean[position, 0]))}, \qquad \sigma = {latex_number(float(layer.std[position, 0]))}"),
+             (page.label("numbers_batch_stat", feature=feature), rf"\mu = {latex_number(float(batch.mean[0, feature]))}, \qquad \sigma = {latex_number(float(batch.std[0, feature]))}"),
              (page.label("numbers_same_cell", token=code(run.tokens[position]), feature=feature),
-              rf"x = {four(float(matrix[position, feature]))}, \quad \text{{LayerNorm: }} {four(float(layer.values[position, feature]))}, \quad \text{{BatchNorm: }} {four(float(batch.values[position, feature]))}")]
+              rf"x = {latex_number(float(matrix[position, feature]))}, \quad \text{{LayerNorm: }} {latex_number(float(layer.values[position, feature]))}, \quad \text{{BatchNorm: }} {latex_number(float(batch.values[position, feature]))}")]
     table = pd.DataFrame({"position": range(len(matrix)), "token": run.tokens, "mean": to_numpy(layer.mean[:, 0]), "std": to_numpy(layer.std[:, 0])})
     other = pd.DataFrame({"feature": range(matrix.shape[-1]), "mean": to_numpy(batch.mean[0]), "std": to_numpy(batch.std[0])})
     return Reading(lines, _batch_question(page, run, matrix, norm), [analysis.standardise], {"per_token.csv": table, "per_feature.csv": other},
@@ -165,8 +166,8 @@ def _placement(page: Lesson, run: Run) -> Reading:
                                  {"pre": "residual", "post": "accent"}, (page.label("axis_blocks"), page.label("axis_mean_length")), state.theme(), scale=state.scale(), height=CHART)
     show(chart, "placement")
     st.caption(page.label("random_note", width=RANDOM_WIDTH, tokens=RANDOM_TOKENS, seed=seed))
-    lines = [(page.label("numbers_pre"), rf"x' = x + \text{{sublayer}}(\text{{norm}}(x)) \qquad \lVert x \rVert: {four(pre[1])} \rightarrow {four(pre[-1])}"),
-             (page.label("numbers_post"), rf"x' = \text{{norm}}(x + \text{{sublayer}}(x)) \qquad \lVert x \rVert = {four(post[-1])}, \quad \sqrt{{d}} = {four(RANDOM_WIDTH ** 0.5)}")]
+    lines = [(page.label("numbers_pre"), rf"x' = x + \text{{sublayer}}(\text{{norm}}(x)) \qquad \lVert x \rVert: {latex_number(pre[1])} \rightarrow {latex_number(pre[-1])}"),
+             (page.label("numbers_post"), rf"x' = \text{{norm}}(x + \text{{sublayer}}(x)) \qquad \lVert x \rVert = {latex_number(post[-1])}, \quad \sqrt{{d}} = {latex_number(RANDOM_WIDTH ** 0.5)}")]
     return Reading(lines, _growth_question(page, pre, post, n_layers), [stream_growth], {"growth.csv": pd.DataFrame({"depth": range(n_layers + 1), "pre": pre, "post": post})},
                    f".st-key-{PREFIX}placement", title)
 

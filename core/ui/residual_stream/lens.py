@@ -9,12 +9,13 @@ import torch
 from core import contributions
 from core.contributions import LensReading
 from core.figures import residual_stream as figures
-from core.figures.residual_stream import readable
+from core.figures.numbers import bracketed, latex_number, readable
 from core.ui import cache, state
+from core.ui.check import Question
 from core.ui.components.residual_grid import residual_grid
 from core.ui.lesson import Lesson
-from core.ui.residual_stream.reading import (CHART, PREFIX, Question, Reading, bracketed, code, depth_names, depth_of, four, keep, plain, screen, short_depth_names, show,
-                                             target_token, to_numpy)
+from core.ui.markdown import code, unmarked
+from core.ui.residual_stream.reading import CHART, PREFIX, Reading, depth_names, depth_of, keep, screen, short_depth_names, show, target_token, to_numpy
 from core.ui.run import Run
 
 N_GUESSES = 6
@@ -70,7 +71,7 @@ def _grid(page: Lesson, run: Run, reading: LensReading, depth: int, title: str) 
     texts = np.array([[run.tokenizer.visible(int(i)) for i in row] for row in ids], dtype=object)
     follows = np.array([*run.token_ids[1:], -1])
     residual_grid(to_numpy(reading.probs), texts=texts.astype(str), marks=ids == follows, row_labels=depth_names(page, run.model.config.n_layers), column_labels=run.tokens,
-                  legend=page.label("legend_lens"), reading=page.label("reading_lens"), twin=plain(title), theme=state.theme(), key=f"{PREFIX}lens_grid",
+                  legend=page.label("legend_lens"), reading=page.label("reading_lens"), twin=unmarked(title), theme=state.theme(), key=f"{PREFIX}lens_grid",
                   picked=(depth, state.selection().position), limits=(0.0, 1.0), least_column=66, height=290, most_height=520, fit=screen(30), present=state.present(), on_pick=_pick)
 
 
@@ -118,8 +119,8 @@ def _lines(page: Lesson, run: Run, stream: torch.Tensor, probs: torch.Tensor, ta
     shifted = np.exp(logits - logits.max())
     token = code(run.tokenizer.visible(target))
     return [
-        (page.label("numbers_lens", token=token), rf"u_t = \text{{norm}}(x) \cdot e_t = {four(logits[target])}"),
-        (page.label("numbers_lens_p", token=token), rf"y_t = \frac{{e^{{u_t}}}}{{\sum_w e^{{u_w}}}} = \frac{{e^{{{four(logits[target])} - {bracketed(logits.max())}}}}}{{{four(shifted.sum())}}} = {four(float(probs[target]))}"),
+        (page.label("numbers_lens", token=token), rf"u_t = \text{{norm}}(x) \cdot e_t = {latex_number(logits[target])}"),
+        (page.label("numbers_lens_p", token=token), rf"y_t = \frac{{e^{{u_t}}}}{{\sum_w e^{{u_w}}}} = \frac{{e^{{{latex_number(logits[target])} - {bracketed(latex_number(logits.max()))}}}}}{{{latex_number(shifted.sum())}}} = {latex_number(float(probs[target]))}"),
     ]
 
 

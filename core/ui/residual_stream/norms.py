@@ -8,13 +8,14 @@ from torch import Tensor
 
 from core import analysis
 from core.figures import residual_stream as figures
-from core.figures.residual_stream import readable
+from core.figures.numbers import bracketed, latex_number, readable
 from core.ui import state
+from core.ui.check import Question
 from core.ui.components.residual_grid import residual_grid
 from core.ui.components.residual_norms import residual_norms
 from core.ui.lesson import Lesson
-from core.ui.residual_stream.reading import (CHART, PREFIX, Question, Reading, attached, bracketed, choice, code, depth_names, depth_of, four,
-                                             keep, plain, screen, short_depth_names, show, to_numpy)
+from core.ui.markdown import code, unmarked
+from core.ui.residual_stream.reading import CHART, PREFIX, Reading, attached, choice, depth_names, depth_of, keep, screen, short_depth_names, show, to_numpy
 from core.ui.run import Run
 
 MEASURES = ("stream", "attention", "mlp", "change", "turn")
@@ -57,7 +58,7 @@ def _description(page: Lesson, run: Run, name: str, values: np.ndarray, logarith
     logarithmic = logarithmic and name != "turn"
     limits = (-1.0, 1.0) if name == "turn" else (values[values > 0].min() if logarithmic else 0.0, values.max())
     return dict(row_labels=labels, column_labels=run.tokens, legend=page.label(f"legend_{name}"), reading=page.label(f"reading_{name}"),
-                twin=plain(_title(page, run, name, values, selected.position)), theme=state.theme(), signed=name == "turn", logarithmic=logarithmic,
+                twin=unmarked(_title(page, run, name, values, selected.position)), theme=state.theme(), signed=name == "turn", logarithmic=logarithmic,
                 picked=(row, selected.position), peak=tuple(int(i) for i in peak), limits=limits, height=270, most_height=520, fit=screen(),
                 present=state.present(), on_pick=lambda r, c: _pick(r, c, whole))
 
@@ -100,16 +101,16 @@ def _lines(page: Lesson, run: Run, layer: int) -> list[tuple[str, str]]:
     selected = state.selection()
     block = run.trace.blocks[layer]
     before, after = to_numpy(block.resid_pre[selected.position]), to_numpy(block.resid_post[selected.position])
-    squares = " + ".join(f"{bracketed(value)}^2" for value in before[:3])
+    squares = " + ".join(f"{bracketed(latex_number(value))}^2" for value in before[:3])
     length, new_length = np.linalg.norm(before), np.linalg.norm(after)
     product = float(before @ after)
     moved = np.linalg.norm(after - before)
     place = dict(token=code(run.tokens[selected.position]), position=selected.position, block=layer)
     return [
-        (page.label("numbers_norm", **place), rf"\lVert x \rVert = \sqrt{{\textstyle\sum_c x_c^2}} = \sqrt{{{squares} + \dots}} = {four(length)}"),
-        (page.label("numbers_change", **place), rf"\frac{{\lVert x' - x \rVert}}{{\lVert x \rVert}} = \frac{{{four(moved)}}}{{{four(length)}}} = {four(moved / length)}"),
+        (page.label("numbers_norm", **place), rf"\lVert x \rVert = \sqrt{{\textstyle\sum_c x_c^2}} = \sqrt{{{squares} + \dots}} = {latex_number(length)}"),
+        (page.label("numbers_change", **place), rf"\frac{{\lVert x' - x \rVert}}{{\lVert x \rVert}} = \frac{{{latex_number(moved)}}}{{{latex_number(length)}}} = {latex_number(moved / length)}"),
         (page.label("numbers_cosine", **place), rf"\cos(x, x') = \frac{{x \cdot x'}}{{\lVert x \rVert \lVert x' \rVert}} = "
-                                                rf"\frac{{{four(product)}}}{{{four(length)} \cdot {four(new_length)}}} = {four(product / length / new_length)}"),
+                                                rf"\frac{{{latex_number(product)}}}{{{latex_number(length)} \cdot {latex_number(new_length)}}} = {latex_number(product / length / new_length)}"),
     ]
 
 
@@ -122,7 +123,7 @@ def _sum_line(page: Lesson, run: Run, layer: int) -> list[tuple[str, str]]:
         return []
 
     def column(vector: Tensor) -> str:
-        return r"\begin{pmatrix}" + r"\\".join(four(float(vector[selected.position, c])) for c in range(min(3, vector.shape[-1]))) + r"\\ \vdots\end{pmatrix}"
+        return r"\begin{pmatrix}" + r"\\".join(latex_number(float(vector[selected.position, c])) for c in range(min(3, vector.shape[-1]))) + r"\\ \vdots\end{pmatrix}"
     parts = [(r"\text{attn}", block.attn_out)] + ([] if block.mlp_out is None else [(r"\text{ffn}", block.mlp_out)])
     symbols, columns = "".join(f" + {symbol}" for symbol, _ in parts), "".join(f" + {column(vector)}" for _, vector in parts)
     return [(page.label("numbers_added", block=layer), rf"x' = x{symbols} = {column(block.resid_pre)}{columns} = {column(block.resid_post)}")]

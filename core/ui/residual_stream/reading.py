@@ -1,7 +1,6 @@
 """What a view of the lesson hands to the parts below it, and the small pieces that all views share."""
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -11,6 +10,7 @@ import streamlit as st
 from torch import Tensor
 
 from core.ui import state
+from core.ui.check import Question
 from core.ui.instrument_state import Setting, Settings
 from core.ui.lesson import Lesson
 from core.ui.run import Run
@@ -36,17 +36,6 @@ read, keep, attached = SETTINGS.read, SETTINGS.keep, SETTINGS.attached
 
 
 @dataclass(frozen=True)
-class Question:
-    """Check yourself: `options[answer]` was computed from the model."""
-
-    key: str
-    question: str
-    options: list[str]
-    answer: int
-    explanation: str
-
-
-@dataclass(frozen=True)
 class Reading:
     """What a view says in numbers, asks, and offers for download."""
 
@@ -56,35 +45,6 @@ class Reading:
     data: dict[str, pd.DataFrame]
     picture: str
     title: str               # Markdown, what the picture shows in one sentence
-
-
-def code(token: str) -> str:
-    """A token's visible form as Markdown code; nothing in it can end the span or start markup."""
-    return f"`{token.replace('`', 'ˋ')}`"
-
-
-def plain(sentence: str) -> str:
-    """A Markdown sentence as spoken text: without its marks."""
-    return sentence.replace("**", "").replace("`", "").replace("\\", "")
-
-
-def four(value: float) -> str:
-    """A number for LaTeX with four decimals; one that four decimals would make 0 or 1 keeps more."""
-    if math.isnan(value):
-        return r"\text{–}"
-    if 0 < abs(value) < 5e-5:
-        digits, _, power = f"{value:.4e}".partition("e")
-        return rf"{digits}\cdot 10^{{{int(power)}}}"
-    places = 4
-    while abs(value) < 1 and abs(float(f"{value:.{places}f}")) >= 1 and places < 16:
-        places += 1
-    return f"{value:.{places}f}"
-
-
-def bracketed(value: float) -> str:
-    """`four`, in brackets where a sign or a power would be misread in a sum or under a square."""
-    text = four(value)
-    return f"({text})" if text.startswith("-") or "cdot" in text else text
 
 
 def depth_names(page: Lesson, n_layers: int) -> list[str]:

@@ -8,12 +8,14 @@ import streamlit as st
 from core import analysis
 from core.analysis import Effect
 from core.figures import residual_stream as figures
-from core.figures.residual_stream import readable
+from core.figures.numbers import latex_number, readable
 from core.intervention import Intervention
 from core.trace import Trace
 from core.ui import state
+from core.ui.check import Question
 from core.ui.lesson import Lesson
-from core.ui.residual_stream.reading import CHART, PREFIX, Question, Reading, choice, code, four, show, to_numpy, token_slider
+from core.ui.markdown import code
+from core.ui.residual_stream.reading import CHART, PREFIX, Reading, choice, show, to_numpy, token_slider
 from core.ui.run import Run
 
 CUT = Intervention(residual=False)
@@ -71,9 +73,9 @@ def _title(page: Lesson, run: Run, whole: Trace, cut: Trace, position: int, effe
 def _lines(page: Lesson, run: Run, effect: Effect, whole: Trace, cut: Trace) -> list[tuple[str, str]]:
     first, before, after = int(effect.token_ids[0]), float(effect.before[0]), float(effect.after[0])
     alike = [float(analysis.mean_pairwise_cosine(trace.resid_final)) for trace in (whole, cut)]
-    return [(page.label("numbers_moved", token=code(run.tokenizer.visible(first))), rf"y_t = {four(before)} \;\rightarrow\; {four(after)}"),
-            (page.label("numbers_kl"), rf"\mathrm{{KL}}(y \,\Vert\, y') = \sum_w y_w \ln \frac{{y_w}}{{y'_w}} = {four(effect.kl)}\ \text{{nats}}"),
-            (page.label("numbers_alike"), rf"\overline{{\cos}} = {four(alike[0])} \;\rightarrow\; {four(alike[1])}")]
+    return [(page.label("numbers_moved", token=code(run.tokenizer.visible(first))), rf"y_t = {latex_number(before)} \;\rightarrow\; {latex_number(after)}"),
+            (page.label("numbers_kl"), rf"\mathrm{{KL}}(y \,\Vert\, y') = \sum_w y_w \ln \frac{{y_w}}{{y'_w}} = {latex_number(effect.kl)}\ \text{{nats}}"),
+            (page.label("numbers_alike"), rf"\overline{{\cos}} = {latex_number(alike[0])} \;\rightarrow\; {latex_number(alike[1])}")]
 
 
 def _question(page: Lesson, run: Run, whole: Trace, cut: Trace, position: int) -> Question:
