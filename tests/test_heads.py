@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import copy
-import json
 import math
 import re
 from pathlib import Path
@@ -19,26 +18,15 @@ from core.model import Transformer
 from core.ui import cache, text
 from core.ui.components import heads_wall as wall
 from core.ui.components.attention_view import payload
+from core.ui.components.message import pack
 from core.ui.heads import below
 from core.ui.heads.reading import Pair
 from core.ui.run import Run, read
+from tests.messages import unpacked
 from tests.prompts import PROMPTS
 from tests.test_pages import opened
 
 ROOT = Path(__file__).parent.parent
-KINDS = {"uint8": np.uint8, "uint16": np.uint16, "float32": np.float32}
-
-
-def unpacked(sent: bytes) -> dict:
-    """Header and arrays, read as `unpack` of pattern.js reads them."""
-    length = int.from_bytes(sent[:4], "little")
-    header = json.loads(sent[4:4 + length])
-    at_byte = 4 + length + -(4 + length) % 4
-    for name, kind, count in header["arrays"]:
-        header[name] = np.frombuffer(sent, KINDS[kind], count, at_byte)
-        at_byte += header[name].nbytes + -header[name].nbytes % 4
-    assert at_byte == len(sent)
-    return header
 
 
 def given(at: AppTest, component: str) -> dict:
@@ -71,7 +59,7 @@ def fine(at: AppTest) -> bool:
 
 
 def test_packed_arrays_come_back_and_stand_on_multiples_of_four():
-    sent = wall.pack({"word": "שלום"}, {"a": np.array([1, 2, 3], np.uint8), "b": np.array([0.1, np.nan], np.float32)})
+    sent = pack({"word": "שלום"}, {"a": np.array([1, 2, 3], np.uint8), "b": np.array([0.1, np.nan], np.float32)})
     header = unpacked(sent)
     assert header["word"] == "שלום" and header["a"].tolist() == [1, 2, 3] and header["b"][0] == np.float32(0.1) and math.isnan(header["b"][1])
     assert len(sent) % 4 == 0

@@ -1,7 +1,6 @@
 """The overview: what its map is given equals the Trace, its numbers hold on a calculator, its question has the right answer."""
 from __future__ import annotations
 
-import json
 import math
 import re
 from pathlib import Path
@@ -17,23 +16,16 @@ from core.sampling import truncate
 from core.ui import cache, overview, text
 from core.ui.components.overview_map import packing
 from core.ui.run import Run, read
+from tests.messages import unpacked
 from tests.prompts import PROMPTS
 from tests.test_pages import opened
 
 ROOT = Path(__file__).parent.parent
-KINDS = {"uint8": np.uint8, "uint16": np.uint16, "float32": np.float32}
 
 
-def unpacked(at: AppTest) -> dict:
-    """What the map of a page was given: header and arrays, read as the browser reads them."""
-    sent = next(c.proto.bytes for c in at.get("bidi_component") if c.proto.component_name == "overview_map")
-    length = int.from_bytes(sent[:4], "little")
-    header = json.loads(sent[4:4 + length])
-    at_byte = 4 + length + (-(4 + length)) % 4
-    for name, kind, count in header["arrays"]:
-        header[name] = np.frombuffer(sent, KINDS[kind], count, at_byte)
-        at_byte += header[name].nbytes + (-header[name].nbytes) % 4
-    return header
+def given(at: AppTest) -> dict:
+    """What the map of a page was given: header and arrays."""
+    return unpacked(next(c.proto.bytes for c in at.get("bidi_component") if c.proto.component_name == "overview_map"))
 
 
 def run_of(at: AppTest) -> Run:
@@ -104,7 +96,7 @@ def test_a_long_prompt_sends_the_mean_of_each_blocks_heads_to_a_byte():
 def test_the_map_is_given_the_trace(prompt: str | None):
     at = opened("overview", prompt)
     assert not at.exception and not at.error
-    sent, run = unpacked(at), run_of(at)
+    sent, run = given(at), run_of(at)
     trace, last = run.trace, len(run.token_ids) - 1
     assert (sent["tokens"], sent["ids"], sent["position"]) == (run.tokens, list(run.token_ids), last)
     assert (sent["n"], sent["layers"], sent["heads"], sent["vocabulary"]) == (last + 1, len(trace.blocks), *trace.blocks[0].pattern.shape[:1], trace.logits.shape[1])
@@ -132,7 +124,7 @@ def check_draw(thrown: dict, probs: np.ndarray) -> None:
 def test_a_picked_position_is_lit_and_no_draw_is_offered_inside_the_text():
     at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
     at.query_params["position"] = "3"
-    sent = unpacked(at.run())
+    sent = given(at.run())
     assert sent["position"] == 3 and sent["draw"] is None
     assert np.array_equal(sent["logits"], run_of(at).trace.logits[3].numpy())
 
@@ -141,12 +133,12 @@ def test_the_seed_of_the_link_decides_the_draw():
     at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
     at.query_params["overview_seed"] = "7"
     run = run_of(at.run())
-    assert unpacked(at)["draw"]["xi"] == overview.xi_of(7, len(run.token_ids)) != overview.xi_of(8, len(run.token_ids))
+    assert given(at)["draw"]["xi"] == overview.xi_of(7, len(run.token_ids)) != overview.xi_of(8, len(run.token_ids))
     assert 0 <= overview.xi_of(7, 1) < 1
 
 
 def test_every_part_of_the_map_opens_a_lesson_that_exists():
-    lessons = unpacked(opened("overview", None))["lessons"]
+    lessons = given(opened("overview", None))["lessons"]
     assert {"P", "attention", "stream", "logits"} <= set(lessons)
     assert all((ROOT / "pages" / f"{lesson}.py").exists() for lesson in lessons.values())
 

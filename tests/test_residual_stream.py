@@ -18,7 +18,8 @@ from core.figures import residual_stream as figures
 from core.figures.numbers import plain_number
 from core.model import Transformer
 from core.ui import cache, text
-from core.ui.components.residual_grid import pack, unpack
+from core.ui.components.message import pack
+from tests.messages import unpacked
 from tests.prompts import PROMPTS
 
 ROOT = Path(__file__).parent.parent
@@ -46,7 +47,14 @@ def opened(settings: dict[str, str], prompt: str | None = None, **shared: str) -
 
 def component(at: AppTest, name: str) -> tuple[dict, dict[str, np.ndarray]]:
     """What the component was given last."""
-    return unpack([e.proto.bytes for e in at.get("bidi_component") if e.proto.component_name == name][-1])
+    return parts([e.proto.bytes for e in at.get("bidi_component") if e.proto.component_name == name][-1])
+
+
+def parts(sent: bytes) -> tuple[dict, dict[str, np.ndarray]]:
+    """The header alone, and the arrays."""
+    header = unpacked(sent)
+    arrays = {name: header.pop(name) for name, *_ in header.pop("arrays")}
+    return header, arrays
 
 
 def loaded() -> cache.LoadedModel:
@@ -125,7 +133,7 @@ def test_a_link_that_makes_no_sense_still_opens(settings):
 
 def test_header_and_arrays_survive_packing():
     arrays = {"values": np.array([1.5, -2.0, np.nan], np.float32), "texts": np.array([3, 0, 1], np.int32)}
-    header, back = unpack(pack({"rows": 1, "label": "é\ud800"}, arrays))
+    header, back = parts(pack({"rows": 1, "label": "é\ud800"}, arrays))
     assert header == {"rows": 1, "label": "é\ud800"}
     assert all(np.array_equal(back[name], array, equal_nan=True) for name, array in arrays.items())
 

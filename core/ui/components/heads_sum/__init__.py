@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import streamlit as st
 
-from core.ui.components.heads_wall import PATTERN_CSS, PATTERN_JS, pack
+from core.ui.components.heads_wall import PATTERN_CSS, PATTERN_JS
+from core.ui.components.message import pack
 
 HERE = Path(__file__).parent
 

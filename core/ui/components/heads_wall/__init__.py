@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import functools
-import json
 import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -10,12 +9,14 @@ from pathlib import Path
 import numpy as np
 import streamlit as st
 
+from core.ui.components.message import MESSAGE_JS, pack
+
 HERE = Path(__file__).parent
 WHOLE_TOKENS = 48        # up to this many tokens every weight travels (226 kB for 48 heads); beyond, bytes for the picture and single heads whole
 PICTURE_SIDE = 128       # most cells on a side of a tile sent as bytes: about a tile's width in pixels
 LEAST_TILE = 38          # pixels; below this a tile is no longer readable and the wall scrolls
 
-PATTERN_JS = (HERE / "pattern.js").read_text(encoding="utf-8")     # what the wall and the opened head share
+PATTERN_JS = MESSAGE_JS + (HERE / "pattern.js").read_text(encoding="utf-8")     # what the wall and the opened head share
 PATTERN_CSS = (HERE / "pattern.css").read_text(encoding="utf-8")
 
 _component = st.components.v2.component(
@@ -24,17 +25,6 @@ _component = st.components.v2.component(
     css=PATTERN_CSS + (HERE / "heads_wall.css").read_text(encoding="utf-8"),
     js=PATTERN_JS + (HERE / "heads_wall.js").read_text(encoding="utf-8"),
 )
-
-
-def pack(header: dict, arrays: dict[str, np.ndarray]) -> bytes:
-    """A JSON header and named uint8, uint16 or float32 arrays as one byte string, which `unpack` of pattern.js reads.
-
-    uint32 length of the header (little endian), the header, and each array flat, every part padded to a multiple of 4 bytes.
-    """
-    listed = [[name, str(values.dtype), int(values.size)] for name, values in arrays.items()]
-    text = json.dumps({**header, "arrays": listed}, separators=(",", ":"), ensure_ascii=False).encode()
-    parts = [len(text).to_bytes(4, "little") + text, *(np.ascontiguousarray(values).tobytes() for values in arrays.values())]
-    return b"".join(part + bytes(-len(part) % 4) for part in parts)
 
 
 def row_ranges(allowed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

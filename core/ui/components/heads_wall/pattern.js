@@ -1,20 +1,4 @@
-// Shared by the wall and the opened head: reading the bytes that Python packed, the colour scale, numbers, token chips.
-
-// uint32 length of the JSON header, the header, zeros up to a multiple of 4, then the arrays it names, each padded to a multiple of 4.
-function unpack(bytes) {
-  const aligned = bytes.byteOffset % 4 ? bytes.slice() : bytes;
-  const { buffer, byteOffset } = aligned;
-  const length = new Uint32Array(buffer, byteOffset, 1)[0];
-  const header = JSON.parse(new TextDecoder().decode(aligned.subarray(4, 4 + length)));
-  const kinds = { uint8: Uint8Array, uint16: Uint16Array, float32: Float32Array };
-  const padded = (n) => n + ((4 - (n % 4)) % 4);
-  let at = padded(4 + length);
-  for (const [name, kind, count] of header.arrays) {
-    header[name] = new kinds[kind](buffer, byteOffset + at, count);
-    at += padded(header[name].byteLength);
-  }
-  return header;
-}
+// Shared by the wall and the opened head: the rows of packed weights, the colour scale, numbers, token chips.
 
 // The keys that each query may see stand from first[i] to last[i]; offset[i] is where row i begins among the packed values.
 function rowOffsets(first, last) {

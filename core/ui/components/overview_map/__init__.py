@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 import streamlit as st
 
-from core.ui.components.heads_wall import PATTERN_JS, pack
+from core.ui.components.heads_wall import PATTERN_JS
+from core.ui.components.message import pack
 
 HERE = Path(__file__).parent
 SCRIPTS = ("layout.js", "paint.js", "marks.js", "output.js", "print.js", "overview_map.js")

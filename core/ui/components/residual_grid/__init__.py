@@ -1,39 +1,21 @@
 """A grid of numbers, layers × tokens, on one canvas: hover reads a cell, a click or the arrow keys pick one. See residual_grid.js."""
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 import streamlit as st
 
+from core.ui.components.message import MESSAGE_JS, pack
+
 _HERE = Path(__file__).parent
 GRID_HTML = ('<div class="grid"><div class="scroller" tabindex="0" role="img"><div class="spacer"><canvas></canvas></div></div></div>'
              '<div class="tip" hidden></div><div class="spoken" aria-live="polite"></div>')
 GRID_CSS = (_HERE / "residual_grid.css").read_text(encoding="utf-8")
-GRID_JS = (_HERE / "grid.js").read_text(encoding="utf-8")
+GRID_JS = MESSAGE_JS + (_HERE / "grid.js").read_text(encoding="utf-8")
 _component = st.components.v2.component("residual_grid", html=f'<div class="residual-grid">{GRID_HTML}</div>', css=GRID_CSS,
                                         js=GRID_JS + (_HERE / "residual_grid.js").read_text(encoding="utf-8"))
-
-
-def pack(header: dict, arrays: dict[str, np.ndarray]) -> bytes:
-    """The header, with the arrays listed, as JSON: its length before it (uint32, little endian), spaces after it to a multiple of 4 bytes; then
-    each array, float32 or int32."""
-    listed = [[name, str(values.dtype), int(values.size)] for name, values in arrays.items()]
-    text = json.dumps(header | {"arrays": listed}).encode()
-    text += b" " * (-len(text) % 4)
-    return len(text).to_bytes(4, "little") + text + b"".join(np.ascontiguousarray(values).tobytes() for values in arrays.values())
-
-
-def unpack(data: bytes) -> tuple[dict, dict[str, np.ndarray]]:
-    """What `pack` was given, the arrays flat."""
-    length = int.from_bytes(data[:4], "little")
-    header, at, arrays = json.loads(data[4:4 + length]), 4 + length, {}
-    for name, kind, size in header.pop("arrays"):
-        arrays[name] = np.frombuffer(data, kind, size, at)
-        at += 4 * size
-    return header, arrays
 
 
 def residual_grid(values: np.ndarray, *, key: str, on_pick: Callable[[int, int], None], **description) -> None:

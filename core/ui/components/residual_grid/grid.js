@@ -20,19 +20,6 @@ function create(root) {
   return state;
 }
 
-// One byte string: the header's length, the header as JSON, and the arrays that it lists: values, the index of each cell's text, its mark, and more.
-function unpack(bytes) {
-  const aligned = bytes.byteOffset % 4 ? bytes.slice() : bytes, view = new DataView(aligned.buffer, aligned.byteOffset);
-  const length = view.getUint32(0, true), data = JSON.parse(new TextDecoder().decode(aligned.subarray(4, 4 + length)));
-  let at = aligned.byteOffset + 4 + length;
-  const arrays = {};
-  for (const [name, kind, size] of data.arrays) {
-    arrays[name] = new (kind === "float32" ? Float32Array : Int32Array)(aligned.buffer, at, size);
-    at += 4 * size;
-  }
-  return { data, values: arrays.values, texts: arrays.texts, marks: arrays.marks, arrays };
-}
-
 function readTheme(state) {
   const style = getComputedStyle(state.root);
   const get = (name) => style.getPropertyValue("--tx-" + name).trim();
@@ -314,8 +301,8 @@ function move(state, event) {
 
 function show(root, bytes, setTriggerValue, more) {
   const state = (root.state ??= create(root));
-  Object.assign(state, unpack(bytes), { send: setTriggerValue }, more);
-  const { data } = state;
+  const data = unpack(bytes);
+  Object.assign(state, { data, values: data.values, texts: data.texts, marks: data.marks, send: setTriggerValue }, more);
   state.picked = data.picked ? { row: data.picked[0], column: data.picked[1] } : null;
   root.style.setProperty("--grid-height", data.fit ? `clamp(${data.height}px, calc(100dvh - ${data.fit}px), ${data.most_height}px)` : `${data.height}px`);
   state.scroller.setAttribute("aria-label", data.twin);

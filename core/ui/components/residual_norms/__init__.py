@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import streamlit as st
 
-from core.ui.components.residual_grid import GRID_CSS, GRID_HTML, GRID_JS, grid_data, mount, pack
+from core.ui.components.message import pack
+from core.ui.components.residual_grid import GRID_CSS, GRID_HTML, GRID_JS, grid_data, mount
 
 _HERE = Path(__file__).parent
 _component = st.components.v2.component(

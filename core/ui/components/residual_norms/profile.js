@@ -23,9 +23,9 @@ function scales(state) {
 }
 
 function lengthOf(state, kind, depth, token) {
-  const { data, arrays } = state;
+  const { data } = state;
   const row = kind === "residual" ? depth : depth - 1;      // what block l adds leads to depth l + 1
-  return row < 0 ? NaN : arrays[kind][row * data.columns + token];
+  return row < 0 ? NaN : data[kind][row * data.columns + token];
 }
 
 function drawProfile(state) {
