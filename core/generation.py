@@ -1,12 +1,13 @@
-"""Text from a model, token by token: greedy and sampled generation, and beam search, as iterators of what each step did.
+"""Text from a model, token by token: greedy and sampled generation, and beam search, as iterators of what each step did; and many texts at once.
 
 Closing the iterator (or leaving the loop over it) stops the model; it computes nothing that is not asked for. A text longer
 than the context is read through `context_window`, which slides by one token a step.
 """
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -115,6 +116,58 @@ def _steps(model: Transformer, token_ids: tuple[int, ...], config: SamplingConfi
             truncation=truncation)
         if token_id == model.config.end_of_text:
             return
+
+
+def continuations(model: Transformer, prompts: Sequence[Sequence[int]], config: SamplingConfig = SamplingConfig(), seed: int = 0,
+                  max_new_tokens: int = 100, stop: Collection[int] = (), batch_size: int = 50) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """Continue many texts, up to batch_size of one length side by side: gives (i, the new tokens of prompts[i]) whenever one is done.
+
+    Prompt i goes on as generate(model, prompts[i], config, seed + i) would, up to rounding, and ends in the same ways or after the first token
+    that is in `stop`, which is given too. Raises ValueError at once as `generate` does.
+    """
+    checked = [_checked_prompt(model, prompt, max_new_tokens) for prompt in prompts]
+    return _in_batches(model, checked, config, seed, max_new_tokens, {*stop, model.config.end_of_text}, batch_size)
+
+
+def _in_batches(model: Transformer, prompts: list[tuple[int, ...]], config: SamplingConfig, seed: int, max_new_tokens: int, stop: set,
+                batch_size: int) -> Iterator[tuple[int, tuple[int, ...]]]:
+    def length(i: int) -> int:
+        return len(prompts[i])
+
+    for _, alike in itertools.groupby(sorted(range(len(prompts)), key=length), length):
+        while batch := list(itertools.islice(alike, batch_size)):
+            for i, text in _side_by_side(model, {i: prompts[i] for i in batch}, config, seed, max_new_tokens, stop):
+                yield i, text[length(i):]
+
+
+def _side_by_side(model: Transformer, texts: dict[int, tuple[int, ...]], config: SamplingConfig, seed: int, max_new_tokens: int,
+                  stop: set) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """(i, the whole text) of each of the texts, which are of one length; those that have ended leave the batch."""
+    generators = {i: torch.Generator().manual_seed(seed + i) for i in texts}
+    cache = KVCache()
+    for _ in range(max_new_tokens):
+        ended, rows = {}, []
+        for row, (i, logits) in enumerate(zip(texts, _next_logits(model, list(texts.values()), cache).cpu())):
+            texts[i] += (_drawn(logits, config, generators[i]),)
+            if texts[i][-1] in stop:
+                ended[i] = texts[i]
+            else:
+                rows.append(row)
+        yield from ended.items()
+        texts = {i: text for i, text in texts.items() if i not in ended}
+        if not texts:
+            return
+        if ended:
+            _reorder(cache, rows)
+    yield from texts.items()
+
+
+def _drawn(logits: Tensor, config: SamplingConfig, generator: torch.Generator) -> int:
+    """The token that `config` draws from logits (|V|,) on the CPU."""
+    if config.temperature == 0:                              # as truncate decides it, without sorting
+        return int(logits.numpy().argmax())
+    truncation = truncate(logits, config)
+    return int(truncation.token_ids[draw(truncation, torch.rand((), generator=generator, dtype=torch.float64).item())])
 
 
 def beam_search(model: Transformer, token_ids: Sequence[int], width: int, max_new_tokens: int = 20) -> Iterator[tuple[Hypothesis, ...]]:

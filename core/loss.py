@@ -32,6 +32,11 @@ class HeldOutLoss:
         return self.nats / self.n_tokens
 
     @property
+    def perplexity(self) -> float:
+        """exp(nats per token): of how many equally probable tokens the choice was as uncertain."""
+        return math.exp(self.nats_per_token)
+
+    @property
     def bits_per_byte(self) -> float:
         """Independent of the tokenizer: what an arithmetic coder would need with this model."""
         return self.nats / math.log(2) / self.n_bytes
@@ -55,17 +60,25 @@ def windows(document: np.ndarray, n_context: int, end_of_text: int) -> Iterator[
 
 
 @torch.no_grad()
-def held_out_loss(model: Transformer, documents: Sequence[np.ndarray], n_bytes: int, batch_size: int = 32) -> HeldOutLoss:
-    """The model's loss on `documents` (token ids without end of text), n_bytes bytes in all. In float32, whatever the training ran in."""
+def held_out_logits(model: Transformer, documents: Sequence[np.ndarray], batch_size: int = 32) -> Iterator[tuple[Tensor, Tensor]]:
+    """Batches of logits (B, N, |V|) and the targets (B, N) that followed, IGNORE where none counts: every token of `documents` (ids without
+    end of text) and of the ends of text that close them once, in `windows`. In float32, whatever the training ran in.
+    """
     end_of_text, n_context = model.config.end_of_text, model.config.n_context
     rows = [row for document in documents for row in windows(document, n_context, end_of_text)]
     rows.sort(key=lambda row: len(row[0]))      # rows of like length together: little filling
-    nats, n_tokens = 0.0, 0
     for start in range(0, len(rows), batch_size):
         batch = _stack(rows[start:start + batch_size], end_of_text)
         inputs, targets = (torch.from_numpy(a).to(model.device) for a in (batch.inputs, batch.targets))
+        yield model.logits(inputs), targets
+
+
+def held_out_loss(model: Transformer, documents: Sequence[np.ndarray], n_bytes: int, batch_size: int = 32) -> HeldOutLoss:
+    """The model's loss on `documents` (token ids without end of text), n_bytes bytes in all."""
+    nats, n_tokens = 0.0, 0
+    for logits, targets in held_out_logits(model, documents, batch_size):
         counted = int((targets != IGNORE).sum())
-        nats += float(next_token_loss(model.logits(inputs), targets)) * counted
+        nats += float(next_token_loss(logits, targets)) * counted
         n_tokens += counted
     return HeldOutLoss(nats, n_tokens, n_bytes)
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from core.config import ModelConfig
-from core.generation import beam_search, context_window, generate
+from core.generation import beam_search, context_window, continuations, generate
 from core.model import KVCache, Transformer
 from core.sampling import SamplingConfig, draw, truncate
 from tests import parity
@@ -287,3 +287,24 @@ class TestParity:
         *_, last = beam_search(ours, [3, 14, 15], width, 12)
         assert [list(beam.token_ids) for beam in last] == out.sequences.tolist()
         assert [beam.log_prob for beam in last] == pytest.approx(out.sequences_scores.tolist(), abs=1e-4)
+
+
+class TestContinuations:
+    @pytest.mark.parametrize("config", [GREEDY, SamplingConfig(temperature=0.9, top_p=0.95)])
+    def test_each_prompt_goes_on_as_it_would_alone(self, config):
+        """Prompts of two lengths, texts that end at once, on the way and by length, some beyond the context of 16."""
+        model = random_model(n_context=16)
+        prompts = [(0, 1 + i) for i in range(12)] + [(0, *range(1, 9), i) for i in range(1, 5)]
+        stop = {3, 5, 8, 20}
+        found = dict(continuations(model, prompts, config, seed=3, max_new_tokens=12, stop=stop, batch_size=5))
+        assert sorted(found) == list(range(16))
+        for i, prompt in enumerate(prompts):
+            alone = drawn(generate(model, prompt, config, seed=3 + i, max_new_tokens=12))
+            ends = [n for n, token_id in enumerate(alone, 1) if token_id in stop]
+            assert found[i] == tuple(alone[:ends[0] if ends else None])
+        lengths = {len(new) for new in found.values()}
+        assert 12 in lengths and len(lengths) > 2
+
+    def test_what_generate_refuses_is_refused_at_once(self):
+        with pytest.raises(ValueError, match="no token to go on from"):
+            continuations(random_model(), [(0, 1), ()])
