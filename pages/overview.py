@@ -1,4 +1,6 @@
 """Overview: the whole forward pass on one screen, from the prompt to the next token and round again."""
+import functools
+
 import streamlit as st
 
 from core.figures.numbers import plain_number
@@ -15,11 +17,44 @@ MAP_PARTS = ("head_", "shape_", "sign_", "row_", "name_", "tip_", "stage_")
 LESSONS = {"tokens": "tokens", "E": "embeddings", "P": "positions", "X": "positions", "blocks": "heads", "attention": "heads", "stream": "residual_stream",
            "feed_forward": "residual_stream", "h": "residual_stream", "logits": "next_token", "softmax": "next_token"}
 
+page = frame.open_lesson("overview")
+existing = {entry.id for entry in catalogue.existing()}
+words = {key: page.label(key) for key in page.words.labels if key in MAP_TEXT or key.startswith(MAP_PARTS)}
 
-def happened(event: str, value) -> None:
-    """What a click in the map asks for. Picking the last token follows the end of the text from then on."""
+
+@frame.fragment
+def everything() -> None:
+    """The map and all that is said of the picked row: a pick or a throw redraws these and nothing else."""
+    if (asked := st.session_state.pop("overview_open", None)) in existing:
+        st.switch_page(f"pages/{asked}.py")
+    run = page.run()
+    selection = state.selection()
+    position, at_end = selection.position, selection.position == len(run.token_ids) - 1
+    truncation = overview.truncation_of(run, position)
+    sizes, arrays, candidates = overview.packed_pass(run)
+    map_place, below = st.container(), st.container(horizontal=True, vertical_alignment="bottom", key="overview_below")
+    with below:
+        seed = st.number_input(page.label("seed"), min_value=0, value=overview.FIRST_SEED, step=1, key=SEED, bind="query-params", help=page.label("seed_hint"), width=140)
+        page.pins({page.label("pin_token"): run.tokens[position], page.label("pin_top"): run.tokenizer.visible(int(truncation.token_ids[0])),
+                   page.label("pin_p"): plain_number(truncation.probs[0]), page.label("pin_entropy"): plain_number(truncation.entropy_before)})
+    thrown = packing.throw(truncation, overview.xi_of(seed, len(run.token_ids)), run.tokenizer.visible) if at_end else None
+    with map_place:
+        overview_map(sizes, arrays, key=MAP, logits=run.logits(position), tokens=run.tokens, token_ids=list(run.token_ids), candidates=candidates, position=position,
+                     draw=thrown, text=words, lessons={part: lesson for part, lesson in LESSONS.items() if lesson in existing}, can_undo=overview.can_undo(),
+                     scale=state.scale(), theme=state.theme(), on=functools.partial(_happened, len(run.token_ids) - 1))
+    page.named_token(run, position)
+
+    page.explanation()
+    page.numbers(overview.number_lines(page, run, position, selection.layer, truncation))
+    page.experiments()
+    page.check(overview.question(page, run, position, truncation))
+    page.code([Transformer.forward, truncate, draw], data=overview.tables(page, run, truncation), picture=f".st-key-{MAP}", twin=overview.twin(page, run, position, truncation))
+
+
+def _happened(last: int, event: str, value) -> None:
+    """What a click in the map asks for. Picking the `last` token follows the end of the text from then on."""
     if event == "picked":
-        state.select(position=None if value == len(run.token_ids) - 1 else int(value))
+        state.select(position=None if value == last else int(value))
     elif event == "opened":
         st.session_state["overview_open"] = value
     elif event == "appended":
@@ -30,30 +65,4 @@ def happened(event: str, value) -> None:
         overview.undo()
 
 
-page = frame.open_lesson("overview")
-existing = {entry.id for entry in catalogue.existing()}
-if (asked := st.session_state.pop("overview_open", None)) in existing:
-    st.switch_page(f"pages/{asked}.py")
-run = page.run()
-selection = state.selection()
-position, at_end = selection.position, selection.position == len(run.token_ids) - 1
-truncation = overview.truncation_of(run, position)
-sizes, arrays, candidates = overview.packed_pass(run)
-words = {key: page.label(key) for key in page.words.labels if key in MAP_TEXT or key.startswith(MAP_PARTS)}
-map_place, below = st.container(), st.container(horizontal=True, vertical_alignment="bottom", key="overview_below")
-with below:
-    seed = st.number_input(page.label("seed"), min_value=0, value=0, step=1, key=SEED, bind="query-params", help=page.label("seed_hint"), width=140)
-    page.pins({page.label("pin_token"): run.tokens[position], page.label("pin_top"): run.tokenizer.visible(int(truncation.token_ids[0])),
-               page.label("pin_p"): plain_number(truncation.probs[0]), page.label("pin_entropy"): plain_number(truncation.entropy_before)})
-thrown = packing.throw(truncation, overview.xi_of(seed, len(run.token_ids)), run.tokenizer.visible) if at_end else None
-with map_place:
-    overview_map(sizes, arrays, key=MAP, logits=run.logits(position), tokens=run.tokens, token_ids=list(run.token_ids), candidates=candidates, position=position,
-                 draw=thrown, text=words, lessons={part: lesson for part, lesson in LESSONS.items() if lesson in existing}, can_undo=overview.can_undo(),
-                 scale=state.scale(), theme=state.theme(), on=happened)
-page.named_token(run, position)
-
-page.explanation()
-page.numbers(overview.number_lines(page, run, position, selection.layer, truncation))
-page.experiments()
-page.check(overview.question(page, run, position, truncation))
-page.code([Transformer.forward, truncate, draw], data=overview.tables(page, run, truncation), picture=f".st-key-{MAP}", twin=overview.twin(page, run, position, truncation))
+everything()

@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, quote, urlsplit
 import numpy as np
 import pytest
 
-from core.ui import cache
+from core.ui import cache, overview
 from core.ui.run import Run, read
 from tests.browser.pictures import WALK
 from tests.browser.serving import settle
@@ -134,7 +134,7 @@ def test_another_xi_is_thrown_and_stands_in_the_link(open_page):
     page = opened(open_page, at(CATS))
     before = page.evaluate(MAP + ".draw.xi")
     page.locator(".do.throw").click()
-    page.wait_for_url("**overview_seed=1**")
+    page.wait_for_url(f"**overview_seed={overview.FIRST_SEED + 1}**")
     settle(page)
     assert page.evaluate(MAP + ".draw.xi") != before
 
