@@ -49,6 +49,16 @@ def dot_product_scores(Q: Tensor, K: Tensor, *, scale: bool = True) -> Tensor:
     return scores / math.sqrt(Q.shape[-1]) if scale else scores
 
 
+def multiplicative_scores(Q: Tensor, K: Tensor, W_S: Tensor, *, scale: bool = True) -> Tensor:
+    """(..., h, N, M) q W_S·k: a learned W_S (h, d_k, d_k) between query and key, divided by sqrt(d_k) if `scale`. Source: Luong et al. 2015."""
+    return dot_product_scores(Q @ W_S, K, scale=scale)
+
+
+def additive_scores(Q: Tensor, K: Tensor, v: Tensor) -> Tensor:
+    """(..., h, N, M) v·tanh(q + k), v (h, d_k): a network of one hidden layer, whose two maps are W_Q and W_K. Source: Bahdanau et al. 2015."""
+    return torch.einsum("...hnmk,hk->...hnm", torch.tanh(Q.unsqueeze(-2) + K.unsqueeze(-3)), v)
+
+
 def masked_softmax(scores: Tensor, allowed: Tensor) -> Tensor:
     """(..., N, M) weights that sum to 1 over the allowed keys of each row and are exactly 0 elsewhere.
 

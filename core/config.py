@@ -4,13 +4,14 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 
-KINDS = ("decoder", "encoder")
+KINDS = ("decoder", "encoder", "encoder-decoder")
 NORMS = ("layernorm", "rmsnorm")
 NORM_PLACEMENTS = ("pre", "post")
 ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "swish", "swiglu", "geglu")
 GATED_ACTIVATIONS = ("swiglu", "geglu")
 POSITIONS = ("none", "sinusoidal", "learned", "rotary", "alibi", "relative")
 MASKS = ("causal", "bidirectional", "sliding-window")
+SCORES = ("dot", "multiplicative", "additive")
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,8 @@ class ModelConfig:
 
     Widths left at 0 take their usual value: d_k = d_v = d_model / n_heads, d_ff = 4 d_model (write d_ff=None for a model
     without a feed-forward part), n_kv_heads = n_heads. `mask` left empty is causal for a decoder, bidirectional for an
-    encoder. A field out of range raises ValueError with the sentence to show a reader.
+    encoder; in an encoder-decoder, mask and window are the decoder's, and its encoder, n_encoder_layers blocks (n_layers if left at 0),
+    sees everything. A field out of range raises ValueError with the sentence to show a reader.
 
     >>> ModelConfig(vocab_size=4096, d_model=256, n_layers=6, n_heads=8, n_context=256).d_k
     32
@@ -34,6 +36,7 @@ class ModelConfig:
     d_k: int = 0                          # width of a query and of a key
     d_v: int = 0                          # width of a value
     d_ff: int | None = 0                  # width of the feed-forward part; None: there is none
+    n_encoder_layers: int = 0             # blocks of the encoder in front of an encoder-decoder's n_layers
     n_kv_heads: int = 0                   # fewer than n_heads: several query heads share one key/value head
     norm: str = "layernorm"
     norm_placement: str = "pre"           # before each sublayer, or after its residual sum
@@ -49,8 +52,11 @@ class ModelConfig:
     mlp_bias: bool = True
     norm_bias: bool = True
     tied_embeddings: bool = True          # logits = h_final E^T
-    scale_scores: bool = True             # divide q·k by sqrt(d_k)
+    score: str = "dot"                    # how a query is matched with a key: q·k, q W_S·k, or v·tanh(q + k)
+    scale_scores: bool = True             # divide q·k, or q W_S·k, by sqrt(d_k)
+    n_classes: int = 0                    # of the classification head that reads the first token's final vector; 0: there is none
     end_of_text: int | None = 0           # the token every sequence begins with; None: the model has no such custom
+    mask_token: int | None = None         # the token that stands for a blank to fill in; None: the model knows none
 
     def __post_init__(self) -> None:
         derived = {
@@ -58,7 +64,8 @@ class ModelConfig:
             "d_v": self.d_v or self.d_model // max(self.n_heads, 1),
             "d_ff": None if self.d_ff is None else self.d_ff or 4 * self.d_model,
             "n_kv_heads": self.n_kv_heads or self.n_heads,
-            "mask": self.mask or ("causal" if self.kind == "decoder" else "bidirectional"),
+            "n_encoder_layers": self.n_encoder_layers or (self.n_layers if self.kind == "encoder-decoder" else 0),
+            "mask": self.mask or ("bidirectional" if self.kind == "encoder" else "causal"),
         }
         for name, value in derived.items():
             object.__setattr__(self, name, value)
@@ -71,7 +78,7 @@ class ModelConfig:
             if not isinstance(value, int) or isinstance(value, bool) or value < 1:
                 raise ValueError(f"{name} must be a whole number of at least 1, not {value!r}.")
         for name, allowed in (("kind", KINDS), ("norm", NORMS), ("norm_placement", NORM_PLACEMENTS), ("activation", ACTIVATIONS),
-                              ("positions", POSITIONS), ("mask", MASKS)):
+                              ("positions", POSITIONS), ("mask", MASKS), ("score", SCORES)):
             if getattr(self, name) not in allowed:
                 raise ValueError(f"{name} must be one of {', '.join(allowed)}, not {getattr(self, name)!r}.")
         if self.d_ff is not None and self.d_ff < 1:
@@ -82,10 +89,15 @@ class ModelConfig:
             raise ValueError(f"Rotary positions turn pairs of dimensions, so d_k must be even, not {self.d_k}.")
         if self.norm_epsilon <= 0:
             raise ValueError(f"norm_epsilon must be above 0, not {self.norm_epsilon}.")
-        if self.end_of_text is not None and not 0 <= self.end_of_text < self.vocab_size:
-            raise ValueError(f"end_of_text ({self.end_of_text}) is no id of a vocabulary of {self.vocab_size} tokens.")
-        if self.parallel_residual and self.norm_placement == "post":
-            raise ValueError("A parallel residual is defined for norm_placement='pre' only.")
+        for name in ("end_of_text", "mask_token"):
+            if getattr(self, name) is not None and not 0 <= getattr(self, name) < self.vocab_size:
+                raise ValueError(f"{name} ({getattr(self, name)}) is no id of a vocabulary of {self.vocab_size} tokens.")
+        if (self.n_encoder_layers > 0) != (self.kind == "encoder-decoder"):
+            raise ValueError(f"n_encoder_layers ({self.n_encoder_layers}) belongs to an encoder-decoder, and this is a model of kind {self.kind!r}.")
+        if self.n_classes < 0:
+            raise ValueError(f"n_classes cannot be negative, and is {self.n_classes}.")
+        if self.parallel_residual and (self.norm_placement == "post" or self.kind == "encoder-decoder"):
+            raise ValueError("A parallel residual is defined for norm_placement='pre' and without cross-attention only.")
 
     @property
     def gated(self) -> bool:

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from core.model import Norm, Transformer
+from core.block import Norm
+from core.model import Transformer
 from core.normalisation import norm_statistics
 from core.trace import BlockTrace, Trace
 

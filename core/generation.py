@@ -14,7 +14,8 @@ import torch
 from torch import Tensor
 
 from core.config import ModelConfig
-from core.model import KVCache, Transformer
+from core.block import KVCache
+from core.model import Transformer
 from core.sampling import SamplingConfig, Truncation, draw, truncate
 
 

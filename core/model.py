@@ -15,219 +15,38 @@ training and generation; a test holds the two equal.
 """
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from core import attention, positional
-from core.activation import activate
+from core.block import NO_EDITS, Block, HeadEdits, KVCache, Norm, PassSettings, cross_settings, parameter, traced
 from core.config import ModelConfig
 from core.intervention import NOTHING, Intervention
-from core.normalisation import normalise
-from core.trace import BlockTrace, Trace
+from core.trace import EncoderTrace, Trace
 
 
-class Norm(nn.Module):
-    """Gain α (`weight`) and bias β of one norm; which norm it is, is the pass's to say."""
+NEEDS_SOURCE = "This model translates: give it a source text as well."
+NO_SOURCE = "This model has no encoder: give it one text only."
+
+
+class Encoder(nn.Module):
+    """The encoder of an encoder-decoder: a stack whose every token sees every other. It reads the decoder's E."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.epsilon = config.norm_epsilon
-        self.weight = nn.Parameter(torch.ones(config.d_model))
-        self.bias = nn.Parameter(torch.zeros(config.d_model)) if config.norm_bias else None
-
-    def forward(self, x: Tensor, kind: str) -> Tensor:
-        return normalise(x, kind, self.weight, self.bias, self.epsilon)
-
-
-@dataclass(frozen=True)
-class PassSettings:
-    """What holds for every block of one pass: the model's own choices, or the intervention's instead."""
-
-    norm: str
-    scale_scores: bool
-    residual: bool
-    allowed: Tensor                 # (N, M) bool
-    angles: Tensor | None           # (N, d_k/2) rotary angles of the new tokens
-    bias: Tensor | None             # (h, N, M) ALiBi
-    relative: Tensor | None         # (N, M) column of each block's relative bias
-    dropout: float = 0.0
-
-
-class KVCache:
-    """The keys and values of the tokens read so far, a pair (h_kv, M, d) a block; `logits` reads and extends it."""
-
-    def __init__(self) -> None:
-        self.keys_and_values: dict[int, tuple[Tensor, Tensor]] = {}
-
-    @property
-    def n_tokens(self) -> int:
-        return self.keys_and_values[0][0].shape[-2] if self.keys_and_values else 0
-
-    def extend(self, layer: int, K: Tensor, V: Tensor) -> tuple[Tensor, Tensor]:
-        """All keys and values of this layer, the new ones last."""
-        if layer in self.keys_and_values:
-            old_K, old_V = self.keys_and_values[layer]
-            K, V = torch.cat([old_K, K], dim=-2), torch.cat([old_V, V], dim=-2)
-        self.keys_and_values[layer] = (K, V)
-        return K, V
-
-
-def project(X: Tensor, W: Tensor, b: Tensor | None) -> Tensor:
-    """(..., h, N, k) from X (..., N, d) and W (h, d, k): X W + b for every head, as one product."""
-    n_heads, d, k = W.shape
-    out = (X @ W.transpose(0, 1).reshape(d, n_heads * k)).unflatten(-1, (n_heads, k)).transpose(-3, -2)
-    return out if b is None else out + b[:, None]
-
-
-class Block(nn.Module):
-    """Attention and feed-forward around one stretch of the residual stream."""
-
-    def __init__(self, config: ModelConfig, layer: int) -> None:
-        super().__init__()
-        self.config, self.layer = config, layer
-        d, h, h_kv, d_k, d_v, d_ff = config.d_model, config.n_heads, config.n_kv_heads, config.d_k, config.d_v, config.d_ff
-
-        def parameter(*shape: int, present: bool = True) -> nn.Parameter | None:
-            return nn.Parameter(torch.zeros(shape)) if present else None
-
-        self.attn_norm = Norm(config)
-        self.W_Q, self.b_Q = parameter(h, d, d_k), parameter(h, d_k, present=config.attention_bias)
-        self.W_K, self.b_K = parameter(h_kv, d, d_k), parameter(h_kv, d_k, present=config.attention_bias)
-        self.W_V, self.b_V = parameter(h_kv, d, d_v), parameter(h_kv, d_v, present=config.attention_bias)
-        self.W_O, self.b_O = parameter(h, d_v, d), parameter(d, present=config.attention_bias)
-        self.r = parameter(h, 2 * config.relative_max_distance + 1, present=config.positions == "relative")
-        if d_ff is not None:
-            self.mlp_norm = Norm(config)
-            self.W_gate, self.b_gate = parameter(d, d_ff, present=config.gated), parameter(d_ff, present=config.gated and config.mlp_bias)
-            self.W_1, self.b_1 = parameter(d, d_ff), parameter(d_ff, present=config.mlp_bias)
-            self.W_2, self.b_2 = parameter(d_ff, d), parameter(d, present=config.mlp_bias)
-
-    def project_qkv(self, X: Tensor, angles: Tensor | None) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-        """Q (h, N, d_k), K (h_kv, N, d_k), V (h_kv, N, d_v), and Q and K as turned by rotary positions."""
-        Q, K, V = project(X, self.W_Q, self.b_Q), project(X, self.W_K, self.b_K), project(X, self.W_V, self.b_V)
-        if angles is None:
-            return Q, K, V, Q, K
-        return Q, K, V, positional.rotate(Q, angles), positional.rotate(K, angles)
-
-    def score_bias(self, settings: PassSettings) -> Tensor | None:
-        """(h, N, M) what positions add to the scores of this block: ALiBi, the block's relative biases, or nothing."""
-        return settings.bias if settings.relative is None else self.r[:, settings.relative]
-
-    def write(self, head_out: Tensor) -> Tensor:
-        """(..., N, d) attn_out from head_out (..., h, N, d_v): every head times its W_O, summed, plus b_O."""
-        out = head_out.transpose(-3, -2).flatten(-2) @ self.W_O.flatten(0, 1)
-        return out if self.b_O is None else out + self.b_O
-
-    def feed_forward(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """mlp_pre (N, d_ff), mlp_post (N, d_ff), mlp_out (N, d) from x (N, d), N equal two-layer networks side by side."""
-        up = F.linear(x, self.W_1.T, self.b_1)
-        if self.W_gate is None:
-            pre, post = up, activate(self.config.activation, up)
-        else:
-            pre = F.linear(x, self.W_gate.T, self.b_gate)
-            post = activate(self.config.activation, pre) * up
-        return pre, post, F.linear(post, self.W_2.T, self.b_2)
-
-    def attend_traced(self, X: Tensor, settings: PassSettings, edits: "HeadEdits") -> dict[str, Tensor]:
-        """Attention with every step kept: the fields of BlockTrace from Q to attn_out."""
-        Q, K, V, Q_rotated, K_rotated = self.project_qkv(X, settings.angles)
-        n_heads = self.config.n_heads
-        scores = attention.dot_product_scores(Q_rotated, attention.share_heads(K_rotated, n_heads), scale=settings.scale_scores)
-        bias = self.score_bias(settings)
-        if bias is not None:
-            scores = scores + bias
-        pattern = edits.on_pattern(attention.masked_softmax(scores, settings.allowed), settings.allowed, self.layer)
-        head_out = edits.on_head_out(pattern @ attention.share_heads(V, n_heads), self.layer)
-        attn_out = edits.on_sublayer(self.write(head_out), self.layer, "attention")
-        return dict(Q=Q, K=K, V=V, Q_rotated=Q_rotated, K_rotated=K_rotated, scores=scores, pattern=pattern, head_out=head_out,
-                    attn_out=attn_out, allowed=settings.allowed)
-
-    def attend_fused(self, X: Tensor, settings: PassSettings, cache: KVCache | None) -> dict[str, Tensor]:
-        """attn_out alone, by torch's fused attention; keys and values of earlier tokens come from the cache."""
-        _, _, V, Q, K = self.project_qkv(X, settings.angles)
-        if cache is not None:
-            K, V = cache.extend(self.layer, K, V)
-        n_heads, bias = self.config.n_heads, self.score_bias(settings)
-        causal = self.config.mask == "causal" and bias is None and Q.shape[-2] == K.shape[-2]
-        mask = None if causal else settings.allowed if bias is None else bias.to(Q.dtype).masked_fill(~settings.allowed, float("-inf"))
-        with torch.autocast("cpu", enabled=False):    # for training in bfloat16: this one kernel is nearly twice as fast in float32 there
-            head_out = F.scaled_dot_product_attention(
-                Q, attention.share_heads(K, n_heads), attention.share_heads(V, n_heads), attn_mask=mask, is_causal=causal,
-                dropout_p=settings.dropout, scale=None if settings.scale_scores else 1.0)
-        return dict(attn_out=F.dropout(self.write(head_out), settings.dropout))
-
-    def forward(self, x: Tensor, settings: PassSettings, attend, edits: "HeadEdits") -> dict[str, Tensor | None]:
-        """The block's wiring: x (N, d) is resid_pre, `attend` one of the two roads above; returns what both made, by BlockTrace's names."""
-        before = self.config.norm_placement == "pre"
-
-        def add(stream: Tensor, written: Tensor, norm: Norm) -> Tensor:
-            total = stream + written if settings.residual else written
-            return total if before else norm(total, settings.norm)
-
-        X = self.attn_norm(x, settings.norm) if before else x
-        parts = attend(X)
-        parallel = self.config.parallel_residual
-        resid_mid = add(x, parts["attn_out"], self.attn_norm)
-        parts |= dict(resid_pre=x, X=X, resid_mid=resid_mid, mlp_pre=None, mlp_post=None, mlp_out=None, resid_post=resid_mid)
-        if self.config.d_ff is not None:
-            read = x if parallel else resid_mid
-            pre, post, out = self.feed_forward(self.mlp_norm(read, settings.norm) if before else read)
-            out = edits.on_sublayer(F.dropout(out, settings.dropout), self.layer, "mlp")
-            parts |= dict(mlp_pre=pre, mlp_post=post, mlp_out=out, resid_post=add(resid_mid, out, self.mlp_norm))
-        return parts
-
-
-class HeadEdits:
-    """The intervention's edits, with the mean activations that they put in; without edits every method returns its argument."""
-
-    def __init__(self, intervention: Intervention, reference: Trace | None) -> None:
-        self.intervention, self.reference = intervention, reference
-
-    def on_pattern(self, pattern: Tensor, allowed: Tensor, layer: int) -> Tensor:
-        edits = [e for e in self.intervention.heads if e.layer == layer and e.action == "uniform"]
-        if edits:
-            pattern = pattern.clone()
-            for edit in edits:
-                pattern[..., edit.head, :, :] = attention.uniform_pattern(allowed, pattern.dtype)
-        return pattern
-
-    def on_head_out(self, head_out: Tensor, layer: int) -> Tensor:
-        edits = [e for e in self.intervention.heads if e.layer == layer and e.action != "uniform"]
-        if edits:
-            head_out = head_out.clone()
-            for edit in edits:
-                mean = self.reference.blocks[layer].head_out[edit.head].mean(dim=-2) if edit.action == "mean" else None
-                head_out[..., edit.head, :, :] = self._apply(head_out[..., edit.head, :, :], edit, mean)
-        return head_out
-
-    def on_sublayer(self, out: Tensor, layer: int, sublayer: str) -> Tensor:
-        for edit in self.intervention.sublayers:
-            if edit.layer == layer and edit.sublayer == sublayer:
-                mean = None
-                if edit.action == "mean":
-                    block = self.reference.blocks[layer]
-                    mean = (block.attn_out if sublayer == "attention" else block.mlp_out).mean(dim=-2)
-                out = self._apply(out, edit, mean)
-        return out
-
-    @staticmethod
-    def _apply(x: Tensor, edit, mean: Tensor | None) -> Tensor:
-        """x (..., N, k) set to zero, to `mean` (k,) at every position, or scaled."""
-        if edit.action == "mean":
-            return mean.expand_as(x)
-        return x * (0.0 if edit.action == "zero" else edit.factor)
-
-
-NO_EDITS = HeadEdits(NOTHING, None)
+        self.P = parameter(config.n_context, config.d_model, present=config.positions == "learned")
+        self.blocks = nn.ModuleList(Block(config, layer) for layer in range(config.n_encoder_layers))
+        self.final_norm = Norm(config) if config.norm_placement == "pre" else None
 
 
 class Transformer(nn.Module):
-    """A decoder-only or encoder-only transformer.
+    """A decoder-only, encoder-only or encoder-decoder transformer.
 
-    Parameters: E (|V|, d); P (n_context, d) with learned positions; blocks[l]; final_norm in a pre-norm model; W_U (|V|, d) if untied.
+    Parameters: E (|V|, d); P (n_context, d) with learned positions; blocks[l]; final_norm in a pre-norm model; W_U (|V|, d) if untied;
+    W_C (d, n_classes) and b_C with a classification head. An encoder-decoder's `encoder` has a P, blocks and final_norm of its own; E is shared.
     A new model's weights are zero: call `initialise`, or load a checkpoint. One model serves many threads at once: no call but
     `initialise` writes to it.
     """
@@ -236,10 +55,13 @@ class Transformer(nn.Module):
         super().__init__()
         self.config = config
         self.E = nn.Parameter(torch.zeros(config.vocab_size, config.d_model))
-        self.P = nn.Parameter(torch.zeros(config.n_context, config.d_model)) if config.positions == "learned" else None
-        self.blocks = nn.ModuleList(Block(config, layer) for layer in range(config.n_layers))
+        crossed = config.kind == "encoder-decoder"
+        self.P = parameter(config.n_context, config.d_model, present=config.positions == "learned")
+        self.blocks = nn.ModuleList(Block(config, layer, crossed) for layer in range(config.n_layers))
         self.final_norm = Norm(config) if config.norm_placement == "pre" else None
-        self.W_U = None if config.tied_embeddings else nn.Parameter(torch.zeros(config.vocab_size, config.d_model))
+        self.W_U = parameter(config.vocab_size, config.d_model, present=not config.tied_embeddings)
+        self.W_C, self.b_C = parameter(config.d_model, config.n_classes, present=config.n_classes > 0), parameter(config.n_classes, present=config.n_classes > 0)
+        self.encoder = Encoder(config) if crossed else None
 
     @property
     def unembedding(self) -> Tensor:
@@ -256,26 +78,29 @@ class Transformer(nn.Module):
 
     @torch.no_grad()
     def initialise(self, generator: torch.Generator) -> "Transformer":
-        """Random weights: maps with variance 1/fan-in, those that write to the stream divided by sqrt(2L), E and P with standard deviation 0.02."""
+        """Random weights: maps with variance 1/fan-in, those that write to the stream divided by sqrt(2L), embeddings and positions with standard deviation 0.02."""
         writes = ("W_O", "W_2")
         for name, p in self.named_parameters():
             short = name.rsplit(".", 1)[-1]
-            if short in ("E", "P", "W_U", "r"):
+            if short in ("E", "P", "W_U", "r", "v_S"):
                 p.normal_(0.0, 0.02, generator=generator)
             elif short.startswith("W_"):
                 fan_in = p.shape[0] * p.shape[1] if short == "W_O" else p.shape[-2]
                 p.normal_(0.0, fan_in ** -0.5 / ((2 * self.config.n_layers) ** 0.5 if short in writes else 1.0), generator=generator)
         return self
 
-    def forward(self, token_ids: Tensor, intervention: Intervention = NOTHING) -> Trace:
-        """Everything that one pass over token_ids (N,) or (B, N), int64, computes.
+    def forward(self, token_ids: Tensor, intervention: Intervention = NOTHING, source_ids: Tensor | None = None) -> Trace:
+        """Everything that one pass over token_ids (N,) or (B, N), int64, computes; an encoder-decoder reads source_ids (M,) or (B, M) first.
 
-        Raises ValueError for no tokens, an id outside the vocabulary, more tokens than learned positions, or an edit of a head or layer that is not there.
+        An intervention edits the decoder; the choice of norm, scaling and residual path holds for the encoder too.
+        Raises ValueError for no tokens, an id outside the vocabulary, more tokens than learned positions, an edit of a head or layer that is
+        not there, or source tokens where the model needs none or none where it needs them.
         """
         if intervention.permutation is not None:
             token_ids = token_ids[..., self._checked_permutation(intervention.permutation, token_ids.shape[-1])]
         self._check(token_ids, intervention)
         settings = self._settings(token_ids.shape[-1], 0, intervention)
+        encoder = self._encode_traced(self._checked_source(source_ids), settings) if self.encoder or source_ids is not None else None
         edits = HeadEdits(intervention, self._reference(intervention)) if intervention.heads or intervention.sublayers else NO_EDITS
         embedding = self.E[token_ids]
         position = self._added_positions(token_ids.shape[-1], 0, intervention)
@@ -283,27 +108,76 @@ class Transformer(nn.Module):
         patches, blocks = self._patch_vectors(intervention), []
         for layer, block in enumerate(self.blocks):
             x = self._patched(x, layer, patches)
-            parts = block(x, settings, lambda X, block=block: block.attend_traced(X, settings, edits), edits)
-            blocks.append(BlockTrace(W_O=block.W_O, **parts))
+            blocks.append(traced(block, x, settings, edits, None if encoder is None else encoder.h_final))
             x = blocks[-1].resid_post
         x = self._patched(x, self.config.n_layers, patches)
         h_final = self._final(x, settings)
-        return Trace(self.config, token_ids, embedding, position, tuple(blocks), x, h_final, h_final @ self.unembedding.T)
+        return Trace(self.config, token_ids, embedding, position, tuple(blocks), x, h_final, h_final @ self.unembedding.T, self._classify(h_final), encoder)
 
-    def logits(self, token_ids: Tensor, cache: KVCache | None = None, dropout: float = 0.0, last_only: bool = False) -> Tensor:
+    def logits(self, token_ids: Tensor, cache: KVCache | None = None, dropout: float = 0.0, last_only: bool = False, memory: Tensor | None = None) -> Tensor:
         """(N, |V|) the logits alone, by the faster road; (1, |V|) of the last token with `last_only`.
 
-        With a cache, token_ids are the tokens that follow those already in it, and the cache is extended in place.
+        With a cache, token_ids are the tokens that follow those already in it, and the cache is extended in place. An encoder-decoder
+        needs `memory`, what `encode` made of the source.
         """
+        h_final = self._hidden(token_ids, cache, dropout, last_only, memory)
+        return h_final @ self.unembedding.T
+
+    def class_logits(self, token_ids: Tensor, dropout: float = 0.0) -> Tensor:
+        """(n_classes,) of the classification head, by the faster road. Raises ValueError for a model without one."""
+        if self.W_C is None:
+            raise ValueError("This model has no classification head.")
+        return self._classify(self._hidden(token_ids, None, dropout, False, None))
+
+    def encode(self, source_ids: Tensor, dropout: float = 0.0) -> Tensor:
+        """(M, d) the final vectors of an encoder-decoder's encoder, by the faster road."""
+        source_ids = self._checked_source(source_ids)
+        settings = self._encoder_settings(self._settings(1, 0, NOTHING, dropout), source_ids.shape[-1])
+        position = self._added_positions(source_ids.shape[-1], 0, NOTHING, self.encoder)
+        x = F.dropout(self.E[source_ids] if position is None else self.E[source_ids] + position, dropout)
+        for block in self.encoder.blocks:
+            x = block(x, settings, lambda X, block=block: block.attend_fused(X, X, settings, None), NO_EDITS)["resid_post"]
+        return x if self.encoder.final_norm is None else self.encoder.final_norm(x, settings.norm)
+
+    def _hidden(self, token_ids: Tensor, cache: KVCache | None, dropout: float, last_only: bool, memory: Tensor | None) -> Tensor:
+        """(N, d) h_final by the faster road, or (1, d) of the last token."""
         start = cache.n_tokens if cache is not None else 0
         self._check(token_ids, NOTHING, start)
+        if (memory is None) != (self.encoder is None):
+            raise ValueError(NEEDS_SOURCE if memory is None else NO_SOURCE)
         settings = self._settings(token_ids.shape[-1], start, NOTHING, dropout)
+        across = None if memory is None else cross_settings(settings, memory.shape[-2])
         position = self._added_positions(token_ids.shape[-1], start, NOTHING)
-        x = self.E[token_ids] if position is None else self.E[token_ids] + position
-        x = F.dropout(x, dropout)
+        x = F.dropout(self.E[token_ids] if position is None else self.E[token_ids] + position, dropout)
         for block in self.blocks:
-            x = block(x, settings, lambda X, block=block: block.attend_fused(X, settings, cache), NO_EDITS)["resid_post"]
-        return self._final(x[..., -1:, :] if last_only else x, settings) @ self.unembedding.T
+            crossing = None if memory is None else lambda X, block=block: block.cross.attend_fused(X, memory, across, None)
+            x = block(x, settings, lambda X, block=block: block.attend_fused(X, X, settings, cache), NO_EDITS, crossing)["resid_post"]
+        return self._final(x[..., -1:, :] if last_only else x, settings)
+
+    def _encode_traced(self, source_ids: Tensor, decoder: PassSettings) -> EncoderTrace:
+        """The encoder's pass with everything kept."""
+        settings = self._encoder_settings(decoder, source_ids.shape[-1])
+        embedding, position = self.E[source_ids], self._added_positions(source_ids.shape[-1], 0, NOTHING, self.encoder)
+        x, blocks = embedding if position is None else embedding + position, []
+        for block in self.encoder.blocks:
+            blocks.append(traced(block, x, settings, NO_EDITS))
+            x = blocks[-1].resid_post
+        h_final = x if self.encoder.final_norm is None else self.encoder.final_norm(x, settings.norm)
+        return EncoderTrace(source_ids, embedding, position, tuple(blocks), x, h_final)
+
+    def _encoder_settings(self, decoder: PassSettings, n: int) -> PassSettings:
+        """The decoder's settings, for n source tokens that all see each other."""
+        seen = self._settings(n, 0, Intervention(mask="bidirectional"))
+        return replace(seen, norm=decoder.norm, scale_scores=decoder.scale_scores, residual=decoder.residual, dropout=decoder.dropout)
+
+    def _classify(self, h_final: Tensor) -> Tensor | None:
+        return None if self.W_C is None else h_final[..., 0, :] @ self.W_C + self.b_C
+
+    def _checked_source(self, source_ids: Tensor | None) -> Tensor:
+        if self.encoder is None or source_ids is None:
+            raise ValueError(NO_SOURCE if self.encoder is None else NEEDS_SOURCE)
+        self._check(source_ids, NOTHING)
+        return source_ids
 
     def _settings(self, n: int, start: int, change: Intervention, dropout: float = 0.0) -> PassSettings:
         """The settings of a pass over n new tokens that follow `start` cached ones."""
@@ -318,16 +192,16 @@ class Transformer(nn.Module):
         return PassSettings(
             norm=change.norm or config.norm,
             scale_scores=config.scale_scores if change.scale_scores is None else change.scale_scores,
-            residual=change.residual, allowed=allowed, dropout=dropout,
+            residual=change.residual, allowed=allowed, mask="" if change.allowed is not None else change.mask or config.mask, dropout=dropout,
             angles=positional.rotary_angles(n, config.d_k, config.rotary_base, start=start) if positions == "rotary" else None,
             bias=positional.alibi_bias(n, total, config.n_heads, dtype=self.E.dtype, device=device) if positions == "alibi" else None,
             relative=positional.relative_index(n, total, config.relative_max_distance, device=device) if positions == "relative" else None)
 
-    def _added_positions(self, n: int, start: int, change: Intervention) -> Tensor | None:
+    def _added_positions(self, n: int, start: int, change: Intervention, stack: "Transformer | Encoder | None" = None) -> Tensor | None:
         """(n, d) what is added to the embeddings of positions start … start + n − 1; None where the scheme adds nothing."""
         positions = change.positions or self.config.positions
         if positions == "learned":
-            return self.P[start:start + n]
+            return (stack or self).P[start:start + n]
         if positions == "sinusoidal":
             return positional.sinusoidal(start + n, self.config.d_model, dtype=self.E.dtype, device=self.device)[start:]
         return None

@@ -5,12 +5,34 @@ A tensor below has shape (..., its shape), where ... is () for token_ids (N,) an
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from core.config import ModelConfig
+
+
+@dataclass(frozen=True)
+class CrossTrace:
+    """The cross-attention of a decoder block: N queries from the decoder's stream, M keys and values from the encoder's final vectors."""
+
+    X: Tensor                # (N, d)        what the queries are made from (after the norm, in a pre-norm block)
+    Q: Tensor                # (h, N, d_k)
+    K: Tensor                # (h_kv, M, d_k)
+    V: Tensor                # (h_kv, M, d_v)
+    scores: Tensor           # (h, N, M)
+    pattern: Tensor          # (h, N, M)     each row sums to 1 over the source
+    head_out: Tensor         # (h, N, d_v)
+    attn_out: Tensor         # (N, d)
+    resid_post: Tensor       # (N, d)        the stream after the cross-attention, which the feed-forward part reads
+    W_O: Tensor              # (h, d_v, d)   the model's own parameter, not a copy
+
+    @property
+    def head_contribution(self) -> Tensor:
+        """(h, N, d) what each head adds to the stream: head_out W_O. Their sum plus b_O is attn_out."""
+        return self.head_out @ self.W_O
 
 
 @dataclass(frozen=True)
@@ -29,12 +51,13 @@ class BlockTrace:
     pattern: Tensor          # (h, N, N)     softmax of the masked scores; each row sums to 1
     head_out: Tensor         # (h, N, d_v)   pattern V
     attn_out: Tensor         # (N, d)        the heads' contributions summed, plus b_O
-    resid_mid: Tensor        # (N, d)        the stream between the sublayers
+    resid_mid: Tensor        # (N, d)        the stream after the (self-)attention
     mlp_pre: Tensor | None   # (N, d_ff)     before the activation (the gate's argument, in a gated block); None without a feed-forward part
     mlp_post: Tensor | None  # (N, d_ff)     after the activation (and times the up projection, in a gated block)
     mlp_out: Tensor | None   # (N, d)
     resid_post: Tensor       # (N, d)        the stream after the block
     W_O: Tensor              # (h, d_v, d)   the model's own parameter, not a copy
+    cross: CrossTrace | None = None        # of an encoder-decoder's decoder
 
     @property
     def masked_scores(self) -> Tensor:
@@ -48,8 +71,20 @@ class BlockTrace:
 
 
 @dataclass(frozen=True)
+class EncoderTrace:
+    """The encoder's part of an encoder-decoder's pass, over M source tokens."""
+
+    token_ids: Tensor                # (M,) int64
+    embedding: Tensor                # (M, d)
+    position: Tensor | None          # (M, d)
+    blocks: tuple[BlockTrace, ...]
+    resid_final: Tensor              # (M, d)
+    h_final: Tensor                  # (M, d)   what every decoder block's cross-attention reads
+
+
+@dataclass(frozen=True)
 class Trace:
-    """One forward pass of a Transformer."""
+    """One forward pass of a Transformer; in an encoder-decoder, of its decoder, with the encoder's pass beside it."""
 
     config: ModelConfig
     token_ids: Tensor                # (N,) int64, after any permutation
@@ -59,6 +94,8 @@ class Trace:
     resid_final: Tensor              # (N, d)   the stream after the last block
     h_final: Tensor                  # (N, d)   after the final norm (resid_final itself in a post-norm model)
     logits: Tensor                   # (N, |V|)
+    class_logits: Tensor | None = None           # (n_classes,) of the classification head, which reads h_final of the first token
+    encoder: EncoderTrace | None = None          # of an encoder-decoder
 
     @property
     def probs(self) -> Tensor:
@@ -71,19 +108,37 @@ class Trace:
 
     def to(self, device: torch.device | str) -> "Trace":
         """The same trace with every tensor on `device`; tensors that are there already are shared, not copied."""
-        return dataclasses.replace(_moved(self, device), blocks=tuple(_moved(block, device) for block in self.blocks))
+        return _moved(self, device)
 
     @property
     def n_bytes(self) -> int:
         """Memory that this trace keeps alive, in bytes, weights not counted; a tensor that stands under two names counts once."""
-        tensors = [self.token_ids, self.embedding, self.position, self.resid_final, self.h_final, self.logits]
-        for block in self.blocks:
-            tensors += [value for name, value in vars(block).items() if name != "W_O"]
-        storages = {t.untyped_storage().data_ptr(): t.untyped_storage().nbytes() for t in tensors if t is not None}
+        storages = {t.untyped_storage().data_ptr(): t.untyped_storage().nbytes() for t in _tensors(self)}
         return sum(storages.values())
 
 
-def _moved(record, device: torch.device | str):
-    """The dataclass `record` with each of its tensors on `device`."""
-    tensors = {name: value.to(device) for name, value in vars(record).items() if isinstance(value, Tensor)}
-    return dataclasses.replace(record, **tensors)
+RECORDS = (CrossTrace, BlockTrace, EncoderTrace, Trace)
+
+
+def _moved(value, device: torch.device | str):
+    """A record, or a tuple of records, with each of its tensors on `device`."""
+    if isinstance(value, Tensor):
+        return value.to(device)
+    if isinstance(value, tuple):
+        return tuple(_moved(entry, device) for entry in value)
+    if isinstance(value, RECORDS):
+        return dataclasses.replace(value, **{name: _moved(entry, device) for name, entry in vars(value).items()})
+    return value
+
+
+def _tensors(value) -> Iterator[Tensor]:
+    """Every tensor of a record or a tuple of records, but for the weights that it names."""
+    if isinstance(value, Tensor):
+        yield value
+    elif isinstance(value, tuple):
+        for entry in value:
+            yield from _tensors(entry)
+    elif isinstance(value, RECORDS):
+        for name, entry in vars(value).items():
+            if name != "W_O":
+                yield from _tensors(entry)

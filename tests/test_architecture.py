@@ -12,14 +12,15 @@ LAYERS = [
     ["core.ui"],
     ["core.figures"],
     ["core.evaluation"],
-    ["core.generation", "core.training", "core.huggingface", "core.teaching_text"],
-    ["core.checkpoints", "core.analysis", "core.contributions", "core.loss"],
+    ["core.generation", "core.training", "core.huggingface"],
+    ["core.checkpoints", "core.analysis", "core.contributions", "core.loss", "core.teaching_text"],
     ["core.model", "core.corpus"],
+    ["core.block"],
     ["core.attention", "core.trace", "core.intervention", "core.tokenizer", "core.sampling"],
     ["core.positional", "core.normalisation", "core.activation"],
     ["core.config"],
 ]
-HEAVY = {"torch", "streamlit", "core.model", "core.trace"}
+HEAVY = {"torch", "streamlit", "core.model", "core.block", "core.trace"}
 
 
 def module_name(path: Path) -> str:

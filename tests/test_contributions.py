@@ -8,7 +8,8 @@ from core.config import ModelConfig
 from core.contributions import (Part, carry_to_final, final_parts, follow_token, frozen_norm, logit_contributions, logit_lens,
                                 neuron_promotions, read_lens)
 from core.intervention import Intervention, SublayerEdit
-from core.model import Norm, Transformer
+from core.block import Norm
+from core.model import Transformer
 
 IDS = torch.tensor([0, 5, 3, 5, 11, 2])
 

@@ -9,7 +9,8 @@ import torch
 
 from core.config import ModelConfig
 from core.generation import beam_search, context_window, continuations, generate
-from core.model import KVCache, Transformer
+from core.block import KVCache
+from core.model import Transformer
 from core.sampling import SamplingConfig, draw, truncate
 from tests import parity
 

@@ -7,7 +7,8 @@ import torch
 
 from core.config import MASKS, NORM_PLACEMENTS, NORMS, POSITIONS, ModelConfig
 from core.intervention import NOTHING, HeadEdit, Intervention, Patch, SublayerEdit
-from core.model import KVCache, Transformer
+from core.block import KVCache
+from core.model import Transformer
 from tests import parity
 
 

@@ -12,7 +12,8 @@ from core.config import ModelConfig
 from core.figures import feed_forward as vector_figures
 from core.figures import residual_stream as figures
 from core.figures.numbers import bracketed, latex_number, readable
-from core.model import Norm, Transformer
+from core.block import Norm
+from core.model import Transformer
 from core.ui import cache, state
 from core.ui.check import Question
 from core.ui.components.residual_grid import residual_grid
