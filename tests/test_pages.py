@@ -4,9 +4,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import torch
 from streamlit.testing.v1 import AppTest
 
-from core.ui import text
+from core.model import Transformer
+from core.ui import cache, text
 from tests.prompts import PROMPTS
 
 ROOT = Path(__file__).parent.parent
@@ -49,3 +51,27 @@ def test_every_experiment_runs(page: str):
         at.button(f"do_{page}_{experiment.id}").click().run()
         assert not at.exception and not at.error, experiment.id
         assert at.session_state["prompt"] == experiment.settings.get("prompt", at.session_state["prompt"])
+
+
+FULL = (torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB"), MemoryError(),
+        RuntimeError("[enforce fail at alloc_cpu.cpp:117] . DefaultCPUAllocator: not enough memory: you tried to allocate 21474836480 bytes."))
+
+
+@pytest.mark.parametrize("error", FULL, ids=lambda error: type(error).__name__)
+@pytest.mark.parametrize("page", PAGES)
+def test_memory_that_is_full_is_said_and_costs_the_reader_nothing(page: str, error: Exception, monkeypatch: pytest.MonkeyPatch):
+    passes = []
+
+    def forward(*_args, **_kwargs):
+        passes.append(page)
+        raise error
+
+    cache.clear()
+    with monkeypatch.context() as broken:
+        broken.setattr(Transformer, "forward", forward)
+        at = opened(page, "The cat sat on")
+        said = text.load("app").label("error_memory") in [e.value for e in at.error]
+        assert not at.exception and said == bool(passes)         # Positions opens on waves, which need no pass
+        assert at.session_state["prompt"] == "The cat sat on"
+    at.run()
+    assert not at.exception and not at.error and at.session_state["prompt"] == "The cat sat on"

@@ -21,5 +21,7 @@ def preferred() -> str:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an exception says that a device's memory is full (CUDA and MPS word it differently)."""
-    return isinstance(error, torch.OutOfMemoryError) or (isinstance(error, RuntimeError) and "out of memory" in str(error).lower())
+    """Whether an exception says that a device's memory is full: CUDA, MPS and the CPU word it differently."""
+    said = str(error).lower()
+    return isinstance(error, (torch.OutOfMemoryError, MemoryError)) or (
+        isinstance(error, RuntimeError) and any(words in said for words in ("out of memory", "not enough memory", "can't allocate memory")))
