@@ -1,10 +1,12 @@
 """Text to token ids and back: byte-level byte pair encoding (BPE) by the `tokenizers` library, and a visible form of every token.
 
 Any text has an encoding, since each of the 256 bytes is a token of its own. The end-of-text token stands for no text at all: it marks where a
-document begins, and what a reader types can never become it.
+document begins. Nor does the mask token, which some vocabularies have: it is a blank to fill in. What a reader types can never become either,
+save that `encode_blanks` reads a run of underscores as a blank.
 """
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,8 +14,9 @@ from pathlib import Path
 import tokenizers
 from tokenizers import decoders, models, pre_tokenizers, trainers
 
-END_OF_TEXT = "<|endoftext|>"
-VISIBLE_END_OF_TEXT = "‹end›"
+END_OF_TEXT, MASK = "<|endoftext|>", "<|mask|>"
+VISIBLE_END_OF_TEXT, VISIBLE_MASK = "‹end›", "‹mask›"
+BLANK = re.compile(" ?_{3,}")             # with the space before it, which belongs to the word that is missing
 VISIBLE = {" ": "·", "\n": "⏎", "\t": "⇥", "\r": "␍"}
 
 
@@ -35,26 +38,38 @@ class Tokenizer:
         bpe.encode_special_tokens = True    # the letters "<|endoftext|>" in a reader's text are encoded as plain letters
         self._bpe = bpe
         self.end_of_text: int = end_of_text
+        self.mask_token: int | None = bpe.token_to_id(MASK)
         self.vocab_size: int = bpe.get_vocab_size()
-        self._bytes = tuple(b"" if i == end_of_text else _bytes_of(bpe.id_to_token(i)) for i in range(self.vocab_size))
-        self._visible = tuple(VISIBLE_END_OF_TEXT if i == end_of_text else visible_form(b) for i, b in enumerate(self._bytes))
+        signs = {end_of_text: VISIBLE_END_OF_TEXT, self.mask_token: VISIBLE_MASK}
+        self._bytes = tuple(b"" if i in signs else _bytes_of(bpe.id_to_token(i)) for i in range(self.vocab_size))
+        self._visible = tuple(signs.get(i) or visible_form(b) for i, b in enumerate(self._bytes))
 
     @classmethod
-    def train(cls, texts: Iterable[str], vocab_size: int) -> "Tokenizer":
+    def train(cls, texts: Iterable[str], vocab_size: int, single_digits: bool = False) -> "Tokenizer":
         """A tokenizer of at most vocab_size tokens, trained on `texts`: end of text (id 0), the 256 bytes, and the most frequent merges.
 
-        Words are split off first as GPT-2 does: a token never spans two words, and a space belongs to the word after it. Source: Sennrich
-        et al. 2016; Radford et al. 2019. Raises ValueError for vocab_size under 257, which leaves no room for the bytes.
+        Words are split off first as GPT-2 does: a token never spans two words, and a space belongs to the word after it; with
+        `single_digits`, each digit is split off too and is a token of its own, without a space. Source: Sennrich et al. 2016; Radford et
+        al. 2019. Raises ValueError for vocab_size under 257, which leaves no room for the bytes.
         """
         if vocab_size < 257:
             raise ValueError(f"A byte-level vocabulary needs at least 257 tokens, not {vocab_size}.")
         bpe = tokenizers.Tokenizer(models.BPE())
-        bpe.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+        words = pre_tokenizers.ByteLevel(add_prefix_space=False)
+        bpe.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Digits(individual_digits=True), words]) if single_digits else words
         bpe.decoder = decoders.ByteLevel()
         trainer = trainers.BpeTrainer(vocab_size=vocab_size, special_tokens=[END_OF_TEXT], show_progress=False,
                                       initial_alphabet=pre_tokenizers.ByteLevel.alphabet())
         bpe.train_from_iterator((encodable(text) for text in texts), trainer)
         return cls(bpe)
+
+    def with_mask(self) -> "Tokenizer":
+        """The same tokens under the same ids, and the mask token as one more, the last. Raises ValueError if there is one already."""
+        if self.mask_token is not None:
+            raise ValueError(f"This tokenizer has a {MASK} token already.")
+        bpe = tokenizers.Tokenizer.from_str(self._bpe.to_str())
+        bpe.add_special_tokens([MASK])
+        return Tokenizer(bpe)
 
     @classmethod
     def load(cls, path: str | Path) -> "Tokenizer":
@@ -74,20 +89,31 @@ class Tokenizer:
         """The ids of `text`, without an end-of-text token. A lone surrogate, which no UTF-8 text can hold, is read as U+FFFD."""
         return self._bpe.encode(encodable(text), add_special_tokens=False).ids
 
+    def encode_blanks(self, text: str) -> list[int]:
+        """The ids of `text`, each run of three or more underscores in it, with the space before it, being one mask token.
+
+        A blank is one token, so it has room for a common word alone: for a word of two tokens write two blanks ("____ ____").
+        Raises ValueError if this vocabulary has no mask token.
+        """
+        if self.mask_token is None:
+            raise ValueError("This vocabulary has no token for a blank.")
+        first, *others = BLANK.split(text)
+        return self.encode(first) + [i for part in others for i in (self.mask_token, *self.encode(part))]
+
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         """The ids of each text, worked out in parallel."""
         return [e.ids for e in self._bpe.encode_batch([encodable(text) for text in texts], add_special_tokens=False)]
 
     def decode(self, ids: Iterable[int]) -> str:
-        """The text of `ids`. decode(encode(text)) is the text; bytes that are no whole character show as U+FFFD; end of text adds nothing."""
+        """The text of `ids`. decode(encode(text)) is the text; bytes that are no whole character show as U+FFFD; end of text and blanks add nothing."""
         return b"".join(self.token_bytes(i) for i in ids).decode("utf-8", errors="replace")
 
     def token_bytes(self, token_id: int) -> bytes:
-        """The UTF-8 bytes that the token stands for; none for end of text. Raises ValueError for an id outside the vocabulary."""
+        """The UTF-8 bytes that the token stands for; none for end of text and a blank. Raises ValueError for an id outside the vocabulary."""
         return self._bytes[self._checked(token_id)]
 
     def visible(self, token_id: int) -> str:
-        """The token as a chip shows it, never empty: ` the` as ·the, newline ⏎, tab ⇥, stray bytes ‹E2›, end of text ‹end›."""
+        """The token as a chip shows it, never empty: ` the` as ·the, newline ⏎, tab ⇥, stray bytes ‹E2›, end of text ‹end›, a blank ‹mask›."""
         return self._visible[self._checked(token_id)]
 
     def prompt(self, text: str, n_context: int) -> Prompt:

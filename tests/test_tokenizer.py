@@ -6,7 +6,7 @@ import pytest
 import tokenizers
 from tokenizers import models
 
-from core.tokenizer import BYTE_OF_CHARACTER, END_OF_TEXT, Prompt, Tokenizer, encodable, visible_form
+from core.tokenizer import BYTE_OF_CHARACTER, END_OF_TEXT, MASK, Prompt, Tokenizer, encodable, visible_form
 
 TRAINING_TEXTS = ["the cat sat on the mat", "the other cat ate the rat", "a dog and the cat"] * 4
 
@@ -122,3 +122,44 @@ def test_what_is_no_tokenizer_is_refused(tmp_path):
         Tokenizer.load(path)
     with pytest.raises(ValueError, match="at least 257"):
         Tokenizer.train(["a"], 100)
+
+
+# Blanks
+
+@pytest.fixture(scope="module")
+def with_mask(tok) -> Tokenizer:
+    return tok.with_mask()
+
+
+def test_the_mask_is_one_more_token(tok, with_mask):
+    assert (tok.mask_token, with_mask.mask_token) == (None, 280) and with_mask.vocab_size == 281
+    assert [with_mask.token_bytes(i) for i in range(280)] == [tok.token_bytes(i) for i in range(280)]
+    assert with_mask.token_bytes(280) == b"" and with_mask.visible(280) == "‹mask›"
+    with pytest.raises(ValueError, match="already"):
+        with_mask.with_mask()
+
+
+@pytest.mark.parametrize("text", [*TEXTS, MASK, f"the {MASK} cat", "____"])
+def test_what_is_typed_is_never_the_mask(tok, with_mask, text):
+    assert with_mask.encode(text) == tok.encode(text)
+
+
+@pytest.mark.parametrize("text, parts", [
+    ("the ____ sat", ["the", None, " sat"]), ("___", [None]), ("the cat ___.", ["the cat", None, "."]), ("un______ly", ["un", None, "ly"]),
+    ("____ ____", [None, None]), ("the  ___", ["the ", None]), ("a __ b", ["a __ b"]), ("", []), (f"{MASK} ___", [MASK, None])])
+def test_underscores_are_blanks(with_mask, text, parts):
+    """A blank takes the space before it, as every word's first token does."""
+    assert with_mask.encode_blanks(text) == [i for part in parts for i in ([280] if part is None else with_mask.encode(part))]
+
+
+def test_blanks_need_a_mask_token(tok):
+    with pytest.raises(ValueError, match="no token for a blank"):
+        tok.encode_blanks("the ____")
+
+
+def test_a_mask_is_saved_and_loaded(with_mask, tmp_path):
+    with_mask.save(tmp_path / "tokenizer.json")
+    again = Tokenizer.load(tmp_path / "tokenizer.json")
+    assert (again.mask_token, again.vocab_size) == (280, 281)
+    assert again.encode_blanks(f"{MASK} cat ___") == with_mask.encode_blanks(f"{MASK} cat ___")
+    assert again.decode(again.encode_blanks("the ____ cat")) == "the cat"
