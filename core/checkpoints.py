@@ -1,8 +1,14 @@
-"""Models on disk: safetensors weights, a JSON config, the tokenizer and a model card, in one folder; and the bundled ones under assets/models."""
+"""Models on disk: safetensors weights, a JSON config, the tokenizer and a model card, in one folder; and the bundled ones under assets/models.
+
+A model's folder may hold its history too: a folder `history` with the weights of some training steps, and what was measured at each.
+"""
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import safetensors
@@ -16,11 +22,30 @@ from core.tokenizer import Tokenizer
 
 BUNDLED = Path(__file__).resolve().parent.parent / "assets" / "models"
 WEIGHTS, CONFIG, TOKENIZER, CARD = "model.safetensors", "config.json", "tokenizer.json", "README.md"
+HISTORY, MILESTONES = "history", "history.json"
 WEIGHT_DTYPES = (torch.float16, torch.bfloat16, torch.float32)
 
 
 class CheckpointError(Exception):
     """A checkpoint cannot be read; the message says what is wrong with which file, and what to do."""
+
+
+@dataclass(frozen=True)
+class Milestone:
+    """A training step whose weights were kept, and what the model could do after it.
+
+    held_out                nats per target on each held-out text, by name
+    induction_score         of the head where it is highest, on random sequences that repeat (core.analysis); likewise previous_token_score
+    sample                  how the model goes on after `prompt`, always taking the most probable token
+    """
+
+    step: int                               # steps done: 0 is before the first
+    tokens_seen: int
+    held_out: dict[str, float]
+    induction_score: float
+    previous_token_score: float
+    prompt: str
+    sample: str
 
 
 def save(folder: str | Path, model: Transformer, tokenizer: Tokenizer, card: str, dtype: torch.dtype = torch.float16) -> None:
@@ -29,10 +54,7 @@ def save(folder: str | Path, model: Transformer, tokenizer: Tokenizer, card: str
     Every file is written whole beside its place and then moved there, so that a reader never meets half a file.
     Raises ValueError if a weight does not fit the dtype or model and tokenizer do not fit each other.
     """
-    folder = Path(folder)
-    weights = {name: p.detach().to("cpu", dtype).contiguous() for name, p in model.state_dict().items()}
-    if unfit := [name for name, weight in weights.items() if not torch.isfinite(weight).all()]:
-        raise ValueError(f"Weights that are not finite as {dtype}: {', '.join(unfit)}.")
+    folder, weights = Path(folder), _weights(model, dtype)
     if complaint := _mismatch(model.config, tokenizer):
         raise ValueError(complaint)
     folder.mkdir(parents=True, exist_ok=True)
@@ -42,16 +64,43 @@ def save(folder: str | Path, model: Transformer, tokenizer: Tokenizer, card: str
     _write(folder / CARD, lambda path: path.write_text(card, encoding="utf-8"))
 
 
-def load(folder: str | Path, device: torch.device | str = "cpu") -> tuple[Transformer, Tokenizer]:
-    """The model, in float32, in eval mode and without gradients, and its tokenizer. Raises CheckpointError for whatever is wrong."""
+def save_history(folder: str | Path, milestones: Sequence[Milestone], model: Transformer) -> None:
+    """Write the weights of `model`, which is at the last of the milestones, and what is known of them all, into the folder's history."""
+    place = Path(folder) / HISTORY
+    place.mkdir(parents=True, exist_ok=True)
+    weights = _weights(model, torch.float16)
+    _write(place / _weights_of(milestones[-1].step), lambda path: save_file(weights, path))
+    text = json.dumps([dataclasses.asdict(milestone) for milestone in milestones], indent=1, ensure_ascii=False) + "\n"
+    _write(place / MILESTONES, lambda path: path.write_text(text, encoding="utf-8"))
+
+
+def load_history(folder: str | Path) -> tuple[Milestone, ...]:
+    """The milestones of the model in `folder`, by step; none if it has no history. Raises CheckpointError for a history that cannot be read."""
+    path = Path(folder) / HISTORY / MILESTONES
+    try:
+        milestones = [Milestone(**fields) for fields in json.loads(path.read_text(encoding="utf-8"))]
+    except FileNotFoundError:
+        return ()
+    except (OSError, ValueError, TypeError) as error:
+        raise CheckpointError(f"{path} is no history of this program: {error} Put the original file back.") from error
+    return tuple(sorted(milestones, key=lambda milestone: milestone.step))
+
+
+def load(folder: str | Path, device: torch.device | str = "cpu", step: int | None = None) -> tuple[Transformer, Tokenizer]:
+    """The model, in float32, in eval mode and without gradients, and its tokenizer; as it was after `step` steps, if that is one of its milestones.
+
+    Raises CheckpointError for whatever is wrong.
+    """
     folder = Path(folder)
+    if step is not None and step not in (steps := [milestone.step for milestone in load_history(folder)]):
+        raise CheckpointError(f"{folder} holds no weights of step {step}; it has those of: {', '.join(map(str, steps)) or 'none'}.")
     config, tokenizer = _read_config(folder / CONFIG), _read_tokenizer(folder / TOKENIZER)
     if complaint := _mismatch(config, tokenizer):
         raise CheckpointError(f"{folder}: {complaint} Put back the config and the tokenizer that were saved together.")
     with torch.device("meta"):                          # shapes only: a mistaken config takes no memory
         model = Transformer(config)
     expected = {name: tuple(p.shape) for name, p in model.state_dict().items()}
-    weights = _read_weights(folder / WEIGHTS, expected)
+    weights = _read_weights(folder / WEIGHTS if step is None else folder / HISTORY / _weights_of(step), expected)
     model.load_state_dict({name: weight.to(device, torch.float32) for name, weight in weights.items()}, assign=True)
     return model.eval().requires_grad_(False), tokenizer
 
@@ -61,11 +110,33 @@ def bundled_names() -> tuple[str, ...]:
     return tuple(sorted(path.parent.name for path in BUNDLED.glob(f"*/{CONFIG}")))
 
 
-def load_bundled(name: str, device: torch.device | str = "cpu") -> tuple[Transformer, Tokenizer]:
-    """A model that comes with the project, as `load` gives it. Raises CheckpointError for a name that is not in bundled_names()."""
+def load_bundled(name: str, device: torch.device | str = "cpu", step: int | None = None) -> tuple[Transformer, Tokenizer]:
+    """A model that comes with the project, as `load` gives it. Raises CheckpointError for a name that is not in bundled_names(), or a step that was not kept."""
+    return load(_bundled(name), device, step)
+
+
+def history(name: str) -> tuple[Milestone, ...]:
+    """The milestones of a model that comes with the project, by step; none if only its last weights were kept."""
+    return load_history(_bundled(name))
+
+
+def _bundled(name: str) -> Path:
     if name not in bundled_names():
         raise CheckpointError(f"There is no bundled model {name!r}; there are: {', '.join(bundled_names()) or 'none'}.")
-    return load(BUNDLED / name, device)
+    return BUNDLED / name
+
+
+def _weights_of(step: int) -> str:
+    """The file of a milestone's weights, in the history folder."""
+    return f"{step:06}.safetensors"
+
+
+def _weights(model: Transformer, dtype: torch.dtype) -> dict[str, Tensor]:
+    """The model's weights as they are written. Raises ValueError for those that do not fit the dtype."""
+    weights = {name: p.detach().to("cpu", dtype).contiguous() for name, p in model.state_dict().items()}
+    if unfit := [name for name, weight in weights.items() if not torch.isfinite(weight).all()]:
+        raise ValueError(f"Weights that are not finite as {dtype}: {', '.join(unfit)}.")
+    return weights
 
 
 def _write(path: Path, write) -> None:

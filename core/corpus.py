@@ -35,6 +35,11 @@ class Batch:
     inputs: np.ndarray
     targets: np.ndarray
 
+    @property
+    def n_targets(self) -> int:
+        """How many targets count."""
+        return int((self.targets != IGNORE).sum())
+
 
 def read_documents(path: str | Path) -> list[str]:
     """The documents of a text file, stripped, empty ones left out. Raises OSError or UnicodeDecodeError for a file that is no such text."""

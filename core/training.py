@@ -1,8 +1,8 @@
-"""Training a transformer to predict the next token. `python -m core.training --help` trains one from text files.
+"""Training a transformer. `python -m core.training NAME` trains a bundled model again, by its recipe in core/recipes.py.
 
 AdamW, a linear warm-up and then a half cosine down to zero, gradients clipped by their norm, optional bfloat16 arithmetic with float32 weights.
 A run is a TrainingRun; `train` moves it on one step at a time and can be stopped after any of them; saved and loaded, the run goes
-on as if it had never stopped.
+on as if it had never stopped. What is trained is for the batches and the loss to say. Several processes, started by torchrun, share every batch.
 """
 from __future__ import annotations
 
@@ -10,61 +10,29 @@ import argparse
 import dataclasses
 import itertools
 import json
-import math
 import os
+import platform
 import signal
 import threading
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from core import checkpoints, corpus, teaching_text
-from core.config import PRESETS, ModelConfig
-from core.loss import held_out_loss, next_token_loss
+from core import checkpoints, milestones
+from core.checkpoints import Milestone
+from core.config import ModelConfig
+from core.distributed import ALONE, ProcessGroup
 from core.model import Transformer
+from core.recipes import PRECISIONS, RECIPES, Recipe, Stage, TrainingConfig
+from core.tasks import TaskContext, next_token
 from core.tokenizer import Tokenizer
 
-PRECISIONS = ("float32", "bfloat16")
-
-
-@dataclass(frozen=True)
-class TrainingConfig:
-    """How a run is trained. steps: how many in all; minutes: training time in all, which ends a run sooner and its schedule with it."""
-
-    steps: int = 1000
-    minutes: float = math.inf
-    batch_size: int = 16                    # rows of n_context tokens a step
-    learning_rate: float = 2e-3             # at its highest
-    warmup_steps: int = 100
-    weight_decay: float = 0.1               # of the W matrices; not of embeddings, biases and norms
-    betas: tuple[float, float] = (0.9, 0.98)
-    clip_norm: float = 1.0
-    seed: int = 0                           # of the first weights and of the order of the text
-    precision: str = "float32"
-    compile: bool = False                   # by torch.compile: faster, after a minute of waiting
-
-    def __post_init__(self) -> None:
-        for name in ("steps", "minutes", "batch_size", "learning_rate", "clip_norm"):
-            if not getattr(self, name) > 0:
-                raise ValueError(f"{name} must be above 0, not {getattr(self, name)}.")
-        if self.warmup_steps < 0 or self.weight_decay < 0:
-            raise ValueError("warmup_steps and weight_decay cannot be negative.")
-        if self.precision not in PRECISIONS:
-            raise ValueError(f"precision must be one of {', '.join(PRECISIONS)}, not {self.precision!r}.")
-
-    def progress(self, step: int, seconds: float) -> float:
-        """How much of the run is done after `step` steps and `seconds` of training: the larger of its two shares, at most 1."""
-        return min(1.0, max(step / self.steps, seconds / (60 * self.minutes)))
-
-    def learning_rate_at(self, step: int, seconds: float = 0.0) -> float:
-        """The learning rate of step number `step`, counted from 0: a line up over the warm-up, times half a cosine from 1 to 0 over the whole run."""
-        warmup = min(1.0, (step + 1) / (self.warmup_steps + 1))
-        return self.learning_rate * warmup * 0.5 * (1 + math.cos(math.pi * self.progress(step, seconds)))
+OVERRIDES = ("steps", "minutes", "batch_size", "learning_rate", "seed", "precision", "compile")      # settings of a recipe that an argument changes
 
 
 @dataclass(frozen=True)
@@ -134,106 +102,134 @@ def make_optimizer(model: Transformer, config: TrainingConfig) -> torch.optim.Op
     return torch.optim.AdamW(groups, lr=config.learning_rate, betas=config.betas, fused=True)
 
 
-def train(run: TrainingRun, sources: Sequence[corpus.Source]) -> Iterator[TrainingStep]:
-    """Train `run` on the sources until its config's steps or minutes are over, giving each step when it is done.
+class Objective(nn.Module):
+    """A model and its loss as one module, which several processes or the compiler can take whole."""
+
+    def __init__(self, model: Transformer, loss: Callable[[Transformer, object], Tensor], precision: str) -> None:
+        super().__init__()
+        self.model, self.loss, self.precision = model, loss, precision
+
+    def forward(self, batch) -> Tensor:
+        """The mean loss on a batch of tensors."""
+        with torch.autocast(self.model.device.type, torch.bfloat16, enabled=self.precision == "bfloat16"):
+            return self.loss(self.model, batch)
+
+
+def to_tensors(batch, device: torch.device):
+    """The batch with its arrays as tensors on the device."""
+    arrays = {field.name: getattr(batch, field.name) for field in dataclasses.fields(batch)}
+    return replace(batch, **{name: torch.from_numpy(array).to(device) for name, array in arrays.items()})
+
+
+def train(run: TrainingRun, batches: Iterable, loss: Callable[[Transformer, object], Tensor] = next_token,
+          group: ProcessGroup = ALONE) -> Iterator[TrainingStep]:
+    """Train `run` until its config's steps or minutes are over, giving each step when it is done.
+
+    batches  dataclasses of NumPy arrays, from the first step's on: those of the steps that the run has done are passed over
+    loss     (model, the batch as tensors) -> the mean loss over its n_targets
 
     Stop iterating at any time; calling train again with the same run, or with one saved and loaded, goes on with the next batch. Without a
-    limit in minutes the same seed, config and sources give the same losses on the CPU.
+    limit in minutes the same seed, config and batches give the same losses on the CPU. The processes of a group take their shares of every
+    batch, weighted by its targets, so that the step is that of the whole batch.
     """
     model, config = run.model, run.config
-
-    def batch_loss(inputs: Tensor, targets: Tensor) -> Tensor:
-        with torch.autocast(model.device.type, torch.bfloat16, enabled=config.precision == "bfloat16"):
-            logits = model.logits(inputs)
-        return next_token_loss(logits, targets)
-
-    loss_of = torch.compile(batch_loss) if config.compile else batch_loss
-    stream = corpus.batches(sources, model.config.n_context, model.config.end_of_text, config.batch_size, config.seed)
+    objective = Objective(model, loss, config.precision)
+    if config.compile:
+        objective.compile()
+    objective = group.parallel(objective)
     clock = time.perf_counter()                       # runs on while the caller looks at a step: `minutes` are minutes of the clock
-    for batch in itertools.islice(stream, run.step, None):
+    for batch in itertools.islice(batches, run.step, None):
         if run.finished:
             return
-        began = time.perf_counter()
+        began, share = time.perf_counter(), group.share(batch)
         learning_rate = config.learning_rate_at(run.step, run.seconds)
-        for group in run.optimizer.param_groups:
-            group["lr"] = learning_rate
-        loss = loss_of(*(torch.from_numpy(ids).to(model.device) for ids in (batch.inputs, batch.targets)))
+        for parameters in run.optimizer.param_groups:
+            parameters["lr"] = learning_rate
+        part = objective(to_tensors(share, model.device)) * (share.n_targets * group.size / batch.n_targets)    # the parts' mean is the whole's
         run.optimizer.zero_grad()
-        loss.backward()
-        gradient_norm = nn.utils.clip_grad_norm_(model.parameters(), config.clip_norm)
+        part.backward()
+        gradient_norm = float(nn.utils.clip_grad_norm_(model.parameters(), config.clip_norm))
         run.optimizer.step()
-        loss, gradient_norm = float(loss.detach()), float(gradient_norm)
-        now, n_tokens = time.perf_counter(), int(np.sum(batch.targets != corpus.IGNORE))
-        run.step, run.tokens_seen, run.seconds, clock = run.step + 1, run.tokens_seen + n_tokens, run.seconds + now - clock, now
-        yield TrainingStep(run.step, loss, learning_rate, gradient_norm, run.tokens_seen, n_tokens / (now - began))
-
-
-def read_sources(texts: Sequence[str], tokenizer: Tokenizer, n_teaching: int = 0, canaries: bool = False) -> list[corpus.Source]:
-    """The Sources of the arguments FILE or FILE:WEIGHT, of n_teaching documents of teaching text and of the canaries."""
-    sources = []
-    for argument in texts:
-        path, _, weight = argument.partition(":")
-        sources.append(corpus.tokenize(corpus.read_documents(path), tokenizer, float(weight or 1)))
-    if n_teaching:
-        sources.append(corpus.tokenize(teaching_text.documents(n_teaching), tokenizer))
-    if canaries:
-        sources.append(corpus.tokenize(teaching_text.canary_documents(), tokenizer))
-    return sources
+        part, now = float(part.detach()), time.perf_counter()
+        batch_loss, seconds = group.mean(part, now - clock)                                                      # one clock for all
+        run.step, run.tokens_seen, run.seconds, clock = run.step + 1, run.tokens_seen + batch.n_targets, run.seconds + seconds, now
+        yield TrainingStep(run.step, batch_loss, learning_rate, gradient_norm, run.tokens_seen, batch.n_targets / (now - began))
 
 
 @dataclass
 class Journal:
-    """The folder of one run: run.pt (to resume from), model/ (to load), training.json (losses by step), tokenizer.json."""
+    """The folder of one run: run.pt (to resume from), model/ (to load), training.json (losses by step), recipe.json, and history/ where
+    weights are kept. Rank 0 alone has one."""
 
     folder: Path
-    tokenizer: Tokenizer
-    held_out: dict[str, tuple[corpus.Source, int]]      # name -> documents, bytes
-    history: list[dict]
+    stage: Stage
+    context: TaskContext
+    facts: dict                                         # how it was trained, for recipe.json
+    losses: list[dict]
+    kept: list[Milestone]
 
     @classmethod
-    def open(cls, folder: Path, tokenizer: Tokenizer, held_out: Sequence[str], step: int) -> "Journal":
-        """The journal of the run in `folder`, with its history up to `step`."""
-        texts = {Path(path).stem: corpus.read_documents(path) for path in held_out}
-        measured = {name: (corpus.tokenize(t, tokenizer), sum(len(d.encode()) for d in t)) for name, t in texts.items()}
-        path = folder / "training.json"
-        history = json.loads(path.read_text(encoding="utf-8")) if step else []
-        return cls(folder, tokenizer, measured, [entry for entry in history if entry["step"] <= step])
+    def open(cls, folder: Path, stage: Stage, context: TaskContext, facts: dict, step: int) -> "Journal":
+        """The journal of the run in `folder`, as it was after `step` steps."""
+        losses = json.loads((folder / "training.json").read_text(encoding="utf-8")) if step else []
+        kept = checkpoints.load_history(folder) if step else ()
+        return cls(folder, stage, context, facts, [entry for entry in losses if entry["step"] <= step], [m for m in kept if m.step <= step])
 
     def evaluate(self, run: TrainingRun, recent: Sequence[TrainingStep]) -> None:
-        """Add the mean loss of the recent steps and the held-out losses to the history, and print them."""
-        losses = {name: held_out_loss(run.model, source.documents, n_bytes) for name, (source, n_bytes) in self.held_out.items()}
-        self.history.append(dict(
+        """Add the mean loss of the recent steps and the held-out losses to the journal, and print them."""
+        self.losses.append(dict(
             step=run.step, tokens_seen=run.tokens_seen, hours=round(run.seconds / 3600, 4), learning_rate=recent[-1].learning_rate,
             training_loss=round(float(np.mean([s.loss for s in recent])), 4),
-            held_out={name: round(loss.nats_per_token, 4) for name, loss in losses.items()}))
-        print("", json.dumps(self.history[-1]), sep="\n", flush=True)
+            held_out={name: round(loss, 4) for name, loss in self.stage.task.held_out(run.model, self.context).items()}))
+        print("", json.dumps(self.losses[-1]), sep="\n", flush=True)
+
+    def keep(self, run: TrainingRun) -> None:
+        """Keep the run's weights as a milestone, with what is measured of them."""
+        held_out = self.stage.task.held_out(run.model, self.context)
+        self.kept.append(milestones.measure(run.model, self.context.tokenizer, run.step, run.tokens_seen, held_out))
+        checkpoints.save_history(self.folder, self.kept, run.model)
 
     def save(self, run: TrainingRun) -> None:
         """Write everything that a resumed run or a reader of its model needs."""
         card = f"A model in training: {run.step} steps, {run.tokens_seen} tokens, {run.seconds / 3600:.2f} hours.\n"
-        checkpoints.save(self.folder / "model", run.model, self.tokenizer, card)
-        (self.folder / "training.json").write_text(json.dumps(self.history, indent=0) + "\n", encoding="utf-8")
+        checkpoints.save(self.folder / "model", run.model, self.context.tokenizer, card)
+        (self.folder / "training.json").write_text(json.dumps(self.losses, indent=0) + "\n", encoding="utf-8")
+        (self.folder / "recipe.json").write_text(json.dumps(self.facts, indent=1) + "\n", encoding="utf-8")
         run.save(self.folder / "run.pt")
 
 
-def follow(run: TrainingRun, sources: Sequence[corpus.Source], journal: Journal, evaluate_every: int, save_minutes: float,
-           stop: threading.Event) -> None:
-    """Train to the end, or until `stop` is set, with a progress line; the run is saved now and then and when it ends."""
+@dataclass(frozen=True)
+class Pace:
+    """When a run looks up from training: steps between measurements, minutes between saves, and the steps whose weights are kept."""
+
+    evaluate_every: int
+    save_minutes: float
+    milestones: Sequence[int] = ()
+
+
+def follow(run: TrainingRun, stage: Stage, context: TaskContext, journal: Journal | None, pace: Pace, stop: threading.Event, group: ProcessGroup) -> None:
+    """Train to the end, or until `stop` is set in some process, with a progress line; the run is saved now and then and when it ends."""
     recent: list[TrainingStep] = []
     saved = time.monotonic()
-    for step in train(run, sources):
-        recent.append(step)
-        print(f"\r{progress_line(step, run)}", end="", flush=True)
-        if step.step % evaluate_every == 0 or run.finished:
-            journal.evaluate(run, recent)
-            recent.clear()
-        if stop.is_set():
+    if journal and run.step == 0 and 0 in pace.milestones:
+        journal.keep(run)
+    for step in train(run, stage.task.batches(context), stage.task.loss, group):
+        if journal:
+            recent.append(step)
+            print(f"\r{progress_line(step, run)}", end="", flush=True)
+            if step.step % pace.evaluate_every == 0 or run.finished:
+                journal.evaluate(run, recent)
+                recent.clear()
+            if step.step in pace.milestones or (pace.milestones and run.finished):
+                journal.keep(run)
+            if time.monotonic() - saved > 60 * pace.save_minutes:
+                journal.save(run)
+                saved = time.monotonic()
+        if group.any(stop.is_set()):
             break
-        if time.monotonic() - saved > 60 * save_minutes:
-            journal.save(run)
-            saved = time.monotonic()
-    journal.save(run)
-    print(f"\nSaved after step {run.step} in {journal.folder}.", flush=True)
+    if journal:
+        journal.save(run)
+        print(f"\nSaved after step {run.step} in {journal.folder}.", flush=True)
 
 
 def progress_line(step: TrainingStep, run: TrainingRun) -> str:
@@ -244,29 +240,18 @@ def progress_line(step: TrainingStep, run: TrainingRun) -> str:
 
 
 def parser() -> argparse.ArgumentParser:
-    defaults = TrainingConfig()
-    p = argparse.ArgumentParser(prog="python -m core.training", description="Train a transformer on text files; start it again with the same "
-                                "--run folder to go on where it stopped (Ctrl-C or SIGTERM saves first).")
-    p.add_argument("--text", nargs="+", required=True, metavar="FILE[:WEIGHT]",
-                   help="training text, documents separated by lines <|endoftext|>; WEIGHT: how often each is read an epoch (default 1)")
-    p.add_argument("--held-out", nargs="*", default=[], metavar="FILE", help="text to measure the loss on, never trained on")
-    p.add_argument("--teaching", type=int, default=0, metavar="DOCUMENTS", help="that many documents of core.teaching_text besides (default 0)")
-    p.add_argument("--canaries", action="store_true", help="and the canary passages, each as often an epoch as it says")
-    p.add_argument("--run", type=Path, required=True, metavar="FOLDER", help="where the run, its history and its model are kept")
-    p.add_argument("--preset", choices=sorted(PRESETS), default="stories", help="the architecture (default %(default)s)")
-    p.add_argument("--start-from", type=Path, metavar="FOLDER", help="a saved model whose weights, architecture and tokenizer a new run begins with")
-    p.add_argument("--tokenizer", type=Path, metavar="FILE", help="a tokenizer.json to use; without it one is trained on the text")
-    p.add_argument("--steps", type=int, default=defaults.steps, help="in all (default %(default)s)")
-    p.add_argument("--epochs", type=int, metavar="N", help="instead of --steps: as many as it takes to read the text N times")
-    p.add_argument("--minutes", type=float, default=defaults.minutes, help="training time in all: the run and its schedule end with it at the latest")
-    p.add_argument("--batch-size", type=int, default=defaults.batch_size, help="rows of one context a step (default %(default)s)")
-    p.add_argument("--learning-rate", type=float, default=defaults.learning_rate, help="at its highest (default %(default)s)")
-    p.add_argument("--warmup-steps", type=int, default=defaults.warmup_steps, help="(default %(default)s)")
-    p.add_argument("--weight-decay", type=float, default=defaults.weight_decay, help="of the W matrices (default %(default)s)")
-    p.add_argument("--clip-norm", type=float, default=defaults.clip_norm, help="largest norm of a gradient (default %(default)s)")
-    p.add_argument("--seed", type=int, default=defaults.seed, help="(default %(default)s)")
-    p.add_argument("--precision", choices=PRECISIONS, default=defaults.precision, help="of the arithmetic; weights stay float32 (default %(default)s)")
-    p.add_argument("--compile", action="store_true", help="compile the model first: faster steps after about a minute")
+    p = argparse.ArgumentParser(prog="python -m core.training", description="Train a bundled model again, by its recipe; start it again with the same "
+                                "--run folder to go on where it stopped (Ctrl-C or SIGTERM saves first). Settings left out are the recipe's.")
+    p.add_argument("name", choices=sorted(RECIPES), help="which model", metavar="NAME")
+    p.add_argument("--corpus", type=Path, metavar="DIR", help="the folder of text files that the recipe names")
+    p.add_argument("--run", type=Path, required=True, metavar="FOLDER", help="where the run, its losses, its history and its model are kept")
+    p.add_argument("--steps", type=int, help="in all, of each stage")
+    p.add_argument("--minutes", type=float, help="training time in all, of each stage: the run and its schedule end with it at the latest")
+    p.add_argument("--batch-size", type=int, help="rows of one context a step")
+    p.add_argument("--learning-rate", type=float, help="at its highest")
+    p.add_argument("--seed", type=int, help="of the first weights and of the order of the text")
+    p.add_argument("--precision", choices=PRECISIONS, help="of the arithmetic; weights stay float32")
+    p.add_argument("--compile", action="store_true", default=None, help="compile the model first: faster steps after about a minute")
     p.add_argument("--device", default="cpu", help="cpu, cuda or mps (default %(default)s)")
     p.add_argument("--threads", type=int, default=torch.get_num_threads(), help="of the CPU (default %(default)s)")
     p.add_argument("--evaluate-every", type=int, default=500, metavar="STEPS", help="(default %(default)s)")
@@ -274,27 +259,59 @@ def parser() -> argparse.ArgumentParser:
     return p
 
 
-def open_tokenizer(arguments: argparse.Namespace) -> Tokenizer:
-    """The run's own tokenizer; for a new run the one asked for, or one trained on the text."""
-    own = arguments.run / checkpoints.TOKENIZER
-    if not own.exists():
-        arguments.run.mkdir(parents=True, exist_ok=True)
-        given = arguments.start_from / checkpoints.TOKENIZER if arguments.start_from else arguments.tokenizer
-        if given:
-            tokenizer = Tokenizer.load(given)
+def open_tokenizer(recipe: Recipe, folder: Path, corpus_folder: Path | None, group: ProcessGroup) -> Tokenizer:
+    """The run's own tokenizer; for a new run the one that the recipe names, or one trained on its documents."""
+    own = folder / checkpoints.TOKENIZER
+    if group.writes and not own.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        if recipe.tokenizer:
+            tokenizer = Tokenizer.load(checkpoints.BUNDLED / recipe.tokenizer / checkpoints.TOKENIZER)
         else:
-            texts = (d for argument in arguments.text for d in corpus.read_documents(argument.partition(":")[0]))
-            tokenizer = Tokenizer.train(texts, PRESETS[arguments.preset].vocab_size)
+            tokenizer = Tokenizer.train(recipe.stages[0].task.documents(corpus_folder), recipe.model.vocab_size)
         tokenizer.save(own)
+    group.wait()
     return Tokenizer.load(own)
 
 
-def open_model(arguments: argparse.Namespace, tokenizer: Tokenizer) -> Transformer:
-    """The model that a new run begins with."""
-    if arguments.start_from:
-        return checkpoints.load(arguments.start_from)[0]
-    architecture = dataclasses.replace(PRESETS[arguments.preset], vocab_size=tokenizer.vocab_size)      # little text makes few tokens
-    return Transformer(architecture).initialise(torch.Generator().manual_seed(arguments.seed))
+def open_run(folder: Path, config: TrainingConfig, architecture: ModelConfig, before: Path | None, device: torch.device) -> TrainingRun:
+    """The run saved in `folder`, with the settings of `config`; else a new one, from the model of the stage `before` or from random weights."""
+    if (folder / "run.pt").exists():
+        return TrainingRun.load(folder / "run.pt", device, **{f.name: getattr(config, f.name) for f in dataclasses.fields(config)})
+    if before:
+        return TrainingRun.start_from(checkpoints.load(before / "model")[0], config, device)
+    return TrainingRun.start(architecture, config, device)
+
+
+def hardware(group: ProcessGroup) -> str:
+    """What the run computes on, in words."""
+    threads = torch.get_num_threads()
+    cpu = f"{platform.machine()} CPU, {threads} thread{'s' * (threads != 1)}"
+    where = torch.cuda.get_device_name(group.device) if group.device.type == "cuda" else cpu
+    return f"{where}; {group.size} process{'es' * (group.size != 1)}; torch {torch.__version__}"
+
+
+def run_stage(recipe: Recipe, number: int, tokenizer: Tokenizer, arguments: argparse.Namespace, stop: threading.Event, group: ProcessGroup) -> None:
+    """Train stage `number` of the recipe (0 is the first) from where it stands. The last is kept in the run's folder, the others inside it."""
+    folders = [arguments.run / f"stage-{n}" for n in range(1, len(recipe.stages))] + [arguments.run]
+    folder, stage, last = folders[number], recipe.stages[number], number == len(recipe.stages) - 1
+    folder.mkdir(parents=True, exist_ok=True)
+    changes = {name: value for name in OVERRIDES if (value := getattr(arguments, name)) is not None}
+    config = replace(stage.training, **changes)
+    architecture = replace(recipe.model, vocab_size=tokenizer.vocab_size)              # little text makes few tokens
+    context = TaskContext(architecture, tokenizer, arguments.corpus, config.batch_size, config.seed)
+    if stage.epochs and "steps" not in changes:
+        config = replace(config, steps=stage.task.steps_per_epoch(context) * stage.epochs)
+    run = open_run(folder, config, architecture, folders[number - 1] if number else None, group.device)
+    facts = dict(name=recipe.name, stage=number + 1, stages=len(recipe.stages), parameters=run.model.n_parameters, hardware=hardware(group),
+                 task=dataclasses.asdict(stage.task), training=dataclasses.asdict(config) | dict(minutes=arguments.minutes))
+    journal = Journal.open(folder, stage, context, facts, run.step) if group.writes else None
+    if journal:
+        print(f"{recipe.name}, stage {number + 1} of {len(recipe.stages)}: {run.model.n_parameters:,} parameters, "
+              f"starting after step {run.step} of {run.config.steps}", flush=True)
+    pace = Pace(arguments.evaluate_every, arguments.save_minutes, recipe.milestones if last else ())
+    if not run.finished:
+        follow(run, stage, context, journal, pace, stop, group)
+    group.wait()
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -303,21 +320,12 @@ def main(argv: Sequence[str] | None = None) -> None:
     stop = threading.Event()
     for name in (signal.SIGINT, signal.SIGTERM):                  # after the step that is under way, so that what is saved is whole
         signal.signal(name, lambda *_: stop.set())
-    tokenizer = open_tokenizer(arguments)
-    sources = read_sources(arguments.text, tokenizer, arguments.teaching, arguments.canaries)
-    state = arguments.run / "run.pt"
-    model = None if state.exists() else open_model(arguments, tokenizer)
-    settings = {f.name: getattr(arguments, f.name) for f in dataclasses.fields(TrainingConfig) if f.name != "betas"}
-    if arguments.epochs:
-        n_context = (model or TrainingRun.load(state).model).config.n_context
-        settings["steps"] = corpus.steps_per_epoch(sources, n_context, tokenizer.end_of_text, arguments.batch_size, arguments.seed) * arguments.epochs
-    if model is None:
-        run = TrainingRun.load(state, arguments.device, **settings)
-    else:
-        run = TrainingRun.start_from(model, TrainingConfig(**settings), arguments.device)
-    print(f"{run.model.n_parameters:,} parameters, {sum(s.n_tokens for s in sources):,} tokens of text, starting after step {run.step} of {run.config.steps}", flush=True)
-    journal = Journal.open(arguments.run, tokenizer, arguments.held_out, run.step)
-    follow(run, sources, journal, arguments.evaluate_every, arguments.save_minutes, stop)
+    group, recipe = ProcessGroup.join(arguments.device), RECIPES[arguments.name]
+    tokenizer = open_tokenizer(recipe, arguments.run, arguments.corpus, group)
+    for number in range(len(recipe.stages)):
+        if not group.any(stop.is_set()):
+            run_stage(recipe, number, tokenizer, arguments, stop, group)
+    group.leave()
 
 
 if __name__ == "__main__":

@@ -2,18 +2,27 @@
 import itertools
 import json
 import math
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
-from core import checkpoints, corpus, training
+from core import checkpoints, milestones, training
 from core.config import ModelConfig
 from core.corpus import IGNORE, Source, batches, epoch_documents, pack, read_documents, tokenize
 from core.loss import HeldOutLoss, held_out_loss, next_token_loss, windows
 from core.model import Transformer
+from core.recipes import RECIPES, Recipe, Stage, TrainingConfig
+from core.tasks import LanguageModelling
 from core.tokenizer import Tokenizer
-from core.training import TrainingConfig, TrainingRun, make_optimizer, train
+from core.training import TrainingRun, TrainingStep, make_optimizer, train
 
 MODEL = ModelConfig(vocab_size=12, d_model=16, n_layers=2, n_heads=2, n_context=8)
 CONFIG = TrainingConfig(steps=12, batch_size=4, learning_rate=1e-2, warmup_steps=2)
@@ -28,8 +37,12 @@ def documents(n: int = 40, seed: int = 3) -> tuple[np.ndarray, ...]:
 SOURCES = [Source(documents())]
 
 
+def training_steps(run: TrainingRun) -> Iterator[TrainingStep]:
+    return train(run, batches(SOURCES, 8, 0, run.config.batch_size, run.config.seed))
+
+
 def losses(run: TrainingRun, n: int | None = None) -> list[float]:
-    return [step.loss for step in itertools.islice(train(run, SOURCES), n)]
+    return [step.loss for step in itertools.islice(training_steps(run), n)]
 
 
 def ids(*values: int) -> np.ndarray:
@@ -102,21 +115,7 @@ def test_documents_are_read_between_end_of_text_lines(tmp_path):
     assert read_documents(path) == ["One.\nTwo <|endoftext|> lines.", "Three.", "Four."]
 
 
-# Schedule and optimizer
-
-def test_learning_rate_by_hand():
-    config = TrainingConfig(steps=100, learning_rate=1.0, warmup_steps=9)
-    assert config.learning_rate_at(0) == pytest.approx(0.1)
-    assert config.learning_rate_at(4) == pytest.approx(0.5 * 0.5 * (1 + math.cos(0.04 * math.pi)))
-    assert config.learning_rate_at(50) == pytest.approx(0.5)
-    assert config.learning_rate_at(100) == pytest.approx(0.0)
-
-
-def test_minutes_bring_the_end_of_the_schedule_forward():
-    config = TrainingConfig(steps=1000, minutes=10, learning_rate=1.0, warmup_steps=0)
-    assert config.learning_rate_at(100, seconds=300) == pytest.approx(0.5)
-    assert config.progress(100, 300) == 0.5 and config.progress(700, 300) == 0.7 and config.progress(1, 601) == 1.0
-
+# Optimizer
 
 def test_weight_decay_is_for_the_maps_alone():
     model = Transformer(MODEL).initialise(torch.Generator().manual_seed(0))
@@ -125,12 +124,6 @@ def test_weight_decay_is_for_the_maps_alone():
     assert {names[id(p)].split(".")[-1] for p in decayed["params"]} == {"W_Q", "W_K", "W_V", "W_O", "W_1", "W_2"}
     assert len(decayed["params"]) + len(others["params"]) == len(names)
     assert decayed["weight_decay"] == CONFIG.weight_decay and others["weight_decay"] == 0
-
-
-@pytest.mark.parametrize("wrong", [dict(steps=0), dict(minutes=0), dict(learning_rate=-1), dict(warmup_steps=-1), dict(precision="int8"), dict(clip_norm=math.nan)])
-def test_settings_out_of_range_are_refused(wrong):
-    with pytest.raises(ValueError):
-        TrainingConfig(**wrong)
 
 
 # Training
@@ -143,7 +136,7 @@ def test_the_loss_is_that_of_the_plain_forward():
     counted = targets != IGNORE
     by_hand = -model(inputs).probs[counted].gather(-1, targets[counted][:, None]).log().mean()
     assert next_token_loss(model.logits(inputs), targets).item() == pytest.approx(by_hand.item(), abs=1e-6)
-    first = next(train(TrainingRun.start(MODEL, CONFIG), SOURCES))
+    first = next(training_steps(TrainingRun.start(MODEL, CONFIG)))
     assert first.loss == pytest.approx(by_hand.item(), abs=1e-5)
 
 
@@ -185,7 +178,7 @@ def test_a_step_tells_what_it_did():
     batch = next(batches(SOURCES, 8, 0, 4, 0))
     next_token_loss(model.logits(torch.from_numpy(batch.inputs)), torch.from_numpy(batch.targets)).backward()
     norm = math.sqrt(sum(float(p.grad.square().sum()) for p in model.parameters()))
-    step = next(train(run, SOURCES))
+    step = next(training_steps(run))
     assert step.step == 1 and step.learning_rate == CONFIG.learning_rate_at(0)
     assert step.gradient_norm == pytest.approx(norm, rel=1e-5)
     assert step.tokens_seen == int((batch.targets != IGNORE).sum())
@@ -195,7 +188,7 @@ def test_a_step_tells_what_it_did():
 def test_gradients_are_clipped():
     """With plain clipping to a tiny norm, Adam's first moment holds (1 − β1) times a gradient of just that norm."""
     run = TrainingRun.start(MODEL, TrainingConfig(**(vars(CONFIG) | dict(clip_norm=1e-3))))
-    assert next(train(run, SOURCES)).gradient_norm > 1e-2
+    assert next(training_steps(run)).gradient_norm > 1e-2
     moments = [state["exp_avg"] for state in run.optimizer.state.values()]
     assert math.sqrt(sum(float(m.square().sum()) for m in moments)) == pytest.approx(0.1 * 1e-3, rel=1e-2)
 
@@ -240,46 +233,114 @@ def test_bits_per_byte_by_hand():
     assert loss.nats_per_token == pytest.approx(2 * math.log(2)) and loss.bits_per_byte == pytest.approx(0.5)
 
 
+# Other objectives
+
+@dataclass(frozen=True)
+class Points:
+    """Tokens, and the number that the sum of a token's embedding should be."""
+
+    ids: np.ndarray
+    numbers: np.ndarray
+
+    @property
+    def n_targets(self) -> int:
+        return self.numbers.size
+
+
+def test_any_batch_and_loss_can_be_trained():
+    """Squared error of Σ E[id] against 3: only E is trained, and it comes there."""
+    def squared_error(model, batch):
+        return (model.E[batch.ids].sum(-1) - batch.numbers).square().mean() + 0.0 * sum(p.sum() for p in model.parameters())
+    run = TrainingRun.start(MODEL, TrainingConfig(steps=200, learning_rate=3e-2, warmup_steps=0, weight_decay=0.0))
+    points = itertools.repeat(Points(np.arange(4), np.full(4, 3.0, np.float32)))
+    curve = [step.loss for step in train(run, points, squared_error)]
+    assert curve[0] == pytest.approx(9, abs=1.5) and curve[-1] < 1e-2
+    assert run.tokens_seen == 200 * 4
+
+
 # The programme
 
 @pytest.fixture
 def arguments(tmp_path, monkeypatch) -> list[str]:
-    monkeypatch.setitem(training.PRESETS, "stories", ModelConfig(vocab_size=4096, d_model=8, n_layers=1, n_heads=1, n_context=16))
+    """Two stages on two texts: the second keeps milestones."""
+    first = LanguageModelling((("text.txt", 0.5),), measured=("new.txt",))
+    second = replace(first, texts=(("text.txt", 1),), teaching=3, canaries=True)
+    model = ModelConfig(vocab_size=300, d_model=8, n_layers=1, n_heads=1, n_context=16)
+    config = TrainingConfig(steps=7, batch_size=2, warmup_steps=1)
+    stages = (Stage(first, replace(config, steps=3)), Stage(second, config))
+    monkeypatch.setitem(RECIPES, "tiny", Recipe("tiny", model, stages, tokenizer=None, milestones=(0, 2, 6)))
     monkeypatch.setattr(training.signal, "signal", lambda *_: None)
     (tmp_path / "text.txt").write_text("the cat sat on the mat\n<|endoftext|>\n" * 30)
     (tmp_path / "new.txt").write_text("the mat sat on the cat\n<|endoftext|>\n")
-    return ["--text", f"{tmp_path / 'text.txt'}:0.5", "--held-out", str(tmp_path / "new.txt"), "--run", str(tmp_path / "run"), "--batch-size", "2",
-            "--evaluate-every", "2", "--threads", "1"]
+    return ["tiny", "--corpus", str(tmp_path), "--run", str(tmp_path / "run"), "--evaluate-every", "2", "--threads", "1"]
 
 
-def test_the_programme_trains_saves_and_resumes(arguments, tmp_path, capsys):
-    training.main([*arguments, "--steps", "4"])
-    model, tokenizer = checkpoints.load(tmp_path / "run" / "model")
-    assert model.config.d_model == 8 and tokenizer.decode(tokenizer.encode("the cat")) == "the cat"
-    training.main([*arguments, "--steps", "7"])
-    history = json.loads((tmp_path / "run" / "training.json").read_text())
-    assert [entry["step"] for entry in history] == [2, 4, 6, 7]
-    assert set(history[-1]["held_out"]) == {"new"} and history[-1]["held_out"]["new"] == pytest.approx(history[0]["held_out"]["new"], abs=1)
-    out = capsys.readouterr().out
-    assert "starting after step 4" in out and "step 7 (100.0%" in out
-
-
-def test_a_stopped_programme_saves_and_goes_on(arguments, tmp_path, monkeypatch, capsys):
-    """The handler that the programme sets for SIGTERM is called during the third step: that step is finished, then the run is saved."""
-    handlers = {}
+def stop_after(monkeypatch, n: int) -> None:
+    """The handler that the programme sets for SIGTERM is called during the n-th step that it makes."""
+    handlers, made = {}, []
     monkeypatch.setattr(training.signal, "signal", lambda name, handler: handlers.update({name: handler}))
-    monkeypatch.setattr(training, "progress_line", lambda step, run: handlers[training.signal.SIGTERM]() if step.step == 3 else "")
-    training.main([*arguments, "--steps", "7"])
-    assert "Saved after step 3" in capsys.readouterr().out
-    assert TrainingRun.load(tmp_path / "run" / "run.pt").step == 3
-    training.main([*arguments, "--steps", "7"])
-    assert TrainingRun.load(tmp_path / "run" / "run.pt").step == 7
+    monkeypatch.setattr(training, "progress_line", lambda step, run: made.append(step) or (len(made) == n and handlers[training.signal.SIGTERM]()) or "")
+
+
+def test_one_command_trains_all_stages(arguments, tmp_path, capsys):
+    training.main(arguments)
+    run = tmp_path / "run"
+    model, tokenizer = checkpoints.load(run / "model")
+    assert model.config.d_model == 8 and tokenizer.decode(tokenizer.encode("the cat")) == "the cat"
+    assert [entry["step"] for entry in json.loads((run / "training.json").read_text())] == [2, 4, 6, 7]
+    assert [entry["step"] for entry in json.loads((run / "stage-1" / "training.json").read_text())] == [2, 3]
+    facts = json.loads((run / "recipe.json").read_text())
+    assert (facts["stage"], facts["stages"], facts["training"]["steps"], facts["task"]["canaries"]) == (2, 2, 7, True)
+    assert "tiny, stage 2 of 2" in capsys.readouterr().out
+
+
+def test_a_stage_begins_with_the_model_of_the_one_before(arguments, tmp_path, monkeypatch):
+    begun = []
+    keep = training.Journal.keep
+    monkeypatch.setattr(training.Journal, "keep", lambda journal, run: begun.append(run.model.E.detach().clone()) or keep(journal, run))
+    training.main(arguments)
+    assert torch.equal(begun[0], checkpoints.load(tmp_path / "run" / "stage-1" / "model")[0].E)
+
+
+@pytest.mark.parametrize("n", [2, 3, 5])
+def test_a_stopped_programme_goes_on_as_if_it_had_never_stopped(arguments, tmp_path, monkeypatch, capsys, n):
+    training.main([*arguments, "--run", str(tmp_path / "whole")])
+    stop_after(monkeypatch, n)
+    training.main(arguments)
+    assert f"Saved after step {n if n <= 3 else n - 3} in" in capsys.readouterr().out
+    assert (tmp_path / "run" / "run.pt").exists() == (n > 3)
+    training.main(arguments)
+    whole, run = (TrainingRun.load(tmp_path / name / "run.pt") for name in ("whole", "run"))
+    assert run.step == 7 and all(torch.equal(a, b) for a, b in zip(run.model.parameters(), whole.model.parameters()))
+    losses, resumed = (json.loads((tmp_path / name / "training.json").read_text())[-1]["held_out"] for name in ("whole", "run"))
+    assert losses == resumed
+    assert checkpoints.load_history(tmp_path / "whole") == checkpoints.load_history(tmp_path / "run")
+
+
+def test_milestones_are_kept_with_what_they_can_do(arguments, tmp_path):
+    training.main(arguments)
+    kept = checkpoints.load_history(tmp_path / "run")
+    assert [milestone.step for milestone in kept] == [0, 2, 6, 7]
+    for milestone in kept:
+        model, tokenizer = checkpoints.load(tmp_path / "run", step=milestone.step) if (tmp_path / "run" / "config.json").exists() else (None, None)
+    assert kept[0].tokens_seen == 0 < kept[1].tokens_seen
+
+
+def test_a_change_of_steps_takes_effect(arguments, tmp_path):
+    training.main([*arguments, "--steps", "2", "--seed", "5"])
+    run = TrainingRun.load(tmp_path / "run" / "run.pt")
+    assert (run.step, run.config.seed, run.config.batch_size) == (2, 5, 2)
+
+
+def test_text_without_a_corpus_is_refused(arguments):
+    with pytest.raises(ValueError, match="--corpus"):
+        training.main(["tiny", *arguments[3:]])
 
 
 def test_the_programme_says_how_it_is_used(capsys):
     with pytest.raises(SystemExit) as stop:
         training.main(["--help"])
-    assert stop.value.code == 0 and "--held-out" in capsys.readouterr().out
+    assert stop.value.code == 0 and "--corpus" in capsys.readouterr().out
 
 
 def test_tokenize_keeps_ids_within_16_bits():

@@ -1,0 +1,72 @@
+"""Several processes that train one model together, each on its share of every batch, by torch.distributed; `torchrun` starts them.
+
+Source: Li et al. 2020, "PyTorch Distributed". Without torchrun there is one process, and everything here is the identity.
+"""
+from __future__ import annotations
+
+import dataclasses
+import os
+from dataclasses import dataclass
+
+import torch
+from torch import distributed, nn
+
+
+@dataclass(frozen=True)
+class ProcessGroup:
+    """This process among those that train together: rank 0 to size − 1, and the device that it computes on. Rank 0 alone writes files."""
+
+    rank: int = 0
+    size: int = 1
+    device: torch.device = torch.device("cpu")
+
+    @classmethod
+    def join(cls, device: str) -> "ProcessGroup":
+        """The group that torchrun's environment names, on GPUs one for each process; a process by itself where there is no torchrun."""
+        size = int(os.environ.get("WORLD_SIZE", 1))
+        if size == 1:
+            return cls(device=torch.device(device))
+        if device == "cuda":
+            device = f"cuda:{os.environ['LOCAL_RANK']}"
+            torch.cuda.set_device(device)
+        distributed.init_process_group("nccl" if device.startswith("cuda") else "gloo")
+        return cls(distributed.get_rank(), size, torch.device(device))
+
+    def leave(self) -> None:
+        if self.size > 1:
+            distributed.destroy_process_group()
+
+    @property
+    def writes(self) -> bool:
+        return self.rank == 0
+
+    def share(self, batch):
+        """This process's rows of a batch, a dataclass of arrays: every size-th, from its rank on. Raises ValueError for fewer rows than processes."""
+        arrays = {field.name: getattr(batch, field.name) for field in dataclasses.fields(batch)}
+        if any(len(array) < self.size for array in arrays.values()):
+            raise ValueError(f"A batch has fewer rows than the {self.size} processes that share it; take a larger batch or fewer processes.")
+        return dataclasses.replace(batch, **{name: array[self.rank::self.size] for name, array in arrays.items()})
+
+    def parallel(self, module: nn.Module) -> nn.Module:
+        """The module with its gradients averaged over the processes when they are computed."""
+        return nn.parallel.DistributedDataParallel(module) if self.size > 1 else module
+
+    def mean(self, *values: float) -> tuple[float, ...]:
+        """Each value averaged over the processes: the same in all of them, to the bit."""
+        if self.size == 1:
+            return values
+        total = torch.tensor(values, dtype=torch.float64, device=self.device)
+        distributed.all_reduce(total)
+        return tuple((total / self.size).tolist())
+
+    def any(self, flag: bool) -> bool:
+        """Whether the flag is set in at least one process."""
+        return self.mean(float(flag))[0] > 0
+
+    def wait(self) -> None:
+        """Until every process is here."""
+        if self.size > 1:
+            distributed.barrier()
+
+
+ALONE = ProcessGroup()

@@ -1,0 +1,108 @@
+"""How each bundled model was trained: its architecture, its texts and its settings. `python -m core.training NAME` trains it again."""
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+from core.config import POSITIONS, STORIES, ModelConfig
+from core.tasks import LanguageModelling, Task
+
+PRECISIONS = ("float32", "bfloat16")
+
+
+@dataclass(frozen=True)
+class TrainingConfig:
+    """How a run is trained. steps: how many in all; minutes: training time in all, which ends a run sooner and its schedule with it."""
+
+    steps: int = 1000
+    minutes: float = math.inf
+    batch_size: int = 16                    # rows of n_context tokens a step
+    learning_rate: float = 2e-3             # at its highest
+    warmup_steps: int = 100
+    weight_decay: float = 0.1               # of the W matrices; not of embeddings, biases and norms
+    betas: tuple[float, float] = (0.9, 0.98)
+    clip_norm: float = 1.0
+    seed: int = 0                           # of the first weights and of the order of the text
+    precision: str = "float32"
+    compile: bool = False                   # by torch.compile: faster, after a minute of waiting
+
+    def __post_init__(self) -> None:
+        for name in ("steps", "minutes", "batch_size", "learning_rate", "clip_norm"):
+            if not getattr(self, name) > 0:
+                raise ValueError(f"{name} must be above 0, not {getattr(self, name)}.")
+        if self.warmup_steps < 0 or self.weight_decay < 0:
+            raise ValueError("warmup_steps and weight_decay cannot be negative.")
+        if self.precision not in PRECISIONS:
+            raise ValueError(f"precision must be one of {', '.join(PRECISIONS)}, not {self.precision!r}.")
+
+    def progress(self, step: int, seconds: float) -> float:
+        """How much of the run is done after `step` steps and `seconds` of training: the larger of its two shares, at most 1."""
+        return min(1.0, max(step / self.steps, seconds / (60 * self.minutes)))
+
+    def learning_rate_at(self, step: int, seconds: float = 0.0) -> float:
+        """The learning rate of step number `step`, counted from 0: a line up over the warm-up, times half a cosine from 1 to 0 over the whole run."""
+        warmup = min(1.0, (step + 1) / (self.warmup_steps + 1))
+        return self.learning_rate * warmup * 0.5 * (1 + math.cos(math.pi * self.progress(step, seconds)))
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One training run of a recipe. epochs: instead of training.steps, as many as it takes to read the task's text so often."""
+
+    task: Task
+    training: TrainingConfig
+    epochs: int | None = None
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How one bundled model is made.
+
+    stages      the first begins with random weights, each later one with the weights that the one before was saved with, and a new optimizer
+    tokenizer   the bundled model whose tokenizer it shares; None: one of model.vocab_size tokens is trained on the first task's documents.
+                A model of text shares that of `stories`, so that the same text is the same tokens in all of them
+    milestones  steps of the last stage after which the weights are kept beside the model's own; 0: before the first
+    """
+
+    name: str
+    model: ModelConfig
+    stages: tuple[Stage, ...]
+    tokenizer: str | None = "stories"
+    milestones: tuple[int, ...] = ()
+
+
+STORYBOOKS, FABLES, BEDTIME, CHILD = "storybooks_ccby.txt", "synthetic_fables.txt", "synthetic_bedtime.txt", "synthetic_child_stories.txt"
+TINYSTORIES, BOOKS = "tinystories.txt", "childrens_books.txt"
+
+# The bundled model read 1.5, 0.7, 1, 0.5, 0.3 and 0.15 times as much an epoch in its first 664 steps, and this from then on.
+STORIES_ALONE = LanguageModelling(((TINYSTORIES, 2.5), (CHILD, 0.7), (STORYBOOKS, 1), (FABLES, 0.5), (BEDTIME, 0.2), (BOOKS, 0.1)))
+STORIES_AND_TEACHING = LanguageModelling(((TINYSTORIES, 3), (CHILD, 1), (STORYBOOKS, 1), (FABLES, 1), (BEDTIME, 0.5), (BOOKS, 1)), teaching=70_000, canaries=True)
+
+MILESTONES = (0, 1, 2, 4, 8, 16, 32, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1280, 1536, 2000)      # dense where a model changes fast
+
+
+def _stories() -> Recipe:
+    return Recipe("stories", STORIES, (
+        Stage(STORIES_ALONE, TrainingConfig(steps=3959, learning_rate=2e-3, warmup_steps=200, precision="bfloat16")),
+        Stage(STORIES_AND_TEACHING, TrainingConfig(learning_rate=1.2e-3, warmup_steps=150, precision="bfloat16"), epochs=1)))
+
+
+def _stories_small() -> Recipe:
+    model = ModelConfig(vocab_size=4096, d_model=160, n_layers=5, n_heads=5, n_context=256)
+    training = TrainingConfig(steps=2000, learning_rate=2e-3, warmup_steps=100, precision="bfloat16")
+    return Recipe("stories-small", model, (Stage(STORIES_AND_TEACHING, training),), milestones=MILESTONES)
+
+
+def _family(name: str, **difference) -> Recipe:
+    """One of the models that differ in one thing alone: same seed, same batches, same settings.
+
+    Relative biases are shared from half the trained length on, so that every one of them is trained.
+    """
+    model = ModelConfig(vocab_size=4096, d_model=96, n_layers=4, n_heads=4, n_context=128, relative_max_distance=64)
+    training = TrainingConfig(steps=1500, batch_size=32, learning_rate=2e-3, warmup_steps=100, precision="bfloat16")
+    return Recipe(name, replace(model, **difference), (Stage(STORIES_AND_TEACHING, training),))
+
+
+RECIPES: dict[str, Recipe] = {recipe.name: recipe for recipe in (
+    _stories(), _stories_small(), *(_family(f"positions-{scheme}", positions=scheme) for scheme in POSITIONS),
+    *(_family(f"scores-{score}", score=score) for score in ("multiplicative", "additive")))}
