@@ -108,6 +108,21 @@ def test_a_link_opens_the_same_state():
     assert "layer=2" in again.text[0].value and again.text[0].value.endswith("0.25")
 
 
+def late_request():
+    """A part of the page whose request left the browser before the pick of another part reached it, with the address of then."""
+    import streamlit as st
+
+    from core.ui import cache, state
+    st.session_state.update(prompt="The cat", model=cache.model_names()[0], device="cpu", selection={"position": 1, "layer": 0})
+    st.query_params["position"] = "5"
+    state.selection()
+
+
+def test_an_old_address_is_put_right_by_whatever_reads_the_selection():
+    at = AppTest.from_function(late_request).run()
+    assert not at.exception and at.query_params["position"] == ["1"]
+
+
 def test_the_prompt_survives_an_empty_one():
     at = framed(prompt="")
     assert not at.error and at.session_state["prompt"] == "" and at.query_params["prompt"] == ""

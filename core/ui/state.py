@@ -124,8 +124,13 @@ def select(**chosen: int | None) -> None:
 
 
 def selection() -> Selection:
-    """The reader's selection, clamped to the present run (`Lesson.run` says its sizes); the last position unless another was picked."""
+    """The reader's selection, clamped to the present run (`Lesson.run` says its sizes); the last position unless another was picked.
+
+    The URL then says it: a request that was on its way while another picked something else brings the old one back.
+    """
     chosen = st.session_state.get("selection", {})
+    if chosen:
+        _write_url()
     bounds = st.session_state.get("bounds", Bounds(1, 1, 1, 1))
     position = chosen.get("position")
     target = chosen.get("target")
