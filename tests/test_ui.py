@@ -120,7 +120,7 @@ def late_request():
 
 def test_an_old_address_is_put_right_by_whatever_reads_the_selection():
     at = AppTest.from_function(late_request).run()
-    assert not at.exception and at.query_params["position"] == ["1"]
+    assert not at.exception and at.query_params["position"] == "1"
 
 
 def test_the_prompt_survives_an_empty_one():
