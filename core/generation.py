@@ -1,4 +1,5 @@
-"""Text from a model, token by token: greedy and sampled generation, and beam search, as iterators of what each step did; and many texts at once.
+"""Text from a model, token by token: greedy and sampled generation, and beam search, as iterators of what each step did; and many texts at once,
+continued or translated.
 
 Closing the iterator (or leaving the loop over it) stops the model; it computes nothing that is not asked for. A text longer
 than the context is read through `context_window`, which slides by one token a step.
@@ -15,7 +16,7 @@ from torch import Tensor
 
 from core.config import ModelConfig
 from core.block import KVCache
-from core.model import Transformer
+from core.model import NEEDS_SOURCE, NO_SOURCE, Transformer
 from core.sampling import SamplingConfig, Truncation, draw, truncate
 
 
@@ -83,29 +84,31 @@ def context_window(token_ids: Sequence[int], config: ModelConfig) -> tuple[int, 
 
 
 def generate(model: Transformer, token_ids: Sequence[int], config: SamplingConfig = SamplingConfig(),
-             seed: int | torch.Generator = 0, max_new_tokens: int = 100) -> Iterator[GenerationStep]:
+             seed: int | torch.Generator = 0, max_new_tokens: int = 100, source_ids: Sequence[int] | None = None) -> Iterator[GenerationStep]:
     """Continue a text: an iterator of steps, the last one the end-of-text token or the `max_new_tokens`-th token.
 
     token_ids  the prompt, at least one id.   config  temperature 0 is greedy.
+    source_ids what an encoder-decoder translates; its prompt is the end-of-text token, and what stands of the translation already.
     seed       a whole number, or a torch.Generator on the CPU that goes on from where it stands. Every step takes one xi
                from it, greedy steps too: a change of `config` leaves the numbers of all later steps as they were.
 
     While the text fits the context, a cache holds the keys and values of what was read and each step reads one token.
     Beyond it every token's position changes at each step, so the window is read anew. A model whose config names no
-    end_of_text stops at max_new_tokens only. Raises ValueError at once for a model that sees the future, an empty prompt
-    or a negative max_new_tokens.
+    end_of_text stops at max_new_tokens only. Raises ValueError at once for a model that sees the future, an empty prompt,
+    a negative max_new_tokens, or a source where the model reads none or none where it needs one.
     """
-    prompt = _checked_prompt(model, token_ids, max_new_tokens)
+    prompt = _checked_prompt(model, token_ids, max_new_tokens, source_ids is not None)
     generator = seed if isinstance(seed, torch.Generator) else torch.Generator().manual_seed(seed)
-    return _steps(model, prompt, config, generator, max_new_tokens)
+    memory = None if source_ids is None else _encoded(model, [source_ids])
+    return _steps(model, prompt, config, generator, max_new_tokens, memory)
 
 
-def _steps(model: Transformer, token_ids: tuple[int, ...], config: SamplingConfig, generator: torch.Generator,
-           max_new_tokens: int) -> Iterator[GenerationStep]:
+def _steps(model: Transformer, token_ids: tuple[int, ...], config: SamplingConfig, generator: torch.Generator, max_new_tokens: int,
+           memory: Tensor | None) -> Iterator[GenerationStep]:
     cache = KVCache()
     for _ in range(max_new_tokens):
         n_unseen = len(token_ids) - len(context_window(token_ids, model.config))
-        logits = _next_logits(model, [token_ids], cache)[0]
+        logits = _next_logits(model, [token_ids], cache, memory)[0]
         xi = torch.rand((), generator=generator, dtype=torch.float64).item()
         truncation = truncate(logits, config)
         place = draw(truncation, xi)
@@ -161,6 +164,37 @@ def _side_by_side(model: Transformer, texts: dict[int, tuple[int, ...]], config:
         if ended:
             _reorder(cache, rows)
     yield from texts.items()
+
+
+def translations(model: Transformer, sources: Sequence[Sequence[int]], max_new_tokens: int = 100, batch_size: int = 100) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """Translate many texts, always taking the most probable token, up to batch_size of one length side by side: gives (i, the tokens for sources[i]).
+
+    The tokens end with the end-of-text token, or are max_new_tokens. Raises ValueError for a model that does not translate.
+    """
+    def length(i: int) -> int:
+        return len(sources[i])
+
+    for _, alike in itertools.groupby(sorted(range(len(sources)), key=length), length):
+        while batch := list(itertools.islice(alike, batch_size)):
+            yield from zip(batch, _translated(model, [sources[i] for i in batch], max_new_tokens))
+
+
+def _translated(model: Transformer, sources: list[Sequence[int]], max_new_tokens: int) -> list[tuple[int, ...]]:
+    """The most probable tokens for each of sources of one length, each up to its end of text. Texts that have ended stay in the batch unread."""
+    end_of_text, memory, cache = model.config.end_of_text, _encoded(model, sources), KVCache()
+    texts = [(end_of_text,) for _ in sources]
+    for _ in range(max_new_tokens):
+        new = _next_logits(model, texts, cache, memory).argmax(-1).tolist()
+        texts = [text + (token_id,) for text, token_id in zip(texts, new)]
+        if all(end_of_text in text[1:] for text in texts):
+            break
+    return [text[1:text.index(end_of_text, 1) + 1] if end_of_text in text[1:] else text[1:] for text in texts]
+
+
+@torch.no_grad()
+def _encoded(model: Transformer, sources: list[Sequence[int]]) -> Tensor:
+    """(B, M, d) what the encoder makes of B sources of one length."""
+    return model.encode(torch.tensor([list(source) for source in sources], dtype=torch.int64, device=model.device))
 
 
 def _drawn(logits: Tensor, config: SamplingConfig, generator: torch.Generator) -> int:
@@ -221,7 +255,9 @@ def _extensions(beams: tuple[Hypothesis, ...], live: list[int], log_probs: Tenso
     return extensions
 
 
-def _checked_prompt(model: Transformer, token_ids: Sequence[int], max_new_tokens: int) -> tuple[int, ...]:
+def _checked_prompt(model: Transformer, token_ids: Sequence[int], max_new_tokens: int, has_source: bool = False) -> tuple[int, ...]:
+    if has_source != (model.encoder is not None):
+        raise ValueError(NO_SOURCE if has_source else NEEDS_SOURCE)
     if model.config.mask == "bidirectional":
         raise ValueError("This model sees the tokens that follow, so it cannot continue a text; choose a model that reads from left to right.")
     if max_new_tokens < 0:
@@ -232,13 +268,16 @@ def _checked_prompt(model: Transformer, token_ids: Sequence[int], max_new_tokens
     return token_ids
 
 
-def _next_logits(model: Transformer, texts: list[tuple[int, ...]], cache: KVCache) -> Tensor:
-    """(B, |V|) the logits after each of B texts of one length; the cache, of their first tokens, is extended while they fit."""
+def _next_logits(model: Transformer, texts: list[tuple[int, ...]], cache: KVCache, memory: Tensor | None = None) -> Tensor:
+    """(B, |V|) the logits after each of B texts of one length; the cache, of their first tokens, is extended while they fit.
+
+    memory (B, M, d): what an encoder-decoder's encoder made of the sources.
+    """
     windows = [context_window(text, model.config) for text in texts]
     fits = len(windows[0]) == len(texts[0])
     new = [window[cache.n_tokens if fits else 0:] for window in windows]
     with torch.no_grad():
-        return model.logits(torch.tensor(new, device=model.device), cache if fits else None, last_only=True)[:, -1]
+        return model.logits(torch.tensor(new, device=model.device), cache if fits else None, last_only=True, memory=memory)[:, -1]
 
 
 def _reorder(cache: KVCache, rows: list[int]) -> None:
