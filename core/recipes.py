@@ -2,10 +2,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
 
+from core import checkpoints
 from core.config import POSITIONS, STORIES, ModelConfig
 from core.tasks import LanguageModelling, Task
+from core.tokenizer import Tokenizer
 
 PRECISIONS = ("float32", "bfloat16")
 
@@ -54,20 +58,26 @@ class Stage:
     epochs: int | None = None
 
 
+def stories_tokenizer(corpus: Path | None = None) -> Tokenizer:
+    """The tokenizer of `stories`: the models of text share it, so that the same text is the same tokens in all of them."""
+    return Tokenizer.load(checkpoints.BUNDLED / "stories" / checkpoints.TOKENIZER)
+
+
 @dataclass(frozen=True)
 class Recipe:
     """How one bundled model is made.
 
+    model       its architecture, save vocab_size, which is the tokenizer's
     stages      the first begins with random weights, each later one with the weights that the one before was saved with, and a new optimizer
-    tokenizer   the bundled model whose tokenizer it shares; None: one of model.vocab_size tokens is trained on the first task's documents.
-                A model of text shares that of `stories`, so that the same text is the same tokens in all of them
-    milestones  steps of the last stage after which the weights are kept beside the model's own; 0: before the first
+    tokenizer   makes its tokenizer; is given the corpus folder, if there is one
+    milestones  steps of the last stage after which the weights are kept beside the model's own, and after its last one too; 0: before the first.
+                None: no weights are kept
     """
 
     name: str
     model: ModelConfig
     stages: tuple[Stage, ...]
-    tokenizer: str | None = "stories"
+    tokenizer: Callable[[Path | None], Tokenizer] = stories_tokenizer
     milestones: tuple[int, ...] = ()
 
 

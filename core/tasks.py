@@ -1,7 +1,7 @@
 """What a model is trained to do: batches without end, the loss on one, and the loss on what was held out. Text is one such task."""
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -29,10 +29,7 @@ class TaskContext:
 
 
 class Task(Protocol):
-    """Something to train on. A batch is a dataclass of arrays whose first axis is the rows, and has a property `n_targets`."""
-
-    def documents(self, folder: Path | None) -> Iterator[str]:
-        """Every text once, to train a tokenizer on; `folder` is the corpus."""
+    """Something to train on, a dataclass. A batch of it is a dataclass of arrays whose first axis is the rows, with a property `n_targets`."""
 
     def batches(self, context: TaskContext) -> Iterator:
         """Batches of NumPy arrays without end. The same context gives the same batches."""
@@ -63,10 +60,6 @@ class LanguageModelling:
     canaries: bool = False
     measured: tuple[str, ...] = ("heldout_tinystories.txt", "heldout_books.txt")
 
-    def documents(self, folder: Path | None) -> Iterator[str]:
-        for name, _ in self.texts:
-            yield from _read(folder, name)
-
     def sources(self, context: TaskContext) -> list[corpus.Source]:
         """The texts as token ids, with their weights."""
         sources = [corpus.Source(_tokenized(context.corpus, name, context.tokenizer)[0], weight) for name, weight in self.texts]
@@ -96,14 +89,10 @@ def _packing(context: TaskContext) -> tuple[int, int, int, int]:
     return context.model.n_context, context.tokenizer.end_of_text, context.batch_size, context.seed
 
 
-def _read(folder: Path | None, name: str) -> Sequence[str]:
-    if folder is None:
-        raise ValueError(f"This training reads {name}: say in which folder it lies (--corpus).")
-    return corpus.read_documents(folder / name)
-
-
 @lru_cache(maxsize=32)
 def _tokenized(folder: Path | None, name: str, tokenizer: Tokenizer) -> tuple[tuple[np.ndarray, ...], int]:
     """The documents of a file as token ids, and their bytes; kept, since a run asks for them at every measurement."""
-    texts = _read(folder, name)
+    if folder is None:
+        raise ValueError(f"This training reads {name}: say in which folder it lies (--corpus).")
+    texts = corpus.read_documents(folder / name)
     return corpus.tokenize(texts, tokenizer).documents, sum(len(text.encode()) for text in texts)

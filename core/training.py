@@ -241,10 +241,10 @@ def progress_line(step: TrainingStep, run: TrainingRun) -> str:
 
 def parser() -> argparse.ArgumentParser:
     p = argparse.ArgumentParser(prog="python -m core.training", description="Train a bundled model again, by its recipe; start it again with the same "
-                                "--run folder to go on where it stopped (Ctrl-C or SIGTERM saves first). Settings left out are the recipe's.")
+                                "--run-folder to go on where it stopped (Ctrl-C or SIGTERM saves first). Settings left out are the recipe's.")
     p.add_argument("name", choices=sorted(RECIPES), help="which model", metavar="NAME")
     p.add_argument("--corpus", type=Path, metavar="DIR", help="the folder of text files that the recipe names")
-    p.add_argument("--run", type=Path, required=True, metavar="FOLDER", help="where the run, its losses, its history and its model are kept")
+    p.add_argument("--run-folder", type=Path, required=True, metavar="FOLDER", help="where the run, its losses, its history and its model are kept")
     p.add_argument("--steps", type=int, help="in all, of each stage")
     p.add_argument("--minutes", type=float, help="training time in all, of each stage: the run and its schedule end with it at the latest")
     p.add_argument("--batch-size", type=int, help="rows of one context a step")
@@ -259,16 +259,12 @@ def parser() -> argparse.ArgumentParser:
     return p
 
 
-def open_tokenizer(recipe: Recipe, folder: Path, corpus_folder: Path | None, group: ProcessGroup) -> Tokenizer:
-    """The run's own tokenizer; for a new run the one that the recipe names, or one trained on its documents."""
+def open_tokenizer(recipe: Recipe, folder: Path, corpus: Path | None, group: ProcessGroup) -> Tokenizer:
+    """The run's own tokenizer; for a new run the recipe's."""
     own = folder / checkpoints.TOKENIZER
     if group.writes and not own.exists():
         folder.mkdir(parents=True, exist_ok=True)
-        if recipe.tokenizer:
-            tokenizer = Tokenizer.load(checkpoints.BUNDLED / recipe.tokenizer / checkpoints.TOKENIZER)
-        else:
-            tokenizer = Tokenizer.train(recipe.stages[0].task.documents(corpus_folder), recipe.model.vocab_size)
-        tokenizer.save(own)
+        recipe.tokenizer(corpus).save(own)
     group.wait()
     return Tokenizer.load(own)
 
@@ -292,12 +288,12 @@ def hardware(group: ProcessGroup) -> str:
 
 def run_stage(recipe: Recipe, number: int, tokenizer: Tokenizer, arguments: argparse.Namespace, stop: threading.Event, group: ProcessGroup) -> None:
     """Train stage `number` of the recipe (0 is the first) from where it stands. The last is kept in the run's folder, the others inside it."""
-    folders = [arguments.run / f"stage-{n}" for n in range(1, len(recipe.stages))] + [arguments.run]
+    folders = [arguments.run_folder / f"stage-{n}" for n in range(1, len(recipe.stages))] + [arguments.run_folder]
     folder, stage, last = folders[number], recipe.stages[number], number == len(recipe.stages) - 1
     folder.mkdir(parents=True, exist_ok=True)
     changes = {name: value for name in OVERRIDES if (value := getattr(arguments, name)) is not None}
     config = replace(stage.training, **changes)
-    architecture = replace(recipe.model, vocab_size=tokenizer.vocab_size)              # little text makes few tokens
+    architecture = replace(recipe.model, vocab_size=tokenizer.vocab_size)
     context = TaskContext(architecture, tokenizer, arguments.corpus, config.batch_size, config.seed)
     if stage.epochs and "steps" not in changes:
         config = replace(config, steps=stage.task.steps_per_epoch(context) * stage.epochs)
@@ -321,7 +317,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     for name in (signal.SIGINT, signal.SIGTERM):                  # after the step that is under way, so that what is saved is whole
         signal.signal(name, lambda *_: stop.set())
     group, recipe = ProcessGroup.join(arguments.device), RECIPES[arguments.name]
-    tokenizer = open_tokenizer(recipe, arguments.run, arguments.corpus, group)
+    tokenizer = open_tokenizer(recipe, arguments.run_folder, arguments.corpus, group)
     for number in range(len(recipe.stages)):
         if not group.any(stop.is_set()):
             run_stage(recipe, number, tokenizer, arguments, stop, group)

@@ -2,8 +2,7 @@
 import itertools
 import json
 import math
-import os
-import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -20,9 +19,13 @@ from core.corpus import IGNORE, Source, batches, epoch_documents, pack, read_doc
 from core.loss import HeldOutLoss, held_out_loss, next_token_loss, windows
 from core.model import Transformer
 from core.recipes import RECIPES, Recipe, Stage, TrainingConfig
+from core.distributed import ProcessGroup
 from core.tasks import LanguageModelling
 from core.tokenizer import Tokenizer
 from core.training import TrainingRun, TrainingStep, make_optimizer, train
+from tests import two_processes
+
+ROOT = Path(__file__).parent.parent
 
 MODEL = ModelConfig(vocab_size=12, d_model=16, n_layers=2, n_heads=2, n_context=8)
 CONFIG = TrainingConfig(steps=12, batch_size=4, learning_rate=1e-2, warmup_steps=2)
@@ -250,7 +253,7 @@ class Points:
 def test_any_batch_and_loss_can_be_trained():
     """Squared error of Σ E[id] against 3: only E is trained, and it comes there."""
     def squared_error(model, batch):
-        return (model.E[batch.ids].sum(-1) - batch.numbers).square().mean() + 0.0 * sum(p.sum() for p in model.parameters())
+        return (model.E[batch.ids].sum(-1) - batch.numbers).square().mean()
     run = TrainingRun.start(MODEL, TrainingConfig(steps=200, learning_rate=3e-2, warmup_steps=0, weight_decay=0.0))
     points = itertools.repeat(Points(np.arange(4), np.full(4, 3.0, np.float32)))
     curve = [step.loss for step in train(run, points, squared_error)]
@@ -267,12 +270,15 @@ def arguments(tmp_path, monkeypatch) -> list[str]:
     second = replace(first, texts=(("text.txt", 1),), teaching=3, canaries=True)
     model = ModelConfig(vocab_size=300, d_model=8, n_layers=1, n_heads=1, n_context=16)
     config = TrainingConfig(steps=7, batch_size=2, warmup_steps=1)
+
+    def tokenizer(folder: Path) -> Tokenizer:
+        return Tokenizer.train(read_documents(folder / "text.txt"), 300)
     stages = (Stage(first, replace(config, steps=3)), Stage(second, config))
-    monkeypatch.setitem(RECIPES, "tiny", Recipe("tiny", model, stages, tokenizer=None, milestones=(0, 2, 6)))
+    monkeypatch.setitem(RECIPES, "tiny", Recipe("tiny", model, stages, tokenizer, milestones=(0, 2, 6)))
     monkeypatch.setattr(training.signal, "signal", lambda *_: None)
     (tmp_path / "text.txt").write_text("the cat sat on the mat\n<|endoftext|>\n" * 30)
     (tmp_path / "new.txt").write_text("the mat sat on the cat\n<|endoftext|>\n")
-    return ["tiny", "--corpus", str(tmp_path), "--run", str(tmp_path / "run"), "--evaluate-every", "2", "--threads", "1"]
+    return ["tiny", "--corpus", str(tmp_path), "--run-folder", str(tmp_path / "run"), "--evaluate-every", "2", "--threads", "1"]
 
 
 def stop_after(monkeypatch, n: int) -> None:
@@ -304,7 +310,7 @@ def test_a_stage_begins_with_the_model_of_the_one_before(arguments, tmp_path, mo
 
 @pytest.mark.parametrize("n", [2, 3, 5])
 def test_a_stopped_programme_goes_on_as_if_it_had_never_stopped(arguments, tmp_path, monkeypatch, capsys, n):
-    training.main([*arguments, "--run", str(tmp_path / "whole")])
+    training.main([*arguments, "--run-folder", str(tmp_path / "whole")])
     stop_after(monkeypatch, n)
     training.main(arguments)
     assert f"Saved after step {n if n <= 3 else n - 3} in" in capsys.readouterr().out
@@ -321,10 +327,65 @@ def test_milestones_are_kept_with_what_they_can_do(arguments, tmp_path):
     training.main(arguments)
     kept = checkpoints.load_history(tmp_path / "run")
     assert [milestone.step for milestone in kept] == [0, 2, 6, 7]
-    for milestone in kept:
-        model, tokenizer = checkpoints.load(tmp_path / "run", step=milestone.step) if (tmp_path / "run" / "config.json").exists() else (None, None)
+    assert all(set(milestone.held_out) == {"new"} and 0 <= milestone.induction_score <= 1 for milestone in kept)
     assert kept[0].tokens_seen == 0 < kept[1].tokens_seen
 
+
+def test_milestones_are_of_the_weights_of_their_step(arguments, tmp_path):
+    """Bundled, the run's history gives the model as it was: its held-out loss is that of the milestone, but for half precision."""
+    training.main(arguments)
+    checkpoints.save(tmp_path / "bundled", *checkpoints.load(tmp_path / "run" / "model"), "")
+    shutil.copytree(tmp_path / "run" / "history", tmp_path / "bundled" / "history")
+    loss_at = {milestone.step: milestone.held_out["new"] for milestone in checkpoints.load_history(tmp_path / "bundled")}
+    text = (tmp_path / "new.txt").read_text().splitlines()[0]
+    for step, loss in loss_at.items():
+        model, tokenizer = checkpoints.load(tmp_path / "bundled", step=step)
+        assert held_out_loss(model, tokenize([text], tokenizer).documents, 1).nats_per_token == pytest.approx(loss, abs=1e-3)
+    assert len(set(loss_at.values())) == 4
+
+
+def test_head_scores_of_a_milestone_by_hand():
+    """A model whose scores are all 0 looks everywhere alike: query i gives 1 / (i + 1) to its target, over i = 1 ... 6, and over 4, 5, 6."""
+    model = Transformer(MODEL)
+    ids = milestones.repeated_sequences(model)
+    assert ids.shape == (16, 7) and torch.equal(ids[:, 1:4], ids[:, 4:]) and (ids[:, 0] == 0).all()
+    induction, previous = milestones.best_scores(model, ids)
+    assert previous == pytest.approx(np.mean([1 / (i + 1) for i in range(1, 7)]), abs=1e-6)
+    assert induction == pytest.approx(np.mean([1 / (i + 1) for i in (4, 5, 6)]), abs=1e-6)
+
+
+# Several processes
+
+def test_two_processes_train_as_one(arguments, tmp_path):
+    """torchrun starts two on the recipe of tests/two_processes.py; one process gives the same weights and losses, within rounding."""
+    words = "the cat sat on a mat and saw the rat".split()
+    texts = [" ".join(words[:n % 7 + 2]) for n in range(60)]                    # rows with unlike numbers of targets
+    (tmp_path / "text.txt").write_text("\n<|endoftext|>\n".join(texts))
+    command = ["-m", "tests.two_processes", "pair", *arguments[1:3], "--threads", "1", "--evaluate-every", "1"]
+    launch = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    done = subprocess.run([sys.executable, *launch, *command, "--run-folder", str(tmp_path / "two")], cwd=ROOT, capture_output=True, text=True, timeout=240)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("Saved after step") == 1
+    two_processes.main(["pair", *command[3:], "--run-folder", str(tmp_path / "one")])
+    one, two = (TrainingRun.load(tmp_path / name / "run.pt") for name in ("one", "two"))
+    assert (one.step, one.tokens_seen) == (two.step, two.tokens_seen) == (6, one.tokens_seen)
+    for (name, a), b in zip(one.model.named_parameters(), two.model.parameters()):
+        if not name.endswith("b_K"):                    # adds the same to all scores of a query: its gradient is 0, and Adam follows the rounding
+            assert torch.allclose(a, b, atol=1e-4), name
+    curves = [[(e["training_loss"], e["held_out"]["new"]) for e in json.loads((tmp_path / name / "training.json").read_text())] for name in ("one", "two")]
+    assert len(curves[0]) == 6 and np.allclose(*curves, atol=2e-4)
+
+
+def test_shares_are_the_whole_batch():
+    batch = next(batches(SOURCES, 8, 0, 5, 0))
+    shares = [ProcessGroup(rank, 2).share(batch) for rank in range(2)]
+    assert [len(share.inputs) for share in shares] == [3, 2] and shares[1].inputs.tolist() == batch.inputs[[1, 3]].tolist()
+    assert sum(share.n_targets for share in shares) == batch.n_targets
+    with pytest.raises(ValueError, match="fewer rows than the 6 processes"):
+        ProcessGroup(0, 6).share(batch)
+
+
+# Settings of the programme
 
 def test_a_change_of_steps_takes_effect(arguments, tmp_path):
     training.main([*arguments, "--steps", "2", "--seed", "5"])
@@ -332,9 +393,10 @@ def test_a_change_of_steps_takes_effect(arguments, tmp_path):
     assert (run.step, run.config.seed, run.config.batch_size) == (2, 5, 2)
 
 
-def test_text_without_a_corpus_is_refused(arguments):
+def test_text_without_a_corpus_is_refused(arguments, monkeypatch):
+    monkeypatch.setitem(RECIPES, "tiny", replace(RECIPES["tiny"], tokenizer=lambda folder: Tokenizer.train(["the cat"], 300)))
     with pytest.raises(ValueError, match="--corpus"):
-        training.main(["tiny", *arguments[3:]])
+        training.main(arguments[:1] + arguments[3:])
 
 
 def test_the_programme_says_how_it_is_used(capsys):
