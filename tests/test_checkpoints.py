@@ -6,7 +6,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from core import checkpoints
-from core.checkpoints import CheckpointError
+from core.checkpoints import CheckpointError, Milestone
 from core.config import ModelConfig
 from core.model import Transformer
 from core.tokenizer import Tokenizer
@@ -127,10 +127,66 @@ def test_what_cannot_be_loaded_again_is_not_saved(tmp_path, model):
     assert not (tmp_path / "a").exists()
 
 
+# The history of a model
+
+def milestone(step: int) -> Milestone:
+    return Milestone(step, 100 * step, {"new": 5.0 - step}, 0.25, 0.5, "Once", " upon é")
+
+
+@pytest.fixture
+def childhood(folder, model, monkeypatch):
+    """A bundled model `model`: milestones 0 and 2, of which the later has E + 1."""
+    checkpoints.save_history(folder, [milestone(0)], model)
+    with torch.no_grad():
+        model.E.add_(1)
+    checkpoints.save_history(folder, [milestone(0), milestone(2)], model)
+    monkeypatch.setattr(checkpoints, "BUNDLED", folder.parent)
+    return folder
+
+
+def test_a_history_comes_back(childhood, model):
+    assert checkpoints.history("model") == (milestone(0), milestone(2))
+    last, before, after = (checkpoints.load_bundled("model", step=step)[0] for step in (None, 0, 2))
+    assert torch.equal(after.E, model.E.half().float()) and torch.equal(before.E, last.E) and not torch.equal(before.E, after.E)
+
+
+def test_a_history_makes_no_other_model(childhood):
+    assert checkpoints.bundled_names() == ("model",)
+    (childhood.parent / "a note").mkdir()
+    assert checkpoints.bundled_names() == ("model",)
+
+
+def test_a_model_without_history_has_none(folder, monkeypatch):
+    monkeypatch.setattr(checkpoints, "BUNDLED", folder.parent)
+    assert checkpoints.history("model") == ()
+    with pytest.raises(CheckpointError, match="no weights of step 0; it has those of: none"):
+        checkpoints.load_bundled("model", step=0)
+
+
+def test_a_step_that_was_not_kept_is_refused(childhood):
+    with pytest.raises(CheckpointError, match="no weights of step 1; it has those of: 0, 2"):
+        checkpoints.load_bundled("model", step=1)
+
+
+def test_missing_weights_of_a_step_are_named(childhood):
+    (childhood / "history" / "000002.safetensors").unlink()
+    with pytest.raises(CheckpointError, match="000002.safetensors cannot be read"):
+        checkpoints.load_bundled("model", step=2)
+
+
+@pytest.mark.parametrize("content", ["{", "{}1", "[1]", '[{"step": 1}]', '{"step": 1}', "3"])
+def test_a_damaged_history_is_named(childhood, content):
+    (childhood / "history" / "history.json").write_text(content)
+    with pytest.raises(CheckpointError, match="history.json is no history"):
+        checkpoints.history("model")
+
+
 def test_unknown_bundled_names_are_refused():
     for name in ("no such model", "../models/stories", ""):
         with pytest.raises(CheckpointError, match="There is no bundled model"):
             checkpoints.load_bundled(name)
+        with pytest.raises(CheckpointError, match="There is no bundled model"):
+            checkpoints.history(name)
 
 
 @pytest.mark.parametrize("name", checkpoints.bundled_names())
@@ -138,5 +194,7 @@ def test_every_bundled_model_loads_and_has_a_card(name):
     model, tokenizer = checkpoints.load_bundled(name)
     assert model.config.vocab_size == tokenizer.vocab_size
     assert len({tokenizer.visible(i) for i in range(tokenizer.vocab_size)}) == tokenizer.vocab_size
+    for kept in checkpoints.history(name):
+        assert checkpoints.load_bundled(name, step=kept.step)[0].config == model.config
     card = (checkpoints.BUNDLED / name / "README.md").read_text()
     assert f"{model.n_parameters:,}" in card and "{" not in card
