@@ -109,7 +109,7 @@ def _family(name: str, **difference) -> Recipe:
     Relative biases are shared from half the trained length on, so that every one of them is trained.
     """
     model = ModelConfig(vocab_size=4096, d_model=96, n_layers=4, n_heads=4, n_context=128, relative_max_distance=64)
-    training = TrainingConfig(steps=1500, batch_size=32, learning_rate=2e-3, warmup_steps=100, precision="bfloat16")
+    training = TrainingConfig(steps=1000, batch_size=32, learning_rate=3e-3, warmup_steps=100, precision="bfloat16")
     return Recipe(name, replace(model, **difference), (Stage(STORIES_AND_TEACHING, training),))
 
 
