@@ -1,21 +1,14 @@
-"""The scores of a model card: held-out loss of a model beside that of a trigram model. `python -m core.evaluation --help` prints both."""
+"""The trigram model that a transformer's held-out loss is set beside: interpolated Kneser-Ney, in numpy."""
 from __future__ import annotations
 
-import argparse
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
-import torch
 
-from core import checkpoints, corpus
-from core.loss import HeldOutLoss, held_out_loss
-from core.tokenizer import Tokenizer
+from core.loss import HeldOutLoss
 
 ORDER = 3
-CARDS = Path(__file__).resolve().parent.parent / "assets" / "text" / "en" / "model_cards"
 
 
 @dataclass(frozen=True)
@@ -89,76 +82,3 @@ def _look_up(keys: np.ndarray, values: np.ndarray, wanted: np.ndarray) -> np.nda
     """(M,) the value of each wanted key, 0 where it is not among the sorted keys."""
     places = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
     return np.where(keys[places] == wanted, values[places], 0.0)
-
-
-@dataclass(frozen=True)
-class Score:
-    """One held-out text under the model and under the trigram model."""
-
-    text: str
-    model: HeldOutLoss
-    trigram: HeldOutLoss
-
-
-def score(model: torch.nn.Module, tokenizer: Tokenizer, training_texts: Sequence[str], held_out: dict[str, Sequence[str]]) -> list[Score]:
-    """Both losses on each held-out text (name -> documents); the trigram model counts the training texts, every document once."""
-    training = corpus.tokenize(training_texts, tokenizer)
-    trigram = TrigramModel(training.documents, tokenizer.vocab_size, tokenizer.end_of_text)
-    scores = []
-    for name, texts in held_out.items():
-        documents, n_bytes = corpus.tokenize(texts, tokenizer).documents, sum(len(text.encode()) for text in texts)
-        scores.append(Score(name, held_out_loss(model, documents, n_bytes), trigram.held_out_loss(documents, n_bytes)))
-    return scores
-
-
-def table(scores: Sequence[Score]) -> str:
-    """The scores as a Markdown table."""
-    lines = ["| held-out text | tokens | model, nats/token | trigram, nats/token | model, bits/byte | trigram, bits/byte |",
-             "| --- | ---: | ---: | ---: | ---: | ---: |"]
-    for s in scores:
-        lines.append(f"| {s.text} | {s.model.n_tokens:,} | {s.model.nats_per_token:.3f} | {s.trigram.nats_per_token:.3f} "
-                     f"| {s.model.bits_per_byte:.3f} | {s.trigram.bits_per_byte:.3f} |")
-    return "\n".join(lines)
-
-
-def model_card(template: str, scores: Sequence[Score], history: Sequence[dict], n_parameters: int) -> str:
-    """The template with {parameters}, {steps}, {tokens}, {hours} and {scores} filled in, from the last entry of a run's training.json."""
-    last = history[-1]
-    return template.format(parameters=f"{n_parameters:,}", steps=f"{last['step']:,}", tokens=f"{last['tokens_seen'] / 1e6:.1f}",
-                           hours=f"{last['hours']:.1f}", scores=table(scores))
-
-
-def publish(name: str, source: Path, scores: Sequence[Score]) -> None:
-    """Bundle the model of the training run in `source` as assets/models/`name`, with its losses by step and its card."""
-    model, tokenizer = checkpoints.load(source / "model")
-    history = (source / "training.json").read_text(encoding="utf-8")
-    template = (CARDS / f"{name}.md").read_text(encoding="utf-8")
-    checkpoints.save(checkpoints.BUNDLED / name, model, tokenizer, model_card(template, scores, json.loads(history), model.n_parameters))
-    (checkpoints.BUNDLED / name / "training.json").write_text(history, encoding="utf-8")
-
-
-def parser() -> argparse.ArgumentParser:
-    p = argparse.ArgumentParser(prog="python -m core.evaluation", description="Held-out loss of a model beside a trigram model's.")
-    p.add_argument("--model", default="stories", help="a bundled model's name (default %(default)s)")
-    p.add_argument("--run", type=Path, metavar="FOLDER", help="the model of this training run instead")
-    p.add_argument("--text", nargs="+", required=True, metavar="FILE", help="the training text, which the trigram model counts")
-    p.add_argument("--held-out", nargs="+", required=True, metavar="FILE", help="text that was not trained on")
-    p.add_argument("--publish", action="store_true", help="with --run: then bundle the run's model under --model's name")
-    return p
-
-
-def main(argv: Sequence[str] | None = None) -> None:
-    arguments = parser().parse_args(argv)
-    if arguments.publish and not arguments.run:
-        raise SystemExit("--publish needs the --run to publish.")
-    model, tokenizer = checkpoints.load(arguments.run / "model") if arguments.run else checkpoints.load_bundled(arguments.model)
-    training_texts = [text for path in arguments.text for text in corpus.read_documents(path)]
-    held_out = {Path(path).stem: corpus.read_documents(path) for path in arguments.held_out}
-    scores = score(model, tokenizer, training_texts, held_out)
-    print(table(scores))
-    if arguments.publish:
-        publish(arguments.model, arguments.run, scores)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,0 +1,63 @@
+"""What a text costs: the model's loss on it beside a trigram model's and two compressors'; and how far the model's confidence can be believed."""
+from __future__ import annotations
+
+import gzip
+import lzma
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from core import corpus
+from core.corpus import IGNORE
+from core.evaluation.ngrams import TrigramModel
+from core.evaluation.statistics import Calibration, calibrate
+from core.loss import HeldOutLoss, held_out_logits, held_out_loss
+from core.model import Transformer
+from core.tokenizer import Tokenizer
+
+
+@dataclass(frozen=True)
+class TextScore:
+    """One held-out text under the model, the trigram model and the compressors, which see nothing but the text itself (bits per byte)."""
+
+    text: str
+    model: HeldOutLoss
+    trigram: HeldOutLoss
+    gzip: float
+    lzma: float
+
+
+def text_scores(model: Transformer, tokenizer: Tokenizer, training: corpus.Source, held_out: Mapping[str, Sequence[str]]) -> Iterator[TextScore]:
+    """The score of each held-out text (name -> documents), one by one; the trigram model counts the training documents, every one once.
+
+    A minute for the trigrams of ten million tokens, and then as long as the model takes to read.
+    """
+    trigram = TrigramModel(training.documents, tokenizer.vocab_size, tokenizer.end_of_text)
+    for name, texts in held_out.items():
+        documents, n_bytes = corpus.tokenize(texts, tokenizer).documents, sum(len(text.encode()) for text in texts)
+        yield TextScore(name, held_out_loss(model, documents, n_bytes), trigram.held_out_loss(documents, n_bytes),
+                        *compressed_bits_per_byte(texts))
+
+
+def compressed_bits_per_byte(texts: Sequence[str]) -> tuple[float, float]:
+    """What gzip -9 and lzma need, in bits per byte of the texts. A line break stands after each text and is not counted as a byte of it: the
+    models have to say where a text ends too.
+    """
+    data, n_bytes = "".join(f"{text}\n" for text in texts).encode(), sum(len(text.encode()) for text in texts)
+    return 8 * len(gzip.compress(data, 9, mtime=0)) / n_bytes, 8 * len(lzma.compress(data, preset=9)) / n_bytes
+
+
+def calibration(model: Transformer, documents: Sequence[np.ndarray]) -> Calibration:
+    """Calibration of the most probable token at every position of the documents (token ids without end of text), the closing ones included.
+
+    About a second for 3,000 tokens.
+    """
+    confidence, right = [], []
+    for logits, targets in held_out_logits(model, documents):
+        top = torch.softmax(logits.float(), dim=-1).max(dim=-1)
+        counted = targets != IGNORE
+        confidence.append(top.values[counted].cpu().numpy())
+        right.append((top.indices == targets)[counted].cpu().numpy())
+    return calibrate(np.concatenate(confidence).astype(np.float64), np.concatenate(right))

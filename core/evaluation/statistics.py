@@ -1,0 +1,80 @@
+"""Shares of a sample and what they leave open; calibration of stated probabilities."""
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+
+Z_95 = NormalDist().inv_cdf(0.975)
+N_BINS = 10
+
+
+@dataclass(frozen=True)
+class Proportion:
+    """`right` of `n`."""
+
+    right: int
+    n: int
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.right <= self.n or self.n == 0:
+            raise ValueError(f"{self.right} of {self.n} is no share.")
+
+    @property
+    def share(self) -> float:
+        return self.right / self.n
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The shares that would make this result no surprise, at 95 % (Wilson 1927): never outside [0, 1], and of some width at 0 and n right too.
+
+        >>> [round(x, 3) for x in Proportion(9, 10).interval]
+        [0.596, 0.982]
+        """
+        p, n, z = self.share, self.n, Z_95
+        centre, half = p + z * z / (2 * n), z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
+        low, high = ((centre + sign * half) / (1 + z * z / n) for sign in (-1, 1))
+        return (0.0 if self.right == 0 else low), (1.0 if self.right == n else high)    # exact there; else rounding leaves 1e-17
+
+
+@dataclass(frozen=True)
+class Bin:
+    """The predictions whose confidence lies in [low, high); the last bin holds 1 too. Mean confidence and share right are NaN where count is 0."""
+
+    low: float
+    high: float
+    count: int
+    confidence: float
+    share_right: float
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """How often the token a model holds most probable is the right one, by how probable it said that was."""
+
+    bins: tuple[Bin, ...]
+
+    @property
+    def n(self) -> int:
+        return sum(b.count for b in self.bins)
+
+    @property
+    def expected_error(self) -> float:
+        """Σ_bins count / n · |share right − mean confidence|, in [0, 1]. Source: Naeini et al. 2015; Guo et al. 2017, equation 3."""
+        return sum(b.count * abs(b.share_right - b.confidence) for b in self.bins if b.count) / self.n
+
+
+def calibrate(confidence: np.ndarray, right: np.ndarray, n_bins: int = N_BINS) -> Calibration:
+    """From the probability (M,) in [0, 1] given to each prediction, and whether it was right (M,) bool: bins of equal width."""
+    if not len(confidence):
+        raise ValueError("There is no prediction to calibrate.")
+    place = np.minimum((confidence * n_bins).astype(int), n_bins - 1)
+    bins = []
+    for b in range(n_bins):
+        inside = place == b
+        count = int(inside.sum())
+        confident, correct = (float(x[inside].mean()) if count else math.nan for x in (confidence, right))
+        bins.append(Bin(b / n_bins, (b + 1) / n_bins, count, confident, correct))
+    return Calibration(tuple(bins))
