@@ -123,11 +123,15 @@ class Transformer(nn.Module):
         h_final = self._hidden(token_ids, cache, dropout, last_only, memory)
         return h_final @ self.unembedding.T
 
+    def final_vectors(self, token_ids: Tensor, dropout: float = 0.0) -> Tensor:
+        """(N, d) h_final, what `logits` multiplies with the unembedding, by the faster road: for the logits of a few positions alone."""
+        return self._hidden(token_ids, None, dropout, False, None)
+
     def class_logits(self, token_ids: Tensor, dropout: float = 0.0) -> Tensor:
         """(n_classes,) of the classification head, by the faster road. Raises ValueError for a model without one."""
         if self.W_C is None:
             raise ValueError("This model has no classification head.")
-        return self._classify(self._hidden(token_ids, None, dropout, False, None))
+        return self._classify(self.final_vectors(token_ids, dropout))
 
     def encode(self, source_ids: Tensor, dropout: float = 0.0) -> Tensor:
         """(M, d) the final vectors of an encoder-decoder's encoder, by the faster road."""
