@@ -3,27 +3,30 @@
 The stream is a sum, and the map from it to a logit is linear but for one thing: a norm divides by a σ that depends on the whole sum. Hold that σ
 where it was in this pass ("freeze" it) and everything is linear, subtracting the mean included: every part has a share of its own, and the
 shares add up to the logit. Biases are parts of their own; there is no remainder. These are *direct* contributions: what an early head
-changes in later blocks counts as theirs. (Elhage et al., 2021, "A Mathematical Framework for Transformer Circuits"; the lens: nostalgebraist, 2020.)
+changes in later blocks counts as theirs, and what an encoder does as that of the cross-attention which reads it. (Elhage et al., 2021, "A Mathematical Framework for Transformer Circuits"; the lens: nostalgebraist, 2020.)
 """
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from core.block import Norm
+from core.config import ModelConfig
 from core.model import Transformer
 from core.normalisation import norm_statistics
-from core.trace import BlockTrace, Trace
+from core.trace import BlockTrace, CrossTrace, Trace
 
 
 @dataclass(frozen=True)
 class Part:
     """One addend of the stream.
 
-    kind: "embedding", "position", "head", "attention bias" (b_O), "mlp", "mlp bias" (b_2), and the β of each norm on the way:
-    "attention norm bias" and "mlp norm bias" of a post-norm block, "final norm bias" of a pre-norm model. layer, head: None where it has none.
+    kind: "embedding", "position", "head", "attention bias" (b_O), "mlp", "mlp bias" (b_2), in an encoder-decoder's decoder also "cross head" and
+    "cross attention bias", and the β of each norm on the way: "attention norm bias", "cross attention norm bias" and "mlp norm bias" of a
+    post-norm block, "final norm bias" of a pre-norm model. layer, head: None where it has none.
     """
 
     kind: str
@@ -96,20 +99,41 @@ def final_parts(model: Transformer, trace: Trace, position: int) -> tuple[tuple[
 
 def _add_block(addends: _Addends, weights, block: BlockTrace, layer: int, position: int, config) -> None:
     """The heads, the feed-forward part and the biases of one block; in a post-norm block everything so far also goes through its norms."""
-    post_norm = config.norm_placement == "post"
-    heads = block.head_out[:, position, None, :].double() @ block.W_O.double()                # (h, 1, d)
-    addends.add_all([Part("head", layer, head) for head in range(config.n_heads)], heads[:, 0])
-    addends.add(Part("attention bias", layer), weights.b_O)
-    if post_norm:
-        read = block.resid_pre[position] + block.attn_out[position]
-        addends.through(weights.attn_norm, config.norm, read, Part("attention norm bias", layer))
-    if block.mlp_out is None:
+    norms = {kind: (norm, read) for kind, norm, read in _post_norms(weights, block, position, config)}
+
+    def through(kind: str) -> None:
+        if kind in norms:
+            norm, read = norms[kind]
+            addends.through(norm, config.norm, read, Part(f"{kind} norm bias", layer))
+
+    _add_heads(addends, weights, block, position, Part("attention bias", layer), "head")
+    through("attention")
+    if block.cross is not None:
+        _add_heads(addends, weights.cross, block.cross, position, Part("cross attention bias", layer), "cross head")
+        through("cross attention")
+    if block.mlp_out is not None:
+        addends.add(Part("mlp", layer), block.mlp_post[position].double() @ weights.W_2.double())
+        addends.add(Part("mlp bias", layer), weights.b_2)
+        through("mlp")
+
+
+def _add_heads(addends: _Addends, weights, trace: BlockTrace | CrossTrace, position: int, bias: Part, kind: str) -> None:
+    heads = trace.head_out[:, position, None, :].double() @ trace.W_O.double()                # (h, 1, d)
+    addends.add_all([Part(kind, bias.layer, head) for head in range(len(heads))], heads[:, 0])
+    addends.add(bias, weights.b_O)
+
+
+def _post_norms(weights, block: BlockTrace, position: int, config: ModelConfig) -> Iterator[tuple[str, Norm, Tensor]]:
+    """The norms of a post-norm block in their order: the sublayer that each follows, the norm, and what it read at `position` (d,). None in a pre-norm one."""
+    if config.norm_placement == "pre":
         return
-    addends.add(Part("mlp", layer), block.mlp_post[position].double() @ weights.W_2.double())
-    addends.add(Part("mlp bias", layer), weights.b_2)
-    if post_norm:
-        read = block.resid_mid[position] + block.mlp_out[position]
-        addends.through(weights.mlp_norm, config.norm, read, Part("mlp norm bias", layer))
+    yield "attention", weights.attn_norm, block.resid_pre[position] + block.attn_out[position]
+    stream = block.resid_mid[position]
+    if block.cross is not None:
+        yield "cross attention", weights.cross.norm, stream + block.cross.attn_out[position]
+        stream = block.cross.resid_post[position]
+    if block.mlp_out is not None:
+        yield "mlp", weights.mlp_norm, stream + block.mlp_out[position]
 
 
 def _check_sum(vectors: Tensor, h_final: Tensor) -> None:
@@ -136,12 +160,9 @@ def carry_to_final(model: Transformer, trace: Trace, position: int, layer: int, 
     if model.final_norm is not None:
         return frozen_norm(model.final_norm, trace.config.norm, trace.resid_final[position], vectors)
     for later in range(layer, trace.config.n_layers):
-        weights, block = model.blocks[later], trace.blocks[later]
-        if later > layer:
-            read = block.resid_pre[position] + block.attn_out[position]
-            vectors = frozen_norm(weights.attn_norm, trace.config.norm, read, vectors)
-        read = block.resid_mid[position] + block.mlp_out[position]
-        vectors = frozen_norm(weights.mlp_norm, trace.config.norm, read, vectors)
+        for sublayer, norm, read in _post_norms(model.blocks[later], trace.blocks[later], position, trace.config):
+            if later > layer or sublayer == "mlp":
+                vectors = frozen_norm(norm, trace.config.norm, read, vectors)
     return vectors
 
 

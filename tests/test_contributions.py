@@ -46,6 +46,33 @@ def test_parts_add_up_to_every_logit(settings):
         assert abs(found.total - found.logit) <= 1e-10 * max(abs(found.logit), 1e-3 * tolerance(found))
 
 
+CROSSED = [dict(kind="encoder-decoder", n_encoder_layers=2, norm_placement=placement, **rest) for placement in ("pre", "post")
+           for rest in (dict(), dict(norm="rmsnorm", activation="swiglu", norm_bias=False), dict(d_ff=None, attention_bias=False))]
+
+
+@pytest.mark.parametrize("settings", CROSSED, ids=str)
+def test_the_parts_of_an_encoder_decoder_add_up_to_every_logit(settings):
+    model = random_model(**settings)
+    trace = model(IDS, source_ids=torch.tensor([3, 1, 4, 1]))
+    for position, token_id in itertools.product((0, 5), range(19)):
+        found = logit_contributions(model, trace, position, token_id)
+        assert abs(found.total - found.logit) <= 1e-10 * max(abs(found.logit), 1e-3 * tolerance(found))
+        assert sum(part.kind == "cross head" for part in found.parts) == 3 * 4
+
+
+def test_a_cross_head_adds_what_it_wrote_into_the_stream():
+    model = random_model(kind="encoder-decoder", n_layers=1)
+    trace = model(IDS, source_ids=torch.tensor([3, 1, 4, 1]))
+    parts, vectors = final_parts(model, trace, 2)
+    written = frozen_norm(model.final_norm, "layernorm", trace.resid_final[2], trace.blocks[0].cross.head_contribution[3, 2])
+    assert torch.allclose(vectors[parts.index(Part("cross head", 0, 3))], written)
+    assert [part.kind for part in parts] == ["embedding", "position", *["head"] * 4, "attention bias", *["cross head"] * 4, "cross attention bias",
+                                             "mlp", "mlp bias", "final norm bias"]
+    post = random_model(kind="encoder-decoder", n_layers=1, norm_placement="post")
+    kinds = [part.kind for part in final_parts(post, post(IDS, source_ids=IDS), 2)[0]]
+    assert kinds.index("cross attention bias") + 1 == kinds.index("cross attention norm bias") and "final norm bias" not in kinds
+
+
 @pytest.mark.parametrize("placement", ["pre", "post"])
 def test_parts_add_up_in_float32(placement):
     model = random_model(torch.float32, norm_placement=placement)
@@ -83,12 +110,12 @@ def test_a_run_with_a_sublayer_off_is_refused():
         logit_contributions(model, model(IDS, Intervention(sublayers=(SublayerEdit(1, "attention"),))), 5, 3)
 
 
-@pytest.mark.parametrize("settings", [dict(), dict(norm_placement="post"), dict(norm="rmsnorm", activation="geglu", norm_placement="post")],
-                         ids=str)
+@pytest.mark.parametrize("settings", [dict(), dict(norm_placement="post"), dict(norm="rmsnorm", activation="geglu", norm_placement="post"),
+                                      dict(kind="encoder-decoder", norm_placement="post")], ids=str)
 @pytest.mark.parametrize("layer", [0, 2])
 def test_neurons_add_up_to_their_feed_forward_part(settings, layer):
     model = random_model(**settings)
-    trace = model(IDS)
+    trace = model(IDS, source_ids=IDS if model.encoder else None)
     promotions = neuron_promotions(model, trace, layer, 4, torch.arange(model.config.d_ff))
     for token_id in (1, 17):
         parts = logit_contributions(model, trace, 4, token_id)
