@@ -110,6 +110,11 @@ def bundled_names() -> tuple[str, ...]:
     return tuple(sorted(path.parent.name for path in BUNDLED.glob(f"*/{CONFIG}")))
 
 
+def bundled_config(name: str) -> ModelConfig:
+    """The config alone of a model that comes with the project. Raises CheckpointError as `load_bundled` does."""
+    return _read_config(_bundled(name) / CONFIG)
+
+
 def load_bundled(name: str, device: torch.device | str = "cpu", step: int | None = None) -> tuple[Transformer, Tokenizer]:
     """A model that comes with the project, as `load` gives it. Raises CheckpointError for a name that is not in bundled_names(), or a step that was not kept."""
     return load(_bundled(name), device, step)

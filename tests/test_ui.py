@@ -13,8 +13,11 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 from core import checkpoints
+from core.config import ModelConfig
 from core.figures.numbers import latex_number, latex_operand, plain_number, probability, readable
 from core.intervention import NOTHING, HeadEdit, Intervention
+from core.model import Transformer
+from core.tokenizer import Tokenizer
 from core.ui import cache, catalogue, devices, named_token, prompt_bar, run, state, text
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -270,6 +273,16 @@ def test_without_a_bundled_model_the_random_one_says_so(monkeypatch):
     at = framed()
     assert not at.exception and not at.error
     assert any("random" in w.value for w in at.warning)
+
+
+def test_only_models_that_continue_a_text_are_offered(monkeypatch, tmp_path):
+    tokenizer = Tokenizer.train(["the cat"], 260)
+    for kind in ("decoder", "encoder", "encoder-decoder"):
+        config = ModelConfig(vocab_size=260, d_model=4, n_layers=1, n_heads=1, n_context=8, kind=kind)
+        checkpoints.save(tmp_path / f"a {kind}", Transformer(config), tokenizer, "")
+    monkeypatch.setattr(checkpoints, "BUNDLED", tmp_path)
+    assert checkpoints.bundled_names() == ("a decoder", "a encoder", "a encoder-decoder")
+    assert cache.model_names() == ("a decoder",)
 
 
 def test_a_broken_model_folder_gives_its_reason_and_a_page_that_works(monkeypatch, tmp_path):

@@ -13,6 +13,7 @@ import logging
 import threading
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from pathlib import Path
 
 import streamlit as st
 import torch
@@ -91,8 +92,17 @@ class LoadedModel:
 
 
 def model_names() -> tuple[str, ...]:
-    """The bundled models, or the one random stand-in while there are none."""
-    return tuple(checkpoints.bundled_names()) or (RANDOM_MODEL,)
+    """The bundled models that continue a text, or the one random stand-in while there are none."""
+    return tuple(name for name in checkpoints.bundled_names() if _continues_text(checkpoints.BUNDLED, name)) or (RANDOM_MODEL,)
+
+
+@functools.lru_cache(maxsize=64)
+def _continues_text(folder: Path, name: str) -> bool:
+    """Whether the bundled model is a decoder. One whose config cannot be read counts as such, so that a reader meets the reason when it is chosen."""
+    try:
+        return checkpoints.bundled_config(name).kind == "decoder"
+    except checkpoints.CheckpointError:
+        return True
 
 
 @functools.lru_cache(maxsize=1)
