@@ -53,8 +53,8 @@ def recitations(model: Transformer, tokenizer: Tokenizer, passages: Sequence[Can
         ids = tokenizer.encode(passage.text)[:model.config.n_context]
         if len(ids) <= n_prompt:
             raise ValueError(f"The passage {passage.name!r} leaves nothing to recite after {n_prompt} tokens.")
-        logits = model.logits(torch.tensor([tokenizer.end_of_text, *ids[:-1]], device=model.device))[n_prompt:]
-        rest = torch.tensor(ids[n_prompt:], device=model.device)
+        logits = model.logits(torch.tensor([tokenizer.end_of_text, *ids[:-1]], device=model.device))[n_prompt:].cpu()
+        rest = torch.tensor(ids[n_prompt:])
         log_probs = logits.double().log_softmax(-1).gather(-1, rest[:, None])[:, 0]
         yield Recitation(passage, n_prompt, tuple(rest.tolist()), tuple(logits.argmax(-1).tolist()), tuple(log_probs.tolist()))
 

@@ -65,6 +65,7 @@ class Distinct:
 
 
 def distinct(of: str, texts: Sequence[Sequence[int]]) -> Distinct:
+    """The `distinct_share` of texts (token ids) of the kind `of`, with what it was taken over."""
     return Distinct(of, len(texts), sum(map(len, texts)), distinct_share(texts))
 
 

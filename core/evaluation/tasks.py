@@ -99,11 +99,11 @@ def answer_log_probs(model: Transformer, tokenizer: Tokenizer, pairs: Sequence[t
     rows = [[*tokenizer.prompt(prompt, model.config.n_context - len(ids)).token_ids, *ids] for (prompt, _), ids in zip(pairs, answer_ids)]
     longest = max(map(len, rows))
     inputs = torch.tensor([row + [tokenizer.end_of_text] * (longest - len(row)) for row in rows], device=model.device)
-    ends_a_word = torch.tensor([not goes_on(tokenizer.token_bytes(i)) for i in range(tokenizer.vocab_size)], device=model.device)
+    ends_a_word = torch.tensor([not goes_on(tokenizer.token_bytes(i)) for i in range(tokenizer.vocab_size)])
     log_probs = []
     for logits, row, ids in zip(model.logits(inputs), rows, answer_ids):
-        scores = logits[len(row) - len(ids) - 1:len(row)].double().log_softmax(-1)
-        said = scores[:-1].gather(-1, torch.tensor(ids, device=model.device)[:, None]).sum()
+        scores = logits[len(row) - len(ids) - 1:len(row)].cpu().double().log_softmax(-1)
+        said = scores[:-1].gather(-1, torch.tensor(ids)[:, None]).sum()
         log_probs.append(float(said + scores[-1][ends_a_word].logsumexp(-1)))
     return np.array(log_probs)
 
