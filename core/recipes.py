@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from core import checkpoints
+from core.blanks import MaskedLanguageModelling
 from core.config import POSITIONS, STORIES, ModelConfig
 from core.tasks import LanguageModelling, Task
 from core.tokenizer import Tokenizer
@@ -63,6 +64,11 @@ def stories_tokenizer(corpus: Path | None = None) -> Tokenizer:
     return Tokenizer.load(checkpoints.BUNDLED / "stories" / checkpoints.TOKENIZER)
 
 
+def masking_tokenizer(corpus: Path | None = None) -> Tokenizer:
+    """That of `stories` with a mask token besides, its last."""
+    return stories_tokenizer().with_mask()
+
+
 @dataclass(frozen=True)
 class Recipe:
     """How one bundled model is made.
@@ -113,6 +119,14 @@ def _family(name: str, **difference) -> Recipe:
     return Recipe(name, replace(model, **difference), (Stage(STORIES_AND_TEACHING, training),))
 
 
+def _blanks() -> Recipe:
+    """Half the context of `stories`, as a blank needs its sentence more than a long past; the old books are left out."""
+    model = ModelConfig(vocab_size=4097, d_model=192, n_layers=5, n_heads=6, n_context=128, kind="encoder", n_classes=2, mask_token=4096)
+    task = MaskedLanguageModelling(((TINYSTORIES, 3), (CHILD, 1), (STORYBOOKS, 1)), teaching=20_000)
+    return Recipe("blanks", model, (Stage(task, TrainingConfig(steps=4000, batch_size=32, warmup_steps=200, precision="bfloat16")),),
+                  tokenizer=masking_tokenizer)
+
+
 RECIPES: dict[str, Recipe] = {recipe.name: recipe for recipe in (
     _stories(), _stories_small(), *(_family(f"positions-{scheme}", positions=scheme) for scheme in POSITIONS),
-    *(_family(f"scores-{score}", score=score) for score in ("multiplicative", "additive")))}
+    *(_family(f"scores-{score}", score=score) for score in ("multiplicative", "additive")), _blanks())}

@@ -14,6 +14,7 @@ LAYERS = [
     ["core.evaluation"],
     ["core.training"],
     ["core.recipes", "core.milestones"],
+    ["core.blanks", "core.induction"],
     ["core.generation", "core.tasks", "core.huggingface"],
     ["core.checkpoints", "core.analysis", "core.contributions", "core.loss", "core.teaching_text"],
     ["core.model", "core.corpus", "core.distributed"],
