@@ -77,7 +77,7 @@ class Recipe:
     stages      the first begins with random weights, each later one with the weights that the one before was saved with, and a new optimizer
     tokenizer   makes its tokenizer; is given the corpus folder, if there is one
     milestones  steps of the last stage after which the weights are kept beside the model's own, and after its last one too; 0: before the first.
-                None: no weights are kept
+                Empty: no weights are kept
     """
 
     name: str
