@@ -156,6 +156,8 @@ def _mismatch(config: ModelConfig, tokenizer: Tokenizer) -> str | None:
         return f"The model has a vocabulary of {config.vocab_size} tokens, its tokenizer one of {tokenizer.vocab_size}."
     if config.end_of_text not in (None, tokenizer.end_of_text):
         return f"The model's end of text is token {config.end_of_text}, its tokenizer's {tokenizer.end_of_text}."
+    if config.mask_token not in (None, tokenizer.mask_token):
+        return f"The model's mask is token {config.mask_token}, its tokenizer's {tokenizer.mask_token}."
     return None
 
 

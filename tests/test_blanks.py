@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from core import teaching_text
+from core import checkpoints, teaching_text
 from core.blanks import (CLASSES, BlanksBatch, MaskedLanguageModelling, excerpts, fill_blanks, held_out_sentiment, hide, labelled, of_one_length,
                          sentiment_sentences)
 from core.checkpoints import bundled_names, load_bundled
@@ -182,3 +182,9 @@ def test_fill_blanks(model, context):
 def test_only_a_model_with_a_mask_token_fills_blanks():
     with pytest.raises(ValueError, match="not trained to fill"):
         fill_blanks(Transformer(ModelConfig(vocab_size=12, d_model=8, n_layers=1, n_heads=1, n_context=8)), [0, 1])
+
+
+def test_a_model_and_a_tokenizer_with_another_mask_do_not_fit(context, tmp_path):
+    config = ModelConfig(vocab_size=context.tokenizer.vocab_size, d_model=8, n_layers=1, n_heads=1, n_context=8, mask_token=5)
+    with pytest.raises(ValueError, match="mask is token 5, its tokenizer's"):
+        checkpoints.save(tmp_path, Transformer(config), context.tokenizer, "")
