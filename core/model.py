@@ -78,11 +78,17 @@ class Transformer(nn.Module):
 
     @torch.no_grad()
     def initialise(self, generator: torch.Generator) -> "Transformer":
-        """Random weights: maps with variance 1/fan-in, those that write to the stream divided by sqrt(2L), embeddings and positions with standard deviation 0.02."""
+        """Random weights: maps with variance 1/fan-in, those that write to the stream divided by sqrt(2L), embeddings and positions with standard deviation 0.02.
+
+        The embeddings of an encoder-decoder have 1/sqrt(d), as Vaswani et al. 2017: a word then outweighs what the encoder's first attention
+        mixes into it, and cross-attention learns to find it where it stands.
+        """
         writes = ("W_O", "W_2")
         for name, p in self.named_parameters():
             short = name.rsplit(".", 1)[-1]
-            if short in ("E", "P", "W_U", "r", "v_S"):
+            if short == "E" and self.encoder is not None:
+                p.normal_(0.0, self.config.d_model ** -0.5, generator=generator)
+            elif short in ("E", "P", "W_U", "r", "v_S"):
                 p.normal_(0.0, 0.02, generator=generator)
             elif short.startswith("W_"):
                 fan_in = p.shape[0] * p.shape[1] if short == "W_O" else p.shape[-2]

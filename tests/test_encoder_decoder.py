@@ -158,6 +158,14 @@ def test_the_faster_road_and_the_cache_equal_the_plain_forward(positions, settin
     assert (model(target[1], source_ids=source[1]).logits - trace.logits[1]).abs().max() < 1e-5
 
 
+def test_a_word_begins_larger_than_what_is_mixed_into_it():
+    """The embeddings of an encoder-decoder have variance 1/d, those of a decoder 0.02 squared."""
+    settings = dict(vocab_size=500, d_model=64, n_layers=1, n_heads=4, n_context=8)
+    for kind, deviation in (("encoder-decoder", 1 / 8), ("decoder", 0.02)):
+        model = Transformer(ModelConfig(kind=kind, **settings)).initialise(torch.Generator().manual_seed(0))
+        assert model.E.std().item() == pytest.approx(deviation, rel=0.02) and model.P.std().item() == pytest.approx(0.02, rel=0.1)
+
+
 def test_gradients_reach_every_parameter():
     model = small().requires_grad_(True)
     loss = model.logits(ids(2, 6, seed=1), memory=model.encode(ids(2, 9))).logsumexp(-1).sum()
