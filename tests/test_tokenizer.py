@@ -34,6 +34,16 @@ def test_every_character_comes_back(tok):
     assert tok.decode(tok.encode(text)) == text
 
 
+def test_single_digits_are_tokens_of_their_own_and_any_text_comes_back():
+    texts = ["1984 1984 1984 the year 1984", "on 21 march 1984"] * 20
+    tok, plain = Tokenizer.train(texts, 400, single_digits=True), Tokenizer.train(texts, 400)
+    assert [tok.decode([i]) for i in tok.encode("the year 1984, 21st")] == ["the", " year", " ", "1", "9", "8", "4", ",", " ", "2", "1", "s", "t"]
+    assert len(plain.encode(" 1984")) == 1
+    assert [tok.visible(i) for i in tok.encode("19")] == ["1", "9"]
+    for text in (*TEXTS, "٣٤", "½ x² 10.5", "1" * 50):
+        assert tok.decode(tok.encode(text)) == text and tok.encode_batch([text]) == [tok.encode(text)]
+
+
 def test_a_batch_is_encoded_as_each_text_alone(tok):
     assert tok.encode_batch(TEXTS) == [tok.encode(text) for text in TEXTS]
 
