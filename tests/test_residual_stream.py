@@ -248,6 +248,20 @@ def test_waterfall_bars_join_and_end_at_the_sum():
         figures.waterfall(["a"], ["residual", "mlp"], [""], np.array([1.0]), "sum", "logit", "light")
 
 
+def test_no_bar_of_the_waterfall_carries_the_name_that_a_larger_one_beside_it_had_no_room_for():
+    values = np.full(40, 0.01)
+    values[[12, 14, 16]] = 1.0, 3.0, 5.0       # 14 stands too near to 16; at 12 there would be room
+    names = [f"part {i}" for i in range(40)]
+
+    def labelled(**picked) -> set[str]:
+        chart = figures.waterfall(names, ["attention"] * 40, [""] * 40, values, "sum", "logit", "light", n_named=2, **picked).to_dict()
+        rows = max(chart["datasets"].values(), key=lambda data: len(data[0]))
+        return {row["name"] for row in rows if row["label"]}
+
+    assert {"sum", "part 16"} <= labelled() and not labelled() & {"part 12", "part 14"}
+    assert "part 14" in labelled(picked="part 14")
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_every_chart_has_a_constant_spec_whatever_its_numbers(theme):
     """An altair chart is updated in place only where its spec, the data left aside, stays the same."""

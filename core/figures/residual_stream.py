@@ -75,7 +75,7 @@ def guesses(tokens: Sequence[str], probs: np.ndarray, axis_title: str, theme: st
     names = base.mark_text(align="right", dx=-8, font="monospace", fontSize=13 * scale).encode(
         x=alt.value(0), text="token:N", color=alt.condition("datum.marked", alt.value(colour("value", theme, "ink")), alt.value(colour("text", theme))))
     numbers = base.mark_text(align="left", dx=5, fontSize=12 * scale, color=colour("muted", theme)).encode(x="p:Q", text="shown:N")
-    return finish(bars + names + numbers, theme, height, scale).properties(padding={"left": round(96 * scale), "right": 8, "top": 4, "bottom": 4})
+    return finish(bars + names + numbers, theme, height, scale)
 
 
 def probability_by_layer(probs: np.ndarray, ranks: np.ndarray, layer_labels: Sequence[str], axis_titles: tuple[str, str], theme: str,
@@ -85,8 +85,8 @@ def probability_by_layer(probs: np.ndarray, ranks: np.ndarray, layer_labels: Seq
     frame = pd.DataFrame({"depth": range(len(probs)), "p": np.asarray(probs, dtype=float), "rank": np.asarray(ranks) + 1})
     frame["shown"] = [readable(p, 4) for p in frame["p"]]
     x = alt.X("depth:Q", title=None, scale=alt.Scale(domain=[0, len(probs) - 1], padding=8),
-              axis=alt.Axis(values=list(range(len(probs))), labelExpr=_by_index(layer_labels), labelAngle=-40, labelOverlap=True))
-    base = alt.Chart(frame).encode(x=x, y=alt.Y("p:Q", title=axis_titles[0], scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(tickCount=3, grid=True)))
+              axis=alt.Axis(values=list(range(len(probs))), labelExpr=_by_index(layer_labels), labelAngle=0, labelFlush=False, labelOverlap=True))
+    base = alt.Chart(frame).encode(x=x, y=alt.Y("p:Q", title=axis_titles[0], scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(tickCount=3, grid=True, titleAngle=0, titlePadding=14)))
     line = base.mark_line(color=colour("residual", theme, "ink"), strokeWidth=2.5 * scale)
     points = base.mark_point(filled=True, size=45 * scale, opacity=1, color=colour("residual", theme, "ink")).encode(
         tooltip=[alt.Tooltip("shown:N", title=axis_titles[0]), alt.Tooltip("rank:Q", title=axis_titles[1])])
@@ -97,11 +97,12 @@ def probability_by_layer(probs: np.ndarray, ranks: np.ndarray, layer_labels: Seq
 
 
 def waterfall(names: Sequence[str], meanings: Sequence[str], groups: Sequence[str], values: np.ndarray, total_label: str, axis_title: str,
-              theme: str, n_named: int = 6, scale: float = 1.0, height: int = 330) -> alt.TopLevelMixin:
+              theme: str, n_named: int = 6, picked: str | None = None, scale: float = 1.0, height: int = 330) -> alt.TopLevelMixin:
     """A logit built up part by part from 0; each bar starts where the one before ended, and the last reaches from 0 to their sum.
 
     meanings: a colour meaning for each part. groups: the stretch of the axis that a part belongs to ("" for none), named below it; groups that
-    follow each other are told apart by a faint band. The n_named largest parts have their name and value on them.
+    follow each other are told apart by a faint band. The n_named largest parts have their name and value on them, and so has the `picked` one,
+    which is outlined. A click, anywhere above or below a bar, is the altair selection "picked" of its field "name".
     """
     _same_length(names=names, meanings=meanings, groups=groups, values=values)
     values = np.asarray(values, dtype=float)
@@ -111,6 +112,7 @@ def waterfall(names: Sequence[str], meanings: Sequence[str], groups: Sequence[st
                           "meaning": [*meanings, "residual"], "start": [*(ends - values), 0.0], "end": [*ends, ends[-1]], "value": [*values, ends[-1]]})
     frame["shown"] = [_signed(value) for value in frame["value"]]
     frame["top"], frame["middle"] = frame[["start", "end"]].max(axis=1), frame["place"] + 0.41
+    frame["chosen"] = frame["name"] == picked
     frame["label"], frame["label_x"], frame["label_y"] = _labels(frame, n_named)
     kinds = ["residual", "position", "attention", "mlp", "excluded"]
     bands = _bands(groups)
@@ -121,26 +123,36 @@ def waterfall(names: Sequence[str], meanings: Sequence[str], groups: Sequence[st
     bars = base.mark_bar(strokeWidth=1).encode(
         x=x, x2="next:Q", y=alt.Y("start:Q", title=axis_title, axis=alt.Axis(grid=True, tickCount=5, format=".3~g")), y2="end:Q",
         fill=alt.Fill("meaning:N", scale=alt.Scale(domain=kinds, range=[colour(kind, theme) for kind in kinds]), legend=None),
-        stroke=alt.Stroke("meaning:N", scale=alt.Scale(domain=kinds, range=[colour(kind, theme, "ink") for kind in kinds]), legend=None),
-        tooltip=[alt.Tooltip("name:N", title=" "), alt.Tooltip("shown:N", title=axis_title)])
+        stroke=alt.Stroke("meaning:N", scale=alt.Scale(domain=kinds, range=[colour(kind, theme, "ink") for kind in kinds]), legend=None))
+    ring = base.transform_filter("datum.chosen").mark_bar(fillOpacity=0, stroke=colour("text", theme), strokeWidth=2.5 * scale).encode(
+        x=x, x2="next:Q", y=alt.Y("start:Q", title=axis_title), y2="end:Q")
+    columns = base.mark_rect(opacity=0, cursor="pointer").encode(
+        x=x, x2="after:Q", y=alt.value(0), y2=alt.value("height"), tooltip=[alt.Tooltip("name:N", title=" "), alt.Tooltip("shown:N", title=axis_title)]
+    ).add_params(alt.selection_point(name="picked", fields=["name"], toggle=False))
     steps = base.mark_rule(strokeWidth=1, color=colour("grid", theme, "ink"), opacity=0.7).encode(x=x, x2="after:Q", y=alt.Y("end:Q", title=axis_title))
     labels = base.mark_text(dy=-8, fontSize=12 * scale, fontWeight=600, color=colour("text", theme), opacity=alt.ExprRef("width < 560 ? 0 : 1")).encode(
         x=alt.X("label_x:Q", axis=_group_axis(bands)), y=alt.Y("label_y:Q", title=axis_title), text="label:N")
-    return finish(alt.layer(band, zero, steps, bars, labels), theme, height, scale)
+    return finish(alt.layer(band, zero, steps, bars, ring, labels, columns), theme, height, scale)
 
 
 def _labels(frame: pd.DataFrame, n_named: int) -> tuple[list[str], np.ndarray, list[float]]:
-    """The text over each bar, "" for most, and where it stands: the largest parts and the sum, clear of the bars near them and of each other."""
+    """The text over each bar, "" for most, and where it stands: the sum, the chosen part and the largest ones, clear of the bars near them and of each other.
+
+    A part beside a larger one that found no room has none either: its name would be read as the larger one's.
+    """
     n, reach = len(frame) - 1, max(2, round(0.055 * len(frame)))      # a label is about 11 % of the picture wide
     tops, span = frame["top"].to_numpy(), float(frame[["start", "end"]].to_numpy().max() - frame[["start", "end"]].to_numpy().min())
     middles = np.clip(frame["middle"].to_numpy(), reach - 0.5, n + 1.2 - 0.6 * reach)
-    texts, heights, placed = [""] * (n + 1), list(tops), []
-    for place in [n, *np.argsort(-np.abs(frame["value"].to_numpy()[:n]), kind="stable")]:
+    texts, heights, placed, without = [""] * (n + 1), list(tops), [], []
+    for place in dict.fromkeys([n, *np.flatnonzero(frame["chosen"]), *np.argsort(-np.abs(frame["value"].to_numpy()[:n]), kind="stable")]):
         middle = middles[place]
         height = float(tops[max(0, int(middle - reach)):int(middle + reach) + 1].max())
-        if all(abs(middle - other) > 2 * reach or abs(height - at) > 0.07 * span for other, at in placed):
+        room = all(abs(middle - other) > 2 * reach or abs(height - at) > 0.07 * span for other, at in placed)
+        if room and all(abs(middle - other) > reach for other in without):
             texts[place], heights[place] = f"{frame['name'][place]} {frame['shown'][place]}", height
             placed.append((middle, height))
+        else:
+            without.append(middle)
         if len(placed) > n_named:
             break
     return texts, middles, heights
@@ -180,7 +192,7 @@ def two_distributions(tokens: Sequence[str], before: np.ndarray, after: np.ndarr
             for place, (token, *pair) in enumerate(zip(tokens, before, after)) for which, name, p in zip(("before", "after"), names, pair)]
     order = ["before", "after"]
     base = alt.Chart(pd.DataFrame(rows)).encode(
-        y=alt.Y("place:O", axis=None, scale=alt.Scale(paddingInner=0.3)), yOffset=alt.YOffset("which:N", sort=order, scale=alt.Scale(domain=order, paddingInner=0.1)),
+        y=alt.Y("place:O", axis=None, scale=alt.Scale(paddingInner=0.12)), yOffset=alt.YOffset("which:N", sort=order, scale=alt.Scale(domain=order, paddingInner=0)),
         x=alt.X("p:Q", title=axis_title, scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(tickCount=5)))
     bars = base.mark_bar(strokeWidth=1.4, stroke=colour("residual", theme, "ink")).encode(
         fill=alt.Fill("which:N", scale=alt.Scale(domain=order, range=[colour("residual", theme), colour("page", theme)]), legend=None),
@@ -189,8 +201,7 @@ def two_distributions(tokens: Sequence[str], before: np.ndarray, after: np.ndarr
     numbers = base.mark_text(align="left", dx=5, fontSize=11 * scale, color=colour("muted", theme)).encode(text="shown:N")
     labels = alt.Chart(pd.DataFrame({"place": range(len(tokens)), "token": list(tokens)})).mark_text(
         align="right", dx=-8, font="monospace", fontSize=13 * scale).encode(y="place:O", x=alt.value(0), text="token:N")
-    padding = {"left": round(104 * scale), "right": 8, "top": 4, "bottom": 4}
-    return finish(alt.layer(bars, numbers, labels), theme, height, scale).properties(padding=padding)
+    return finish(alt.layer(bars, numbers, labels), theme, height, scale)
 
 
 def growth_lines(lengths: dict[str, np.ndarray], names: dict[str, str], dashes: dict[str, list[int]], meanings: dict[str, str], axis_titles: tuple[str, str],
@@ -201,7 +212,7 @@ def growth_lines(lengths: dict[str, np.ndarray], names: dict[str, str], dashes: 
     deepest = max(len(line) for line in lengths.values()) - 1
     domain = list(lengths)
     base = alt.Chart(pd.DataFrame(rows)).encode(
-        x=alt.X("depth:Q", title=axis_titles[0], axis=alt.Axis(tickMinStep=1, format="d"), scale=alt.Scale(domain=[0, deepest * 1.32], nice=False)),
+        x=alt.X("depth:Q", title=axis_titles[0], axis=alt.Axis(tickMinStep=1, format="d", labelFlush=False), scale=alt.Scale(domain=[0, deepest], nice=False)),
         y=alt.Y("value:Q", title=axis_titles[1], scale=alt.Scale(zero=True), axis=alt.Axis(grid=True, tickCount=5, format=".3~g")),
         color=alt.Color("which:N", scale=alt.Scale(domain=domain, range=[colour(meanings[w], theme, "ink") for w in domain]), legend=None))
     lines = base.mark_line(strokeWidth=2.6 * scale).encode(strokeDash=alt.StrokeDash("which:N", scale=alt.Scale(domain=domain, range=[dashes[w] for w in domain]), legend=None))

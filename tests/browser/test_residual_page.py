@@ -66,6 +66,23 @@ def test_the_whole_picture_is_on_the_first_screen_of_a_projector(open_page, view
     assert box["y"] + box["height"] - spare <= 720
 
 
+@pytest.mark.parametrize("view", VIEWS)
+def test_present_mode_shows_the_whole_picture_above_its_bar(open_page, view):
+    page = open_page(f"residual_stream?{VIEWS[view]}&present=true", width=1280, height=720)
+    rest(page, view)
+    box = page.locator(DRAWN[view]).bounding_box()
+    assert box["y"] + box["height"] <= page.locator(".st-key-try_step").bounding_box()["y"]
+
+
+def test_a_clicked_bar_of_the_waterfall_picks_its_head(open_page):
+    page = opened(open_page, "contributions")
+    box = page.locator(DRAWN["contributions"]).locator("canvas, svg.marks").first.bounding_box()
+    page.mouse.click(box["x"] + 0.72 * box["width"], box["y"] + 0.8 * box["height"])       # under the bars of block 4: a column is as high as the picture
+    page.wait_for_url(re.compile(r"layer=4&head=\d"))
+    settle(page)
+    assert page.errors == []
+
+
 def test_hover_reads_a_cell_and_its_lines(open_page):
     page = opened(open_page, "norms")
     before = pictures(page)

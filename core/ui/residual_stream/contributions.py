@@ -17,7 +17,7 @@ from core.ui import cache, state
 from core.ui.check import Question
 from core.ui.lesson import Lesson
 from core.ui.markdown import code
-from core.ui.residual_stream.reading import CHART, PREFIX, Reading, choice, show, target_token, token_slider
+from core.ui.residual_stream.reading import PREFIX, Reading, chart_height, choice, show, target_token, token_slider
 from core.ui.run import Run
 
 MEANINGS = {"embedding": "residual", "position": "position", "head": "attention", "mlp": "mlp"}      # every other part is a bias: grey
@@ -40,13 +40,21 @@ def draw(page: Lesson, run: Run) -> Reading:
     st.markdown(f"**{title}**")
     shown = sorted(rows, key=lambda row: -abs(row["value"])) if order == "size" else rows
     chart = figures.waterfall([row["name"] for row in shown], [row["meaning"] for row in shown], ["" if order == "size" else row["group"] for row in shown],
-                              np.array([row["value"] for row in shown]), page.label("sum"), page.label("axis_logit"), state.theme(), scale=state.scale(), height=CHART - 40)
-    show(chart, "waterfall")
+                              np.array([row["value"] for row in shown]), page.label("sum"), page.label("axis_logit"), state.theme(),
+                              picked=part_name(page, Part("head", state.selection().layer, state.selection().head)), scale=state.scale(), height=chart_height(0 if state.present() else 40))
+    heads = {part_name(page, part): part for part in found.parts if part.kind == "head"}
+    show(chart, "waterfall", lambda point: _pick(heads.get(point["name"])))
     st.markdown(page.label("sum_line", n=len(found.parts), total=plain_number(found.total), logit=plain_number(found.logit), difference=f"{abs(found.total - found.logit):.1e}"))
     return Reading(_lines(page, found, rows), _question(page, run, found, position, target), [contributions.logit_contributions, contributions.final_parts, contributions.frozen_norm],
                    {"contributions.csv": pd.DataFrame([{"part": part_name(page, part), "layer": part.layer, "head": part.head, "contribution": float(value)}
                                                        for part, value in zip(found.parts, found.values)])},
                    f".st-key-{PREFIX}waterfall", title)
+
+
+def _pick(head: Part | None) -> None:
+    """A clicked bar: a head becomes the one picked in all lessons."""
+    if head is not None:
+        state.select(layer=head.layer, head=head.head)
 
 
 def contributions_of(run: Run, position: int, target: int) -> Contributions:

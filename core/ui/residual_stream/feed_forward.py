@@ -14,10 +14,11 @@ from core.ui import state
 from core.ui.check import Question
 from core.ui.lesson import Lesson
 from core.ui.markdown import code
-from core.ui.residual_stream.reading import CHART, PREFIX, Reading, block_slider, show, to_numpy, token_slider
+from core.ui.residual_stream.reading import PREFIX, Reading, block_slider, chart_height, show, to_numpy, token_slider
 from core.ui.run import Run
 
 N_NEURONS, N_TOKENS = 5, 4
+ROW_HEIGHT = 26
 SHOWN_CURVES = ("relu", "gelu", "swish")
 INPUTS = np.linspace(-4, 4, 161)
 
@@ -41,7 +42,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     with curve:
         _curve(page, run, pre)
     with bars:
-        chart = figures.neuron_bars(post, strongest, (page.label("axis_neuron"), page.label("axis_activation")), state.theme(), state.scale(), CHART // 2 - 10)
+        chart = figures.neuron_bars(post, strongest, (page.label("axis_neuron"), page.label("axis_activation")), state.theme(), state.scale(), chart_height(_table_height(N_NEURONS) - 20 * state.present()))
         show(chart, "neurons")
         _promoted(page, run, layer, position, strongest, post)
     data = pd.DataFrame({"neuron": range(len(pre)), "before": pre, "after": post})
@@ -60,7 +61,7 @@ def _curve(page: Lesson, run: Run, pre: np.ndarray) -> None:
     names = [own, *(name for name in SHOWN_CURVES if CURVES[name] is not CURVES[own] and name != own)]
     curves = {name: to_numpy(activate(name, torch.from_numpy(INPUTS))) for name in names}
     chart = figures.activation_curves(curves, INPUTS, own, pre, {name: page.label(f"curve_{name}") for name in names}, (page.label("axis_input"), page.label("axis_output")),
-                                      state.theme(), state.scale(), CHART - 10)
+                                      state.theme(), state.scale(), chart_height())
     show(chart, "curve")
 
 
@@ -72,7 +73,12 @@ def _promoted(page: Lesson, run: Run, layer: int, position: int, neurons: np.nda
              page.label("column_promotes"): [visible(int(i)) for i in row.topk(N_TOKENS).indices],
              page.label("column_suppresses"): [visible(int(i)) for i in (-row).topk(N_TOKENS).indices]} for neuron, row in zip(neurons, added)]
     columns = {page.label(name): st.column_config.ListColumn() for name in ("column_promotes", "column_suppresses")}
-    st.dataframe(pd.DataFrame(rows), hide_index=True, width="stretch", row_height=28, height=28 * (len(rows) + 1) + 3, column_config=columns, key=f"{PREFIX}promoted")
+    st.dataframe(pd.DataFrame(rows), hide_index=True, width="stretch", row_height=ROW_HEIGHT, height=_table_height(len(rows)), column_config=columns, key=f"{PREFIX}promoted")
+
+
+def _table_height(n_rows: int) -> int:
+    """The pixels of the table of neurons with all its rows: its head grows with the type, its rows do not."""
+    return round(40 * state.scale()) + n_rows * ROW_HEIGHT
 
 
 def _lines(page: Lesson, run: Run, layer: int, position: int, neuron: int) -> list[tuple[str, str]]:

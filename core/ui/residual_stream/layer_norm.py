@@ -19,7 +19,7 @@ from core.ui.check import Question
 from core.ui.components.residual_grid import residual_grid
 from core.ui.lesson import Lesson
 from core.ui.markdown import code, unmarked
-from core.ui.residual_stream.reading import CHART, PREFIX, Reading, attached, block_slider, choice, keep, read, screen, show, to_numpy, token_slider
+from core.ui.residual_stream.reading import PREFIX, Reading, attached, block_slider, chart_height, choice, keep, read, screen, show, to_numpy, token_slider
 from core.ui.run import Run
 
 RANDOM_WIDTH, RANDOM_TOKENS = 64, 32
@@ -72,7 +72,7 @@ def _vector(page: Lesson, run: Run, matrix: Tensor, norm: Norm, position: int) -
     st.markdown(f"**{title}**")
     with st.container(key=f"{PREFIX}vector", gap=None):
         for i, (name, values) in enumerate((("before", x), ("standard", middle), ("after", after))):
-            chart = vector_figures.vector_bars(to_numpy(values), page.label(f"stage_{name}"), page.label("axis_feature"), state.theme(), i == 2, state.scale(), CHART // 3 - 8 + 34 * (i == 2))
+            chart = vector_figures.vector_bars(to_numpy(values), page.label(f"stage_{name}"), page.label("axis_feature"), state.theme(), i == 2, state.scale(), chart_height(20 if state.present() else 0) // 3 - 8 + 34 * (i == 2))
             show(chart, f"vector_{name}")
     gain, bias = norm.weight.double(), torch.zeros_like(x) if norm.bias is None else norm.bias.double()
     lines = [(page.label("numbers_mean"), rf"\mu = \frac{{1}}{{d}} \sum_c x_c = {latex_number(mean)}, \qquad \sigma = \sqrt{{\tfrac{{1}}{{d}} \sum_c (x_c - \mu)^2 + \varepsilon}} = {latex_number(std)}")]
@@ -164,7 +164,7 @@ def _placement(page: Lesson, run: Run) -> Reading:
     title = page.label("title_placement", pre_first=readable(pre[1]), pre_last=readable(pre[-1]), post=readable(post[-1]), n=n_layers)
     st.markdown(f"**{title}**")
     chart = figures.growth_lines({"pre": pre, "post": post}, {"pre": page.label("pre"), "post": page.label("post")}, {"pre": [1, 0], "post": [7, 4]},
-                                 {"pre": "residual", "post": "accent"}, (page.label("axis_blocks"), page.label("axis_mean_length")), state.theme(), scale=state.scale(), height=CHART)
+                                 {"pre": "residual", "post": "accent"}, (page.label("axis_blocks"), page.label("axis_mean_length")), state.theme(), scale=state.scale(), height=chart_height(55 if state.present() else 0))
     show(chart, "placement")
     st.caption(page.label("random_note", width=RANDOM_WIDTH, tokens=RANDOM_TOKENS, seed=seed))
     lines = [(page.label("numbers_pre"), rf"x' = x + \text{{sublayer}}(\text{{norm}}(x)) \qquad \lVert x \rVert: {latex_number(pre[1])} \rightarrow {latex_number(pre[-1])}"),

@@ -15,7 +15,7 @@ from core.ui.check import Question
 from core.ui.components.residual_grid import residual_grid
 from core.ui.lesson import Lesson
 from core.ui.markdown import code, unmarked
-from core.ui.residual_stream.reading import CHART, PREFIX, Reading, depth_names, depth_of, keep, screen, short_depth_names, show, target_token, to_numpy
+from core.ui.residual_stream.reading import PREFIX, Reading, chart_height, depth_names, depth_of, keep, screen, short_depth_names, show, target_token, to_numpy
 from core.ui.run import Run
 
 N_GUESSES = 6
@@ -42,7 +42,7 @@ def draw(page: Lesson, run: Run) -> Reading:
         _guesses(page, run, probs, target)
         followed, ranks = contributions.follow_token(run.model, run.trace, position, target)
         chart = figures.probability_by_layer(to_numpy(followed), ranks.cpu().numpy(), short_depth_names(page, n_layers),
-                                             (page.label("axis_target"), page.label("axis_rank")), state.theme(), state.scale(), 120)
+                                             (page.label("axis_target"), page.label("axis_rank")), state.theme(), state.scale(), 95 if state.present() else 120)
         st.caption(page.label("caption_target", token=code(run.tokenizer.visible(target))))
         show(chart, "target")
     return Reading(_lines(page, run, stream, probs, target), _question(page, run, reading), [contributions.logit_lens, contributions.read_lens, contributions.follow_token], {"logit_lens.csv": _table(run, reading)},
@@ -72,7 +72,7 @@ def _grid(page: Lesson, run: Run, reading: LensReading, depth: int, title: str) 
     follows = np.array([*run.token_ids[1:], -1])
     residual_grid(to_numpy(reading.probs), texts=texts.astype(str), marks=ids == follows, row_labels=depth_names(page, run.model.config.n_layers), column_labels=run.tokens,
                   legend=page.label("legend_lens"), reading=page.label("reading_lens"), twin=unmarked(title), theme=state.theme(), key=f"{PREFIX}lens_grid",
-                  picked=(depth, state.selection().position), limits=(0.0, 1.0), least_column=66, height=290, most_height=520, fit=screen(30), present=state.present(), on_pick=_pick)
+                  picked=(depth, state.selection().position), limits=(0.0, 1.0), least_column=round(66 * state.scale()), height=290, most_height=520, fit=screen(30), present=state.present(), on_pick=_pick)
 
 
 def _pick(row: int, column: int) -> None:
@@ -83,7 +83,7 @@ def _pick(row: int, column: int) -> None:
 def _guesses(page: Lesson, run: Run, probs: torch.Tensor, target: int) -> None:
     best, ids = probs.topk(min(N_GUESSES, probs.numel()))
     chart = figures.guesses([run.tokenizer.visible(int(i)) for i in ids], to_numpy(best), page.label("axis_probability"), state.theme(), [int(i) == target for i in ids],
-                            state.scale(), CHART - 130)
+                            state.scale(), chart_height(120 if state.present() else 150))
     show(chart, "guesses")
 
 

@@ -15,7 +15,7 @@ from core.ui.components.residual_grid import residual_grid
 from core.ui.components.residual_norms import residual_norms
 from core.ui.lesson import Lesson
 from core.ui.markdown import code, unmarked
-from core.ui.residual_stream.reading import CHART, PREFIX, Reading, attached, choice, depth_names, depth_of, keep, screen, short_depth_names, show, to_numpy
+from core.ui.residual_stream.reading import PREFIX, Reading, attached, chart_height, choice, depth_names, depth_of, keep, screen, short_depth_names, show, to_numpy
 from core.ui.run import Run
 
 MEASURES = ("stream", "attention", "mlp", "change", "turn")
@@ -84,7 +84,7 @@ def _turns(page: Lesson, run: Run, values: np.ndarray, position: int, descriptio
         residual_grid(values, key=f"{PREFIX}turns", **description)
     with matrix:
         chart = figures.cosine_matrix(to_numpy(analysis.layer_cosines(run.trace)[position]), short_depth_names(page, run.model.config.n_layers), page.label("axis_depth"),
-                                      state.theme(), state.scale(), CHART - 20)
+                                      state.theme(), state.scale(), chart_height(20))
         show(chart, "cosines")
 
 

@@ -18,6 +18,7 @@ from core.ui.run import Run
 PREFIX = "residual_stream_"
 SCREEN = 312          # px of the first screen that prompt, strip, title and two rows of controls take above a picture
 CHART = 330           # px of a chart: the rest of a 720 px screen
+CHART_PRESENT = 290   # the same in present mode
 SETTINGS = Settings("residual_stream", {
     "view": Setting("norms", options=("norms", "lens", "contributions", "norm", "mlp", "cut")),
     "measure": Setting("stream", options=("stream", "attention", "mlp", "change", "turn")),
@@ -88,10 +89,25 @@ def screen(more: int = 0) -> int:
     return SCREEN + more + (75 if state.present() else 0)
 
 
-def show(chart: alt.TopLevelMixin, name: str) -> None:
-    """An altair chart, updated in place as long as its spec is the same, in a container that downloads and tests find by its class."""
+def chart_height(less: int = 0) -> int:
+    """The pixels of a chart that ends on the first screen, present mode's larger rows above it and the bar below it allowed for; `less`: what else stands there."""
+    return (CHART_PRESENT if state.present() else CHART) - less
+
+
+def show(chart: alt.TopLevelMixin, name: str, on_pick: Callable[[dict], None] | None = None) -> None:
+    """An altair chart, updated in place as long as its spec is the same, in a container that downloads and tests find by its class.
+
+    on_pick: called in a callback with the point of the chart's selection "picked".
+    """
+    key = f"{PREFIX}{name}_chart"
+
+    def pick() -> None:
+        if points := st.session_state[key].selection.get("picked"):
+            on_pick(points[0])
+
+    picking = {} if on_pick is None else {"on_select": pick, "selection_mode": "picked"}
     with st.container(key=f"{PREFIX}{name}"):
-        st.altair_chart(chart, theme=None, width="stretch", key=f"{PREFIX}{name}_chart")
+        st.altair_chart(chart, theme=None, width="stretch", key=key, **picking)
 
 
 def token_slider(page: Lesson, run: Run) -> int:

@@ -15,11 +15,11 @@ from core.ui import state
 from core.ui.check import Question
 from core.ui.lesson import Lesson
 from core.ui.markdown import code
-from core.ui.residual_stream.reading import CHART, PREFIX, Reading, choice, show, to_numpy, token_slider
+from core.ui.residual_stream.reading import PREFIX, Reading, chart_height, choice, show, to_numpy, token_slider
 from core.ui.run import Run
 
 CUT = Intervention(residual=False)
-N_TOKENS = 5
+N_TOKENS, N_TOKENS_PRESENT = 5, 4      # of each of two distributions
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -37,7 +37,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     with tokens:
         ids, before, after = likeliest_of_both(whole, cut, position)
         chart = figures.two_distributions([run.tokenizer.visible(int(i)) for i in ids], before, after, (page.label("with_path"), page.label("without_path")),
-                                          page.label("axis_probability"), state.theme(), state.scale(), CHART)
+                                          page.label("axis_probability"), state.theme(), state.scale(), chart_height())
         show(chart, "cut_tokens")
     with lines:
         _lines_chart(page, name, whole, cut, position)
@@ -47,9 +47,10 @@ def draw(page: Lesson, run: Run) -> Reading:
 
 
 def likeliest_of_both(whole: Trace, cut: Trace, position: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The five likeliest tokens of each run, without repeats: ids, probabilities with the path, without it."""
+    """The likeliest tokens of each run, without repeats: ids, probabilities with the path, without it."""
     before, after = (to_numpy(trace.logits[position].double().softmax(-1)) for trace in (whole, cut))
-    ids = list(dict.fromkeys([*np.argsort(-before, kind="stable")[:N_TOKENS], *np.argsort(-after, kind="stable")[:N_TOKENS]]))
+    n = N_TOKENS_PRESENT if state.present() else N_TOKENS
+    ids = list(dict.fromkeys([*np.argsort(-before, kind="stable")[:n], *np.argsort(-after, kind="stable")[:n]]))
     return np.array(ids), before[ids], after[ids]
 
 
@@ -59,7 +60,7 @@ def _lines_chart(page: Lesson, name: str, whole: Trace, cut: Trace, position: in
         return to_numpy(analysis.mean_pairwise_cosine(stream) if name == "likeness" else analysis.norms(stream[:, position]))
     chart = figures.growth_lines({"with": line(whole), "without": line(cut)}, {"with": page.label("with_path"), "without": page.label("without_path")},
                                  {"with": [1, 0], "without": [4, 3]}, {"with": "residual", "without": "residual"},
-                                 (page.label("axis_blocks"), page.label(f"axis_{name}")), state.theme(), scale=state.scale(), height=CHART)
+                                 (page.label("axis_blocks"), page.label(f"axis_{name}")), state.theme(), scale=state.scale(), height=chart_height())
     show(chart, "cut_lines")
 
 

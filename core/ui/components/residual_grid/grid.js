@@ -1,7 +1,7 @@
 // A grid of numbers on one canvas: rows are layers, columns tokens. Hover reads a cell, a click or the arrow keys pick one.
 // The canvas is as wide as the view and sticks to it; the spacer behind it makes the scroll bar, so 256 wide columns cost no more than 12.
 
-const LEGEND_HEIGHT = 26;
+const LEGEND_HEIGHT = 26, LEGEND_BAR = 120;
 const MOST_COLUMN = 140, MOST_ROW = 64;
 const LABEL_STEP = 15;          // px a slanted column label needs
 
@@ -235,11 +235,17 @@ function drawRowLabels(state, context) {
   }
 }
 
+// The legend begins under the first column, or further left where its words need the room.
+function legendLeft(state, context) {
+  const { data } = state, words = `${readable(data.low)}${readable(data.high)}   ${data.legend}`;
+  return Math.max(2, Math.min(state.left, state.width - context.measureText(words).width - LEGEND_BAR - 24));
+}
+
 function drawLegend(state, context) {
-  const { data, theme } = state, y = state.height - 12 * data.type, width = 120;
+  const { data, theme } = state, y = state.height - 12 * data.type, width = LEGEND_BAR;
   context.font = fontOf(state, 11); context.textBaseline = "middle"; context.fillStyle = theme.muted; context.textAlign = "left";
-  const low = readable(data.low), high = readable(data.high), start = state.left + context.measureText(low).width + 6;
-  context.fillText(low, state.left, y);
+  const low = readable(data.low), high = readable(data.high), start = legendLeft(state, context) + context.measureText(low).width + 6;
+  context.fillText(low, legendLeft(state, context), y);
   for (let i = 0; i < width; i++) {
     const share = i / (width - 1), value = data.logarithmic ? data.low * (data.high / data.low) ** share : data.low + (data.high - data.low) * share;
     context.fillStyle = `rgb(${shade(state, value).join(",")})`;

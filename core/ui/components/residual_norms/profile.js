@@ -8,7 +8,7 @@ const KINDS = {
 function frameOf(state) {
   const { data, profile } = state, type = data.type;
   const width = profile.clientWidth, height = profile.clientHeight;
-  return { width, height, left: 46 * type, right: width - 118 * type, top: 14, bottom: height - 40 * type };
+  return { width, height, left: 46 * type, right: width - 118 * type, top: 30 * type, bottom: height - 40 * type };
 }
 
 function scales(state) {
@@ -45,7 +45,7 @@ function drawProfile(state) {
   for (const kind of data.kinds) drawLine(state, context, kind, shown, x, y);
   drawEndLabels(state, context, shown, x, y);
   context.font = fontOf(state, 13, "mono", "bold"); context.fillStyle = theme.text; context.textAlign = "left"; context.textBaseline = "top";
-  context.fillText(clipped(context, `i = ${shown}  ${data.column_labels[shown]}`, at.right - at.left - 20), at.left + 10, at.top - 6);
+  context.fillText(clipped(context, `i = ${shown}  ${data.column_labels[shown]}`, at.right - at.left), at.left, 2);
 }
 
 function colourOf(state, kind) {
