@@ -32,7 +32,7 @@ def draw(page: Lesson, run: Run) -> None:
     if alone:
         (_wall if read("panel") == "wall" else _panel)(page, run)
         return
-    left, right = st.columns([6, 7], gap="medium")
+    left, right = st.columns([2, 3] if state.present() else [6, 7], gap="medium")
     with left:
         _wall(page, run)
     with right:
@@ -57,11 +57,14 @@ def _query_and_key(page: Lesson, run: Run) -> None:
     named = named if named <= last else -1
     _show(QUERY, at)
     _show(KEY, None if named < 0 else named)
-    st.markdown(page.label("query", token=code(run.tokens[at])), width="content")
-    st.number_input(page.label("query_name"), 0, last, step=1, key=QUERY, on_change=_pick_query, label_visibility="collapsed", width=130)
-    st.markdown(page.label("key_name") if named < 0 else page.label("key", token=code(run.tokens[named])), width="content")
-    st.number_input(page.label("key_name"), 0, last, value=None, step=1, key=KEY, placeholder=page.label("key_strongest"), on_change=_pick_key,
-                    label_visibility="collapsed", width=150)
+    beside = dict(horizontal=True, vertical_alignment="center", gap="small", width="content")      # a name and its field, in one line on a phone too
+    with st.container(**beside):
+        st.markdown(page.label("query", token=code(run.tokens[at])), width="content")
+        st.number_input(page.label("query_name"), 0, last, step=1, key=QUERY, on_change=_pick_query, label_visibility="collapsed", width=130)
+    with st.container(**beside):
+        st.markdown(page.label("key_name") if named < 0 else page.label("key", token=code(run.tokens[named])), width="content")
+        st.number_input(page.label("key_name"), 0, last, value=None, step=1, key=KEY, placeholder=page.label("key_strongest"), on_change=_pick_key,
+                        label_visibility="collapsed", width=150)
 
 
 @st.fragment(key="heads_panel")

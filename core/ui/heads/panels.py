@@ -49,7 +49,7 @@ def what_they_do(page: Lesson, run: Run, pair: Pair) -> None:
         return
     titles = tuple(page.label(f"measure_{name}") for name in (x, y))
     chart = figures.scatter(table, x, y, titles, tuple(_most(patterns.measures[name]) for name in (x, y)), pair.name, state.theme(), state.scale(),
-                            round((CHART + 50) * state.scale()))
+                            CHART + 50)
     st.altair_chart(chart, theme=None, key=f"{PREFIX}scatter", on_select=_pick_point, selection_mode="picked", width="stretch")
 
 
@@ -86,10 +86,10 @@ def change(page: Lesson, run: Run, pair: Pair) -> None:
     after = run.trace_with(intervention_of(run)).logits[pair.query]
     effect = analysis.effect(before, after, k=TOKENS_COMPARED // 3)
     p, q = (torch.softmax(logits.double(), -1).cpu().numpy() for logits in (before, after))
-    ids = figures.candidates(p, q, effect.token_ids.tolist(), TOKENS_COMPARED)
+    ids = figures.candidates(p, q, effect.token_ids[effect.before != effect.after].tolist(), TOKENS_COMPARED)
     st.markdown(f"**{_change_title(page, run, effect.kl, p, q)}**")
     titles = tuple(page.label(f"change_{name}") for name in ("axis", "before", "after"))
-    chart = figures.before_after([run.tokenizer.visible(int(i)) for i in ids], p[ids], q[ids], titles, state.theme(), state.scale(), round(CHART * state.scale()))
+    chart = figures.before_after([run.tokenizer.visible(int(i)) for i in ids], p[ids], q[ids], titles, state.theme(), state.scale(), CHART + 50 * state.present())
     st.altair_chart(chart, theme=None, key=f"{PREFIX}before_after", width="stretch")
 
 
@@ -131,7 +131,7 @@ def _view(page: Lesson, values: np.ndarray, allowed: np.ndarray, tokens: list[st
 
 
 def _axis(page: Lesson, name: str) -> str:
-    return st.selectbox(page.label(f"axis_{name}"), MEASURES, format_func=lambda measure: page.label(f"measure_{measure}"), width=300, **attached(name))
+    return st.selectbox(page.label(f"axis_{name}"), MEASURES, format_func=lambda measure: page.label(f"measure_{measure}"), width=round(300 * state.scale()), **attached(name))
 
 
 def _most(values: np.ndarray) -> float:

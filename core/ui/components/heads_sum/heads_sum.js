@@ -30,7 +30,7 @@ function arrange(sum) {
   const width = sum.stage.clientWidth, ratio = window.devicePixelRatio || 1;
   if (!width) return;
   sum.height = fitHeight(sum.stage, sum.least, sum.most);
-  const between = width < NARROW ? 40 : 58, numbers = (width < NARROW ? 118 : 170) * sum.scale;
+  const between = width < NARROW ? 40 : 58, numbers = (width < NARROW ? 132 : 170) * sum.scale;
   const row = (sum.height - HEADING) / sum.rowsOf.length, half = (width - LABEL - between - numbers) / 2;
   Object.assign(sum, { ratio, row, half, between, numbers, right: LABEL + half + between, end: LABEL + 2 * half + between });
   sum.stage.style.height = `${sum.height}px`;
@@ -76,7 +76,7 @@ function heading(sum, context, ink, type) {
   context.font = `${type}px ${ink("font")}`;
   context.fillStyle = ink("muted");
   context.textAlign = "left";
-  context.fillText(sum.text.concat, LABEL, HEADING / 2, sum.half + sum.between - 4);
+  context.fillText(sum.text.concat, LABEL, HEADING / 2, sum.half + sum.between - 14);
   context.fillText(sum.text.product, sum.right, HEADING / 2, sum.half);
   context.fillText(sum.text.norm, sum.end + 10, HEADING / 2);
   context.textAlign = "right";
