@@ -21,7 +21,7 @@ def section() -> None:
     """The picture that was chosen and everything below it: one fragment, so that the rest of the app stands still."""
     view = instrument_state.read("positions", CHOICE)["view"]
     with st.container(horizontal=True, vertical_alignment="center", key="positions_bar"):
-        st.segmented_control(page.label("view"), list(VIEWS), required=True, format_func=lambda name: page.label(f"view_{name}"), label_visibility="collapsed",
+        st.segmented_control(page.label("view"), list(VIEWS), required=True, format_func=lambda name: page.label(f"view_{name}"), label_visibility="collapsed", wrap=True,
                              **instrument_state.attached("positions", CHOICE, "view"))
         pins = st.container(width="content")
     st.html(RESERVED)

@@ -9,6 +9,7 @@ class Symmetry extends Instrument {
     this.settings = {};
     this.progress = 0;
     const left = make("div", "left", root);
+    this.largest = make("p", "largest", left);
     this.cases = make("div", "cases", left);
     this.cases.setAttribute("role", "radiogroup");
     this.side = make("div", "side", root);
@@ -34,6 +35,7 @@ class Symmetry extends Instrument {
     this.permutation.forEach((from, to) => { this.target[from] = to; });
     this.picturesTheme = null;
     this.buildCases(header.cases);
+    this.largest.textContent = this.labels.largest;
     this.alignText.textContent = this.labels.align;
     this.align.checked = Boolean(this.settings.align);
     this.move();
@@ -130,10 +132,9 @@ class Symmetry extends Instrument {
     context.bezierCurveTo(x1 + g.gap / 2, m1, x2 - g.gap / 2, m2, x2, m2);
     context.stroke();
     context.globalAlpha = 1;
-    if (g.row >= 10) {
-      write(context, this.cut(context, token, g.chip - 8), g.chip - 6, m1, lit ? theme.read("text") : theme.read("muted"), "right");
-      write(context, this.cut(context, token, g.chip - 8), g.right + g.strip + 6, m2, lit ? theme.read("text") : theme.read("muted"));
-    }
+    const every = Math.ceil((0.9 * this.fontSize) / g.row), name = this.cut(context, token, g.chip - 8), ink = theme.read(lit ? "text" : "muted");
+    if (t % every === 0) write(context, name, g.chip - 6, m1, ink, "right");
+    if ((this.settings.align ? t : this.target[t]) % every === 0) write(context, name, g.right + g.strip + 6, m2, ink);
     if (g.last && this.progress > 0.98) this.drawDifference(context, g, t, m2);
   }
 
@@ -144,7 +145,7 @@ class Symmetry extends Instrument {
     const left = g.right + g.strip + g.chip;
     context.fillStyle = this.theme.read("excluded");
     context.fillRect(left, y - Math.min(5, g.row / 3), length, Math.min(10, g.row / 1.5));
-    if (g.row >= 10) write(context, value === 0 ? "0" : significant(value, 2), left + length + 5, y, this.theme.read("text"));
+    if (t % Math.ceil((0.9 * this.fontSize) / g.row) === 0) write(context, value === 0 ? "0" : significant(value, 2), left + length + 5, y, this.theme.read("text"));
   }
 
   cut(context, text, width) {
