@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Protocol
@@ -52,12 +52,14 @@ class LanguageModelling:
 
     texts     (file of the corpus, how often each of its documents is read an epoch)
     teaching  that many documents of core.teaching_text besides;  canaries: and the canary passages, each as often as it says
+    practice  that many more documents of teaching text, with more of the kinds that are learned slowly
     measured  files of the corpus that are never trained on, to measure the loss on
     """
 
     texts: tuple[tuple[str, float], ...]
     teaching: int = 0
     canaries: bool = False
+    practice: int = 0
     measured: tuple[str, ...] = ("heldout_tinystories.txt", "heldout_books.txt")
 
     def sources(self, context: TaskContext) -> list[corpus.Source]:
@@ -65,6 +67,8 @@ class LanguageModelling:
         sources = [corpus.Source(_tokenized(context.corpus, name, context.tokenizer)[0], weight) for name, weight in self.texts]
         if self.teaching:
             sources.append(corpus.tokenize(teaching_text.documents(self.teaching), context.tokenizer))
+        if self.practice:
+            sources.append(corpus.tokenize(teaching_text.documents(self.practice, seed=1, shares=teaching_text.PRACTICE), context.tokenizer))
         if self.canaries:
             sources.append(corpus.tokenize(teaching_text.canary_documents(), context.tokenizer))
         return sources
@@ -83,6 +87,35 @@ class LanguageModelling:
         """Nats per token on each of the measured files."""
         texts = {Path(name).stem: _tokenized(context.corpus, name, context.tokenizer) for name in self.measured}
         return {name: held_out_loss(model, documents, n_bytes).nats_per_token for name, (documents, n_bytes) in texts.items()}
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """Several tasks of one kind of batch at once: so many rows of every batch are each one's. Measured, and counted in epochs, by the first."""
+
+    parts: tuple[tuple[Task, int], ...]
+
+    def batches(self, context: TaskContext) -> Iterator[corpus.Batch]:
+        """Batches of corpus.Batch, the first task's rows first. Raises ValueError if the rows do not make context.batch_size."""
+        for rows in zip(*(task.batches(part) for task, part in self._contexts(context))):
+            yield corpus.Batch(np.concatenate([batch.inputs for batch in rows]), np.concatenate([batch.targets for batch in rows]))
+
+    def steps_per_epoch(self, context: TaskContext) -> int:
+        """How many steps read the first task's texts as often as its weights say."""
+        task, part = self._contexts(context)[0]
+        return task.steps_per_epoch(part)
+
+    def loss(self, model: Transformer, batch: corpus.Batch) -> Tensor:
+        return next_token(model, batch)
+
+    def held_out(self, model: Transformer, context: TaskContext) -> dict[str, float]:
+        task, part = self._contexts(context)[0]
+        return task.held_out(model, part)
+
+    def _contexts(self, context: TaskContext) -> list[tuple[Task, TaskContext]]:
+        if sum(n for _, n in self.parts) != context.batch_size:
+            raise ValueError(f"The parts have {sum(n for _, n in self.parts)} rows, and a batch {context.batch_size}.")
+        return [(task, replace(context, batch_size=n)) for task, n in self.parts]
 
 
 def _packing(context: TaskContext) -> tuple[int, int, int, int]:

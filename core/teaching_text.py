@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import random
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -255,16 +255,17 @@ KINDS: dict[str, Callable[[random.Random], Exercise]] = {
     "sentiment": sentiment, "facts": facts, "opposites": opposite, "agreement": agreement, "copying": copying, "repetition": repetition,
     "sums": sums, "counting": counting, "summary": summary}
 SHARES = {"sentiment": 4, "facts": 9, "opposites": 2, "agreement": 5, "copying": 3, "repetition": 2, "sums": 3, "counting": 1, "summary": 3}     # of the documents
+PRACTICE = {"sentiment": 2, "facts": 3, "opposites": 8, "agreement": 3, "copying": 8, "repetition": 4, "sums": 8, "counting": 3, "summary": 2}   # more of what is learned slowly
 NEVER_HELD_OUT = ("facts",)
 
 
 # ---- text to train on, exercises to score ----------------------------------------------------------------------------------------
 
 
-def documents(n: int, seed: int = 0) -> list[str]:
+def documents(n: int, seed: int = 0, shares: Mapping[str, int] = SHARES) -> list[str]:
     """n documents to train on, of every kind by its share: none holds a held-out exercise or an untaught fact."""
     rng = random.Random(seed)
-    kinds = rng.choices(list(SHARES), weights=list(SHARES.values()), k=n)
+    kinds = rng.choices(list(shares), weights=list(shares.values()), k=n)
     return [_document(rng, kind) for kind in kinds]
 
 

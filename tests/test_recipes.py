@@ -8,8 +8,9 @@ import pytest
 
 from core.config import POSITIONS, SCORES
 from core.model import Transformer
+from core.induction import RepeatedPassages
 from core.recipes import RECIPES, TrainingConfig, stories_tokenizer
-from core.tasks import LanguageModelling, TaskContext
+from core.tasks import LanguageModelling, Mixture, TaskContext
 from core.tokenizer import Tokenizer
 from core.training import parser
 
@@ -57,7 +58,7 @@ def test_a_recipe_has_a_command_and_a_vocabulary_that_fits(name):
 def test_models_of_text_share_one_tokenizer(name):
     assert RECIPES[name].tokenizer is stories_tokenizer
     assert RECIPES[name].model.vocab_size == stories_tokenizer().vocab_size
-    assert all(isinstance(stage.task, LanguageModelling) for stage in RECIPES[name].stages)
+    assert all(isinstance(stage.task, (LanguageModelling, Mixture)) for stage in RECIPES[name].stages)
 
 
 def test_the_small_model_is_small_and_has_a_dense_childhood():
@@ -77,7 +78,8 @@ def test_a_family_differs_in_one_thing_alone():
 
 def test_no_recipe_trains_on_what_is_measured():
     for recipe in RECIPES.values():
-        for task in (stage.task for stage in recipe.stages if isinstance(stage.task, LanguageModelling)):
+        tasks = [task for stage in recipe.stages for task in ([part for part, _ in stage.task.parts] if isinstance(stage.task, Mixture) else [stage.task])]
+        for task in (task for task in tasks if isinstance(task, LanguageModelling)):
             assert not set(task.measured) & {name for name, _ in task.texts}
 
 
@@ -109,3 +111,17 @@ def test_teaching_text_and_canaries_are_read_too(context):
 def test_a_missing_text_is_named(context):
     with pytest.raises(FileNotFoundError, match="c.txt"):
         next(LanguageModelling((("c.txt", 1),)).batches(context))
+
+
+def test_a_mixture_gives_each_task_its_rows(context):
+    """Two rows of text and one of a repeated passage make one batch; epochs are counted by the text."""
+    text, passages = LanguageModelling((("a.txt", 2), ("b.txt", 0.5)), measured=()), RepeatedPassages(text_share=0.0)
+    context = dataclasses.replace(context, model=dataclasses.replace(context.model, n_context=32))
+    mixed = dataclasses.replace(context, batch_size=3)
+    task = Mixture(((text, 2), (passages, 1)))
+    alone = [next(t.batches(dataclasses.replace(context, batch_size=n))) for t, n in ((text, 2), (passages, 1))]
+    batch = next(task.batches(mixed))
+    assert np.array_equal(batch.inputs, np.concatenate([b.inputs for b in alone])) and np.array_equal(batch.targets, np.concatenate([b.targets for b in alone]))
+    assert task.steps_per_epoch(mixed) == text.steps_per_epoch(context)
+    with pytest.raises(ValueError, match="3 rows"):
+        next(task.batches(context))
