@@ -14,7 +14,7 @@ from core.evaluation.evaluate import Corpus, Evaluation, Sizes
 from core.evaluation.induction import Induction
 from core.evaluation.losses import TextScore
 from core.evaluation.memory import Recitation, Verbatim
-from core.evaluation.publish import model_card
+from core.evaluation.publish import template, training_facts
 from core.evaluation.report import as_json, percent, sample_text, sections
 from core.evaluation.reproducibility import Repetition
 from core.evaluation.samples import Distinct, Sample
@@ -75,9 +75,13 @@ def test_json_holds_fields_and_properties_and_no_number_for_every_token():
     assert as_json(LOSSES)[0]["model"]["bits_per_byte"] == pytest.approx(0.25)
 
 
-def test_the_card_takes_the_end_of_the_history():
-    history = [dict(step=1), dict(step=2000, tokens_seen=12_340_000, hours=1.26)]
-    assert model_card("{parameters} {steps} {tokens} {hours}\n{tasks}", dict(tasks="## Tasks", losses=""), history, 5_853_184) == "5,853,184 2,000 12.3 1.3\n## Tasks"
+def test_the_card_adds_up_the_ends_of_the_stages():
+    history = [dict(stage=1, step=1), dict(stage=1, step=2000, tokens_seen=12_340_000, hours=1.26), dict(stage=2, step=100, tokens_seen=1_000_000, hours=0.1)]
+    assert training_facts(history, 5_853_184) == dict(parameters="5,853,184", steps="2,100", tokens="13.3", hours="1.4")
+
+
+def test_a_family_shares_one_card():
+    assert template("positions-rotary") == template("positions-none") and template("stories-small") != template("stories")
 
 
 @pytest.fixture
@@ -88,6 +92,9 @@ def run(tmp_path, monkeypatch):
     model = Transformer(ModelConfig(vocab_size=257, d_model=8, n_layers=1, n_heads=2, n_context=32)).initialise(torch.Generator().manual_seed(0))
     checkpoints.save(tmp_path / "run" / "model", model, tokenizer, "")
     (tmp_path / "run" / "training.json").write_text(json.dumps([dict(step=5, tokens_seen=100, hours=0.1)]))
+    (tmp_path / "run" / "stage-1").mkdir()
+    (tmp_path / "run" / "stage-1" / "training.json").write_text(json.dumps([dict(step=3, tokens_seen=60, hours=0.1)]))
+    checkpoints.save_history(tmp_path / "run", [checkpoints.Milestone(5, 100, {}, 0.0, 0.0, "", "")], model)
     corpus = tmp_path / "corpus"
     corpus.mkdir()
     for name, text in (("a", "The cat sat.\n<|endoftext|>\nThe dog sat.\n<|endoftext|>\n"), ("b", "A story that is longer than one window of the model."),
@@ -113,7 +120,8 @@ def test_the_programme_with_a_corpus(run, capsys):
     folder = run / "models" / "stories"
     card = (folder / "README.md").read_text()
     assert all(section in card for section in printed.strip().split("\n\n## ")[1:])
-    assert json.loads((folder / "training.json").read_text())[0]["step"] == 5 and checkpoints.bundled_names() == ("stories",)
+    assert [(entry["stage"], entry["step"]) for entry in json.loads((folder / "training.json").read_text())] == [(1, 3), (2, 5)]
+    assert checkpoints.bundled_names() == ("stories",) and [m.step for m in checkpoints.history("stories")] == [5]
 
 
 def test_the_corpus_counts_no_held_out_text(run):

@@ -9,6 +9,7 @@ import numpy as np
 
 from core import corpus, teaching_text
 from core.evaluation.induction import Induction, induction
+from core.evaluation.lengths import LONG_TEXT, Stretch, stretches
 from core.evaluation.losses import TextScore, calibration, text_scores
 from core.evaluation.memory import PROMPT_TOKENS, Recitation, Verbatim, recitations, verbatim
 from core.evaluation.reproducibility import Repetition, repetition
@@ -56,7 +57,7 @@ class Corpus:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What was measured; without a corpus, `losses` and `verbatim` are empty, and calibration is that on teaching text."""
+    """What was measured; without a corpus, `losses`, `lengths` and `verbatim` are empty, and calibration is that on teaching text."""
 
     n_parameters: int
     vocab_size: int
@@ -70,6 +71,7 @@ class Evaluation:
     recitations: tuple[Recitation, ...]
     repetition: Repetition
     losses: tuple[TextScore, ...] = ()
+    lengths: tuple[Stretch, ...] = ()
     verbatim: tuple[Verbatim, ...] = ()
 
 
@@ -96,15 +98,18 @@ def evaluate(model: Transformer, tokenizer: Tokenizer, texts: Corpus | None = No
     again = repetition(tokenizer, sizes.steps)
     own = [sample.token_ids for sample in written]
     stories = _story_pieces(tokenizer, texts, sizes)
-    losses, runs = (), ()
+    losses, lengths, runs = (), (), ()
     if texts:
         say("the held-out losses")
         losses = tuple(text_scores(model, tokenizer, texts.training, texts.held_out))
+        if LONG_TEXT in texts.held_out:
+            say("the loss by position")
+            lengths = stretches(model, corpus.tokenize(texts.held_out[LONG_TEXT], tokenizer).documents)
         say("the longest runs from the training text")
         copied = document_continuations(model, texts.training.documents, sizes.samples, sizes.beginning, sizes.tokens)
         runs = verbatim({"openings": own, "beginnings": list(copied)} | stories, texts.training.documents, tokenizer)
     return Evaluation(model.n_parameters, tokenizer.vocab_size, sizes, tasks, repeated, calibration_text, calibrated, tuple(written),
-                      tuple(distinct(of, pieces) for of, pieces in ({"samples": own} | stories).items()), recited, again, losses, runs)
+                      tuple(distinct(of, pieces) for of, pieces in ({"samples": own} | stories).items()), recited, again, losses, lengths, runs)
 
 
 def _calibration_documents(tokenizer: Tokenizer, texts: Corpus | None, sizes: Sizes) -> tuple[str, Sequence[np.ndarray]]:

@@ -10,12 +10,13 @@ import torch.nn.functional as F
 
 from core.model import Transformer
 
-WINDOW = 512
+LONG_TEXT = "heldout_books"         # the held-out text whose documents are long enough
+WINDOW, WIDTH = 512, 64
 
 
 @dataclass(frozen=True)
 class Stretch:
-    """Mean −log p in nats of the tokens predicted at positions first … last − 1, over `n` of them."""
+    """Mean −log p in nats of the `n` tokens that follow positions first … last − 1."""
 
     first: int
     last: int
@@ -23,33 +24,34 @@ class Stretch:
     n: int
 
 
-@torch.no_grad()
-def loss_by_position(model: Transformer, documents: Sequence[np.ndarray], window: int = WINDOW, batch_size: int = 4) -> np.ndarray:
-    """(window,) float64: mean −log p of the token that follows position i, over all pieces of `window` tokens of the documents.
+def stretches(model: Transformer, documents: Sequence[np.ndarray], window: int = WINDOW, width: int = WIDTH) -> tuple[Stretch, ...]:
+    """The loss in stretches of `width` positions, as far as the model has positions; none if no document is as long as the window.
 
-    Each piece follows an end-of-text token at position 0, as the continuation of a long document does in training. Positions for which a model
-    has no vector (learned ones beyond n_context) are NaN. Raises ValueError if no document is as long as the window.
+    For models trained on n_context tokens; a stretch ends there, so that inside and beyond do not mix.
     """
-    end_of_text = model.config.end_of_text
-    pieces = [document[start:start + window] for document in documents for start in range(0, len(document) - window + 1, window)]
+    pieces = _pieces(documents, window)
     if not pieces:
-        raise ValueError(f"No document has {window} tokens.")
-    length = min(window, model.config.n_context) if model.config.positions == "learned" else window
+        return ()
+    losses = loss_by_position(model, pieces)
+    edges = sorted({*range(0, len(losses), width), min(model.config.n_context, len(losses)), len(losses)})
+    return tuple(Stretch(first, last, float(losses[first:last].mean()), len(pieces) * (last - first)) for first, last in zip(edges, edges[1:]))
+
+
+def _pieces(documents: Sequence[np.ndarray], window: int) -> list[np.ndarray]:
+    return [document[start:start + window] for document in documents for start in range(0, len(document) - window + 1, window)]
+
+
+@torch.no_grad()
+def loss_by_position(model: Transformer, pieces: Sequence[np.ndarray], batch_size: int = 4) -> np.ndarray:
+    """(W,) float64: mean −log p of the token that follows position i, over pieces of W tokens; (n_context,) for learned positions, if that is less.
+
+    Each piece follows an end-of-text token at position 0, as the continuation of a long document does in training.
+    """
+    length = min(len(pieces[0]), model.config.n_context) if model.config.positions == "learned" else len(pieces[0])
     total = np.zeros(length)
     for start in range(0, len(pieces), batch_size):
         targets = torch.from_numpy(np.stack(pieces[start:start + batch_size])[:, :length].astype(np.int64)).to(model.device)
-        inputs = torch.cat([torch.full_like(targets[:, :1], end_of_text), targets[:, :-1]], dim=1)
+        inputs = torch.cat([torch.full_like(targets[:, :1], model.config.end_of_text), targets[:, :-1]], dim=1)
         losses = F.cross_entropy(model.logits(inputs).flatten(0, 1).float(), targets.flatten(), reduction="none").view_as(targets)
-        total += losses.double().sum(0).cpu().numpy()
-    return np.concatenate([total / len(pieces), np.full(window - length, np.nan)])
-
-
-def stretches(losses: np.ndarray, n_pieces: int = 1, trained: int = 128, width: int = 64) -> tuple[Stretch, ...]:
-    """`losses` by position (W,) in stretches of `width`; a stretch that is NaN anywhere is left out, and none reaches over the trained length.
-
-    >>> [(s.first, s.last, s.nats_per_token) for s in stretches(np.array([4.0, 2.0, 3.0, 5.0]), trained=2, width=2)]
-    [(0, 2, 3.0), (2, 4, 4.0)]
-    """
-    edges = sorted({*range(0, len(losses), width), min(trained, len(losses)), len(losses)})
-    found = [(first, last, losses[first:last]) for first, last in zip(edges, edges[1:])]
-    return tuple(Stretch(first, last, float(part.mean()), n_pieces * len(part)) for first, last, part in found if not np.isnan(part).any())
+        total += losses.cpu().double().sum(0).numpy()
+    return total / len(pieces)

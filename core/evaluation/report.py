@@ -13,6 +13,7 @@ import numpy as np
 
 from core.evaluation.evaluate import Evaluation
 from core.evaluation.induction import Induction
+from core.evaluation.lengths import LONG_TEXT
 from core.evaluation.losses import TextScore
 from core.evaluation.memory import Recitation, Verbatim
 from core.evaluation.samples import Distinct, Sample
@@ -39,6 +40,8 @@ def sections(e: Evaluation) -> dict[str, str]:
         repetition=dict(n=len(e.repetition.first), outcome=words["same" if e.repetition.same else "different"]))
     if e.losses:
         filled["losses"] = dict(losses=rows(map(_loss_row, e.losses)))
+    if e.lengths:
+        filled["lengths"] = dict(text=LONG_TEXT, lengths=rows((f"{s.first} – {s.last - 1}", f"{s.n:,}", f"{s.nats_per_token:.3f}") for s in e.lengths))
     if e.verbatim:
         filled["verbatim"] = dict(longest=e.sizes.tokens, verbatim=rows(_verbatim_row(v, words) for v in e.verbatim))
     return {name: template.format(**filled[name]) for name, template in parts.items() if name in filled}
