@@ -285,6 +285,14 @@ def test_only_models_that_continue_a_text_are_offered(monkeypatch, tmp_path):
     assert cache.model_names() == ("a decoder",)
 
 
+def test_the_main_model_comes_first_and_every_other_says_what_it_is(monkeypatch):
+    assert cache.model_names()[0] == "stories"
+    assert all(prompt_bar.model_note(name) for name in cache.model_names()[1:]) and not prompt_bar.model_note("stories")
+    assert "smaller model" in prompt_bar.model_note("stories-small") and "positions-rotary" in prompt_bar.model_note("positions-rotary")
+    monkeypatch.setattr(prompt_bar, "model_note", lambda name: f"About {name}.")
+    assert "About stories." in [c.value for c in framed().caption]
+
+
 def test_a_broken_model_folder_gives_its_reason_and_a_page_that_works(monkeypatch, tmp_path):
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / "config.json").write_text('{"vocab_size": 10}')

@@ -30,6 +30,7 @@ LOG = logging.getLogger(__name__)
 TRACE_BYTES = 512 * 2**20
 RESULT_BYTES = 128 * 2**20
 RANDOM_MODEL = "random"
+MAIN_MODEL = "stories"          # the one that the app opens with
 
 
 class ByteBoundedCache:
@@ -92,8 +93,9 @@ class LoadedModel:
 
 
 def model_names() -> tuple[str, ...]:
-    """The bundled models that continue a text, or the one random stand-in while there are none."""
-    return tuple(name for name in checkpoints.bundled_names() if _continues_text(checkpoints.BUNDLED, name)) or (RANDOM_MODEL,)
+    """The bundled models that continue a text, the main one first, or the one random stand-in while there are none."""
+    names = [name for name in checkpoints.bundled_names() if _continues_text(checkpoints.BUNDLED, name)]
+    return tuple(sorted(names, key=lambda name: (name != MAIN_MODEL, name))) or (RANDOM_MODEL,)
 
 
 @functools.lru_cache(maxsize=64)

@@ -82,11 +82,20 @@ def _messages(words: text.TextFile, present: run.Run) -> None:
         st.warning(words.label("broken_model", problem=escaped(present.loaded.problem)))
     elif present.loaded.is_random:
         st.warning(words.label("random_model"))
+    elif note := model_note(present.model_name):
+        st.caption(note)
     if present.n_cut:
         n_context = present.model.config.n_context
         st.caption(words.label("usage_cut", n_all=present.n_cut + len(present.token_ids) - 1, n_context=n_context, n_cut=present.n_cut))
     if state.notices():
         st.info("  \n".join(state.notices()))
+
+
+def model_note(name: str) -> str:
+    """What a reader has to know of a bundled model that is not the main one: its own note, or that of its family, the part of its name before the first hyphen."""
+    notes = text.load("models").labels
+    note = notes.get(name) or notes.get(name.partition("-")[0], "")
+    return note.format(name=name)
 
 
 def _save() -> None:
