@@ -80,7 +80,7 @@ class Transformer(nn.Module):
     def initialise(self, generator: torch.Generator) -> "Transformer":
         """Random weights: maps with variance 1/fan-in, those that write to the stream divided by sqrt(2L), embeddings and positions with standard deviation 0.02.
 
-        The embeddings of an encoder-decoder have 1/sqrt(d), as Vaswani et al. 2017: a word then outweighs what the encoder's first attention
+        The embeddings of an encoder-decoder have 1/sqrt(d), of length about 1: a word is then not lost in what the encoder's first attention
         mixes into it, and cross-attention learns to find it where it stands.
         """
         writes = ("W_O", "W_2")

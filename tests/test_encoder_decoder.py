@@ -158,7 +158,7 @@ def test_the_faster_road_and_the_cache_equal_the_plain_forward(positions, settin
     assert (model(target[1], source_ids=source[1]).logits - trace.logits[1]).abs().max() < 1e-5
 
 
-def test_a_word_begins_larger_than_what_is_mixed_into_it():
+def test_a_word_begins_at_length_one():
     """The embeddings of an encoder-decoder have variance 1/d, those of a decoder 0.02 squared."""
     settings = dict(vocab_size=500, d_model=64, n_layers=1, n_heads=4, n_context=8)
     for kind, deviation in (("encoder-decoder", 1 / 8), ("decoder", 0.02)):

@@ -58,6 +58,12 @@ def score_row(s: TranslationScore) -> tuple[str, ...]:
             f"{s.block}: {percent(s.block_aligned)}")
 
 
+def circumstances(run: Path) -> dict[str, str]:
+    """How long a run took, by the clock, and on what."""
+    last = json.loads((run / "training.json").read_text(encoding="utf-8"))[-1]
+    return dict(minutes=f"{last['hours'] * 60:.0f}", hardware=json.loads((run / "recipe.json").read_text(encoding="utf-8"))["hardware"])
+
+
 def main(argv: Sequence[str] | None = None) -> None:
     p = argparse.ArgumentParser(prog="python -m core.evaluation.translation", description="Measure the translator on held-out dates. Prints JSON.")
     p.add_argument("--run", type=Path, metavar="FOLDER", help="the model of this training run instead of the bundled one")
@@ -70,7 +76,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     scores = [score(model, tokenizer, direction) for direction in DIRECTIONS]
     print(json.dumps([dataclasses.asdict(s) for s in scores], indent=1))
     if arguments.publish:
-        publish(NAME, arguments.run, dict(scores=rows(map(score_row, scores))))
+        publish(NAME, arguments.run, dict(scores=rows(map(score_row, scores)), **circumstances(arguments.run)))
 
 
 if __name__ == "__main__":
