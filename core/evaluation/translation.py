@@ -52,9 +52,9 @@ def score_row(s: TranslationScore) -> tuple[str, ...]:
     """One row of the card's table.
 
     >>> score_row(TranslationScore("to digits", 1000, 0.01234, 0.999, (0, 3), 0.96, 1, 0.5))
-    ('to digits', '0.0123', '999 of 1,000', '0.3: 96.0 %', '1: 50.0 %')
+    ('to digits', '0.012340', '999 of 1,000', '0.3: 96.0 %', '1: 50.0 %')
     """
-    return (s.direction, f"{s.nats_per_token:.4f}", f"{round(s.exact * s.n):,} of {s.n:,}", f"{s.head[0]}.{s.head[1]}: {percent(s.head_aligned)}",
+    return (s.direction, f"{s.nats_per_token:.6f}", f"{round(s.exact * s.n):,} of {s.n:,}", f"{s.head[0]}.{s.head[1]}: {percent(s.head_aligned)}",
             f"{s.block}: {percent(s.block_aligned)}")
 
 
