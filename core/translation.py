@@ -69,24 +69,22 @@ def batches(pairs: Iterable[Pair], tokenizer: Tokenizer, batch_size: int) -> Ite
             yield stack(waiting.pop(len(source)), tokenizer.end_of_text)
 
 
-def translation_loss(model: Transformer, batch: TranslationBatch, dropout: float = 0.0) -> Tensor:
+def translation_loss(model: Transformer, batch: TranslationBatch) -> Tensor:
     """Mean −log p of the batch's targets in nats, each predicted from the source and from the true tokens before it, by the fast road."""
-    memory = model.encode(batch.source_ids, dropout)
-    return next_token_loss(model.logits(batch.inputs, dropout=dropout, memory=memory), batch.targets)
+    return next_token_loss(model.logits(batch.inputs, memory=model.encode(batch.source_ids)), batch.targets)
 
 
 @dataclass(frozen=True)
 class DateTranslation:
-    """Dates in words to digits, and back. measured: held-out pairs in each direction to measure on; dropout: of what is written while training."""
+    """Dates in words to digits, and back. measured: held-out pairs in each direction to measure on."""
 
     measured: int = 200
-    dropout: float = 0.0
 
     def batches(self, context: TaskContext) -> Iterator[TranslationBatch]:
         return batches(random_pairs(np.random.default_rng(context.seed), held_out=False), context.tokenizer, context.batch_size)
 
     def loss(self, model: Transformer, batch: TranslationBatch) -> Tensor:
-        return translation_loss(model, batch, self.dropout)
+        return translation_loss(model, batch)
 
     def held_out(self, model: Transformer, context: TaskContext) -> dict[str, float]:
         """Nats per token in each direction, and the share of pairs that are translated without a mistake."""
