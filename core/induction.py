@@ -1,88 +1,88 @@
-"""Learning to look back: rows that say the same thing again and again, so that whoever finds the last time knows how it goes on.
-
-Trained on such rows, a model of two attention layers grows an induction head: one head marks every token with the token before it, and a
-head of the layer above looks for the mark of the token that it stands on, finds what came after it last time, and predicts that
-(Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits"; Olsson et al. 2022, "In-context Learning and Induction Heads").
-"""
+"""Induction: what a model makes of random tokens that come a second time, and which heads do it."""
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
-from core import teaching_text
-from core.corpus import IGNORE, Batch
+from core.analysis import induction_score, previous_token_score
 from core.model import Transformer
-from core.tasks import TaskContext, next_token
-from core.tokenizer import Tokenizer
 
-SHORTEST = 8                    # tokens that are repeated; the longest are half a row
-TEACHING_DOCUMENTS = 2000
-HELD_OUT_SEED, HELD_OUT_ROWS = 1, 64
-
-
-def repeated(passage: np.ndarray, n_context: int, end_of_text: int, counted_from: int) -> tuple[np.ndarray, np.ndarray]:
-    """inputs and targets (n_context,): end of text and then the passage over and over; the first `counted_from` targets are IGNORE.
-
-    >>> inputs, targets = repeated(np.array([5, 6, 7]), 8, end_of_text=0, counted_from=3)
-    >>> inputs.tolist(), targets.tolist()
-    ([0, 5, 6, 7, 5, 6, 7, 5], [-100, -100, -100, 5, 6, 7, 5, 6])
-    """
-    row = np.concatenate([[end_of_text], np.resize(passage, n_context)])
-    targets = row[1:].copy()
-    targets[:counted_from] = IGNORE
-    return row[:-1], targets
+BATCH = 8
 
 
 @dataclass(frozen=True)
-class RepeatedPassages:
-    """The next token of passages that are repeated.
+class Head:
+    """A head, layer and head counted from 0, and its score in [0, 1]."""
 
-    text_share: of the passages, how many are cut from core.teaching_text; the tokens of the others are drawn uniformly from the whole
-    vocabulary, end of text left out. Of those the repetitions alone count: nothing tells the first reading. Of text all but the first token
-    counts. It is from text, where the last two tokens tell more than the last one, that the lower layer learns to mark each token with the one
-    before it; on random tokens alone nothing asks for that until the upper layer uses it, and neither begins.
+    layer: int
+    head: int
+    score: float
+
+
+@dataclass(frozen=True, eq=False)
+class Induction:
+    """Measured on n_sequences times n_tokens random tokens, all different, and the same again.
+
+    first, second          mean loss in nats per token of each half, its first token left out: nothing announces it
+    induction              (L, h) each head's mean induction score          previous_token     (L, h) its previous-token score
     """
 
-    text_share: float = 0.5
+    n_sequences: int
+    n_tokens: int
+    first: float
+    second: float
+    induction: np.ndarray
+    previous_token: np.ndarray
 
-    def batches(self, context: TaskContext) -> Iterator[Batch]:
-        """Batches of rows of n_context tokens, each of its own passage."""
-        generator, text = np.random.default_rng(context.seed), running_text(context.tokenizer)
-        while True:
-            inputs, targets = zip(*(self._row(context, generator, text) for _ in range(context.batch_size)))
-            yield Batch(np.stack(inputs).astype(np.int64), np.stack(targets).astype(np.int64))
+    @property
+    def best_induction_head(self) -> Head:
+        return _best(self.induction)
 
-    def _row(self, context: TaskContext, generator: np.random.Generator, text: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        n_context, end_of_text = context.model.n_context, context.tokenizer.end_of_text
-        n = int(generator.integers(SHORTEST, n_context // 2 + 1))
-        if generator.random() < self.text_share:
-            start = int(generator.integers(0, len(text) - n))
-            return repeated(text[start:start + n], n_context, end_of_text, counted_from=1)
-        return repeated(random_tokens(n, context.tokenizer, generator), n_context, end_of_text, counted_from=n)
-
-    def loss(self, model: Transformer, batch: Batch) -> Tensor:
-        return next_token(model, batch)
-
-    @torch.no_grad()
-    def held_out(self, model: Transformer, context: TaskContext) -> dict[str, float]:
-        """Nats per repeated token of 64 rows of random tokens, always the same ones, and the share of those tokens that are told right."""
-        batch = next(RepeatedPassages(text_share=0.0).batches(replace(context, batch_size=HELD_OUT_ROWS, seed=HELD_OUT_SEED)))
-        inputs, targets = torch.from_numpy(batch.inputs).to(model.device), torch.from_numpy(batch.targets).to(model.device)
-        counted = targets != IGNORE
-        logits, true = model.logits(inputs)[counted], targets[counted]
-        return {"repeated": float(F.cross_entropy(logits, true)), "repeated, right": float((logits.argmax(-1) == true).double().mean())}
+    @property
+    def best_previous_token_head(self) -> Head:
+        return _best(self.previous_token)
 
 
-def random_tokens(n: int, tokenizer: Tokenizer, generator: np.random.Generator) -> np.ndarray:
-    """(n,) ids drawn uniformly from the vocabulary without end of text."""
-    return generator.choice(np.delete(np.arange(tokenizer.vocab_size), tokenizer.end_of_text), n)
+def _best(scores: np.ndarray) -> Head:
+    layer, head = np.unravel_index(scores.argmax(), scores.shape)
+    return Head(int(layer), int(head), float(scores[layer, head]))
 
 
-def running_text(tokenizer: Tokenizer) -> np.ndarray:
-    """Teaching text as one long run of tokens, a line break between documents."""
-    return np.array(tokenizer.encode("\n".join(teaching_text.documents(TEACHING_DOCUMENTS))))
+def repeated_sequences(model: Transformer, n_sequences: int, n_tokens: int, seed: int = 0) -> Tensor:
+    """(n_sequences, 1 + 2 n) int64: end of text, n random tokens, and the same again; on the model's device.
+
+    n is n_tokens, or as many as the context and the vocabulary allow. The n are all different and none is end of text, so that only the second
+    half repeats anything, and every token of it has just one earlier occurrence.
+    """
+    config, generator = model.config, torch.Generator().manual_seed(seed)
+    others = torch.tensor([i for i in range(config.vocab_size) if i != config.end_of_text])
+    n = min(n_tokens, (config.n_context - 1) // 2, len(others))
+    if n < 2:
+        raise ValueError(f"A context of {config.n_context} tokens has no room for a sequence and its repetition.")
+    halves = torch.stack([others[torch.randperm(len(others), generator=generator)[:n]] for _ in range(n_sequences)])
+    start = torch.full((n_sequences, 1), config.end_of_text)
+    return torch.cat([start, halves, halves], dim=1).to(model.device)
+
+
+@torch.no_grad()
+def induction(model: Transformer, n_sequences: int = 64, n_tokens: int = 50, seed: int = 0) -> Induction:
+    """Losses and head scores on repeated random sequences. About two seconds."""
+    sequences = repeated_sequences(model, n_sequences, n_tokens, seed)
+    n = sequences.shape[1] // 2
+    losses, induction_scores, previous_scores = (torch.cat(parts) for parts in zip(*_measured(model, sequences)))
+    return Induction(n_sequences, n, float(losses[:, 1:n].mean()), float(losses[:, n + 1:].mean()),
+                     induction_scores.mean(0).cpu().numpy(), previous_scores.mean(0).cpu().numpy())
+
+
+def _measured(model: Transformer, sequences: Tensor) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+    """Of a few sequences at a time: losses (B, 2n), induction scores and previous-token scores (B, L, h)."""
+    for ids in sequences.split(BATCH):
+        trace = model(ids)
+        log_probs = trace.logits[:, :-1].log_softmax(-1).gather(-1, ids[:, 1:, None])[..., 0]
+        patterns = [block.pattern for block in trace.blocks]
+        yield (-log_probs, torch.stack([induction_score(pattern, ids) for pattern in patterns], dim=1),
+               torch.stack([previous_token_score(pattern) for pattern in patterns], dim=1))

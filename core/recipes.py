@@ -9,7 +9,7 @@ from pathlib import Path
 from core import checkpoints
 from core.blanks import MaskedLanguageModelling
 from core.config import POSITIONS, STORIES, ModelConfig
-from core.induction import RepeatedPassages
+from core.repetition import RepeatedPassages
 from core.tasks import LanguageModelling, Mixture, Task
 from core.tokenizer import Tokenizer
 from core.translation import DateTranslation, date_tokenizer
@@ -94,9 +94,8 @@ TINYSTORIES, BOOKS = "tinystories.txt", "childrens_books.txt"
 
 # The bundled model read 1.5, 0.7, 1, 0.5, 0.3 and 0.15 times as much an epoch in its first 664 steps, and this from then on.
 STORIES_ALONE = LanguageModelling(((TINYSTORIES, 2.5), (CHILD, 0.7), (STORYBOOKS, 1), (FABLES, 0.5), (BEDTIME, 0.2), (BOOKS, 0.1)))
-STORIES_AND_TEACHING = LanguageModelling(((TINYSTORIES, 3), (CHILD, 1), (STORYBOOKS, 1), (FABLES, 1), (BEDTIME, 0.5), (BOOKS, 1)), teaching=70_000, canaries=True)
-STORIES_AND_PRACTICE = Mixture((
-    (LanguageModelling(((TINYSTORIES, 0.6), (CHILD, 0.2), (STORYBOOKS, 0.2), (FABLES, 0.2), (BOOKS, 0.15)), practice=70_000), 14), (RepeatedPassages(), 2)))
+STORIES_AND_TEACHING = LanguageModelling(((TINYSTORIES, 3), (CHILD, 1), (STORYBOOKS, 1), (FABLES, 1), (BEDTIME, 0.5), (BOOKS, 1)), teaching=130_000, canaries=True)
+LOOKING_BACK = Mixture(((STORIES_AND_TEACHING, 14), (RepeatedPassages(), 2)))         # rows of a batch
 
 MILESTONES = (0, 1, 2, 4, 8, 16, 32, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1280, 1536, 2000)      # dense where a model changes fast
 
@@ -104,14 +103,13 @@ MILESTONES = (0, 1, 2, 4, 8, 16, 32, 64, 96, 128, 192, 256, 384, 512, 768, 1024,
 def _stories() -> Recipe:
     return Recipe("stories", STORIES, (
         Stage(STORIES_ALONE, TrainingConfig(steps=3959, learning_rate=2e-3, warmup_steps=200, precision="bfloat16")),
-        Stage(STORIES_AND_TEACHING, TrainingConfig(learning_rate=1.2e-3, warmup_steps=150, precision="bfloat16"), epochs=1),
-        Stage(STORIES_AND_PRACTICE, TrainingConfig(learning_rate=6e-4, warmup_steps=50, precision="bfloat16"), epochs=1)))
+        Stage(LOOKING_BACK, TrainingConfig(learning_rate=1.2e-3, warmup_steps=150, precision="bfloat16"), epochs=1)))
 
 
 def _stories_small() -> Recipe:
     model = ModelConfig(vocab_size=4096, d_model=160, n_layers=5, n_heads=5, n_context=256)
     training = TrainingConfig(steps=2000, learning_rate=2e-3, warmup_steps=100, precision="bfloat16")
-    return Recipe("stories-small", model, (Stage(STORIES_AND_TEACHING, training),), milestones=MILESTONES)
+    return Recipe("stories-small", model, (Stage(LOOKING_BACK, training),), milestones=MILESTONES)
 
 
 def _family(name: str, **difference) -> Recipe:

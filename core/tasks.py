@@ -52,14 +52,12 @@ class LanguageModelling:
 
     texts     (file of the corpus, how often each of its documents is read an epoch)
     teaching  that many documents of core.teaching_text besides;  canaries: and the canary passages, each as often as it says
-    practice  that many more documents of teaching text, with more of the kinds that are learned slowly
     measured  files of the corpus that are never trained on, to measure the loss on
     """
 
     texts: tuple[tuple[str, float], ...]
     teaching: int = 0
     canaries: bool = False
-    practice: int = 0
     measured: tuple[str, ...] = ("heldout_tinystories.txt", "heldout_books.txt")
 
     def sources(self, context: TaskContext) -> list[corpus.Source]:
@@ -67,8 +65,6 @@ class LanguageModelling:
         sources = [corpus.Source(_tokenized(context.corpus, name, context.tokenizer)[0], weight) for name, weight in self.texts]
         if self.teaching:
             sources.append(corpus.tokenize(teaching_text.documents(self.teaching), context.tokenizer))
-        if self.practice:
-            sources.append(corpus.tokenize(teaching_text.documents(self.practice, seed=1, shares=teaching_text.PRACTICE), context.tokenizer))
         if self.canaries:
             sources.append(corpus.tokenize(teaching_text.canary_documents(), context.tokenizer))
         return sources

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import random
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -115,11 +115,18 @@ def _feeling(rng: random.Random, positive: bool) -> str:
 
 
 def opposite(rng: random.Random) -> Exercise:
-    """A word and its opposite, in one of several phrasings."""
+    """A word and its opposite, in one of many phrasings: in few of them, each word is learned by heart in each phrasing and told in no other."""
     a, b = rng.sample(rng.choice(words()["opposites"]), 2)
-    prompt = rng.choice(('The opposite of {a} is', 'The opposite of "{a}" is', 'Q: What is the opposite of {a}? A:', 'Q: What is the opposite of "{a}"? A:',
-                         'If something is not {a}, it is', '{A} is the opposite of', 'Opposites: {a} and', 'Not {a} but')).format(a=a, A=a.capitalize())
-    return Exercise("opposites", prompt, f" {b}")
+    (name, _), (other, _) = _person(rng), _person(rng)
+    return Exercise("opposites", rng.choice(OPPOSITE_FORMS).format(a=a, A=a.capitalize(), name=name, other=other), f" {b}")
+
+
+OPPOSITE_FORMS = (
+    "The opposite of {a} is", 'The opposite of "{a}" is', "Q: What is the opposite of {a}? A:", 'Q: What is the opposite of "{a}"? A:', "If something is not {a}, it is",
+    "{A} is the opposite of", "Opposites: {a} and", "Not {a} but", "The opposite of the word {a} is the word", "What is the opposite of {a}? It is",
+    "{name} says that the opposite of {a} is", 'When {name} said "{a}", {other} said the opposite:', "{name} asked for the opposite of {a}. {other} said:",
+    "{name} wrote {a} on one side and the opposite on the other side:", "{name} and {other} play opposites. {name}: {a}. {other}:", "For {name} it was {a}, and for {other} it was the opposite:",
+    "{name} learned two words at school, {a} and", "{name} knows that {a} is the opposite of")
 
 
 def agreement(rng: random.Random) -> Exercise:
@@ -254,18 +261,17 @@ def _statement(rng: random.Random) -> str:
 KINDS: dict[str, Callable[[random.Random], Exercise]] = {
     "sentiment": sentiment, "facts": facts, "opposites": opposite, "agreement": agreement, "copying": copying, "repetition": repetition,
     "sums": sums, "counting": counting, "summary": summary}
-SHARES = {"sentiment": 4, "facts": 9, "opposites": 2, "agreement": 5, "copying": 3, "repetition": 2, "sums": 3, "counting": 1, "summary": 3}     # of the documents
-PRACTICE = {"sentiment": 2, "facts": 3, "opposites": 8, "agreement": 3, "copying": 8, "repetition": 4, "sums": 8, "counting": 3, "summary": 2}   # more of what is learned slowly
+SHARES = {"sentiment": 14, "facts": 27, "opposites": 22, "agreement": 18, "copying": 26, "repetition": 14, "sums": 26, "counting": 10, "summary": 12}  # of the documents
 NEVER_HELD_OUT = ("facts",)
 
 
 # ---- text to train on, exercises to score ----------------------------------------------------------------------------------------
 
 
-def documents(n: int, seed: int = 0, shares: Mapping[str, int] = SHARES) -> list[str]:
-    """n documents to train on, of every kind by its share: none holds a held-out exercise or an untaught fact."""
+def documents(n: int, seed: int = 0) -> list[str]:
+    """n documents to train on, of every kind by its share in SHARES: none holds a held-out exercise or an untaught fact."""
     rng = random.Random(seed)
-    kinds = rng.choices(list(shares), weights=list(shares.values()), k=n)
+    kinds = rng.choices(list(SHARES), weights=list(SHARES.values()), k=n)
     return [_document(rng, kind) for kind in kinds]
 
 

@@ -9,7 +9,7 @@ import torch
 
 from core import corpus
 from core.config import ModelConfig
-from core.evaluation.induction import induction, repeated_sequences
+from core.induction import induction, repeated_sequences
 from core.evaluation.losses import calibration, compressed_bits_per_byte, text_scores
 from core.evaluation.memory import Run, longest_runs, recitations, verbatim
 from core.evaluation.reproducibility import repetition

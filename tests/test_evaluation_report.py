@@ -11,7 +11,7 @@ from core import checkpoints
 from core.config import ModelConfig
 from core.evaluation.__main__ import main
 from core.evaluation.evaluate import Corpus, Evaluation, Sizes
-from core.evaluation.induction import Induction
+from core.induction import Induction
 from core.evaluation.losses import TextScore
 from core.evaluation.memory import Recitation, Verbatim
 from core.evaluation.publish import template, training_facts

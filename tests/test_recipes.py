@@ -8,7 +8,7 @@ import pytest
 
 from core.config import POSITIONS, SCORES
 from core.model import Transformer
-from core.induction import RepeatedPassages
+from core.repetition import RepeatedPassages
 from core.recipes import RECIPES, TrainingConfig, stories_tokenizer
 from core.tasks import LanguageModelling, Mixture, TaskContext
 from core.tokenizer import Tokenizer

@@ -17,8 +17,9 @@ from core import checkpoints, milestones, training
 from core.config import ModelConfig
 from core.corpus import IGNORE, Source, batches, epoch_documents, pack, read_documents, tokenize
 from core.loss import HeldOutLoss, held_out_loss, next_token_loss, windows
+from core.induction import induction
 from core.model import Transformer
-from core.recipes import RECIPES, Recipe, Stage, TrainingConfig
+from core.recipes import RECIPES, Recipe, Stage, TrainingConfig, stories_tokenizer
 from core.distributed import ProcessGroup
 from core.tasks import LanguageModelling
 from core.tokenizer import Tokenizer
@@ -344,14 +345,12 @@ def test_milestones_are_of_the_weights_of_their_step(arguments, tmp_path):
     assert len(set(loss_at.values())) == 4
 
 
-def test_head_scores_of_a_milestone_by_hand():
-    """A model whose scores are all 0 looks everywhere alike: query i gives 1 / (i + 1) to its target, over i = 1 ... 6, and over 4, 5, 6."""
-    model = Transformer(MODEL)
-    ids = milestones.repeated_sequences(model)
-    assert ids.shape == (16, 7) and torch.equal(ids[:, 1:4], ids[:, 4:]) and (ids[:, 0] == 0).all()
-    induction, previous = milestones.best_scores(model, ids)
-    assert previous == pytest.approx(np.mean([1 / (i + 1) for i in range(1, 7)]), abs=1e-6)
-    assert induction == pytest.approx(np.mean([1 / (i + 1) for i in (4, 5, 6)]), abs=1e-6)
+def test_a_milestone_holds_the_scores_of_the_best_heads():
+    tokenizer = stories_tokenizer()
+    model = Transformer(ModelConfig(vocab_size=4096, d_model=16, n_layers=2, n_heads=2, n_context=24)).initialise(torch.Generator().manual_seed(0))
+    found = induction(model, n_sequences=16)
+    milestone = milestones.measure(model, tokenizer, 3, 99, {"text": 2.0})
+    assert milestone.induction_score == found.induction.max() and milestone.previous_token_score == found.previous_token.max() and found.induction.std() > 0
 
 
 # Several processes

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from core import corpus, teaching_text
-from core.evaluation.induction import Induction, induction
+from core.induction import Induction, induction
 from core.evaluation.lengths import LONG_TEXT, Stretch, stretches
 from core.evaluation.losses import TextScore, calibration, text_scores
 from core.evaluation.memory import PROMPT_TOKENS, Recitation, Verbatim, recitations, verbatim

@@ -12,7 +12,7 @@ from statistics import mean, median
 import numpy as np
 
 from core.evaluation.evaluate import Evaluation
-from core.evaluation.induction import Induction
+from core.induction import Induction
 from core.evaluation.lengths import LONG_TEXT
 from core.evaluation.losses import TextScore
 from core.evaluation.memory import Recitation, Verbatim
