@@ -9,7 +9,7 @@ from core.ui.positions.section import PICTURE
 
 VIEWS = {"waves": waves, "learned": learned, "rotary": rotary, "biases": biases, "concat": concat, "symmetry": symmetry, "beyond": beyond}
 # The picture's room is kept free while it loads, so that what stands below does not jump.
-RESERVED = "<style>.st-key-positions_stage { min-height: calc(100vh - 14rem); }</style>"
+RESERVED = "<style>.st-key-positions_stage { min-height: min(100vh - 14rem, 61rem); }</style>"
 CHOICE = {"view": Setting("waves", options=tuple(VIEWS))}
 
 page = frame.open_lesson("positions")
