@@ -9,7 +9,7 @@ from pathlib import Path
 from core import checkpoints
 from core.blanks import MaskedLanguageModelling
 from core.config import POSITIONS, STORIES, ModelConfig
-from core.repetition import RepeatedPassages
+from core.repetition import RepeatedPassages, TwoBack, small_tokenizer
 from core.tasks import LanguageModelling, Mixture, Task
 from core.tokenizer import Tokenizer
 from core.translation import DateTranslation, date_tokenizer
@@ -130,6 +130,14 @@ def _blanks() -> Recipe:
                   tokenizer=masking_tokenizer)
 
 
+def _induction() -> Recipe:
+    """Nothing but attention, and positions that tell a token itself and the one before it from all others: what is not near is found by what it is."""
+    model = ModelConfig(vocab_size=1024, d_model=128, n_layers=2, n_heads=2, n_context=64, d_ff=None, positions="relative", relative_max_distance=2)
+    return Recipe("induction", model, (
+        Stage(TwoBack(), TrainingConfig(steps=500, batch_size=128, learning_rate=3e-3, warmup_steps=50)),
+        Stage(RepeatedPassages(text_share=0.0), TrainingConfig(steps=1200, batch_size=128, learning_rate=8e-3, warmup_steps=50))), tokenizer=small_tokenizer)
+
+
 def _translator() -> Recipe:
     """One encoder block, and the norms after the sums: of what was tried, the attention that is the plainest to read."""
     model = ModelConfig(kind="encoder-decoder", vocab_size=469, d_model=128, n_layers=2, n_encoder_layers=1, n_heads=4, n_context=64, norm_placement="post")
@@ -139,4 +147,4 @@ def _translator() -> Recipe:
 RECIPES: dict[str, Recipe] = {recipe.name: recipe for recipe in (
     _stories(), _stories_small(), *(_family(f"positions-{scheme}", positions=scheme) for scheme in POSITIONS),
     *(_family(f"scores-{score}", score=score) for score in ("multiplicative", "additive")), _blanks(),
-    _translator())}
+    _induction(), _translator())}

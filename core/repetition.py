@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -21,7 +22,8 @@ from core.tasks import TaskContext, next_token
 from core.tokenizer import Tokenizer
 
 SHORTEST = 8                    # tokens that are repeated; the longest are half a row
-TEACHING_DOCUMENTS = 2000
+TEACHING_DOCUMENTS, TOKENIZER_DOCUMENTS = 2000, 20_000
+VOCABULARY = 1024
 HELD_OUT_SEED, HELD_OUT_ROWS = 1, 64
 
 
@@ -78,9 +80,41 @@ class RepeatedPassages:
         return {"repeated": float(F.cross_entropy(logits, true)), "repeated, right": float((logits.argmax(-1) == true).double().mean())}
 
 
-def random_tokens(n: int, tokenizer: Tokenizer, generator: np.random.Generator) -> np.ndarray:
-    """(n,) ids drawn uniformly from the vocabulary without end of text."""
-    return generator.choice(np.delete(np.arange(tokenizer.vocab_size), tokenizer.end_of_text), n)
+@dataclass(frozen=True)
+class TwoBack:
+    """Saying the token two places back, in rows of random tokens.
+
+    What a model of two layers learns before it repeats: where positions tell no distances beyond 1 (relative_max_distance 2), it has to
+    look at the token before twice in a row, so its lower layer marks every token with the one before it. An induction head grows on such
+    marks at once; without them neither layer has a reason to begin.
+    """
+
+    def batches(self, context: TaskContext) -> Iterator[Batch]:
+        """Batches of rows of n_context tokens: end of text, and then tokens drawn uniformly from the others."""
+        generator, n_context = np.random.default_rng(context.seed), context.model.n_context
+        while True:
+            drawn = random_tokens((context.batch_size, n_context - 1), context.tokenizer, generator)
+            inputs = np.insert(drawn, 0, context.tokenizer.end_of_text, axis=1).astype(np.int64)
+            targets = np.full_like(inputs, IGNORE)
+            targets[:, 3:] = inputs[:, 1:-2]
+            yield Batch(inputs, targets)
+
+    def loss(self, model: Transformer, batch: Batch) -> Tensor:
+        return next_token(model, batch)
+
+    def held_out(self, model: Transformer, context: TaskContext) -> dict[str, float]:
+        """What it is for: see RepeatedPassages.held_out."""
+        return RepeatedPassages().held_out(model, context)
+
+
+def random_tokens(shape: int | tuple[int, ...], tokenizer: Tokenizer, generator: np.random.Generator) -> np.ndarray:
+    """Ids drawn uniformly from the vocabulary without end of text; of the shape (n,) or the one given."""
+    return generator.choice(np.delete(np.arange(tokenizer.vocab_size), tokenizer.end_of_text), shape)
+
+
+def small_tokenizer(corpus: Path | None = None) -> Tokenizer:
+    """A tokenizer of 1,024 tokens, trained on teaching text: few enough that each is met often in a short training."""
+    return Tokenizer.train(teaching_text.documents(TOKENIZER_DOCUMENTS), VOCABULARY)
 
 
 def running_text(tokenizer: Tokenizer) -> np.ndarray:

@@ -7,7 +7,7 @@ import torch
 
 from core.config import ModelConfig
 from core.corpus import IGNORE
-from core.repetition import RepeatedPassages, random_tokens, repeated, running_text
+from core.repetition import RepeatedPassages, TwoBack, random_tokens, repeated, running_text, small_tokenizer
 from core.model import Transformer
 from core.recipes import stories_tokenizer
 from core.tasks import TaskContext
@@ -68,6 +68,19 @@ def test_random_tokens_are_all_but_the_end_of_text(context):
 def test_text_is_the_teaching_text(context):
     text = running_text(context.tokenizer)
     assert "The sentiment of the sentence" in context.tokenizer.decode(text[:20_000])
+
+
+def test_two_back(context):
+    """Every target is the input two places before; the end of text is never one."""
+    batch = first(TwoBack(), context, 1)[0]
+    assert batch.inputs.shape == (6, 40) and (batch.inputs[:, 0] == 0).all() and (batch.inputs[:, 1:] > 0).all()
+    assert (batch.targets[:, :3] == IGNORE).all() and (batch.targets[:, 3:] == batch.inputs[:, 1:-2]).all()
+    assert (first(TwoBack(), context, 1)[0].inputs == batch.inputs).all() and (first(TwoBack(), context, 2)[1].inputs != batch.inputs).any()
+
+
+def test_the_small_tokenizer():
+    tokenizer = small_tokenizer()
+    assert tokenizer.vocab_size == 1024 and tokenizer.decode(tokenizer.encode("Zoë likes 🍎.")) == "Zoë likes 🍎."
 
 
 def test_what_is_measured_is_always_the_same(context):

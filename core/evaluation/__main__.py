@@ -8,6 +8,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+import torch
+
 from core import checkpoints
 from core.evaluation.evaluate import Corpus, Sizes, evaluate
 from core.evaluation.publish import publish
@@ -34,6 +36,7 @@ def main(argv: Sequence[str] | None = None, sizes: Sizes = Sizes()) -> None:
     arguments = parser().parse_args(argv)
     if arguments.publish and not (arguments.run and arguments.corpus):
         raise SystemExit("--publish needs the --run to publish and the --corpus for its card.")
+    torch.set_num_threads(1)                                  # faster on models this small
     model, tokenizer = checkpoints.load(arguments.run / "model") if arguments.run else checkpoints.load_bundled(arguments.model)
     if arguments.corpus:
         announce("reading the corpus")
