@@ -20,6 +20,7 @@ from core.ui.components import heads_wall as wall
 from core.ui.components.attention_view import payload
 from core.ui.components.message import pack
 from core.ui.heads import below
+from core.ui.heads.panels import axis_end
 from core.ui.heads.reading import Pair
 from core.ui.run import Run, read
 from tests.messages import unpacked
@@ -97,6 +98,11 @@ def test_scores_of_the_opened_head_keep_their_sign():
 def test_roles_name_the_largest_share_of_at_least_two_fifths():
     shares = {"previous_token": [[0.9, 0.3]], "first_token": [[0.05, 0.39]], "induction": [[np.nan, np.nan]], "duplicate_token": [[0.0, 0.1]]}
     assert figures.roles({name: np.array(value) for name, value in shares.items()}).tolist() == [["previous_token", ""]]
+
+
+@pytest.mark.parametrize("largest, end", [(0.98, 1.0), (1.0, 1.0), (0.2, 0.3), (0.95, 1.0), (0.003, 0.004), (1.05, 2.0), (3.1, 4.0), (0.0, 1.0)])
+def test_an_axis_ends_past_its_largest_value_and_that_of_shares_at_1(largest: float, end: float):
+    assert axis_end(np.array([[0.0, largest], [np.nan, 0.0]])) == pytest.approx(end)
 
 
 def test_scatter_has_a_point_a_head_and_rings_the_picked_one():

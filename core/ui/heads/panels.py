@@ -48,7 +48,7 @@ def what_they_do(page: Lesson, run: Run, pair: Pair) -> None:
         st.info(page.label("no_repeat" if len(run.token_ids) > 1 else "no_choice"))
         return
     titles = tuple(page.label(f"measure_{name}") for name in (x, y))
-    chart = figures.scatter(table, x, y, titles, tuple(_most(patterns.measures[name]) for name in (x, y)), pair.name, state.theme(), state.scale(),
+    chart = figures.scatter(table, x, y, titles, tuple(axis_end(patterns.measures[name]) for name in (x, y)), pair.name, state.theme(), state.scale(),
                             CHART + 50)
     st.altair_chart(chart, theme=None, key=f"{PREFIX}scatter", on_select=_pick_point, selection_mode="picked", width="stretch")
 
@@ -134,11 +134,12 @@ def _axis(page: Lesson, name: str) -> str:
     return st.selectbox(page.label(f"axis_{name}"), MEASURES, format_func=lambda measure: page.label(f"measure_{measure}"), width=round(300 * state.scale()), **attached(name))
 
 
-def _most(values: np.ndarray) -> float:
-    """Where an axis ends: a tenth past its largest value, rounded up to one digit."""
-    most = 1.1 * float(np.nanmax(values)) or 1.0
-    unit = 10.0 ** math.floor(math.log10(most))
-    return math.ceil(most / unit) * unit
+def axis_end(values: np.ndarray) -> float:
+    """Where an axis ends: a tenth past its largest value, rounded up to one digit. What is at most 1, as every share is, needs no axis past 1."""
+    largest = float(np.nanmax(values)) or 1.0
+    unit = 10.0 ** math.floor(math.log10(1.1 * largest))
+    most = math.ceil(1.1 * largest / unit) * unit
+    return min(most, 1.0) if largest <= 1.0 else most
 
 
 def _change_title(page: Lesson, run: Run, kl: float, p: np.ndarray, q: np.ndarray) -> str:
