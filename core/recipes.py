@@ -132,10 +132,10 @@ def _blanks() -> Recipe:
 
 def _induction() -> Recipe:
     """Nothing but attention, and positions that tell a token itself and the one before it from all others: what is not near is found by what it is."""
-    model = ModelConfig(vocab_size=1024, d_model=128, n_layers=2, n_heads=2, n_context=64, d_ff=None, positions="relative", relative_max_distance=2)
+    model = ModelConfig(vocab_size=512, d_model=128, n_layers=2, n_heads=2, n_context=64, d_ff=None, positions="relative", relative_max_distance=2)
     return Recipe("induction", model, (
-        Stage(TwoBack(), TrainingConfig(steps=500, batch_size=128, learning_rate=3e-3, warmup_steps=50)),
-        Stage(RepeatedPassages(text_share=0.0), TrainingConfig(steps=1200, batch_size=128, learning_rate=8e-3, warmup_steps=50))), tokenizer=small_tokenizer)
+        Stage(TwoBack(), TrainingConfig(steps=400, batch_size=128, learning_rate=3e-3, warmup_steps=50)),
+        Stage(RepeatedPassages(text_share=0.0, shortest=4), TrainingConfig(steps=2000, batch_size=128, learning_rate=1e-2, warmup_steps=50))), tokenizer=small_tokenizer)
 
 
 def _translator() -> Recipe:

@@ -21,9 +21,8 @@ from core.model import Transformer
 from core.tasks import TaskContext, next_token
 from core.tokenizer import Tokenizer
 
-SHORTEST = 8                    # tokens that are repeated; the longest are half a row
 TEACHING_DOCUMENTS, TOKENIZER_DOCUMENTS = 2000, 20_000
-VOCABULARY = 1024
+VOCABULARY = 512
 HELD_OUT_SEED, HELD_OUT_ROWS = 1, 64
 
 
@@ -44,6 +43,7 @@ def repeated(passage: np.ndarray, n_context: int, end_of_text: int, counted_from
 class RepeatedPassages:
     """The next token of passages that are repeated.
 
+    shortest: tokens of the shortest passage; the longest are half a row.
     text_share: of the passages, how many are cut from core.teaching_text; the tokens of the others are drawn uniformly from the whole
     vocabulary, end of text left out. Of those the repetitions alone count: nothing tells the first reading. Of text all but the first token
     counts. It is from text, where the last two tokens tell more than the last one, that the lower layer learns to mark each token with the one
@@ -51,6 +51,7 @@ class RepeatedPassages:
     """
 
     text_share: float = 0.5
+    shortest: int = 8
 
     def batches(self, context: TaskContext) -> Iterator[Batch]:
         """Batches of rows of n_context tokens, each of its own passage."""
@@ -61,7 +62,7 @@ class RepeatedPassages:
 
     def _row(self, context: TaskContext, generator: np.random.Generator, text: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         n_context, end_of_text = context.model.n_context, context.tokenizer.end_of_text
-        n = int(generator.integers(SHORTEST, n_context // 2 + 1))
+        n = int(generator.integers(self.shortest, n_context // 2 + 1))
         if generator.random() < self.text_share:
             start = int(generator.integers(0, len(text) - n))
             return repeated(text[start:start + n], n_context, end_of_text, counted_from=1)
@@ -113,7 +114,7 @@ def random_tokens(shape: int | tuple[int, ...], tokenizer: Tokenizer, generator:
 
 
 def small_tokenizer(corpus: Path | None = None) -> Tokenizer:
-    """A tokenizer of 1,024 tokens, trained on teaching text: few enough that each is met often in a short training."""
+    """A tokenizer of 512 tokens, trained on teaching text: few enough that each is met often in a short training."""
     return Tokenizer.train(teaching_text.documents(TOKENIZER_DOCUMENTS), VOCABULARY)
 
 

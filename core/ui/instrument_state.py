@@ -62,13 +62,15 @@ def read(prefix: str, settings: Mapping[str, Setting]) -> dict:
 
 
 def keep(prefix: str, settings: Mapping[str, Setting], values: Mapping) -> None:
-    """Keeps the values that `settings` knows, in the session and, where they are not the default, in the URL."""
+    """Keeps the values that `settings` knows, in the session and, where they are not the default, in the URL; in that later, if it waits."""
     for name, setting in settings.items():
         value = setting.accept(values.get(name, setting.default))
         if value is None:
             continue
         key = f"{prefix}_{name}"
         st.session_state[key] = value
+        if st.session_state.get(state.URL_WAITS):
+            continue
         text = str(value).lower() if isinstance(value, bool) else str(value)
         if value != setting.default and st.query_params.get(key) != text:
             st.query_params[key] = text

@@ -22,6 +22,7 @@ MAX_LINK_CHARACTERS = 6_000   # of a prompt in a link, percent-encoded: longer a
 PRESENT_SCALE = 1.2
 NOTICE_SECONDS = 10           # a notice outlasts the reruns that a component asks for when it is mounted
 _SELECTION = ("layer", "head", "position", "target")
+URL_WAITS = "url_waits"     # a key of the session
 _SHARED = ("prompt", "model", "device", "present", *_SELECTION)
 
 
@@ -48,6 +49,7 @@ class Bounds:
 def begin() -> None:
     """Opens a run of the app: takes over what was asked for in the last one, else the URL where it leads. Call before any widget."""
     session = st.session_state
+    write_url_now()
     session["notices"] = {told: at for told, at in session.get("notices", {}).items() if time.monotonic() - at < NOTICE_SECONDS}
     if "prompt" not in session or _went_through_history():
         _read_url()
@@ -113,6 +115,16 @@ def apply(settings: dict) -> None:
 def fall_back_to_cpu() -> None:
     """Moves the model to the CPU, says so, and runs the app again."""
     apply({"notice": ("notice_cpu", {"device": text.load("app").label(f"device_{device()}")}), "device": devices.CPU})
+
+
+def let_url_wait() -> None:
+    """In a callback: the run that follows draws first. A changed URL makes the browser go over the whole page, and `write_url_now` comes soon."""
+    st.session_state[URL_WAITS] = True
+
+
+def write_url_now() -> None:
+    """What instruments read and keep from here on goes into the URL again. Every run of a whole page begins with this."""
+    st.session_state.pop(URL_WAITS, None)
 
 
 def select(**chosen: int | None) -> None:

@@ -70,6 +70,7 @@ def _query_and_key(page: Lesson, run: Run) -> None:
 @st.fragment(key="heads_panel")
 def _panel(page: Lesson, run: Run) -> None:
     """The chosen panel; outside present mode the wall always stands beside it, and the first one is one head."""
+    state.write_url_now()
     with guard():
         PICTURES.get(read("panel"), panels.one_head)(page, run, picked_pair(run))
 

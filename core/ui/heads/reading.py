@@ -80,6 +80,7 @@ def attached(name: str) -> dict:
         return arguments
 
     def changed() -> None:
+        state.let_url_wait()
         arguments["on_change"]()
         redraw()
 
