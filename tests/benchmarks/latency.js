@@ -1,6 +1,6 @@
 // Installed before the page loads: from a key press to the frames that show the first and the last change of the picture.
 (() => {
-  const state = (window.__latency = { start: null, first: null, last: null, picture: "body" });
+  const state = (window.__latency = { start: null, first: null, last: null, picture: "body", box: null });
 
   function changed(element) {
     if (state.start === null || !inPicture(element)) return;
@@ -11,13 +11,10 @@
     });
   }
 
+  // Asked for every change on the page, so it must cost nothing that the page would be blamed for.
   function inPicture(node) {
-    let at = node && node.nodeType === 1 ? node : node && node.parentElement;
-    while (at) {
-      if (at.closest(state.picture)) return true;
-      const root = at.getRootNode();
-      at = root instanceof ShadowRoot ? root.host : null;
-    }
+    state.box = state.box?.isConnected ? state.box : document.querySelector(state.picture);
+    for (let at = node; at; at = at.getRootNode().host) if (state.box?.contains(at)) return true;
     return false;
   }
 
@@ -33,5 +30,5 @@
   }
 
   addEventListener("keydown", (e) => { if (e.key.startsWith("Arrow") && state.start === null) state.start = e.timeStamp; }, true);
-  state.arm = (picture) => Object.assign(state, { start: null, first: null, last: null, picture });
+  state.arm = (picture) => Object.assign(state, { start: null, first: null, last: null, picture, box: null });
 })();

@@ -19,11 +19,11 @@ export default function (component) {
 // What depends on the wall's state elsewhere on the page is asked for when the tiles stand ("stands") and when the hand rests ("rested"),
 // so that it never holds up the picture. The answer to a pick of this wall's own follows nothing.
 function followUp(wall) {
-  clearTimeout(wall.standing);
+  cancelAnimationFrame(wall.standing);
   const news = wall.followed !== undefined && wall.follow !== wall.followed && !wall.picking;
   Object.assign(wall, { followed: wall.follow, picking: false });
   if (!news) return;
-  wall.standing = setTimeout(() => wall.send("stands", wall.follow), 0);
+  wall.standing = requestAnimationFrame(() => setTimeout(() => wall.send("stands", wall.follow), 0));   // after the frame that shows the tiles
   rest(wall);
 }
 
