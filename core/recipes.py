@@ -107,9 +107,10 @@ def _stories() -> Recipe:
 
 
 def _stories_small() -> Recipe:
-    model = ModelConfig(vocab_size=4096, d_model=160, n_layers=5, n_heads=5, n_context=256)
-    training = TrainingConfig(steps=2000, learning_rate=2e-3, warmup_steps=100, precision="bfloat16")
-    return Recipe("stories-small", model, (Stage(LOOKING_BACK, training),), milestones=MILESTONES)
+    """Rotary positions and more rows that repeat than `stories` has: so that it learns to look back within a childhood this short."""
+    model = ModelConfig(vocab_size=4096, d_model=160, n_layers=5, n_heads=5, n_context=256, positions="rotary")
+    task = Mixture(((STORIES_AND_TEACHING, 13), (RepeatedPassages(shortest=4), 3)))
+    return Recipe("stories-small", model, (Stage(task, TrainingConfig(steps=2000, learning_rate=2e-3, warmup_steps=100, precision="bfloat16")),), milestones=MILESTONES)
 
 
 def _family(name: str, **difference) -> Recipe:

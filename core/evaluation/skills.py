@@ -50,7 +50,7 @@ def induction_scores(model: Transformer, tokenizer: Tokenizer, corpus: Path | No
     heads = rows((f"{layer}.{head}", f"{found.previous_token[layer, head]:.3f}", f"{found.induction[layer, head]:.3f}")
                  for layer, head in np.ndindex(found.induction.shape))
     score, right = repeated_sentence(model, tokenizer)
-    return dict(scores=heads, first=f"{found.first:.2f}", second=f"{found.second:.3f}", sentence=SENTENCE.strip(), sentence_score=f"{score:.3f}",
+    return dict(scores=heads, first=f"{found.first:.2f}", second=f"{found.second:.2g}", sentence=SENTENCE.strip(), sentence_score=f"{score:.3f}",
                 sentence_right=percent(right))
 
 
