@@ -1,7 +1,9 @@
-"""What a component was given, read as the browser reads it."""
+"""What the browser was given: a component's bytes, read as it reads them, and the formulas of a page."""
 import json
+import re
 
 import numpy as np
+from streamlit.testing.v1 import AppTest
 
 KINDS = {"uint8": np.uint8, "uint16": np.uint16, "int32": np.int32, "float32": np.float32}
 
@@ -16,3 +18,8 @@ def unpacked(sent: bytes) -> dict:
         at_byte += header[name].nbytes + -header[name].nbytes % 4
     assert at_byte == len(sent)
     return header
+
+
+def formulas(at: AppTest) -> list[str]:
+    """The LaTeX of every formula that stands by itself, in order."""
+    return [latex for element in at.markdown for latex in re.findall(r"\$\$\n(.*?)\n\$\$", element.value, re.DOTALL)]

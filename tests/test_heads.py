@@ -23,7 +23,7 @@ from core.ui.heads import below
 from core.ui.heads.panels import axis_end
 from core.ui.heads.reading import Pair
 from core.ui.run import Run, read
-from tests.messages import unpacked
+from tests.messages import formulas, unpacked
 from tests.prompts import PROMPTS
 from tests.test_pages import opened
 
@@ -257,11 +257,11 @@ def test_two_prompts_and_rollout_show_their_own_values():
 
 def test_the_numbers_hold_on_a_calculator():
     at = open_at(layer="3", head="1", position="6", heads_key="2")
-    formulas = [latex.value for latex in at.latex]
-    product = float(re.search(r"&= (-?[\d.]+) \\end", formulas[0])[1])
-    score = float(re.search(r"= (-?[\d.]+)\s*\$*$", formulas[1])[1])
+    lines = formulas(at)
+    product = float(re.search(r"&= (-?[\d.]+) \\end", lines[0])[1])
+    score = float(re.search(r"= (-?[\d.]+)\s*\$*$", lines[1])[1])
     assert score == pytest.approx(product / math.sqrt(run_of(at).model.config.d_k), abs=1.1e-6)
-    own, total, weight = (float(number) for number in re.search(r"\\frac\{([\d.]+)\}\{([\d.]+)\} = ([\d.]+)", formulas[3]).groups())
+    own, total, weight = (float(number) for number in re.search(r"\\frac\{([\d.]+)\}\{([\d.]+)\} = ([\d.]+)", lines[3]).groups())
     assert f"{own / total:.4f}" == f"{weight:.4f}"
     run = run_of(at)
     block = run.trace.blocks[3]
@@ -272,8 +272,8 @@ def test_the_numbers_hold_on_a_calculator():
 
 
 def test_a_masked_key_is_said_to_be_masked():
-    formulas = [latex.value for latex in open_at(position="1", heads_key="3").latex]
-    assert r"-\infty" in formulas[2] and len(formulas) == 3
+    lines = formulas(open_at(position="1", heads_key="3"))
+    assert r"-\infty" in lines[2] and len(lines) == 3
 
 
 def test_grouped_heads_read_the_key_that_they_share():

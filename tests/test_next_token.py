@@ -16,6 +16,7 @@ from core.sampling import SamplingConfig, truncate
 from core.ui import cache, text
 from core.ui.components.sampling_panel import Context, PanelSettings, pack, seeded_uniforms, unpack
 from core.ui.next_token import kept_counts
+from tests.messages import formulas
 from tests.prompts import PROMPTS
 
 ROOT = Path(__file__).parent.parent
@@ -115,10 +116,6 @@ def test_the_question_by_another_road():
     assert options[answer] == 4 and options == [1, 2, 3, 4]
 
 
-def formulas(at: AppTest) -> str:
-    return "\n".join(element.value for element in at.latex)
-
-
 def number(written: str) -> float:
     digits, _, power = written.strip("() ").partition(r" \cdot 10^")
     return float(digits) * 10 ** float(power.strip("{}") or 0)
@@ -126,7 +123,7 @@ def number(written: str) -> float:
 
 def test_a_calculator_arrives_at_the_numbers():
     at = opened("Tom gave the ball to", next_token_panel="T0.8_k30_p0.7_m0.01_x0.35_s1")
-    written = formulas(at)
+    written = "\n".join(formulas(at))
     terms, u = re.search(r"E_\{xj\} = (.*) = (\S+)", written).groups()
     assert sum(float(x) for x in re.findall(r"[+-]?[\d.]+", terms)) == pytest.approx(float(u), abs=6e-5)
     mine, best, temperature, z = map(number, re.search(r"\\frac\{u - \\max u\}\{T\} = \\frac\{(\S+) - (\S+)\}\{(\S+)\} = (\S+)", written).groups())
@@ -145,7 +142,7 @@ def test_a_calculator_arrives_at_the_numbers():
 def test_every_corner_of_the_settings_has_numbers(panel):
     at = opened(next_token_panel=panel)
     assert not at.exception and not at.error
-    assert "nan" not in formulas(at) and "inf" not in formulas(at).replace(r"\infty", "")
+    assert "nan" not in "\n".join(formulas(at)) and "inf" not in "\n".join(formulas(at)).replace(r"\infty", "")
 
 
 def test_a_named_token_is_followed_by_the_numbers():
@@ -155,9 +152,9 @@ def test_a_named_token_is_followed_by_the_numbers():
     at.session_state["selection"] = {"target": rare}
     at.run()
     assert given(at)[0]["named"] == rare
-    assert f"{logits[rare]:.4f}" in formulas(at)
+    assert f"{logits[rare]:.4f}" in "\n".join(formulas(at))
     rank = len(logits)
-    assert rf"\text{{rank }} {rank} > k = 40" in formulas(at)
+    assert rf"\text{{rank }} {rank} > k = 40" in "\n".join(formulas(at))
 
 
 def test_the_thousand_draws_of_the_table_by_another_road():

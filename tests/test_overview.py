@@ -16,7 +16,7 @@ from core.sampling import truncate
 from core.ui import cache, overview, text
 from core.ui.components.overview_map import packing
 from core.ui.run import Run, read
-from tests.messages import unpacked
+from tests.messages import formulas, unpacked
 from tests.prompts import PROMPTS
 from tests.test_pages import opened
 
@@ -163,7 +163,7 @@ def test_the_lines_of_the_page_are_the_models_own(position: int):
     at.query_params["position"] = str(position)
     at.run()
     trace = run_of(at).trace
-    embed, stream, softmax, _ = (element.value for element in at.get("latex"))
+    embed, stream, softmax, _ = formulas(at)
     e, p, total = numbers_in(embed)
     assert e == pytest.approx(float(trace.embedding[position, 0]), abs=5.1e-5) and p == pytest.approx(float(trace.position[position, 0]), abs=5.1e-5)
     assert total == pytest.approx(e + p, abs=1.1e-4)
@@ -179,7 +179,7 @@ def test_the_parts_add_up_to_the_model():
     table = next(frame.value for frame in at.dataframe if text.load("overview").label("parameters") in frame.value)
     counts = table.iloc[:, 2].tolist()
     assert sum(counts[:-1]) == counts[-1] == run_of(at).model.n_parameters
-    assert f"{counts[-1]:,}".replace(",", r"\,") in at.get("latex")[-1].value
+    assert f"{counts[-1]:,}".replace(",", r"\,") in formulas(at)[-1]
 
 
 # ---- check yourself ---------------------------------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from core.model import Transformer
 from core.ui import text
 from core.ui.instrument_state import Setting
 from core.ui.positions import biases, rotary, symmetry, waves
+from tests.messages import formulas
 
 ROOT = Path(__file__).parent.parent
 VIEWS = ("waves", "learned", "rotary", "biases", "concat", "symmetry", "beyond")
@@ -157,7 +158,7 @@ def test_every_picture_takes_every_prompt(view, prompt):
     at = opened(view, prompt)
     assert not at.exception and not at.error, [e.value for e in (*at.exception, *at.error)]
     assert component(at, f"positions_{view}_instrument")["labels"]
-    assert at.latex, "the numbers are missing"
+    assert formulas(at), "the numbers are missing"
 
 
 def test_waves_get_the_settings_of_the_link():
@@ -168,7 +169,7 @@ def test_waves_get_the_settings_of_the_link():
 
 def test_the_numbers_of_the_default_waves():
     at = opened()
-    shown = "\n".join(item.value for item in at.latex)
+    shown = "\n".join(formulas(at))
     omega, angle = 10_000 ** (-16 / 64), 4.0
     assert f"= {omega:.4f}" in shown and f"= {math.sin(angle):.4f}" in shown and f"= {math.cos(angle):.4f}" in shown and f"= {2 * math.pi / omega:.4f}" in shown
     assert f"{sum(math.cos(12 * 10_000 ** (-k / 32)) for k in range(32)):.4f}" in shown

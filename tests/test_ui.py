@@ -194,7 +194,10 @@ def test_the_answer_is_hidden_until_the_reader_commits():
 
 
 def test_the_source_shown_is_the_source_that_runs():
-    shown = "\n".join(block.value for block in framed().code)
+    at = framed()
+    assert not at.code
+    at.session_state["demo_source_open"] = True
+    shown = "\n".join(block.value for block in at.run().code)
     assert "def draw_all(" in shown and shown.strip() in (ROOT / "core" / "ui" / "experiments.py").read_text()
 
 

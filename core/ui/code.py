@@ -9,25 +9,32 @@ import pandas as pd
 import streamlit as st
 
 from core.ui.components.picture_download import picture_download
+from core.ui.guard import fragment
 from core.ui.text import TextFile
 
 
+@fragment
 def draw(lesson: str, title: str, functions: Sequence[Callable], data: dict[str, pd.DataFrame], picture: str, twin: str, words: TextFile) -> None:
-    """The twin as a sentence, the functions' source in a drawer, each table in a drawer and as CSV, the picture as PNG, SVG and HTML."""
+    """The twin as a sentence, the functions' source in a drawer, each table in a drawer and as CSV, the picture as PNG, SVG and HTML.
+
+    A drawer is filled when it is opened: the browser goes over everything that is on the page at every change, in a closed drawer too.
+    """
     with st.container(key="lesson_code"):
         st.markdown(f"### {words.label('code')}")
         st.markdown(twin)
-        with st.expander(words.label("code_intro")):
-            st.code("\n\n".join(source(function) for function in functions), language="python")
+        with st.expander(words.label("code_intro"), key=f"{lesson}_source_open", on_change="rerun") as drawer:
+            if drawer.open:
+                st.code("\n\n".join(source(function) for function in functions), language="python")
         with st.container(key="lesson_downloads", horizontal=True, vertical_alignment="center"):
             picture_download(picture, name=f"transformer-{lesson}", title=title, twin=twin, missing=words.label("picture_missing"), key=f"{lesson}_picture")
             for name, table in data.items():
                 st.download_button(name, lambda table=table: table.to_csv(index=False), file_name=name, mime="text/csv", key=f"{lesson}_{name}",
                                    on_click="ignore")
-        with st.expander(words.label("table")):
-            for name, table in data.items():
-                st.caption(name)
-                st.dataframe(table, hide_index=True)
+        with st.expander(words.label("table"), key=f"{lesson}_tables_open", on_change="rerun") as drawer:
+            if drawer.open:
+                for name, table in data.items():
+                    st.caption(name)
+                    st.dataframe(table, hide_index=True)
 
 
 def source(function: Callable) -> str:

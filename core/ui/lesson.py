@@ -71,9 +71,7 @@ class Lesson:
     def numbers(self, lines: Sequence[tuple[str, str]], table: pd.DataFrame | None = None) -> None:
         """In numbers: pairs (caption, LaTeX) with today's values put in, and a small table. Four decimals are the lesson's to write."""
         with self._part("numbers"):
-            for caption, latex in lines:
-                st.markdown(caption)
-                st.latex(latex)
+            st.markdown("\n\n".join(f"{caption}\n$$\n{latex}\n$$" for caption, latex in lines))     # one element: the browser goes over each at every change
             if table is not None:
                 st.dataframe(table, hide_index=True, width="content")
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import torch
 
-from core.ui import state
 from tests.benchmarks import browser, engine, memory
 from tests.benchmarks.lessons import FIRST_PICTURE, LESSONS, RERUN, WALL
 from tests.benchmarks.timing import Figure, table
@@ -17,7 +16,7 @@ GROUPS = {
     "engine": lambda n: engine.trace_figures(n) + engine.generation_figures(n),
     "threads": engine.thread_figures,
     "sliders": lambda n: browser.slider_figures(LESSONS, n),
-    "wall": lambda n: browser.wall_figures(WALL, n, engine.lesson_trace_milliseconds(state.default_prompt(), n)),
+    "wall": lambda n: browser.wall_figures(WALL, n),
     "settings": lambda n: browser.setting_figures(RERUN, n),
     "start": lambda n: memory.cold_start_figures(FIRST_PICTURE),
     "memory": lambda n: memory.session_figures(),

@@ -31,14 +31,6 @@ def trace_figures(repeats: int) -> list[Figure]:
 
 
 @torch.no_grad()
-def lesson_trace_milliseconds(prompt: str, repeats: int) -> float:
-    """The median cost of one pass of the bundled model over a prompt."""
-    model, tokenizer = load_bundled("stories")
-    ids = torch.tensor(tokenizer.prompt(prompt, model.config.n_context).token_ids)
-    return statistics.median(milliseconds(lambda: model(ids)) for _ in range(repeats))
-
-
-@torch.no_grad()
 def generation_figures(repeats: int, n_new: int = 64) -> list[Figure]:
     """Greedy generation with a KV cache against transformers' generate, milliseconds a token."""
     theirs, ours = models()

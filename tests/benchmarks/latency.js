@@ -1,9 +1,10 @@
 // Installed before the page loads: from a key press to the frames that show the first and the last change of the picture.
 (() => {
-  const state = (window.__latency = { start: null, first: null, last: null, picture: "body", box: null });
+  const state = (window.__latency = { start: null, first: null, last: null, picture: "body", canvas: false, box: null });
 
-  function changed(element) {
-    if (state.start === null || !inPicture(element)) return;
+  // Where the picture is a canvas, only what is drawn counts: Streamlit changes attributes around it before.
+  function changed(element, drawn) {
+    if (state.start === null || (state.canvas && !drawn) || !inPicture(element)) return;
     requestAnimationFrame(() => {
       const channel = new MessageChannel(); // answers after the frame has been painted
       channel.port1.onmessage = () => { state.last = performance.now(); state.first ??= state.last; };
@@ -18,7 +19,7 @@
     return false;
   }
 
-  const watch = (root) => new MutationObserver((list) => list.forEach((m) => changed(m.target)))
+  const watch = (root) => new MutationObserver((list) => list.forEach((m) => changed(m.target, false)))
     .observe(root, { subtree: true, childList: true, attributes: true, characterData: true });
   watch(document);
   const attach = Element.prototype.attachShadow;
@@ -26,9 +27,9 @@
 
   for (const name of ["clearRect", "fillRect", "drawImage", "putImageData", "fill", "stroke"]) {
     const draw = CanvasRenderingContext2D.prototype[name];
-    CanvasRenderingContext2D.prototype[name] = function (...args) { changed(this.canvas); return draw.apply(this, args); };
+    CanvasRenderingContext2D.prototype[name] = function (...args) { changed(this.canvas, true); return draw.apply(this, args); };
   }
 
   addEventListener("keydown", (e) => { if (e.key.startsWith("Arrow") && state.start === null) state.start = e.timeStamp; }, true);
-  state.arm = (picture) => Object.assign(state, { start: null, first: null, last: null, picture, box: null });
+  state.arm = (picture, canvas) => Object.assign(state, { start: null, first: null, last: null, picture, canvas, box: null });
 })();

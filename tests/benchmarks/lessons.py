@@ -17,7 +17,9 @@ LESSONS = [
 # The lesson whose slider goes through Python: what the server's settings are measured on.
 RERUN = LESSONS[2]
 
-# A slider that changes all patterns of the later layers, so that the whole wall is drawn anew.
-WALL = Case("Heads, factor of block 0 with the wall", "heads?heads_panel=change&heads_changed=0.*&heads_action=scale", SLIDER, ".st-key-heads_wall")
+# A slider that changes all patterns of the later layers, so that the whole wall is drawn anew. It only goes on:
+# a value that was there before would find its Trace and its bytes kept.
+WALL = Case("Heads, factor of block 0 with the wall", "heads?heads_panel=change&heads_changed=0.*&heads_action=scale", SLIDER, ".st-key-heads_wall",
+            keys=("ArrowRight",))
 
 FIRST_PICTURE = ".st-key-overview_map canvas"

@@ -4,14 +4,16 @@ from __future__ import annotations
 import functools
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core.figures import heads as figures
 from core.figures.heads import head_name
+from core.intervention import NOTHING
 from core.ui import state
 from core.ui.components.heads_wall import heads_wall
 from core.ui.guard import guard
 from core.ui.heads import panels
-from core.ui.heads.reading import PREFIX, Pair, Patterns, changed_heads, intervention_of, keep, measured, patterns_of, picked_pair, read, redraw
+from core.ui.heads.reading import PREFIX, Pair, Patterns, changed_heads, changing_the_wall, intervention_of, keep, measured, patterns_of, picked_pair, read, redraw
 from core.ui.lesson import Lesson
 from core.ui.markdown import code
 from core.ui.run import Run
@@ -23,20 +25,18 @@ HEIGHT = (330, 620)        # least and most pixels of the wall: it ends with the
 
 
 def draw(page: Lesson, run: Run) -> None:
-    """Controls, wall and panel, each a fragment: what a hand does redraws only what it changes.
-
-    Present mode shows one picture at a time; but while heads are switched off, the wall that is clicked stays beside the picture.
-    """
-    alone = state.present() and read("panel") != "change"
+    """Controls, wall and panel, each a fragment: what a hand does redraws only what it changes."""
     _controls(page, run)
-    if alone:
+    if _alone():
         (_wall if read("panel") == "wall" else _panel)(page, run)
         return
-    left, right = st.columns([2, 3] if state.present() else [6, 7], gap="medium")
-    with left:
-        _wall(page, run)
-    with right:
+    with _wall(page, run):
         _panel(page, run)
+
+
+def _alone() -> bool:
+    """Present mode shows one picture at a time; but while heads are switched off, the wall that is clicked stays beside the picture."""
+    return state.present() and read("panel") != "change"
 
 
 @st.fragment(key="heads_controls")
@@ -76,14 +76,24 @@ def _panel(page: Lesson, run: Run) -> None:
 
 
 @st.fragment(key="heads_wall")
-def _wall(page: Lesson, run: Run) -> None:
-    """Every head; while heads are being changed, as they are after the change, and a click changes one more."""
-    with guard():
-        _draw_wall(page, run, picked_pair(run), changing=read("panel") == "change")
+def _wall(page: Lesson, run: Run) -> DeltaGenerator:
+    """Every head; while heads are being changed, as they are after the change, and a click changes one more. Returns the panel's place.
+
+    The controls of the change stand above the panel and belong to this fragment: were they the panel's, each of their runs would first
+    have to ask for this one, and the browser would go over the whole page twice.
+    """
+    changing = read("panel") == "change"
+    left, right = (st.container(), st.container()) if _alone() else st.columns([2, 3] if state.present() else [6, 7], gap="medium")
+    with left, guard():
+        _draw_wall(page, run, picked_pair(run), changing)
+    with right, guard(), st.container(key=f"{PREFIX}change"):
+        if changing:
+            panels.change_controls(page, run)
+    return right.container(key=f"{PREFIX}place")
 
 
 def _draw_wall(page: Lesson, run: Run, pair: Pair, changing: bool) -> None:
-    shown = patterns_of(run, intervention_of(run)) if changing else patterns_of(run)
+    shown = patterns_of(run, intervention_of(run) if changing else NOTHING)
     roles, config = figures.roles(shown.measures), run.model.config
     changed = {layer * config.n_heads + head for layer, head in changed_heads(run)} if changing else set()
     action = read("action")
@@ -114,11 +124,11 @@ def _open(layer: int, head: int) -> None:
 
 def _toggle(run: Run, layer: int, head: int) -> None:
     """Puts a head into the changed set, or takes it out; the set before is kept for undo."""
-    panels.remember()
-    changed = set(changed_heads(run)) ^ {(layer, head)}
-    keep(changed=" ".join(head_name(*pair) for pair in sorted(changed)))
-    state.select(layer=layer, head=head)
-    redraw()
+    with changing_the_wall():
+        panels.remember()
+        changed = set(changed_heads(run)) ^ {(layer, head)}
+        keep(changed=" ".join(head_name(*pair) for pair in sorted(changed)))
+        state.select(layer=layer, head=head)
 
 
 def _show(widget: str, value: int | str | None) -> None:

@@ -14,7 +14,7 @@ from core.figures.numbers import probability
 from core.ui import state
 from core.ui.components.attention_view import attention_view
 from core.ui.components.heads_sum import heads_sum
-from core.ui.heads.reading import MEASURES, PREFIX, Pair, attached, changed_heads, choose, intervention_of, keep, measured, patterns_of, read, redraw, title_of
+from core.ui.heads.reading import MEASURES, PREFIX, Pair, attached, changed_heads, changing_the_wall, choose, intervention_of, keep, measured, patterns_of, read, redraw, title_of
 from core.ui.lesson import Lesson
 from core.ui.markdown import code
 from core.ui.run import Run
@@ -72,8 +72,8 @@ def what_they_write(page: Lesson, run: Run, pair: Pair) -> None:
     st.caption(page.label("write_check", difference=f"{difference:.1e}", largest=f"{np.abs(total).max():.3g}"))
 
 
-def change(page: Lesson, run: Run, pair: Pair) -> None:
-    """Heads switched off, set to their mean, scaled or made uniform, and the next token before and after."""
+def change_controls(page: Lesson, run: Run) -> None:
+    """What is done to which heads: switched off, set to their mean, scaled or made uniform. They redraw the wall; the panel follows it."""
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         action = choose(page, "action")
         st.text_input(page.label("changed"), **attached("changed"), placeholder=page.label("changed_none"), help=page.label("changed_help"),
@@ -82,6 +82,10 @@ def change(page: Lesson, run: Run, pair: Pair) -> None:
         st.button(page.label("clear"), key=f"{PREFIX}clear", disabled=not changed_heads(run), on_click=_clear)
     if action == "scale":
         st.slider(page.label("factor"), -1.0, 3.0, step=0.1, **attached("factor"))
+
+
+def change(page: Lesson, run: Run, pair: Pair) -> None:
+    """The next token before the heads were changed and after."""
     before = run.trace.logits[pair.query]
     after = run.trace_with(intervention_of(run)).logits[pair.query]
     effect = analysis.effect(before, after, k=TOKENS_COMPARED // 3)
@@ -170,11 +174,11 @@ def _pick_point() -> None:
 
 
 def _undo() -> None:
-    keep(changed=st.session_state[f"{PREFIX}history"].pop())
-    redraw()
+    with changing_the_wall():
+        keep(changed=st.session_state[f"{PREFIX}history"].pop())
 
 
 def _clear() -> None:
-    remember()
-    keep(changed="")
-    redraw()
+    with changing_the_wall():
+        remember()
+        keep(changed="")

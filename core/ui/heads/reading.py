@@ -1,7 +1,9 @@
 """What the lesson reads from a forward pass: every pattern as one array, what each head looks at, what the reader changed."""
 from __future__ import annotations
 
+import contextlib
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +17,7 @@ from core.intervention import NOTHING, HeadEdit, Intervention
 from core.ui import cache, state
 from core.ui.instrument_state import Setting, Settings
 from core.ui.lesson import Lesson
-from core.ui.run import Run
+from core.ui.run import Run, current
 
 PREFIX = "heads_"
 ACTIONS = ("zero", "mean", "scale", "uniform")
@@ -74,17 +76,29 @@ def _read(run: Run, intervention: Intervention) -> Patterns:
 
 
 def attached(name: str) -> dict:
-    """The arguments key and on_change that tie a widget to one of SETTINGS; what the wall depends on too draws it again."""
+    """The arguments key and on_change that tie a widget to one of SETTINGS; where the wall depends on it, the address waits for the wall."""
     arguments = SETTINGS.attached(name)
     if name not in ON_THE_WALL:
         return arguments
 
     def changed() -> None:
-        state.let_url_wait()
-        arguments["on_change"]()
-        redraw()
+        with changing_the_wall():
+            arguments["on_change"]()
 
     return {**arguments, "on_change": changed}
+
+
+@contextlib.contextmanager
+def changing_the_wall() -> Iterator[None]:
+    """In a callback, around what changes the wall: the address waits for it, and its pass is made before anything is sent.
+
+    Were the pass made while the wall is drawn, the browser would go over the page once for the containers and once more for the wall.
+    """
+    state.let_url_wait()
+    yield
+    with contextlib.suppress(Exception):    # it fails again where the wall is drawn, and is told there
+        run = current()
+        patterns_of(run, intervention_of(run))
 
 
 def redraw(*also: str) -> None:

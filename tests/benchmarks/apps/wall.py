@@ -1,4 +1,8 @@
-"""The reference for the wall of heads: the same component with bytes of the same size and nothing else on the page."""
+"""The reference for the wall of heads: the same component with the same bytes for the same press, and nothing else on the page.
+
+The bytes are computed beforehand; with WITH_TRACE in the environment, on the spot, as the lesson does.
+"""
+import os
 import sys
 from pathlib import Path
 
@@ -14,19 +18,25 @@ from core.ui import state
 from core.ui.components.heads_wall import heads_wall
 
 
+LEAST, MOST, STEP = -1.0, 3.0, 0.1
+
+
 @st.cache_resource
-def patterns() -> tuple[list[np.ndarray], np.ndarray, list[str]]:
+def prepared() -> tuple:
     model, tokenizer = load_bundled("stories")
     ids = tokenizer.prompt(state.default_prompt(), model.config.n_context).token_ids
-    made = []
-    for factor in (1.0, 1.1):
-        heads = tuple(HeadEdit(0, head, "scale", factor) for head in range(model.config.n_heads))
-        trace = model(torch.tensor(ids), Intervention(heads=heads))
-        made.append(torch.stack([block.pattern for block in trace.blocks]).numpy())
-    return made, trace.blocks[0].allowed.numpy(), [tokenizer.visible(i) for i in ids]
+    made = [traced(model, ids, LEAST + i * STEP) for i in range(round((MOST - LEAST) / STEP) + 1)]
+    return model, ids, [tokenizer.visible(i) for i in ids], made
 
 
-factor = st.slider("factor", -1.0, 3.0, 1.0, step=0.1)
-made, allowed, tokens = patterns()
+def traced(model, ids, factor: float) -> tuple[np.ndarray, np.ndarray]:
+    trace = model(torch.tensor(ids), Intervention(heads=tuple(HeadEdit(0, head, "scale", factor) for head in range(model.config.n_heads))))
+    return torch.stack([block.pattern for block in trace.blocks]).numpy(), trace.blocks[0].allowed.numpy()
+
+
+torch.set_num_threads(1)
+factor = st.slider("factor", LEAST, MOST, 0.5, step=STEP)
+model, ids, tokens, made = prepared()
+patterns, allowed = traced(model, ids, factor) if "WITH_TRACE" in os.environ else made[round((factor - LEAST) / STEP)]
 words = dict.fromkeys(("title", "scale", "masked", "waiting"), " ")
-heads_wall(made[round(factor * 10) % 2], allowed, tokens, key="heads_wall", text=words, selected=(0, 0))
+heads_wall(patterns, allowed, tokens, key="heads_wall", text=words, selected=(0, 0))
