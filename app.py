@@ -7,8 +7,10 @@ import torch
 
 from core.ui import catalogue, page_style, prompt_bar, state, text
 from core.ui.guard import guard
+from core.ui.heads import live as heads_live
 
 ROOT = Path(__file__).resolve().parent
+app = st.App(__file__, routes=[heads_live.ROUTE])     # what `streamlit run app.py` serves: this file as the script, and the live answers beside it
 TORCH_THREADS = 1   # more threads spin against each other as soon as two readers compute at once: measured by tests.benchmarks
 
 
@@ -43,4 +45,5 @@ def _settle() -> None:
     gc.freeze()
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -1,6 +1,7 @@
 """A Run: the reader's prompt as the chosen model reads it, with its Trace."""
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +11,7 @@ from core.intervention import NOTHING, Intervention
 from core.model import Transformer
 from core.tokenizer import Tokenizer
 from core.trace import Trace
-from core.ui import cache, state
+from core.ui import cache, devices, state
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,18 @@ def read(loaded: cache.LoadedModel, text: str) -> Run:
     prompt = loaded.tokenizer.prompt(state.clean_prompt(text), loaded.model.config.n_context)
     tokens = [loaded.tokenizer.visible(token_id) for token_id in prompt.token_ids]
     return Run(loaded, text, prompt.token_ids, tokens, prompt.n_cut)
+
+
+def of_tokens(name: str, device: str, token_ids: Sequence[int]) -> Run:
+    """The Run that a question from outside a session names. ValueError for a model, a device or tokens that are not here."""
+    if name not in cache.model_names() or device not in devices.available():
+        raise ValueError("there is no such model or device")
+    loaded = cache.shared_model(name, device)
+    ids = tuple(int(token_id) for token_id in token_ids)
+    config = loaded.model.config
+    if not 0 < len(ids) <= config.n_context or not all(0 <= i < config.vocab_size for i in ids):
+        raise ValueError("these are no tokens of the model, or too many")
+    return Run(loaded, loaded.tokenizer.decode(list(ids)), ids, [loaded.tokenizer.visible(i) for i in ids], 0)
 
 
 def current() -> Run:

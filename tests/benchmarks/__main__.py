@@ -9,14 +9,14 @@ from pathlib import Path
 import torch
 
 from tests.benchmarks import browser, engine, memory
-from tests.benchmarks.lessons import FIRST_PICTURE, LESSONS, RERUN, WALL
+from tests.benchmarks.lessons import FIRST_PICTURE, LESSONS, RERUN, SLIDER, WALL
 from tests.benchmarks.timing import Figure, table
 
 GROUPS = {
     "engine": lambda n: engine.trace_figures(n) + engine.generation_figures(n),
     "threads": engine.thread_figures,
     "sliders": lambda n: browser.slider_figures(LESSONS, n),
-    "wall": lambda n: browser.wall_figures(WALL, n),
+    "wall": lambda n: browser.wall_figures(WALL, SLIDER, n),
     "settings": lambda n: browser.setting_figures(RERUN, n),
     "start": lambda n: memory.cold_start_figures(FIRST_PICTURE),
     "memory": lambda n: memory.session_figures(),

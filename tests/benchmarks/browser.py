@@ -88,13 +88,13 @@ def press_figures(name: str, ours: list[Press], reference: list[Press], note: st
 TUNED = ("--runner.postScriptGC", "false")
 
 
-def wall_figures(wall: Case, repeats: int) -> list[Figure]:
+def wall_figures(wall: Case, alone_control: str, repeats: int) -> list[Figure]:
     """The wall of heads in its lesson, model and all, against the same component with the same bytes in an empty app.
 
     The Trace, which the lesson's press makes and the empty app's does not, is what the empty app takes longer when it makes it too: measured
     there, it is as slow as beside a busy browser.
     """
-    alone, script = Case("wall alone", "", wall.control, wall.picture, keys=wall.keys), (HERE / "apps" / "wall.py", *TUNED)
+    alone, script = Case("wall alone", "", alone_control, wall.picture, keys=wall.keys), (HERE / "apps" / "wall.py", *TUNED)
     with serve() as app, serve(*script, cwd=HERE / "apps") as empty, serve(*script, cwd=HERE / "apps", env={"WITH_TRACE": "1"}) as tracing, chromium() as browser:
         presses = alternate_presses([(wall, app.url), (alone, empty.url), (alone, tracing.url)], browser, repeats)
     ours, reference, traced = ([p.first for p in case] for case in presses)

@@ -4,6 +4,7 @@ from __future__ import annotations
 from tests.benchmarks.browser import Case
 
 SLIDER = "[data-testid=stSlider] input[type=range], [data-testid=stSlider] [role=slider]"
+WALL_SLIDER = ".st-key-heads_wall input[type=range]"
 
 # Overview has no slider: its tokens take the arrow keys. Positions and Next token answer in the browser, Heads and Residual stream through Python.
 LESSONS = [
@@ -19,7 +20,7 @@ RERUN = LESSONS[2]
 
 # A slider that changes all patterns of the later layers, so that the whole wall is drawn anew. It only goes on:
 # a value that was there before would find its Trace and its bytes kept.
-WALL = Case("Heads, factor of block 0 with the wall", "heads?heads_panel=change&heads_changed=0.*&heads_action=scale", SLIDER, ".st-key-heads_wall",
+WALL = Case("Heads, factor of block 0 with the wall", "heads?heads_panel=change&heads_changed=0.*&heads_action=scale", WALL_SLIDER, ".st-key-heads_wall",
             keys=("ArrowRight",))
 
 FIRST_PICTURE = ".st-key-overview_map canvas"

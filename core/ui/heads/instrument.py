@@ -4,16 +4,16 @@ from __future__ import annotations
 import functools
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
-from core.figures import heads as figures
 from core.figures.heads import head_name
 from core.intervention import NOTHING
-from core.ui import state
+from core.ui import live, state
 from core.ui.components.heads_wall import heads_wall
 from core.ui.guard import guard
+from core.ui.heads import live as heads_live
 from core.ui.heads import panels
-from core.ui.heads.reading import PREFIX, Pair, Patterns, changed_heads, changing_the_wall, intervention_of, keep, measured, patterns_of, picked_pair, read, redraw
+from core.ui.heads.reading import PREFIX, SETTINGS, Change, Pair, change_now, keep, patterns_of, picked_pair, read, redraw
+from core.ui.heads.words import wall_words
 from core.ui.lesson import Lesson
 from core.ui.markdown import code
 from core.ui.run import Run
@@ -25,18 +25,20 @@ HEIGHT = (330, 620)        # least and most pixels of the wall: it ends with the
 
 
 def draw(page: Lesson, run: Run) -> None:
-    """Controls, wall and panel, each a fragment: what a hand does redraws only what it changes."""
+    """Controls, wall and panel, each a fragment: what a hand does redraws only what it changes.
+
+    Present mode shows one picture at a time; but while heads are switched off, the wall that is clicked stays beside the picture.
+    """
+    alone = state.present() and read("panel") != "change"
     _controls(page, run)
-    if _alone():
+    if alone:
         (_wall if read("panel") == "wall" else _panel)(page, run)
         return
-    with _wall(page, run):
+    left, right = st.columns([2, 3] if state.present() else [6, 7], gap="medium")
+    with left:
+        _wall(page, run)
+    with right:
         _panel(page, run)
-
-
-def _alone() -> bool:
-    """Present mode shows one picture at a time; but while heads are switched off, the wall that is clicked stays beside the picture."""
-    return state.present() and read("panel") != "change"
 
 
 @st.fragment(key="heads_controls")
@@ -76,42 +78,35 @@ def _panel(page: Lesson, run: Run) -> None:
 
 
 @st.fragment(key="heads_wall")
-def _wall(page: Lesson, run: Run) -> DeltaGenerator:
-    """Every head; while heads are being changed, as they are after the change, and a click changes one more. Returns the panel's place.
-
-    The controls of the change stand above the panel and belong to this fragment: were they the panel's, each of their runs would first
-    have to ask for this one, and the browser would go over the whole page twice.
-    """
-    changing = read("panel") == "change"
-    left, right = (st.container(), st.container()) if _alone() else st.columns([2, 3] if state.present() else [6, 7], gap="medium")
-    with left, guard():
-        _draw_wall(page, run, picked_pair(run), changing)
-    with right, guard(), st.container(key=f"{PREFIX}change"):
-        if changing:
-            panels.change_controls(page, run)
-    return right.container(key=f"{PREFIX}place")
+def _wall(page: Lesson, run: Run) -> None:
+    """Every head; while heads are being changed, as they are after the change, and a click changes one more."""
+    with guard():
+        _draw_wall(page, run, picked_pair(run), change_now() if read("panel") == "change" else None)
 
 
-def _draw_wall(page: Lesson, run: Run, pair: Pair, changing: bool) -> None:
-    shown = patterns_of(run, intervention_of(run) if changing else NOTHING)
-    roles, config = figures.roles(shown.measures), run.model.config
-    changed = {layer * config.n_heads + head for layer, head in changed_heads(run)} if changing else set()
-    action = read("action")
-    badge = page.label(f"badge_{action}", factor=read("factor"))
-    count = config.n_layers * config.n_heads
-    text = {"title": page.label("wall_change" if changing else "wall", n=count), "scale": page.label("scale"), "masked": page.label("masked"),
-            "waiting": page.label("waiting")}
-    heads_wall(shown.values, shown.allowed, run.tokens, key=f"{PREFIX}wall", text=text, selected=(pair.layer, pair.head), query=pair.query,
-               roles=[page.label(f"role_{role}") if role else "" for role in roles.flat], notes=_notes(page, shown),
-               badges=[badge if i in changed else "" for i in range(count)], crossed=sorted(changed) if action == "zero" else (),
-               height=HEIGHT, theme=state.theme(), follow=f"{pair} {read('changed')} {action} {read('factor')}",
-               opens=not changing and not state.present(), on_pick=functools.partial(_toggle, run) if changing else _open,
+def _draw_wall(page: Lesson, run: Run, pair: Pair, change: Change | None) -> None:
+    shown = patterns_of(run, change.intervention(run) if change else NOTHING)
+    text = {"title": page.label("wall_change" if change else "wall", n=run.model.config.n_layers * run.model.config.n_heads)}
+    heads_wall(shown.values, shown.allowed, run.tokens, key=f"{PREFIX}wall", text=text | {name: page.label(name) for name in ("scale", "masked", "waiting")},
+               selected=(pair.layer, pair.head), query=pair.query, **wall_words(page.words, run, change, shown),
+               height=HEIGHT, theme=state.theme(), follow=f"{pair} {change_now()}", hand=_hand(page, run, change), on_hand=_scale,
+               opens=not change and not state.present(), on_pick=functools.partial(_toggle, run) if change else _open,
                on_stand=lambda: st.rerun("heads_panel"), on_rest=lambda: st.rerun(["heads_wall", "heads_below"]))
 
 
-def _notes(page: Lesson, shown: Patterns) -> list[str]:
-    values = {name: shown.measures[name].reshape(-1) for name in ("previous_token", "first_token", "entropy")}
-    return [page.label("note", previous=measured(p), first=measured(f), entropy=measured(e)) for p, f, e in zip(*values.values())]
+def _hand(page: Lesson, run: Run, change: Change | None) -> dict | None:
+    """The factor as a slider on the wall itself, which answers while it moves."""
+    if not change or change.action != "scale":
+        return None
+    factor = SETTINGS.each["factor"]
+    return {"label": page.label("factor"), "name": "factor", "low": factor.low, "high": factor.high, "step": 0.1, "value": change.factor,
+            "path": live.address(heads_live.NAME), "question": heads_live.question(run, change)}
+
+
+def _scale(factor: float) -> None:
+    """The hand has let go: the wall stands already, the panel follows."""
+    keep(factor=factor)
+    st.rerun("heads_panel")
 
 
 def _open(layer: int, head: int) -> None:
@@ -124,11 +119,11 @@ def _open(layer: int, head: int) -> None:
 
 def _toggle(run: Run, layer: int, head: int) -> None:
     """Puts a head into the changed set, or takes it out; the set before is kept for undo."""
-    with changing_the_wall():
-        panels.remember()
-        changed = set(changed_heads(run)) ^ {(layer, head)}
-        keep(changed=" ".join(head_name(*pair) for pair in sorted(changed)))
-        state.select(layer=layer, head=head)
+    state.let_url_wait()
+    panels.remember()
+    changed = set(change_now().heads(run)) ^ {(layer, head)}
+    keep(changed=" ".join(head_name(*pair) for pair in sorted(changed)))
+    state.select(layer=layer, head=head)
 
 
 def _show(widget: str, value: int | str | None) -> None:

@@ -14,7 +14,7 @@ from core.figures.numbers import probability
 from core.ui import state
 from core.ui.components.attention_view import attention_view
 from core.ui.components.heads_sum import heads_sum
-from core.ui.heads.reading import MEASURES, PREFIX, Pair, attached, changed_heads, changing_the_wall, choose, intervention_of, keep, measured, patterns_of, read, redraw, title_of
+from core.ui.heads.reading import MEASURES, PREFIX, Pair, attached, change_now, choose, keep, measured, patterns_of, read, redraw, title_of
 from core.ui.lesson import Lesson
 from core.ui.markdown import code
 from core.ui.run import Run
@@ -72,22 +72,16 @@ def what_they_write(page: Lesson, run: Run, pair: Pair) -> None:
     st.caption(page.label("write_check", difference=f"{difference:.1e}", largest=f"{np.abs(total).max():.3g}"))
 
 
-def change_controls(page: Lesson, run: Run) -> None:
-    """What is done to which heads: switched off, set to their mean, scaled or made uniform. They redraw the wall; the panel follows it."""
+def change(page: Lesson, run: Run, pair: Pair) -> None:
+    """Heads switched off, set to their mean, scaled or made uniform, and the next token before and after."""
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-        action = choose(page, "action")
+        choose(page, "action")
         st.text_input(page.label("changed"), **attached("changed"), placeholder=page.label("changed_none"), help=page.label("changed_help"),
                       label_visibility="collapsed", width=170)
         st.button(page.label("undo"), key=f"{PREFIX}undo", disabled=not st.session_state.get(f"{PREFIX}history"), on_click=_undo)
-        st.button(page.label("clear"), key=f"{PREFIX}clear", disabled=not changed_heads(run), on_click=_clear)
-    if action == "scale":
-        st.slider(page.label("factor"), -1.0, 3.0, step=0.1, **attached("factor"))
-
-
-def change(page: Lesson, run: Run, pair: Pair) -> None:
-    """The next token before the heads were changed and after."""
+        st.button(page.label("clear"), key=f"{PREFIX}clear", disabled=not change_now().heads(run), on_click=_clear)
     before = run.trace.logits[pair.query]
-    after = run.trace_with(intervention_of(run)).logits[pair.query]
+    after = run.trace_with(change_now().intervention(run)).logits[pair.query]
     effect = analysis.effect(before, after, k=TOKENS_COMPARED // 3)
     p, q = (torch.softmax(logits.double(), -1).cpu().numpy() for logits in (before, after))
     ids = figures.candidates(p, q, effect.token_ids[effect.before != effect.after].tolist(), TOKENS_COMPARED)
@@ -147,11 +141,12 @@ def axis_end(values: np.ndarray) -> float:
 
 
 def _change_title(page: Lesson, run: Run, kl: float, p: np.ndarray, q: np.ndarray) -> str:
-    if not changed_heads(run):
+    changed = change_now().heads(run)
+    if not changed:
         return page.label("change_none")
     first, then = int(p.argmax()), int(q.argmax())
     visible = {i: code(run.tokenizer.visible(i)) for i in (first, then)}
-    return page.label("change_same" if first == then else "change_other", kl=f"{kl:.3g}", n=len(changed_heads(run)), token=visible[first], other=visible[then],
+    return page.label("change_same" if first == then else "change_other", kl=f"{kl:.3g}", n=len(changed), token=visible[first], other=visible[then],
                       before=probability(float(p[first])), after=probability(float(q[then])))
 
 
@@ -174,11 +169,11 @@ def _pick_point() -> None:
 
 
 def _undo() -> None:
-    with changing_the_wall():
-        keep(changed=st.session_state[f"{PREFIX}history"].pop())
+    keep(changed=st.session_state[f"{PREFIX}history"].pop())
+    redraw()
 
 
 def _clear() -> None:
-    with changing_the_wall():
-        remember()
-        keep(changed="")
+    remember()
+    keep(changed="")
+    redraw()

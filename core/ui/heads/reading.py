@@ -1,9 +1,7 @@
 """What the lesson reads from a forward pass: every pattern as one array, what each head looks at, what the reader changed."""
 from __future__ import annotations
 
-import contextlib
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +15,7 @@ from core.intervention import NOTHING, HeadEdit, Intervention
 from core.ui import cache, state
 from core.ui.instrument_state import Setting, Settings
 from core.ui.lesson import Lesson
-from core.ui.run import Run, current
+from core.ui.run import Run
 
 PREFIX = "heads_"
 ACTIONS = ("zero", "mean", "scale", "uniform")
@@ -36,7 +34,7 @@ SETTINGS = Settings("heads", {
     "block": Setting(-1, low=-1),              # the last block that rollout follows; −1: all
 })
 read, keep = SETTINGS.read, SETTINGS.keep
-ON_THE_WALL = ("changed", "action", "factor")
+ON_THE_WALL = ("changed", "action")
 
 
 @dataclass(frozen=True)
@@ -46,6 +44,43 @@ class Patterns:
     values: np.ndarray
     allowed: np.ndarray
     measures: dict[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Change:
+    """What the reader did to which heads: `names` such as "3.5 4.*", where * is every head of a layer, one of ACTIONS, and the factor of "scale"."""
+
+    names: str
+    action: str
+    factor: float
+
+    @staticmethod
+    def checked(names: object, action: object, factor: object) -> Change:
+        """A change from outside: within its bounds, or ValueError."""
+        values = [SETTINGS.each[name].accept(value) for name, value in (("changed", names), ("action", action), ("factor", factor))]
+        if None in values:
+            raise ValueError("there is no such change")
+        return Change(*values)
+
+    def heads(self, run: Run) -> tuple[tuple[int, int], ...]:
+        """(layer, head) of every changed head, in order. What names no head of this model is left out."""
+        config = run.model.config
+        found = set()
+        for layer, head in re.findall(r"\b(\d{1,4})\.(\d{1,4}|\*)", self.names):
+            heads = range(config.n_heads) if head == "*" else [int(head)]
+            found |= {(int(layer), index) for index in heads if int(layer) < config.n_layers and index < config.n_heads}
+        return tuple(sorted(found))
+
+    def intervention(self, run: Run) -> Intervention:
+        """One action for all the changed heads. A mean is taken over the prompt itself."""
+        factor = self.factor if self.action == "scale" else 1.0
+        edits = tuple(HeadEdit(layer, head, self.action, factor) for layer, head in self.heads(run))
+        return Intervention(heads=edits, reference_ids=run.token_ids if edits and self.action == "mean" else ())
+
+
+def change_now() -> Change:
+    """The reader's change as it stands."""
+    return Change(read("changed"), read("action"), read("factor"))
 
 
 @dataclass(frozen=True)
@@ -76,29 +111,17 @@ def _read(run: Run, intervention: Intervention) -> Patterns:
 
 
 def attached(name: str) -> dict:
-    """The arguments key and on_change that tie a widget to one of SETTINGS; where the wall depends on it, the address waits for the wall."""
+    """The arguments key and on_change that tie a widget to one of SETTINGS; what the wall depends on too draws it again."""
     arguments = SETTINGS.attached(name)
     if name not in ON_THE_WALL:
         return arguments
 
     def changed() -> None:
-        with changing_the_wall():
-            arguments["on_change"]()
+        state.let_url_wait()
+        arguments["on_change"]()
+        redraw()
 
     return {**arguments, "on_change": changed}
-
-
-@contextlib.contextmanager
-def changing_the_wall() -> Iterator[None]:
-    """In a callback, around what changes the wall: the address waits for it, and its pass is made before anything is sent.
-
-    Were the pass made while the wall is drawn, the browser would go over the page once for the containers and once more for the wall.
-    """
-    state.let_url_wait()
-    yield
-    with contextlib.suppress(Exception):    # it fails again where the wall is drawn, and is told there
-        run = current()
-        patterns_of(run, intervention_of(run))
 
 
 def redraw(*also: str) -> None:
@@ -120,27 +143,6 @@ def picked_pair(run: Run) -> Pair:
     chosen, key = state.selection(), read("key")
     row = patterns_of(run).values[chosen.layer, chosen.head, chosen.position]
     return Pair(chosen.layer, chosen.head, chosen.position, key if 0 <= key < len(row) else int(row.argmax()))
-
-
-def changed_heads(run: Run) -> tuple[tuple[int, int], ...]:
-    """(layer, head) of every head that the reader changed, in order: from names such as "3.5 4.*", where * is every head of the layer.
-
-    What names no head of this model is left out.
-    """
-    config = run.model.config
-    found = set()
-    for layer, head in re.findall(r"\b(\d{1,4})\.(\d{1,4}|\*)", read("changed")):
-        heads = range(config.n_heads) if head == "*" else [int(head)]
-        found |= {(int(layer), index) for index in heads if int(layer) < config.n_layers and index < config.n_heads}
-    return tuple(sorted(found))
-
-
-def intervention_of(run: Run) -> Intervention:
-    """What the reader changed: one action for all the changed heads. A mean is taken over the prompt itself."""
-    action = read("action")
-    factor = read("factor") if action == "scale" else 1.0
-    edits = tuple(HeadEdit(layer, head, action, factor) for layer, head in changed_heads(run))
-    return Intervention(heads=edits, reference_ids=run.token_ids if edits and action == "mean" else ())
 
 
 def title_of(page: Lesson, measures: dict[str, np.ndarray], role: str, layer: int, head: int) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import streamlit as st
 
-from core.ui.components.message import MESSAGE_JS, pack
+from core.ui.components.message import LIVE_JS, MESSAGE_JS, pack
 
 HERE = Path(__file__).parent
 WHOLE_TOKENS = 48        # up to this many tokens every weight travels (226 kB for 48 heads); beyond, bytes for the picture and single heads whole
@@ -23,7 +23,7 @@ _component = st.components.v2.component(
     "heads_wall",
     html=(HERE / "heads_wall.html").read_text(encoding="utf-8"),
     css=PATTERN_CSS + (HERE / "heads_wall.css").read_text(encoding="utf-8"),
-    js=PATTERN_JS + (HERE / "heads_wall.js").read_text(encoding="utf-8"),
+    js=PATTERN_JS + LIVE_JS + (HERE / "heads_wall.js").read_text(encoding="utf-8"),
 )
 
 
@@ -73,11 +73,23 @@ def wall_arrays(patterns: np.ndarray, allowed: np.ndarray, whole_heads: Sequence
              "exact_values": rows_of(patterns[list(whole_heads)], allowed)})
 
 
+def wall_answer(patterns: np.ndarray, allowed: np.ndarray, exact_heads: Sequence[int], *, roles: Sequence[str], notes: Sequence[str], badges: Sequence[str],
+                crossed: Sequence[int]) -> bytes:
+    """What the wall's hand is answered: everything that a changed pattern changes, of (L, h, N, N) patterns. `exact_heads`: those to send whole."""
+    flat = patterns.reshape(-1, *patterns.shape[2:])
+    fields, arrays = wall_arrays(flat, allowed, sorted(set(exact_heads)))
+    return pack({**fields, **_words(len(flat), roles, notes, badges, crossed)}, arrays)
+
+
+def _words(count: int, roles: Sequence[str], notes: Sequence[str], badges: Sequence[str], crossed: Sequence[int]) -> dict[str, list]:
+    return {"roles": list(roles), "notes": list(notes), "badges": list(badges), "crossed": [int(i in crossed) for i in range(count)]}
+
+
 def heads_wall(patterns: np.ndarray, allowed: np.ndarray, tokens: Sequence[str], *, key: str, text: dict[str, str],
                selected: tuple[int, int], query: int | None = None, roles: Sequence[str] = (), notes: Sequence[str] = (),
-               badges: Sequence[str] = (), crossed: Sequence[int] = (), height: tuple[int, int] = (400, 640), theme: str = "light", follow: str = "", opens: bool = True,
+               badges: Sequence[str] = (), crossed: Sequence[int] = (), height: tuple[int, int] = (400, 640), theme: str = "light", follow: str = "", hand: dict | None = None, opens: bool = True,
                on_pick: Callable[[int, int], None] = lambda layer, head: None, on_stand: Callable[[], None] = lambda: None,
-               on_rest: Callable[[], None] = lambda: None) -> None:
+               on_rest: Callable[[], None] = lambda: None, on_hand: Callable[[float], None] = lambda value: None) -> None:
     """Draw the patterns (L, h, N, N) of one prompt's heads, rows of layers, columns of heads; `on_pick(layer, head)` is called on click or Enter.
 
     allowed: (N, N) bool, which keys each query may see. tokens: N visible forms. text: the strings "title", "scale", "masked", "waiting".
@@ -85,7 +97,9 @@ def heads_wall(patterns: np.ndarray, allowed: np.ndarray, tokens: Sequence[str],
     each head in order, or none. crossed: numbers (layer · h + head) of heads drawn crossed out. query: the row marked on every tile.
     height: the least and the most pixels that the tiles take; between them they end with the window.
     follow: what else on the page depends on. When it has changed, `on_stand()` is called as soon as the tiles stand, and `on_rest()` a moment
-    after the last change. opens: a pick marks its head at once, in the browser; then only `on_rest()` follows.
+    after the last change. hand: a slider over the tiles that answers while it moves: "label", "low", "high", "step", "value", the "path" to ask, and
+    the "question" that is sent there with the value under "name"; the answer is `wall_answer`'s. `on_hand(value)` is called when the hand has let
+    go and the tiles stand. opens: a pick marks its head at once, in the browser; then only `on_rest()` follows.
     """
     n_layers, n_heads = patterns.shape[:2]
     flat = patterns.reshape(n_layers * n_heads, *patterns.shape[2:])
@@ -93,8 +107,8 @@ def heads_wall(patterns: np.ndarray, allowed: np.ndarray, tokens: Sequence[str],
     asked = st.session_state.get(f"{key}_read", chosen)
     fields, arrays = wall_arrays(flat, allowed, sorted({chosen, min(asked, count - 1)}))
     header = {**fields, "layers": n_layers, "heads": n_heads, "tokens": list(tokens), "selected": chosen, "query": query, "text": text,
-              "roles": list(roles), "notes": list(notes), "badges": list(badges), "crossed": [int(i in crossed) for i in range(count)],
-              "follow": follow, "opens": opens, "height": height[0], "most": height[1], "least": LEAST_TILE, "theme": theme}
+              **_words(count, roles, notes, badges, crossed),
+              "follow": follow, "hand": hand, "opens": opens, "height": height[0], "most": height[1], "least": LEAST_TILE, "theme": theme}
 
     def picked() -> None:
         on_pick(*divmod(int(st.session_state[key].picked), n_heads))
@@ -102,4 +116,8 @@ def heads_wall(patterns: np.ndarray, allowed: np.ndarray, tokens: Sequence[str],
     def read() -> None:
         st.session_state[f"{key}_read"] = int(st.session_state[key].read)
 
-    _component(key=key, data=pack(header, arrays), on_picked_change=picked, on_read_change=read, on_stands_change=on_stand, on_rested_change=on_rest)
+    def moved() -> None:
+        on_hand(float(st.session_state[key].moved))
+
+    _component(key=key, data=pack(header, arrays), on_picked_change=picked, on_read_change=read, on_stands_change=on_stand, on_rested_change=on_rest,
+               on_moved_change=moved)

@@ -7,21 +7,28 @@ export default function (component) {
   const root = parentElement.querySelector(".wall");
   const wall = (root.wall ??= build(root));
   const header = unpack(data);
+  wall.send = setTriggerValue;
+  if (holds(wall, header)) return;
+  layHand(wall, header.hand);
+  receive(wall, header);
+  followUp(wall);
+}
+
+function receive(wall, header) {
   if (wall.digest !== header.digest) wall.known = new Map();
-  Object.assign(wall, header, { fresh: true, send: setTriggerValue, offset: rowOffsets(header.first, header.last) });
+  Object.assign(wall, header, { fresh: true, offset: rowOffsets(header.first, header.last) });
   keepExact(wall);
   describe(wall);
   layOut(wall);
   if (wall.pointer) showReading(wall);
-  followUp(wall);
 }
 
 // What depends on the wall's state elsewhere on the page is asked for when the tiles stand ("stands") and when the hand rests ("rested"),
-// so that it never holds up the picture. The answer to a pick of this wall's own follows nothing.
+// so that it never holds up the picture. The answer to a pick or a hand of this wall's own follows nothing.
 function followUp(wall) {
   cancelAnimationFrame(wall.standing);
-  const news = wall.followed !== undefined && wall.follow !== wall.followed && !wall.picking;
-  Object.assign(wall, { followed: wall.follow, picking: false });
+  const news = wall.followed !== undefined && wall.follow !== wall.followed && !wall.asked;
+  Object.assign(wall, { followed: wall.follow, asked: false });
   if (!news) return;
   wall.standing = requestAnimationFrame(() => setTimeout(() => wall.send("stands", wall.follow), 0));   // after the frame that shows the tiles
   rest(wall);
@@ -36,11 +43,54 @@ function build(root) {
   const part = (name) => root.querySelector(name);
   const wall = { root, title: part(".title"), scale: part(".scale"), scroll: part(".scroll"), stage: part(".stage"), cells: part(".cells"),
     canvas: part("canvas.tiles"), overlay: part("canvas.overlay"), tip: part(".tip"), buttons: [], known: new Map() };
+  const [label, input, amount] = part(".hand").children;
+  wall.handle = { root: part(".hand"), label, input, amount, released: true };
+  wall.live = liveAsker((bytes) => receive(wall, unpack(bytes)), () => letGo(wall));
+  input.oninput = () => hold(wall, Number(input.value));
+  input.onchange = () => { wall.handle.released = true; if (!wall.live.busy) letGo(wall); };
   wall.stage.onpointermove = (event) => point(wall, event);
   wall.stage.onpointerleave = () => forget(wall);
   wall.cells.onkeydown = (event) => step(wall, event);
   keepFitted(wall.scroll, () => wall.first && layOut(wall));
   return wall;
+}
+
+// ---- the slider under the hand ----
+
+function layHand(wall, hand) {
+  const { root, label, input, amount } = wall.handle;
+  root.hidden = !hand;
+  wall.held = undefined;
+  if (!hand) return;
+  label.textContent = hand.label;
+  Object.assign(input, { min: hand.low, max: hand.high, step: hand.step });
+  input.value = hand.value;
+  amount.textContent = Number(hand.value).toFixed(1);
+}
+
+// The hand is ahead of Python: what Python drew for an earlier value must not undo it.
+function holds(wall, header) {
+  return wall.held !== undefined && header.hand && header.hand.value !== wall.held;
+}
+
+function hold(wall, value) {
+  const { hand, handle } = wall;
+  Object.assign(wall, { held: value });
+  handle.released = false;
+  handle.amount.textContent = value.toFixed(1);
+  wall.live.ask(hand.path, { ...hand.question, [hand.name]: value, exact_heads: [wall.selected] });
+}
+
+// Python hears of the value after the frame that shows its tiles, and the rest of the page when the hand rests.
+function letGo(wall) {
+  if (!wall.handle.released || wall.held === undefined) return;
+  const value = wall.held;
+  requestAnimationFrame(() => setTimeout(() => {
+    if (wall.held !== value) return;
+    wall.asked = true;
+    wall.send("moved", value);
+    rest(wall);
+  }, 0));
 }
 
 // ---- what Python sent ----
@@ -285,7 +335,7 @@ function tell(wall, head, content) {
 // An opened head is marked at once; the wall itself hears of it when the hand rests.
 function pick(wall, head) {
   if (wall.opens) {
-    Object.assign(wall, { selected: head, picking: true, fresh: true });
+    Object.assign(wall, { selected: head, asked: true, fresh: true });
     describe(wall);
     layOut(wall);
     rest(wall);

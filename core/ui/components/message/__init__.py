@@ -6,7 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-MESSAGE_JS = (Path(__file__).parent / "message.js").read_text(encoding="utf-8")
+HERE = Path(__file__).parent
+MESSAGE_JS = (HERE / "message.js").read_text(encoding="utf-8")
+LIVE_JS = (HERE / "live.js").read_text(encoding="utf-8")        # asks the routes of core/ui/live.py
 
 
 def pack(header: dict, arrays: dict[str, np.ndarray]) -> bytes:

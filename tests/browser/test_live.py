@@ -1,0 +1,82 @@
+"""Live answers: the wall follows the hand that still holds the slider, and the route gives everyone else a plain refusal."""
+from __future__ import annotations
+
+import json
+import re
+import urllib.error
+import urllib.request
+
+import numpy as np
+import pytest
+from playwright.sync_api import expect
+
+from core.intervention import HeadEdit, Intervention
+from core.ui.heads.live import question
+from core.ui.heads.reading import Change
+from core.ui.live import MOST_BYTES
+from tests.browser.serving import Server
+from tests.browser.test_heads_wall import heads_page, on_the_scale, pixel, run_on
+from tests.messages import unpacked
+
+SCALED = dict(heads_panel="change", heads_changed="0.*", heads_action="scale")
+
+
+def scaled(factor: float) -> np.ndarray:
+    """(L, h, N, N) with every head of block 0 scaled, from a pass of its own."""
+    run = run_on()
+    heads = tuple(HeadEdit(0, head, "scale", factor) for head in range(run.model.config.n_heads))
+    return np.stack([block.pattern.numpy() for block in run.trace_with(Intervention(heads=heads)).blocks])
+
+
+def differing_cells(a: np.ndarray, b: np.ndarray) -> list[tuple[int, ...]]:
+    """The three cells at which the patterns of two factors differ most."""
+    return [tuple(int(i) for i in np.unravel_index(at, a.shape)) for at in np.abs(a - b).reshape(-1).argsort()[-3:]]
+
+
+def test_the_wall_follows_the_hand_before_it_lets_go_and_the_page_afterwards(open_page):
+    page = heads_page(open_page, **SCALED)
+    slider = page.locator(".st-key-heads_wall input[type=range]")
+    box, before, n = slider.bounding_box(), page.locator(".stMarkdown strong").all_text_contents(), len(run_on().token_ids)
+    page.mouse.move(box["x"] + box["width"] * 0.375, box["y"] + box["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 0.9, box["y"] + box["height"] / 2, steps=6)
+    factor = float(slider.input_value())
+    assert factor > 2
+    expect(page.locator(".wall button.head").first).to_have_attribute("aria-label", re.compile(rf"^0\.0 ×{factor:g} "))
+    shown, plain = scaled(factor), scaled(0.5)
+    for layer, head, query, key in differing_cells(shown, plain):
+        assert np.abs(np.array(pixel(page, layer, head, query, key, n)) - on_the_scale(float(shown[layer, head, query, key]))).max() <= 3
+    assert "heads_factor" not in page.url and page.locator(".stMarkdown strong").all_text_contents() == before
+    page.mouse.up()
+    expect(page).to_have_url(re.compile(rf"heads_factor={factor:g}(&|$)"))
+    assert page.locator(".stMarkdown strong").all_text_contents() != before
+    assert float(slider.input_value()) == factor and page.errors == []
+
+
+def post(server: Server, body: bytes) -> tuple[int, bytes]:
+    try:
+        with urllib.request.urlopen(urllib.request.Request(f"{server.url}/live/heads", body), timeout=30) as answer:
+            return answer.status, answer.read()
+    except urllib.error.HTTPError as refused:
+        return refused.code, refused.read()
+
+
+def asked(**changes) -> dict:
+    return question(run_on(), Change("0.1", "scale", 0.5)) | {"factor": 2.0, "exact_heads": [0]} | changes
+
+
+def test_the_route_answers_with_the_weights_of_the_pass(server):
+    status, body = post(server, json.dumps(asked(changed="0.*")).encode())
+    shown = scaled(2.0)
+    lower = np.tril(np.ones(shown.shape[2:], bool))
+    assert status == 200 and unpacked(body)["values"].tobytes() == shown[:, :, lower].tobytes()
+
+
+@pytest.mark.parametrize("body, status", [
+    (b"", 400), (b"[]", 400), (b"{}", 400), (b"\xff", 400), (b" " * (MOST_BYTES + 1), 413),
+    *((json.dumps(asked(**changes)).encode(), 400) for changes in (
+        dict(model="../../etc"), dict(device="cuda:9"), dict(token_ids=[]), dict(token_ids=[-1]), dict(token_ids=[10 ** 9]), dict(token_ids=[1] * 9999),
+        dict(token_ids=["<b>"]), dict(action="explode"), dict(factor="nan"), dict(factor=None), dict(exact_heads=[999]), dict(exact_heads=["x"])))])
+def test_what_makes_no_sense_is_refused_in_plain_words(server, body, status):
+    code, said = post(server, body)
+    assert code == status and b"Traceback" not in said and said.decode().startswith("The question")
