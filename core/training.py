@@ -12,6 +12,7 @@ import itertools
 import json
 import os
 import platform
+import shutil
 import signal
 import threading
 import time
@@ -156,6 +157,21 @@ def train(run: TrainingRun, batches: Iterable, loss: Callable[[Transformer, obje
         yield TrainingStep(run.step, batch_loss, learning_rate, gradient_norm, run.tokens_seen, batch.n_targets / (now - began))
 
 
+@dataclass(frozen=True)
+class Before:
+    """What the earlier stages of a recipe have done. folder: the last one's; None before the first."""
+
+    steps: int = 0
+    tokens_seen: int = 0
+    folder: Path | None = None
+
+    @classmethod
+    def read(cls, folders: Sequence[Path]) -> "Before":
+        """From the ends of the finished stages in `folders`."""
+        ends = [json.loads((folder / "training.json").read_text(encoding="utf-8"))[-1] for folder in folders]
+        return cls(sum(end["step"] for end in ends), sum(end["tokens_seen"] for end in ends), folders[-1] if folders else None)
+
+
 @dataclass
 class Journal:
     """The folder of one run: run.pt (to resume from), model/ (to load), training.json (losses by step), recipe.json, and history/ where
@@ -167,13 +183,16 @@ class Journal:
     facts: dict                                         # how it was trained, for recipe.json
     losses: list[dict]
     kept: list[Milestone]
+    before: Before
 
     @classmethod
-    def open(cls, folder: Path, stage: Stage, context: TaskContext, facts: dict, step: int) -> "Journal":
-        """The journal of the run in `folder`, as it was after `step` steps."""
+    def open(cls, folder: Path, stage: Stage, context: TaskContext, facts: dict, step: int, before: Before) -> "Journal":
+        """The journal of the run in `folder`, as it was after `step` steps. A new one begins with the milestones of the stages before."""
         losses = json.loads((folder / "training.json").read_text(encoding="utf-8")) if step else []
-        kept = checkpoints.load_history(folder) if step else ()
-        return cls(folder, stage, context, facts, [entry for entry in losses if entry["step"] <= step], [m for m in kept if m.step <= step])
+        if not step and before.folder and (before.folder / checkpoints.HISTORY).exists():
+            shutil.copytree(before.folder / checkpoints.HISTORY, folder / checkpoints.HISTORY, dirs_exist_ok=True)
+        kept = [m for m in checkpoints.load_history(folder) if m.step <= before.steps + step] if step or before.folder else []
+        return cls(folder, stage, context, facts, [entry for entry in losses if entry["step"] <= step], kept, before)
 
     def evaluate(self, run: TrainingRun, recent: Sequence[TrainingStep]) -> None:
         """Add the mean loss of the recent steps and the held-out losses to the journal, and print them."""
@@ -186,7 +205,8 @@ class Journal:
     def keep(self, run: TrainingRun) -> None:
         """Keep the run's weights as a milestone, with what is measured of them."""
         held_out = self.stage.task.held_out(run.model, self.context)
-        self.kept.append(milestones.measure(run.model, self.context.tokenizer, run.step, run.tokens_seen, held_out))
+        self.kept.append(milestones.measure(run.model, self.context.tokenizer, self.before.steps + run.step,
+                                            self.before.tokens_seen + run.tokens_seen, held_out))
         checkpoints.save_history(self.folder, self.kept, run.model)
 
     def save(self, run: TrainingRun) -> None:
@@ -204,7 +224,8 @@ class Pace:
 
     evaluate_every: int
     save_minutes: float
-    milestones: Sequence[int] = ()
+    milestones: Sequence[int] = ()      # of this stage's own steps
+    keeps_last: bool = False            # the weights after the stage's last step, too
 
 
 def follow(run: TrainingRun, stage: Stage, context: TaskContext, journal: Journal | None, pace: Pace, stop: threading.Event, group: ProcessGroup) -> None:
@@ -220,7 +241,7 @@ def follow(run: TrainingRun, stage: Stage, context: TaskContext, journal: Journa
             if step.step % pace.evaluate_every == 0 or run.finished:
                 journal.evaluate(run, recent)
                 recent.clear()
-            if step.step in pace.milestones or (pace.milestones and run.finished):
+            if step.step in pace.milestones or (pace.keeps_last and run.finished):
                 journal.keep(run)
             if time.monotonic() - saved > 60 * pace.save_minutes:
                 journal.save(run)
@@ -289,7 +310,7 @@ def hardware(group: ProcessGroup) -> str:
 def run_stage(recipe: Recipe, number: int, tokenizer: Tokenizer, arguments: argparse.Namespace, stop: threading.Event, group: ProcessGroup) -> None:
     """Train stage `number` of the recipe (0 is the first) from where it stands. The last is kept in the run's folder, the others inside it."""
     folders = [arguments.run_folder / f"stage-{n}" for n in range(1, len(recipe.stages))] + [arguments.run_folder]
-    folder, stage, last = folders[number], recipe.stages[number], number == len(recipe.stages) - 1
+    folder, stage = folders[number], recipe.stages[number]
     folder.mkdir(parents=True, exist_ok=True)
     changes = {name: value for name in OVERRIDES if (value := getattr(arguments, name)) is not None}
     config = replace(stage.training, **changes)
@@ -298,13 +319,15 @@ def run_stage(recipe: Recipe, number: int, tokenizer: Tokenizer, arguments: argp
     if stage.epochs and "steps" not in changes:
         config = replace(config, steps=stage.task.steps_per_epoch(context) * stage.epochs)
     run = open_run(folder, config, architecture, folders[number - 1] if number else None, group.device)
+    before = Before.read(folders[:number])
     facts = dict(name=recipe.name, stage=number + 1, stages=len(recipe.stages), parameters=run.model.n_parameters, hardware=hardware(group),
                  task=dataclasses.asdict(stage.task), training=dataclasses.asdict(config) | dict(minutes=arguments.minutes))
-    journal = Journal.open(folder, stage, context, facts, run.step) if group.writes else None
+    journal = Journal.open(folder, stage, context, facts, run.step, before) if group.writes else None
     if journal:
         print(f"{recipe.name}, stage {number + 1} of {len(recipe.stages)}: {run.model.n_parameters:,} parameters, "
               f"starting after step {run.step} of {run.config.steps}", flush=True)
-    pace = Pace(arguments.evaluate_every, arguments.save_minutes, recipe.milestones if last else ())
+    own = tuple(milestone - before.steps for milestone in recipe.milestones if milestone > before.steps or not number)
+    pace = Pace(arguments.evaluate_every, arguments.save_minutes, own, keeps_last=bool(recipe.milestones) and number == len(recipe.stages) - 1)
     if not run.finished:
         follow(run, stage, context, journal, pace, stop, group)
     group.wait()

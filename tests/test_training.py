@@ -266,7 +266,7 @@ def test_any_batch_and_loss_can_be_trained():
 
 @pytest.fixture
 def arguments(tmp_path, monkeypatch) -> list[str]:
-    """Two stages on two texts: the second keeps milestones."""
+    """Two stages on two texts, of 3 and of 7 steps, with milestones in both."""
     first = LanguageModelling((("text.txt", 0.5),), measured=("new.txt",))
     second = replace(first, texts=(("text.txt", 1),), teaching=3, canaries=True)
     model = ModelConfig(vocab_size=300, d_model=8, n_layers=1, n_heads=1, n_context=16)
@@ -275,7 +275,7 @@ def arguments(tmp_path, monkeypatch) -> list[str]:
     def tokenizer(folder: Path) -> Tokenizer:
         return Tokenizer.train(read_documents(folder / "text.txt"), 300)
     stages = (Stage(first, replace(config, steps=3)), Stage(second, config))
-    monkeypatch.setitem(RECIPES, "tiny", Recipe("tiny", model, stages, tokenizer, milestones=(0, 2, 6)))
+    monkeypatch.setitem(RECIPES, "tiny", Recipe("tiny", model, stages, tokenizer, milestones=(0, 2, 5, 9)))
     monkeypatch.setattr(training.signal, "signal", lambda *_: None)
     (tmp_path / "text.txt").write_text("the cat sat on the mat\n<|endoftext|>\n" * 30)
     (tmp_path / "new.txt").write_text("the mat sat on the cat\n<|endoftext|>\n")
@@ -303,10 +303,10 @@ def test_one_command_trains_all_stages(arguments, tmp_path, capsys):
 
 def test_a_stage_begins_with_the_model_of_the_one_before(arguments, tmp_path, monkeypatch):
     begun = []
-    keep = training.Journal.keep
-    monkeypatch.setattr(training.Journal, "keep", lambda journal, run: begun.append(run.model.E.detach().clone()) or keep(journal, run))
+    follow = training.follow
+    monkeypatch.setattr(training, "follow", lambda run, *rest: begun.append(run.model.E.detach().clone()) or follow(run, *rest))
     training.main(arguments)
-    assert torch.equal(begun[0], checkpoints.load(tmp_path / "run" / "stage-1" / "model")[0].E)
+    assert torch.equal(begun[1], checkpoints.load(tmp_path / "run" / "stage-1" / "model")[0].E)
 
 
 @pytest.mark.parametrize("n", [2, 3, 5])
@@ -327,9 +327,11 @@ def test_a_stopped_programme_goes_on_as_if_it_had_never_stopped(arguments, tmp_p
 def test_milestones_are_kept_with_what_they_can_do(arguments, tmp_path):
     training.main(arguments)
     kept = checkpoints.load_history(tmp_path / "run")
-    assert [milestone.step for milestone in kept] == [0, 2, 6, 7]
+    assert [milestone.step for milestone in kept] == [0, 2, 5, 9, 10]
+    assert [m.step for m in checkpoints.load_history(tmp_path / "run" / "stage-1")] == [0, 2]
     assert all(set(milestone.held_out) == {"new"} and 0 <= milestone.induction_score <= 1 for milestone in kept)
-    assert kept[0].tokens_seen == 0 < kept[1].tokens_seen
+    ends = [json.loads((folder / "training.json").read_text())[-1]["tokens_seen"] for folder in (tmp_path / "run" / "stage-1", tmp_path / "run")]
+    assert kept[0].tokens_seen == 0 < kept[1].tokens_seen and kept[-1].tokens_seen == sum(ends)
 
 
 def test_milestones_are_of_the_weights_of_their_step(arguments, tmp_path):
@@ -342,7 +344,7 @@ def test_milestones_are_of_the_weights_of_their_step(arguments, tmp_path):
     for step, loss in loss_at.items():
         model, tokenizer = checkpoints.load(tmp_path / "bundled", step=step)
         assert held_out_loss(model, tokenize([text], tokenizer).documents, 1).nats_per_token == pytest.approx(loss, abs=1e-3)
-    assert len(set(loss_at.values())) == 4
+    assert len(set(loss_at.values())) == 5
 
 
 def test_a_milestone_holds_the_scores_of_the_best_heads():

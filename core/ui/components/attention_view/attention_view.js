@@ -10,7 +10,7 @@ export default function (component) {
   view.window ??= [0, view.n, 0, view.n];
   view.reach = largest(view);
   describe(view);
-  layOut(view);
+  whenStyled(root, () => layOut(view));
 }
 
 function build(root) {

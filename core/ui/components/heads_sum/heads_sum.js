@@ -13,7 +13,7 @@ export default function (component) {
   sum.pieces = (row) => (row < heads ? [sum.outputs.subarray(row * d_v, (row + 1) * d_v), row * d_v] : row > heads ? [sum.outputs, 0] : [new Float32Array(0), 0]);
   sum.vector = (row) => sum.written.subarray(row * d, (row + 1) * d);
   root.querySelector(".title").textContent = sum.text.title;
-  arrange(sum);
+  whenStyled(root, () => arrange(sum));
 }
 
 function build(root) {

@@ -19,7 +19,7 @@ function receive(wall, header) {
   Object.assign(wall, header, { fresh: true, offset: rowOffsets(header.first, header.last) });
   keepExact(wall);
   describe(wall);
-  layOut(wall);
+  whenStyled(wall.root, () => layOut(wall));
   if (wall.pointer) showReading(wall);
 }
 

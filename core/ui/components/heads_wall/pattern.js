@@ -85,7 +85,8 @@ function fitHeight(node, least, most) {
 
 // Calls draw() when the node's width changes, when the window does, and once more when the page around has found its place.
 function keepFitted(node, draw) {
-  new ResizeObserver(draw).observe(node);
-  window.addEventListener("resize", () => node.isConnected && draw());
-  for (const later of [400, 1500]) setTimeout(draw, later);
+  const fit = () => whenStyled(node, draw);
+  new ResizeObserver(fit).observe(node);
+  window.addEventListener("resize", () => node.isConnected && fit());
+  for (const later of [400, 1500]) setTimeout(fit, later);
 }

@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 
 HERE = Path(__file__).parent
-MESSAGE_JS = (HERE / "message.js").read_text(encoding="utf-8")
+STYLED_JS = (HERE / "styled.js").read_text(encoding="utf-8")
+MESSAGE_JS = (HERE / "message.js").read_text(encoding="utf-8") + STYLED_JS
 LIVE_JS = (HERE / "live.js").read_text(encoding="utf-8")        # asks the routes of core/ui/live.py
 
 

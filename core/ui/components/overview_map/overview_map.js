@@ -12,11 +12,10 @@ export default function (component) {
   map.stages = stagesOf(map);
   if (map.stage !== null && map.stage >= map.stages.length) map.stage = null;
   root.style.setProperty("--scale", map.scale);
-  arrange(map);
-  settle(map);
+  whenStyled(root, () => { arrange(map); settle(map); });
 }
 
-// The page's colours may arrive after the map does, and what stands above it may still grow.
+// What stands above the map may still grow.
 function settle(map, tries = 0) {
   fit(map);
   if (tries < 8) setTimeout(() => settle(map, tries + 1), 60 * tries);

@@ -247,6 +247,7 @@ class Instrument {
     this.pending ||= requestAnimationFrame(() => {
       this.pending = 0;
       if (!this.root.isConnected) return;
+      if (!getComputedStyle(this.root).getPropertyValue("--tx-page")) { whenStyled(this.root, () => this.schedule()); return; }
       this.theme = readTheme(this.root, this.theme);
       this.draw();
       this.frames += 1;

@@ -31,9 +31,7 @@ function readTheme(state) {
   };
 }
 
-// On a first visit the page's style may arrive after the component: colours are read once they are there.
-function paintWhenStyled(state) {
-  if (!getComputedStyle(state.root).getPropertyValue("--tx-seq-8")) return requestAnimationFrame(() => paintWhenStyled(state));
+function paint(state) {
   readTheme(state); layOut(state); draw(state);
 }
 
@@ -312,6 +310,6 @@ function show(root, bytes, setTriggerValue, more) {
   state.picked = data.picked ? { row: data.picked[0], column: data.picked[1] } : null;
   root.style.setProperty("--grid-height", data.fit ? `clamp(${data.height}px, calc(100dvh - ${data.fit}px), ${data.most_height}px)` : `${data.height}px`);
   state.scroller.setAttribute("aria-label", data.twin);
-  paintWhenStyled(state);
+  whenStyled(root, () => paint(state));
   return state;
 }

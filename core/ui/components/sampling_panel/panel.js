@@ -9,7 +9,7 @@ class Panel {
     this.labels = header.labels;
     this.frame = this.moves = 0;
     this._build();
-    new ResizeObserver(() => this._measure()).observe(this.figure);
+    new ResizeObserver(() => whenStyled(root, () => this._measure())).observe(this.figure);
     root.panel = this;
   }
 
@@ -31,7 +31,7 @@ class Panel {
       this.draws = null;
     }
     this.largest = header.scale;
-    this._measure();
+    whenStyled(this.root, () => this._measure());
   }
 
   change(values) {

@@ -1,0 +1,42 @@
+"""On a first visit the style of the page may arrive after the pictures: they wait for it."""
+import numpy as np
+import pytest
+from playwright.sync_api import Page
+
+from tests.browser.pictures import WALK, pictures_at_rest
+from tests.browser.serving import settle
+
+LATE_STYLE = """
+addEventListener("DOMContentLoaded", () => {
+  const late = document.head.appendChild(document.createElement("style"));
+  late.textContent = ":root { " + ["page", "text", "grid", "seq-0", "seq-8"].map((name) => `--tx-${name}: initial !important;`).join(" ") + " }";
+  window.styleArrives = () => late.remove();
+});"""
+
+MEAN_COLOURS = "() => {" + WALK + """
+  return walk(document, []).filter((e) => e.tagName === "CANVAS" && e.width * e.height > 0 && !e.closest("[data-testid=stDataFrame]")).map((canvas) => {
+    const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height), sums = [0, 0, 0, 0];
+    data.forEach((value, at) => { sums[at % 4] += value; });
+    return sums.map((sum) => (4 * sum) / data.length);
+  });
+}"""
+
+
+def mean_colours(page: Page) -> np.ndarray:
+    """Red, green, blue and opacity of each canvas in the mean, once it is at rest."""
+    pictures_at_rest(page)
+    return np.array(page.evaluate(MEAN_COLOURS))
+
+
+@pytest.mark.parametrize("lesson", ["overview", "positions", "heads", "residual_stream", "next_token"])
+def test_pictures_wait_for_a_style_that_comes_late(browser, server, open_page, lesson):
+    path = "" if lesson == "overview" else lesson
+    expected = mean_colours(open_page(path))
+    page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
+    page.add_init_script(LATE_STYLE)
+    page.goto(f"{server.url}/{path}")
+    settle(page)
+    page.wait_for_timeout(2500)
+    page.evaluate("styleArrives()")
+    assert mean_colours(page) == pytest.approx(expected, abs=1.0)
+    page.context.close()
