@@ -1,17 +1,18 @@
 """The bundled models: what each can do on exercises that it never saw, and that its card and its recipe describe the weights that are there."""
 import re
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from core import checkpoints, teaching_text
+from core.blanks import held_out_sentiment
 from core.evaluation.memory import recitations
 from core.evaluation.tasks import answers, choices
 from core.induction import induction
-from core.recipes import RECIPES
+from core.recipes import MILESTONES, RECIPES
 
-POSITION_SCHEMES = ("none", "sinusoidal", "learned", "rotary", "alibi", "relative")
+FAMILIES = {"positions": ("none", "sinusoidal", "learned", "rotary", "alibi", "relative"), "scores": ("multiplicative", "additive")}
+DECODERS_OF_TEXT = ("stories", "stories-small", *(f"{family}-{one}" for family, members in FAMILIES.items() for one in members))
 
 
 @pytest.fixture(scope="module")
@@ -54,15 +55,31 @@ def test_induction(name, previous):
     assert found.best_previous_token_head.layer < found.best_induction_head.layer
 
 
-def test_the_positions_family_differs_in_one_thing_alone():
-    configs = [checkpoints.bundled_config(f"positions-{scheme}") for scheme in POSITION_SCHEMES]
-    assert {config.positions for config in configs} == set(POSITION_SCHEMES)
-    assert len({repr(replace(config, positions="none")) for config in configs}) == 1
+def test_blanks_tells_the_sentiment_of_sentences_that_it_never_saw():
+    assert held_out_sentiment(*checkpoints.load_bundled("blanks"), 200).right >= 0.9
+
+
+def test_the_childhood_of_stories_small():
+    """Twenty-four moments: it learns, and at some point it begins to look back."""
+    milestones = checkpoints.history("stories-small")
+    assert tuple(m.step for m in milestones) == MILESTONES and 16 <= len(milestones) <= 24
+    losses = [m.held_out["heldout_tinystories"] for m in milestones]
+    assert losses[0] > 8 and losses[-1] == min(losses) < 2.8
+    assert milestones[0].induction_score < 0.1 < 0.5 < milestones[-1].induction_score
+    assert len({m.sample for m in milestones}) > 10
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_family_differs_in_one_thing_alone(family):
+    configs = {one: checkpoints.bundled_config(f"{family}-{one}") for one in FAMILIES[family]}
+    field = {"positions": "positions", "scores": "score"}[family]
+    assert {getattr(config, field) for config in configs.values()} == set(FAMILIES[family])
+    assert len({repr(config).replace(f"{field}={getattr(config, field)!r}", "") for config in configs.values()}) == 1
 
 
 # Cards, recipes, sizes
 
-@pytest.mark.parametrize("name", checkpoints.bundled_names())
+@pytest.mark.parametrize("name", RECIPES)
 def test_a_bundled_model_is_what_its_recipe_makes_and_its_card_says(name):
     model, tokenizer = checkpoints.load_bundled(name)
     assert model.config == RECIPES[name].model
@@ -72,8 +89,11 @@ def test_a_bundled_model_is_what_its_recipe_makes_and_its_card_says(name):
 
 
 def test_text_models_share_one_tokenizer():
-    assert len({(checkpoints.BUNDLED / name / checkpoints.TOKENIZER).read_bytes() for name in ("stories", *(f"positions-{scheme}" for scheme in POSITION_SCHEMES))}) == 1
+    files = {(checkpoints.BUNDLED / name / checkpoints.TOKENIZER).read_bytes() for name in DECODERS_OF_TEXT}
+    assert len(files) == 1
 
 
-def test_stories_is_small_enough_to_be_carried_along():
-    assert sum(file.stat().st_size for file in (checkpoints.BUNDLED / "stories").iterdir()) < 60e6
+def test_sizes():
+    """At most 60 MB for stories in half precision, and 120 MB for the childhood."""
+    stories, small = (sum(file.stat().st_size for file in (checkpoints.BUNDLED / name).rglob("*") if file.is_file()) for name in ("stories", "stories-small"))
+    assert stories < 60e6 and small < 120e6
