@@ -13,7 +13,7 @@ from tests.benchmarks.lessons import FIRST_PICTURE, LESSONS, RERUN, SLIDER, WALL
 from tests.benchmarks.timing import Figure, table
 
 GROUPS = {
-    "engine": lambda n: engine.trace_figures(n) + engine.generation_figures(n),
+    "engine": lambda n: engine.trace_figures(n) + engine.generation_figures(n) + engine.milestone_figures(n),
     "threads": engine.thread_figures,
     "sliders": lambda n: browser.slider_figures(LESSONS, n),
     "wall": lambda n: browser.wall_figures(WALL, SLIDER, n),

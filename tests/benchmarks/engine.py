@@ -1,16 +1,17 @@
 """The engine against transformers on the same random weights, of the size of the bundled model."""
 from __future__ import annotations
 
+import itertools
 import multiprocessing
-import statistics
 
 import torch
+from safetensors.torch import load_file
 
-from core.checkpoints import load_bundled
+from core import checkpoints
 from core.generation import generate
 from core.sampling import SamplingConfig
 from tests import parity
-from tests.benchmarks.timing import Figure, alternate, figure, milliseconds
+from tests.benchmarks.timing import Figure, alternate, figure
 
 
 def models():
@@ -45,6 +46,14 @@ def generation_figures(repeats: int, n_new: int = 64) -> list[Figure]:
 
     a, b = alternate(run_ours, run_theirs, max(3, repeats // 5))
     return [figure("generation, a token", [t / n_new for t in a], [t / n_new for t in b], "ms", "reference: transformers' generate; ours also truncates and keeps each step")]
+
+
+def milestone_figures(repeats: int) -> list[Figure]:
+    """A moment of a model's childhood, ready to run: each in turn, against reading the numbers of its file alone."""
+    steps = [milestone.step for milestone in checkpoints.history("stories-small")]
+    turn, files = itertools.cycle(steps), itertools.cycle(sorted((checkpoints.BUNDLED / "stories-small" / checkpoints.HISTORY).glob("*.safetensors")))
+    a, b = alternate(lambda: checkpoints.load_bundled("stories-small", step=next(turn)), lambda: load_file(next(files)), max(repeats, len(steps)))
+    return [figure("a milestone loaded", a, b, "ms", "reference: safetensors' load_file of the same files")]
 
 
 def thread_figures(repeats: int) -> list[Figure]:
