@@ -1,4 +1,5 @@
 """The bundled models: what each can do on exercises that it never saw, and that its card and its recipe describe the weights that are there."""
+import json
 import re
 
 import numpy as np
@@ -86,6 +87,8 @@ def test_a_bundled_model_is_what_its_recipe_makes_and_its_card_says(name):
     assert model.config == RECIPES[name].model
     card = (checkpoints.BUNDLED / name / "README.md").read_text(encoding="utf-8")
     assert f"| parameters | {model.n_parameters:,} |" in card and f"python -m core.training {name} " in card
+    ends = {entry["stage"]: entry["step"] for entry in json.loads((checkpoints.BUNDLED / name / "training.json").read_text(encoding="utf-8"))}
+    assert len(ends) == len(RECIPES[name].stages) and all(re.search(rf"\b{end:,}\b", card) for end in ends.values())
     assert not re.search(r"\{\w*\}|\b[A-Z_]{2,}_STEPS\b", card), "a value is missing in the card"
 
 
