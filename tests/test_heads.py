@@ -19,7 +19,7 @@ from core.ui import cache, text
 from core.ui.components import heads_wall as wall
 from core.ui.components.attention_view import payload
 from core.ui.components.message import pack
-from core.ui.heads import below
+from core.ui.heads import below, live
 from core.ui.heads.panels import axis_end
 from core.ui.heads.reading import Pair
 from core.ui.run import Run, read
@@ -226,6 +226,17 @@ def test_every_action_is_the_intervention_of_its_name(action: str, edit: dict):
     lower = np.tril(np.ones((len(run.token_ids),) * 2, bool))
     expected = stacked(run, Intervention(heads=(HeadEdit(1, 3, action, **edit),), reference_ids=reference))
     assert given(at, "heads_wall")["values"].tobytes() == expected[:, lower].tobytes()
+
+
+def test_the_factor_stands_on_the_wall_while_heads_are_scaled_and_asks_for_the_same_wall():
+    at = open_at(heads_panel="change", heads_changed="0.*", heads_action="scale", heads_factor="2.0")
+    wall = given(at, "heads_wall")
+    hand = wall["hand"]
+    assert (hand["low"], hand["value"], hand["high"], hand["path"]) == (-1.0, 2.0, 3.0, "/live/heads")
+    answered = unpacked(live.answer(hand["question"] | {hand["name"]: 2.0, "exact_heads": [0]}))
+    assert answered["values"].tobytes() == wall["values"].tobytes()
+    assert all(answered[words] == wall[words] for words in ("roles", "notes", "badges", "crossed", "digest"))
+    assert given(open_at(heads_panel="change", heads_changed="0.*", heads_action="zero"), "heads_wall")["hand"] is None
 
 
 def test_undo_and_all_on_bring_the_heads_back():
