@@ -4,10 +4,9 @@ import streamlit as st
 from core.ui import instrument_state, state
 from core.ui import lesson as frame
 from core.ui.instrument_state import Setting
-from core.ui.positions import beyond, biases, concat, learned, rotary, symmetry, waves
-from core.ui.positions.section import PICTURE
+from core.ui.positions import beyond, biases, concat, learned, measured, rotary, symmetry, waves
 
-VIEWS = {"waves": waves, "learned": learned, "rotary": rotary, "biases": biases, "concat": concat, "symmetry": symmetry, "beyond": beyond}
+VIEWS = {"waves": waves, "learned": learned, "rotary": rotary, "biases": biases, "concat": concat, "symmetry": symmetry, "beyond": beyond, "measured": measured}
 # The picture's room is kept free while it loads, so that what stands below does not jump.
 RESERVED = "<style>.st-key-positions_stage { min-height: min(100vh - 14rem, 61rem); }</style>"
 CHOICE = {"view": Setting("waves", options=tuple(VIEWS))}
@@ -36,7 +35,7 @@ def section() -> None:
     page.experiments()
     if shown.question is not None:
         page.check(shown.question)
-    page.code(shown.functions, dict(shown.data), PICTURE, shown.twin)
+    page.code(shown.functions, dict(shown.data), shown.picture, shown.twin)
 
 
 section()

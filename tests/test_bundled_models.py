@@ -7,6 +7,7 @@ import pytest
 
 from core import checkpoints, teaching_text
 from core.blanks import held_out_sentiment
+from core.evaluation import lengths
 from core.evaluation.memory import recitations
 from core.evaluation.tasks import answers, choices
 from core.induction import induction
@@ -77,6 +78,14 @@ def test_a_family_differs_in_one_thing_alone(family):
     field = {"positions": "positions", "scores": "score"}[family]
     assert {getattr(config, field) for config in configs.values()} == set(FAMILIES[family])
     assert len({repr(config).replace(f"{field}={getattr(config, field)!r}", "") for config in configs.values()}) == 1
+
+
+@pytest.mark.parametrize("scheme", FAMILIES["positions"])
+def test_the_measured_lengths_are_those_of_the_card(scheme):
+    measured = lengths.bundled(f"positions-{scheme}")
+    card = (checkpoints.BUNDLED / f"positions-{scheme}" / "README.md").read_text(encoding="utf-8")
+    assert measured[0].first == 0 and measured[-1].last == (128 if scheme == "learned" else 512)
+    assert all(f"| {s.first} – {s.last - 1} | {s.n:,} | {s.nats_per_token:.3f} |" in card for s in measured)
 
 
 # Cards, recipes, sizes

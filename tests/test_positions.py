@@ -6,12 +6,13 @@ import math
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
 from core import positional
-from core.config import ModelConfig
+from core.config import POSITIONS, ModelConfig
 from core.figures import positions as figures
 from core.intervention import Intervention
 from core.model import Transformer
@@ -258,3 +259,49 @@ def test_every_label_of_a_picture_is_there():
         for script in folder.glob("*.js"):
             for name in re.findall(r"labels\.(\w+)", script.read_text(encoding="utf-8")):
                 assert f"{prefix}_{name}" in labels, f"{script.name}: {prefix}_{name}"
+
+
+# ---- measured --------------------------------------------------------------------------------------------------------------------
+
+
+def losses(scheme: str, beyond: bool) -> list[tuple[float, int]]:
+    """(nats, tokens) of the stretches beyond the 128 positions of training, or inside them, straight from the file."""
+    stretches = json.loads((ROOT / "assets" / "models" / f"positions-{scheme}" / "lengths.json").read_text())
+    return [(s["nats_per_token"], s["n"]) for s in stretches if (s["first"] >= 128) == beyond]
+
+
+def mean_of(pairs: list[tuple[float, int]]) -> float:
+    return float(np.average([nats for nats, _ in pairs], weights=[n for _, n in pairs]))
+
+
+@pytest.mark.parametrize("scheme", [scheme for scheme in POSITIONS if scheme != "learned"])
+def test_the_measured_losses_are_those_of_the_bundled_models(scheme):
+    at = opened("measured", positions_measured_scheme=scheme)
+    assert not at.exception and not at.error
+    inside, beyond = (mean_of(losses(scheme, side)) for side in (False, True))
+    title = next(m.value for m in at.markdown if "nats a token inside" in m.value)
+    assert f"{inside:.4f}" in title and f"{beyond:.4f}" in title and f"{round(beyond, 4) - round(inside, 4):+.4f}".replace("-", "−") in title
+    assert f"{beyond - inside:.4f}".lstrip("-") in formulas(at)[1] and f"{math.exp(inside):.4f}" in formulas(at)[0]
+
+
+def test_learned_positions_have_nothing_beyond():
+    at = opened("measured", positions_measured_scheme="learned")
+    assert losses("learned", True) == [] and any("Beyond there is no position" in m.value for m in at.markdown) and len(formulas(at)) == 1
+
+
+def test_the_measured_question_has_the_scheme_that_loses_least_beyond():
+    at = opened("measured")
+    beyond = {scheme: mean_of(losses(scheme, True)) for scheme in POSITIONS if scheme != "learned"}
+    words = text.load("positions")
+    right = words.label(f"scheme_{min(beyond, key=beyond.get)}")
+    asked = at.radio(key="positions_measured_given")
+    asked.set_value(asked.options.index(right)).run()
+    at.button("positions_measured_commit").click().run()
+    assert any(m.value.startswith("Yes") and right in m.value for m in at.markdown)
+
+
+def test_names_at_line_ends_are_apart_and_in_order():
+    places = figures.spread(np.array([1.0, 1.02, 5.0, 1.01]), 0.5)
+    assert places.tolist() == [1.0, 2.0, 5.0, 1.5]
+    table = pd.DataFrame({"scheme": ["a", "a", "b", "c"], "nats": [1.0, 2.0, 3.0, 90.0]})
+    assert figures.loss_range(table, "a") == pytest.approx((1 - 0.16, 3 + 0.32)) and figures.loss_range(table, "c")[1] > 90

@@ -49,7 +49,7 @@ def main(argv: Sequence[str] | None = None, sizes: Sizes = Sizes()) -> None:
     if arguments.json:
         arguments.json.write_text(json.dumps(as_json(evaluation), indent=1, allow_nan=False) + "\n", encoding="utf-8")
     if arguments.publish:
-        publish(arguments.model, arguments.run, report)
+        publish(arguments.model, arguments.run, report, evaluation.lengths)
 
 
 if __name__ == "__main__":

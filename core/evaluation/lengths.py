@@ -1,15 +1,20 @@
 """The loss by position, inside and beyond the length that a model was trained on: what its position scheme is worth there."""
 from __future__ import annotations
 
+import dataclasses
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 
+from core import checkpoints
 from core.model import Transformer
 
+FILE = "lengths.json"               # beside a bundled model's weights
 LONG_TEXT = "heldout_books"         # the held-out text whose documents are long enough
 WINDOW, WIDTH = 512, 64
 
@@ -22,6 +27,27 @@ class Stretch:
     last: int
     nats_per_token: float
     n: int
+
+
+def save(folder: Path, measured: Sequence[Stretch]) -> None:
+    """Write what was measured beside the weights in `folder`."""
+    (folder / FILE).write_text(json.dumps([dataclasses.asdict(stretch) for stretch in measured], indent=0) + "\n", encoding="utf-8")
+
+
+def bundled(name: str) -> tuple[Stretch, ...]:
+    """What was measured of a bundled model; none if that was never done. Raises CheckpointError for a file that cannot be read."""
+    path = checkpoints.BUNDLED / name / FILE
+    try:
+        return tuple(Stretch(**fields) for fields in json.loads(path.read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        return ()
+    except (OSError, ValueError, TypeError) as error:
+        raise checkpoints.CheckpointError(f"{path} cannot be read: {error} Put the original file back.") from error
+
+
+def mean(measured: Sequence[Stretch]) -> float:
+    """Nats per token over several stretches."""
+    return sum(s.n * s.nats_per_token for s in measured) / sum(s.n for s in measured)
 
 
 def stretches(model: Transformer, documents: Sequence[np.ndarray], window: int = WINDOW, width: int = WIDTH) -> tuple[Stretch, ...]:

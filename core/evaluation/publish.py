@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from core import checkpoints
+from core.evaluation.lengths import Stretch
+from core.evaluation.lengths import save as save_lengths
 
 CARDS = Path(__file__).resolve().parents[2] / "assets" / "text" / "en" / "model_cards"
 
@@ -31,13 +33,16 @@ def template(name: str) -> str:
     return (own if own.exists() else CARDS / f"{name.partition('-')[0]}.md").read_text(encoding="utf-8")
 
 
-def publish(name: str, run: Path, sections: Mapping[str, str]) -> None:
-    """Bundle the model of the training run in the folder as assets/models/`name`: weights, losses, milestones, and its card with the report's `sections`."""
+def publish(name: str, run: Path, sections: Mapping[str, str], lengths: Sequence[Stretch] = ()) -> None:
+    """Bundle the model of the training run in the folder as assets/models/`name`: weights, losses, milestones, the loss by position, and its card
+    with the report's `sections`."""
     model, tokenizer = checkpoints.load(run / "model")
     history, folder = stages(run), checkpoints.BUNDLED / name
     values = dict.fromkeys(("losses", "lengths", "verbatim"), "") | training_facts(history, model.n_parameters) | dict(sections)
     card = template(name).format(name=name, **values)
     checkpoints.save(folder, model, tokenizer, card)
     (folder / "training.json").write_text(json.dumps(history, indent=0) + "\n", encoding="utf-8")
+    if lengths:
+        save_lengths(folder, lengths)
     if (run / checkpoints.HISTORY).exists():
         shutil.copytree(run / checkpoints.HISTORY, folder / checkpoints.HISTORY, dirs_exist_ok=True)

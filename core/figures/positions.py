@@ -8,9 +8,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import altair as alt
 import numpy as np
 import pandas as pd
 
+from core.figures import style
 from core.figures.numbers import latex_number, latex_operand
 
 
@@ -110,3 +112,57 @@ def matrix_table(M: np.ndarray, row: str, column: str, value: str) -> pd.DataFra
     """A matrix as long table, one line an entry."""
     rows, columns = np.indices(M.shape)
     return pd.DataFrame({row: rows.ravel(), column: columns.ravel(), value: M.ravel()})
+
+
+# ---- losses by position ---------------------------------------------------------------------------------------------------------
+
+INKS = {"none": "muted", "sinusoidal": "residual", "learned": "position", "rotary": "query", "alibi": "key", "relative": "value"}
+DASHES = {"none": [2, 3], "sinusoidal": [8, 3, 2, 3], "learned": [1, 0], "rotary": [6, 3], "alibi": [1, 0], "relative": [10, 4]}
+MARKS = {"none": "circle", "sinusoidal": "cross", "learned": "square", "rotary": "triangle-up", "alibi": "diamond", "relative": "triangle-down"}
+
+
+def loss_range(table: pd.DataFrame, picked: str) -> tuple[float, float]:
+    """Where the axis of `losses_by_position` begins and ends: above all but the worst scheme, unless that one is picked."""
+    tops = table.groupby("scheme")["nats"].max()
+    low, high = float(table["nats"].min()), float(max(tops.nlargest(2).iloc[-1], tops[picked]))
+    return low - 0.08 * (high - low), high + 0.16 * (high - low)
+
+
+def losses_by_position(table: pd.DataFrame, picked: str, trained: int, titles: tuple[str, str, str], theme: str, scale: float, height: int) -> alt.LayerChart:
+    """Loss over position, a line for each scheme, told apart by colour, dashes, marks and a name at its end; the picked one bold.
+
+    table: columns scheme, name, first, last (positions), nats. A line outside `loss_range` leaves the picture.
+    titles: of the x axis, of the y axis, of the line at `trained`.
+    """
+    schemes, (low, high) = [scheme for scheme in INKS if scheme in set(table["scheme"])], loss_range(table, picked)
+    data = table.assign(middle=(table["first"] + table["last"]) / 2, bold=table["scheme"] == picked)
+    end = int(data["last"].max())
+    x = alt.X("middle:Q", title=titles[0], scale=alt.Scale(domain=[0, end], nice=False), axis=alt.Axis(values=list(range(0, end + 1, 64))))
+    y = alt.Y("nats:Q", title=titles[1], scale=alt.Scale(domain=[low, high], nice=False), axis=alt.Axis(grid=True, tickCount=5))
+    looks = {key: alt.Scale(domain=schemes, range=[of[s] for s in schemes]) for key, of in (
+        ("color", {s: style.colour(INKS[s], theme, "ink") for s in schemes}), ("strokeDash", DASHES), ("shape", MARKS))}
+    colour = alt.Color("scheme:N", scale=looks["color"], legend=None)
+    base = alt.Chart(data).encode(x=x, y=y, color=colour, tooltip=[alt.Tooltip("name:N"), alt.Tooltip("first:Q"), alt.Tooltip("last:Q"), alt.Tooltip("nats:Q", format=".4f")])
+    lines = [base.transform_filter(f"datum.bold == {str(bold).lower()}").mark_line(clip=True, strokeWidth=(4 if bold else 1.6) * scale).encode(
+        strokeDash=alt.StrokeDash("scheme:N", scale=looks["strokeDash"], legend=None)) for bold in (False, True)]
+    points = base.mark_point(clip=True, filled=True, size=60 * scale).encode(shape=alt.Shape("scheme:N", scale=looks["shape"], legend=None))
+    ends = data[data["nats"] <= high].groupby("scheme").tail(1)
+    ends = ends.assign(at=ends.groupby("middle")["nats"].transform(lambda nats: spread(nats.to_numpy(), 15 * scale * (high - low) / height)))
+    names = [alt.Chart(ends[ends["bold"] == bold]).mark_text(align="left", dx=8, fontSize=12 * scale, fontWeight="bold" if bold else "normal").encode(
+        x="middle:Q", y="at:Q", text="name:N", color=colour) for bold in (False, True)]
+    mark = alt.Chart(pd.DataFrame({"x": [trained], "text": [titles[2]]})).encode(x="x:Q")
+    said = mark.mark_text(align="left", baseline="top", dx=6, fontSize=12 * scale).encode(text="text:N", y=alt.value(0))
+    return alt.layer(*lines, points, *names, mark.mark_rule(strokeDash=[3, 3]), said).properties(
+        height=height, width="container", padding={"right": 90 * scale, "left": 5, "top": 5, "bottom": 5}, config=style.altair_theme(theme, scale))
+
+
+def spread(places: np.ndarray, gap: float) -> np.ndarray:
+    """The places moved upwards as little as it takes for every two to be `gap` apart, in their order.
+
+    >>> spread(np.array([3.0, 1.0, 1.1]), 0.5).tolist()
+    [3.0, 1.0, 1.5]
+    """
+    moved, last = np.array(places, dtype=np.float64), -np.inf
+    for k in np.argsort(places, kind="stable"):
+        last = moved[k] = max(moved[k], last + gap)
+    return moved

@@ -25,6 +25,7 @@ class Section:
     data: Mapping[str, pd.DataFrame]
     twin: str
     summary: Mapping[str, str] = field(default_factory=dict)   # for pins
+    picture: str = PICTURE
 
 
 def open_instrument(view: str, settings: Mapping[str, Setting]) -> tuple[str, dict, Callable[[], None]]:
