@@ -14,7 +14,9 @@ from core.evaluation.evaluate import Corpus, Evaluation, Sizes
 from core.induction import Induction
 from core.evaluation.losses import TextScore
 from core.evaluation.memory import Recitation, Verbatim
-from core.evaluation.publish import template, training_facts
+from core.evaluation import lengths
+from core.evaluation import publish as publishing
+from core.evaluation.publish import publish, template, training_facts
 from core.evaluation.report import as_json, percent, sample_text, sections
 from core.evaluation.reproducibility import Repetition
 from core.evaluation.samples import Distinct, Sample
@@ -122,6 +124,22 @@ def test_the_programme_with_a_corpus(run, capsys):
     assert all(section in card for section in printed.strip().split("\n\n## ")[1:])
     assert [(entry["stage"], entry["step"]) for entry in json.loads((folder / "training.json").read_text())] == [(1, 3), (2, 5)]
     assert checkpoints.bundled_names() == ("stories",) and [m.step for m in checkpoints.history("stories")] == [5]
+
+
+def test_the_losses_by_position_are_published_where_they_were_measured(run, monkeypatch):
+    monkeypatch.setattr(publishing, "template", lambda name: "a card")
+    publish("stories", run / "run", {})
+    assert lengths.bundled("stories") == ()
+    measured = (lengths.Stretch(0, 4, 2.5, 12), lengths.Stretch(4, 6, 3.25, 6))
+    publish("stories", run / "run", {}, measured)
+    assert lengths.bundled("stories") == measured and lengths.mean(measured) == 2.75
+
+
+def test_a_broken_file_of_lengths_is_said_to_be_broken(run):
+    (run / "models" / "stories").mkdir(parents=True)
+    (run / "models" / "stories" / lengths.FILE).write_text("[{}]")
+    with pytest.raises(checkpoints.CheckpointError, match="lengths.json"):
+        lengths.bundled("stories")
 
 
 def test_the_corpus_counts_no_held_out_text(run):
