@@ -21,7 +21,8 @@ from tokenizers import models, pre_tokenizers, trainers
 from core.tokenizer import encodable
 
 PIECE = TypeVar("PIECE", str, bytes)
-WORDS = pre_tokenizers.Split(tokenizers.Regex(r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"), "isolated")    # GPT-2's
+# GPT-2's pattern, but for the longest word: 60 signs, so that a text without a single space does not cost seconds.
+WORDS = pre_tokenizers.Split(tokenizers.Regex(r"'(?:[sdmt]|ll|ve|re)| ?\p{L}{1,60}| ?\p{N}{1,60}| ?[^\s\p{L}\p{N}]{1,60}|\s{1,60}(?!\S)|\s{1,60}"), "isolated")
 UNKNOWN = "<unk>"
 
 
@@ -149,13 +150,13 @@ class LearnedUnigram:
     def segmentations(self, word: str, n: int) -> list[tuple[float, tuple[str, ...]]]:
         """The n most probable ways to cut `word`, the best first: (sum of ln p of the pieces, the pieces). Empty if there is none.
 
-        Viterbi with n survivors at each place; of equals, the one with the longer pieces first.
+        Viterbi with n survivors at each place, each linked to the one that it goes on from; of equals, the one with fewer pieces first.
         """
-        best: list[list[tuple[float, tuple[str, ...]]]] = [[(0.0, ())]]
+        best: list[list[tuple[float, int, tuple]]] = [[(0.0, 0, ())]]
         for end in range(1, len(word) + 1):
-            ways = [(score + self.log_p[piece], (*pieces, piece)) for start, piece in self._ending(word, end) for score, pieces in best[start]]
-            best.append(heapq.nsmallest(n, ways, key=lambda way: (-way[0], len(way[1]))))
-        return best[-1]
+            ways = [(cost - self.log_p[piece], length + 1, (before, piece)) for start, piece in self._ending(word, end) for cost, length, before in best[start]]
+            best.append(heapq.nsmallest(n, ways, key=lambda way: way[:2]))
+        return [(-cost, _unlinked(link)) for cost, _, link in best[-1]]
 
     def cut(self, word: str) -> tuple[str, ...]:
         """The pieces of the most probable way; a character that no piece holds stands by itself."""
@@ -176,8 +177,9 @@ class LearnedUnigram:
 
 
 def learn_unigram(text: str, vocab_size: int) -> LearnedUnigram:
-    """A Unigram model of at most `vocab_size` pieces, learned from the words of `text`: many pieces to begin with, then those go whose loss costs the
-    likelihood of the text least. Every character stays. Source: Kudo 2018. Raises ValueError for an empty text, or too few pieces for its characters."""
+    """A Unigram model of about `vocab_size` pieces, learned from the words of `text`: many pieces to begin with, then those go whose loss costs the
+    likelihood of the text least. Every character stays, whether
+    there is room for it or not; and what to begin with are strings that come twice among the distinct words, so there may be fewer. Source: Kudo 2018. Raises ValueError for an empty text, or too few pieces for its characters."""
     if not text or vocab_size < len(set(encodable(text))):
         raise ValueError("Unigram needs a text, and room for each of its characters.")
     learned = tokenizers.Tokenizer(models.Unigram())
@@ -195,6 +197,15 @@ def objective(unigram: LearnedUnigram, counts: Mapping[str, int]) -> float:
 def word_counts(text: str) -> Counter[str]:
     """How often each word comes."""
     return Counter(words_of(text))
+
+
+def _unlinked(link: tuple) -> tuple[str, ...]:
+    """The pieces of (… (((), first), second) …, last)."""
+    pieces = []
+    while link:
+        link, piece = link
+        pieces.append(piece)
+    return tuple(reversed(pieces))
 
 
 def _log_sum_exp(terms: list[float]) -> float:

@@ -1,6 +1,7 @@
 """Methods: the same texts cut by spaces, characters, bytes, every tokenizer at hand, and the two that were learned under "Train"."""
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -43,15 +44,15 @@ def methods(page: Lesson, run: Run) -> list[Method]:
     found = training.learned(training.text_of(page, run)[0])
     size = training.picked_size(found)
     unigram, alphabet = found.unigram(size), frozenset(found.bpe.alphabet)
-    n = found.n_merges(size)
+    bpe_cut, unigram_cut = functools.cache(lambda word: found.bpe.cut(word, found.n_merges(size))), functools.cache(unigram.cut)
     return [
         Method(page.label("method_space"), None, lambda text: [visible(piece) or "∅" for piece in text.split(" ")]),
         Method(page.label("method_characters"), CHARACTERS, lambda text: list(map(visible, text))),
         Method(page.label("method_bytes"), 256, lambda text: [visible_byte(byte) for byte in text.encode()]),
         *(Method(page.label("method_model", name=name), tokenizer.vocab_size, lambda text, by=tokenizer: [by.visible(i) for i in by.encode(text)])
           for name, tokenizer in tokenizers_of(run).items()),
-        Method(page.label("method_bpe"), size, lambda text: [visible(piece) for word in segmentation.words_of(text) for piece in found.bpe.cut(word, n)], alphabet),
-        Method(page.label("method_unigram"), len(unigram.log_p), lambda text: [visible(piece) for word in segmentation.words_of(text) for piece in unigram.cut(word)], alphabet),
+        Method(page.label("method_bpe"), size, lambda text: [visible(piece) for word in segmentation.words_of(text) for piece in bpe_cut(word)], alphabet),
+        Method(page.label("method_unigram"), len(unigram.log_p), lambda text: [visible(piece) for word in segmentation.words_of(text) for piece in unigram_cut(word)], alphabet),
     ]
 
 

@@ -22,7 +22,7 @@ SETTINGS = Settings("tokens", {
     "step": Setting(-1, low=-1),                      # merges done; −1: all of them
     "example": Setting(0, low=0),
     "source": Setting("example", options=("example", "prompt")),
-    "size": Setting(0, low=0),                        # of the vocabulary that is learned; 0: two fifths of the way from characters to whole words
+    "size": Setting(0, low=0),                        # of the vocabulary that is learned; 0: as many as suit both methods
     "word": Setting(-1, low=-1),                      # of the training text's words, in the order of their coming; −1: the longest
     "find": Setting(""),
 })

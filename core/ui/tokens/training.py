@@ -19,8 +19,8 @@ from core.ui.markdown import code
 from core.ui.run import Run
 from core.ui.tokens.reading import PREFIX, Reading, attached, keep, labels, read, visible
 
-MOST_CHARACTERS = 6_000     # of the text that is learned from
-MOST_SIZES, MOST_WORDS = 24, 160
+MOST_CHARACTERS = 4_000     # of the text that is learned from
+MOST_SIZES, MOST_WORDS = 20, 160
 SEGMENTATIONS = 6           # ways to cut the picked word that are listed
 
 
@@ -72,9 +72,9 @@ def _learn(text: str) -> Learned:
 
 
 def picked_size(found: Learned) -> int:
-    """The size that the reader has picked, as near as there is one; two fifths of the way by itself."""
-    low, high = found.sizes[0], found.sizes[-1]
-    wanted = read("size") or low + 0.4 * (high - low)
+    """The size that the reader has picked, as near as there is one; by itself the largest at which Unigram has as many pieces as BPE, to a tenth."""
+    alike = [size for size, unigram in zip(found.sizes, found.unigrams) if len(unigram.log_p) >= 0.9 * size]
+    wanted = read("size") or max(alike, default=found.sizes[0])
     return min(found.sizes, key=lambda size: abs(size - wanted))
 
 
@@ -89,7 +89,7 @@ def shown_words(found: Learned) -> list[str]:
     return list(dict.fromkeys(found.words[:MOST_WORDS]))
 
 
-def message(page: Lesson, found: Learned, from_prompt: bool) -> dict:
+def message(page: Lesson, found: Learned) -> dict:
     """The header of the component, as token_training.js has it."""
     shown = shown_words(found)
     entries = cache.result(("tokens_training_entries", found.text), lambda: _entries(found, shown), lambda made: 60 * len(shown) * len(found.sizes))
@@ -122,14 +122,15 @@ def draw(page: Lesson, run: Run) -> Reading:
         st.segmented_control(page.label("source"), ("example", "prompt"), format_func=lambda name: page.label(f"source_{name}"), required=True, label_visibility="collapsed",
                              **attached("source"))
         st.caption(_note(page, run, from_prompt), width="content")
-    found = learned(text)
-    sent = message(page, found, from_prompt)
+    with st.spinner(page.label("learning")):
+        found = learned(text)
+    sent = message(page, found)
     token_training(sent, key=f"{PREFIX}training", on_settings=lambda settings: keep(size=settings["size"], word=settings["word"]))
     size, word = picked_size(found), picked_word(found)
     table = pd.DataFrame([{"size": b["size"], "BPE tokens": b["tokens"], "Unigram pieces": u["size"], "Unigram tokens": u["tokens"], "Unigram ln P": u["log"]}
                           for b, u in zip(sent["bpe"], sent["unigram"])])
     at = found.sizes.index(size)
-    title = page.label("train_twin", size=size, bpe=sent["bpe"][at]["tokens"], unigram=sent["unigram"][at]["tokens"], characters=len(text), words=len(found.words))
+    title = page.label("train_twin", size=size, pieces=sent["unigram"][at]["size"], bpe=sent["bpe"][at]["tokens"], unigram=sent["unigram"][at]["tokens"], characters=len(text), words=len(found.words))
     return Reading(_lines(page, found, size, word), segmentations_table(page, found.unigram(size), word),
                    [segmentation.learn_bpe, segmentation.learn_unigram, LearnedUnigram.segmentations, LearnedUnigram.log_likelihood, segmentation.objective],
                    {"sizes.csv": table, "segmentations.csv": segmentations_table(page, found.unigram(size), word, 50)}, ".training-chart", title,

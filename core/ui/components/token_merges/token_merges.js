@@ -1,7 +1,7 @@
 // header: names, bytes {id: text}; rules {id: rank of the rule that made it}; leaves [id]; words [first leaf of each]; steps [[rank, left id, right id, id]];
 // nodes [[step, start, middle, end, id]] in the order of the steps, leaves start to end; pairs {"left,right": rank} of all that ever stand side by side;
 // first: the prompt's position of the first token; settings {step, position}; step counts the steps done.
-const SHOWN_PAIRS = 12;
+const SHOWN_PAIRS = 12, LARGER = 1.12;
 
 class Merges {
   constructor(root) {
@@ -17,10 +17,11 @@ class Merges {
     this.slider.onchange = () => this.settle();
     this.place = make("div", "scroll picture", root);
     this.place.tabIndex = 0;
-    this.place.setAttribute("role", "img");
+    this.place.setAttribute("role", "group");
     this.place.onkeydown = (event) => this.key(event);
     this.svg = draw("svg", { class: "merge-tree" }, this.place);
     this.detail = make("div", "detail", root);
+    this.detail.setAttribute("aria-live", "polite");
     this.waiting = make("div", "waiting", root);
     onWidth(this.place, () => this.layout());
   }
@@ -58,6 +59,7 @@ class Merges {
   label() {
     this.player.textContent = this.timer ? this.text.pause : this.text.play;
     this.player.setAttribute("aria-label", this.player.textContent);
+    this.title.setAttribute("aria-live", this.timer ? "off" : "polite");
   }
 
   key(event) {
@@ -136,7 +138,7 @@ class Merges {
 
   /** Where each word stands: rows as wide as the place, each as high as its deepest tree will be in the end. */
   layout() {
-    const em = emOf(this.root), font = monoFont(this.root, em), width = this.place.clientWidth, gap = 0.55 * em;
+    const em = LARGER * emOf(this.root), font = monoFont(this.root, em), width = this.place.clientWidth, gap = 0.55 * em;
     if (!width || !this.leaves) return;
     this.em = em;
     const whole = this.pieces(this.last).map((piece) => measureTree(piece, em, font));
@@ -147,19 +149,19 @@ class Merges {
       // Room for every state of the word: its letters side by side, or a later token that is wider than they are.
       const leaves = word.flatMap((piece) => this.leaves.slice(piece.start, piece.end)).reduce((sum, id) => sum + measureTree({ text: this.names[id] }, em, font).width, 0);
       const room = Math.max(leaves, word.reduce((sum, piece) => sum + piece.width, 0)), depth = Math.max(...word.map((piece) => piece.depth));
-      if (x && x + room > width) { x = 0; y += treeHeight(deepest, em) + 1.1 * em; deepest = 0; }
+      if (x && x + room > width) { x = 0; y += treeHeight(deepest, em) + 1.8 * em; deepest = 0; }
       this.spots.push({ x, y, room });
       x += room + gap;
       deepest = Math.max(deepest, depth);
       widest = Math.max(widest, x - gap);
     }
-    this.size = [Math.max(widest, 1), y + treeHeight(Math.max(1, deepest), em) + 4];
+    this.size = [Math.max(widest, 1), y + treeHeight(Math.max(1, deepest), em) + 1.1 * em];
     this.paint();
   }
 
   paint() {
     if (!this.spots) return;
-    const pieces = this.pieces(), em = this.em, font = monoFont(this.root, em), picked = this.pickedPiece(pieces);
+    const pieces = this.pieces(), em = this.em, font = monoFont(this.root, em), small = monoFont(this.root, 0.72 * em), picked = this.pickedPiece(pieces);
     const next = this.steps[this.step], isNext = new Set();
     if (next) for (const [when, start, middle] of this.nodes) if (when === this.step) isNext.add(start).add(middle);
     const [width, height] = this.size;
@@ -170,8 +172,9 @@ class Merges {
       const spot = this.spots[w], total = own.reduce((sum, piece) => sum + piece.width, 0);
       let x = spot.x + (spot.room - total) / 2;
       for (const piece of own) {
-        piece.marks = [piece.made && "made", piece === picked && "picked", isNext.has(piece.start) && "next"].filter(Boolean).join(" ");
-        const group = drawTree(this.svg, piece, x, spot.y + 1, em);
+        piece.marks = [piece.made && this.step < this.last && "made", piece === picked && "picked", isNext.has(piece.start) && "next"].filter(Boolean).join(" ");
+        const group = drawTree(this.svg, piece, x, spot.y + em, em);
+        if (textWidth(String(piece.id), small) <= piece.width) draw("text", { x: x + piece.width / 2, y: spot.y + 0.7 * em, "text-anchor": "middle", class: "number", "font-size": 0.72 * em }, this.svg, piece.id);
         draw("title", {}, group, fill(this.text.hover, { token: piece.text, id: piece.id, position: this.positions()[piece.start], bytes: this.bytes[piece.id] }));
         group.onclick = () => this.pick(piece);
         x += piece.width;

@@ -55,7 +55,7 @@ class Methods {
     name.scope = "row";
     make("td", "size", row, method.vocabulary_text);
     method.counts.forEach((count, k) => make("td", k === this.example ? "count picked" : "count", row, thousands(count)));
-    const cell = make("td", "pieces", row), pieces = method.pieces[this.example];
+    const cell = make("div", "scroll", make("td", "pieces", row)), pieces = method.pieces[this.example];
     for (const piece of pieces) chip(cell, piece);
     const more = method.counts[this.example] - pieces.length;
     if (more > 0) make("span", "muted", cell, ` … +${thousands(more)}`);

@@ -85,11 +85,11 @@ class Training {
     this.slider.value = this.at;
     this.slider.setAttribute("aria-valuetext", String(bpe.size));
     this.value.textContent = fill(this.text.size, { n: thousands(bpe.size) });
-    rich(this.title, this.text.title, { size: thousands(bpe.size), bpe: thousands(bpe.tokens), unigram: thousands(unigram.tokens), characters: thousands(this.characters) });
+    rich(this.title, this.text.title, { size: thousands(bpe.size), pieces: thousands(unigram.size), bpe: thousands(bpe.tokens), unigram: thousands(unigram.tokens), characters: thousands(this.characters) });
     for (const column of this.columns) this.paintColumn(column, column.kind === "bpe" ? bpe : unigram);
     rich(this.columns[0].sub, bpe.merge ? this.text.bpe_sub : this.text.bpe_none, bpe.merge
       ? { rank: thousands(bpe.rank), left: { chip: bpe.merge[0] }, right: { chip: bpe.merge[1] } } : {});
-    rich(this.columns[1].sub, this.text.unigram_sub, { log: thousands(Math.round(unigram.log)).replace("-", "−"), rate: plain(-unigram.log / Math.max(1, this.characters), 3), size: thousands(unigram.size) });
+    rich(this.columns[1].sub, this.text.unigram_sub, { log: thousands(Math.round(unigram.log)).replace("-", "−"), rate: plain(unigram.log / Math.max(1, this.characters), 3), size: thousands(unigram.size) });
     this.plot();
   }
 
@@ -113,7 +113,7 @@ class Training {
   plot() {
     const width = this.chart.clientWidth, em = emOf(this.root);
     if (!width || !this.bpe) return;
-    const height = 17.5 * em, [left, right, top, bottom] = [3.2 * em, 0.8 * em, 1.9 * em, 2.6 * em];
+    const beside = this.chart.offsetLeft > this.columns[1].body.offsetLeft, height = beside ? this.columns[1].body.clientHeight + 4 * em : 17.5 * em, [left, right, top, bottom] = [3.2 * em, 0.8 * em, 1.9 * em, 2.6 * em];
     const most = this.ends.characters, last = Math.max(this.sizes[this.sizes.length - 1], this.sizes[0] + 1);
     const x = (size) => left + ((size - this.sizes[0]) / (last - this.sizes[0])) * (width - left - right);
     const y = (tokens) => height - bottom - (tokens / most) * (height - top - bottom);
@@ -123,10 +123,10 @@ class Training {
     const line = (from, to, attributes) => draw("line", { x1: from[0], y1: from[1], x2: to[0], y2: to[1], stroke: "var(--tx-grid-ink)", ...attributes }, this.svg);
     text(0, 0.9 * em, this.text.axis_tokens);
     line([left, y(0)], [width - right, y(0)], {});
-    for (const [value, name] of [[this.ends.characters, this.text.end_characters], [this.ends.words, this.text.end_words]]) {
+    for (const [value, name, below] of [[this.ends.characters, this.text.end_characters, -0.35], [this.ends.words, this.text.end_words, 1.1]]) {
       line([left, y(value)], [width - right, y(value)], { "stroke-dasharray": "2 4" });
       text(left - 5, y(value) + 0.35 * em, thousands(value), "end");
-      text(width - right, y(value) - 0.35 * em, name, "end");
+      text(width - right, y(value) + below * em, name, "end");
     }
     text(left, height - 0.4 * em, thousands(this.sizes[0]));
     text(width - right, height - 0.4 * em, thousands(last), "end");
@@ -142,7 +142,8 @@ class Training {
     const above = this.bpe[this.at].tokens >= this.unigram[this.at].tokens ? "bpe" : "unigram", flip = x(size) > width * 0.62;
     for (const kind of ["bpe", "unigram"]) {
       const entry = this[kind][this.at];
-      text(x(entry.size) + (flip ? -0.6 : 0.6) * em, y(entry.tokens) + (kind === above ? -0.55 : 1.25) * em, `${this.text[`short_${kind}`]} ${thousands(entry.tokens)}`, flip ? "end" : "start", "sans strong");
+      const toLeft = kind === above ? flip : x(entry.size) > left + 7 * em;
+      text(x(entry.size) + (toLeft ? -0.6 : 0.6) * em, y(entry.tokens) + (kind === above ? -0.55 : 1.25) * em, `${this.text[`short_${kind}`]} ${thousands(entry.tokens)}`, toLeft ? "end" : "start", "sans strong");
     }
   }
 }

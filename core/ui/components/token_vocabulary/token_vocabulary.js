@@ -1,5 +1,5 @@
 // header: names [visible form by id]; bytes [hex by id]; parts {id: [left id, right id]}; rules {id: rank}; prompt [ids]; settings {find, token}.
-const MOST_SHOWN = 240, MOST_CHARACTERS = 8;
+const MOST_SHOWN = 600, MOST_CHARACTERS = 8;
 
 class Vocabulary {
   constructor(root) {
@@ -58,7 +58,8 @@ class Vocabulary {
     const found = this.matches();
     this.count.textContent = fill(found.length ? this.text.found : this.text.none, { n: thousands(found.length), size: thousands(this.names.length), shown: Math.min(found.length, MOST_SHOWN) });
     this.list.replaceChildren();
-    for (const id of found.slice(0, MOST_SHOWN)) {
+    const bytes = new Set([...new TextEncoder().encode(this.field.value)].map((byte) => this.bytes.indexOf(hexOf(byte))));
+    for (const id of found.length ? found.slice(0, MOST_SHOWN) : bytes) {
       const entry = make("button", id === this.token ? "entry picked" : "entry", this.list);
       entry.type = "button";
       entry.dataset.id = id;
@@ -68,7 +69,10 @@ class Vocabulary {
       entry.onclick = () => { this.token = id; this.mark(); this.open(); this.settle(); };
     }
     const first = this.list.querySelector(".picked") || this.list.firstChild;
-    if (first) first.tabIndex = 0;
+    if (first) {
+      first.tabIndex = 0;
+      this.list.scrollTop = Math.max(0, first.offsetTop - this.list.offsetTop - this.list.clientHeight / 2);
+    }
     this.spell();
   }
 
