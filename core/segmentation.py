@@ -177,15 +177,20 @@ class LearnedUnigram:
 
 
 def learn_unigram(text: str, vocab_size: int) -> LearnedUnigram:
-    """A Unigram model of about `vocab_size` pieces, learned from the words of `text`: many pieces to begin with, then those go whose loss costs the
-    likelihood of the text least. Every character stays, whether
-    there is room for it or not; and what to begin with are strings that come twice among the distinct words, so there may be fewer. Source: Kudo 2018. Raises ValueError for an empty text, or too few pieces for its characters."""
+    """A Unigram model of about `vocab_size` pieces, learned from the words of `text`: many pieces to begin with, then those go whose loss costs
+    the likelihood of the text least. Source: Kudo 2018.
+
+    Every character stays, whether there is room for it or not; and what to begin with are strings that come twice among the distinct words, so
+    there may be fewer pieces. Raises ValueError for an empty text, or too few pieces for its characters.
+    """
     if not text or vocab_size < len(set(encodable(text))):
         raise ValueError("Unigram needs a text, and room for each of its characters.")
     learned = tokenizers.Tokenizer(models.Unigram())
     learned.pre_tokenizer = WORDS
     learned.train_from_iterator([encodable(text)], trainers.UnigramTrainer(vocab_size=vocab_size + 1, show_progress=False, special_tokens=[UNKNOWN], unk_token=UNKNOWN))
     pieces = json.loads(learned.to_str())["model"]["vocab"][1:]           # without the unknown
+    if any(score is None for _, score in pieces):        # of NUL characters alone, which the library uses itself, it learns nothing
+        return LearnedUnigram({piece: -math.log(len(pieces)) for piece, _ in pieces})
     return LearnedUnigram({piece: round(score, 10) for piece, score in sorted(pieces)})     # the library's last digits differ from run to run
 
 
