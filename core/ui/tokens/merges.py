@@ -110,7 +110,7 @@ def message(page: Lesson, run: Run, found: Played) -> dict:
             "rules": {i: made_by[i] for i in used if i in made_by}, "leaves": leaves, "words": starts,
             "steps": [(step.rank, id_of(step.left), id_of(step.right), id_of(step.left + step.right)) for step in found.steps],
             "nodes": [(*node[:4], id_of(node[4])) for node in nodes], "pairs": {f"{id_of(left)},{id_of(right)}": ranks[left, right] for left, right in pairs},
-            "first": found.first, "settings": {"step": read("step"), "position": state.selection().position}}
+            "first": found.first, "settings": {"step": read("merged"), "position": state.selection().position}}
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -128,7 +128,7 @@ def draw(page: Lesson, run: Run) -> Reading:
 
 
 def _settled(settings: dict) -> None:
-    keep(step=settings["step"])
+    keep(merged=settings["step"])
     state.select(position=int(settings["position"]))
 
 
@@ -150,13 +150,24 @@ def rules_table(page: Lesson, tokenizer: Tokenizer, token_id: int) -> pd.DataFra
     return pd.DataFrame(rows, columns=[page.label(f"column_{name}") for name in ("rank", "left", "right", "result", "id")])
 
 
+def merges_made(before: tuple[bytes, ...], steps: list[Step[bytes]]) -> list[int]:
+    """How many pairs each step joins in the one word that it is played on: by so many it has fewer pieces afterwards."""
+    sizes = [len(before), *(len(step.words[0]) for step in steps)]
+    return [old - new for old, new in zip(sizes, sizes[1:])]
+
+
 def _lines(page: Lesson, run: Run, found: Played, position: int) -> list[tuple[str, str]]:
     token = run.token_ids[position]
     piece = run.tokenizer.token_bytes(token)
-    rate = found.n_bytes / max(1, found.n_tokens)
-    lines = [(page.label("numbers_rate"), rf"\frac{{\text{{{page.label('unit_bytes')}}}}}{{\text{{{page.label('unit_tokens')}}}}} = \frac{{{found.n_bytes}}}{{{found.n_tokens}}} = {latex_number(rate)}")]
+    lines = []
+    if found.n_tokens:
+        lines.append((page.label("numbers_rate"), rf"\frac{{\text{{{page.label('unit_bytes')}}}}}{{\text{{{page.label('unit_tokens')}}}}} = \frac{{{found.n_bytes}}}{{{found.n_tokens}}} = {latex_number(found.n_bytes / found.n_tokens)}"))
     steps = rules_of(run.tokenizer, piece)
     if steps and token == 256 + steps[-1].rank:     # ids in the order of learning: end of text 0, the 256 bytes, then one id a rule
         lines.append((page.label("numbers_id", token=code(run.tokens[position])), rf"\mathrm{{id}} = 256 + k = 256 + {steps[-1].rank} = {token}"))
-    lines.append((page.label("numbers_rules" if steps else "numbers_no_rules", token=code(run.tokens[position])), rf"{len(piece)} \;\to\; 1 \qquad ({max(0, len(piece) - 1)})"))
+    if steps:
+        merges = sum(merges_made(split(piece), steps))
+        lines.append((page.label("numbers_rules", token=code(run.tokens[position]), n=len(piece)), rf"{len(piece)} - {merges} = {len(piece) - merges}"))
+    else:
+        lines.append((page.label("numbers_no_rules", token=code(run.tokens[position])), rf"\mathrm{{id}} = {token}"))
     return lines

@@ -56,7 +56,7 @@ def _lines(page: Lesson, run: Run, token: int) -> list[tuple[str, str]]:
     lines = [(page.label("numbers_vocabulary", signs=signs), rf"|V| = {signs} + 256 + {merges} = {n}"),
              (page.label("numbers_rows", share=f"{100 * n * d / parameters:.3g}"), rf"|V| \times d = {n} \times {d} = {n * d}")]
     characters = run.tokenizer.token_bytes(token).decode("utf-8", errors="ignore")
-    wide = next((c for c in characters if ord(c) > 0x7F), characters[:1])
+    wide = next((c for c in characters if ord(c) > 0x7F), characters.strip()[:1] or characters[:1])
     if wide:
         lines.append((page.label("numbers_utf8", character=code(visible_form(wide.encode())), point=f"U+{ord(wide):04X}"), utf8(wide)))
     return lines

@@ -17,6 +17,7 @@ class Methods {
     Object.assign(this, header);
     if (this.example === undefined || header.settings.example !== this.known) this.example = header.settings.example;
     this.known = header.settings.example;
+    this.root.classList.toggle("present", header.scale > 1);
     this.build();
   }
 
@@ -88,13 +89,12 @@ class Methods {
     }
     draw("text", { x: width - right, y: height - bottom + 1.2 * em, "text-anchor": "middle", class: "sans" }, this.svg, "∞");
     draw("text", { x: width - right, y: height - 0.5 * em, "text-anchor": "end", class: "sans" }, this.svg, this.text.axis_vocabulary);
-    const taken = [];
-    this.methods.forEach((method, m) => {
-      const x = place(method), y = level(method.counts[this.example]);
-      draw("circle", { cx: x, cy: y, r: 0.34 * em, fill: "var(--tx-kept)", stroke: "var(--tx-page)", "stroke-width": 1.5 }, this.svg);
+    const points = this.methods.map((method) => [place(method), level(method.counts[this.example])]), taken = points.map(([x, y]) => [x, y + 0.35 * em]);
+    for (const [x, y] of points) draw("circle", { cx: x, cy: y, r: 0.34 * em, fill: "var(--tx-kept)", stroke: "var(--tx-page)", "stroke-width": 1.5 }, this.svg);
+    points.forEach(([x, y], m) => {
       const spots = [[x, y - 0.65 * em], [x + 0.85 * em, y + 0.35 * em], [x - 0.85 * em, y + 0.35 * em], [x, y + 1.3 * em], [x + 0.85 * em, y - 0.6 * em], [x - 0.85 * em, y - 0.6 * em], [x + 1.7 * em, y + 0.35 * em], [x - 1.7 * em, y + 0.35 * em]];
       const free = spots.find(([a, b]) => taken.every(([c, d]) => Math.abs(a - c) > 0.75 * em || Math.abs(b - d) > 0.9 * em)) ?? spots[0];
-      taken.push(free, [x, y + 0.35 * em]);
+      taken.push(free);
       draw("text", { x: free[0], y: free[1], "text-anchor": "middle", class: "sans strong" }, this.svg, letter(m));
     });
   }

@@ -142,7 +142,7 @@ class Training {
     const above = this.bpe[this.at].tokens >= this.unigram[this.at].tokens ? "bpe" : "unigram", flip = x(size) > width * 0.62;
     for (const kind of ["bpe", "unigram"]) {
       const entry = this[kind][this.at];
-      const toLeft = kind === above ? flip : x(entry.size) > left + 7 * em;
+      const toLeft = kind === above ? flip : x(entry.size) > left + 5 * em;
       text(x(entry.size) + (toLeft ? -0.6 : 0.6) * em, y(entry.tokens) + (kind === above ? -0.55 : 1.25) * em, `${this.text[`short_${kind}`]} ${thousands(entry.tokens)}`, toLeft ? "end" : "start", "sans strong");
     }
   }
