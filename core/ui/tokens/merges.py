@@ -105,7 +105,7 @@ def message(page: Lesson, run: Run, found: Played) -> dict:
     used = {*leaves, *(id_of(node[4]) for node in nodes), *(id_of(piece) for pair in pairs for piece in pair)}
     starts = [sum(map(len, found.words[:w])) for w in range(len(found.words))]
     made_by = {id_of(left + right): rank for (left, right), rank in ranks.items()}
-    return {"text": labels(page, "merges") | {"twin": sentence(page, found)}, "identity": f"{run.model_name} {run.token_ids}", "scale": state.scale(),
+    return {"text": labels(page, "merges") | {"twin": sentence(page, found), "note": left_out(page, found)}, "identity": f"{run.model_name} {run.token_ids}", "scale": state.scale(),
             "names": {i: tokenizer.visible(i) for i in used}, "bytes": {i: hex_bytes(tokenizer.token_bytes(i)) for i in used},
             "rules": {i: made_by[i] for i in used if i in made_by}, "leaves": leaves, "words": starts,
             "steps": [(step.rank, id_of(step.left), id_of(step.right), id_of(step.left + step.right)) for step in found.steps],
@@ -135,7 +135,12 @@ def _settled(settings: dict) -> None:
 def sentence(page: Lesson, found: Played) -> str:
     """The picture as one sentence."""
     said = page.label("merges_twin", n=len(found.steps), bytes=found.n_bytes, tokens=found.n_tokens, words=len(found.words))
-    return said + (" " + page.label("merges_left_out", n=found.left_out) if found.left_out else "")
+    return f"{said} {left_out(page, found)}".strip()
+
+
+def left_out(page: Lesson, found: Played) -> str:
+    """That the text is longer than what is played, where it is."""
+    return page.label("merges_left_out", n=found.left_out) if found.left_out else ""
 
 
 def rules_of(tokenizer: Tokenizer, token: bytes) -> list[Step[bytes]]:

@@ -196,6 +196,7 @@ class Merges {
     if (!picked) { this.detail.textContent = ""; return; }
     const rank = this.rules[picked.id];
     rich(this.detail, rank ? this.text.token : this.text.byte, { token: { chip: picked.text }, id: picked.id, rank: rank && thousands(rank), bytes: this.bytes[picked.id] });
+    if (this.text.note) make("span", "muted", this.detail, ` ${this.text.note}`);
   }
 
   /** The pairs that a rule joins, lowest rank first: the algorithm takes the first of them. */
