@@ -79,10 +79,10 @@ def _played(tokenizer: Tokenizer, run: Run) -> Played:
 
 def nodes_of(words: tuple[bytes, ...], steps: tuple[Step[bytes], ...]) -> list[tuple[int, int, int, int, bytes]]:
     """Every single merge as (step, first byte, first byte of the right piece, end, token), the bytes counted through all words."""
-    nodes, state_ = [], [split(word) for word in words]
+    nodes, before = [], [split(word) for word in words]
     for number, step in enumerate(steps):
         offset = 0
-        for old, new in zip(state_, step.words):
+        for old, new in zip(before, step.words):
             at, i = offset, 0
             for piece in new if len(new) < len(old) else ():
                 if piece != old[i]:
@@ -90,7 +90,7 @@ def nodes_of(words: tuple[bytes, ...], steps: tuple[Step[bytes], ...]) -> list[t
                     i += 1
                 at, i = at + len(piece), i + 1
             offset += sum(map(len, old))
-        state_ = list(step.words)
+        before = list(step.words)
     return nodes
 
 
@@ -129,7 +129,8 @@ def draw(page: Lesson, run: Run) -> Reading:
 
 def _settled(settings: dict) -> None:
     keep(merged=settings["step"])
-    state.select(position=int(settings["position"]))
+    if settings["position"] is not None:
+        state.select(position=int(settings["position"]))
 
 
 def sentence(page: Lesson, found: Played) -> str:

@@ -44,16 +44,12 @@ class Learned:
         return self.unigrams[self.sizes.index(size)]
 
 
-def example_text(page: Lesson) -> str:
-    return page.text("training")
-
-
 def text_of(page: Lesson, run: Run) -> tuple[str, bool]:
     """What is learned from, and whether it is the prompt: an empty one teaches nothing, the example then stands in."""
     prompt = state.clean_prompt(run.text)
     if read("source") == "prompt" and prompt:
         return prompt[:MOST_CHARACTERS], True
-    return example_text(page), False
+    return page.text("training"), False
 
 
 def learned(text: str) -> Learned:
@@ -96,7 +92,7 @@ def message(page: Lesson, found: Learned) -> dict:
     order = [shown.index(word) for word in found.words[:MOST_WORDS]]
     return {"text": labels(page, "train"), "identity": found.text, "scale": state.scale(), "sizes": found.sizes, "order": order,
             "letters": [[visible(character) for character in word] for word in shown], "more": len(found.words) - len(order), "characters": len(found.text), **entries,
-            "ends": {"characters": len(found.text), "words": len(found.words)}, "settings": {"size": picked_size(found), "word": shown.index(picked_word(found))}}
+            "ends": {"characters": len(found.text), "words": len(found.words)}, "settings": {"size": picked_size(found), "word": shown.index(picked_word(found)), "chosen": read("word") >= 0}}
 
 
 def _entries(found: Learned, shown: list[str]) -> dict[str, list[dict]]:

@@ -46,15 +46,16 @@ def draw(page: Lesson, run: Run) -> Reading:
 
 def _settled(settings: dict) -> None:
     keep(find=str(settings["find"])[:MOST_SEARCHED])
-    state.select(target=int(settings["token"]))
+    if settings["token"] is not None:
+        state.select(target=int(settings["token"]))
 
 
 def _lines(page: Lesson, run: Run, token: int) -> list[tuple[str, str]]:
     n, merges = run.tokenizer.vocab_size, len(run.tokenizer.merges)
-    d, parameters = run.model.config.d_model, sum(weight.numel() for weight in run.model.parameters())
+    d = run.model.config.d_model
     signs = n - 256 - merges
     lines = [(page.label("numbers_vocabulary", signs=signs), rf"|V| = {signs} + 256 + {merges} = {n}"),
-             (page.label("numbers_rows", share=f"{100 * n * d / parameters:.3g}"), rf"|V| \times d = {n} \times {d} = {n * d}")]
+             (page.label("numbers_rows", share=f"{100 * n * d / run.model.n_parameters:.3g}"), rf"|V| \times d = {n} \times {d} = {n * d}")]
     characters = run.tokenizer.token_bytes(token).decode("utf-8", errors="ignore")
     wide = next((c for c in characters if ord(c) > 0x7F), characters.strip()[:1] or characters[:1])
     if wide:

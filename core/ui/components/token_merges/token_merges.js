@@ -24,6 +24,7 @@ class Merges {
     this.detail.setAttribute("aria-live", "polite");
     this.waiting = make("div", "waiting", root);
     onWidth(this.place, () => this.layout());
+    onFont(root, () => this.layout());
   }
 
   receive(header) {
@@ -41,6 +42,7 @@ class Merges {
     this.known = step;
     this.pending.delete(step);
     this.position = position;
+    this.positionOf = this.positions();
     this.build();
     this.layout();
   }
@@ -100,7 +102,7 @@ class Merges {
   settle() {
     const step = this.step >= this.last ? -1 : this.step;
     this.pending.add(step);
-    this.send({ step, position: this.position });
+    this.send({ step, position: this.chosen === undefined ? null : this.position });     // what nobody has picked is not kept
   }
 
   /** The pieces after `step` steps, as trees: {id, start, end, children, made}. */
@@ -123,7 +125,7 @@ class Merges {
   }
 
   pickedPiece(pieces) {
-    const of = this.positions();
+    const of = this.positionOf;
     return this.chosen !== undefined && pieces.find((piece) => piece.start <= this.chosen && this.chosen < piece.end)
       || pieces.find((piece) => of[piece.start] === this.position) || pieces[pieces.length - 1];
   }
@@ -131,7 +133,7 @@ class Merges {
   pick(piece) {
     if (!piece) return;
     this.chosen = piece.start;
-    this.position = this.positions()[piece.start];
+    this.position = this.positionOf[piece.start];
     this.paint();
     if (!this.timer) this.settle();
   }
@@ -175,7 +177,7 @@ class Merges {
         piece.marks = [piece.made && this.step < this.last && "made", piece === picked && "picked", isNext.has(piece.start) && "next"].filter(Boolean).join(" ");
         const group = drawTree(this.svg, piece, x, spot.y + em, em);
         if (textWidth(String(piece.id), small) <= piece.width) draw("text", { x: x + piece.width / 2, y: spot.y + 0.7 * em, "text-anchor": "middle", class: "number", "font-size": 0.72 * em }, this.svg, piece.id);
-        draw("title", {}, group, fill(this.text.hover, { token: piece.text, id: piece.id, position: this.positions()[piece.start], bytes: this.bytes[piece.id] }));
+        draw("title", {}, group, fill(this.text.hover, { token: piece.text, id: piece.id, position: this.positionOf[piece.start], bytes: this.bytes[piece.id] }));
         group.onclick = () => this.pick(piece);
         x += piece.width;
       }

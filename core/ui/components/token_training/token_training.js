@@ -27,7 +27,8 @@ class Training {
   receive(header) {
     const same = this.identity === header.identity;
     Object.assign(this, header);
-    const { size, word } = header.settings;
+    const { size, word, chosen } = header.settings;
+    this.chosen = chosen;
     const nearest = this.sizes.reduce((best, asked, k) => (Math.abs(asked - size) < Math.abs(this.sizes[best] - size) ? k : best), 0);
     if (!same || (size !== this.known && !this.pending.has(size))) this.at = nearest;
     this.pending.delete(size);
@@ -48,7 +49,7 @@ class Training {
         const place = make("button", "word", column.body);
         place.type = "button";
         place.tabIndex = -1;
-        place.onclick = () => { this.word = w; this.paint(); this.settle(); };
+        place.onclick = () => { this.word = w; this.chosen = true; this.paint(); this.settle(); };
         return place;
       });
       if (column.places[0]) column.places[0].tabIndex = 0;
@@ -67,7 +68,7 @@ class Training {
   settle() {
     const size = this.sizes[this.at];
     this.pending.add(size);
-    this.send({ size, word: this.word });
+    this.send({ size, word: this.chosen ? this.word : -1 });     // what nobody has picked is not kept
   }
 
   split(w, lengths) {

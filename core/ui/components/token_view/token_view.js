@@ -63,9 +63,22 @@ function emOf(root) {
 }
 
 const measurer = document.createElement("canvas").getContext("2d");
+const widths = new Map();
+
+/** The width of a text in pixels, measured once for each text and font. */
 function textWidth(text, font) {
-  measurer.font = font;
-  return measurer.measureText(text).width;
+  const key = `${font} ${text}`;
+  if (!widths.has(key)) {
+    measurer.font = font;
+    if (widths.size > 20000) widths.clear();
+    widths.set(key, measurer.measureText(text).width);
+  }
+  return widths.get(key);
+}
+
+/** Calls again once the code font is there: on a first visit texts may have been measured in another one. */
+function onFont(root, again) {
+  document.fonts.load(monoFont(root, 16)).then(() => { widths.clear(); again(); });
 }
 
 function monoFont(root, size) {

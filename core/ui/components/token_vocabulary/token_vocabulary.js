@@ -22,6 +22,7 @@ class Vocabulary {
     this.svg = draw("svg", { class: "token-tree", role: "img" }, this.place);
     this.behind = make("div", "title", right);
     this.characters = make("div", "scroll characters", right);
+    onFont(root, () => { if (this.names) this.open(); });
   }
 
   receive(header) {
@@ -38,7 +39,7 @@ class Vocabulary {
 
   settle() {
     this.known = this.field.value;
-    this.send({ find: this.field.value, token: this.token });
+    this.send({ find: this.field.value, token: this.chosen ? this.token : null });      // what nobody has picked is not kept
   }
 
   /** Tokens that hold what is typed, spaces as they are shown; a number finds its id too. Whole matches first, then beginnings, then by id. */
@@ -66,7 +67,7 @@ class Vocabulary {
       entry.tabIndex = -1;
       chip(entry, this.names[id]);
       make("span", "id", entry, String(id));
-      entry.onclick = () => { this.token = id; this.mark(); this.open(); this.settle(); };
+      entry.onclick = () => { this.token = id; this.chosen = true; this.mark(); this.open(); this.settle(); };
     }
     const first = this.list.querySelector(".picked") || this.list.firstChild;
     if (first) {
