@@ -6,6 +6,8 @@ save that `encode_blanks` reads a run of underscores as a blank.
 """
 from __future__ import annotations
 
+import functools
+import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -115,6 +117,23 @@ class Tokenizer:
     def visible(self, token_id: int) -> str:
         """The token as a chip shows it, never empty: ` the` as ·the, newline ⏎, tab ⇥, stray bytes ‹E2›, end of text ‹end›, a blank ‹mask›."""
         return self._visible[self._checked(token_id)]
+
+    @functools.cached_property
+    def merges(self) -> tuple[tuple[bytes, bytes], ...]:
+        """The merge rules in the order in which they were learned: rule k (from 1) makes one token of these two. Lower rules go first."""
+        return tuple((_bytes_of(left), _bytes_of(right)) for left, right in json.loads(self._bpe.to_str())["model"]["merges"])
+
+    def words(self, text: str) -> list[bytes]:
+        """The pieces that `text` is split into before any merge, as bytes: no token reaches from one into the next. Joined they are the text."""
+        return [_bytes_of(word) for word, _ in self._bpe.pre_tokenizer.pre_tokenize_str(encodable(text))]
+
+    def id_of(self, token: bytes) -> int | None:
+        """The id of the token that stands for these bytes; None if there is none."""
+        return self._id_of_bytes.get(token)
+
+    @functools.cached_property
+    def _id_of_bytes(self) -> dict[bytes, int]:
+        return {token: i for i, token in enumerate(self._bytes) if token}
 
     def prompt(self, text: str, n_context: int) -> Prompt:
         """`text` as the model reads it: end of text, then as many of its last tokens as n_context (at least 1) leaves room for."""

@@ -1,0 +1,134 @@
+// Shared by the pictures of the lesson Tokens. Whatever a reader has typed reaches the page as textContent alone.
+const SVG = "http://www.w3.org/2000/svg";
+
+function make(tag, name, parent, text) {
+  const node = document.createElement(tag);
+  if (name) node.className = name;
+  if (text !== undefined) node.textContent = text;
+  parent?.appendChild(node);
+  return node;
+}
+
+function draw(tag, attributes, parent, text) {
+  const node = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  if (text !== undefined) node.textContent = text;
+  parent?.appendChild(node);
+  return node;
+}
+
+function fill(template, values) {
+  return template.replace(/\{(\w+)\}/g, (whole, name) => (name in values ? values[name] : whole));
+}
+
+/** A template whose {names} become chips where the value is {chip: text}, and plain text otherwise. */
+function rich(node, template, values) {
+  node.replaceChildren();
+  for (const part of template.split(/(\{\w+\})/)) {
+    const value = /^\{\w+\}$/.test(part) ? values[part.slice(1, -1)] : part;
+    if (value && value.chip !== undefined) chip(node, value.chip);
+    else node.append(String(value ?? ""));
+  }
+}
+
+function chip(parent, text, name = "chip") {
+  const node = make("span", name, parent, text);
+  node.dir = "auto";
+  return node;
+}
+
+/** One component: built once on its root, fed again at every run. `send` tells Python what the reader has picked. */
+function mount({ parentElement, data, setStateValue }, View) {
+  const root = parentElement.querySelector(".tokens-view");
+  whenStyled(root, () => {
+    if (!root.view) root.view = new View(root);
+    root.view.send = (settings) => setStateValue("settings", settings);
+    const header = unpack(data);
+    root.style.setProperty("--scale", header.scale);
+    root.view.receive(header);
+  });
+}
+
+/** Calls again with the new width when the place has another width. */
+function onWidth(node, again) {
+  let width = 0;
+  new ResizeObserver(([entry]) => {
+    const now = Math.round(entry.contentRect.width);
+    if (now && now !== width) { width = now; again(now); }
+  }).observe(node);
+}
+
+function emOf(root) {
+  return parseFloat(getComputedStyle(root).fontSize);
+}
+
+const measurer = document.createElement("canvas").getContext("2d");
+const widths = new Map();
+
+/** The width of a text in pixels, measured once for each text and font. */
+function textWidth(text, font) {
+  const key = `${font} ${text}`;
+  if (!widths.has(key)) {
+    measurer.font = font;
+    if (widths.size > 20000) widths.clear();
+    widths.set(key, measurer.measureText(text).width);
+  }
+  return widths.get(key);
+}
+
+/** Calls again once the code font is there: on a first visit texts may have been measured in another one. */
+function onFont(root, again) {
+  document.fonts.load(monoFont(root, 16)).then(() => { widths.clear(); again(); });
+}
+
+function monoFont(root, size) {
+  return `${size}px ${getComputedStyle(root).getPropertyValue("--tx-mono") || "monospace"}`;
+}
+
+/** How wide and deep a tree of {text, children: [left, right] or null} stands: each leaf as wide as its text, a parent as its children or its own text. */
+function measureTree(node, em, font) {
+  const own = Math.max(0.95 * em, textWidth(node.text, font) + 0.5 * em);
+  if (!node.children) return Object.assign(node, { width: own, depth: 1 });
+  node.children.forEach((child) => measureTree(child, em, font));
+  const inner = node.children.reduce((sum, child) => sum + child.width, 0);
+  return Object.assign(node, { width: Math.max(own, inner), inner, depth: 1 + Math.max(...node.children.map((child) => child.depth)) });
+}
+
+/** Draws a measured tree hanging from (x, y): the token on the line, under it the pieces it was made of. Returns the token's group. */
+function drawTree(svg, node, x, y, em, level = 0) {
+  const height = level ? 1.35 * em : 1.75 * em;
+  const group = draw("g", { class: level ? "piece below" : `piece ${node.marks || ""}` }, svg);
+  draw("rect", { x: x + 1, y, width: Math.max(1, node.width - 2), height: height - 2, rx: 3 }, group);
+  const label = draw("text", { x: x + node.width / 2, y: y + height / 2 - 0.5, "text-anchor": "middle", "dominant-baseline": "central" }, group, node.text);
+  label.setAttribute("font-size", level ? 0.86 * em : em);
+  if (node.children) {
+    let left = x + (node.width - node.inner) / 2;
+    for (const child of node.children) {
+      drawTree(svg, child, left, y + height, em, level + 1);
+      left += child.width;
+    }
+  }
+  return group;
+}
+
+function treeHeight(depth, em) {
+  return (1.75 + 1.35 * (depth - 1)) * em;
+}
+
+function button(parent, text, label, act, name = "") {
+  const node = make("button", name, parent, text);
+  node.type = "button";
+  node.setAttribute("aria-label", label);
+  node.title = label;
+  node.onclick = act;
+  return node;
+}
+
+/** A number as read: no rounding to 0 or up to a whole. */
+function plain(value, digits = 3) {
+  return Number.isInteger(value) ? String(value).replace("-", "−") : value.toFixed(digits).replace("-", "−");
+}
+
+function thousands(value) {
+  return String(value).replace(/\B(?=(\d{3})+$)/g, "\u202f");
+}
