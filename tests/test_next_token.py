@@ -163,7 +163,8 @@ def test_the_thousand_draws_of_the_table_by_another_road():
     counts = np.zeros(len(found.token_ids), int)
     for xi in seeded_uniforms(4, 1000):
         counts[next(i for i, end in enumerate(found.interval_ends) if xi < end)] += 1
-    table = at.dataframe[-1].value
+    at.session_state["next_token_tables_open"] = True
+    table = at.run().dataframe[-1].value
     assert table[text.load("next_token").label("column_draws")].tolist() == counts[:len(table)].tolist()
 
 

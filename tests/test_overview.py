@@ -176,6 +176,8 @@ def test_the_lines_of_the_page_are_the_models_own(position: int):
 
 def test_the_parts_add_up_to_the_model():
     at = opened("overview", "")
+    at.session_state["overview_tables_open"] = True
+    at.run()
     table = next(frame.value for frame in at.dataframe if text.load("overview").label("parameters") in frame.value)
     counts = table.iloc[:, 2].tolist()
     assert sum(counts[:-1]) == counts[-1] == run_of(at).model.n_parameters
