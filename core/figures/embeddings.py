@@ -24,7 +24,7 @@ KINDS = ("word", "part", "sign", "byte")     # begins a word, goes on within one
 _SYMBOLS = {"word": "circle", "part": "diamond", "sign": "square", "byte": "x"}
 _MEANINGS = {"word": "residual", "part": "mlp", "sign": "value", "byte": "excluded"}
 _BINS = 60
-CAMERA = {"eye": {"x": 0.35, "y": -1.45, "z": 0.55}}     # along axis 2, the shorter side, and a little from above
+CAMERA = {"eye": {"x": 0.3, "y": -1.6, "z": 0.5}, "center": {"x": 0, "y": 0, "z": -0.18}}     # along axis 2, the shorter side, and a little from above
 
 
 def kind_of(visible: str) -> str:
@@ -101,9 +101,9 @@ def rank_dots(names: Sequence[str], ranks: np.ndarray, baseline: np.ndarray, cho
     lines = base.mark_rule(color=muted, strokeWidth=1).encode(x=x, x2="baseline:Q")
     hollow = base.mark_point(filled=True, size=50 * scale, opacity=1, fill=colour("page", theme), stroke=muted, strokeWidth=1.4).encode(x=alt.X("baseline:Q", title=titles[0]))
     full = base.mark_point(filled=True, size=65 * scale, opacity=1, color=ink).encode(x=x)
-    labels = base.mark_text(align="right", dx=-8, fontSize=11 * scale, limit=178 * scale).encode(
+    labels = base.mark_text(align="right", dx=-8, fontSize=10.5 * scale, limit=172 * scale).encode(
         x=alt.value(0), text="name:N", color=alt.condition("datum.chosen", alt.value(ink), alt.value(text)))
-    rows = base.mark_rect(opacity=0, cursor="pointer").encode(x=alt.value(-185 * scale), x2=alt.value("width"), tooltip=tooltip).add_params(
+    rows = base.mark_rect(opacity=0, cursor="pointer").encode(x=alt.value(-180 * scale), x2=alt.value("width"), tooltip=tooltip).add_params(
         alt.selection_point(name="picked", fields=["place"], toggle=False))
     return _finish(alt.layer(lines, hollow, full, labels, rows), theme, scale, height)
 
@@ -155,7 +155,7 @@ def alike_by_depth(cosines: np.ndarray, names: Sequence[str], nearest: Sequence[
     frame = pd.DataFrame({"depth": range(len(cosines)), "cosine": np.asarray(cosines, float), "name": list(names), "shown": [readable(value, 2) for value in cosines],
                           "exact": [f"{value:.6g}" for value in cosines], "near_a": list(nearest[0]), "near_b": list(nearest[1]), "y_a": low - 0.22, "y_b": low - 0.42})
     x = alt.X("depth:O", title=None, axis=alt.Axis(labelExpr=f"{json.dumps(list(names))}[datum.value]", labelAngle=0, labelFontWeight=600, orient="top"))
-    y = alt.Y("cosine:Q", title=axis_title, scale=alt.Scale(domain=[low - 0.5, 1.18], nice=False), axis=alt.Axis(values=[-0.5, 0, 0.5, 1], grid=True))
+    y = alt.Y("cosine:Q", title=axis_title, scale=alt.Scale(domain=[low - 0.5, 1.18], nice=False), axis=alt.Axis(values=[0, 0.5, 1], grid=True))
     base = alt.Chart(frame).encode(x=x)
     ink, text = colour("residual", theme, "ink"), colour("text", theme)
     line = base.mark_line(color=ink, strokeWidth=2.4 * scale).encode(y=y)

@@ -41,7 +41,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     found, verdict = embeddings.analogy(here.E, a, b, c, expected), _verdict(page, run, here)
     title = _title(page, here, found)
     st.markdown(f"**{title}**")
-    bars, plane, beside = st.columns([4, 4, 4], gap="medium")
+    bars, plane, beside = st.columns([9, 8, 11], gap="small")
     ids = _shown(found)
     with bars:
         marks = ["expected" if i == expected else "input" if i in found.inputs else "" for i in ids]

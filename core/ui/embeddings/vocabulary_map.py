@@ -38,7 +38,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     title = page.label("map_title", n=len(here.names), k=k, kept=readable(100 * kept), token=code(here.names[token_id]), near=N_NAMED)
     st.markdown(f"**{title}**")
     titles = [page.label("axis_principal", axis=axis + 1, share=readable(100 * float(shares[axis]))) for axis in range(k)]
-    figure = figures.vocabulary_map(coordinates, here.names, kinds, near, token_id, titles, state.theme(), state.scale(), chart_height(-60))
+    figure = figures.vocabulary_map(coordinates, here.names, kinds, near, token_id, titles, state.theme(), state.scale(), chart_height())
     with st.container(key=f"{PREFIX}map"):
         st.plotly_chart(figure, theme=None, key=f"{PREFIX}map_chart", on_select=lambda: _pick(run), selection_mode="points", config=PLOTLY, width="stretch")
     st.caption(page.label("map_lost", kept=readable(100 * kept), lost=readable(100 * (1 - kept)), rank=readable(_spearman(here, kinds))))
