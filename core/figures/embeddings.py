@@ -101,7 +101,7 @@ def rank_dots(names: Sequence[str], ranks: np.ndarray, baseline: np.ndarray, cho
     lines = base.mark_rule(color=muted, strokeWidth=1).encode(x=x, x2="baseline:Q")
     hollow = base.mark_point(filled=True, size=50 * scale, opacity=1, fill=colour("page", theme), stroke=muted, strokeWidth=1.4).encode(x=alt.X("baseline:Q", title=titles[0]))
     full = base.mark_point(filled=True, size=65 * scale, opacity=1, color=ink).encode(x=x)
-    labels = base.mark_text(align="right", dx=-8, fontSize=10.5 * scale, limit=172 * scale).encode(
+    labels = base.mark_text(align="right", dx=-8, fontSize=min(11 * scale, 0.8 * (height - 45) / max(len(names), 1)), limit=172 * scale).encode(
         x=alt.value(0), text="name:N", color=alt.condition("datum.chosen", alt.value(ink), alt.value(text)))
     rows = base.mark_rect(opacity=0, cursor="pointer").encode(x=alt.value(-180 * scale), x2=alt.value("width"), tooltip=tooltip).add_params(
         alt.selection_point(name="picked", fields=["place"], toggle=False))

@@ -36,8 +36,8 @@ class Verdict:
 def draw(page: Lesson, run: Run) -> Reading:
     """The instrument; returns what it shows."""
     here = space(run)
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        a, b, c, expected = (word(page, run, name, 125) for name in FIELDS)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        a, b, c, expected = (word(page, run, name, helped=name == FIELDS[-1]) for name in FIELDS)
     found, verdict = embeddings.analogy(here.E, a, b, c, expected), _verdict(page, run, here)
     title = _title(page, here, found)
     st.markdown(f"**{title}**")
@@ -119,7 +119,7 @@ def _lines(page: Lesson, here: Space, found: Analogy) -> list[tuple[str, str]]:
             (page.label("arithmetic_numbers_cosine", expected=code(here.names[found.expected]), ahead=found.rank - 1), cosine)]
 
 
-def _question(page: Lesson, here: Space, found: Analogy) -> Question | None:
+def _question(page: Lesson, here: Space, found: Analogy) -> Question:
     """The rank of the expected word among the neighbours of c alone, with no arithmetic at all."""
     c, expected = code(here.names[found.inputs[2]]), code(here.names[found.expected])
     place = found.rank_beside_c or embeddings.rank(embeddings.similarity(here.E, here.E[found.inputs[2]]), found.expected)

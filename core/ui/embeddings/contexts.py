@@ -37,8 +37,9 @@ class Paths:
 
 def draw(page: Lesson, run: Run) -> Reading:
     """The instrument; returns what it shows."""
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        typed = st.text_input(page.label("other"), placeholder=page.label("other_default"), help=page.label("other_help"), max_chars=2000, width="stretch", **attached("other"))
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        st.markdown(page.label("other"), width="content", help=page.label("other_help"))
+        typed = st.text_input(page.label("other"), placeholder=page.label("other_default"), max_chars=2000, label_visibility="collapsed", width="stretch", **attached("other"))
         other = run.with_text(typed or page.label("other_default"))
         token_id = _shared_word(page, run, other)
         equal = st.toggle(page.label("equal"), help=page.label("equal_help"), **attached("equal"))
@@ -74,7 +75,8 @@ def _shared_word(page: Lesson, run: Run, other: Run) -> int | None:
     longest = max(range(len(names)), key=lambda k: (len(names[k].removeprefix("·")), k))
     key = f"{PREFIX}shared_box"
     st.session_state[key] = shared[longest if wanted is None else wanted]
-    return st.selectbox(page.label("shared"), shared, format_func=run.tokenizer.visible, key=key, width=140,
+    st.markdown(page.label("shared"), width="content")
+    return st.selectbox(page.label("shared"), shared, format_func=run.tokenizer.visible, key=key, width=140, label_visibility="collapsed",
                         on_change=lambda: keep(shared=run.tokenizer.visible(st.session_state[key]).removeprefix("·")))
 
 

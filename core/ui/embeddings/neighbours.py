@@ -13,7 +13,7 @@ from core.ui import state
 from core.ui.check import Question
 from core.ui.embeddings.reading import Space, attached, chart_height, choice, keep, read, show, space, spelling, word
 from core.ui.lesson import Lesson
-from core.ui.markdown import code, unmarked
+from core.ui.markdown import code
 from core.ui.residual_stream.reading import Reading
 from core.ui.run import Run
 
@@ -23,7 +23,7 @@ N_MARKED = 4
 
 def draw(page: Lesson, run: Run) -> Reading:
     """The instrument; returns what it shows."""
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         token_id = word(page, run)
         measure = choice(page, "measure")
         st.toggle(page.label("centred"), help=page.label("centred_help"), **attached("centred"))

@@ -13,7 +13,7 @@ from core.ui.check import Question
 from core.ui.components.embedding_product import embedding_product
 from core.ui.embeddings.reading import PREFIX
 from core.ui.lesson import Lesson
-from core.ui.markdown import code, unmarked
+from core.ui.markdown import code
 from core.ui.residual_stream.reading import Reading
 from core.ui.run import Run
 
@@ -38,8 +38,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     embedding_product(run.token_ids, run.tokens, E[window].numpy(), window, [run.tokenizer.visible(i) for i in window], product.numpy(), vocab_size=len(E), picked=at,
                       text=text, key=f"{PREFIX}product", on_pick=lambda position: state.select(position=position), height=HEIGHT, scale=state.scale(), theme=state.theme())
     st.caption(page.label("product_check", difference=f"{difference:g}", multiplications=n * len(E) * d, read=n * d))
-    return Reading(_lines(page, run, E, at), _question(page, len(E), d), [embeddings.one_hot, embeddings.embed], {"product.csv": _table(run, product)}, ".product canvas", title,
-                   )
+    return Reading(_lines(page, run, E, at), _question(page, len(E), d), [embeddings.one_hot, embeddings.embed], {"product.csv": _table(run, product)}, ".product canvas", title)
 
 
 def _lines(page: Lesson, run: Run, E: torch.Tensor, at: int) -> list[tuple[str, str]]:

@@ -13,11 +13,12 @@ from core.tokenizer import Tokenizer
 from core.ui import cache, state
 from core.ui.instrument_state import Setting, Settings
 from core.ui.lesson import Lesson
+from core.ui.markdown import escaped
 from core.ui.run import Run
 
 PREFIX = "embeddings_"
-CHART = 400            # px of a chart: the rest of a 720 px screen
-CHART_PRESENT = 320    # the same in present mode
+CHART = 425            # px of a chart: the rest of a 720 px screen
+CHART_PRESENT = 350    # the same in present mode
 MOST_CHARACTERS = 60   # of a word that is looked up
 SETTINGS = Settings("embeddings", {
     "view": Setting("product", options=("product", "neighbours", "map", "contexts", "arithmetic")),
@@ -73,12 +74,14 @@ def spelling(token_id: int, tokenizer: Tokenizer) -> str:
     return next((written for written in (visible.removeprefix("·"), visible) if look_up(written, tokenizer) == (token_id, True)), f"#{token_id}")
 
 
-def word(page: Lesson, run: Run, name: str = "word", width: int = 150) -> int:
-    """A field for one token: its id. What is no single token is looked up by its first, and the page says so."""
-    typed = st.text_input(page.label(name), placeholder=page.label(f"{name}_default"), max_chars=MOST_CHARACTERS, help=page.label("word_help"), width=width, **attached(name))
+def word(page: Lesson, run: Run, name: str = "word", helped: bool = True) -> int:
+    """A field for one token, its name beside it in the same line: its id. What is no single token is looked up by its first, and the page says so."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", width="content"):
+        st.markdown(page.label(name), width="content", help=page.label("word_help") if helped else None)
+        typed = st.text_input(page.label(name), placeholder=page.label(f"{name}_default"), max_chars=MOST_CHARACTERS, label_visibility="collapsed", width=120, **attached(name))
     token_id, whole = look_up(typed or page.label(f"{name}_default"), run.tokenizer)
     if not whole:
-        st.caption(page.label("word_first", token=run.tokenizer.visible(token_id)))
+        st.caption(page.label("word_first", token=escaped(run.tokenizer.visible(token_id))), width="content")
     return token_id
 
 

@@ -26,7 +26,7 @@ PLOTLY = {"displaylogo": False, "scrollZoom": True, "modeBarButtonsToRemove": ["
 def draw(page: Lesson, run: Run) -> Reading:
     """The instrument; returns what it shows."""
     here = space(run)
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         token_id = word(page, run)
         k = int(choice(page, "dimensions"))
         kinds = [figures.kind_of(name) for name in here.names]
