@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from core.analysis import cosines, norms
+from core.analysis import norms
 from core.trace import Trace
 
 MEASURES = ("cosine", "dot", "distance")
@@ -49,7 +49,8 @@ def similarity(E: Tensor, vector: Tensor, measure: str = "cosine") -> Tensor:
         raise ValueError(f"Nearness is measured by {', '.join(MEASURES)}, not {measure!r}.")
     if measure == "distance":
         return -norms(E - vector)
-    return E @ vector if measure == "dot" else cosines(E, vector).nan_to_num(0.0)
+    products = E @ vector
+    return products if measure == "dot" else (products / (norms(E) * norms(vector))).nan_to_num(0.0).clamp(-1, 1)
 
 
 def nearest(scores: Tensor, leave_out: Collection[int] = ()) -> Tensor:

@@ -1,6 +1,7 @@
 """Pictures of embeddings: a ranked list of tokens, the spread of a similarity over the vocabulary, the map, paths and arrows in a plane.
 
 Arrays and labels in, an altair or plotly object out. A title that changes stands above the chart, so that a spec stays and is updated in place.
+Looks that differ by row are scales of a column: altair takes some 20 ms to wrap a single condition.
 """
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ KINDS = ("word", "part", "sign", "byte")     # begins a word, goes on within one
 _SYMBOLS = {"word": "circle", "part": "diamond", "sign": "square", "byte": "x"}
 _MEANINGS = {"word": "residual", "part": "mlp", "sign": "value", "byte": "excluded"}
 _BINS = 60
-CAMERA = {"eye": {"x": 0.3, "y": -1.6, "z": 0.5}, "center": {"x": 0, "y": 0, "z": -0.18}}     # along axis 2, the shorter side, and a little from above
+CAMERA = {"eye": {"x": 0.28, "y": -1.35, "z": 0.42}, "center": {"x": 0, "y": 0, "z": -0.1}}     # along axis 2, the shorter side, and a little from above
 
 
 def kind_of(visible: str) -> str:
@@ -61,9 +62,9 @@ def ranked_bars(tokens: Sequence[str], scores: np.ndarray, ranks: Sequence[int],
     fill = alt.Fill("mark:N", legend=None, scale=alt.Scale(domain=domain_of_marks, range=[colour("residual", theme), colour("page", theme), colour("value", theme)]))
     stroke = alt.Stroke("mark:N", legend=None, scale=alt.Scale(domain=domain_of_marks, range=[colour(meaning, theme, "ink") for meaning in ("residual", "residual", "value")]))
     tooltip = [alt.Tooltip("token:N", title=" "), alt.Tooltip("rank:Q", title="#"), alt.Tooltip("exact:N", title=axis_title)]
-    bars = base.mark_bar(strokeWidth=1.4).encode(x=x, x2="zero:Q", fill=fill, stroke=stroke, strokeDash=alt.condition("datum.mark === 'input'", alt.value([3, 2]), alt.value([1, 0])))
+    bars = base.mark_bar(strokeWidth=1.4).encode(x=x, x2="zero:Q", fill=fill, stroke=stroke, strokeDash=alt.StrokeDash("mark:N", legend=None, scale=alt.Scale(domain=domain_of_marks, range=[[1, 0], [3, 2], [1, 0]])))
     names = base.mark_text(align="right", dx=-8, font=MONO, fontSize=13 * scale, limit=110 * scale).encode(
-        x=alt.value(0), text="token:N", color=alt.condition("datum.mark === 'expected'", alt.value(colour("value", theme, "ink")), alt.value(text)))
+        x=alt.value(0), text="token:N", color=alt.Color("mark:N", legend=None, scale=alt.Scale(domain=domain_of_marks, range=[text, text, colour("value", theme, "ink")])))
     places = base.mark_text(align="right", dx=-122 * scale, fontSize=11 * scale, color=muted).encode(x=alt.value(0), text="rank:Q")
     numbers = base.mark_text(align="left" if high > 0 else "right", dx=5 if high > 0 else -5, fontSize=12 * scale, color=muted).encode(x=x, text="shown:N")
     rows = base.mark_rect(opacity=0, cursor="pointer").encode(x=alt.value(-142 * scale), x2=alt.value("width"), tooltip=tooltip).add_params(
@@ -102,7 +103,7 @@ def rank_dots(names: Sequence[str], ranks: np.ndarray, baseline: np.ndarray, cho
     hollow = base.mark_point(filled=True, size=50 * scale, opacity=1, fill=colour("page", theme), stroke=muted, strokeWidth=1.4).encode(x=alt.X("baseline:Q", title=titles[0]))
     full = base.mark_point(filled=True, size=65 * scale, opacity=1, color=ink).encode(x=x)
     labels = base.mark_text(align="right", dx=-8, fontSize=min(11 * scale, 0.8 * (height - 45) / max(len(names), 1)), limit=172 * scale).encode(
-        x=alt.value(0), text="name:N", color=alt.condition("datum.chosen", alt.value(ink), alt.value(text)))
+        x=alt.value(0), text="name:N", color=alt.Color("chosen:N", legend=None, scale=alt.Scale(domain=[False, True], range=[text, ink])))
     rows = base.mark_rect(opacity=0, cursor="pointer").encode(x=alt.value(-180 * scale), x2=alt.value("width"), tooltip=tooltip).add_params(
         alt.selection_point(name="picked", fields=["place"], toggle=False))
     return _finish(alt.layer(lines, hollow, full, labels, rows), theme, scale, height)
@@ -120,7 +121,7 @@ def arrows(points: pd.DataFrame, segments: pd.DataFrame, axis_titles: tuple[str,
     x = alt.X("x:Q", title=axis_titles[0], scale=alt.Scale(domain=[low[0] - pad[0], high[0] + 1.6 * pad[0]], nice=False), axis=alt.Axis(tickCount=5))
     y = alt.Y("y:Q", title=axis_titles[1], scale=alt.Scale(domain=[low[1] - pad[1], high[1] + pad[1]], nice=False), axis=alt.Axis(tickCount=5))
     ways = alt.Chart(segments).mark_rule(strokeWidth=1.8, color=colour("residual", theme, "ink")).encode(
-        x=x, y=y, x2="x2:Q", y2="y2:Q", strokeDash=alt.condition("datum.dashed", alt.value([5, 4]), alt.value([1, 0])))
+        x=x, y=y, x2="x2:Q", y2="y2:Q", strokeDash=alt.StrokeDash("dashed:N", legend=None, scale=alt.Scale(domain=[False, True], range=[[1, 0], [5, 4]])))
     tone = alt.Color("mark:N", scale=alt.Scale(domain=list(ink), range=list(ink.values())), legend=None)
     shape = alt.Shape("mark:N", scale=alt.Scale(domain=list(ink), range=["circle", "diamond", "cross"]), legend=None)
     base = alt.Chart(points).encode(x=x, y=y)

@@ -74,7 +74,9 @@ def _shared_word(page: Lesson, run: Run, other: Run) -> int | None:
     wanted = next((k for k, name in enumerate(names) if name.removeprefix("·") == chosen.strip().removeprefix("·")), None)
     longest = max(range(len(names)), key=lambda k: (len(names[k].removeprefix("·")), k))
     key = f"{PREFIX}shared_box"
-    st.session_state[key] = shared[longest if wanted is None else wanted]
+    now = shared[longest if wanted is None else wanted]
+    if st.session_state.get(key) != now:
+        st.session_state[key] = now
     st.markdown(page.label("shared"), width="content")
     return st.selectbox(page.label("shared"), shared, format_func=run.tokenizer.visible, key=key, width=140, label_visibility="collapsed",
                         on_change=lambda: keep(shared=run.tokenizer.visible(st.session_state[key]).removeprefix("·")))
