@@ -9,6 +9,7 @@ import streamlit as st
 from torch import Tensor
 
 from core.embeddings import MEASURES, Projection, principal_axes
+from core.figures.embeddings import kind_of
 from core.tokenizer import Tokenizer
 from core.ui import cache, state
 from core.ui.instrument_state import Setting, Settings
@@ -40,14 +41,17 @@ class Space:
 
     E: Tensor                # (|V|, d) float64
     projection: Projection   # of E, on three axes
+    places: Tensor           # (|V|, 3) where every row stands on them
     names: tuple[str, ...]   # the visible form of every token
+    kinds: tuple[str, ...]   # and which of KINDS it is
 
 
 def space(run: Run) -> Space:
     """The model's E with its principal axes, made once for all readers."""
     def make() -> Space:
         E = run.model.E.detach().to("cpu").double()
-        return Space(E, principal_axes(E, 3), tuple(map(run.tokenizer.visible, range(len(E)))))
+        projection, names = principal_axes(E, 3), tuple(map(run.tokenizer.visible, range(len(E))))
+        return Space(E, projection, projection(E), names, tuple(map(kind_of, names)))
 
     return cache.result(("embedding space", run.model_name, run.device), make, lambda made: made.E.nbytes + 100 * len(made.names))
 
