@@ -16,6 +16,7 @@ LAYERS = [
     ["core.recipes", "core.milestones"],
     ["core.blanks", "core.repetition", "core.translation"],
     ["core.generation", "core.tasks", "core.induction", "core.huggingface"],
+    ["core.embeddings"],
     ["core.checkpoints", "core.analysis", "core.contributions", "core.loss", "core.teaching_text", "core.dates"],
     ["core.model", "core.corpus", "core.distributed", "core.segmentation"],
     ["core.block"],

@@ -1,0 +1,126 @@
+"""Two contexts: one token in two texts, and the way of its vector through the layers in one common plane."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+import torch
+from torch import Tensor
+
+from core import analysis, embeddings
+from core.figures import embeddings as figures
+from core.figures.numbers import latex_number, readable
+from core.ui import state
+from core.ui.check import Question
+from core.ui.embeddings.reading import PREFIX, attached, chart_height, keep, read, show, space
+from core.ui.lesson import Lesson
+from core.ui.markdown import code
+from core.ui.residual_stream.reading import Reading
+from core.ui.run import Run
+
+OWN_STEPS = (0.1, 0.5, 0.9)     # the cosines that part the options of the question
+
+
+@dataclass(frozen=True)
+class Paths:
+    """The two ways, (2, L + 2, d) float64, and what they are seen on."""
+
+    token_id: int
+    vectors: Tensor
+    seen: Tensor               # vectors, or their directions alone
+    projection: embeddings.Projection
+    cosines: np.ndarray        # (L + 2,) between the two, depth by depth
+    nearest: list[list[int]]   # the row of E nearest to each vector, by cosine
+
+
+def draw(page: Lesson, run: Run) -> Reading:
+    """The instrument; returns what it shows."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        st.markdown(page.label("other"), width="content", help=page.label("other_help"))
+        typed = st.text_input(page.label("other"), placeholder=page.label("other_default"), max_chars=2000, label_visibility="collapsed", width="stretch", **attached("other"))
+        other = run.with_text(typed or page.label("other_default"))
+        token_id = _shared_word(page, run, other)
+        equal = st.toggle(page.label("equal"), help=page.label("equal_help"), **attached("equal"))
+    if token_id is None:
+        st.info(page.label("contexts_none"))
+        token_id, other = run.token_ids[0], run
+    paths = _paths(run, other, token_id, equal)
+    names = [page.label("depth_static"), page.label("depth_entering"), *(str(block) for block in range(run.model.config.n_layers))]
+    here = space(run)
+    last, lowest = len(names) - 1, int(np.argmin(paths.cosines))
+    title = page.label("contexts_title", token=code(here.names[token_id]), kept=readable(100 * paths.projection.kept), lowest=readable(paths.cosines[lowest]), where=_depth(page, names, lowest))
+    st.markdown(f"**{title}**")
+    plane, beside = st.columns([3, 2], gap="medium")
+    points = _points(page, paths, names, here.names)
+    with plane:
+        titles = tuple(page.label("axis_principal", axis=axis + 1, share=readable(100 * float(paths.projection.shares[axis]))) for axis in range(2))
+        show(figures.two_paths(points, titles, state.theme(), state.scale(), chart_height()), "paths")
+    with beside:
+        nearest = [[here.names[i] for i in way] for way in paths.nearest]
+        show(figures.alike_by_depth(paths.cosines, names, nearest, page.label("axis_alike"), state.theme(), state.scale(), chart_height()), "alike")
+    return Reading(_lines(page, paths, last), _question(page, run, paths, names), [embeddings.path, embeddings.principal_axes, analysis.cosines],
+                   {"paths.csv": points.drop(columns="label")}, f".st-key-{PREFIX}paths", title)
+
+
+def _shared_word(page: Lesson, run: Run, other: Run) -> int | None:
+    """The token that both texts hold, picked by the reader; at first the longest. None if they share none but the end of text."""
+    shared = [i for i in embeddings.shared_tokens(run.token_ids, other.token_ids) if i != run.tokenizer.end_of_text]
+    if not shared:
+        return None
+    names = [run.tokenizer.visible(i) for i in shared]
+    chosen = read("shared")
+    wanted = next((k for k, name in enumerate(names) if name.removeprefix("·") == chosen.strip().removeprefix("·")), None)
+    longest = max(range(len(names)), key=lambda k: (len(names[k].removeprefix("·")), k))
+    key = f"{PREFIX}shared_box"
+    now = shared[longest if wanted is None else wanted]
+    if st.session_state.get(key) != now:
+        st.session_state[key] = now
+    st.markdown(page.label("shared"), width="content")
+    return st.selectbox(page.label("shared"), shared, format_func=run.tokenizer.visible, key=key, width=140, label_visibility="collapsed",
+                        on_change=lambda: keep(shared=run.tokenizer.visible(st.session_state[key]).removeprefix("·")))
+
+
+def _paths(run: Run, other: Run, token_id: int, equal: bool) -> Paths:
+    """Both ways of the token's last place in each text, on the plane in which the points of both differ most."""
+    places = [len(one.token_ids) - 1 - one.token_ids[::-1].index(token_id) for one in (run, other)]
+    E = space(run).E
+    vectors = torch.stack([embeddings.path(E, one.trace, place).cpu().double() for one, place in zip((run, other), places)])
+    vectors[:, 0] = E[token_id]
+    seen = vectors / analysis.norms(vectors).unsqueeze(-1) if equal else vectors
+    projection = embeddings.principal_axes(seen.flatten(0, 1), 2)
+    nearest = [[int(embeddings.similarity(E, vector).argmax()) for vector in way] for way in vectors]
+    return Paths(token_id, vectors, seen, projection, analysis.cosines(vectors[0], vectors[1]).numpy(), nearest)
+
+
+def _depth(page: Lesson, names: list[str], depth: int) -> str:
+    return [page.label("at_static"), page.label("at_entering"), *(page.label("at_block", block=name) for name in names[2:])][depth]
+
+
+def _points(page: Lesson, paths: Paths, names: list[str], tokens: tuple[str, ...]) -> pd.DataFrame:
+    places = paths.projection(paths.seen).numpy()
+    rows = []
+    for which, way in zip("AB", range(2)):
+        for depth in range(len(names)):
+            label = names[0] if depth == 0 and way == 0 else f"{which} {names[depth]}" if depth >= 2 else ""
+            rows.append({"path": which, "depth": depth, "name": _depth(page, names, depth), "x": places[way, depth, 0], "y": places[way, depth, 1] if places.shape[-1] > 1 else 0.0,
+                         "nearest": tokens[paths.nearest[way][depth]], "cosine_between": paths.cosines[depth], "label": label})
+    return pd.DataFrame(rows)
+
+
+def _lines(page: Lesson, paths: Paths, last: int) -> list[tuple[str, str]]:
+    a, b = paths.vectors[0, last], paths.vectors[1, last]
+    product, lengths = float(a @ b), [latex_number(float(v.norm()), 6) for v in (a, b)]
+    shares = [latex_number(float(share)) for share in paths.projection.shares[:2]]
+    return [(page.label("contexts_numbers_cosine"), rf"\cos(x^A, x^B) = \frac{{x^A \cdot x^B}}{{\lVert x^A \rVert\,\lVert x^B \rVert}} = \frac{{{latex_number(product, 6)}}}{{{lengths[0]} \cdot {lengths[1]}}} = {latex_number(float(paths.cosines[last]))}"),
+            (page.label("contexts_numbers_kept", n=paths.seen.shape[0] * paths.seen.shape[1]), rf"\frac{{\lambda_1 + \lambda_2}}{{\sum_k \lambda_k}} = {' + '.join(shares)} = {latex_number(paths.projection.kept)}")]
+
+
+def _question(page: Lesson, run: Run, paths: Paths, names: list[str]) -> Question:
+    """How near the token's last vector still is to its own row of E."""
+    own = analysis.cosines(paths.vectors[0], paths.vectors[0, :1]).numpy()
+    answer = int(np.searchsorted(OWN_STEPS, own[-1]))
+    found = ", ".join(f"{name}: {readable(float(value))}" for name, value in zip(names, own))
+    return Question("contexts", page.label("contexts_question", token=code(run.tokenizer.visible(paths.token_id))), [page.label(f"contexts_option_{k}") for k in range(4)], answer,
+                    page.label("contexts_because", found=found))
