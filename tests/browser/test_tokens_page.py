@@ -26,8 +26,7 @@ def number_of(page) -> str:
     return page.locator(".token_merges .title").text_content()
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("view, dark", [*((view, False) for view in VIEWS), ("merges", True)])
 def test_every_view_draws_without_an_error(open_page, view, dark):
     page = opened(open_page, view, dark=dark)
     assert page.errors == [] and page.get_by_test_id("stAlertContentError").count() == 0
