@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
 from core.checkpoints import load_bundled
 from core.intervention import HeadEdit, Intervention
-from core.ui import state
+from core.ui import page_style, state
 from core.ui.components.heads_wall import heads_wall
 
 
@@ -35,6 +35,7 @@ def traced(model, ids, factor: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 torch.set_num_threads(1)
+page_style.inject()                # the wall is painted in the page's colours
 factor = st.slider("factor", LEAST, MOST, 0.5, step=STEP)
 model, ids, tokens, made = prepared()
 patterns, allowed = traced(model, ids, factor) if "WITH_TRACE" in os.environ else made[round((factor - LEAST) / STEP)]
