@@ -6,7 +6,7 @@ head of the layer above looks for the mark of the token that it stands on, finds
 """
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 

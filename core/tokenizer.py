@@ -123,6 +123,11 @@ class Tokenizer:
         """The merge rules in the order in which they were learned: rule k (from 1) makes one token of these two. Lower rules go first."""
         return tuple((_bytes_of(left), _bytes_of(right)) for left, right in json.loads(self._bpe.to_str())["model"]["merges"])
 
+    @functools.cached_property
+    def ranks(self) -> dict[tuple[bytes, bytes], int]:
+        """The number of the rule, from 1, that joins two pieces."""
+        return {pair: rank for rank, pair in enumerate(self.merges, 1)}
+
     def words(self, text: str) -> list[bytes]:
         """The pieces that `text` is split into before any merge, as bytes: no token reaches from one into the next. Joined they are the text."""
         return [_bytes_of(word) for word, _ in self._bpe.pre_tokenizer.pre_tokenize_str(encodable(text))]

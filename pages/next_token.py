@@ -41,8 +41,8 @@ def everything() -> None:
     page.numbers(lesson.lines(page, run, position, target, truncation, now), lesson.table(page, run, truncation, logits, lesson.N_ROWS))
     page.experiments()
     page.check(lesson.question(page, logits))
-    candidates = lesson.with_draws(lesson.table(page, run, truncation, logits, lesson.N_CANDIDATES, digits=None), page, truncation, now)
-    page.code([truncate, draw], {"candidates.csv": candidates}, picture=".sampling-panel .figure canvas", twin=lesson.twin(page, run, truncation, now))
+    page.code([truncate, draw], {"candidates.csv": lambda: lesson.with_draws(lesson.table(page, run, truncation, logits, lesson.N_CANDIDATES, digits=None), page, truncation, now)},
+              picture=".sampling-panel .figure canvas", twin=lesson.twin(page, run, truncation, now))
 
 
 def _fields(place) -> dict[str, str]:

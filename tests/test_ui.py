@@ -70,7 +70,7 @@ def framed_app():
         page.numbers([("A sum", "1 + 1 = 2")])
         page.experiments()
         page.check(check.Question("which", "Which?", ["first", "second"], 1, "Because it is."))
-        page.code([experiments.draw_all], {"demo.csv": pd.DataFrame({"x": [1]})}, ".demo", "One computed sentence.")
+        page.code([experiments.draw_all], {"demo.csv": lambda: pd.DataFrame({"x": [1]})}, ".demo", "One computed sentence.")
         if st.session_state.get("fail"):
             raise RuntimeError("a secret detail")
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import inspect
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import pandas as pd
 import streamlit as st
@@ -14,10 +14,10 @@ from core.ui.text import TextFile
 
 
 @fragment
-def draw(lesson: str, title: str, functions: Sequence[Callable], data: dict[str, pd.DataFrame], picture: str, twin: str, words: TextFile) -> None:
+def draw(lesson: str, title: str, functions: Sequence[Callable], data: Mapping[str, Callable[[], pd.DataFrame]], picture: str, twin: str, words: TextFile) -> None:
     """The twin as a sentence, the functions' source in a drawer, each table in a drawer and as CSV, the picture as PNG, SVG and HTML.
 
-    A drawer is filled when it is opened: the browser goes over everything that is on the page at every change, in a closed drawer too.
+    A drawer is filled when it is opened, and a table made when a drawer or a download asks for it: the browser goes over everything that is on the page at every change, in a closed drawer too.
     """
     with st.container(key="lesson_code"):
         st.markdown(f"### {words.label('code')}")
@@ -28,13 +28,13 @@ def draw(lesson: str, title: str, functions: Sequence[Callable], data: dict[str,
         with st.container(key="lesson_downloads", horizontal=True, vertical_alignment="center"):
             picture_download(picture, name=f"transformer-{lesson}", title=title, twin=twin, missing=words.label("picture_missing"), key=f"{lesson}_picture")
             for name, table in data.items():
-                st.download_button(name, lambda table=table: table.to_csv(index=False), file_name=name, mime="text/csv", key=f"{lesson}_{name}",
+                st.download_button(name, lambda table=table: table().to_csv(index=False), file_name=name, mime="text/csv", key=f"{lesson}_{name}",
                                    on_click="ignore")
         with st.expander(words.label("table"), key=f"{lesson}_tables_open", on_change="rerun") as drawer:
             if drawer.open:
                 for name, table in data.items():
                     st.caption(name)
-                    st.dataframe(table, hide_index=True)
+                    st.dataframe(table(), hide_index=True)
 
 
 def source(function: Callable) -> str:

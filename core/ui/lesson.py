@@ -7,7 +7,7 @@
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
@@ -62,11 +62,16 @@ class Lesson:
         """A Markdown section of the lesson's file."""
         return self.words.section(key)
 
-    def explanation(self) -> None:
-        """The paragraphs below the instrument. Present mode leaves them out."""
+    def labels(self, prefix: str) -> dict[str, str]:
+        """The labels `<prefix>_name`, as templates by name."""
+        return {key.removeprefix(f"{prefix}_"): text for key, text in self.words.labels.items() if key.startswith(f"{prefix}_")}
+
+    def explanation(self, view: str = "") -> None:
+        """The paragraphs below the instrument: the section `explanation_<view>`, if there is one, else `explanation`. Present mode leaves them out."""
         if not state.present():
             with st.container(key="lesson_explanation"):
-                st.markdown(self.text("explanation"))
+                own = f"explanation_{view}"
+                st.markdown(self.text(own if own in self.words.sections else "explanation"))
 
     def numbers(self, lines: Sequence[tuple[str, str]], table: pd.DataFrame | None = None) -> None:
         """In numbers: pairs (caption, LaTeX) with today's values put in, and a small table. Four decimals are the lesson's to write."""
@@ -88,10 +93,10 @@ class Lesson:
         with self._part("check"):
             check.draw(self.id, question, self.frame_words)
 
-    def code(self, functions: Sequence[Callable], data: dict[str, pd.DataFrame], picture: str, twin: str) -> None:
+    def code(self, functions: Sequence[Callable], data: Mapping[str, Callable[[], pd.DataFrame]], picture: str, twin: str) -> None:
         """The code, the downloads and the picture's text twin.
 
-        functions: their source is shown as it ran. data: file name -> table, each a CSV and a table on the page.
+        functions: their source is shown as it ran. data: file name -> what makes the table (without any call to Streamlit), each a CSV and a table on the page.
         picture: CSS selector of the chart or canvas (also inside components). twin: the picture as one computed sentence.
         """
         if not state.present():

@@ -1,6 +1,8 @@
 """What the lesson "Overview" says about a run beside its map: the numbers, the table of parts, the question, the throw, and what can be undone."""
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -148,8 +150,17 @@ def question(page: Lesson, run: Run, position: int, truncation: Truncation) -> Q
 # ---- downloads and the text twin ------------------------------------------------------------------------------------------------
 
 
-def tables(page: Lesson, run: Run, truncation: Truncation) -> dict[str, pd.DataFrame]:
+def tables(page: Lesson, run: Run, truncation: Truncation) -> dict[str, Callable[[], pd.DataFrame]]:
     """The data of the map: the likeliest next tokens of the picked position, all lengths by block and token, and the parts of the model."""
+    return {"next_tokens.csv": lambda: _likeliest(run, truncation), "lengths.csv": lambda: _lengths(run), "parts.csv": lambda: part_table(page, run)}
+
+
+def _likeliest(run: Run, truncation: Truncation) -> pd.DataFrame:
+    best = truncation.token_ids[:50]
+    return pd.DataFrame({"id": best, "token": [run.tokenizer.visible(int(i)) for i in best], "probability": truncation.probs[:50]})
+
+
+def _lengths(run: Run) -> pd.DataFrame:
     norms = packing.norm_arrays(run.trace)
     n_layers, n = norms["attention"].shape
     layer, position = (grid.ravel() for grid in np.meshgrid(np.arange(n_layers), np.arange(n), indexing="ij"))
@@ -157,10 +168,7 @@ def tables(page: Lesson, run: Run, truncation: Truncation) -> dict[str, pd.DataF
                "attention": norms["attention"].ravel()}
     if "feed_forward" in norms:
         lengths["feed_forward"] = norms["feed_forward"].ravel()
-    best = truncation.token_ids[:50]
-    likeliest = pd.DataFrame({"id": best, "token": [run.tokenizer.visible(int(i)) for i in best], "probability": truncation.probs[:50]})
-    return {"next_tokens.csv": likeliest, "lengths.csv": pd.DataFrame(lengths | {"stream_after": norms["stream"][1:].ravel()}),
-            "parts.csv": part_table(page, run)}
+    return pd.DataFrame(lengths | {"stream_after": norms["stream"][1:].ravel()})
 
 
 def twin(page: Lesson, run: Run, position: int, truncation: Truncation) -> str:

@@ -17,8 +17,8 @@ from core.ui.check import Question
 from core.ui.embeddings.reading import PREFIX, Space, chart_height, keep, look_up, show, space, spelling, word
 from core.ui.lesson import Lesson
 from core.ui.markdown import code
-from core.ui.residual_stream.reading import Reading
 from core.ui.run import Run
+from core.ui.views import Reading
 
 N_SHOWN = 10
 FIELDS = ("a", "b", "c", "expected")
@@ -47,16 +47,16 @@ def draw(page: Lesson, run: Run) -> Reading:
         marks = ["expected" if i == expected else "input" if i in found.inputs else "" for i in ids]
         chart = figures.ranked_bars([here.names[i] for i in ids], found.scores[ids].numpy(), [embeddings.rank(found.scores, i) for i in ids], marks, page.label("axis_sum"),
                                     state.theme(), state.scale(), chart_height(20))
-        show(chart, "sums", lambda place: keep(expected=spelling(ids[place], run.tokenizer)))
+        show(chart, "sums", lambda point: keep(expected=spelling(ids[int(point["place"])], run.tokenizer)))
     with plane:
         points, segments, kept, shares = _plane(here, found)
         titles = tuple(page.label("axis_principal", axis=axis + 1, share=readable(100 * share)) for axis, share in enumerate(shares))
         show(figures.arrows(points, segments, titles, state.theme(), state.scale(), chart_height(20)), "plane")
     with beside:
-        show(_dots(page, verdict, found, here), "verdict", lambda place: keep(**dict(zip(FIELDS, verdict.words[place]))))
+        show(_dots(page, verdict, found, here), "verdict", lambda point: keep(**dict(zip(FIELDS, verdict.words[int(point["place"])]))))
     st.caption(page.label("arithmetic_verdict", kept=readable(100 * kept), n=len(verdict.analogies), **_counts(verdict)))
     return Reading(_lines(page, here, found), _question(page, here, found), [embeddings.analogy, embeddings.similarity, embeddings.rank],
-                   {"arithmetic.csv": _table(here, found), "analogies.csv": _verdict_table(verdict)}, f".st-key-{PREFIX}sums", title)
+                   {"arithmetic.csv": lambda: _table(here, found), "analogies.csv": lambda: _verdict_table(verdict)}, f".st-key-{PREFIX}sums", title)
 
 
 def _title(page: Lesson, here: Space, found: Analogy) -> str:

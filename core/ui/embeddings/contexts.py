@@ -17,8 +17,8 @@ from core.ui.check import Question
 from core.ui.embeddings.reading import PREFIX, attached, chart_height, keep, read, show, space
 from core.ui.lesson import Lesson
 from core.ui.markdown import code
-from core.ui.residual_stream.reading import Reading
 from core.ui.run import Run
+from core.ui.views import Reading
 
 OWN_STEPS = (0.1, 0.5, 0.9)     # the cosines that part the options of the question
 
@@ -61,7 +61,7 @@ def draw(page: Lesson, run: Run) -> Reading:
         nearest = [[here.names[i] for i in way] for way in paths.nearest]
         show(figures.alike_by_depth(paths.cosines, names, nearest, page.label("axis_alike"), state.theme(), state.scale(), chart_height()), "alike")
     return Reading(_lines(page, paths, last), _question(page, run, paths, names), [embeddings.path, embeddings.principal_axes, analysis.cosines],
-                   {"paths.csv": points.drop(columns="label")}, f".st-key-{PREFIX}paths", title)
+                   {"paths.csv": lambda: points.drop(columns="label")}, f".st-key-{PREFIX}paths", title)
 
 
 def _shared_word(page: Lesson, run: Run, other: Run) -> int | None:

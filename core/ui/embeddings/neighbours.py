@@ -7,15 +7,15 @@ import torch
 
 from core import embeddings
 from core.figures import embeddings as figures
-from core.figures.numbers import latex_number, readable
+from core.figures.numbers import bracketed, latex_number, readable
 from core.figures.positions import dot_latex
 from core.ui import state
 from core.ui.check import Question
 from core.ui.embeddings.reading import Space, attached, chart_height, choice, keep, read, show, space, spelling, word
 from core.ui.lesson import Lesson
 from core.ui.markdown import code
-from core.ui.residual_stream.reading import Reading
 from core.ui.run import Run
+from core.ui.views import Reading
 
 N_SHOWN = 14
 N_MARKED = 4
@@ -41,13 +41,13 @@ def draw(page: Lesson, run: Run) -> Reading:
     bars, beside = st.columns([5, 6], gap="large")
     with bars:
         chart = figures.ranked_bars([here.names[i] for i in first], values[first].numpy(), range(1, len(first) + 1), [""] * len(first), page.label(f"axis_{measure}"), state.theme(), state.scale(), chart_height())
-        show(chart, "neighbours", lambda place: keep(word=spelling(first[place], run.tokenizer)))
+        show(chart, "neighbours", lambda point: keep(word=spelling(first[int(point["place"])], run.tokenizer)))
     with beside:
         marked = [(here.names[i], float(values[i])) for i in first[:N_MARKED]]
         all_others = values[torch.arange(len(E)) != token_id].numpy()
         show(figures.spread(all_others, marked[::-1], (page.label(f"axis_{measure}"), page.label("axis_count")), state.theme(), state.scale(), chart_height()), "spread")
     return Reading(_lines(page, here, E, token_id, first[0]), _question(page, here, E, first[0], measure), [embeddings.similarity, embeddings.nearest, embeddings.rank],
-                   {"neighbours.csv": _table(here, values, ids)}, ".st-key-embeddings_neighbours", title)
+                   {"neighbours.csv": lambda: _table(here, measure, values, ids)}, ".st-key-embeddings_neighbours", title)
 
 
 def _lines(page: Lesson, here: Space, E: torch.Tensor, token_id: int, other: int) -> list[tuple[str, str]]:
@@ -59,11 +59,7 @@ def _lines(page: Lesson, here: Space, E: torch.Tensor, token_id: int, other: int
     return [(page.label("neighbours_numbers_dot", **names), dot_latex(rf"{symbols[0]} \cdot {symbols[1]}", a.tolist(), b.tolist())),
             (page.label("neighbours_numbers_cosine"), rf"\cos = \frac{{{symbols[0]} \cdot {symbols[1]}}}{{\lVert {symbols[0]} \rVert\,\lVert {symbols[1]} \rVert}} = "
              rf"\frac{{{latex_number(product, 6)}}}{{{written[0]} \cdot {written[1]}}} = {latex_number(product / lengths[0] / lengths[1])}"),
-            (page.label("neighbours_numbers_distance"), rf"\lVert {symbols[0]} - {symbols[1]} \rVert = \sqrt{{{written[0]}^2 + {written[1]}^2 - 2 \cdot {_bracketed(latex_number(product, 6))}}} = {latex_number(float((a - b).norm()))}")]
-
-
-def _bracketed(written: str) -> str:
-    return f"({written})" if written.startswith("-") else written
+            (page.label("neighbours_numbers_distance"), rf"\lVert {symbols[0]} - {symbols[1]} \rVert = \sqrt{{{written[0]}^2 + {written[1]}^2 - 2 \cdot {bracketed(latex_number(product, 6))}}} = {latex_number(float((a - b).norm()))}")]
 
 
 def _question(page: Lesson, here: Space, E: torch.Tensor, token_id: int, measure: str) -> Question:
@@ -77,5 +73,5 @@ def _question(page: Lesson, here: Space, E: torch.Tensor, token_id: int, measure
                     page.label("neighbours_because", found=found))
 
 
-def _table(here: Space, values: torch.Tensor, ids: torch.Tensor) -> pd.DataFrame:
-    return pd.DataFrame({"rank": range(1, len(ids) + 1), "id": ids.numpy(), "token": [here.names[i] for i in ids.tolist()], read("measure"): values[ids].numpy()})
+def _table(here: Space, measure: str, values: torch.Tensor, ids: torch.Tensor) -> pd.DataFrame:
+    return pd.DataFrame({"rank": range(1, len(ids) + 1), "id": ids.numpy(), "token": [here.names[i] for i in ids.tolist()], measure: values[ids].numpy()})

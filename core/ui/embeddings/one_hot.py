@@ -7,15 +7,15 @@ import streamlit as st
 import torch
 
 from core import embeddings
-from core.figures.numbers import latex_number
+from core.figures.numbers import bracketed, latex_number
 from core.ui import state
 from core.ui.check import Question
 from core.ui.components.embedding_product import embedding_product
 from core.ui.embeddings.reading import PREFIX
 from core.ui.lesson import Lesson
 from core.ui.markdown import code
-from core.ui.residual_stream.reading import Reading
 from core.ui.run import Run
+from core.ui.views import Reading
 
 ROWS = 11                # of E, about the picked one
 HEIGHT = (300, 520)
@@ -38,22 +38,17 @@ def draw(page: Lesson, run: Run) -> Reading:
     embedding_product(run.token_ids, run.tokens, E[window].numpy(), window, [run.tokenizer.visible(i) for i in window], product.numpy(), vocab_size=len(E), picked=at,
                       text=text, key=f"{PREFIX}product", on_pick=lambda position: state.select(position=position), height=HEIGHT, scale=state.scale(), theme=state.theme())
     st.caption(page.label("product_check", difference=f"{difference:g}", multiplications=n * len(E) * d, read=n * d))
-    return Reading(_lines(page, run, E, at), _question(page, len(E), d), [embeddings.one_hot, embeddings.embed], {"product.csv": _table(run, product)}, ".product canvas", title)
+    return Reading(_lines(page, run, E, at), _question(page, len(E), d), [embeddings.one_hot, embeddings.embed], {"product.csv": lambda: _table(run, product)}, ".product canvas", title)
 
 
 def _lines(page: Lesson, run: Run, E: torch.Tensor, at: int) -> list[tuple[str, str]]:
     token_id, row = run.token_ids[at], E[run.token_ids[at]]
     entries = ",\\ ".join(latex_number(float(value)) for value in row[:SHOWN])
     other = (token_id + 1) % len(E)
-    one = rf"X_{{{at},0}} = \sum_{{v=0}}^{{{len(E) - 1}}} \mathbb{{1}}_{{v}}\,E_{{v,0}} = 1 \cdot {_operand(row[0])} + 0 \cdot {_operand(E[other, 0])} + 0 + \dots = {latex_number(float(row[0]))}"
+    one = rf"X_{{{at},0}} = \sum_{{v=0}}^{{{len(E) - 1}}} \mathbb{{1}}_{{v}}\,E_{{v,0}} = 1 \cdot {bracketed(latex_number(float(row[0])))} + 0 \cdot {bracketed(latex_number(float(E[other, 0])))} + 0 + \dots = {latex_number(float(row[0]))}"
     return [(page.label("product_numbers_one", token=code(run.tokens[at]), id=token_id, other=code(run.tokenizer.visible(other))), one),
             (page.label("product_numbers_row", d=E.shape[1]), rf"X_{{{at}}} = \mathbb{{1}}_{{{token_id}}}\,E = E_{{{token_id}}} = \left({entries},\ \dots\right)"),
             (page.label("product_numbers_length"), rf"\lVert E_{{{token_id}}} \rVert = \sqrt{{\textstyle\sum_c E_{{{token_id},c}}^2}} = {latex_number(float(row.double().norm()))}")]
-
-
-def _operand(value: torch.Tensor) -> str:
-    written = latex_number(float(value))
-    return f"({written})" if written.startswith("-") else written
 
 
 def _question(page: Lesson, vocab_size: int, d: int) -> Question:

@@ -1,17 +1,16 @@
-"""What all views of the lesson share: settings, the word that was picked, the matrix in float64, and how a chart is shown."""
+"""What all views of the lesson share: settings, the word that was picked and the matrix in float64."""
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
 from dataclasses import dataclass
 
-import altair as alt
 import streamlit as st
 from torch import Tensor
 
 from core.embeddings import MEASURES, Projection, principal_axes
 from core.figures.embeddings import kind_of
 from core.tokenizer import Tokenizer
-from core.ui import cache, state
+from core.ui import cache, state, views
 from core.ui.instrument_state import Setting, Settings
 from core.ui.lesson import Lesson
 from core.ui.markdown import escaped
@@ -33,6 +32,7 @@ SETTINGS = Settings("embeddings", {
     "a": Setting("man"), "b": Setting("king"), "c": Setting("woman"), "expected": Setting("queen"),
 })
 read, keep, attached = SETTINGS.read, SETTINGS.keep, SETTINGS.attached
+choice, show = functools.partial(views.choice, SETTINGS), functools.partial(views.show, PREFIX)
 
 
 @dataclass(frozen=True)
@@ -89,25 +89,6 @@ def word(page: Lesson, run: Run, name: str = "word", helped: bool = True) -> int
     return token_id
 
 
-def choice(page: Lesson, name: str) -> str:
-    """One of a few, beside each other; the labels are `<name>_<option>`."""
-    return st.segmented_control(page.label(name), SETTINGS.each[name].options, format_func=lambda option: page.label(f"{name}_{option}"), required=True,
-                                label_visibility="collapsed", wrap=True, **attached(name))
-
-
 def chart_height(less: int = 0) -> int:
     """The pixels of a chart that ends on the first screen; `less`: what else stands there."""
     return (CHART_PRESENT if state.present() else CHART) - less
-
-
-def show(chart: alt.TopLevelMixin, name: str, on_pick: Callable[[int], None] | None = None) -> None:
-    """An altair chart, updated in place as long as its spec is the same. on_pick: called in a callback with the "place" of the row that was clicked."""
-    key = f"{PREFIX}{name}_chart"
-
-    def pick() -> None:
-        if points := st.session_state[key].selection.get("picked"):
-            on_pick(int(points[0]["place"]))
-
-    picking = {} if on_pick is None else {"on_select": pick, "selection_mode": "picked"}
-    with st.container(key=f"{PREFIX}{name}"):
-        st.altair_chart(chart, theme=None, width="stretch", key=key, **picking)

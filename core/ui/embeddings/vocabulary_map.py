@@ -16,8 +16,8 @@ from core.ui.check import Question
 from core.ui.embeddings.reading import PREFIX, Space, chart_height, choice, keep, space, spelling, word
 from core.ui.lesson import Lesson
 from core.ui.markdown import code
-from core.ui.residual_stream.reading import Reading
 from core.ui.run import Run
+from core.ui.views import Reading
 
 N_NAMED = 8
 PLOTLY = {"displaylogo": False, "scrollZoom": True, "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d", "toImage"]}
@@ -41,7 +41,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     with st.container(key=f"{PREFIX}map"):
         st.plotly_chart(figure, theme=None, key=f"{PREFIX}map_chart", on_select=lambda: _pick(run), selection_mode="points", config=PLOTLY, width="stretch")
     st.caption(page.label("map_lost", kept=readable(100 * kept), lost=readable(100 * (1 - kept)), rank=readable(_spearman(here))))
-    return Reading(_lines(page, here, token_id), _question(page, here), [embeddings.principal_axes, embeddings.Projection], {"map.csv": _table(here)}, f".st-key-{PREFIX}map", title)
+    return Reading(_lines(page, here, token_id), _question(page, here), [embeddings.principal_axes, embeddings.Projection], {"map.csv": lambda: _table(here)}, f".st-key-{PREFIX}map", title)
 
 
 def _pick(run: Run) -> None:

@@ -34,7 +34,7 @@ def draw(page: Lesson, run: Run) -> None:
         patterns = patterns_of(run)
         page.code([attention.dot_product_scores, attention.masked_softmax, BlockTrace.head_contribution.fget, analysis.previous_token_score,
                    analysis.induction_score, analysis.rollout],
-                  data={"heads.csv": figures.statistics_table(patterns.measures), "weights.csv": weights_table(page, run, pair), "products.csv": products_table(run, pair)},
+                  data={"heads.csv": lambda: figures.statistics_table(patterns.measures), "weights.csv": lambda: weights_table(page, run, pair), "products.csv": lambda: products_table(run, pair)},
                   picture=f".st-key-{PREFIX}wall canvas.tiles", twin=twin(page, run, pair))
 
 

@@ -12,27 +12,29 @@ from core.ui.check import Question
 from core.ui.components.position_beyond import position_beyond
 from core.ui.instrument_state import Setting
 from core.ui.lesson import Lesson
-from core.ui.positions.section import Section, labels, open_instrument
+from core.ui.positions.section import PICTURE, open_instrument
 from core.ui.run import Run
+from core.ui.views import Reading
 
 PAIRS = 32
 SETTINGS = {"trained": Setting(256, 8, 512), "read": Setting(1024, 8, 2048), "base": Setting(10_000.0, 1.0, 1e6), "clip": Setting(128, 2, 256)}
 
 
-def draw(page: Lesson, run: Run) -> Section:
+def draw(page: Lesson, run: Run) -> Reading:
     key, values, settled = open_instrument("beyond", SETTINGS)
     slopes = positional.alibi_slopes(run.model.config.n_heads).numpy()
-    position_beyond(PAIRS, slopes, values, labels(page, "beyond"), key=key, on_settings=settled, present=state.present())
+    position_beyond(PAIRS, slopes, values, page.labels("beyond"), key=key, on_settings=settled, present=state.present())
     trained, read, base, clip = (values[name] for name in SETTINGS)
     read = max(read, trained)
     omegas = positional.frequencies(2 * PAIRS, base).numpy()
     still_open = figures.open_pairs(omegas, trained)
-    return Section(
-        numbers=_numbers(page, trained, read, omegas, slopes, clip),
+    return Reading(
+        lines=_numbers(page, trained, read, omegas, slopes, clip),
         question=_question(page, omegas, trained),
         functions=[figures.open_pairs, positional.frequencies],
-        data={"pairs.csv": pd.DataFrame({"pair": np.arange(PAIRS), "wavelength": 2 * np.pi / omegas, "largest trained angle": (trained - 1) * omegas, "open": still_open})},
-        twin=page.label("beyond_twin", trained=trained, read=read, missing=read - trained, open=int(still_open.sum()), pairs=PAIRS, clip=clip),
+        data={"pairs.csv": lambda: pd.DataFrame({"pair": np.arange(PAIRS), "wavelength": 2 * np.pi / omegas, "largest trained angle": (trained - 1) * omegas, "open": still_open})},
+        picture=PICTURE,
+        title=page.label("beyond_twin", trained=trained, read=read, missing=read - trained, open=int(still_open.sum()), pairs=PAIRS, clip=clip),
         summary={"N": str(trained), "open": f"{int(still_open.sum())} / {PAIRS}"},
     )
 

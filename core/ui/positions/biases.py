@@ -13,8 +13,9 @@ from core.ui.check import Question
 from core.ui.components.position_biases import position_biases
 from core.ui.instrument_state import Setting
 from core.ui.lesson import Lesson
-from core.ui.positions.section import Section, closest, labels, open_instrument
+from core.ui.positions.section import PICTURE, closest, open_instrument
 from core.ui.run import Run
+from core.ui.views import Reading
 
 LONGEST = 16
 _CURVE = ",".join(f"{round(20 * (2.5 * math.exp(-abs(t - 1) / (3 if t > 0 else 1.5)) - 1)) / 20:g}" for t in range(-LONGEST, LONGEST + 1))
@@ -22,22 +23,23 @@ SETTINGS = {"heads": Setting(8, 1, 32), "head": Setting(2, 0, 31), "n": Setting(
             "r": Setting(_CURVE)}
 
 
-def draw(page: Lesson, run: Run) -> Section:
+def draw(page: Lesson, run: Run) -> Reading:
     key, values, settled = open_instrument("biases", SETTINGS)
     values["head"] = min(values["head"], values["heads"] - 1)
     values["r"] = checked_table(values["r"])
-    position_biases(values, labels(page, "bias"), key=key, on_settings=settled, present=state.present())
+    position_biases(values, page.labels("bias"), key=key, on_settings=settled, present=state.present())
     heads, head, n, clip = (values[name] for name in ("heads", "head", "n", "clip"))
     slope = float(positional.alibi_slopes(heads)[head])
     alibi = positional.alibi_bias(n, n, heads)[head].double().numpy()
     middle = len(table(values["r"])) // 2
     relative = table(values["r"])[middle - clip: middle + clip + 1][positional.relative_index(n, n, clip).numpy()]
-    return Section(
-        numbers=_numbers(page, slope, heads, head, alibi, relative, values),
+    return Reading(
+        lines=_numbers(page, slope, heads, head, alibi, relative, values),
         question=_question(page, slope, head),
         functions=[positional.alibi_slopes, positional.alibi_bias, positional.relative_index],
-        data={"alibi_bias.csv": figures.matrix_table(alibi, "query", "key", "bias"), "relative_bias.csv": figures.matrix_table(relative, "query", "key", "bias")},
-        twin=page.label("bias_twin", head=head, heads=heads, slope=f"{slope:g}", half=f"{math.log(2) / slope:.3g}", clip=clip),
+        data={"alibi_bias.csv": lambda: figures.matrix_table(alibi, "query", "key", "bias"), "relative_bias.csv": lambda: figures.matrix_table(relative, "query", "key", "bias")},
+        picture=PICTURE,
+        title=page.label("bias_twin", head=head, heads=heads, slope=f"{slope:g}", half=f"{math.log(2) / slope:.3g}", clip=clip),
         summary={"m": f"{slope:g}", "h": str(heads), "r": str(clip)},
     )
 

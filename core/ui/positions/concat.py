@@ -13,14 +13,15 @@ from core.ui.check import Question
 from core.ui.components.position_concat import position_concat
 from core.ui.instrument_state import Setting
 from core.ui.lesson import Lesson
-from core.ui.positions.section import Section, labels, open_instrument
+from core.ui.positions.section import PICTURE, open_instrument
 from core.ui.run import Run
+from core.ui.views import Reading
 
 WIDEST = 256
 SETTINGS = {"mode": Setting("concatenate", options=("concatenate", "add")), "i": Setting(7, 0, 255), "width": Setting(64, 2, WIDEST)}
 
 
-def draw(page: Lesson, run: Run) -> Section:
+def draw(page: Lesson, run: Run) -> Reading:
     key, values, settled = open_instrument("concat", SETTINGS)
     values["width"] -= values["width"] % 2
     chosen = state.selection()
@@ -28,19 +29,20 @@ def draw(page: Lesson, run: Run) -> Section:
     W_X = run.model.blocks[chosen.layer].W_Q[chosen.head].detach().double().cpu().numpy()
     W_P = made_up_weights(W_X.shape[1], float(W_X.std()))
     token = run.tokens[chosen.position]
-    position_concat(x, W_X, W_P, token, values, labels(page, "concat"), key=key, on_settings=settled, present=state.present())
+    position_concat(x, W_X, W_P, token, values, page.labels("concat"), key=key, on_settings=settled, present=state.present())
     mode, i, width = (values[name] for name in SETTINGS)
     adding = mode == "add"
     p = positional.sinusoidal(i + 1, len(x) if adding else width)[-1].numpy()
     rows = W_X if adding else W_P[:width]
     whole, parts = ((x + p) @ W_X, x @ W_X + p @ W_X) if adding else figures.concatenated(x, p, W_X, rows)
     table = pd.DataFrame({"output": np.arange(len(whole)), "from x": x @ W_X, "from p": p @ rows, "whole": whole})
-    return Section(
-        numbers=_numbers(page, adding, table, len(x), len(p), len(whole), float(np.abs(whole - parts).max())),
+    return Reading(
+        lines=_numbers(page, adding, table, len(x), len(p), len(whole), float(np.abs(whole - parts).max())),
         question=_question(page, np.abs(p @ rows)),
         functions=[figures.concatenated],
-        data={"add_or_concatenate.csv": table},
-        twin=page.label(f"concat_twin_{mode}", token=token, i=i, d=len(x), width=len(p), worst=plain_number(float(np.abs(whole - parts).max()))),
+        data={"add_or_concatenate.csv": lambda: table},
+        picture=PICTURE,
+        title=page.label(f"concat_twin_{mode}", token=token, i=i, d=len(x), width=len(p), worst=plain_number(float(np.abs(whole - parts).max()))),
         summary={"mode": mode, "W": f"{(len(x) if adding else len(x) + len(p)) * len(whole):,}"},
     )
 

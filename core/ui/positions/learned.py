@@ -12,28 +12,30 @@ from core.ui.check import Question
 from core.ui.components.position_learned import position_learned
 from core.ui.instrument_state import Setting
 from core.ui.lesson import Lesson
-from core.ui.positions.section import Section, labels, open_instrument
+from core.ui.positions.section import PICTURE, open_instrument
 from core.ui.run import Run
+from core.ui.views import Reading
 
 SETTINGS = {"i": Setting(40, 0, 4095), "principal": Setting(False)}
 
 
-def draw(page: Lesson, run: Run) -> Section:
+def draw(page: Lesson, run: Run) -> Reading:
     if run.model.P is None:
         st.info(page.label("learned_none", scheme=run.model.config.positions))
-        return Section((), None, [positional.sinusoidal], {}, page.label("learned_none", scheme=run.model.config.positions))
+        return Reading((), None, [positional.sinusoidal], {}, PICTURE, page.label("learned_none", scheme=run.model.config.positions))
     learned, sinusoidal = _geometries(run)
     key, values, settled = open_instrument("learned", SETTINGS)
     i = values["i"] = min(values["i"], len(learned.P) - 1)
-    position_learned(learned, sinusoidal, values, labels(page, "learned"), key=key, on_settings=settled, present=state.present())
+    position_learned(learned, sinusoidal, values, page.labels("learned"), key=key, on_settings=settled, present=state.present())
     near = min(i + 1, len(learned.P) - 1)
     cosine = plain_number(learned.cosines[i, near])
-    return Section(
-        numbers=_numbers(page, learned, i, near),
+    return Reading(
+        lines=_numbers(page, learned, i, near),
         question=_question(page, learned, i),
         functions=[figures.geometry],
-        data={"learned_positions.csv": figures.matrix_table(learned.P, "position", "dimension", "value")},
-        twin=page.label("learned_twin", n=len(learned.P), d=learned.P.shape[1], i=i, near=near, cosine=cosine, length=plain_number(learned.lengths[i]), rank=learned.rank),
+        data={"learned_positions.csv": lambda: figures.matrix_table(learned.P, "position", "dimension", "value")},
+        picture=PICTURE,
+        title=page.label("learned_twin", n=len(learned.P), d=learned.P.shape[1], i=i, near=near, cosine=cosine, length=plain_number(learned.lengths[i]), rank=learned.rank),
         summary={f"‖P{i}‖": plain_number(learned.lengths[i]), f"cos(P{i}, P{near})": cosine, "99 %": str(learned.rank)},
     )
 

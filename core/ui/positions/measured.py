@@ -11,15 +11,16 @@ from core.config import POSITIONS
 from core.evaluation import lengths
 from core.figures import positions as figures
 from core.figures.numbers import latex_number, latex_operand
-from core.ui import instrument_state, state
+from core.ui import state, views
 from core.ui.check import Question
-from core.ui.instrument_state import Setting
+from core.ui.instrument_state import Setting, Settings
 from core.ui.lesson import Lesson
-from core.ui.positions.section import Section
 from core.ui.run import Run
+from core.ui.views import Reading
 
 PREFIX = "positions_measured"
-SETTINGS = {"scheme": Setting("alibi", options=POSITIONS)}
+PICTURE = f".st-key-{PREFIX}_losses"
+SETTINGS = Settings(PREFIX, {"scheme": Setting("alibi", options=POSITIONS)})
 HEIGHT, PRESENT_HEIGHT = 420, 330        # px; present mode has larger type above, and a bar below
 Measured = dict[str, tuple[lengths.Stretch, ...]]
 
@@ -30,26 +31,24 @@ def measured() -> Measured:
     return {scheme: of for scheme, of in found.items() if of}
 
 
-def draw(page: Lesson, run: Run) -> Section:
+def draw(page: Lesson, run: Run) -> Reading:
     """The chart, with the scheme that the reader picks drawn bold."""
     found = measured()
     if not found:
         st.info(page.label("measured_none"))
-        return Section([], None, [], {}, page.label("measured_none"))
-    picked = instrument_state.read(PREFIX, SETTINGS)["scheme"]
-    st.segmented_control(page.label("measured_scheme"), list(found), required=True, format_func=lambda scheme: page.label(f"scheme_{scheme}"), label_visibility="collapsed",
-                         wrap=True, **instrument_state.attached(PREFIX, SETTINGS, "scheme"))
+        return Reading([], None, [], {}, PICTURE, page.label("measured_none"))
+    picked = views.choice(SETTINGS, page, "scheme", tuple(found))
     trained = checkpoints.bundled_config(f"positions-{picked}").n_context
     inside, beyond = parts(found[picked], trained)
     table = _table(page, found)
     st.markdown(f"**{_title(page, picked, inside, beyond, trained)}** {_above(page, table, picked)}")
     titles = (page.label("measured_position"), page.label("measured_nats"), page.label("measured_end", trained=trained))
     height = PRESENT_HEIGHT if state.present() else HEIGHT
-    st.altair_chart(figures.losses_by_position(table, picked, trained, titles, state.theme(), state.scale(), height), theme=None, key=f"{PREFIX}_chart", width="stretch")
-    return Section(
-        numbers=_numbers(page, found[picked], trained), question=_question(page, found, trained), functions=[lengths.loss_by_position, lengths.stretches],
-        data={"losses_by_position.csv": table.drop(columns="name")}, twin=" ".join(_title(page, scheme, *parts(of, trained), trained) for scheme, of in found.items()),
-        summary={page.label(f"scheme_{picked}"): _said(page, inside, beyond)}, picture=f".st-key-{PREFIX}_chart")
+    views.show(f"{PREFIX}_", figures.losses_by_position(table, picked, trained, titles, state.theme(), state.scale(), height), "losses")
+    return Reading(
+        lines=_numbers(page, found[picked], trained), question=_question(page, found, trained), functions=[lengths.loss_by_position, lengths.stretches],
+        data={"losses_by_position.csv": lambda: table.drop(columns="name")}, title=" ".join(_title(page, scheme, *parts(of, trained), trained) for scheme, of in found.items()),
+        summary={page.label(f"scheme_{picked}"): _said(page, inside, beyond)}, picture=PICTURE)
 
 
 def parts(of: tuple[lengths.Stretch, ...], trained: int) -> tuple[float, float]:

@@ -15,29 +15,31 @@ from core.ui.check import Question
 from core.ui.components.position_rotary import position_rotary
 from core.ui.instrument_state import Setting
 from core.ui.lesson import Lesson
-from core.ui.positions.section import Section, closest, labels, open_instrument
+from core.ui.positions.section import PICTURE, closest, open_instrument
 from core.ui.run import Run
+from core.ui.views import Reading
 
 SETTINGS = {"i": Setting(12, 0, 128), "j": Setting(5, 0, 128), "shift": Setting(100, 0, 4096), "base": Setting(10_000.0, 1.0, 1e6)}
 FARTHEST = 128
 
 
-def draw(page: Lesson, run: Run) -> Section:
+def draw(page: Lesson, run: Run) -> Reading:
     key, values, settled = open_instrument("rotary", SETTINGS)
     chosen = state.selection()
     q, k = query_and_key(run, chosen.layer, chosen.head, chosen.position)
-    texts = labels(page, "rotary")
+    texts = page.labels("rotary")
     names = {"head": f"{chosen.layer}.{chosen.head}", "q_token": run.tokens[chosen.position], "k_token": run.tokens[max(chosen.position - 1, 0)]}
     position_rotary(q, k, values, texts, names, key=key, on_settings=settled, present=state.present())
     i, j, shift, base = (values[name] for name in SETTINGS)
     here, there = score(q, k, i, j, base), score(q, k, i + shift, j + shift, base)
     distances = np.arange(-FARTHEST, FARTHEST + 1)
-    return Section(
-        numbers=_numbers(page, q, k, values, here, there),
+    return Reading(
+        lines=_numbers(page, q, k, values, here, there),
         question=_question(page, len(q), base),
         functions=[positional.frequencies, positional.rotary_angles, positional.rotate],
-        data={"rotary_score_by_distance.csv": pd.DataFrame({"i-j": distances, "score": [score(q, k, max(t, 0), max(-t, 0), base) for t in distances]})},
-        twin=page.label("rotary_twin", i=i, j=j, score=plain_number(here), shift=shift, difference=readable(abs(here - there))),
+        data={"rotary_score_by_distance.csv": lambda: pd.DataFrame({"i-j": distances, "score": [score(q, k, max(t, 0), max(-t, 0), base) for t in distances]})},
+        picture=PICTURE,
+        title=page.label("rotary_twin", i=i, j=j, score=plain_number(here), shift=shift, difference=readable(abs(here - there))),
         summary={f"q{i} · k{j}": plain_number(here), f"q{i + shift} · k{j + shift}": plain_number(there)},
     )
 

@@ -1,31 +1,15 @@
-"""What every section of the lesson shares: its instrument's state, its labels, and the parts that the frame draws below the instrument."""
+"""What the views of the lesson share: the choice among them, their instruments' state, and the picture that is saved."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 
-import pandas as pd
 import streamlit as st
 
 from core.ui import instrument_state
-from core.ui.check import Question
-from core.ui.instrument_state import Setting
-from core.ui.lesson import Lesson
+from core.ui.instrument_state import Setting, Settings
 
 PICTURE = ".instrument"
-
-
-@dataclass(frozen=True)
-class Section:
-    """What stands below a section's instrument."""
-
-    numbers: Sequence[tuple[str, str]]
-    question: Question | None
-    functions: Sequence[Callable]
-    data: Mapping[str, pd.DataFrame]
-    twin: str
-    summary: Mapping[str, str] = field(default_factory=dict)   # for pins
-    picture: str = PICTURE
+SETTINGS = Settings("positions", {"view": Setting("waves", options=("waves", "learned", "rotary", "biases", "concat", "symmetry", "beyond", "measured"))})
 
 
 def open_instrument(view: str, settings: Mapping[str, Setting]) -> tuple[str, dict, Callable[[], None]]:
@@ -37,12 +21,6 @@ def open_instrument(view: str, settings: Mapping[str, Setting]) -> tuple[str, di
         instrument_state.keep(prefix, settings, st.session_state[key].settings or {})
 
     return key, instrument_state.read(prefix, settings), settled
-
-
-def labels(page: Lesson, view: str) -> dict[str, str]:
-    """The labels `<view>_name` of the lesson's file, as templates by name."""
-    prefix = f"{view}_"
-    return {key.removeprefix(prefix): text for key, text in page.words.labels.items() if key.startswith(prefix)}
 
 
 def closest(options: Sequence[float], value: float) -> int:

@@ -15,8 +15,9 @@ from core.ui.check import Question
 from core.ui.components.position_symmetry import CASES, position_symmetry
 from core.ui.instrument_state import Setting
 from core.ui.lesson import Lesson
-from core.ui.positions.section import Section, labels, open_instrument
+from core.ui.positions.section import PICTURE, open_instrument
 from core.ui.run import Run
+from core.ui.views import Reading
 
 SETTINGS = {"case": Setting("none", options=CASES), "align": Setting(False)}
 ORDERS = ("reverse", "swap", "shuffle")
@@ -69,19 +70,20 @@ def reordered(order: str, n: int, first: int, second: int, seed: int) -> tuple[i
     return tuple(places)
 
 
-def draw(page: Lesson, run: Run) -> Section:
+def draw(page: Lesson, run: Run) -> Reading:
     permutation = _choose(page, len(run.tokens))
     outcomes = {case: outcome(run, case, permutation) for case in CASES}
     key, values, settled = open_instrument("symmetry", SETTINGS)
     shown = outcomes[values["case"]]
     position_symmetry(shown.before[:, :SHOWN], shown.after[:, :SHOWN], permutation, run.tokens, shown.differences, _cases(page, outcomes), values,
-                      labels(page, "symmetry"), key=key, on_settings=settled, present=state.present())
-    return Section(
-        numbers=_numbers(page, outcomes, permutation),
+                      page.labels("symmetry"), key=key, on_settings=settled, present=state.present())
+    return Reading(
+        lines=_numbers(page, outcomes, permutation),
         question=_question(page, run),
         functions=[outcome, reordered],
-        data={"symmetry.csv": _table(run, outcomes, permutation)},
-        twin=page.label("symmetry_twin", **{case: _plain(found.largest) for case, found in outcomes.items()}),
+        data={"symmetry.csv": lambda: _table(run, outcomes, permutation)},
+        picture=PICTURE,
+        title=page.label("symmetry_twin", **{case: _plain(found.largest) for case, found in outcomes.items()}),
         summary={page.label(f"symmetry_case_{case}"): _plain(found.largest) for case, found in outcomes.items()},
     )
 

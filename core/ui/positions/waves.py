@@ -11,8 +11,9 @@ from core.ui.check import Question
 from core.ui.components.position_waves import position_waves
 from core.ui.instrument_state import Setting
 from core.ui.lesson import Lesson
-from core.ui.positions.section import Section, closest, labels, open_instrument
+from core.ui.positions.section import PICTURE, closest, open_instrument
 from core.ui.run import Run
+from core.ui.views import Reading
 
 SETTINGS = {
     "n": Setting(128, 4, 256), "d": Setting(64, 2, 512), "base": Setting(10_000.0, 1.0, 1e6), "pair": Setting(8, 0, 255), "i": Setting(40, 0, 255),
@@ -20,19 +21,20 @@ SETTINGS = {
 }
 
 
-def draw(page: Lesson, run: Run) -> Section:
+def draw(page: Lesson, run: Run) -> Reading:
     key, values, settled = open_instrument("waves", SETTINGS)
     values = fitted(values)
-    position_waves(values, labels(page, "waves"), key=key, on_settings=settled, present=state.present())
+    position_waves(values, page.labels("waves"), key=key, on_settings=settled, present=state.present())
     n, d, base, pair, i, j = (values[name] for name in SETTINGS)
     P = positional.sinusoidal(n, d, base).numpy()
     omegas = positional.frequencies(d, base).numpy()
-    return Section(
-        numbers=_numbers(page, P, omegas, values),
+    return Reading(
+        lines=_numbers(page, P, omegas, values),
         question=_question(page, P, i, j),
         functions=[positional.frequencies, positional.sinusoidal],
-        data={"pairs.csv": figures.pair_table(i, j, omegas, page.label("waves_columns").split("|")), "positions.csv": figures.matrix_table(P, "position", "dimension", "value")},
-        twin=page.label("waves_twin", n=n, d=d, base=f"{base:g}", pair=pair, wavelength=f"{2 * np.pi / omegas[pair]:.4g}", i=i, j=j, product=plain_number(P[i] @ P[j])),
+        data={"pairs.csv": lambda: figures.pair_table(i, j, omegas, page.label("waves_columns").split("|")), "positions.csv": lambda: figures.matrix_table(P, "position", "dimension", "value")},
+        picture=PICTURE,
+        title=page.label("waves_twin", n=n, d=d, base=f"{base:g}", pair=pair, wavelength=f"{2 * np.pi / omegas[pair]:.4g}", i=i, j=j, product=plain_number(P[i] @ P[j])),
         summary={"N": str(n), "d": str(d), "b": f"{base:g}", "λ": f"{2 * np.pi / omegas[pair]:.4g}", f"P{i} · P{j}": plain_number(P[i] @ P[j])},
     )
 

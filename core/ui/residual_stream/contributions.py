@@ -17,8 +17,9 @@ from core.ui import cache, state
 from core.ui.check import Question
 from core.ui.lesson import Lesson
 from core.ui.markdown import code
-from core.ui.residual_stream.reading import PREFIX, Reading, chart_height, choice, show, target_token, token_slider
+from core.ui.residual_stream.reading import PREFIX, chart_height, choice, show, target_token, token_slider
 from core.ui.run import Run
+from core.ui.views import Reading
 
 MEANINGS = {"embedding": "residual", "position": "position", "head": "attention", "mlp": "mlp"}      # every other part is a bias: grey
 ATTENTION, FEED_FORWARD = ("head", "attention bias", "attention norm bias"), ("mlp", "mlp bias", "mlp norm bias")
@@ -46,7 +47,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     show(chart, "waterfall", lambda point: _pick(heads.get(point["name"])))
     st.markdown(page.label("sum_line", n=len(found.parts), total=plain_number(found.total), logit=plain_number(found.logit), difference=f"{abs(found.total - found.logit):.1e}"))
     return Reading(_lines(page, found, rows), _question(page, run, found, position, target), [contributions.logit_contributions, contributions.final_parts, contributions.frozen_norm],
-                   {"contributions.csv": pd.DataFrame([{"part": part_name(page, part), "layer": part.layer, "head": part.head, "contribution": float(value)}
+                   {"contributions.csv": lambda: pd.DataFrame([{"part": part_name(page, part), "layer": part.layer, "head": part.head, "contribution": float(value)}
                                                        for part, value in zip(found.parts, found.values)])},
                    f".st-key-{PREFIX}waterfall", title)
 

@@ -14,8 +14,9 @@ from core.ui import state
 from core.ui.check import Question
 from core.ui.lesson import Lesson
 from core.ui.markdown import code
-from core.ui.residual_stream.reading import PREFIX, Reading, block_slider, chart_height, show, to_numpy, token_slider
+from core.ui.residual_stream.reading import PREFIX, block_slider, chart_height, show, to_numpy, token_slider
 from core.ui.run import Run
+from core.ui.views import Reading
 
 N_NEURONS, N_TOKENS = 5, 4
 ROW_HEIGHT = 26
@@ -47,7 +48,7 @@ def draw(page: Lesson, run: Run) -> Reading:
         _promoted(page, run, layer, position, strongest, post)
     data = pd.DataFrame({"neuron": range(len(pre)), "before": pre, "after": post})
     return Reading(_lines(page, run, layer, position, int(strongest[0])), _firing_question(page, run, pre, position), [activate, contributions.neuron_promotions],
-                   {"neurons.csv": data}, f".st-key-{PREFIX}neurons", title)
+                   {"neurons.csv": lambda: data}, f".st-key-{PREFIX}neurons", title)
 
 
 def strongest_neurons(run: Run, layer: int, position: int) -> np.ndarray:

@@ -19,8 +19,9 @@ from core.ui.check import Question
 from core.ui.components.residual_grid import residual_grid
 from core.ui.lesson import Lesson
 from core.ui.markdown import code, unmarked
-from core.ui.residual_stream.reading import PREFIX, Reading, attached, block_slider, chart_height, choice, keep, read, screen, show, to_numpy, token_slider
+from core.ui.residual_stream.reading import PREFIX, attached, block_slider, chart_height, choice, keep, read, screen, show, to_numpy, token_slider
 from core.ui.run import Run
+from core.ui.views import Reading
 
 RANDOM_WIDTH, RANDOM_TOKENS = 64, 32
 
@@ -79,7 +80,7 @@ def _vector(page: Lesson, run: Run, matrix: Tensor, norm: Norm, position: int) -
     lines += [(page.label("numbers_component", c=c + 1), rf"\alpha_{c + 1} \frac{{x_{c + 1} - \mu}}{{\sigma}} + \beta_{c + 1} = {bracketed(latex_number(float(gain[c])))} \cdot "
                rf"\frac{{{latex_number(float(x[c]))} - {bracketed(latex_number(mean))}}}{{{latex_number(std)}}} + {bracketed(latex_number(float(bias[c])))} = {latex_number(float(after[c]))}") for c in range(min(2, len(x)))]
     table = pd.DataFrame({"feature": range(len(x)), "x": to_numpy(x), "standardised": to_numpy(middle), "normed": to_numpy(after)})
-    return Reading(lines, _scale_question(page, x, norm, kind), [normalisation.norm_statistics, normalisation.normalise], {"layer_norm.csv": table}, f".st-key-{PREFIX}vector", title)
+    return Reading(lines, _scale_question(page, x, norm, kind), [normalisation.norm_statistics, normalisation.normalise], {"layer_norm.csv": lambda: table}, f".st-key-{PREFIX}vector", title)
 
 
 def _scale_question(page: Lesson, x: Tensor, norm: Norm, kind: str) -> Question:
@@ -117,7 +118,7 @@ def _against_batch(page: Lesson, run: Run, matrix: Tensor, norm: Norm, position:
               rf"x = {latex_number(float(matrix[position, feature]))}, \quad \text{{LayerNorm: }} {latex_number(float(layer.values[position, feature]))}, \quad \text{{BatchNorm: }} {latex_number(float(batch.values[position, feature]))}")]
     table = pd.DataFrame({"position": range(len(matrix)), "token": run.tokens, "mean": to_numpy(layer.mean[:, 0]), "std": to_numpy(layer.std[:, 0])})
     other = pd.DataFrame({"feature": range(matrix.shape[-1]), "mean": to_numpy(batch.mean[0]), "std": to_numpy(batch.std[0])})
-    return Reading(lines, _batch_question(page, run, matrix, norm), [analysis.standardise], {"per_token.csv": table, "per_feature.csv": other},
+    return Reading(lines, _batch_question(page, run, matrix, norm), [analysis.standardise], {"per_token.csv": lambda: table, "per_feature.csv": lambda: other},
                    f".st-key-{PREFIX}matrix_tokens", title)
 
 
@@ -169,7 +170,7 @@ def _placement(page: Lesson, run: Run) -> Reading:
     st.caption(page.label("random_note", width=RANDOM_WIDTH, tokens=RANDOM_TOKENS, seed=seed))
     lines = [(page.label("numbers_pre"), rf"x' = x + \text{{sublayer}}(\text{{norm}}(x)) \qquad \lVert x \rVert: {latex_number(pre[1])} \rightarrow {latex_number(pre[-1])}"),
              (page.label("numbers_post"), rf"x' = \text{{norm}}(x + \text{{sublayer}}(x)) \qquad \lVert x \rVert = {latex_number(post[-1])}, \quad \sqrt{{d}} = {latex_number(RANDOM_WIDTH ** 0.5)}")]
-    return Reading(lines, _growth_question(page, pre, post, n_layers), [stream_growth], {"growth.csv": pd.DataFrame({"depth": range(n_layers + 1), "pre": pre, "post": post})},
+    return Reading(lines, _growth_question(page, pre, post, n_layers), [stream_growth], {"growth.csv": lambda: pd.DataFrame({"depth": range(n_layers + 1), "pre": pre, "post": post})},
                    f".st-key-{PREFIX}placement", title)
 
 

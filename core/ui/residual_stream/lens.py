@@ -15,8 +15,9 @@ from core.ui.check import Question
 from core.ui.components.residual_grid import residual_grid
 from core.ui.lesson import Lesson
 from core.ui.markdown import code, unmarked
-from core.ui.residual_stream.reading import PREFIX, Reading, chart_height, depth_names, depth_of, keep, screen, short_depth_names, show, target_token, to_numpy
+from core.ui.residual_stream.reading import PREFIX, chart_height, depth_names, depth_of, keep, screen, short_depth_names, show, target_token, to_numpy
 from core.ui.run import Run
+from core.ui.views import Reading
 
 N_GUESSES = 6
 
@@ -45,7 +46,7 @@ def draw(page: Lesson, run: Run) -> Reading:
                                              (page.label("axis_target"), page.label("axis_rank")), state.theme(), state.scale(), 95 if state.present() else 120)
         st.caption(page.label("caption_target", token=code(run.tokenizer.visible(target))))
         show(chart, "target")
-    return Reading(_lines(page, run, stream, probs, target), _question(page, run, reading), [contributions.logit_lens, contributions.read_lens, contributions.follow_token], {"logit_lens.csv": _table(run, reading)},
+    return Reading(_lines(page, run, stream, probs, target), _question(page, run, reading), [contributions.logit_lens, contributions.read_lens, contributions.follow_token], {"logit_lens.csv": lambda: _table(run, reading)},
                    ".residual-grid canvas", title)
 
 

@@ -15,8 +15,9 @@ from core.ui.components.residual_grid import residual_grid
 from core.ui.components.residual_norms import residual_norms
 from core.ui.lesson import Lesson
 from core.ui.markdown import code, unmarked
-from core.ui.residual_stream.reading import PREFIX, Reading, attached, chart_height, choice, depth_names, depth_of, keep, screen, short_depth_names, show, to_numpy
+from core.ui.residual_stream.reading import PREFIX, attached, chart_height, choice, depth_names, depth_of, keep, screen, short_depth_names, show, to_numpy
 from core.ui.run import Run
+from core.ui.views import Reading
 
 MEASURES = ("stream", "attention", "mlp", "change", "turn")
 
@@ -47,7 +48,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     else:
         _lengths(page, run, name, values, description)
     return Reading(_lines(page, run, layer) + _sum_line(page, run, layer), _question(page, run, position), [analysis.norms, analysis.stream_norms, analysis.written_norms, analysis.relative_change, analysis.cosines],
-                   {f"{name}.csv": _table(page, run, name, values)}, ".residual-grid" if name == "turn" else ".residual-norms", title)
+                   {f"{name}.csv": lambda: _table(page, run, name, values)}, ".residual-grid" if name == "turn" else ".residual-norms", title)
 
 
 def _description(page: Lesson, run: Run, name: str, values: np.ndarray, logarithmic: bool) -> dict:

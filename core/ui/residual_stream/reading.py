@@ -1,16 +1,13 @@
-"""What a view of the lesson hands to the parts below it, and the small pieces that all views share."""
+"""The lesson's settings, and the small pieces that all its views share."""
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import functools
+from collections.abc import Callable
 
-import altair as alt
-import pandas as pd
 import streamlit as st
 from torch import Tensor
 
-from core.ui import state
-from core.ui.check import Question
+from core.ui import state, views
 from core.ui.instrument_state import Setting, Settings
 from core.ui.lesson import Lesson
 from core.ui.run import Run
@@ -34,18 +31,7 @@ SETTINGS = Settings("residual_stream", {
     "cut_measure": Setting("likeness", options=("likeness", "length")),
 })
 read, keep, attached = SETTINGS.read, SETTINGS.keep, SETTINGS.attached
-
-
-@dataclass(frozen=True)
-class Reading:
-    """What a view says in numbers, asks, and offers for download."""
-
-    lines: list[tuple[str, str]]
-    question: Question
-    functions: Sequence[Callable]
-    data: dict[str, pd.DataFrame]
-    picture: str
-    title: str               # Markdown, what the picture shows in one sentence
+choice, show = functools.partial(views.choice, SETTINGS), functools.partial(views.show, PREFIX)
 
 
 def depth_names(page: Lesson, n_layers: int) -> list[str]:
@@ -69,15 +55,6 @@ def to_numpy(tensor: Tensor):
     return tensor.detach().double().cpu().numpy()
 
 
-def choice(page: Lesson, name: str, options: Sequence[str] | None = None) -> str:
-    """One of a few, beside each other; the labels are `<name>_<option>`. An option that this model does not have falls back to the first."""
-    options = tuple(options or SETTINGS.each[name].options)
-    if read(name) not in options:
-        keep(**{name: options[0]})
-    return st.segmented_control(page.label(name), options, format_func=lambda option: page.label(f"{name}_{option}"), required=True,
-                                label_visibility="collapsed", wrap=True, **attached(name))
-
-
 def depth_of(n_layers: int) -> int:
     """The depth the reader has picked: 0, the embedding, to L, the whole model."""
     depth = read("depth")
@@ -92,22 +69,6 @@ def screen(more: int = 0) -> int:
 def chart_height(less: int = 0) -> int:
     """The pixels of a chart that ends on the first screen, present mode's larger rows above it and the bar below it allowed for; `less`: what else stands there."""
     return (CHART_PRESENT if state.present() else CHART) - less
-
-
-def show(chart: alt.TopLevelMixin, name: str, on_pick: Callable[[dict], None] | None = None) -> None:
-    """An altair chart, updated in place as long as its spec is the same, in a container that downloads and tests find by its class.
-
-    on_pick: called in a callback with the point of the chart's selection "picked".
-    """
-    key = f"{PREFIX}{name}_chart"
-
-    def pick() -> None:
-        if points := st.session_state[key].selection.get("picked"):
-            on_pick(points[0])
-
-    picking = {} if on_pick is None else {"on_select": pick, "selection_mode": "picked"}
-    with st.container(key=f"{PREFIX}{name}"):
-        st.altair_chart(chart, theme=None, width="stretch", key=key, **picking)
 
 
 def token_slider(page: Lesson, run: Run) -> int:

@@ -15,8 +15,9 @@ from core.ui import state
 from core.ui.check import Question
 from core.ui.lesson import Lesson
 from core.ui.markdown import code
-from core.ui.residual_stream.reading import PREFIX, Reading, chart_height, choice, show, to_numpy, token_slider
+from core.ui.residual_stream.reading import PREFIX, chart_height, choice, show, to_numpy, token_slider
 from core.ui.run import Run
+from core.ui.views import Reading
 
 CUT = Intervention(residual=False)
 N_TOKENS, N_TOKENS_PRESENT = 5, 4      # of each of two distributions
@@ -43,7 +44,7 @@ def draw(page: Lesson, run: Run) -> Reading:
         _lines_chart(page, name, whole, cut, position)
     st.caption(page.label(f"note_{name}"))
     return Reading(_lines(page, run, effect, whole, cut), _question(page, run, whole, cut, position), [analysis.effect, analysis.mean_pairwise_cosine],
-                   {"without_path.csv": pd.DataFrame({"token": [run.tokenizer.visible(int(i)) for i in ids], "with": before, "without": after})}, f".st-key-{PREFIX}cut_tokens", title)
+                   {"without_path.csv": lambda: pd.DataFrame({"token": [run.tokenizer.visible(int(i)) for i in ids], "with": before, "without": after})}, f".st-key-{PREFIX}cut_tokens", title)
 
 
 def likeliest_of_both(whole: Trace, cut: Trace, position: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -14,7 +14,8 @@ from core.ui.components.token_merges import token_merges
 from core.ui.lesson import Lesson
 from core.ui.markdown import code
 from core.ui.run import Run
-from core.ui.tokens.reading import PREFIX, Reading, hex_bytes, keep, labels, read
+from core.ui.tokens.reading import PREFIX, hex_bytes, keep, question, read
+from core.ui.views import Reading
 
 MOST_BYTES = 700        # of the prompt that are played, in whole words
 
@@ -73,7 +74,7 @@ def _played(tokenizer: Tokenizer, run: Run) -> Played:
         if shown and sum(map(len, shown)) + len(word) > MOST_BYTES:
             break
         shown.append(word)
-    steps = tuple(segmentation.merge_steps([split(word) for word in shown], segmentation.ranks_of(tokenizer.merges)))
+    steps = tuple(segmentation.merge_steps([split(word) for word in shown], tokenizer.ranks))
     return Played(tuple(shown), steps, first, len(words) - len(shown))
 
 
@@ -96,7 +97,7 @@ def nodes_of(words: tuple[bytes, ...], steps: tuple[Step[bytes], ...]) -> list[t
 
 def message(page: Lesson, run: Run, found: Played) -> dict:
     """The header of the component, as token_merges.js has it."""
-    tokenizer, ranks = run.tokenizer, segmentation.ranks_of(run.tokenizer.merges)
+    tokenizer, ranks = run.tokenizer, run.tokenizer.ranks
     id_of = tokenizer.id_of
     nodes = nodes_of(found.words, found.steps)
     states = [tuple(split(word) for word in found.words), *(step.words for step in found.steps)]
@@ -105,7 +106,7 @@ def message(page: Lesson, run: Run, found: Played) -> dict:
     used = {*leaves, *(id_of(node[4]) for node in nodes), *(id_of(piece) for pair in pairs for piece in pair)}
     starts = [sum(map(len, found.words[:w])) for w in range(len(found.words))]
     made_by = {id_of(left + right): rank for (left, right), rank in ranks.items()}
-    return {"text": labels(page, "merges") | {"twin": sentence(page, found), "note": left_out(page, found)}, "identity": f"{run.model_name} {run.token_ids}", "scale": state.scale(),
+    return {"text": page.labels("merges") | {"twin": sentence(page, found), "note": left_out(page, found)}, "identity": f"{run.model_name} {run.token_ids}", "scale": state.scale(),
             "names": {i: tokenizer.visible(i) for i in used}, "bytes": {i: hex_bytes(tokenizer.token_bytes(i)) for i in used},
             "rules": {i: made_by[i] for i in used if i in made_by}, "leaves": leaves, "words": starts,
             "steps": [(step.rank, id_of(step.left), id_of(step.right), id_of(step.left + step.right)) for step in found.steps],
@@ -120,11 +121,15 @@ def draw(page: Lesson, run: Run) -> Reading:
     position = state.selection().position
     token = run.token_ids[position]
     rules = rules_table(page, run.tokenizer, token)
-    steps = pd.DataFrame([(n, step.rank, run.tokenizer.visible(run.tokenizer.id_of(step.left)), run.tokenizer.visible(run.tokenizer.id_of(step.right)),
-                           sum(map(len, step.words))) for n, step in enumerate(found.steps, 1)],
-                         columns=[page.label(f"column_{name}") for name in ("step", "rank", "left", "right", "tokens")])
-    return Reading(_lines(page, run, found, position), rules, [segmentation.merge_steps, segmentation.merged], {"merges.csv": steps}, ".merge-tree", sentence(page, found),
-                   {page.label("column_tokens"): str(found.n_tokens)})
+    return Reading(_lines(page, run, found, position), question(page, run), [segmentation.merge_steps, segmentation.merged], {"merges.csv": lambda: steps_table(page, run, found)},
+                   ".merge-tree", sentence(page, found), rules, {page.label("column_tokens"): str(found.n_tokens)})
+
+
+def steps_table(page: Lesson, run: Run, found: Played) -> pd.DataFrame:
+    """Every step: its number, the rule's rank, left, right, and the tokens after it."""
+    rows = [(n, step.rank, *(run.tokenizer.visible(run.tokenizer.id_of(piece)) for piece in (step.left, step.right)), sum(map(len, step.words)))
+            for n, step in enumerate(found.steps, 1)]
+    return pd.DataFrame(rows, columns=[page.label(f"column_{name}") for name in ("step", "rank", "left", "right", "tokens")])
 
 
 def _settled(settings: dict) -> None:
@@ -146,7 +151,7 @@ def left_out(page: Lesson, found: Played) -> str:
 
 def rules_of(tokenizer: Tokenizer, token: bytes) -> list[Step[bytes]]:
     """The rules that make one token of its bytes, in their order; none for a single byte."""
-    return list(segmentation.merge_steps([split(token)], segmentation.ranks_of(tokenizer.merges)))
+    return list(segmentation.merge_steps([split(token)], tokenizer.ranks))
 
 
 def rules_table(page: Lesson, tokenizer: Tokenizer, token_id: int) -> pd.DataFrame:

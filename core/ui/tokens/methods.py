@@ -16,7 +16,8 @@ from core.ui.lesson import Lesson
 from core.ui.markdown import code
 from core.ui.run import Run
 from core.ui.tokens import training
-from core.ui.tokens.reading import PREFIX, Reading, bundled_tokenizers, keep, labels, read, visible
+from core.ui.tokens.reading import PREFIX, bundled_tokenizers, keep, question, read, visible
+from core.ui.views import Reading
 
 CHARACTERS = 0x110000 - 0x800      # that Unicode has room for: all code points but the surrogates
 SHOWN = 120                        # pieces of one text that are shown
@@ -76,10 +77,10 @@ def draw(page: Lesson, run: Run) -> Reading:
     rows = [{"name": way.name, "vocabulary": way.vocab_size, "vocabulary_text": page.label("methods_endless") if way.vocab_size is None else f"{way.vocab_size:,}".replace(",", "\u202f"),
              "counts": [len(pieces) for pieces in own], "pieces": [pieces[:SHOWN] for pieces in own],
              "unknown": [0 if way.alphabet is None else sum(character not in way.alphabet for character in text) for text in texts]} for way, own in zip(ways, cuts)]
-    header = {"text": labels(page, "methods"), "scale": state.scale(), "examples": [heading(text) for text in texts], "methods": rows, "axis": [min(sizes), max(sizes)],
+    header = {"text": page.labels("methods"), "scale": state.scale(), "examples": [heading(text) for text in texts], "methods": rows, "axis": [min(sizes), max(sizes)],
               "settings": {"example": example}}
     token_methods(header, key=f"{PREFIX}methods_table", on_settings=lambda settings: keep(example=settings["example"]))
-    return _reading(page, texts, ways, cuts, example)
+    return _reading(page, run, texts, ways, cuts, example)
 
 
 def heading(text: str) -> str:
@@ -87,14 +88,14 @@ def heading(text: str) -> str:
     return visible(text[:HEAD]).replace("·", " ") + ("…" if len(text) > HEAD else "")
 
 
-def _reading(page: Lesson, texts: list[str], ways: list[Method], cuts: list[list[list[str]]], example: int) -> Reading:
+def _reading(page: Lesson, run: Run, texts: list[str], ways: list[Method], cuts: list[list[list[str]]], example: int) -> Reading:
     text, counts = texts[example], [len(own[example]) for own in cuts]
     n_bytes = len(text.encode())
     model = 3       # the loaded model's row
     table = pd.DataFrame([(way.name, "∞" if way.vocab_size is None else str(way.vocab_size), count, plain_number(n_bytes / count)) for way, count in zip(ways, counts)],
                          columns=[page.label(f"column_{name}") for name in ("method", "vocabulary", "tokens", "rate")])
     rate = rf"\frac{{{n_bytes}}}{{{counts[model]}}} = {latex_number(n_bytes / counts[model])}"
-    every = pd.DataFrame([{page.label("column_method"): way.name} | {heading(one): len(pieces) for one, pieces in zip(texts, own)} for way, own in zip(ways, cuts)])
+    every = [{page.label("column_method"): way.name} | {heading(one): len(pieces) for one, pieces in zip(texts, own)} for way, own in zip(ways, cuts)]
     title = page.label("methods_twin", text=code(heading(text)), counts="; ".join(f"{way.name} {count}" for way, count in zip(ways, counts)))
-    return Reading([(page.label("numbers_compression", text=code(heading(text)), name=ways[model].name), rate)], table,
-                   [segmentation.merge_steps, segmentation.LearnedUnigram.segmentations], {"counts.csv": every}, ".methods-chart", title, {heading(text): str(counts[model])})
+    return Reading([(page.label("numbers_compression", text=code(heading(text)), name=ways[model].name), rate)], question(page, run),
+                   [segmentation.merge_steps, segmentation.LearnedUnigram.segmentations], {"counts.csv": lambda: pd.DataFrame(every)}, ".methods-chart", title, table, {heading(text): str(counts[model])})

@@ -1,10 +1,6 @@
-"""The lesson's settings, what a view hands to the parts below it, and what several views read from a run."""
+"""The lesson's settings, its question, and what several views read from a run."""
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-
-import pandas as pd
 import streamlit as st
 
 from core import checkpoints
@@ -16,9 +12,8 @@ from core.ui.markdown import code
 from core.ui.run import Run
 
 PREFIX = "tokens_"
-VIEWS = ("merges", "methods", "train", "vocabulary")
 SETTINGS = Settings("tokens", {
-    "view": Setting("merges", options=VIEWS),
+    "view": Setting("merges", options=("merges", "methods", "train", "vocabulary")),
     "merged": Setting(-1, low=-1),                    # merges done; −1: all of them
     "example": Setting(0, low=0),
     "source": Setting("example", options=("example", "prompt")),
@@ -27,24 +22,6 @@ SETTINGS = Settings("tokens", {
     "find": Setting(""),
 })
 read, keep, attached = SETTINGS.read, SETTINGS.keep, SETTINGS.attached
-
-
-@dataclass(frozen=True)
-class Reading:
-    """What a view says in numbers, and offers for download. title: the picture as one sentence, in Markdown."""
-
-    lines: list[tuple[str, str]]
-    table: pd.DataFrame
-    functions: Sequence[Callable]
-    data: dict[str, pd.DataFrame]
-    picture: str
-    title: str
-    summary: dict[str, str] = field(default_factory=dict)   # for pins
-
-
-def labels(page: Lesson, view: str) -> dict[str, str]:
-    """The labels `<view>_name` of the lesson's file, as templates by name."""
-    return {key.removeprefix(f"{view}_"): text for key, text in page.words.labels.items() if key.startswith(f"{view}_")}
 
 
 def visible(piece: str) -> str:

@@ -17,7 +17,8 @@ from core.ui.components.token_training import token_training
 from core.ui.lesson import Lesson
 from core.ui.markdown import code
 from core.ui.run import Run
-from core.ui.tokens.reading import PREFIX, Reading, attached, keep, labels, read, visible
+from core.ui.tokens.reading import PREFIX, attached, keep, question, read, visible
+from core.ui.views import Reading
 
 MOST_CHARACTERS = 4_000     # of the text that is learned from
 MOST_SIZES, MOST_WORDS = 20, 160
@@ -90,7 +91,7 @@ def message(page: Lesson, found: Learned) -> dict:
     shown = shown_words(found)
     entries = cache.result(("tokens_training_entries", found.text), lambda: _entries(found, shown), lambda made: 60 * len(shown) * len(found.sizes))
     order = [shown.index(word) for word in found.words[:MOST_WORDS]]
-    return {"text": labels(page, "train"), "identity": found.text, "scale": state.scale(), "sizes": found.sizes, "order": order,
+    return {"text": page.labels("train"), "identity": found.text, "scale": state.scale(), "sizes": found.sizes, "order": order,
             "letters": [[visible(character) for character in word] for word in shown], "more": len(found.words) - len(order), "characters": len(found.text), **entries,
             "ends": {"characters": len(found.text), "words": len(found.words)}, "settings": {"size": picked_size(found), "word": shown.index(picked_word(found)), "chosen": read("word") >= 0}}
 
@@ -127,10 +128,10 @@ def draw(page: Lesson, run: Run) -> Reading:
                           for b, u in zip(sent["bpe"], sent["unigram"])])
     at = found.sizes.index(size)
     title = page.label("train_twin", size=size, pieces=sent["unigram"][at]["size"], bpe=sent["bpe"][at]["tokens"], unigram=sent["unigram"][at]["tokens"], characters=len(text), words=len(found.words))
-    return Reading(_lines(page, found, size, word), segmentations_table(page, found.unigram(size), word),
+    return Reading(_lines(page, found, size, word), question(page, run),
                    [segmentation.learn_bpe, segmentation.learn_unigram, LearnedUnigram.segmentations, LearnedUnigram.log_likelihood, segmentation.objective],
-                   {"sizes.csv": table, "segmentations.csv": segmentations_table(page, found.unigram(size), word, 50)}, ".training-chart", title,
-                   {"BPE": str(sent["bpe"][at]["tokens"]), "Unigram": str(sent["unigram"][at]["tokens"])})
+                   {"sizes.csv": lambda: table, "segmentations.csv": lambda: segmentations_table(page, found.unigram(size), word, 50)}, ".training-chart", title,
+                   segmentations_table(page, found.unigram(size), word), {"BPE": str(sent["bpe"][at]["tokens"]), "Unigram": str(sent["unigram"][at]["tokens"])})
 
 
 def _note(page: Lesson, run: Run, from_prompt: bool) -> str:

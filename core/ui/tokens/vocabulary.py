@@ -11,7 +11,8 @@ from core.ui.lesson import Lesson
 from core.ui.markdown import code
 from core.ui.run import Run
 from core.ui.tokens.merges import rules_table
-from core.ui.tokens.reading import PREFIX, Reading, hex_bytes, keep, labels, read
+from core.ui.tokens.reading import PREFIX, hex_bytes, keep, question, read
+from core.ui.views import Reading
 
 MOST_SEARCHED = 60      # characters of a search
 
@@ -34,14 +35,19 @@ def draw(page: Lesson, run: Run) -> Reading:
     """The search and the opened token; returns what they show."""
     token = picked_token(run)
     table = cache.result(("tokens_vocabulary", run.model_name), lambda: table_of(run.tokenizer), lambda made: 400 * len(made["names"]))
-    header = {"text": labels(page, "vocabulary"), "scale": state.scale(), **table, "prompt": run.token_ids, "settings": {"find": read("find")[:MOST_SEARCHED], "token": token}}
+    header = {"text": page.labels("vocabulary"), "scale": state.scale(), **table, "prompt": run.token_ids, "settings": {"find": read("find")[:MOST_SEARCHED], "token": token}}
     token_vocabulary(header, key=f"{PREFIX}vocabulary_search", on_settings=_settled)
-    every = pd.DataFrame({page.label("column_id"): range(len(table["names"])), page.label("column_token"): table["names"], page.label("column_bytes"): table["bytes"],
-                          page.label("column_rank"): [table["rules"].get(i) for i in range(len(table["names"]))]})
     name = code(run.tokenizer.visible(token))
     title = page.label("vocabulary_twin", n=run.tokenizer.vocab_size, token=name, id=token, bytes=table["bytes"][token] or "–")
-    return Reading(_lines(page, run, token), rules_table(page, run.tokenizer, token), [Tokenizer.token_bytes, visible_form, segmentation.merge_steps],
-                   {"vocabulary.csv": every}, ".token-tree", title, {page.label("column_token"): run.tokenizer.visible(token)})
+    return Reading(_lines(page, run, token), question(page, run), [Tokenizer.token_bytes, visible_form, segmentation.merge_steps],
+                   {"vocabulary.csv": lambda: every_token(page, table)}, ".token-tree", title, rules_table(page, run.tokenizer, token), {page.label("column_token"): run.tokenizer.visible(token)})
+
+
+def every_token(page: Lesson, table: dict) -> pd.DataFrame:
+    """The whole vocabulary: id, token, bytes, and the rank of the rule that made it."""
+    ids = range(len(table["names"]))
+    return pd.DataFrame({page.label("column_id"): ids, page.label("column_token"): table["names"], page.label("column_bytes"): table["bytes"],
+                         page.label("column_rank"): [table["rules"].get(i) for i in ids]})
 
 
 def _settled(settings: dict) -> None:

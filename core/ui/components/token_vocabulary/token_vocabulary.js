@@ -29,7 +29,7 @@ class Vocabulary {
     Object.assign(this, header);
     const { find, token } = header.settings;
     this.label.textContent = this.text.find;
-    this.field.placeholder = this.text.placeholder;
+    this.field.placeholder = this.text.hint;
     if (find !== this.known && document.activeElement !== this.field && this.root.getRootNode().activeElement !== this.field) this.field.value = find;
     this.known = find;
     this.token = token;

@@ -1,0 +1,91 @@
+"""A lesson of several views: one control picks the view, and all that stands below speaks of what that view shows."""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import altair as alt
+import pandas as pd
+import streamlit as st
+
+from core.ui.check import Question
+from core.ui.guard import fragment
+from core.ui.instrument_state import Settings
+from core.ui.lesson import Lesson
+from core.ui.markdown import unmarked
+from core.ui.run import Run
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a view says in numbers, asks, and offers for download. Tables are made when a drawer or a download asks for them."""
+
+    lines: Sequence[tuple[str, str]]
+    question: Question | None
+    functions: Sequence[Callable]
+    data: Mapping[str, Callable[[], pd.DataFrame]]
+    picture: str             # CSS selector of what is saved
+    title: str               # Markdown, what the picture shows in one sentence
+    table: pd.DataFrame | None = None
+    summary: Mapping[str, str] = field(default_factory=dict)   # for pins; empty: the title
+
+
+class View(Protocol):
+    """One view of a lesson, a module."""
+
+    def draw(self, page: Lesson, run: Run) -> Reading:
+        """Draws the instrument and returns what it shows."""
+
+
+def draw(page: Lesson, settings: Settings, views: Mapping[str, View]) -> None:
+    """The lesson. `settings` has the setting "view", whose options are the names of `views`; the labels are `view_<name>`.
+
+    A pick or a control redraws the view and what speaks of it, and nothing else of the app.
+    """
+
+    @fragment
+    def lesson() -> None:
+        run = page.run()
+        with st.container(gap="xsmall"):
+            with st.container(horizontal=True, vertical_alignment="center", key=f"{page.id}_bar"):
+                view = choice(settings, page, "view")
+                pins = st.container(width="content")
+            with st.container(gap="xsmall", key=f"{page.id}_stage"):
+                reading = views[view].draw(page, run)
+        title = unmarked(reading.title)
+        with pins:
+            page.pins(dict(reading.summary) or {page.label(f"view_{view}"): title})
+        page.explanation(view)
+        page.numbers(reading.lines, reading.table)
+        page.experiments()
+        if reading.question is not None:
+            page.check(reading.question)
+        page.code(reading.functions, reading.data, reading.picture, title)
+
+    lesson()
+
+
+def choice(settings: Settings, page: Lesson, name: str, options: Sequence[str] | None = None) -> str:
+    """One of a few, beside each other; the labels are `<name>_<option>`. An option that is not among `options` falls back to the first."""
+    options = tuple(options or settings.each[name].options)
+    if settings.read(name) not in options:
+        settings.keep(**{name: options[0]})
+    return st.segmented_control(page.label(name), options, format_func=lambda option: page.label(f"{name}_{option}"), required=True,
+                                label_visibility="collapsed", wrap=True, **settings.attached(name))
+
+
+def show(prefix: str, chart: alt.TopLevelMixin, name: str, on_pick: Callable[[dict], None] | None = None) -> None:
+    """An altair chart, updated in place as long as its spec is the same, in a container that downloads and tests find by its class.
+
+    on_pick: called in a callback with the point of the chart's selection "picked".
+    """
+    key = f"{prefix}{name}_chart"
+
+    def pick() -> None:
+        if points := st.session_state[key].selection.get("picked"):
+            on_pick(points[0])
+
+    picking = {} if on_pick is None else {"on_select": pick, "selection_mode": "picked"}
+    with st.container(key=f"{prefix}{name}"):
+        st.altair_chart(chart, theme=None, width="stretch", key=key, **picking)
