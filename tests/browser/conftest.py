@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page
+from playwright.sync_api import Browser, ConsoleMessage, Page, Request
 
 from tests.browser.serving import Server, chromium, serve, settle
 
@@ -28,16 +28,19 @@ def is_error(message: ConsoleMessage) -> bool:
 
 @pytest.fixture
 def open_page(browser: Browser, server: Server) -> Iterator[Callable[..., Page]]:
-    """open_page("heads?layer=2", width=390, dark=True) -> a settled Page whose console errors stand in `page.errors`."""
+    """open_page("heads?layer=2", width=390, dark=True) -> a settled Page whose console errors stand in `page.errors`; `watch` is called with every request."""
     contexts = []
 
-    def open_(path: str = "", width: int = 1280, height: int = 900, dark: bool = False, **options) -> Page:
+    def open_(path: str = "", width: int = 1280, height: int = 900, dark: bool = False, watch: Callable[[Request], None] | None = None,
+              **options) -> Page:
         context = browser.new_context(viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light", **options)
         contexts.append(context)
         page = context.new_page()
         page.errors = []
         page.on("console", lambda message: page.errors.append(f"{message.text} {message.location['url']}") if is_error(message) else None)
         page.on("pageerror", lambda error: page.errors.append(str(error)))
+        if watch is not None:
+            page.on("request", watch)
         page.goto(f"{server.url}/{path}")
         settle(page)
         return page

@@ -23,6 +23,13 @@ PICTURES = "() => {" + WALK + """
     : e.tagName === "svg" && e.getBoundingClientRect().width > 100 ? [marks(e)] : []);
 }"""
 
+UNPAINTED = "(place) => {" + WALK + """
+  return walk(document.querySelector(place), []).filter((e) => {
+    const context = e.tagName === "CANVAS" && e.width * e.height > 0 && e.checkVisibility() && !e.closest(".js-plotly-plot, [data-testid=stDataFrame]") && e.getContext("2d");
+    return context && !e.classList.contains("over") && !context.getImageData(0, 0, e.width, e.height).data.some((byte) => byte > 0);
+  }).length;
+}"""
+
 CUT_OFF = "() => {" + WALK + """
   const width = document.documentElement.clientWidth, cut = [];
   const scrolls = (e) => {
@@ -45,6 +52,11 @@ CUT_OFF = "() => {" + WALK + """
 def pictures(page: Page) -> list[str]:
     """Every canvas as a data URL and every larger svg as its marks, in document order; tables, which Streamlit draws on canvases too, left out."""
     return page.evaluate(PICTURES)
+
+
+def unpainted(page: Page, place: str) -> int:
+    """How many of the canvases in `place`, a CSS selector, have nothing on them."""
+    return page.evaluate(UNPAINTED, place)
 
 
 def cut_off(page: Page) -> list[str]:

@@ -14,26 +14,18 @@ from tests.test_pages import PAGES
 LONG = PROMPTS["256 tokens"].strip()
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("width, height, dark", [(1280, 900, False), (390, 844, True)], ids=["light", "dark, on a phone"])
 @pytest.mark.parametrize("name", PAGES)
-def test_page_opens_without_an_error_and_asks_no_other_host(open_page, server, name, dark):
-    page = open_page("", dark=dark)
+def test_page_opens_without_an_error_whole_and_asks_no_other_host(open_page, server, name, width, height, dark):
     hosts = set()
-    page.on("request", lambda request: hosts.add(urlsplit(request.url).netloc) if request.url.startswith("http") else None)
-    page.goto(f"{server.url}/{catalogue.url_path(name)}")
-    settle(page)
+    page = open_page(catalogue.url_path(name), width=width, height=height, dark=dark,
+                     watch=lambda request: hosts.add(urlsplit(request.url).netloc) if request.url.startswith("http") else None)
     assert page.errors == []
     assert page.get_by_test_id("stAlertContentError").count() == 0 and page.get_by_test_id("stException").count() == 0
     assert page.get_by_role("heading", name=text.load(name).section("title"), exact=True).count() == 1
     assert pictures(page), "no picture stands on the page"
     assert hosts == {urlsplit(server.url).netloc}
-
-
-@pytest.mark.parametrize("name", PAGES)
-def test_nothing_is_cut_off_on_a_phone(open_page, name):
-    page = open_page(catalogue.url_path(name), width=390, height=844)
-    assert page.evaluate("document.scrollingElement.scrollWidth") <= 390
-    assert cut_off(page) == []
+    assert page.evaluate("document.scrollingElement.scrollWidth") <= width and cut_off(page) == []
 
 
 @pytest.mark.parametrize("name", PAGES)

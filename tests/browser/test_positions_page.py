@@ -13,7 +13,6 @@ from core.figures.numbers import plain_number
 from core.ui.positions import rotary
 from tests.browser.serving import settle
 
-VIEWS = ("waves", "learned", "rotary", "biases", "concat", "symmetry", "beyond")
 # The instrument object that a component keeps on its root, found through the shadow trees.
 FIND = """const find = (root) => { for (const node of root.querySelectorAll('*')) { if (node.view) return node.view;
     if (node.shadowRoot) { const found = find(node.shadowRoot); if (found) return found; } } return null; };"""
@@ -111,17 +110,6 @@ def test_a_copied_link_reproduces_the_picture(open_page):
     settings = view_of(first, "view.settings")
     assert settings == {"n": 96, "d": 32, "base": 500, "pair": 5, "i": 11, "j": 70} == view_of(second, "view.settings")
     assert reading(first) == reading(second)
-
-
-@pytest.mark.parametrize("view, dark", [*((view, False) for view in VIEWS), ("waves", True)])
-def test_every_picture_draws_without_an_error_and_nothing_is_cut_on_a_phone(open_page, view, dark):
-    page = open_page(f"positions?positions_view={view}", width=390, height=844, dark=dark)
-    assert view_of(page, "view.frames") > 0
-    painted = page.evaluate(f"""() => {{ {FIND} return [...find(document).root.querySelectorAll('canvas')].map((canvas) =>
-        canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.some((byte) => byte > 0)); }}""")
-    assert painted and all(painted)
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    assert page.errors == []
 
 
 def test_the_rotary_score_is_pythons_and_stands_still_under_a_shift(open_page):

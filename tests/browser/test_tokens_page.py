@@ -4,59 +4,18 @@ from __future__ import annotations
 import re
 from urllib.parse import quote, urlsplit
 
-import pytest
-
 from core.ui import text
-from tests.browser.pictures import cut_off
 from tests.browser.serving import settle
+from tests.browser.views import LESSONS, opened, reach
 
 WORDS = text.load("tokens")
-VIEWS = {"merges": ".merge-tree", "methods": ".methods-chart", "train": ".training-chart", "vocabulary": ".token-tree"}
-WHOLE = {"merges": ".waiting", "methods": ".table", "train": ".foot", "vocabulary": ".list"}     # the last line of each instrument
-
-
-def opened(open_page, view: str, query: str = "", **options):
-    page = open_page(f"tokens?tokens_view={view}{query}", **options)
-    page.locator(VIEWS[view]).wait_for(state="attached")
-    page.wait_for_timeout(300)
-    return page
-
 
 def number_of(page) -> str:
     return page.locator(".token_merges .title").text_content()
 
 
-@pytest.mark.parametrize("view, dark", [*((view, False) for view in VIEWS), ("merges", True)])
-def test_every_view_draws_without_an_error(open_page, view, dark):
-    page = opened(open_page, view, dark=dark)
-    assert page.errors == [] and page.get_by_test_id("stAlertContentError").count() == 0
-    assert page.locator(f"{VIEWS[view]} *").count() > 3
-
-
-@pytest.mark.parametrize("width", [390, 1024])
-@pytest.mark.parametrize("view", VIEWS)
-def test_every_view_is_whole_on_narrow_screens(open_page, view, width):
-    page = opened(open_page, view, width=width, height=844)
-    assert page.evaluate("document.scrollingElement.scrollWidth") <= width
-    assert cut_off(page) == []
-
-
-@pytest.mark.parametrize("view", VIEWS)
-def test_the_whole_picture_is_on_the_first_screen_of_a_projector(open_page, view):
-    page = opened(open_page, view, width=1280, height=720)
-    box = page.locator(WHOLE[view]).first.bounding_box()
-    assert box["y"] + box["height"] <= 720
-
-
-@pytest.mark.parametrize("view", VIEWS)
-def test_present_mode_shows_the_whole_picture_above_its_bar(open_page, view):
-    page = opened(open_page, view, "&present=true", width=1280, height=720)
-    box = page.locator(WHOLE[view]).first.bounding_box()
-    assert box["y"] + box["height"] <= page.locator(".st-key-try_step").bounding_box()["y"]
-
-
 def test_merges_step_with_buttons_and_keys_and_the_link_says_so(open_page):
-    page = opened(open_page, "merges", "&tokens_merged=0")
+    page = opened(open_page, "tokens", "merges", "&tokens_merged=0")
     assert "every byte is a token" in number_of(page)
     page.get_by_role("button", name=WORDS.label("merges_forward")).click()
     assert number_of(page).startswith("Merge 1 of")
@@ -71,7 +30,7 @@ def test_merges_step_with_buttons_and_keys_and_the_link_says_so(open_page):
 
 
 def test_every_state_has_the_pieces_that_its_title_counts(open_page):
-    page = opened(open_page, "merges", "&tokens_merged=0")
+    page = opened(open_page, "tokens", "merges", "&tokens_merged=0")
     slider = page.get_by_role("slider", name=WORDS.label("merges_slider"))
     for _ in range(5):
         tokens = int(re.findall(r"(\d+)(?: of them| tokens are left)", number_of(page))[0])
@@ -80,7 +39,7 @@ def test_every_state_has_the_pieces_that_its_title_counts(open_page):
 
 
 def test_play_goes_on_by_itself_to_the_last_merge(open_page):
-    page = opened(open_page, "merges", "&prompt=" + quote("the cat sat"))
+    page = opened(open_page, "tokens", "merges", "&prompt=" + quote("the cat sat"))
     page.get_by_role("button", name=WORDS.label("merges_play")).click()
     page.wait_for_function("document.querySelector('.token_merges .title')?.textContent.startsWith('Merge 1')"
                            " || [...document.querySelectorAll('*')].some((e) => e.shadowRoot?.querySelector('.token_merges .title')?.textContent.startsWith('Merge 1'))")
@@ -89,7 +48,7 @@ def test_play_goes_on_by_itself_to_the_last_merge(open_page):
 
 
 def test_a_clicked_token_is_picked_for_every_lesson(open_page):
-    page = opened(open_page, "merges")
+    page = opened(open_page, "tokens", "merges")
     page.locator(".merge-tree .piece:not(.below)").nth(3).click()
     page.wait_for_url(re.compile("position=4"))
     settle(page)
@@ -97,7 +56,7 @@ def test_a_clicked_token_is_picked_for_every_lesson(open_page):
 
 
 def test_another_example_is_shown_at_once_and_kept(open_page):
-    page = opened(open_page, "methods")
+    page = opened(open_page, "tokens", "methods")
     page.get_by_role("button", name="Abwasserbehandlungsanlage").click()
     row = page.locator(".token_methods tbody tr").nth(2)
     assert row.locator("td.pieces .chip").count() == 25 and row.locator("td.count.picked").text_content() == "25"
@@ -106,7 +65,7 @@ def test_another_example_is_shown_at_once_and_kept(open_page):
 
 
 def test_the_slider_of_the_vocabulary_changes_both_texts_in_the_browser(open_page):
-    page = opened(open_page, "train")
+    page = opened(open_page, "tokens", "train")
     slider = page.get_by_role("slider", name=WORDS.label("train_slider"))
     slider.press("Home")
     assert page.locator(".column.bpe .head").text_content() == "BPE: 957 tokens"
@@ -119,7 +78,7 @@ def test_the_slider_of_the_vocabulary_changes_both_texts_in_the_browser(open_pag
 
 
 def test_a_search_answers_while_one_types(open_page):
-    page = opened(open_page, "vocabulary")
+    page = opened(open_page, "tokens", "vocabulary")
     field = page.get_by_role("searchbox")
     field.fill("princess")
     assert "princess" in page.locator(".list .entry").first.text_content()
@@ -131,8 +90,9 @@ def test_a_search_answers_while_one_types(open_page):
     assert page.errors == []
 
 
-@pytest.mark.parametrize("view", VIEWS)
-def test_html_stays_text(open_page, view):
-    page = opened(open_page, view, "&tokens_source=prompt&tokens_example=4&tokens_find=" + quote("<b>x</b>") + "&prompt=" + quote("<img src=x onerror=alert(1)> <b>bold</b> " * 3))
-    assert page.locator(".tokens-view img, .tokens-view b:not(.byte b):not(.number)").count() == 0
+def test_html_stays_text(open_page):
+    page = opened(open_page, "tokens", "merges", "&tokens_source=prompt&tokens_example=4&tokens_find=" + quote("<b>x</b>") + "&prompt=" + quote("<img src=x onerror=alert(1)> <b>bold</b> " * 3))
+    for view in LESSONS["tokens"]:
+        reach(page, "tokens", view)
+        assert page.locator(".tokens-view img, .tokens-view b:not(.byte b):not(.number)").count() == 0, view
     assert page.errors == []

@@ -246,7 +246,7 @@ class Instrument {
   schedule() {
     this.pending ||= requestAnimationFrame(() => {
       this.pending = 0;
-      if (!this.root.isConnected) return;
+      if (!this.root.clientWidth) return;   // hidden or taken out; the observer calls again as soon as there is room
       if (!getComputedStyle(this.root).getPropertyValue("--tx-page")) { whenStyled(this.root, () => this.schedule()); return; }
       this.theme = readTheme(this.root, this.theme);
       this.draw();

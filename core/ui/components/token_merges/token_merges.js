@@ -50,11 +50,11 @@ class Merges {
   build() {
     this.buttons.replaceChildren();
     const step = (by) => () => { this.stop(); this.go(this.step + by); this.settle(); };
-    button(this.buttons, "⏮", this.text.start, step(-Infinity));
+    button(this.buttons, "«", this.text.start, step(-Infinity));
     button(this.buttons, "◀", this.text.back, step(-1));
     this.player = button(this.buttons, "", this.text.play, () => this.toggle(), "play");
     button(this.buttons, "▶", this.text.forward, step(1));
-    button(this.buttons, "⏭", this.text.end, step(Infinity));
+    button(this.buttons, "»", this.text.end, step(Infinity));
     this.label();
   }
 

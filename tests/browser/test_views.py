@@ -1,0 +1,32 @@
+"""The lessons of several views in a real Chromium: every view is drawn without an error, stands on the first screen of a projector, and is whole at every width."""
+from __future__ import annotations
+
+import pytest
+
+from tests.browser.pictures import cut_off, pictures, unpainted
+from tests.browser.views import LESSONS, RESTING, end_of, reach
+
+ABOVE_THE_BAR = [lesson for lesson in LESSONS if lesson != "positions"]     # its instruments scroll on a small projector
+
+
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_every_view_draws_without_an_error_and_is_whole_at_every_width(open_page, lesson):
+    page = open_page(lesson, width=1280, height=720)
+    for name in LESSONS[lesson]:
+        view = reach(page, lesson, name)
+        assert page.errors == [] and page.get_by_test_id("stAlertContentError").count() == 0, name
+        assert pictures(page) and unpainted(page, f".st-key-{lesson}_stage") == 0, name
+        assert not view.first_screen or end_of(page, view) <= 720, name
+        for width in (1024, 390):
+            page.set_viewport_size({"width": width, "height": 844})
+            page.wait_for_timeout(RESTING)
+            assert page.evaluate("document.scrollingElement.scrollWidth") <= width and cut_off(page) == [], (name, width)
+        page.set_viewport_size({"width": 1280, "height": 720})
+
+
+@pytest.mark.parametrize("lesson", ABOVE_THE_BAR)
+def test_present_mode_shows_every_picture_whole_above_its_bar(open_page, lesson):
+    page = open_page(f"{lesson}?present=true", width=1280, height=720)
+    for name in LESSONS[lesson]:
+        view = reach(page, lesson, name)
+        assert end_of(page, view) <= page.locator(".st-key-try_step").bounding_box()["y"], name

@@ -1,0 +1,72 @@
+"""The lessons of several views, as browser tests reach them: where a view is found and which part ends its picture."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from playwright.sync_api import Page
+
+from core.ui import text
+from tests.browser.serving import settle
+
+RESTING = 700      # ms: a drawn chart has come to rest
+
+
+@dataclass(frozen=True)
+class View:
+    """Where a view is found and what it shows."""
+
+    end: str                                    # CSS of the part that ends its picture
+    picks: tuple[tuple[str, str], ...] = ()     # further controls: (setting, option)
+    first_screen: bool = True                   # whether the picture ends on the first screen when the explanation stands below it
+
+    def address(self, name: str) -> tuple[tuple[str, str], ...]:
+        """The settings that lead to it."""
+        return ("view", name.split(",")[0]), *self.picks
+
+
+LESSONS = {
+    "tokens": {"merges": View(".waiting"), "methods": View(".table"), "train": View(".foot"), "vocabulary": View(".list")},
+    "embeddings": {"product": View(".product canvas"), "neighbours": View(".st-key-embeddings_spread"), "map": View(".st-key-embeddings_map .nsewdrag"),
+                   "contexts": View(".st-key-embeddings_alike"), "arithmetic": View(".st-key-embeddings_verdict")},
+    "positions": {name: View(".instrument", first_screen=False) for name in ("waves", "learned", "rotary", "biases", "concat", "symmetry", "beyond")}
+    | {"measured": View(".st-key-positions_measured_losses", first_screen=False)},
+    "residual_stream": {
+        "norms": View(".residual-norms .profile"), "norms, turn": View(".residual-grid canvas", (("measure", "turn"),)), "lens": View(".residual-grid canvas"),
+        "contributions": View(".st-key-residual_stream_waterfall"), "norm, vector": View(".st-key-residual_stream_vector_after", first_screen=False),
+        "norm, batch": View(".st-key-residual_stream_matrix_tokens", (("norm_view", "batch"),), first_screen=False),
+        "norm, placement": View(".st-key-residual_stream_placement", (("norm_view", "placement"),), first_screen=False),
+        "mlp": View(".st-key-residual_stream_neurons", first_screen=False), "cut": View(".st-key-residual_stream_cut_lines")},
+}
+
+
+def opened(open_page: Callable[..., Page], lesson: str, name: str, query: str = "", **options) -> Page:
+    """The page at the view's address, its picture standing."""
+    view = LESSONS[lesson][name]
+    page = open_page(f"{lesson}?" + "&".join(f"{lesson}_{setting}={option}" for setting, option in view.address(name)) + query, **options)
+    stand(page, view)
+    return page
+
+
+def reach(page: Page, lesson: str, name: str) -> View:
+    """Pick the view as a reader does, and wait until its picture stands."""
+    view = LESSONS[lesson][name]
+    for setting, option in view.address(name):
+        page.locator(f".st-key-{lesson}_{setting}_widget").get_by_text(text.load(lesson).label(f"{setting}_{option}"), exact=True).click()
+        settle(page)
+    stand(page, view)
+    return view
+
+
+def stand(page: Page, view: View) -> None:
+    """Until the last part of the view's picture is drawn and at rest."""
+    settle(page)
+    place = page.locator(view.end)
+    (place.locator("canvas, svg.marks") if view.end.startswith(".st-key") and not view.end.endswith(".nsewdrag") else place).first.wait_for(timeout=60_000)
+    page.wait_for_timeout(RESTING)
+
+
+def end_of(page: Page, view: View) -> float:
+    """Where the view's picture ends, in pixels from the top of the window."""
+    box = page.locator(view.end).first.bounding_box()
+    return box["y"] + box["height"]
