@@ -13,7 +13,9 @@ from streamlit.testing.v1 import AppTest
 
 from core import embeddings
 from core.figures import embeddings as figures
+from core.figures.numbers import readable
 from core.ui import cache, text
+from core.ui.embeddings import vocabulary_map
 from core.ui.embeddings.reading import look_up, spelling
 from tests.messages import formulas, unpacked
 from tests.prompts import PROMPTS
@@ -213,9 +215,36 @@ def test_the_map_has_a_third_axis():
     assert spec["data"][0]["type"] == "scatter3d" and len(spec["layout"]["scene"]["annotations"]) == 9
 
 
+def test_the_map_of_neighbourhoods_says_what_it_keeps(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(vocabulary_map, "N_MAPPED", 200)
+    monkeypatch.setattr(vocabulary_map, "N_MOVES", 60)
+    at = opened("map", word="king", dimensions="tsne")
+    (trace,) = (spec := json.loads(at.get("plotly_chart")[0].proto.spec))["data"]
+    ids = [int(text.rsplit(">", 1)[1]) for text in trace["text"]]
+    assert ids == [i for i in range(len(matrix())) if figures.kind_of(loaded().tokenizer.visible(i)) == "word"][:200]
+    E = unit(matrix()[ids])
+    _, _, axes = np.linalg.svd(E - E.mean(0), full_matrices=False)
+    kept = straight_share(E, (E - E.mean(0)) @ axes[:2].T)
+    note = next(c.value for c in at.caption if "by chance" in c.value)
+    assert f"keep {readable(100 * kept)} %" in note and f"by chance {readable(1000 / 199)} %" in note
+    cosines = unit(matrix()[ids]) @ unit(matrix()[word_id("king")])
+    nearest = [loaded().tokenizer.visible(ids[i]) for i in np.argsort(-cosines, kind="stable") if ids[i] != word_id("king")][:8]
+    assert word_id("king") not in ids and "is not among" in note      # so few words do not hold it
+    assert {a["text"] for a in spec["layout"]["annotations"]} == set(nearest)
+
+
+def straight_share(vectors: np.ndarray, places: np.ndarray) -> float:
+    """The share of ten nearest neighbours that two sets of points have in common, point by point."""
+    kept = 0
+    for i in range(len(vectors)):
+        near = [set(np.argsort(np.where(np.arange(len(points)) == i, np.inf, ((points - points[i]) ** 2).sum(1)))[:10]) for points in (vectors, places)]
+        kept += len(near[0] & near[1])
+    return kept / (10 * len(vectors))
+
+
 def test_signs_of_html_do_not_reach_plotly():
-    figure = figures.vocabulary_map(np.zeros((2, 2)), ["<b>", "&"], ["sign", "sign"], [1], 0, ["x", "y"], "light", 1.0, 300)
-    assert figure.data[0].text == ("&lt;b&gt;<br>0", "&amp;<br>1") and figure.layout.annotations[0].text == "&lt;b&gt;"
+    figure = figures.vocabulary_map(np.zeros((2, 2)), [7, 9], ["<b>", "&"], ["sign", "sign"], [1], 0, ["x", "y"], "light", 1.0, 300)
+    assert figure.data[0].text == ("&lt;b&gt;<br>7", "&amp;<br>9") and figure.layout.annotations[0].text == "&lt;b&gt;"
 
 
 def test_the_contexts_are_the_streams_of_both_texts():

@@ -174,32 +174,35 @@ def alike_by_depth(cosines: np.ndarray, names: Sequence[str], nearest: Sequence[
 # ---- the map -------------------------------------------------------------------------------------------------------------------
 
 
-def vocabulary_map(coordinates: np.ndarray, tokens: Sequence[str], kinds: Sequence[str], named: Sequence[int], picked: int, axis_titles: Sequence[str], theme: str, scale: float,
-                   height: int) -> go.Figure:
-    """Every token as a point of one WebGL trace, coordinates (|V|, 2 or 3); hover names it, its customdata is its id.
+def vocabulary_map(coordinates: np.ndarray, ids: Sequence[int], tokens: Sequence[str], kinds: Sequence[str], named: Sequence[int], picked: int | None, axis_titles: Sequence[str],
+                   theme: str, scale: float, height: int) -> go.Figure:
+    """n tokens as points of one WebGL trace, coordinates (n, 2 or 3); hover names one and its id, which is its customdata. An axis without a title has no numbers either.
 
-    named: ids whose name stands on the map beside that of `picked`, which is framed.
+    named: rows whose name stands on the map beside that of row `picked` (None: it is not on the map), which is framed.
     """
     import plotly.graph_objects as go   # takes half a second: only a reader who opens the map pays
 
     solid = coordinates.shape[1] == 3
     marker = dict(color=[colour(_MEANINGS[kind], theme, "ink") for kind in kinds], symbol=[_SYMBOLS[kind] for kind in kinds], opacity=0.55,
                   size=[(1.5 if kind == "byte" else 2.6) * scale for kind in kinds] if solid else 5 * scale)      # a cross is larger than a circle of its size in 3-D
-    hover = [f"{token}<br>{i}" for i, token in enumerate(map(_plain, tokens))]
+    hover = [f"{token}<br>{i}" for i, token in zip(ids, map(_plain, tokens))]
     place = dict(zip("xyz", coordinates.T))
-    everything = (go.Scatter3d if solid else go.Scattergl)(**place, mode="markers", marker=marker, text=hover, hovertemplate="%{text}<extra></extra>", customdata=np.arange(len(tokens)))
-    names = [_name_on_map(coordinates[i], _plain(tokens[i]), offset, i == picked, theme, scale) for i, offset in zip([picked, *named], _ring(coordinates[[picked, *named], :2], scale))]
-    axes = {f"{axis}axis": dict(title=dict(text=title)) for axis, title in zip("xyz", axis_titles)}
+    everything = (go.Scatter3d if solid else go.Scattergl)(**place, mode="markers", marker=marker, text=hover, hovertemplate="%{text}<extra></extra>", customdata=np.array(ids))
+    labelled = [*named] if picked is None else [picked, *named]
+    names = [_name_on_map(coordinates[i], _plain(tokens[i]), offset, i == picked, theme, scale) for i, offset in zip(labelled, _ring(coordinates[labelled, :2], scale))]
+    axes = {f"{axis}axis": dict(title=dict(text=title), showticklabels=bool(title), showgrid=bool(title)) for axis, title in zip("xyz", axis_titles)}
     figure = go.Figure([everything]).update_layout(template=template(theme, scale), height=height, margin=dict(l=0, r=0, t=4, b=0), dragmode="orbit" if solid else "pan", showlegend=False,
                                                    hovermode="closest", font=dict(family=FONT))
     if solid:
         look = dict(showbackground=False, gridcolor=colour("grid", theme), color=colour("muted", theme), showspikes=False)
         return figure.update_layout(scene={name: look | axis for name, axis in axes.items()} | {"annotations": names, "aspectmode": "data", "camera": CAMERA})
-    return figure.update_layout(annotations=names, **axes).update_xaxes(showgrid=True).update_yaxes(showgrid=True)
+    return figure.update_layout(annotations=names, **axes)
 
 
 def _ring(places: np.ndarray, scale: float) -> list[tuple[float, float]]:
     """Where the names of some near points (n, 2) stand, in pixels right of and below each: on a ring about them, evenly spread in the order of their angles."""
+    if not len(places):
+        return []
     spread = (places - places.mean(0)) / np.maximum(places.std(0), 1e-9)
     order = np.argsort(np.argsort(np.arctan2(spread[:, 1], spread[:, 0]), kind="stable"), kind="stable")
     angles = -np.pi + 2 * np.pi * (order + 0.5) / len(places)

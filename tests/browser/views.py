@@ -28,6 +28,7 @@ class View:
 LESSONS = {
     "tokens": {"merges": View(".waiting"), "methods": View(".table"), "train": View(".foot"), "vocabulary": View(".list")},
     "embeddings": {"product": View(".product canvas"), "neighbours": View(".st-key-embeddings_spread"), "map": View(".st-key-embeddings_map .nsewdrag"),
+                   "map, neighbourhoods": View(".st-key-embeddings_map .nsewdrag", (("dimensions", "tsne"),)),
                    "contexts": View(".st-key-embeddings_alike"), "arithmetic": View(".st-key-embeddings_verdict")},
     "positions": {name: View(".instrument", first_screen=False) for name in ("waves", "learned", "rotary", "biases", "concat", "symmetry", "beyond")}
     | {"measured": View(".st-key-positions_measured_losses", first_screen=False)},

@@ -25,7 +25,7 @@ SETTINGS = Settings("embeddings", {
     "word": Setting("king"),
     "measure": Setting("cosine", options=MEASURES),
     "centred": Setting(False),
-    "dimensions": Setting("2", options=("2", "3")),
+    "dimensions": Setting("2", options=("2", "3", "tsne")),
     "other": Setting(""),
     "shared": Setting(""),
     "equal": Setting(False),

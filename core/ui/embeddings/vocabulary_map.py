@@ -1,17 +1,18 @@
-"""The map: every token of the vocabulary on the axes along which the rows of E differ most."""
+"""The map: every token of the vocabulary on the axes along which the rows of E differ most, or the frequent words by their neighbourhoods."""
 from __future__ import annotations
 
 import collections
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 import torch
 
-from core import embeddings
+from core import embeddings, neighbour_map
 from core.figures import embeddings as figures
 from core.figures.numbers import latex_number, readable
-from core.ui import state
+from core.ui import cache, state
 from core.ui.check import Question
 from core.ui.embeddings.reading import PREFIX, Space, chart_height, choice, keep, space, spelling, word
 from core.ui.lesson import Lesson
@@ -20,7 +21,20 @@ from core.ui.run import Run
 from core.ui.views import Reading
 
 N_NAMED = 8
+N_MAPPED, N_MOVES, PERPLEXITY = 1000, 300, 20.0     # of the map by t-SNE: some seconds on one core
+N_KEPT = 10             # neighbours that a map may keep
 PLOTLY = {"displaylogo": False, "scrollZoom": True, "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d", "toImage"]}
+
+
+@dataclass(frozen=True)
+class Map:
+    """What is drawn: which tokens, where, what the axes are called, and what is said above and below it."""
+
+    ids: list[int]
+    places: np.ndarray      # (n, 2 or 3)
+    axes: list[str]
+    title: str
+    note: str
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -28,26 +42,59 @@ def draw(page: Lesson, run: Run) -> Reading:
     here = space(run)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         token_id = word(page, run)
-        k = int(choice(page, "dimensions"))
-        counts = collections.Counter(here.kinds)
-        st.caption(" · ".join(page.label(f"kind_{kind}", n=counts[kind]) for kind in figures.KINDS if counts[kind]), width="stretch")
-    coordinates, shares = here.places.numpy()[:, :k], here.projection.shares
-    kept = float(shares[:k].sum())
-    near = embeddings.nearest(embeddings.similarity(here.E, here.E[token_id]), [token_id])[:N_NAMED].tolist()
-    title = page.label("map_title", n=len(here.names), k=k, kept=readable(100 * kept), token=code(here.names[token_id]), near=N_NAMED)
-    st.markdown(f"**{title}**")
-    titles = [page.label("axis_principal", axis=axis + 1, share=readable(100 * float(shares[axis]))) for axis in range(k)]
-    figure = figures.vocabulary_map(coordinates, here.names, here.kinds, near, token_id, titles, state.theme(), state.scale(), chart_height())
+        kind = choice(page, "dimensions")
+        legend = st.container(width="stretch")
+    shown = _neighbourhoods(page, run, here, token_id) if kind == "tsne" else _principal(page, here, token_id, int(kind))
+    counts = collections.Counter(here.kinds[i] for i in shown.ids)
+    legend.caption(" · ".join(page.label(f"kind_{kind}", n=counts[kind]) for kind in figures.KINDS if counts[kind]))
+    st.markdown(f"**{shown.title}**")
+    at = {token: place for place, token in enumerate(shown.ids)}
+    near = [i for i in embeddings.nearest(embeddings.similarity(here.E, here.E[token_id]), [token_id]).tolist() if i in at][:N_NAMED]
+    figure = figures.vocabulary_map(shown.places, shown.ids, [here.names[i] for i in shown.ids], [here.kinds[i] for i in shown.ids], [at[i] for i in near], at.get(token_id),
+                                    shown.axes, state.theme(), state.scale(), chart_height())
     with st.container(key=f"{PREFIX}map"):
         st.plotly_chart(figure, theme=None, key=f"{PREFIX}map_chart", on_select=lambda: _pick(run), selection_mode="points", config=PLOTLY, width="stretch")
-    st.caption(page.label("map_lost", kept=readable(100 * kept), lost=readable(100 * (1 - kept)), rank=readable(_spearman(here))))
-    return Reading(_lines(page, here, token_id), _question(page, here), [embeddings.principal_axes, embeddings.Projection], {"map.csv": lambda: _table(here)}, f".st-key-{PREFIX}map", title)
+    st.caption(shown.note)
+    functions = [neighbour_map.gradient, neighbour_map.tsne] if kind == "tsne" else [embeddings.principal_axes, embeddings.Projection]
+    return Reading(_lines(page, here, token_id), _question(page, here), functions, {"map.csv": lambda: _table(here, shown)}, f".st-key-{PREFIX}map", shown.title)
+
+
+def _principal(page: Lesson, here: Space, token_id: int, k: int) -> Map:
+    """Every token on the first k principal axes of E."""
+    shares = here.projection.shares
+    kept = float(shares[:k].sum())
+    title = page.label("map_title", n=len(here.names), k=k, kept=readable(100 * kept), token=code(here.names[token_id]), near=N_NAMED)
+    axes = [page.label("axis_principal", axis=axis + 1, share=readable(100 * float(shares[axis]))) for axis in range(k)]
+    note = page.label("map_lost", kept=readable(100 * kept), lost=readable(100 * (1 - kept)), rank=readable(_spearman(here)))
+    return Map(list(range(len(here.names))), here.places.numpy()[:, :k], axes, title, note)
+
+
+def _neighbourhoods(page: Lesson, run: Run, here: Space, token_id: int) -> Map:
+    """The first N_MAPPED tokens that begin a word, where t-SNE puts them."""
+    ids = [i for i, kind in enumerate(here.kinds) if kind == "word"][:N_MAPPED]
+    directions = torch.nn.functional.normalize(here.E[ids], dim=1)
+    places, kept, straight = cache.result(("embeddings t-SNE", run.model_name, N_MAPPED, N_MOVES), lambda: _settled(page, directions), lambda made: made[0].nbytes)
+    title = page.label("tsne_title", n=len(ids), kept=readable(100 * kept), k=N_KEPT, token=code(here.names[token_id]), near=N_NAMED)
+    note = page.label("tsne_note", kept=readable(100 * kept), straight=readable(100 * straight), k=N_KEPT, chance=readable(100 * N_KEPT / (len(ids) - 1)))
+    if token_id not in ids:
+        note = f"{page.label('tsne_missing', token=code(here.names[token_id]), n=len(ids))} {note}"
+    return Map(ids, places.numpy(), ["", ""], title, note)
+
+
+def _settled(page: Lesson, directions: torch.Tensor) -> tuple[torch.Tensor, float, float]:
+    """The places of t-SNE, computed under a bar of progress, and the share of neighbours that they keep, beside that of the principal plane where they began."""
+    start = embeddings.principal_axes(directions, 2)(directions)
+    bar = st.progress(0.0, page.label("tsne_progress"))
+    for step in neighbour_map.tsne(directions.float(), start.float(), PERPLEXITY, N_MOVES):
+        bar.progress(step.step / step.steps, page.label("tsne_progress"))
+    bar.empty()
+    return step.places, *(neighbour_map.neighbours_kept(directions, places, N_KEPT) for places in (step.places.double(), start))
 
 
 def _pick(run: Run) -> None:
     """A click on a point makes it the word."""
     if points := st.session_state[f"{PREFIX}map_chart"].selection.points:
-        keep(word=spelling(int(points[0]["point_index"]), run.tokenizer))
+        keep(word=spelling(int(points[0]["customdata"]), run.tokenizer))
 
 
 def _spearman(here: Space) -> float:
@@ -76,6 +123,6 @@ def _question(page: Lesson, here: Space) -> Question:
                     page.label("map_because", needed=needed, d=here.E.shape[1], ten=readable(100 * float(here.projection.shares[:10].sum()))))
 
 
-def _table(here: Space) -> pd.DataFrame:
-    coordinates = here.places.numpy()
-    return pd.DataFrame({"id": np.arange(len(here.names)), "token": here.names, "kind": here.kinds} | {f"axis_{axis + 1}": coordinates[:, axis] for axis in range(coordinates.shape[1])})
+def _table(here: Space, shown: Map) -> pd.DataFrame:
+    return pd.DataFrame({"id": shown.ids, "token": [here.names[i] for i in shown.ids], "kind": [here.kinds[i] for i in shown.ids]}
+                        | {f"axis_{axis + 1}": shown.places[:, axis] for axis in range(shown.places.shape[1])})
