@@ -45,12 +45,20 @@ def test_every_lesson_is_explained_in_at_most_three_paragraphs_and_has_experimen
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_every_experiment_runs(page: str):
+def test_every_experiment_runs_and_the_question_beside_it_can_be_answered(page: str):
+    """That an answer is the right one is for the lesson's own tests: each asks a second, independent computation."""
+    frame = text.load("app")
+    verdicts = tuple(frame.label(f"check_{name}", given="", answer="").split(".")[0].strip() for name in ("right", "wrong"))
     for experiment in text.load(page).experiments:
         at = opened(page, None)
         at.button(f"do_{page}_{experiment.id}").click().run()
         assert not at.exception and not at.error, experiment.id
         assert at.session_state["prompt"] == experiment.settings.get("prompt", at.session_state["prompt"])
+        question = next(radio for radio in at.radio if radio.key.endswith("_given"))
+        assert len(set(question.options)) == len(question.options) > 1, experiment.id
+        question.set_value(0).run()
+        at.button(question.key.replace("_given", "_commit")).click().run()
+        assert any(m.value.startswith(verdicts) for m in at.markdown) and not at.exception and not at.error, experiment.id
 
 
 FULL = (torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB"), MemoryError(),
