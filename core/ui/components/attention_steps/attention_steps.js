@@ -545,18 +545,23 @@ class Steps extends Instrument {
       [this.labels.pattern, [n, n], m, m, (r, c) => (data.allowed[r * m + c] ? data.A[r * m + c] : NaN), "text"], [this.labels.times], ["V", [n, d_v], m, d_v, (r, c) => data.V[r * d_v + c], "value"], ["="],
       [this.labels.heads, [n, d_v], m, d_v, (r, c) => data.O[r * d_v + c], "value"]];
     rich(make("p", "formula", this.detail), `${this.labels[this.score === "additive" ? "matrix_additive" : this.scaled ? "matrix_form" : "matrix_unscaled"]}   ${fill(this.labels.matrix_drawn, { first: items[0].j, last: items.at(-1).j })}`);
-    const line = make("div", "matrices", this.detail), size = Math.max(2, Math.min(6, Math.floor(92 / Math.max(d_k, m))));
+    const line = make("div", "matrices", this.detail), tall = Math.max(5, Math.min(10, 68 / m)), thin = Math.max(1.2, (tall * m) / d_k), wide = Math.max(2.5, 110 / d_k);
     for (const part of parts) {
       if (part.length === 1) { make("span", "sign", line, part[0]); continue; }
       const [symbol, shape, rows, columns, at, meaning] = part, cell = make("figure", "", line), caption = make("figcaption", meaning, cell);
       rich(caption, `${symbol} [${shape[0]} × ${shape[1]}]`);
-      const canvas = make("canvas", "", cell), context = canvas.getContext("2d"), pattern = symbol === this.labels.pattern;
+      const canvas = make("canvas", "", cell), context = canvas.getContext("2d"), pattern = symbol === this.labels.pattern, keys = symbol === "K^{T}";
+      const [across, down] = [pattern || keys ? tall : wide, keys ? thin : tall].map((cellSize, k) => Math.round(cellSize * [columns, rows][k])), ratio = Math.min(window.devicePixelRatio || 1, 3);
       const most = pattern ? 1 : Math.max(...Array.from({ length: rows * columns }, (_, k) => Math.abs(at(Math.floor(k / columns), k % columns))), 1e-9);
-      [canvas.width, canvas.height] = [columns * size, rows * size];
-      Object.assign(canvas.style, { width: `${columns * size}px`, height: `${rows * size}px` });
-      placePicture(context, matrixPicture(rows, columns, at, pattern ? this.theme.sequential : this.theme.diverging, pattern ? 0 : -most, most), 0, 0, canvas.width, canvas.height);
-      stroke(context, this.theme.read(meaning === "text" ? "text" : `${meaning}-ink`), 1.5);
-      if (symbol !== "K^{T}" && symbol !== "V") context.strokeRect(0.75, this.i * size + 0.75, canvas.width - 1.5, size - 1.5 + 1);
+      [canvas.width, canvas.height] = [across * ratio, down * ratio];
+      Object.assign(canvas.style, { width: `${across}px`, height: `${down}px` });
+      context.scale(ratio, ratio);
+      placePicture(context, matrixPicture(rows, columns, at, pattern ? this.theme.sequential : this.theme.diverging, pattern ? 0 : -most, most), 0, 0, across, down);
+      stroke(context, this.theme.read(`${meaning === "text" ? "accent" : meaning}-ink`), 1);
+      context.strokeRect(0.5, 0.5, across - 1, down - 1);
+      if (keys || symbol === "V") continue;
+      stroke(context, this.theme.read("text"), 2);
+      context.strokeRect(1, (this.i * down) / m + 1, across - 2, down / m - 2);
     }
   }
 
