@@ -2,23 +2,33 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 
+import streamlit as st
 from torch import Tensor
 
 from core.block import Block
+from core.config import MASKS, SCORES
 from core.trace import BlockTrace
 from core.ui import state, views
 from core.ui.instrument_state import Setting, Settings
+from core.ui.lesson import Lesson
 from core.ui.run import Run
 
 PREFIX = "attention_"
 STAGES = ("x", "qkv", "turn", "dot", "scale", "bias", "mask", "softmax", "sum", "write", "matrix")
 SETTINGS = Settings("attention", {
-    "view": Setting("steps", options=("steps",)),
+    "view": Setting("steps", options=("steps", "switches", "averages")),
     "step": Setting("write", options=STAGES),
     "key": Setting(-1, low=-1),                   # position of the key whose numbers are worked out; −1: the one with the largest weight
     "component": Setting(0, low=0),               # of the vectors whose numbers are worked out
     "variant": Setting("head", options=("head", "simple")),
+    "scaling": Setting("off", options=("own", "off")),
+    "mask": Setting("own", options=("own", *MASKS)),
+    "width": Setting(4, low=1, high=64),          # keys under a sliding window
+    "score": Setting("own", options=("own", *SCORES)),
+    "seed": Setting(0, low=0, high=9),            # of the weights of a score function that the model has not learned
+    "temperature": Setting(0.0, low=-6.0, high=6.0),    # log2 τ of the scores
 })
 read, keep, attached = SETTINGS.read, SETTINGS.keep, SETTINGS.attached
 choice, show = functools.partial(views.choice, SETTINGS), functools.partial(views.show, PREFIX)
@@ -33,3 +43,25 @@ def picked_block(run: Run) -> tuple[BlockTrace, Block]:
 def to_numpy(tensor: Tensor):
     """A tensor as float64 numpy, from any device."""
     return tensor.detach().double().cpu().numpy()
+
+
+def picks(page: Lesson, run: Run) -> None:
+    """Three small lists that show and set the shared selection: block, head and query. For a horizontal container."""
+    config = run.model.config
+    _pick("layer", config.n_layers, lambda layer: page.label("pick_layer", n=layer), 110)
+    _pick("head", config.n_heads, lambda head: page.label("pick_head", n=head), 110)
+    _pick("position", len(run.tokens), lambda i: page.label("pick_position", n=i, token=run.tokens[i]), 165)
+
+
+def _pick(name: str, size: int, name_of: Callable[[int], str], width: int) -> None:
+    key = f"{PREFIX}pick_{name}"
+    st.session_state[key] = getattr(state.selection(), name)
+    st.selectbox(name_of(0), range(size), format_func=name_of, key=key, label_visibility="collapsed", width=round(width * state.scale()),
+                 on_change=lambda: state.select(**{name: st.session_state[key]}))
+
+
+def listed(page: Lesson, name: str, own: str = "", width: int = 190) -> str:
+    """A small list tied to one setting; the labels are `<name>_<option>`, in which {own} is the model's own."""
+    st.selectbox(page.label(name), SETTINGS.each[name].options, format_func=lambda option: page.label(f"{name}_{option}", own=own), label_visibility="collapsed",
+                 width=round(width * state.scale()), **attached(name))
+    return read(name)
