@@ -24,7 +24,7 @@ from core.ui.markdown import code
 from core.ui.run import Run
 from core.ui.views import Reading
 
-CHART = 330                  # pixels
+CHART, CHART_PRESENT = 300, 235     # pixels
 LEAST_CHANGE = 0.02          # of the mean cosine: below it the question's answer is "about the same"
 
 
@@ -59,7 +59,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     chosen = state.selection()
     steps = head_steps(block, weights, chosen.head, chosen.position)
     plane, likeness = plane_of(steps), alike(run)
-    with st.container(horizontal=True, gap="small"):
+    with st.container(horizontal=True, gap="xsmall"):
         picks(page, run)
     title = _title(page, run, steps)
     st.markdown(f"**{title}**")
@@ -67,7 +67,8 @@ def draw(page: Lesson, run: Run) -> Reading:
     with left:
         attention_average(plane.points, plane.scores, [run.tokens[j] for j in plane.positions], plane.positions.tolist(), read("temperature"), page.labels("average"),
                           key=f"{PREFIX}average", on_temperature=lambda value: keep(temperature=value), present=state.present())
-        st.caption(page.label("plane_caption", share=readable(100 * plane.share)))
+        if not state.present():
+            st.caption(page.label("plane_caption", share=readable(100 * plane.share)))
     with right:
         _likeness_chart(page, run, likeness)
     values = pd.DataFrame(to_numpy(steps.V))
@@ -91,9 +92,11 @@ def _likeness_chart(page: Lesson, run: Run, likeness: dict[str, np.ndarray]) -> 
     st.markdown(page.label("likeness_title" if "without" in likeness else "likeness_none", **{name: readable(float(line[-1])) for name, line in likeness.items()}))
     names, dashes, meanings = ({key: value for key, value in table.items() if key in likeness} for table in (
         {"whole": page.label("likeness_whole"), "without": page.label("likeness_without")}, {"whole": [1, 0], "without": [4, 3]}, {"whole": "residual", "without": "attention"}))
-    chart = figures.growth_lines(likeness, names, dashes, meanings, (page.label("axis_blocks"), page.label("axis_likeness")), state.theme(), scale=state.scale(), height=CHART)
+    chart = figures.growth_lines(likeness, names, dashes, meanings, (page.label("axis_blocks"), page.label("axis_likeness")), state.theme(), scale=state.scale(),
+                                 height=CHART_PRESENT if state.present() else CHART)
     show(chart, "likeness")
-    st.caption(page.label("likeness_note"))
+    if not state.present():
+        st.caption(page.label("likeness_note"))
 
 
 def _title(page: Lesson, run: Run, steps: Steps) -> str:
@@ -116,7 +119,8 @@ def _lines(page: Lesson, run: Run, steps: Steps, likeness: dict[str, np.ndarray]
              (page.label("numbers_tempered", tau=f"{tau:.4g}", j=best, token=code(run.tokens[best])),
               rf"\alpha_{{{i},{best}}}(\tau) = \frac{{1}}{{\sum_j e^{{(s_j - m)/\tau}}}} = \frac{{1}}{{{latex_operand(float(exponentials.sum()))}}} = {latex_number(float(tempered[best]))}")]
     if "without" in likeness:
-        lines.append((page.label("numbers_alike", n=run.model.config.n_layers), rf"\overline{{\cos}} = {latex_number(float(likeness['whole'][-1]))} \;\rightarrow\; {latex_number(float(likeness['without'][-1]))}"))
+        lines.append((page.label("numbers_alike", n=run.model.config.n_layers),
+                      rf"\overline{{\cos}} = {latex_number(float(likeness['whole'][-1]))} \;\rightarrow\; {latex_number(float(likeness['without'][-1]))}"))
     return lines
 
 

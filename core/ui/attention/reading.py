@@ -48,20 +48,32 @@ def to_numpy(tensor: Tensor):
 def picks(page: Lesson, run: Run) -> None:
     """Three small lists that show and set the shared selection: block, head and query. For a horizontal container."""
     config = run.model.config
-    _pick("layer", config.n_layers, lambda layer: page.label("pick_layer", n=layer), 110)
-    _pick("head", config.n_heads, lambda head: page.label("pick_head", n=head), 110)
-    _pick("position", len(run.tokens), lambda i: page.label("pick_position", n=i, token=run.tokens[i]), 165)
+    _pick("layer", config.n_layers, lambda layer: page.label("pick_layer", n=layer), 112)
+    _pick("head", config.n_heads, lambda head: page.label("pick_head", n=head), 112)
+    _pick("position", len(run.tokens), lambda i: page.label("pick_position", n=i, token=run.tokens[i]), 150)
+
+
+def _widened(width: int) -> int:
+    """The pixels of a list in present mode's larger type; its frame does not grow with it."""
+    return round(width * (0.25 + 0.75 * state.scale()))
 
 
 def _pick(name: str, size: int, name_of: Callable[[int], str], width: int) -> None:
     key = f"{PREFIX}pick_{name}"
     st.session_state[key] = getattr(state.selection(), name)
-    st.selectbox(name_of(0), range(size), format_func=name_of, key=key, label_visibility="collapsed", width=round(width * state.scale()),
+    st.selectbox(name_of(0), range(size), format_func=name_of, key=key, label_visibility="collapsed", width=_widened(width),
                  on_change=lambda: state.select(**{name: st.session_state[key]}))
 
 
 def listed(page: Lesson, name: str, own: str = "", width: int = 190) -> str:
     """A small list tied to one setting; the labels are `<name>_<option>`, in which {own} is the model's own."""
     st.selectbox(page.label(name), SETTINGS.each[name].options, format_func=lambda option: page.label(f"{name}_{option}", own=own), label_visibility="collapsed",
-                 width=round(width * state.scale()), **attached(name))
+                 width=_widened(width), **attached(name))
     return read(name)
+
+
+def numbered(page: Lesson, name: str, width: int) -> None:
+    """A small list of the whole numbers that one setting may be; the label is `<name>_n`."""
+    setting = SETTINGS.each[name]
+    st.selectbox(page.label(name), range(int(setting.low), int(setting.high) + 1), format_func=lambda n: page.label(f"{name}_n", n=n), label_visibility="collapsed",
+                 width=_widened(width), **attached(name))

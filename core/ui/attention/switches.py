@@ -10,9 +10,10 @@ from core.analysis import Effect
 from core.figures import heads as figures
 from core.figures.heads import head_name
 from core.figures.numbers import latex_number, latex_operand, probability, readable
+from core.figures.residual_stream import two_distributions
 from core.intervention import Intervention
 from core.ui import cache, state
-from core.ui.attention.reading import PREFIX, attached, listed, picks, read, show, to_numpy
+from core.ui.attention.reading import PREFIX, listed, numbered, picks, read, show, to_numpy
 from core.ui.check import Question
 from core.ui.components.attention_view import attention_view
 from core.ui.lesson import Lesson
@@ -22,8 +23,8 @@ from core.ui.run import read as read_text
 from core.ui.views import Reading
 
 TRAINED = {"dot": "positions-learned", "multiplicative": "scores-multiplicative", "additive": "scores-additive"}     # three models that differ in the score alone
-SHOWN = 8                     # candidates in the paired bars
-CHART = 250                   # pixels of a chart
+SHOWN = 7                     # candidates in the paired bars
+CHART, CHART_PRESENT = 290, 240     # pixels of a chart
 ASKED_WINDOW = 4              # keys of the window that the question speaks of
 
 
@@ -67,9 +68,9 @@ def draw(page: Lesson, run: Run) -> Reading:
             _trained(page, other, run)
     with columns[-1]:
         ids = figures.candidates(p, q, effect.token_ids[effect.before != effect.after].tolist(), SHOWN)
-        titles = tuple(page.label(f"bars_{part}") for part in ("axis", "before", "after"))
         st.caption(page.label("bars_caption"))
-        show(figures.before_after([run.tokenizer.visible(int(i)) for i in ids], p[ids], q[ids], titles, state.theme(), state.scale(), CHART), "switches_bars")
+        show(two_distributions([run.tokenizer.visible(int(i)) for i in ids], p[ids], q[ids], (page.label("bars_before"), page.label("bars_after")), page.label("bars_axis"), state.theme(),
+                               state.scale(), CHART_PRESENT if state.present() else CHART), "switches_bars")
     st.caption(_note(page, run))
     return Reading(_lines(page, run, effect), question(page, run), [attention.dot_product_scores, attention.multiplicative_scores, attention.additive_scores, attention.masked_softmax],
                    {"next_tokens.csv": lambda: pd.DataFrame({"token": [run.tokenizer.visible(int(i)) for i in ids], "before": p[ids], "after": q[ids]}),
@@ -79,15 +80,15 @@ def draw(page: Lesson, run: Run) -> Reading:
 
 def _controls(page: Lesson, run: Run) -> None:
     config = run.model.config
-    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+    with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
         picks(page, run)
-        listed(page, "scaling", page.label(f"scaled_{config.scale_scores and config.score != 'additive'}".lower()), 200)
-        mask = listed(page, "mask", page.label(f"mask_name_{config.mask}"), 215)
+        listed(page, "scaling", page.label(f"scaled_{config.scale_scores and config.score != 'additive'}".lower()), 190)
+        mask = listed(page, "mask", page.label(f"mask_name_{config.mask}"), 168)
         if mask == "sliding-window":
-            st.number_input(page.label("width"), 1, 64, label_visibility="collapsed", width=110, help=page.label("width"), **attached("width"))
-        listed(page, "score", page.label(f"score_name_{config.score}"), 225)
+            numbered(page, "width", 95)
+        listed(page, "score", page.label(f"score_name_{config.score}"), 188)
         if is_random(run):
-            st.number_input(page.label("seed"), 0, 9, label_visibility="collapsed", width=110, help=page.label("seed"), **attached("seed"))
+            numbered(page, "seed", 95)
 
 
 def _pattern(page: Lesson, pattern, allowed, tokens: list[str], which: str, title: str, query: int) -> None:

@@ -106,8 +106,9 @@ class Average extends Instrument {
 
   /** The output's letter, then tokens by weight, as far as they find room. */
   names(context, weights, [x, y], ink) {
-    const taken = [], size = this.fontSize;
+    const taken = [];
     const put = (text, px, py, meaning, bold, apart) => {
+      const size = this.fontSize + (bold ? 5 : 0);
       context.font = `${bold ? "700 " : ""}${size}px ${this.theme.mono}`;
       const w = context.measureText(text).width;
       for (const [bx, by] of [[px + apart, py - size / 2], [px - apart - w, py - size / 2], [px - w / 2, py - apart - size], [px - w / 2, py + apart]]) {
