@@ -74,6 +74,7 @@ class Steps extends Instrument {
     this.stage.setAttribute("role", "group");
     for (const [name, { name: title, node }] of Object.entries(this.picks)) {
       title.textContent = labels[name];
+      node.setAttribute("aria-label", labels[name]);
       node.name = name;
       const wanted = this.options[name].join("\n");
       if (node.wanted !== wanted) {
