@@ -2,6 +2,7 @@
 the formulas worked out again, and each question's answer computed a second time."""
 from __future__ import annotations
 
+import json
 import math
 import re
 from pathlib import Path
@@ -14,9 +15,10 @@ from streamlit.testing.v1 import AppTest
 from core import checkpoints
 from core.attention_steps import head_steps, simple_steps, tempered_weights
 from core.ui import cache, text
-from core.ui.attention import switches
+from core.ui.attention import live, switches
 from core.ui.attention.averages import plane_of
 from core.ui.attention.steps import rest_name, stages, window
+from core.ui.components.attention_steps import packed
 from tests.messages import formulas
 from tests.prompts import PROMPTS
 
@@ -42,8 +44,10 @@ def opened(settings: dict[str, str], prompt: str | None = None, **shared: str) -
 
 def given(at: AppTest) -> tuple[dict, dict[str, np.ndarray]]:
     """Header and arrays of the step component, read as unpack of position_canvas.js reads them."""
-    import json
-    sent = next(e.proto.bytes for e in at.get("bidi_component") if e.proto.component_name == "attention_steps")
+    return unpacked(next(e.proto.bytes for e in at.get("bidi_component") if e.proto.component_name == "attention_steps"))
+
+
+def unpacked(sent: bytes) -> tuple[dict, dict[str, np.ndarray]]:
     length = int.from_bytes(sent[:4], "little")
     header, values = json.loads(sent[4:4 + length]), np.frombuffer(sent[4 + length:], "<f4")
     ends = np.cumsum([size for _, size in header["arrays"]])
@@ -166,9 +170,21 @@ def test_the_browser_is_given_what_makes_every_number(name):
     total = e.sum() + header["rest"]["head"]["sum"]
     assert np.allclose(e / total, block.pattern[2, 18, keys], atol=2e-5)
     assert np.allclose((e @ V + arrays["rest_head"]) / total, block.head_out[2, 18], atol=2e-4)
-    assert np.allclose(arrays["X"].reshape(n, -1) @ arrays["W_Q"].reshape(config.d_model, -1) + arrays["b_Q"], block.Q[2, keys], atol=1e-4)
+    assert np.allclose(arrays["written"], block.head_contribution[2, 18], atol=2e-4)
+    asked, weights = unpacked(live.answer(header["question"]))
+    X, project = arrays["X"].reshape(n, -1), lambda part: weights[f"W_{part}"].reshape(config.d_model, -1)
+    for part, vectors in (("Q", block.Q), ("K", block.K), ("V", block.V)):
+        assert np.allclose(X @ project(part) + weights[f"b_{part}"], vectors[2, keys], atol=1e-4)
+    assert np.allclose(block.head_out[2, 18] @ weights["W_O"].reshape(-1, config.d_model), arrays["written"], atol=2e-4)
+    assert asked["asked"] == header["question"] and len(packed(header, arrays)) < 40_000      # the weights, six times as much, come once a head
     assert header["stageNames"]["head"] == stages(loaded(name).model.blocks[1], "head") and ("turn" in header["stageNames"]["head"]) == (name in ("stories-small", "scores-multiplicative"))
     assert header["rest"]["count"] == len(ids_of(name)) - n
+
+
+@pytest.mark.parametrize("wrong", [{"layer": 6}, {"head": -1}, {"layer": "0"}, {"model": "../x"}, {"device": "tpu"}], ids=str)
+def test_a_question_for_weights_that_are_not_there_is_refused(wrong):
+    with pytest.raises(ValueError):
+        live.answer({"model": "stories", "device": "cpu", "layer": 0, "head": 0} | wrong)
 
 
 @pytest.mark.parametrize("settings, shared", [({}, {}), ({"key": "3"}, {"position": "5", "layer": "4", "head": "6"}), ({"variant": "simple", "key": "1"}, {"position": "5"}),

@@ -11,7 +11,8 @@ from core.block import Block
 from core.figures.heads import head_name
 from core.figures.numbers import bracketed, latex_number, latex_operand, plain_number, probability
 from core.trace import BlockTrace
-from core.ui import state
+from core.ui import live, state
+from core.ui.attention import live as head_live
 from core.ui.attention.reading import PREFIX, STAGES, keep, picked_block, read, to_numpy
 from core.ui.check import Question
 from core.ui.components.attention_steps import attention_steps
@@ -86,18 +87,19 @@ def _message(page: Lesson, run: Run, block: BlockTrace, weights: Block, both: di
     chosen, config, n = state.selection(), weights.config, len(run.tokens)
     head, shared, rows = chosen.head, chosen.head // (config.n_heads // config.n_kv_heads), slice(keys.start, keys.stop)
     rest = {name: _rest(steps, keys) for name, steps in both.items()}
-    before = keys.start
     full = both["head"]
-    matrices = {"X": block.X[rows], "q_raw": block.Q[head, chosen.position], "K_raw": block.K[shared, rows], "q": full.q, "K": full.K[rows], "V": block.V[shared, rows], "bias": full.bias[rows],
-                "allowed": block.allowed[rows, rows], "Q": block.Q_rotated[head, rows], "A": block.pattern[head, rows, rows], "O": block.head_out[head, rows], "W_O": weights.W_O[head]}
-    matrices |= {name: parameter[shared if name[-1] in "KV" else head] for name in ("W_Q", "b_Q", "W_K", "b_K", "W_V", "b_V", "W_S", "v_S") if (parameter := getattr(weights, name)) is not None}
-    arrays = {name: matrix.detach().float().cpu().numpy() for name, matrix in matrices.items()} | {f"rest_{name}": carried.astype(np.float32) for name, (_, carried) in rest.items()}
+    matrices = {"X": block.X[rows], "q_raw": block.Q[head, chosen.position], "K_raw": block.K[shared, rows], "q": full.q, "K": full.K[rows], "V": block.V[shared, rows],
+                "bias": full.bias[rows], "written": full.written, "allowed": block.allowed[rows, rows], "Q": block.Q_rotated[head, rows], "A": block.pattern[head, rows, rows],
+                "O": block.head_out[head, rows]} | ({} if weights.v_S is None else {"v_S": weights.v_S[head]})
+    arrays = {name: matrix.detach().float().cpu().numpy() for name, matrix in matrices.items()}
+    arrays |= {f"rest_{name}": carried.astype(np.float32) for name, (_, carried) in rest.items()}
     header = {
         "settings": {name: read(name) for name in KEPT}, "labels": page.labels("steps"), "present": state.present(), "chosen": {"layer": chosen.layer, "head": head, "position": chosen.position},
         "options": {"layer": list(map(str, range(config.n_layers))), "head": list(map(str, range(config.n_heads))), "position": [f"{i} {token}" for i, token in enumerate(run.tokens)]},
         "variantNames": list(both), "stageNames": {name: stages(weights, name) for name in both}, "window": list(keys), "tokens": [run.tokens[j] for j in keys],
         "sizes": {"n": n, "d": config.d_model, "d_k": config.d_k, "d_v": config.d_v}, "score": config.score, "scaled": is_scaled(weights),
         "angles": positional.frequencies(config.d_k, config.rotary_base).tolist() if config.positions == "rotary" else [],
+        "path": live.address(head_live.NAME), "question": head_live.question(run, chosen.layer, head),
         "rest": {name: outside for name, (outside, _) in rest.items()} | {"count": n - len(keys), "name": rest_name(n, keys)},
     }
     return header, arrays

@@ -9,6 +9,17 @@ const product = (a, b) => a.reduce((sum, value, c) => sum + value * b[c], 0);
 const nearly = (a, b) => (Math.abs(a - b) < 1e-9 * Math.max(1, Math.abs(b)) ? 0 : a - b);
 const reach = (values) => values.reduce((most, value) => Math.max(most, Math.abs(value)), 1e-9);
 
+/** The numbers of a body as arrays by their names. */
+function named(header, body) {
+  const found = {};
+  let at = 0;
+  for (const [name, size] of header.arrays) {
+    found[name] = body.subarray(at, at + size);
+    at += size;
+  }
+  return found;
+}
+
 class Steps extends Instrument {
   constructor(root) {
     super(root);
@@ -34,6 +45,7 @@ class Steps extends Instrument {
     this.detail = make("div", "detail", root);
     this.note = make("p", "note", root);
     this.stage.onkeydown = (event) => this.key(event);
+    this.asker = liveAsker((bytes) => this.take(bytes), () => {});
   }
 
   button(parent, text, act) {
@@ -53,12 +65,7 @@ class Steps extends Instrument {
     super.receive(header, send);
     const { settings, labels, ...rest } = header;
     Object.assign(this, rest);
-    this.data = {};
-    let at = 0;
-    for (const [name, size] of header.arrays) {
-      this.data[name] = body.subarray(at, at + size);
-      at += size;
-    }
+    this.data = named(header, body);
     this.fillControls();
     this.work();
     this.focus = null;
@@ -114,7 +121,7 @@ class Steps extends Instrument {
     const carried = simple ? data.rest_simple : data.rest_head;
     const restAV = Float64Array.from({ length: width }, (_, c) => (carried[c] ?? 0) / total);
     const out = Float64Array.from({ length: width }, (_, c) => items.reduce((sum, item) => sum + item.AV[c], restAV[c]));
-    const written = simple ? null : Float64Array.from({ length: d }, (_, e) => out.reduce((sum, value, a) => sum + value * data.W_O[a * d + e], 0));
+    const written = simple ? null : data.written;
     Object.assign(this, { simple, items, i, q, total, top: outside.top, out, written, restAV, restAlpha: outside.sum / total, width, divisor,
       reaches: { X: reach(data.X), qk: simple ? 1 : Math.max(reach(data.q), reach(data.K)), v: reach(simple ? data.X : data.V), av: reach([...out, ...items.flatMap((item) => reach(item.AV))]), written: written ? reach(written) : 1 } });
     this.stages = this.stageNames[simple ? "simple" : "head"];
@@ -423,6 +430,24 @@ class Steps extends Instrument {
     return this.simple ? `x_{${i}}·x_{${j}}` : this.score === "additive" ? `v·tanh(q_{${i}} + k_{${j}})` : `q_{${i}}·k_{${j}}`;
   }
 
+  /** The head's weights, once they are here; the first time they are asked for. */
+  get weights() {
+    const name = JSON.stringify(this.question);
+    if (this.held?.name === name) return this.held.weights;
+    if (this.asked !== name) {
+      this.asked = name;
+      this.asker.ask(this.path, this.question);
+    }
+    return null;
+  }
+
+  take(bytes) {
+    const [header, body] = unpack(bytes);
+    this.held = { name: JSON.stringify(header.asked), weights: named(header, body) };
+    this.dirty = true;
+    this.schedule();
+  }
+
   // ---- the numbers worked out -------------------------------------------------------------------------------------------
 
   say() {
@@ -451,10 +476,12 @@ class Steps extends Instrument {
   }
 
   workedOut(kind, item, c) {
-    const { data, sizes, chosen: { position: i } } = this, j = item.j, d = sizes.d;
-    const column = (W, width) => Float64Array.from({ length: d }, (_, r) => data[W][r * width + c]);
+    const { data, sizes, chosen: { position: i } } = this, j = item.j, d = sizes.d, weighted = ["q", "k", "v", "write"].includes(kind) || (kind === "turn" && this.score === "multiplicative");
+    const weights = weighted ? this.weights : null;
+    if (weighted && !weights) return this.formula("", this.labels.weights_wait);
+    const column = (W, width) => Float64Array.from({ length: d }, (_, r) => weights[W][r * width + c]);
     const projection = (name, W, b, X, row, width, value) => {
-      const bias = data[b]?.[c];
+      const bias = weights[b]?.[c];
       this.terms(`${name}_{${row},${c}} = Σ_{c'} x_{${row},c'} W_{${W.at(-1)},c',${c}}${bias === undefined ? "" : ` + b_{${W.at(-1)},${c}}`}`, X, column(W, width), ["x", W.replace("_", "")], ["residual", MEANING[name]],
         `${bias === undefined ? "" : `+ ${decimals(bias)} `}= ${decimals(value)}`);
     };
@@ -483,7 +510,7 @@ class Steps extends Instrument {
       return this.terms(`o_{${i},${c}} = Σ_j α_{${i},j} ${this.simple ? "x" : "v"}_{j,${c}}`, rows.map((one) => one.alpha), rows.map((one) => one.V[c]), ["α", this.simple ? "x" : "v"], ["text", this.simple ? "residual" : "value"],
         `${this.rest.count ? `+ ${decimals(this.restAV[c])} (${this.rest.name}) ` : ""}= ${decimals(this.out[c])}`, rows.map((one) => one.j));
     }
-    return this.terms(`(o W_{O})_{${c}} = Σ_a o_{${i},a} W_{O,a,${c}}`, this.out, Float64Array.from({ length: sizes.d_v }, (_, a) => data.W_O[a * d + c]), ["o", "WO"], ["value", "attention"], `= ${decimals(this.written[c])}`);
+    return this.terms(`(o W_{O})_{${c}} = Σ_a o_{${i},a} W_{O,a,${c}}`, this.out, Float64Array.from({ length: sizes.d_v }, (_, a) => weights.W_O[a * d + c]), ["o", "WO"], ["value", "attention"], `= ${decimals(this.written[c])}`);
   }
 
   formula(text, says) {
@@ -510,7 +537,7 @@ class Steps extends Instrument {
     const { data, sizes, chosen: { position: i } } = this, { d_k } = sizes;
     c = Math.min(c, d_k - 1);
     if (this.score === "multiplicative") {
-      return this.terms(`(q_{${i}} W_S)_{${c}} = Σ_a q_{${i},a} W_{S,a,${c}}`, data.q_raw, Float64Array.from({ length: d_k }, (_, a) => data.W_S[a * d_k + c]), ["q", "WS"], ["query", "text"], `= ${decimals(this.q[c])}`);
+      return this.terms(`(q_{${i}} W_S)_{${c}} = Σ_a q_{${i},a} W_{S,a,${c}}`, data.q_raw, Float64Array.from({ length: d_k }, (_, a) => this.weights.W_S[a * d_k + c]), ["q", "WS"], ["query", "text"], `= ${decimals(this.q[c])}`);
     }
     const half = d_k / 2, pair = c % half, first = c < half, own = data.K_raw.subarray(item.r * d_k, (item.r + 1) * d_k), angle = item.j * this.angles[pair];
     const [a, b] = [own[pair], own[pair + half]], [cos, sin] = [Math.cos(angle), Math.sin(angle)];
