@@ -74,6 +74,8 @@ def test_a_number_opens_the_sum_that_it_came_from(open_page):
     assert len(seen) > 1
     box = page.locator(VIEWS["steps"]).bounding_box()
     page.mouse.click(box["x"] + 0.2 * box["width"], box["y"] + 0.5 * box["height"])      # a component of an x
+    settle(page)
+    page.wait_for_timeout(400)      # Python has answered, and what was opened stays open
     assert page.locator(".detail .formula").text_content().startswith("x")
     page.get_by_role("slider", name=WORDS.label("steps_slider")).press("End")
     page.get_by_role("button", name=WORDS.label("steps_back")).click()

@@ -68,8 +68,9 @@ class Steps extends Instrument {
     this.data = named(header, body);
     this.fillControls();
     this.work();
-    this.focus = null;
-    this.dirty = true;
+    const shown = JSON.stringify([header.question, header.chosen, header.tokens]);
+    if (shown !== this.shown) this.focus = null;      // another run's answer to a click leaves what was opened
+    Object.assign(this, { shown, dirty: true });
   }
 
   fillControls() {
@@ -192,7 +193,7 @@ class Steps extends Instrument {
     const { width } = this.surface, { s } = this, lines = this.items.length + 2 + (this.rest.count ? 1 : 0) + (this.simple ? 0 : 1);
     const main = this.root.getRootNode().host?.closest('[data-testid="stMain"]'), top = this.stage.getBoundingClientRect().top + (main?.scrollTop ?? 0);
     const room = window.innerHeight - top - (this.root.classList.contains("present") ? 225 : 158), header = 34 * s;
-    const height = Math.max(15 * s, Math.min(27 * s, (room - header - 8) / lines));
+    const height = Math.max(15 * s, Math.min(25 * s, (room - header - 8) / lines));
     let y = header;
     const next = () => { const at = y; y += height; return at; };
     const places = { query: next(), rest: this.rest.count ? next() : null };
@@ -483,7 +484,7 @@ class Steps extends Instrument {
     const projection = (name, W, b, X, row, width, value) => {
       const bias = weights[b]?.[c];
       this.terms(`${name}_{${row},${c}} = Σ_{c'} x_{${row},c'} W_{${W.at(-1)},c',${c}}${bias === undefined ? "" : ` + b_{${W.at(-1)},${c}}`}`, X, column(W, width), ["x", W.replace("_", "")], ["residual", MEANING[name]],
-        `${bias === undefined ? "" : `+ ${decimals(bias)} `}= ${decimals(value)}`);
+        `= ${decimals(value)}${bias === undefined ? "" : `   (b_{${W.at(-1)},${c}} = ${decimals(bias)})`}`);
     };
     const width = { q: sizes.d_k, k: sizes.d_k, v: this.width, sum: this.width, x: d, write: d }[kind] ?? c + 1;
     c = Math.min(c, width - 1);
