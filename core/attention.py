@@ -59,6 +59,17 @@ def additive_scores(Q: Tensor, K: Tensor, v: Tensor) -> Tensor:
     return torch.einsum("...hnmk,hk->...hnm", torch.tanh(Q.unsqueeze(-2) + K.unsqueeze(-3)), v)
 
 
+def random_score_weights(score: str, n_heads: int, d_k: int, seed: int, layer: int) -> Tensor | None:
+    """What a score function needs besides q and k, for a model that has never learned it: W_S (h, d_k, d_k) with variance 1/d_k, so that q W_S is as long as q,
+    or v (h, d_k) with variance 1; None for the dot product. Each layer has a draw of its own, by `seed` and `layer` alone.
+    """
+    if score == "dot":
+        return None
+    generator = torch.Generator().manual_seed(1000 * seed + layer)
+    shape, deviation = ((n_heads, d_k, d_k), d_k ** -0.5) if score == "multiplicative" else ((n_heads, d_k), 1.0)
+    return torch.randn(shape, generator=generator) * deviation
+
+
 def masked_softmax(scores: Tensor, allowed: Tensor) -> Tensor:
     """(..., N, M) weights that sum to 1 over the allowed keys of each row and are exactly 0 elsewhere.
 

@@ -44,6 +44,8 @@ class PassSettings:
     bias: Tensor | None = None      # (h, N, M) ALiBi
     relative: Tensor | None = None  # (N, M) column of each block's relative bias
     dropout: float = 0.0
+    score: str = "dot"
+    score_seed: int = 0             # of the weights that a score function gets which is not the model's own
 
 
 class KVCache:
@@ -98,12 +100,18 @@ class Attention(nn.Module):
             return Q, K, V, Q, K
         return Q, K, V, positional.rotate(Q, angles), positional.rotate(K, angles)
 
-    def scores(self, Q: Tensor, K: Tensor, scale: bool) -> Tensor:
-        """(h, N, M) how well each query matches each key, by the model's score function."""
-        K = attention.share_heads(K, self.config.n_heads)
-        if self.W_S is not None:
-            return attention.multiplicative_scores(Q, K, self.W_S, scale=scale)
-        return attention.dot_product_scores(Q, K, scale=scale) if self.v_S is None else attention.additive_scores(Q, K, self.v_S)
+    def scores(self, Q: Tensor, K: Tensor, settings: PassSettings) -> Tensor:
+        """(h, N, M) how well each query matches each key, by the pass's score function: the model's own, or another with random weights."""
+        K, score = attention.share_heads(K, self.config.n_heads), settings.score
+        if score == "dot":
+            return attention.dot_product_scores(Q, K, scale=settings.scale_scores)
+        own = score == self.config.score
+        if score == "multiplicative":
+            return attention.multiplicative_scores(Q, K, self.W_S if own else self._random_score_weights(settings, Q), scale=settings.scale_scores)
+        return attention.additive_scores(Q, K, self.v_S if own else self._random_score_weights(settings, Q))
+
+    def _random_score_weights(self, settings: PassSettings, like: Tensor) -> Tensor:
+        return attention.random_score_weights(settings.score, self.config.n_heads, self.config.d_k, settings.score_seed, self.layer).to(like)
 
     def score_bias(self, settings: PassSettings) -> Tensor | None:
         """(h, N, M) what positions add to the scores: ALiBi, or nothing."""
@@ -117,7 +125,7 @@ class Attention(nn.Module):
     def attend_traced(self, X: Tensor, source: Tensor, settings: PassSettings, edits: "HeadEdits") -> dict[str, Tensor]:
         """Attention with every step kept: the fields of BlockTrace from Q to attn_out. Queries from X (N, d), keys and values from source (M, d)."""
         Q, K, V, Q_rotated, K_rotated = self.project_qkv(X, source, settings.angles)
-        scores, bias = self.scores(Q_rotated, K_rotated, settings.scale_scores), self.score_bias(settings)
+        scores, bias = self.scores(Q_rotated, K_rotated, settings), self.score_bias(settings)
         if bias is not None:
             scores = scores + bias
         pattern = edits.on_pattern(attention.masked_softmax(scores, settings.allowed), settings.allowed, self.layer)
@@ -148,7 +156,7 @@ class Attention(nn.Module):
 
     def _additive_heads(self, Q: Tensor, K: Tensor, V: Tensor, settings: PassSettings) -> Tensor:
         """(h, N, d_v) for v·tanh(q + k), which no fused kernel knows."""
-        scores, bias = self.scores(Q.float(), K.float(), settings.scale_scores), self.score_bias(settings)
+        scores, bias = self.scores(Q.float(), K.float(), settings), self.score_bias(settings)
         weights = torch.softmax((scores if bias is None else scores + bias).masked_fill(~settings.allowed, float("-inf")), dim=-1)
         return F.dropout(weights, settings.dropout) @ attention.share_heads(V, self.config.n_heads).float()
 

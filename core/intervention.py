@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.config import MASKS, NORMS
+from core.config import MASKS, NORMS, SCORES
 
 HEAD_ACTIONS = ("zero", "mean", "scale", "uniform")
 SUBLAYER_ACTIONS = ("zero", "mean", "scale")
@@ -60,6 +60,8 @@ class Intervention:
     positions: "none" leaves the model's positions out; "sinusoidal", "rotary" and "alibi", which have no weights, can stand in.
     norm: "none", "layernorm" or "rmsnorm" instead of the model's own, its weights kept.
     scale_scores: whether q·k is divided by sqrt(d_k), instead of the model's own choice.
+    score: one of config.SCORES instead of the model's own. The dot product needs no weights; what the other two need, W_S or v, is not the model's to give and is
+        drawn at random with `score_seed` (core.attention.random_score_weights): a model that was not trained with it says nothing sensible.
     residual: False cuts the path around every sublayer.
     permutation: token i of the run is token permutation[i] of the prompt.
     """
@@ -74,6 +76,8 @@ class Intervention:
     positions: str | None = None
     norm: str | None = None
     scale_scores: bool | None = None
+    score: str | None = None
+    score_seed: int = 0
     residual: bool = True
     permutation: tuple[int, ...] | None = None
 
@@ -84,6 +88,8 @@ class Intervention:
             raise ValueError(f"Positions can be switched to none, sinusoidal, rotary or alibi, not {self.positions!r}.")
         if self.norm not in (None, "none", *NORMS):
             raise ValueError(f"The norm can be switched to none, {', '.join(NORMS)}, not {self.norm!r}.")
+        if self.score is not None and self.score not in SCORES:
+            raise ValueError(f"The score function is one of {', '.join(SCORES)}, not {self.score!r}.")
         if self.window is not None and self.window < 1:
             raise ValueError(f"A window holds at least 1 key, not {self.window}.")
         edits = self.heads + self.sublayers

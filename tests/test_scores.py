@@ -4,7 +4,7 @@ import math
 import pytest
 import torch
 
-from core.attention import additive_scores, dot_product_scores, multiplicative_scores
+from core.attention import additive_scores, dot_product_scores, multiplicative_scores, random_score_weights
 from core.block import KVCache
 from core.config import NORM_PLACEMENTS, POSITIONS, ModelConfig
 from core.intervention import Intervention
@@ -85,3 +85,48 @@ def test_the_score_is_learned(score, name):
     model = small(score).requires_grad_(True)
     model.logits(ids(2, 7)).logsumexp(-1).sum().backward()
     assert all(getattr(block, name).grad.abs().max() > 0 for block in model.blocks)
+
+
+# ---- the score function switched ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("own", ["dot", "multiplicative", "additive"])
+@pytest.mark.parametrize("score", ["dot", "multiplicative", "additive"])
+def test_a_switched_score_is_that_of_plain_torch(own, score):
+    """Every block's pattern from its own Q and K by hand, and the logits from the patterns; heads share keys and values."""
+    model, tokens = small(own, n_kv_heads=2), ids(7)
+    trace = model(tokens, Intervention(score=score, score_seed=3))
+    for layer, (block, weights) in enumerate(zip(trace.blocks, model.blocks)):
+        generator = torch.Generator().manual_seed(3000 + layer)
+        K = block.K.repeat_interleave(2, dim=0)
+        if score == "dot":
+            scores = torch.einsum("hnk,hmk->hnm", block.Q, K) / 2                              # d_k = 4
+        elif score == "multiplicative":
+            W = weights.W_S if own == score else torch.randn(4, 4, 4, generator=generator) / 2
+            scores = torch.einsum("hni,hij,hmj->hnm", block.Q, W, K) / 2
+        else:
+            v = weights.v_S if own == score else torch.randn(4, 4, generator=generator)
+            scores = (torch.tanh(block.Q[:, :, None] + K[:, None]) * v[:, None, None]).sum(-1)
+        hidden = torch.triu(torch.ones(7, 7, dtype=torch.bool), 1)
+        pattern = torch.softmax(scores.masked_fill(hidden, -torch.inf), -1)
+        assert torch.allclose(block.pattern, pattern, atol=1e-6)
+        written = torch.einsum("hnm,hmk,hkd->nd", pattern, block.V.repeat_interleave(2, dim=0), weights.W_O) + weights.b_O
+        assert torch.allclose(block.attn_out, written, atol=1e-5)
+    if own == score:
+        assert torch.equal(trace.logits, model(tokens).logits)
+    else:
+        assert (trace.logits - model(tokens).logits).abs().max() > 1e-3
+
+
+def test_another_seed_is_another_score_and_the_same_one_the_same():
+    model, tokens = small("dot"), ids(7)
+    one, again, other = (model(tokens, Intervention(score="multiplicative", score_seed=seed)).logits for seed in (0, 0, 1))
+    assert torch.equal(one, again) and not torch.equal(one, other)
+    with pytest.raises(ValueError, match="score function"):
+        Intervention(score="cosine")
+
+
+def test_a_random_score_of_unit_queries_and_keys_has_the_spread_of_the_dot_product():
+    W = random_score_weights("multiplicative", 64, 32, 0, 0)
+    q, k = torch.randn(2, 64, 50, 32, generator=torch.Generator().manual_seed(5))
+    assert multiplicative_scores(q, k, W).std().item() == pytest.approx(1.0, rel=0.05) and random_score_weights("dot", 1, 2, 0, 0) is None

@@ -1,0 +1,194 @@
+"""Steps: every number of one head for one query, from the vectors to what it writes."""
+from __future__ import annotations
+
+
+import numpy as np
+import pandas as pd
+
+from core import attention, positional
+from core.attention_steps import Steps, head_steps, is_scaled, simple_steps
+from core.block import Block
+from core.figures.heads import head_name
+from core.figures.numbers import bracketed, latex_number, latex_operand, plain_number, probability
+from core.trace import BlockTrace
+from core.ui import live, state
+from core.ui.attention import live as head_live
+from core.ui.attention.reading import PREFIX, STAGES, keep, picked_block, read, to_numpy
+from core.ui.check import Question
+from core.ui.components.attention_steps import attention_steps
+from core.ui.lesson import Lesson
+from core.ui.markdown import code
+from core.ui.run import Run
+from core.ui.views import Reading
+
+WINDOW, WINDOW_PRESENT = 12, 8     # keys that are shown one by one
+AHEAD = 2                          # of them behind the query, where there are any: what the mask hides
+TERMS = 3             # of a sum that a formula writes out
+KEPT = ("step", "key", "component", "variant")
+
+
+def draw(page: Lesson, run: Run) -> Reading:
+    """The instrument; returns what it shows."""
+    block, weights = picked_block(run)
+    chosen, variant = state.selection(), read("variant")
+    both = {"head": head_steps(block, weights, chosen.head, chosen.position), "simple": simple_steps(block.X, chosen.position, block.allowed[chosen.position])}
+    keys = window(len(run.tokens), chosen.position, WINDOW_PRESENT if state.present() else WINDOW)
+    header, arrays = _message(page, run, block, weights, both, keys)
+    attention_steps(header, arrays, key=f"{PREFIX}steps_instrument", on_settings=_settled, on_select=lambda picked: state.select(**picked))
+    steps, name = both[variant], head_name(chosen.layer, chosen.head)
+    key = picked_key(steps, keys)
+    values = dict(query=code(run.tokens[chosen.position]), i=chosen.position, answering=code(run.tokens[int(steps.weights.argmax())]), j=int(steps.weights.argmax()),
+                  alpha=probability(float(steps.weights.max())), head=name, layer=chosen.layer)
+    functions = [attention.dot_product_scores, attention.masked_softmax, head_steps] if variant == "head" else [simple_steps, attention.masked_softmax]
+    return Reading(numbers(page, run, steps, weights, key, variant), question(page, run, block, chosen.head, chosen.position), functions,
+                   {"weights.csv": lambda: weights_table(page, run, steps), "products.csv": lambda: products_table(steps, key), "values.csv": lambda: values_table(run, steps)},
+                   ".instrument .picture", page.label(f"steps_twin_{variant}", **values), weights_table(page, run, steps),
+                   {page.label("pin_head"): name, "i": str(chosen.position), page.label("pin_key"): f"{values['j']}", "α": values["alpha"]})
+
+
+def _settled(settings: dict) -> None:
+    keep(**{name: settings[name] for name in KEPT if name in settings})
+
+
+def window(n: int, query: int, most: int = WINDOW) -> range:
+    """The positions of up to `most` keys that are shown one by one: all, or those before the query, the query itself and a few behind it.
+
+    >>> window(8, 3), window(40, 39), window(40, 20), window(40, 2)
+    (range(0, 8), range(28, 40), range(11, 23), range(0, 12))
+    """
+    end = min(n, max(most, query + 1 + AHEAD))
+    return range(max(0, end - most), end)
+
+
+def picked_key(steps: Steps, keys: range) -> int:
+    """The reader's key, where it is shown, else the shown one with the largest weight."""
+    return read("key") if read("key") in keys else keys[int(steps.weights[keys.start:keys.stop].argmax())]
+
+
+def stages(weights: Block, variant: str) -> list[str]:
+    """The steps that this model's attention has, in their order; the simple variant's."""
+    if variant == "simple":
+        return ["x", "dot", "mask", "softmax", "sum"]
+    config = weights.config
+    absent = {"turn": config.positions != "rotary" and weights.W_S is None, "scale": not is_scaled(weights), "bias": config.positions not in ("alibi", "relative")}
+    return [stage for stage in STAGES if not absent.get(stage)]
+
+
+def _rest(steps: Steps, keys: range) -> tuple[dict, np.ndarray]:
+    """What the keys outside the window carry together: the sum of their exponentials, and of e^(s − m) v_j (d_v,)."""
+    outside = np.ones(len(steps.allowed), bool)
+    outside[keys.start:keys.stop] = False
+    e = to_numpy(steps.exponentials) * outside
+    return {"top": steps.top, "sum": float(e.sum())}, e @ to_numpy(steps.V)
+
+
+def _message(page: Lesson, run: Run, block: BlockTrace, weights: Block, both: dict[str, Steps], keys: range) -> tuple[dict, dict[str, np.ndarray]]:
+    """Header and arrays of the component."""
+    chosen, config, n = state.selection(), weights.config, len(run.tokens)
+    head, shared, rows = chosen.head, chosen.head // (config.n_heads // config.n_kv_heads), slice(keys.start, keys.stop)
+    rest = {name: _rest(steps, keys) for name, steps in both.items()}
+    full = both["head"]
+    matrices = {"X": block.X[rows], "q_raw": block.Q[head, chosen.position], "K_raw": block.K[shared, rows], "q": full.q, "K": full.K[rows], "V": block.V[shared, rows],
+                "bias": full.bias[rows], "written": full.written, "allowed": block.allowed[rows, rows], "Q": block.Q_rotated[head, rows], "A": block.pattern[head, rows, rows],
+                "O": block.head_out[head, rows]} | ({} if weights.v_S is None else {"v_S": weights.v_S[head]})
+    arrays = {name: matrix.detach().float().cpu().numpy() for name, matrix in matrices.items()}
+    arrays |= {f"rest_{name}": carried.astype(np.float32) for name, (_, carried) in rest.items()}
+    header = {
+        "settings": {name: read(name) for name in KEPT}, "labels": page.labels("steps"), "present": state.present(), "chosen": {"layer": chosen.layer, "head": head, "position": chosen.position},
+        "options": {"layer": list(map(str, range(config.n_layers))), "head": list(map(str, range(config.n_heads))), "position": [f"{i} {token}" for i, token in enumerate(run.tokens)]},
+        "variantNames": list(both), "stageNames": {name: stages(weights, name) for name in both}, "window": list(keys), "tokens": [run.tokens[j] for j in keys],
+        "sizes": {"n": n, "d": config.d_model, "d_k": config.d_k, "d_v": config.d_v}, "score": config.score, "scaled": is_scaled(weights),
+        "angles": positional.frequencies(config.d_k, config.rotary_base).tolist() if config.positions == "rotary" else [],
+        "path": live.address(head_live.NAME), "question": head_live.question(run, chosen.layer, head),
+        "rest": {name: outside for name, (outside, _) in rest.items()} | {"count": n - len(keys), "name": rest_name(n, keys)},
+    }
+    return header, arrays
+
+
+def rest_name(n: int, keys: range) -> str:
+    """The positions outside the window, as a row's name: "0–13", or "0–13, 26–39".
+
+    >>> rest_name(40, range(14, 26)), rest_name(26, range(14, 26)), rest_name(9, range(9))
+    ('0–13, 26–39', '0–13', '')
+    """
+    parts = [(0, keys.start - 1), (keys.stop, n - 1)]
+    return ", ".join(f"{first}–{last}" if last > first else str(first) for first, last in parts if last >= first)
+
+
+# ---- in numbers -----------------------------------------------------------------------------------------------------------------
+
+
+def numbers(page: Lesson, run: Run, steps: Steps, weights: Block, j: int, variant: str) -> list[tuple[str, str]]:
+    """The chain for one key, and one component of the output. What is used again has more digits, so that a calculator arrives at the same four."""
+    i, d_k = state.selection().position, len(steps.q)
+    simple, additive = variant == "simple", variant == "head" and weights.v_S is not None
+    q, k = to_numpy(steps.q), to_numpy(steps.K[j])
+    pairs = zip(to_numpy(weights.v_S[state.selection().head]), np.tanh(q + k)) if additive else zip(q, k)
+    written = [rf"({latex_number(a)})({latex_number(b)})" for a, b in list(pairs)[:TERMS]] + [r"\cdots"] * (d_k > TERMS)
+    left = rf"v \cdot \tanh(q_{{{i}}} + k_{{{j}}})" if additive else rf"x_{{{i}}} \cdot x_{{{j}}}" if simple else rf"q_{{{i}}} \cdot k_{{{j}}}"
+    product, score = float(steps.products[j]), float(steps.scores[j])
+    lines = [(page.label("numbers_dot", query=code(run.tokens[i]), answering=code(run.tokens[j]), i=i, j=j, n=d_k), rf"{left} = {' + '.join(written)} = {latex_operand(product)}")]
+    divided = rf"\frac{{{latex_operand(product)}}}{{\sqrt{{{d_k}}}}}" if not simple and is_scaled(weights) else latex_operand(product)
+    added = f" + {bracketed(latex_operand(float(steps.bias[j])))}" if bool((steps.bias != 0).any()) else ""
+    if divided != latex_operand(product) or added:
+        lines.append((page.label("numbers_score"), rf"s_{{{i},{j}}} = {divided}{added} = {latex_operand(score)}"))
+    return lines + _softmax_lines(page, steps, i, j, score) + _output_lines(page, steps, i)
+
+
+def _softmax_lines(page: Lesson, steps: Steps, i: int, j: int, score: float) -> list[tuple[str, str]]:
+    if not steps.allowed[j]:
+        return [(page.label("numbers_masked"), rf"s_{{{i},{j}}} = -\infty \quad\Rightarrow\quad \alpha_{{{i},{j}}} = 0")]
+    own, total = float(steps.exponentials[j]), float(steps.exponentials.sum())
+    return [(page.label("numbers_exp", m=plain_number(steps.top, 6)), rf"e^{{s - m}} = e^{{{latex_operand(score)} - {bracketed(latex_operand(steps.top))}}} = {latex_operand(own)}"),
+            (page.label("numbers_alpha", n=int(steps.allowed.sum())),
+             rf"\alpha_{{{i},{j}}} = \frac{{{latex_operand(own)}}}{{{latex_operand(total)}}} = {latex_number(own / total)}")]
+
+
+def _output_lines(page: Lesson, steps: Steps, i: int) -> list[tuple[str, str]]:
+    """One component of Σ_j α_j v_j, its largest terms first."""
+    c = min(read("component"), len(steps.output) - 1)
+    values = to_numpy(steps.V[:, c])
+    order = np.argsort(-np.abs(to_numpy(steps.weights) * values), kind="stable")[:TERMS]
+    n = int(steps.allowed.sum())
+    terms = [rf"{latex_number(float(steps.weights[j]))} \cdot {bracketed(latex_number(values[j]))}" for j in order[:n]] + [r"\cdots"] * (n > TERMS)
+    named = page.label("numbers_output", c=c, n=n, keys=", ".join(str(j) for j in order[:n]))
+    return [(named, rf"o_{{{i},{c}}} = \sum_j \alpha_{{{i},j}}\, v_{{j,{c}}} = {' + '.join(terms)} = {latex_number(float(steps.output[c]))}")]
+
+
+def weights_table(page: Lesson, run: Run, steps: Steps) -> pd.DataFrame:
+    """The row of the query: each key's product, score, exponential and weight."""
+    columns = {"j": range(len(run.tokens)), page.label("column_key"): run.tokens, page.label("column_product"): [plain_number(v, 6) for v in steps.products],
+               page.label("column_score"): [plain_number(v, 6) if seen else "−∞" for v, seen in zip(steps.scores, steps.allowed)],
+               page.label("column_exp"): [plain_number(v, 6) for v in steps.exponentials], page.label("column_weight"): [plain_number(v) for v in steps.weights]}
+    return pd.DataFrame(columns)
+
+
+def products_table(steps: Steps, j: int) -> pd.DataFrame:
+    """Every term of the picked pair's product."""
+    q, k = to_numpy(steps.q), to_numpy(steps.K[j])
+    return pd.DataFrame({"c": range(len(q)), "q_c": q, "k_c": k, "q_c k_c": q * k})
+
+
+def values_table(run: Run, steps: Steps) -> pd.DataFrame:
+    """Every key's weight and value vector, and their sum, the output, in the last row."""
+    V = np.vstack([to_numpy(steps.V), to_numpy(steps.output)])
+    table = {"j": [*range(len(run.tokens)), ""], "token": [*run.tokens, "Σ"], "weight": [*to_numpy(steps.weights), 1.0]}
+    return pd.DataFrame(table | {f"v{c}": V[:, c] for c in range(V.shape[1])})
+
+
+# ---- check yourself -------------------------------------------------------------------------------------------------------------
+
+
+def question(page: Lesson, run: Run, block: BlockTrace, head: int, query: int) -> Question:
+    """The same head, the query one place earlier, whose picture is not on the page: which key gets the largest weight?"""
+    before = query - 1
+    if before < 1:
+        return Question("first", page.label("question_first", token=code(run.tokens[0])), ["0", f"1/{max(2, len(run.tokens))}", "1"], 2, page.label("because_first"))
+    row = to_numpy(block.pattern[head, before])
+    seen = [j for j in np.argsort(-row, kind="stable") if block.allowed[before, j]]
+    best, options = int(seen[0]), sorted({int(seen[0]), before, int(seen[-1]), 0, before - 1, int(seen[len(seen) // 2])})
+    while len(options) > 4:
+        options.remove(next(j for j in options[::-1] if j not in (best, before, 0)))
+    shares = "; ".join(page.label("one_weight", token=code(run.tokens[j]), j=j, alpha=probability(float(row[j]))) for j in options)
+    return Question("steps", page.label("question_steps", token=code(run.tokens[before]), i=before, query=code(run.tokens[query])),
+                    [page.label("one_key", token=code(run.tokens[j]), j=j) for j in options], options.index(best), page.label("because_steps", shares=shares))
