@@ -127,5 +127,3 @@ class ModelConfig:
 
 # The bundled model: small enough for 60 MB on disk and a few milliseconds a pass, large enough to write a story.
 STORIES = ModelConfig(vocab_size=4096, d_model=256, n_layers=6, n_heads=8, n_context=256)
-
-PRESETS = {"stories": STORIES}

@@ -21,7 +21,7 @@ LAYERS = [
     ["core.model", "core.corpus", "core.distributed", "core.segmentation"],
     ["core.block"],
     ["core.attention", "core.trace", "core.intervention", "core.tokenizer", "core.sampling"],
-    ["core.positional", "core.normalisation", "core.activation"],
+    ["core.positional", "core.normalisation", "core.activation", "core.counting", "core.presets"],
     ["core.config"],
 ]
 HEAVY = {"torch", "streamlit", "core.model", "core.block", "core.trace"}
