@@ -8,9 +8,17 @@ from core.ui.instrument_state import Setting, Settings
 
 PREFIX = "architectures_"
 SETTINGS = Settings("architectures", {
-    "view": Setting("design", options=("design",)),
+    "view": Setting("design", options=("design", "cost")),
     "design": Setting("stories"),                     # see designs.py
     "base": Setting(""),                              # the design that it is compared with; empty: its preset as it is
+    "cost": Setting("growth", options=("growth", "patterns")),
+    "width": Setting(64, low=16, high=256),           # of the vectors that are timed
+    "window": Setting(64, low=16, high=256),
+    "length": Setting(32, low=8, high=64),            # of the text whose pairs are drawn
+    "near": Setting(2, low=0, high=8),                # tokens on either side
+    "central": Setting(1, low=0, high=4),
+    "drawn": Setting(2, low=0, high=6),
+    "seed": Setting(0, low=0, high=9),
     "record": Setting("models", options=("models", "scaling", "translation", "data")),
     "parameters": Setting(174.6, low=1e-6, high=1e5), # of the calculator, in billions
     "tokens": Setting(300.0, low=1e-6, high=1e6),     # likewise
