@@ -21,8 +21,8 @@ LAYERS = [
     ["core.model", "core.corpus", "core.distributed", "core.segmentation", "core.growth"],
     ["core.block", "core.sparse"],
     ["core.attention", "core.trace", "core.intervention", "core.tokenizer", "core.sampling"],
-    ["core.positional", "core.normalisation", "core.activation", "core.counting", "core.presets"],
-    ["core.config"],
+    ["core.positional", "core.normalisation", "core.activation", "core.counting", "core.presets", "core.record"],
+    ["core.config", "core.scaling_laws"],
 ]
 HEAVY = {"torch", "streamlit", "core.model", "core.block", "core.trace"}
 

@@ -57,7 +57,7 @@ def _growth(page: Lesson) -> Reading:
     w = w_column.select_slider(page.label("window_slider"), POWERS, **_snapped("window"))
     measured = _kept().get((d, w))
     with go:
-        if st.button(page.label("measure_again" if measured else "measure"), key=f"{PREFIX}measure", type="secondary" if measured else "primary"):
+        if st.button(page.label("measure_again" if measured else "measure_now"), key=f"{PREFIX}measure", type="secondary" if measured else "primary"):
             measured = _measure(page, d, w)
     names = page.labels("method")
     title, counts = _title(page, d, measured), _counted(d, w)

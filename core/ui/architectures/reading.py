@@ -8,7 +8,7 @@ from core.ui.instrument_state import Setting, Settings
 
 PREFIX = "architectures_"
 SETTINGS = Settings("architectures", {
-    "view": Setting("design", options=("design", "cost")),
+    "view": Setting("design", options=("design", "cost", "record")),
     "design": Setting("stories"),                     # see designs.py
     "base": Setting(""),                              # the design that it is compared with; empty: its preset as it is
     "cost": Setting("growth", options=("growth", "patterns")),
@@ -20,9 +20,11 @@ SETTINGS = Settings("architectures", {
     "drawn": Setting(2, low=0, high=6),
     "seed": Setting(0, low=0, high=9),
     "record": Setting("models", options=("models", "scaling", "translation", "data")),
-    "parameters": Setting(174.6, low=1e-6, high=1e5), # of the calculator, in billions
+    "measure": Setting("parameters", options=("parameters", "tokens", "compute", "energy")),
+    "pair": Setting("en_de", options=("en_de", "en_fr")),
+    "parameters": Setting(175.0, low=1e-6, high=1e5), # of the calculator, in billions
     "tokens": Setting(300.0, low=1e-6, high=1e6),     # likewise
-    "hardware": Setting("a100"),
+    "hardware": Setting("a100", options=("p100", "v100", "a100", "h100")),
     "share": Setting(40, low=1, high=100),            # percent of the hardware's peak that training reaches
 })
 read, keep, attached = SETTINGS.read, SETTINGS.keep, SETTINGS.attached
