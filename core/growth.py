@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +15,7 @@ from core.sparse import windowed_attention
 METHODS = ("attention", "window", "recurrent")
 LENGTHS = (128, 256, 512, 1024, 2048, 4096)
 FITTED = 4         # the exponent is fitted to this many of the greatest lengths: for short texts what a call costs drowns the work
-RUNS, ENOUGH = (3, 9), 0.15      # the fastest run counts, as whatever else the machine does only slows one down: at least three, and up to nine while they take less than so many seconds
+ROUNDS = 5         # every method runs once a round at every length; the fastest run counts, as whatever else the machine does only slows one down
 
 
 def operations(method: str, n: int, d: int, window: int) -> int:
@@ -40,7 +40,7 @@ def recurrent_states(X: Tensor, W_x: Tensor, W_h: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class Timing:
-    """The fastest of some runs (RUNS) of one method over n tokens, in seconds."""
+    """One run of one method over n tokens, in seconds."""
 
     method: str
     n: int
@@ -48,24 +48,30 @@ class Timing:
 
 
 @torch.inference_mode()
-def measure(d: int, window: int, lengths: Sequence[int] = LENGTHS) -> Iterator[Timing]:
-    """Times every method at every length, on random vectors of width d, in float32 on the CPU; one Timing after the other, so that progress can be shown."""
+def measure(d: int, window: int, lengths: Sequence[int] = LENGTHS, rounds: int = ROUNDS) -> Iterator[Timing]:
+    """Times every method at every length, round after round, on random vectors of width d, in float32 on the CPU: rounds × lengths × methods Timings, one by one,
+    so that progress can be shown. `fastest` makes one of each."""
     generator = torch.Generator().manual_seed(0)
     W_x, W_h = (torch.randn(d, d, generator=generator) / math.sqrt(d) for _ in range(2))
-    for n in lengths:
-        X = torch.randn(n, d, generator=generator)
-        runs = {"attention": lambda: full_attention(X), "window": lambda: windowed_attention(X, X, X, window), "recurrent": lambda: recurrent_states(X, W_x, W_h)}
-        for method in METHODS:
-            yield Timing(method, n, _fastest(runs[method]))
+    vectors = torch.randn(max(lengths), d, generator=generator)
+    for _ in range(rounds):
+        for n in lengths:
+            X = vectors[:n]
+            runs = {"attention": lambda: full_attention(X), "window": lambda: windowed_attention(X, X, X, window), "recurrent": lambda: recurrent_states(X, W_x, W_h)}
+            for method in METHODS:
+                start = time.perf_counter()
+                runs[method]()
+                yield Timing(method, n, time.perf_counter() - start)
 
 
-def _fastest(run: Callable[[], object]) -> float:
-    took: list[float] = []
-    while len(took) < RUNS[0] or (len(took) < RUNS[1] and sum(took) < ENOUGH):
-        start = time.perf_counter()
-        run()
-        took.append(time.perf_counter() - start)
-    return min(took)
+def fastest(timings: Iterable[Timing]) -> tuple[Timing, ...]:
+    """The shortest time of each method and length, in the order of their first coming."""
+    best: dict[tuple[str, int], Timing] = {}
+    for timing in timings:
+        known = best.setdefault((timing.method, timing.n), timing)
+        if timing.seconds < known.seconds:
+            best[timing.method, timing.n] = timing
+    return tuple(best.values())
 
 
 def exponent(lengths: Sequence[float], seconds: Sequence[float]) -> tuple[float, float]:

@@ -1,19 +1,23 @@
 """The lesson Architectures: what its pictures are given is what the counts, the clock and the tables say, the numbers hold, the questions have the right answers."""
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
 
+import pandas as pd
+import pyarrow as pa
 import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from core import counting
+from core import counting, growth, sparse
+from core import record as record_data
 from core.config import ModelConfig
 from core.model import Transformer
 from core.presets import PRESETS
 from core.ui import text
-from core.ui.architectures import designs
+from core.ui.architectures import cost, designs
 from core.ui.architectures.design import _wider
 from core.ui.architectures.reading import prefixed
 from tests.messages import formulas, unpacked
@@ -165,6 +169,129 @@ def test_the_answer_is_the_count_of_the_wider_model(design: str):
 def test_prefixes():
     assert [prefixed(value) for value in (0, 999, 1000, 12_345, 999_960, 1e15)] == ["0", "999", "1.000 k", "12.35 k", "1.000 M", "1.000 P"]
     assert prefixed(-12_345_678, "B") == "−12.35 MB"
+
+
+# ---- cost ---------------------------------------------------------------------------------------------------------------------------
+
+
+def chart(at: AppTest, place: int) -> pd.DataFrame:
+    """The rows of an altair chart of the page."""
+    return pa.ipc.open_stream(at.get("vega_lite_chart")[place].proto.datasets[0].data.data).read_pandas()
+
+
+@pytest.mark.parametrize("query", [dict(architectures_cost="growth"), dict(architectures_cost="patterns"), dict(architectures_cost="patterns", architectures_length="9e99", architectures_near="-3", architectures_drawn="x"),
+                                   dict(architectures_width="1e300", architectures_window="nan"), dict(architectures_cost="patterns", architectures_near="0", architectures_central="0", architectures_drawn="0")], ids=str)
+def test_cost_bears_its_settings(query):
+    at = open_at(architectures_view="cost", **query)
+    assert fine(at)
+
+
+def test_before_anyone_measured_there_is_no_time_and_after_it_there_are_all(monkeypatch):
+    cost._kept().clear()
+    at = open_at(architectures_view="cost", architectures_width="16", architectures_window="32")
+    assert len(at.get("vega_lite_chart")) == 1 and any(i.value == WORDS.label("unmeasured") for i in at.info)
+    steps = list(growth.measure(16, 32, (16, 32), rounds=1))
+    timings = [growth.Timing(t.method, n, {"attention": 1e-9 * n ** 2, "window": 1e-7 * n, "recurrent": 1e-6 * n}[t.method]) for n in growth.LENGTHS for t in steps[:3]]
+    monkeypatch.setattr(growth, "measure", lambda d, w: iter(timings))
+    at.button("architectures_measure_now").click().run()
+    assert fine(at) and len(at.get("vega_lite_chart")) == 2 and not at.info
+    assert any("p = 2.00 ± 0.00 for full attention, 1.00 ± 0.00 for the window" in m.value for m in at.markdown)
+    assert any(c.value.startswith("Timed at ") for c in at.caption)
+    again = open_at(architectures_view="cost", architectures_width="16", architectures_window="32")
+    assert len(again.get("vega_lite_chart")) == 2, "kept for everyone who asks this process"
+    assert len(open_at(architectures_view="cost", architectures_width="16", architectures_window="64").get("vega_lite_chart")) == 1, "and for no other width or window"
+    for line in formulas(at)[1:]:
+        high, low, n, least, slope = (float(number.replace(r" \cdot 10^{", "e").rstrip("}")) for number in re.fullmatch(r"\\frac\{\\ln\((.+) / (.+)\)\}\{\\ln\((\d+) / (\d+)\)\} = (.+)", line).groups())
+        assert math.log(high / low) / math.log(n / least) == pytest.approx(slope, abs=2e-4)
+    cost._kept().clear()
+
+
+def test_the_operations_that_are_drawn_are_those_of_the_formula():
+    at = open_at(architectures_view="cost", architectures_width="32", architectures_window="16")
+    rows = chart(at, 0).set_index(["method", "n"])["value"]
+    assert rows["attention", 1024] == 4 * 1024 ** 2 * 32 and rows["window", 1024] == 4 * 1024 * 32 * 32 and rows["recurrent", 1024] == 4 * 1024 * 32 ** 2
+    for left, right in re.findall(r"= ([\d\\ ^cdot]+?) = (\d+(?:\\,\d+)*)", formulas(at)[0]):
+        assert eval(left.replace(r"\cdot", "*").replace("^", "**")) == whole(right)
+
+
+@pytest.mark.parametrize("width", ["16", "256"])
+def test_attention_overtakes_the_recurrent_network_beyond_its_width(width: str):
+    at = open_at(architectures_view="cost", architectures_width=width)
+    at.radio("architectures_crossing_given").set_value(1).run()
+    at.button("architectures_crossing_commit").click().run()
+    assert any(m.value == f"Yes: from about N = {width}." for m in at.markdown)
+
+
+def test_the_patterns_that_are_drawn_are_those_of_the_masks():
+    at = open_at(architectures_view="cost", architectures_cost="patterns", architectures_length="12", architectures_near="1", architectures_seed="3")
+    sent = unpacked(next(c.proto.bytes for c in at.get("bidi_component") if c.proto.component_name == "sparse_patterns"))
+    for pattern, drawn in zip(sparse.PATTERNS, sent["patterns"]):
+        layers = torch.tensor([ord(cell) - 48 for cell in drawn["cells"]]).view(12, 12)
+        mask = sparse.pattern_mask(pattern, 12, 1, 1, 2, 3)
+        assert torch.equal(layers == 1, mask) and drawn["lines"][0].startswith(f"{int(mask.sum())} of 144 pairs")
+        assert torch.equal(layers > 0, torch.matrix_power(mask.double(), 12) > 0), "what is ever reached"
+    assert "everywhere after 11 layers" in sent["patterns"][2]["lines"]
+
+
+@pytest.mark.parametrize("near, options, right", [("2", [1, 2, 16, 31], 16), ("0", [1, 2, 31], None)])
+def test_the_layers_through_the_window(near: str, options: list[int], right: int | None):
+    at = open_at(architectures_view="cost", architectures_cost="patterns", architectures_near=near)
+    radio = at.radio("architectures_reach_given")
+    assert radio.options == [*map(str, options), "never"]
+    radio.set_value(len(options) if right is None else options.index(right)).run()
+    at.button("architectures_reach_commit").click().run()
+    assert any(m.value.startswith("Yes") for m in at.markdown)
+
+
+# ---- record -------------------------------------------------------------------------------------------------------------------------
+
+
+RECORDS = [dict(architectures_record="models", architectures_measure=measure) for measure in ("parameters", "tokens", "compute", "energy")] + [dict(architectures_record="translation", architectures_pair=pair)
+    for pair in ("en_de", "en_fr")] + [dict(architectures_record="data"), dict(architectures_record="scaling"), dict(architectures_record="scaling", architectures_parameters="1e-6", architectures_tokens="1e9", architectures_hardware="tpu"),
+    dict(architectures_record="scaling", architectures_parameters="1e99", architectures_tokens="-1", architectures_share="0")]
+
+
+@pytest.mark.parametrize("query", RECORDS, ids=str)
+def test_every_record_draws(query):
+    at = open_at(architectures_view="record", **query)
+    assert fine(at) and len(at.get("vega_lite_chart")) == (3 if query["architectures_record"] == "scaling" else 1) and formulas(at)
+
+
+def test_the_timeline_shows_what_is_known_and_nothing_else():
+    for measure in ("parameters", "tokens", "compute", "energy"):
+        rows = chart(open_at(architectures_view="record", architectures_measure=measure), 0).drop_duplicates("name").set_index("name")
+        for model in record_data.load().models:
+            value = {"parameters": model.billions * 1e9, "tokens": model.billion_tokens and model.billion_tokens * 1e9, "energy": model.MWh and model.MWh * 1e6,
+                     "compute": 6e18 * model.billions * model.billion_tokens if model.made == "whole" and model.billion_tokens else None}[measure]
+            assert (model.name in rows.index) == (value is not None)
+            if value is not None:
+                assert rows["value"][model.name] == pytest.approx(value)
+
+
+def test_the_numbers_of_the_calculator_hold():
+    at = open_at(architectures_view="record", architectures_record="scaling", architectures_parameters="65", architectures_tokens="1400", architectures_hardware="v100", architectures_share="30")
+    flops, days, energy, law, best = formulas(at)
+    as_number = lambda written: float(eval(written.replace(r" \cdot ", "*").replace("^{", "**(").replace("}", ")").replace(r"\,", "")))      # noqa: E731
+    left, right = re.fullmatch(r"6 N D = (.+) = (.+)", flops).groups()
+    assert as_number(left) == pytest.approx(as_number(right)) == 6 * 65e9 * 1400e9
+    top, bottom, right = re.fullmatch(r"\\frac\{(.+)\}\{(.+)\} = (.+)", days).groups()
+    assert as_number(top) / as_number(bottom) == pytest.approx(as_number(right), abs=1e-4) == 6 * 65e9 * 1400e9 / (125e12 * 0.3) / 86_400
+    left, right = energy.split(" = ")
+    assert as_number(left) == pytest.approx(as_number(right), abs=1e-4)
+    assert float(law.rsplit(" = ", 1)[1]) == pytest.approx((8.8e13 / 65e9) ** 0.076, abs=5e-5)
+    n, d = (as_number(part.rsplit(" = ", 1)[1]) for part in best.split(r", \qquad "))
+    assert d == pytest.approx(20 * n, rel=1e-5) and 6 * n * d == pytest.approx(6 * 65e9 * 1400e9, rel=1e-5)
+
+
+@pytest.mark.parametrize("query, key, right", [
+    (dict(architectures_record="models"), "compute", 3), (dict(architectures_record="scaling"), "halve", 3), (dict(architectures_record="data"), "patches", 2),
+    (dict(architectures_record="translation", architectures_pair="en_de"), "base_en_de", 2), (dict(architectures_record="translation", architectures_pair="en_fr"), "base_en_fr", 0)], ids=str)
+def test_the_answers_of_the_record(query, key: str, right: int):
+    """By hand: 6 N D is largest for Chinchilla (70·1400 > 65·1400 > 280·300 > 175·300); 2^(1/0.076) is about 9,000; (784/196)² = 16; base has 27.3 against at most 26.36, and 38.1 against at least 39.2."""
+    at = open_at(architectures_view="record", **query)
+    at.radio(f"architectures_{key}_given").set_value(right).run()
+    at.button(f"architectures_{key}_commit").click().run()
+    assert any(m.value.startswith("Yes") for m in at.markdown)
 
 
 # ---- experiments --------------------------------------------------------------------------------------------------------------------

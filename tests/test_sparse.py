@@ -89,5 +89,7 @@ def test_the_fit_finds_the_exponent_of_a_power_and_its_error():
 
 
 def test_every_method_is_timed_at_every_length():
-    made = list(growth.measure(8, 4, (16, 32)))
-    assert [(t.method, t.n) for t in made] == [(method, n) for n in (16, 32) for method in growth.METHODS] and all(t.seconds > 0 for t in made)
+    made = list(growth.measure(8, 4, (16, 32), rounds=2))
+    assert [(t.method, t.n) for t in made] == 2 * [(method, n) for n in (16, 32) for method in growth.METHODS] and all(t.seconds > 0 for t in made)
+    best = growth.fastest(made)
+    assert [(t.method, t.n, t.seconds) for t in best] == [(one.method, one.n, min(one.seconds, other.seconds)) for one, other in zip(made[:6], made[6:])]

@@ -20,7 +20,8 @@ from core.ui.run import Run
 from core.ui.views import Reading
 
 POWERS = (16, 32, 64, 128, 256)
-CHART, PRESENT_CHART = 330, 240      # px
+CHART, PRESENT_CHART = 290, 215      # px
+ASKED = f"{PREFIX}asked_to_measure"  # a key of the session
 _one_at_a_time = threading.Lock()    # two measurements at once would slow each other down
 
 
@@ -55,10 +56,11 @@ def _growth(page: Lesson) -> Reading:
     d_column, w_column, go = st.columns([3, 3, 4], vertical_alignment="bottom")
     d = d_column.select_slider(page.label("width_slider"), POWERS, **_snapped("width"))
     w = w_column.select_slider(page.label("window_slider"), POWERS, **_snapped("window"))
-    measured = _kept().get((d, w))
     with go:
-        if st.button(page.label("measure_again" if measured else "measure_now"), key=f"{PREFIX}measure", type="secondary" if measured else "primary"):
-            measured = _measure(page, d, w)
+        if st.session_state.pop(ASKED, False):
+            _measure(page, d, w)
+        measured = _kept().get((d, w))
+        st.button(page.label("measure_again" if measured else "measure_now"), key=f"{PREFIX}measure_now", type="secondary" if measured else "primary", on_click=lambda: st.session_state.update({ASKED: True}))
     names = page.labels("method")
     title, counts = _title(page, d, measured), _counted(d, w)
     st.markdown(f"**{title}**")
@@ -86,17 +88,16 @@ def _snapped(name: str) -> dict:
     return tied
 
 
-def _measure(page: Lesson, d: int, w: int) -> Measured:
+def _measure(page: Lesson, d: int, w: int) -> None:
     """Times all methods at all lengths, with progress; kept for this process."""
-    made, total = [], len(growth.LENGTHS) * len(growth.METHODS)
+    made, total = [], growth.ROUNDS * len(growth.LENGTHS) * len(growth.METHODS)
     bar = st.progress(0.0, page.label("measuring"))
     with _one_at_a_time:
         for timing in growth.measure(d, w):
             made.append(timing)
             bar.progress(len(made) / total, page.label("measuring_step", method=page.label(f"method_{timing.method}"), n=timing.n))
     bar.empty()
-    _kept()[d, w] = measured = Measured(tuple(made), time.strftime("%H:%M:%S"))
-    return measured
+    _kept()[d, w] = Measured(growth.fastest(made), time.strftime("%H:%M:%S"))
 
 
 def _counted(d: int, w: int) -> pd.DataFrame:

@@ -18,13 +18,19 @@ from core.ui.run import Run
 from core.ui.views import Reading
 
 CHART, PRESENT_CHART = 370, 270      # px
-NAMED = ("Transformer (big)", "GPT", "BERT large", "GPT-2", "T5", "GPT-3", "GShard", "GLaM", "MT-NLG", "PaLM", "Chinchilla", "BLOOM", "LLaMA", "PanGu-Σ", "LLaMA 2", "StarCoder", "Gopher", "HyperCLOVA")
+NAMED = ("Transformer (big)", "GPT", "BERT large", "GPT-2", "T5", "GPT-3", "GShard", "GLaM", "PaLM", "Chinchilla", "LLaMA", "PanGu-Σ", "LLaMA 2", "Gopher")
 OTHER = {"image": (224 // 16) ** 2, "sound": 1500, "video": (16 // 2) * (224 // 16) ** 2}      # tokens of one example
 
 
 def draw(page: Lesson, run: Run) -> Reading:
     """The instrument; returns what it shows."""
-    return {"models": _models, "scaling": _scaling, "translation": _translation, "data": _data}[choice(page, "record")](page)
+    with st.container(horizontal=True, gap="medium"):
+        shown = choice(page, "record")
+        measure = choice(page, "measure") if shown == "models" else None
+        pair = choice(page, "pair") if shown == "translation" else None
+    if measure is not None:
+        return _models(page, measure)
+    return _translation(page, pair) if pair is not None else (_scaling if shown == "scaling" else _data)(page)
 
 
 def _height(less: int = 0) -> int:
@@ -41,6 +47,21 @@ def power(value: float) -> str:
     return rf"{digits.rstrip('0').rstrip('.')} \cdot 10^{{{int(exponent)}}}"
 
 
+def superscript(value: float) -> str:
+    """A large number as it is written in a sentence, with a power of ten.
+
+    >>> superscript(3.15e23)
+    '3.15 · 10²³'
+    """
+    digits, exponent = f"{value:.3g}".split("e") if "e" in f"{value:.3g}" else f"{value:.2e}".split("e")
+    return f"{digits} · 10{str(int(exponent)).translate(str.maketrans('-0123456789', '⁻⁰¹²³⁴⁵⁶⁷⁸⁹'))}"
+
+
+def _amount(value: float) -> str:
+    """Three significant figures, and above a thousand whole numbers with narrow spaces."""
+    return readable(value) if value < 1000 else f"{value:,.0f}".replace(",", "\u202f")
+
+
 # ---- models -------------------------------------------------------------------------------------------------------------------------
 
 
@@ -51,16 +72,16 @@ def quantity(model: record.Model, measure: str) -> float | None:
     return None if value is None else value * unit
 
 
-def _models(page: Lesson) -> Reading:
-    measure = choice(page, "measure")
+def _models(page: Lesson, measure: str) -> Reading:
     known = [(model, quantity(model, measure)) for model in record.load().models if quantity(model, measure) is not None]
-    unit, giga = {"parameters": ("", "B"), "tokens": ("", "B"), "compute": ("FLOP", "G"), "energy": ("Wh", "G")}[measure]
-    rows = pd.DataFrame([{"name": model.name, "date": f"{model.released}-15", "value": value, "access": model.access, "named": model.name in NAMED or measure == "energy", "shown": prefixed(value, unit, giga, 3),
+    unit, giga = {"energy": ("Wh", "G")}.get(measure, ("", "B"))
+    write = superscript if measure == "compute" else lambda value: prefixed(value, unit, giga, 3)
+    rows = pd.DataFrame([{"name": model.name, "date": f"{model.released}-15", "value": value, "access": model.access, "named": model.name in NAMED or measure == "energy", "shown": write(value),
                           "more": _more(page, model)} for model, value in known])
     (first, low), (last, high) = known[0], max(known, key=lambda pair: pair[1])
-    title = page.label(f"title_{measure}", first=first.name, low=prefixed(low, unit, giga, 3), last=last.name, high=prefixed(high, unit, giga, 3), factor=readable(high / low, 2), n=len(known))
+    title = page.label(f"title_{measure}", first=first.name, low=write(low), last=last.name, high=write(high), factor=readable(high / low, 2), n=len(known))
     st.markdown(f"**{title}**  \n{page.label('timeline_key')}")
-    show(figures.timeline(rows, {"open": "", "closed": ""}, page.label(f"axis_{measure}"), state.theme(), state.scale(), _height(30)), "timeline")
+    show(figures.timeline(rows, {"open": "", "closed": ""}, page.label(f"axis_{measure}"), state.theme(), state.scale(), _height()), "timeline")
     table = _table(page, [model for model, _ in known])
     return Reading(_model_lines(page), _largest_question(page), [scaling_laws.training_flops, record.Model], {"models.csv": lambda: pd.DataFrame([vars(model) | {"flops": model.flops} for model in record.load().models])},
                    f".st-key-{PREFIX}timeline", title, table)
@@ -108,7 +129,7 @@ def _scaling(page: Lesson) -> Reading:
     flops = scaling_laws.training_flops(n, d)
     days = scaling_laws.device_days(flops, device.teraflops, share / 100)
     energy = days * 24 * device.watts
-    title = page.label("title_scaling", n=prefixed(n, giga="B"), d=prefixed(d, giga="B"), flops=prefixed(flops, "FLOP"), days=prefixed(days), device=device.name, thousand=readable(days / 1000), energy=prefixed(energy, "Wh"))
+    title = page.label("title_scaling", n=prefixed(n, giga="B"), d=prefixed(d, giga="B"), flops=superscript(flops), days=_amount(days), device=device.name, thousand=_amount(days / 1000), energy=prefixed(energy, "Wh"))
     st.markdown(f"**{title}**")
     scales = {"parameters": n, "tokens": d, "compute": flops / scaling_laws.PETAFLOP_DAY}
     with st.container(key=f"{PREFIX}laws"):
@@ -146,9 +167,8 @@ def _loss_question(page: Lesson, n: float) -> Question:
 # ---- translation --------------------------------------------------------------------------------------------------------------------
 
 
-def _translation(page: Lesson) -> Reading:
+def _translation(page: Lesson, pair: str) -> Reading:
     source, rows = record.load().translation
-    pair = choice(page, "pair")
     known = [row for row in rows if row[pair] is not None and row[f"flops_{pair}"] is not None]
     frame = pd.DataFrame([{"name": row["name"], "flops": row[f"flops_{pair}"], "bleu": row[pair], "ours": row["name"].startswith("Transformer"), "shown": f"{row[pair]} BLEU, {row[f'flops_{pair}']:.1e} FLOP"} for row in known])
     big, others = next(row for row in known if row["name"] == "Transformer (big)"), [row for row in known if not row["name"].startswith("Transformer")]
