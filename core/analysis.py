@@ -48,10 +48,10 @@ def stream_norms(trace: Trace) -> Tensor:
 
 def written_norms(trace: Trace) -> tuple[Tensor, Tensor | None]:
     """How long the vectors are that attention and the feed-forward part of each block add: (..., L, N) each; None without a feed-forward part."""
-    attention = torch.stack([norms(block.attn_out) for block in trace.blocks], dim=-2)
+    attention = torch.stack([norms(block.attn_added) for block in trace.blocks], dim=-2)
     if trace.blocks[0].mlp_out is None:
         return attention, None
-    return attention, torch.stack([norms(block.mlp_out) for block in trace.blocks], dim=-2)
+    return attention, torch.stack([norms(block.mlp_added) for block in trace.blocks], dim=-2)
 
 
 def layer_cosines(trace: Trace) -> Tensor:

@@ -14,7 +14,7 @@ from core import attention, positional
 from core.activation import activate
 from core.config import ModelConfig
 from core.intervention import NOTHING, Intervention
-from core.normalisation import normalise
+from core.normalisation import deepnorm_constants, normalise
 from core.trace import BlockTrace, CrossTrace, Trace
 
 
@@ -29,6 +29,11 @@ class Norm(nn.Module):
 
     def forward(self, x: Tensor, kind: str) -> Tensor:
         return normalise(x, kind, self.weight, self.bias, self.epsilon)
+
+
+def sandwich_norm(config: ModelConfig) -> Norm | None:
+    """The norm on a sublayer's output before it is added (Ding et al. 2021, CogView); None where the model has no such norm."""
+    return Norm(config) if config.norm_placement == "sandwich" else None
 
 
 @dataclass(frozen=True)
@@ -167,6 +172,7 @@ class CrossAttention(Attention):
     def __init__(self, config: ModelConfig, layer: int) -> None:
         super().__init__(config, layer)
         self.norm = Norm(config)
+        self.out_norm = sandwich_norm(config)
 
 
 class Block(Attention):
@@ -175,11 +181,12 @@ class Block(Attention):
     def __init__(self, config: ModelConfig, layer: int, crossed: bool = False) -> None:
         super().__init__(config, layer)
         d, h, d_ff = config.d_model, config.n_heads, config.d_ff
-        self.attn_norm = Norm(config)
+        self.alpha, _ = deepnorm_constants(config, encoder=config.kind == "encoder-decoder" and not crossed)
+        self.attn_norm, self.attn_out_norm = Norm(config), sandwich_norm(config)
         self.r = parameter(h, 2 * config.relative_max_distance + 1, present=config.positions == "relative")
         self.cross = CrossAttention(config, layer) if crossed else None
         if d_ff is not None:
-            self.mlp_norm = Norm(config)
+            self.mlp_norm, self.mlp_out_norm = Norm(config), sandwich_norm(config)
             self.W_gate, self.b_gate = parameter(d, d_ff, present=config.gated), parameter(d_ff, present=config.gated and config.mlp_bias)
             self.W_1, self.b_1 = parameter(d, d_ff), parameter(d_ff, present=config.mlp_bias)
             self.W_2, self.b_2 = parameter(d_ff, d), parameter(d, present=config.mlp_bias)
@@ -198,29 +205,35 @@ class Block(Attention):
             post = activate(self.config.activation, pre) * up
         return pre, post, F.linear(post, self.W_2.T, self.b_2)
 
+    def kept(self, stream: Tensor) -> Tensor:
+        """The stream as it enters a residual sum: α times itself under DeepNorm, else itself."""
+        return stream if self.alpha == 1 else self.alpha * stream
+
     def forward(self, x: Tensor, settings: PassSettings, attend, edits: "HeadEdits", attend_across=None) -> dict[str, Tensor | dict | None]:
         """The block's wiring: x (N, d) is resid_pre, `attend` and `attend_across` take one of the two roads; returns what all made, by BlockTrace's names."""
-        before = self.config.norm_placement == "pre"
+        before = self.config.reads_normed
 
-        def add(stream: Tensor, written: Tensor, norm: Norm) -> Tensor:
-            total = stream + written if settings.residual else written
-            return total if before else norm(total, settings.norm)
+        def add(stream: Tensor, written: Tensor, norm: Norm, out_norm: Norm | None) -> tuple[Tensor, Tensor]:
+            """What is added to the stream, and the stream after it."""
+            added = written if out_norm is None else out_norm(written, settings.norm)
+            total = self.kept(stream) + added if settings.residual else added
+            return added, total if before else norm(total, settings.norm)
 
         X = self.attn_norm(x, settings.norm) if before else x
         parts = attend(X)
-        stream = resid_mid = add(x, parts["attn_out"], self.attn_norm)
-        parts |= dict(resid_pre=x, X=X, resid_mid=resid_mid, mlp_pre=None, mlp_post=None, mlp_out=None, cross=None)
+        attn_added, stream = add(x, parts["attn_out"], self.attn_norm, self.attn_out_norm)
+        parts |= dict(resid_pre=x, X=X, attn_added=attn_added, resid_mid=stream, mlp_pre=None, mlp_post=None, mlp_out=None, mlp_added=None, cross=None)
         if attend_across is not None:
             X = self.cross.norm(stream, settings.norm) if before else stream
             crossed = attend_across(X)
-            stream = add(stream, crossed["attn_out"], self.cross.norm)
-            parts["cross"] = dict(crossed, X=X, resid_post=stream)
+            attn_added, stream = add(stream, crossed["attn_out"], self.cross.norm, self.cross.out_norm)
+            parts["cross"] = dict(crossed, X=X, attn_added=attn_added, resid_post=stream)
         if self.config.d_ff is not None:
             read = x if self.config.parallel_residual else stream
             pre, post, out = self.feed_forward(self.mlp_norm(read, settings.norm) if before else read)
             out = edits.on_sublayer(F.dropout(out, settings.dropout), self.layer, "mlp")
-            stream = add(stream, out, self.mlp_norm)
-            parts |= dict(mlp_pre=pre, mlp_post=post, mlp_out=out)
+            mlp_added, stream = add(stream, out, self.mlp_norm, self.mlp_out_norm)
+            parts |= dict(mlp_pre=pre, mlp_post=post, mlp_out=out, mlp_added=mlp_added)
         return parts | dict(resid_post=stream)
 
 

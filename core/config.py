@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 KINDS = ("decoder", "encoder", "encoder-decoder")
 NORMS = ("layernorm", "rmsnorm")
-NORM_PLACEMENTS = ("pre", "post")
+NORM_PLACEMENTS = ("pre", "post", "sandwich", "deepnorm")
 ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "swish", "swiglu", "geglu")
 GATED_ACTIVATIONS = ("swiglu", "geglu")
 POSITIONS = ("none", "sinusoidal", "learned", "rotary", "alibi", "relative")
@@ -39,7 +39,7 @@ class ModelConfig:
     n_encoder_layers: int = 0             # blocks of the encoder in front of an encoder-decoder's n_layers
     n_kv_heads: int = 0                   # fewer than n_heads: several query heads share one key/value head
     norm: str = "layernorm"
-    norm_placement: str = "pre"           # before each sublayer, or after its residual sum
+    norm_placement: str = "pre"           # before each sublayer; after its residual sum; before it and on its output; after a sum in which the stream counts α times
     norm_epsilon: float = 1e-5
     activation: str = "gelu"
     positions: str = "learned"
@@ -96,8 +96,13 @@ class ModelConfig:
             raise ValueError(f"n_encoder_layers ({self.n_encoder_layers}) belongs to an encoder-decoder, and this is a model of kind {self.kind!r}.")
         if self.n_classes < 0:
             raise ValueError(f"n_classes cannot be negative, and is {self.n_classes}.")
-        if self.parallel_residual and (self.norm_placement == "post" or self.kind == "encoder-decoder"):
+        if self.parallel_residual and (self.norm_placement != "pre" or self.kind == "encoder-decoder"):
             raise ValueError("A parallel residual is defined for norm_placement='pre' and without cross-attention only.")
+
+    @property
+    def reads_normed(self) -> bool:
+        """Whether each sublayer reads the stream through a norm (pre, sandwich), so that the model needs one more at its end; else each sum is normed (post, DeepNorm)."""
+        return self.norm_placement in ("pre", "sandwich")
 
     @property
     def gated(self) -> bool:
@@ -122,5 +127,3 @@ class ModelConfig:
 
 # The bundled model: small enough for 60 MB on disk and a few milliseconds a pass, large enough to write a story.
 STORIES = ModelConfig(vocab_size=4096, d_model=256, n_layers=6, n_heads=8, n_context=256)
-
-PRESETS = {"stories": STORIES}

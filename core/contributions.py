@@ -26,7 +26,7 @@ class Part:
 
     kind: "embedding", "position", "head", "attention bias" (b_O), "mlp", "mlp bias" (b_2), in an encoder-decoder's decoder also "cross head" and
     "cross attention bias", and the β of each norm on the way: "attention norm bias", "cross attention norm bias" and "mlp norm bias" of a
-    post-norm block, "final norm bias" of a pre-norm model. layer, head: None where it has none.
+    post-norm, DeepNorm or sandwich block, "final norm bias" of a pre-norm or sandwich model. layer, head: None where it has none.
     """
 
     kind: str
@@ -67,6 +67,11 @@ class _Addends:
         self.vectors = frozen_norm(norm, kind, x, self.vectors)
         self.add(bias, norm.bias)
 
+    def join(self, written: "_Addends", kept: float) -> None:
+        """The parts of what a sublayer wrote after these ones, `kept` times as large as they were."""
+        self.vectors = kept * self.vectors
+        self.add_all(written.parts, written.vectors)
+
 
 def frozen_norm(norm: Norm, kind: str, x: Tensor, vectors: Tensor) -> Tensor:
     """The linear map that `norm` is at x (d,), its σ held and β left out, applied to vectors (..., d): α (v − mean(v)) / σ(x); no mean for RMSNorm.
@@ -97,24 +102,21 @@ def final_parts(model: Transformer, trace: Trace, position: int) -> tuple[tuple[
     return tuple(addends.parts), addends.vectors
 
 
-def _add_block(addends: _Addends, weights, block: BlockTrace, layer: int, position: int, config) -> None:
-    """The heads, the feed-forward part and the biases of one block; in a post-norm block everything so far also goes through its norms."""
-    norms = {kind: (norm, read) for kind, norm, read in _post_norms(weights, block, position, config)}
-
-    def through(kind: str) -> None:
-        if kind in norms:
-            norm, read = norms[kind]
-            addends.through(norm, config.norm, read, Part(f"{kind} norm bias", layer))
-
-    _add_heads(addends, weights, block, position, Part("attention bias", layer), "head")
-    through("attention")
-    if block.cross is not None:
-        _add_heads(addends, weights.cross, block.cross, position, Part("cross attention bias", layer), "cross head")
-        through("cross attention")
-    if block.mlp_out is not None:
-        addends.add(Part("mlp", layer), block.mlp_post[position].double() @ weights.W_2.double())
-        addends.add(Part("mlp bias", layer), weights.b_2)
-        through("mlp")
+def _add_block(addends: _Addends, weights, block: BlockTrace, layer: int, position: int, config: ModelConfig) -> None:
+    """The heads, the feed-forward part and the biases of one block. A sandwich block's norms see what a sublayer wrote, a post-norm block's everything so far."""
+    for sublayer in sublayers(weights, block):
+        written, bias = _Addends(config.d_model, addends.vectors.device), Part(f"{sublayer.name} norm bias", layer)
+        if sublayer.name == "mlp":
+            written.add(Part("mlp", layer), block.mlp_post[position].double() @ weights.W_2.double())
+            written.add(Part("mlp bias", layer), weights.b_2)
+        else:
+            crossed = sublayer.name == "cross attention"
+            _add_heads(written, weights.cross if crossed else weights, block.cross if crossed else block, position, Part(f"{sublayer.name} bias", layer), "cross head" if crossed else "head")
+        if sublayer.out_norm is not None:
+            written.through(sublayer.out_norm, config.norm, sublayer.written[position], bias)
+        addends.join(written, weights.alpha)
+        if sublayer.sum_norm is not None:
+            addends.through(sublayer.sum_norm, config.norm, sublayer.summed[position], bias)
 
 
 def _add_heads(addends: _Addends, weights, trace: BlockTrace | CrossTrace, position: int, bias: Part, kind: str) -> None:
@@ -123,17 +125,28 @@ def _add_heads(addends: _Addends, weights, trace: BlockTrace | CrossTrace, posit
     addends.add(bias, weights.b_O)
 
 
-def _post_norms(weights, block: BlockTrace, position: int, config: ModelConfig) -> Iterator[tuple[str, Norm, Tensor]]:
-    """The norms of a post-norm block in their order: the sublayer that each follows, the norm, and what it read at `position` (d,). None in a pre-norm one."""
-    if config.norm_placement == "pre":
-        return
-    yield "attention", weights.attn_norm, block.resid_pre[position] + block.attn_out[position]
-    stream = block.resid_mid[position]
+@dataclass(frozen=True)
+class Sublayer:
+    """One sublayer of a block as it joins the stream: what it wrote, the sum with the stream, and the norms that these pass (None: there is none)."""
+
+    name: str                # "attention", "cross attention" or "mlp"
+    written: Tensor          # (N, d)
+    summed: Tensor           # (N, d) the stream, α times under DeepNorm, plus what was added
+    out_norm: Norm | None    # sandwich: on what it wrote
+    sum_norm: Norm | None    # post-norm, DeepNorm: on the sum
+
+
+def sublayers(weights, block: BlockTrace) -> Iterator[Sublayer]:
+    """The sublayers of a block, `weights` a core.block.Block, in their order."""
+    after = not weights.config.reads_normed
+    yield Sublayer("attention", block.attn_out, weights.kept(block.resid_pre) + block.attn_added, weights.attn_out_norm, weights.attn_norm if after else None)
+    stream = block.resid_mid
     if block.cross is not None:
-        yield "cross attention", weights.cross.norm, stream + block.cross.attn_out[position]
-        stream = block.cross.resid_post[position]
+        cross = weights.cross
+        yield Sublayer("cross attention", block.cross.attn_out, weights.kept(stream) + block.cross.attn_added, cross.out_norm, cross.norm if after else None)
+        stream = block.cross.resid_post
     if block.mlp_out is not None:
-        yield "mlp", weights.mlp_norm, stream + block.mlp_out[position]
+        yield Sublayer("mlp", block.mlp_out, weights.kept(stream) + block.mlp_added, weights.mlp_out_norm, weights.mlp_norm if after else None)
 
 
 def _check_sum(vectors: Tensor, h_final: Tensor) -> None:
@@ -155,15 +168,19 @@ def logit_contributions(model: Transformer, trace: Trace, position: int, token_i
 def carry_to_final(model: Transformer, trace: Trace, position: int, layer: int, vectors: Tensor) -> Tensor:
     """What vectors (..., d), written at `position` by the feed-forward part of block `layer`, are in h_final on the direct path, float64.
 
-    Every norm they pass is frozen where it was: the final one in a pre-norm model, all the later ones of a post-norm model.
+    Every norm they pass is frozen where it was: the block's own on what it wrote in a sandwich, all the later ones of a post-norm or DeepNorm model, else the final one.
     """
-    if model.final_norm is not None:
-        return frozen_norm(model.final_norm, trace.config.norm, trace.resid_final[position], vectors)
-    for later in range(layer, trace.config.n_layers):
-        for sublayer, norm, read in _post_norms(model.blocks[later], trace.blocks[later], position, trace.config):
-            if later > layer or sublayer == "mlp":
-                vectors = frozen_norm(norm, trace.config.norm, read, vectors)
-    return vectors
+    norm, config = trace.config.norm, trace.config
+    for later in range(layer, config.n_layers):
+        for sublayer in sublayers(model.blocks[later], trace.blocks[later]):
+            own = later == layer and sublayer.name == "mlp"
+            if later == layer and not own:
+                continue
+            if own and sublayer.out_norm is not None:
+                vectors = frozen_norm(sublayer.out_norm, norm, sublayer.written[position], vectors)
+            if sublayer.sum_norm is not None:
+                vectors = frozen_norm(sublayer.sum_norm, norm, sublayer.summed[position], vectors if own else model.blocks[later].alpha * vectors)
+    return vectors if model.final_norm is None else frozen_norm(model.final_norm, norm, trace.resid_final[position], vectors)
 
 
 def neuron_promotions(model: Transformer, trace: Trace, layer: int, position: int, neurons: Tensor) -> Tensor:
@@ -179,7 +196,7 @@ def neuron_promotions(model: Transformer, trace: Trace, layer: int, position: in
 def logit_lens(model: Transformer, resid: Tensor) -> Tensor:
     """The logits (..., |V|) that the stream `resid` (..., d) would give if the model stopped here: final norm, then unembedding.
 
-    At resid_final these are the model's logits. Between blocks of a post-norm model the stream is normed already, and only unembedded.
+    At resid_final these are the model's logits. Between blocks of a post-norm or DeepNorm model the stream is normed already, and only unembedded.
     """
     h = resid if model.final_norm is None else model.final_norm(resid, model.config.norm)
     return h @ model.unembedding.T

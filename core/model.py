@@ -3,7 +3,7 @@
 Symbols: N tokens, width d, h heads (h_kv of them with keys and values of their own), d_k, d_v, L blocks, |V| tokens in the vocabulary.
 
     x      = E[token_ids] + P                                     (N, d)
-    X      = norm(x)                                              (N, d)      pre-norm; a post-norm block normalises its sums instead
+    X      = norm(x)                                              (N, d)      pre-norm; a post-norm block normalises its sums instead, a sandwich its outputs too
     Q K V  = X W_Q + b_Q, X W_K + b_K, X W_V + b_V                (h, N, d_k), (h_kv, N, d_k), (h_kv, N, d_v)
     A      = softmax(Q Kᵀ / sqrt(d_k) + mask)                     (h, N, N)
     x      = x + Σ_heads (A V) W_O + b_O                          (N, d)
@@ -25,6 +25,7 @@ from core import attention, positional
 from core.block import NO_EDITS, Block, HeadEdits, KVCache, Norm, PassSettings, cross_settings, parameter, traced
 from core.config import ModelConfig
 from core.intervention import NOTHING, Intervention
+from core.normalisation import deepnorm_constants
 from core.trace import EncoderTrace, Trace
 
 
@@ -39,13 +40,13 @@ class Encoder(nn.Module):
         super().__init__()
         self.P = parameter(config.n_context, config.d_model, present=config.positions == "learned")
         self.blocks = nn.ModuleList(Block(config, layer) for layer in range(config.n_encoder_layers))
-        self.final_norm = Norm(config) if config.norm_placement == "pre" else None
+        self.final_norm = Norm(config) if config.reads_normed else None
 
 
 class Transformer(nn.Module):
     """A decoder-only, encoder-only or encoder-decoder transformer.
 
-    Parameters: E (|V|, d); P (n_context, d) with learned positions; blocks[l]; final_norm in a pre-norm model; W_U (|V|, d) if untied;
+    Parameters: E (|V|, d); P (n_context, d) with learned positions; blocks[l]; final_norm in a pre-norm or sandwich model; W_U (|V|, d) if untied;
     W_C (d, n_classes) and b_C with a classification head. An encoder-decoder's `encoder` has a P, blocks and final_norm of its own; E is shared.
     A new model's weights are zero: call `initialise`, or load a checkpoint. One model serves many threads at once: no call but
     `initialise` writes to it.
@@ -58,7 +59,7 @@ class Transformer(nn.Module):
         crossed = config.kind == "encoder-decoder"
         self.P = parameter(config.n_context, config.d_model, present=config.positions == "learned")
         self.blocks = nn.ModuleList(Block(config, layer, crossed) for layer in range(config.n_layers))
-        self.final_norm = Norm(config) if config.norm_placement == "pre" else None
+        self.final_norm = Norm(config) if config.reads_normed else None
         self.W_U = parameter(config.vocab_size, config.d_model, present=not config.tied_embeddings)
         self.W_C, self.b_C = parameter(config.d_model, config.n_classes, present=config.n_classes > 0), parameter(config.n_classes, present=config.n_classes > 0)
         self.encoder = Encoder(config) if crossed else None
@@ -81,9 +82,10 @@ class Transformer(nn.Module):
         """Random weights: maps with variance 1/fan-in, those that write to the stream divided by sqrt(2L), embeddings and positions with standard deviation 0.02.
 
         The embeddings of an encoder-decoder have 1/sqrt(d), of length about 1: a word is then not lost in what the encoder's first attention
-        mixes into it, and cross-attention learns to find it where it stands.
+        mixes into it, and cross-attention learns to find it where it stands. With DeepNorm, W_V, W_O and the feed-forward maps are multiplied by its β
+        instead of the division.
         """
-        writes = ("W_O", "W_2")
+        writes, deep = ("W_O", "W_2"), self.config.norm_placement == "deepnorm"
         for name, p in self.named_parameters():
             short = name.rsplit(".", 1)[-1]
             if short == "E" and self.encoder is not None:
@@ -92,7 +94,9 @@ class Transformer(nn.Module):
                 p.normal_(0.0, 0.02, generator=generator)
             elif short.startswith("W_"):
                 fan_in = p.shape[0] * p.shape[1] if short == "W_O" else p.shape[-2]
-                p.normal_(0.0, fan_in ** -0.5 / ((2 * self.config.n_layers) ** 0.5 if short in writes else 1.0), generator=generator)
+                _, beta = deepnorm_constants(self.config, encoder=name.startswith("encoder."))
+                smaller = (beta if short in ("W_V", "W_O", "W_1", "W_gate", "W_2") else 1.0) if deep else (2 * self.config.n_layers) ** -0.5 if short in writes else 1.0
+                p.normal_(0.0, fan_in ** -0.5 * smaller, generator=generator)
         return self
 
     def forward(self, token_ids: Tensor, intervention: Intervention = NOTHING, source_ids: Tensor | None = None) -> Trace:

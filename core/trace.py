@@ -26,6 +26,7 @@ class CrossTrace:
     pattern: Tensor          # (h, N, M)     each row sums to 1 over the source
     head_out: Tensor         # (h, N, d_v)
     attn_out: Tensor         # (N, d)
+    attn_added: Tensor       # (N, d)        what is added to the stream: attn_out, in a sandwich block its norm
     resid_post: Tensor       # (N, d)        the stream after the cross-attention, which the feed-forward part reads
     W_O: Tensor              # (h, d_v, d)   the model's own parameter, not a copy
 
@@ -40,7 +41,7 @@ class BlockTrace:
     """What one block read, computed and wrote."""
 
     resid_pre: Tensor        # (N, d)        the stream before the block
-    X: Tensor                # (N, d)        what attention reads (after the norm, in a pre-norm block)
+    X: Tensor                # (N, d)        what attention reads (after the norm, in a pre-norm or sandwich block)
     Q: Tensor                # (h, N, d_k)   X W_Q + b_Q, before any rotation
     K: Tensor                # (h_kv, N, d_k)
     V: Tensor                # (h_kv, N, d_v)
@@ -51,10 +52,12 @@ class BlockTrace:
     pattern: Tensor          # (h, N, N)     softmax of the masked scores; each row sums to 1
     head_out: Tensor         # (h, N, d_v)   pattern V
     attn_out: Tensor         # (N, d)        the heads' contributions summed, plus b_O
+    attn_added: Tensor       # (N, d)        what is added to the stream: attn_out, in a sandwich block its norm
     resid_mid: Tensor        # (N, d)        the stream after the (self-)attention
     mlp_pre: Tensor | None   # (N, d_ff)     before the activation (the gate's argument, in a gated block); None without a feed-forward part
     mlp_post: Tensor | None  # (N, d_ff)     after the activation (and times the up projection, in a gated block)
     mlp_out: Tensor | None   # (N, d)
+    mlp_added: Tensor | None # (N, d)        what is added to the stream: mlp_out, in a sandwich block its norm
     resid_post: Tensor       # (N, d)        the stream after the block
     W_O: Tensor              # (h, d_v, d)   the model's own parameter, not a copy
     cross: CrossTrace | None = None        # of an encoder-decoder's decoder
@@ -92,7 +95,7 @@ class Trace:
     position: Tensor | None          # (N, d)   what was added for the position; None where nothing is added
     blocks: tuple[BlockTrace, ...]
     resid_final: Tensor              # (N, d)   the stream after the last block
-    h_final: Tensor                  # (N, d)   after the final norm (resid_final itself in a post-norm model)
+    h_final: Tensor                  # (N, d)   after the final norm (resid_final itself in a post-norm or DeepNorm model)
     logits: Tensor                   # (N, |V|)
     class_logits: Tensor | None = None           # (n_classes,) of the classification head, which reads h_final of the first token
     encoder: EncoderTrace | None = None          # of an encoder-decoder

@@ -18,11 +18,11 @@ LAYERS = [
     ["core.generation", "core.tasks", "core.induction", "core.huggingface"],
     ["core.embeddings"],
     ["core.checkpoints", "core.analysis", "core.contributions", "core.loss", "core.teaching_text", "core.dates", "core.attention_steps"],
-    ["core.model", "core.corpus", "core.distributed", "core.segmentation", "core.neighbour_map"],
-    ["core.block"],
+    ["core.model", "core.corpus", "core.distributed", "core.segmentation", "core.neighbour_map", "core.growth"],
+    ["core.block", "core.sparse"],
     ["core.attention", "core.trace", "core.intervention", "core.tokenizer", "core.sampling"],
-    ["core.positional", "core.normalisation", "core.activation"],
-    ["core.config"],
+    ["core.positional", "core.normalisation", "core.activation", "core.counting", "core.presets", "core.record"],
+    ["core.config", "core.scaling_laws"],
 ]
 HEAVY = {"torch", "streamlit", "core.model", "core.block", "core.trace"}
 

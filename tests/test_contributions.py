@@ -4,7 +4,7 @@ import itertools
 import pytest
 import torch
 
-from core.config import ModelConfig
+from core.config import NORM_PLACEMENTS, ModelConfig
 from core.contributions import (Part, carry_to_final, final_parts, follow_token, frozen_norm, logit_contributions, logit_lens,
                                 neuron_promotions, read_lens)
 from core.intervention import Intervention, SublayerEdit
@@ -30,7 +30,7 @@ def tolerance(contributions) -> float:
 
 ARCHITECTURES = [
     dict(norm=norm, norm_placement=placement, **rest)
-    for norm, placement in itertools.product(("layernorm", "rmsnorm"), ("pre", "post"))
+    for norm, placement in itertools.product(("layernorm", "rmsnorm"), NORM_PLACEMENTS)
     for rest in (dict(), dict(d_ff=None), dict(attention_bias=False, mlp_bias=False, norm_bias=False, tied_embeddings=False),
                  dict(activation="swiglu", positions="rotary", d_k=4), dict(positions="sinusoidal", kind="encoder"))
 ] + [dict(parallel_residual=True, norm=norm, positions="alibi") for norm in ("layernorm", "rmsnorm")]
@@ -46,7 +46,7 @@ def test_parts_add_up_to_every_logit(settings):
         assert abs(found.total - found.logit) <= 1e-10 * max(abs(found.logit), 1e-3 * tolerance(found))
 
 
-CROSSED = [dict(kind="encoder-decoder", n_encoder_layers=2, norm_placement=placement, **rest) for placement in ("pre", "post")
+CROSSED = [dict(kind="encoder-decoder", n_encoder_layers=2, norm_placement=placement, **rest) for placement in NORM_PLACEMENTS
            for rest in (dict(), dict(norm="rmsnorm", activation="swiglu", norm_bias=False), dict(d_ff=None, attention_bias=False))]
 
 
@@ -73,7 +73,7 @@ def test_a_cross_head_adds_what_it_wrote_into_the_stream():
     assert kinds.index("cross attention bias") + 1 == kinds.index("cross attention norm bias") and "final norm bias" not in kinds
 
 
-@pytest.mark.parametrize("placement", ["pre", "post"])
+@pytest.mark.parametrize("placement", NORM_PLACEMENTS)
 def test_parts_add_up_in_float32(placement):
     model = random_model(torch.float32, norm_placement=placement)
     trace = model(IDS)
@@ -111,7 +111,8 @@ def test_a_run_with_a_sublayer_off_is_refused():
 
 
 @pytest.mark.parametrize("settings", [dict(), dict(norm_placement="post"), dict(norm="rmsnorm", activation="geglu", norm_placement="post"),
-                                      dict(kind="encoder-decoder", norm_placement="post")], ids=str)
+                                      dict(kind="encoder-decoder", norm_placement="post"), dict(norm_placement="sandwich"), dict(norm_placement="deepnorm"),
+                                      dict(kind="encoder-decoder", norm_placement="sandwich"), dict(kind="encoder-decoder", norm_placement="deepnorm")], ids=str)
 @pytest.mark.parametrize("layer", [0, 2])
 def test_neurons_add_up_to_their_feed_forward_part(settings, layer):
     model = random_model(**settings)
@@ -130,7 +131,7 @@ def test_carry_to_final_of_the_last_block_is_the_final_norm():
                        frozen_norm(model.final_norm, "layernorm", trace.resid_final[3], vector))
 
 
-@pytest.mark.parametrize("placement", ["pre", "post"])
+@pytest.mark.parametrize("placement", NORM_PLACEMENTS)
 def test_the_last_row_of_the_lens_is_the_prediction(placement):
     model = random_model(norm_placement=placement)
     trace = model(IDS)
@@ -142,7 +143,7 @@ def test_the_last_row_of_the_lens_is_the_prediction(placement):
     assert torch.equal(reading.probs[0], first.max(-1).values)
 
 
-@pytest.mark.parametrize("placement", ["pre", "post"])
+@pytest.mark.parametrize("placement", NORM_PLACEMENTS)
 def test_a_followed_token_ends_at_its_probability_and_rank(placement):
     model = random_model(norm_placement=placement)
     trace = model(IDS)

@@ -46,18 +46,18 @@ def draw(page: Lesson, run: Run) -> Reading:
 
 def _places(run: Run) -> set[str]:
     config = run.model.config
-    return {"attention"} | ({"mlp"} if config.d_ff is not None else set()) | ({"final"} if config.norm_placement == "pre" else set())
+    return {"attention"} | ({"mlp"} if config.d_ff is not None else set()) | ({"final"} if config.reads_normed else set())
 
 
 def norm_input(run: Run, where: str, layer: int) -> tuple[Tensor, Norm]:
     """What the norm "attention" or "mlp" of block `layer`, or the "final" one, reads (N, d), and the norm."""
-    block, weights, post = run.trace.blocks[layer], run.model.blocks[layer], run.model.config.norm_placement == "post"
+    block, weights, post = run.trace.blocks[layer], run.model.blocks[layer], not run.model.config.reads_normed
     if where == "final":
         return run.trace.resid_final, run.model.final_norm
     if where == "attention":
-        return (block.resid_pre + block.attn_out if post else block.resid_pre), weights.attn_norm
+        return (weights.kept(block.resid_pre) + block.attn_out if post else block.resid_pre), weights.attn_norm
     if post:
-        return block.resid_mid + block.mlp_out, weights.mlp_norm
+        return weights.kept(block.resid_mid) + block.mlp_out, weights.mlp_norm
     return (block.resid_pre if run.model.config.parallel_residual else block.resid_mid), weights.mlp_norm
 
 

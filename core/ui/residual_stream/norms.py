@@ -120,12 +120,12 @@ def _sum_line(page: Lesson, run: Run, layer: int) -> list[tuple[str, str]]:
     norms its sums, so there is none for it."""
     selected = state.selection()
     block = run.trace.blocks[layer]
-    if run.model.config.norm_placement == "post":
+    if not run.model.config.reads_normed:
         return []
 
     def column(vector: Tensor) -> str:
         return r"\begin{pmatrix}" + r"\\".join(latex_number(float(vector[selected.position, c])) for c in range(min(3, vector.shape[-1]))) + r"\\ \vdots\end{pmatrix}"
-    parts = [(r"\text{attn}", block.attn_out)] + ([] if block.mlp_out is None else [(r"\text{ffn}", block.mlp_out)])
+    parts = [(r"\text{attn}", block.attn_added)] + ([] if block.mlp_added is None else [(r"\text{ffn}", block.mlp_added)])
     symbols, columns = "".join(f" + {symbol}" for symbol, _ in parts), "".join(f" + {column(vector)}" for _, vector in parts)
     return [(page.label("numbers_added", block=layer), rf"x' = x{symbols} = {column(block.resid_pre)}{columns} = {column(block.resid_post)}")]
 

@@ -1,0 +1,51 @@
+"""Scaling: the operations of a training, how long they take, and the loss that a model of a size, a corpus and a budget of computing could reach (Kaplan et al. 2020)."""
+from __future__ import annotations
+
+import math
+
+PETAFLOP_DAY = 8.64e19                 # operations
+DAY = 86_400                           # seconds
+# Exponent and critical scale of each power law, Kaplan et al. 2020, sections 1.2 and 3: parameters beyond the embeddings, tokens, petaflop-days.
+LAWS = {"parameters": (0.076, 8.8e13), "tokens": (0.095, 5.4e13), "compute": (0.050, 3.1e8)}
+# The parts of N and of D in the joint law, ibid., table 2.
+JOINT = {"parameters": (0.076, 6.4e13), "tokens": (0.103, 1.8e13)}
+TOKENS_PER_PARAMETER = 20              # what Hoffmann et al. 2022 (Chinchilla) found best for a given computing budget, about
+
+
+def training_flops(n_parameters: float, n_tokens: float) -> float:
+    """Operations of one training, about 6 N D: two a parameter and token forward, four backward.
+
+    >>> f"{training_flops(175e9, 300e9):.3g}"      # GPT-3, whose paper says 3.14e23
+    '3.15e+23'
+    """
+    return 6 * n_parameters * n_tokens
+
+
+def device_days(flops: float, teraflops: float, share: float) -> float:
+    """Days that one device needs for so many operations: its peak in 10¹² operations a second, of which it reaches `share` in (0, 1]."""
+    if not 0 < share <= 1:
+        raise ValueError(f"The share of the peak is above 0 and at most 1, not {share}.")
+    return flops / (teraflops * 1e12 * share) / DAY
+
+
+def law(quantity: str, scale: float) -> float:
+    """Nats a token on web text where only `quantity` ("parameters" without embeddings, "tokens", "compute" in petaflop-days) is short: (critical / scale)^exponent."""
+    power, critical = LAWS[quantity]
+    return (critical / scale) ** power
+
+
+def joint_loss(n_parameters: float, n_tokens: float) -> float:
+    """Nats a token with N parameters and D tokens both short: [(N_c/N)^(α_N/α_D) + D_c/D]^α_D."""
+    (a_n, n_c), (a_d, d_c) = JOINT["parameters"], JOINT["tokens"]
+    return ((n_c / n_parameters) ** (a_n / a_d) + d_c / n_tokens) ** a_d
+
+
+def best_tokens(n_parameters: float) -> float:
+    """The tokens that go with N parameters when the computing budget is what is short, about 20 N (Hoffmann et al. 2022)."""
+    return TOKENS_PER_PARAMETER * n_parameters
+
+
+def best_split(flops: float) -> tuple[float, float]:
+    """(N, D) with 6 N D = flops and D = 20 N."""
+    n = math.sqrt(flops / 6 / TOKENS_PER_PARAMETER)
+    return n, best_tokens(n)

@@ -1,0 +1,68 @@
+"""Sparse attention: which pairs of tokens a pattern keeps, how many layers it takes to pass on what one token knows, and a window that skips the work outside it."""
+from __future__ import annotations
+
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+PATTERNS = ("full", "causal", "window", "global", "random", "all")
+
+
+def pattern_mask(pattern: str, n: int, window: int = 1, n_global: int = 1, n_random: int = 1, seed: int = 0) -> Tensor:
+    """(n, n) bool: which keys (columns) each query (row) sees. Every token sees itself.
+
+    full: all. causal: itself and what came before. window: up to `window` tokens on either side. global: the window, and the first n_global tokens see all and
+    are seen by all. random: n_random keys a query, drawn with the seed, and itself. all: window, global and random together, as in BigBird (Zaheer et al. 2020).
+
+    >>> pattern_mask("window", 3, window=1).int().tolist()
+    [[1, 1, 0], [1, 1, 1], [0, 1, 1]]
+    """
+    place = torch.arange(n)
+    near, drawn, central = (place[:, None] - place).abs() <= window, _drawn(n, n_random, seed), (place[:, None] < n_global) | (place < n_global)
+    masks = {"full": torch.ones(n, n, dtype=torch.bool), "causal": place[:, None] >= place, "window": near, "global": near | central, "random": drawn, "all": near | central | drawn}
+    if pattern not in masks:
+        raise ValueError(f"A pattern is one of {', '.join(PATTERNS)}, not {pattern!r}.")
+    return masks[pattern]
+
+
+def _drawn(n: int, n_random: int, seed: int) -> Tensor:
+    """(n, n) bool: itself and n_random other keys for each query (all of them, where there are no more)."""
+    chances = torch.rand(n, n, generator=torch.Generator().manual_seed(seed)).fill_diagonal_(2.0)
+    return torch.zeros(n, n, dtype=torch.bool).scatter_(1, chances.topk(min(n_random + 1, n), dim=1).indices, True)
+
+
+def layers_between(mask: Tensor) -> Tensor:
+    """(n, n) int64: after how many layers query i (row) can know of token j (column); 0: never. `mask` (n, n) bool has True on its diagonal.
+
+    One layer takes i to what it sees, the next to what those saw in the layer before.
+
+    >>> layers_between(pattern_mask("window", 4, window=1))[3].tolist()
+    [3, 2, 1, 1]
+    """
+    reached, found = mask.clone(), mask.long()
+    for layers in range(2, len(mask) + 1):
+        further = (mask.float() @ reached.float()) > 0
+        if torch.equal(further, reached):
+            break
+        found[further & ~reached] = layers
+        reached = further
+    return found
+
+
+def windowed_attention(Q: Tensor, K: Tensor, V: Tensor, window: int) -> Tensor:
+    """(..., N, d_v) attention under a causal window, each query seeing itself and the window − 1 tokens before it, from Q, K (..., N, d_k) and V (..., N, d_v).
+
+    The queries are cut into blocks as long as the window; a block meets its own keys and those of the block before: 2 w keys a query instead of N, and no
+    matrix of N × N. It equals attention with `attention.sliding_window_mask`; a test says so.
+    """
+    n, w = Q.shape[-2], window
+    queries, keys, values = (F.pad(X, (0, 0, 0, -n % w)).unflatten(-2, (-1, w)) for X in (Q, K, V))      # (..., blocks, w, d)
+    keys, values = (torch.cat([F.pad(X, (0, 0, 0, 0, 1, 0))[..., :-1, :, :], X], dim=-2) for X in (keys, values))      # (..., blocks, 2w, d)
+    scores = queries @ keys.transpose(-1, -2) / math.sqrt(Q.shape[-1])
+    back = torch.arange(w, 2 * w)[:, None] - torch.arange(2 * w)                                        # how far before its query a key stands
+    allowed = ((back >= 0) & (back < w)).expand(keys.shape[-3], -1, -1).clone()
+    allowed[0, :, :w] = False                                                                          # before the first block stands nothing
+    pattern = torch.softmax(scores.masked_fill(~allowed, float("-inf")), dim=-1)
+    return (pattern @ values).flatten(-3, -2)[..., :n, :]

@@ -1,0 +1,1 @@
+"""The views of the lesson Architectures, one file each."""

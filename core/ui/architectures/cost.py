@@ -1,0 +1,188 @@
+"""Cost: how work grows with the length of the text, counted and timed on this machine; and sparse patterns, which keep few pairs and take more layers."""
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass
+
+import pandas as pd
+import streamlit as st
+
+from core import growth, sparse
+from core.figures import architectures as figures
+from core.figures.numbers import latex_number, latex_operand, readable
+from core.ui import state
+from core.ui.architectures.reading import PREFIX, attached, choice, prefixed, read, show, spaced
+from core.ui.check import Question
+from core.ui.components.sparse_patterns import sparse_patterns
+from core.ui.lesson import Lesson
+from core.ui.run import Run
+from core.ui.views import Reading
+
+POWERS = (16, 32, 64, 128, 256)
+CHART, PRESENT_CHART = 290, 215      # px
+ASKED = f"{PREFIX}asked_to_measure"  # a key of the session
+_one_at_a_time = threading.Lock()    # two measurements at once would slow each other down
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What was timed on this machine, and when."""
+
+    timings: tuple[growth.Timing, ...]
+    at: str
+
+    def of(self, method: str) -> tuple[list[int], list[float]]:
+        """Lengths and seconds of one method."""
+        own = [timing for timing in self.timings if timing.method == method]
+        return [timing.n for timing in own], [timing.seconds for timing in own]
+
+
+@st.cache_resource(show_spinner=False)
+def _kept() -> dict[tuple[int, int], Measured]:
+    """The measurements of this process, by width and window."""
+    return {}
+
+
+def draw(page: Lesson, run: Run) -> Reading:
+    """The instrument; returns what it shows."""
+    return (_growth if choice(page, "cost") == "growth" else _patterns)(page)
+
+
+# ---- how work grows -----------------------------------------------------------------------------------------------------------------
+
+
+def _growth(page: Lesson) -> Reading:
+    d_column, w_column, go = st.columns([3, 3, 4], vertical_alignment="bottom")
+    d = d_column.select_slider(page.label("width_slider"), POWERS, **_snapped("width"))
+    w = w_column.select_slider(page.label("window_slider"), POWERS, **_snapped("window"))
+    with go:
+        if st.session_state.pop(ASKED, False):
+            _measure(page, d, w)
+        measured = _kept().get((d, w))
+        st.button(page.label("measure_again" if measured else "measure_now"), key=f"{PREFIX}measure_now", type="secondary" if measured else "primary", on_click=lambda: st.session_state.update({ASKED: True}))
+    names = page.labels("method")
+    title, counts = _title(page, d, measured), _counted(d, w)
+    st.markdown(f"**{title}**")
+    height = PRESENT_CHART if state.present() else CHART
+    left, right = st.columns(2, gap="medium")
+    with left:
+        show(figures.growth(counts, names, (page.label("axis_n"), page.label("axis_operations")), state.theme(), scale=state.scale(), height=height), "operations")
+    with right:
+        if measured is None:
+            st.info(page.label("unmeasured"))
+        else:
+            times = _timed(measured)
+            show(figures.growth(times, names, (page.label("axis_n"), page.label("axis_seconds")), state.theme(), ".0e", state.scale(), height), "seconds")
+            st.caption(page.label("measured_at", at=measured.at, d=d, w=w, fitted=growth.FITTED, least=growth.LENGTHS[-growth.FITTED], most=growth.LENGTHS[-1]))
+    return Reading(_growth_lines(page, d, w, measured), _growth_question(page, d), [growth.full_attention, sparse.windowed_attention, growth.recurrent_states, growth.measure, growth.exponent],
+                   {"growth.csv": lambda: counts.assign(quantity="operations") if measured is None else pd.concat([counts.assign(quantity="operations"), _timed(measured).assign(quantity="seconds")])},
+                   f".st-key-{PREFIX}operations" if measured is None else f".st-key-{PREFIX}seconds", title)
+
+
+def _snapped(name: str) -> dict:
+    """The arguments that tie a slider of powers of two to a setting; an address may ask for any number."""
+    value = read(name)
+    tied = attached(name)
+    st.session_state[tied["key"]] = min(POWERS, key=lambda power: abs(power - value))
+    return tied
+
+
+def _measure(page: Lesson, d: int, w: int) -> None:
+    """Times all methods at all lengths, with progress; kept for this process."""
+    made, total = [], growth.ROUNDS * len(growth.LENGTHS) * len(growth.METHODS)
+    bar = st.progress(0.0, page.label("measuring"))
+    with _one_at_a_time:
+        for timing in growth.measure(d, w):
+            made.append(timing)
+            bar.progress(len(made) / total, page.label("measuring_step", method=page.label(f"method_{timing.method}"), n=timing.n))
+    bar.empty()
+    _kept()[d, w] = Measured(growth.fastest(made), time.strftime("%H:%M:%S"))
+
+
+def _counted(d: int, w: int) -> pd.DataFrame:
+    rows = [(method, n, growth.operations(method, n, d, w)) for method in growth.METHODS for n in growth.LENGTHS]
+    return pd.DataFrame(rows, columns=["method", "n", "value"]).assign(shown=[prefixed(value, "FLOP") for *_, value in rows])
+
+
+def _timed(measured: Measured) -> pd.DataFrame:
+    return pd.DataFrame([(t.method, t.n, t.seconds, f"{readable(1000 * t.seconds)} ms") for t in measured.timings], columns=["method", "n", "value", "shown"])
+
+
+def _exponent(measured: Measured, method: str) -> tuple[float, float]:
+    lengths, seconds = measured.of(method)
+    return growth.exponent(lengths[-growth.FITTED:], seconds[-growth.FITTED:])
+
+
+def _title(page: Lesson, d: int, measured: Measured | None) -> str:
+    if measured is None:
+        return page.label("growth_counted", d=d)
+    fits = {method: _exponent(measured, method) for method in growth.METHODS}
+    return page.label("growth_measured", **{method: f"{slope:.2f} ± {error:.2f}" for method, (slope, error) in fits.items()})
+
+
+def _growth_lines(page: Lesson, d: int, w: int, measured: Measured | None) -> list[tuple[str, str]]:
+    n = growth.LENGTHS[-1]
+    counts = {method: growth.operations(method, n, d, w) for method in growth.METHODS}
+    lines = [(page.label("numbers_operations", n=n), rf"4 N^2 d = 4 \cdot {n}^2 \cdot {d} = {spaced(counts['attention'])}, \qquad 4 N \cdot 2w \cdot d = 4 \cdot {n} \cdot {2 * w} \cdot {d} = {spaced(counts['window'])}, "
+              rf"\qquad 4 N d^2 = 4 \cdot {n} \cdot {d}^2 = {spaced(counts['recurrent'])}")]
+    if measured is None:
+        return lines
+    for method in growth.METHODS:
+        lengths, seconds = measured.of(method)
+        slope = (page.label("numbers_slope", method=page.label(f"method_{method}")),
+                 rf"\frac{{\ln({latex_operand(seconds[-1])} / {latex_operand(seconds[-growth.FITTED])})}}{{\ln({lengths[-1]} / {lengths[-growth.FITTED]})}} = "
+                 + latex_number(growth.exponent([lengths[-growth.FITTED], lengths[-1]], [seconds[-growth.FITTED], seconds[-1]])[0]))
+        lines.append(slope)
+    return lines
+
+
+def _growth_question(page: Lesson, d: int) -> Question:
+    """From which length on does full attention take more operations than the recurrent network of the same width?"""
+    options = [d // 4, d, 4 * d, d * d]
+    least = next(n for n in range(1, d * d + 2) if growth.operations("attention", n, d, 1) > growth.operations("recurrent", n, d, 1))
+    answer = min(range(4), key=lambda k: abs(options[k] - least))
+    return Question("crossing", page.label("question_crossing", d=d), [page.label("crossing_option", n=n) for n in options], answer,
+                    page.label("because_crossing", n=least, d=d, attention=spaced(growth.operations("attention", least, d, 1)).replace(r"\,", "\u202f"),
+                               recurrent=spaced(growth.operations("recurrent", least, d, 1)).replace(r"\,", "\u202f")))
+
+
+# ---- sparse patterns ----------------------------------------------------------------------------------------------------------------
+
+
+def _patterns(page: Lesson) -> Reading:
+    columns = st.columns(5)
+    n, near, central, drawn, seed = (column.slider(page.label(f"slider_{name}"), int(low), int(high), **attached(name)) for column, (name, low, high) in
+                                     zip(columns, (("length", 8, 64), ("near", 0, 8), ("central", 0, 4), ("drawn", 0, 6), ("seed", 0, 9))))
+    layers = {pattern: sparse.layers_between(sparse.pattern_mask(pattern, n, near, central, drawn, seed)) for pattern in sparse.PATTERNS}
+    kept = {pattern: int((found == 1).sum()) for pattern, found in layers.items()}
+    title = page.label("patterns_title", n=n, all_pairs=n * n, window=kept["window"], window_layers=_reach(page, "window", layers), both=kept["all"], both_layers=_reach(page, "all", layers))
+    sparse_patterns({"titled": title, "scale": state.scale(), "text": page.labels("sparse"), "n": n,
+                     "patterns": [{"name": page.label(f"pattern_{pattern}"), "cells": "".join(chr(48 + value) for value in found.flatten().tolist()),
+                                   "lines": [page.label("pattern_kept", kept=kept[pattern], all=n * n, share=readable(100 * kept[pattern] / n / n)), _reach(page, pattern, layers)]}
+                                  for pattern, found in layers.items()]}, key=f"{PREFIX}patterns_picture", on_settings=lambda settings: None)
+    table = pd.DataFrame([(page.label(f"pattern_{pattern}"), kept[pattern], _reach(page, pattern, layers)) for pattern in layers], columns=[page.label(f"patterns_{name}") for name in ("name", "kept", "reach")])
+    lines = [(page.label("numbers_window", w=near), rf"\left\lceil \frac{{N - 1}}{{w}} \right\rceil = \left\lceil \frac{{{n} - 1}}{{{near}}} \right\rceil = {-((1 - n) // near)}")] if near else []
+    lines.append((page.label("numbers_share"), rf"\frac{{{kept['all']}}}{{{n}^2}} = {latex_number(kept['all'] / n / n)}"))
+    return Reading(lines, _patterns_question(page, n, near, layers["window"]), [sparse.pattern_mask, sparse.layers_between],
+                   {"patterns.csv": lambda: pd.DataFrame([(pattern, i, j, int(found[i, j])) for pattern, found in layers.items() for i in range(n) for j in range(n)], columns=["pattern", "query", "key", "layers"])},
+                   ".sparse canvas", title, table)
+
+
+def _reach(page: Lesson, pattern: str, layers: dict) -> str:
+    """After how many layers every pair is reached; under the causal mask, every token and those before it."""
+    found = layers[pattern]
+    never = int((found == 0).sum())
+    most = int(found.max())
+    if pattern == "causal":
+        return page.label("reach_causal")
+    return page.label("reach_all_one" if most == 1 else "reach_all", layers=most) if not never else page.label("reach_never", never=never)
+
+
+def _patterns_question(page: Lesson, n: int, near: int, found) -> Question:
+    """After how many layers can the last token know of the first, through the window alone?"""
+    right = int(found[n - 1, 0])
+    options = sorted({1, 2, right, n - 1} - {0})
+    names = [page.label("layers_option", n=option) for option in options] + [page.label("layers_never")]
+    return Question("reach", page.label("question_reach", n=n, w=near), names, options.index(right) if right else len(options),
+                    page.label("because_reach", layers=right, w=near, gap=n - 1) if right else page.label("because_never"))

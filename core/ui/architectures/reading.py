@@ -1,0 +1,55 @@
+"""The lesson's settings, and the small pieces that its views share."""
+from __future__ import annotations
+
+import functools
+
+from core.ui import views
+from core.ui.instrument_state import Setting, Settings
+
+PREFIX = "architectures_"
+SETTINGS = Settings("architectures", {
+    "view": Setting("design", options=("design", "cost", "record")),
+    "design": Setting("stories"),                     # see designs.py
+    "base": Setting(""),                              # the design that it is compared with; empty: its preset as it is
+    "cost": Setting("growth", options=("growth", "patterns")),
+    "width": Setting(64, low=16, high=256),           # of the vectors that are timed
+    "window": Setting(64, low=16, high=256),
+    "length": Setting(32, low=8, high=64),            # of the text whose pairs are drawn
+    "near": Setting(2, low=0, high=8),                # tokens on either side
+    "central": Setting(1, low=0, high=4),
+    "drawn": Setting(2, low=0, high=6),
+    "seed": Setting(0, low=0, high=9),
+    "record": Setting("models", options=("models", "scaling", "translation", "data")),
+    "measure": Setting("parameters", options=("parameters", "tokens", "compute", "energy")),
+    "pair": Setting("en_de", options=("en_de", "en_fr")),
+    "parameters": Setting(175.0, low=1e-6, high=1e5), # of the calculator, in billions
+    "tokens": Setting(300.0, low=1e-6, high=1e6),     # likewise
+    "hardware": Setting("a100", options=("p100", "v100", "a100", "h100")),
+    "share": Setting(40, low=1, high=100),            # percent of the hardware's peak that training reaches
+})
+read, keep, attached = SETTINGS.read, SETTINGS.keep, SETTINGS.attached
+choice, show = functools.partial(views.choice, SETTINGS), functools.partial(views.show, PREFIX)
+
+
+def prefixed(value: float, unit: str = "", giga: str = "G", digits: int = 4) -> str:
+    """A large number with `digits` significant figures and a decimal prefix; a whole number below a thousand as it is.
+
+    >>> prefixed(174_604_259_328, giga="B"), prefixed(12), prefixed(999_999), prefixed(3.5e20, "FLOP")
+    ('174.6 B', '12', '1.000 M', '350.0 EFLOP')
+    """
+    names = ("", "k", "M", giga, "T", "P", "E", "Z", "Y")
+    power, sign = 0, "−" if value < 0 else ""
+    value = abs(value)
+    while power + 1 < len(names) and float(f"{value:.{digits}g}") >= 1000:
+        value, power = value / 1000, power + 1
+    written = f"{value:.0f}" if power == 0 and value == int(value) else f"{value:#.{digits}g}".rstrip(".")
+    return f"{sign}{written} {names[power]}{unit}".rstrip()
+
+
+def spaced(value: int) -> str:
+    """A whole number with thin spaces between its thousands, for LaTeX.
+
+    >>> spaced(1234567)
+    '1\\\\,234\\\\,567'
+    """
+    return f"{value:,}".replace(",", r"\,")

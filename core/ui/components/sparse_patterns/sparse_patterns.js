@@ -1,0 +1,82 @@
+// header: titled, text {cell, never, layers, layer, more, hint}, n, patterns [{name, cells (n × n characters: "0" never, then the number of layers from "1" on), lines [text]}].
+const DEPTHS = [8, 5, 3, 2, 1];      // stops of the scale for one layer, two, three, four, more
+
+class SparsePatterns {
+  constructor(root) {
+    this.root = root;
+    root.classList.add("sparse");
+    this.title = make("div", "title", root);
+    this.title.setAttribute("aria-live", "polite");
+    this.legend = make("div", "legend muted", root);
+    this.masks = make("div", "masks", root);
+    this.reading = make("div", "reading muted", root);
+    onWidth(this.masks, () => this.paint());
+  }
+
+  receive(header) {
+    Object.assign(this, header);
+    this.title.textContent = this.titled;
+    this.reading.textContent = this.text.hint;
+    this.legend.replaceChildren();
+    DEPTHS.forEach((_, k) => this.swatch(k + 1, k === 0 ? this.text.layer : fill(k === DEPTHS.length - 1 ? this.text.more : this.text.layers, { n: k + 1 })));
+    this.swatch(0, this.text.never);
+    this.masks.replaceChildren();
+    this.canvases = this.patterns.map((pattern) => this.figure(pattern));
+    this.paint();
+  }
+
+  swatch(layers, text) {
+    const entry = make("span", "", this.legend), canvas = make("canvas", "", entry);
+    canvas.className = "swatch";
+    [canvas.width, canvas.height] = [16, 16];
+    Object.assign(canvas.style, { width: "1em", maxWidth: "1em", display: "inline-block", margin: "0 0.35em 0 0" });
+    this.cell(canvas.getContext("2d"), layers, 0, 0, 16);
+    entry.append(text);
+  }
+
+  figure(pattern) {
+    const figure = make("figure", "", this.masks), caption = make("figcaption", "", figure);
+    make("div", "name", caption, pattern.name);
+    const canvas = make("canvas", "", figure);
+    canvas.setAttribute("role", "img");
+    canvas.setAttribute("aria-label", `${pattern.name}: ${pattern.lines.join("; ")}`);
+    for (const line of pattern.lines) make("div", "muted", figure, line);
+    canvas.onpointermove = (event) => this.read(pattern, canvas, event);
+    canvas.onpointerleave = () => { this.reading.textContent = this.text.hint; };
+    return canvas;
+  }
+
+  read(pattern, canvas, event) {
+    const box = canvas.getBoundingClientRect(), [query, key] = [(event.clientY - box.y) / box.height, (event.clientX - box.x) / box.width].map((share) => Math.max(0, Math.min(this.n - 1, Math.floor(share * this.n))));
+    const layers = pattern.cells.charCodeAt(query * this.n + key) - 48;
+    this.reading.textContent = fill(layers ? this.text.cell : this.text.cell_never, { name: pattern.name, query, key, layers });
+  }
+
+  paint() {
+    if (!this.canvases) return;
+    const ratio = window.devicePixelRatio || 1;
+    this.canvases.forEach((canvas, p) => {
+      const side = Math.max(1, Math.floor((canvas.clientWidth * ratio) / this.n));
+      canvas.width = canvas.height = side * this.n;
+      const context = canvas.getContext("2d");
+      for (let i = 0; i < this.n * this.n; i++) this.cell(context, this.patterns[p].cells.charCodeAt(i) - 48, (i % this.n) * side, Math.floor(i / this.n) * side, side);
+    });
+  }
+
+  cell(context, layers, x, y, side) {
+    const style = getComputedStyle(this.root), ink = (name) => style.getPropertyValue(`--tx-${name}`).trim();
+    context.fillStyle = layers ? ink(`seq-${DEPTHS[Math.min(layers, DEPTHS.length) - 1]}`) : ink("page");
+    context.fillRect(x, y, side - (side > 4 ? 1 : 0), side - (side > 4 ? 1 : 0));
+    if (layers) return;
+    context.strokeStyle = ink("excluded");                               // never: a hatch, as for a masked cell
+    context.lineWidth = Math.max(1, side / 12);
+    context.beginPath();
+    context.moveTo(x, y + side - 1);
+    context.lineTo(x + side - 1, y);
+    context.stroke();
+  }
+}
+
+export default function (component) {
+  mount(component, SparsePatterns);
+}
