@@ -14,8 +14,8 @@ from core.ui import state
 from core.ui.check import Question
 from core.ui.lesson import Lesson
 from core.ui.recurrence import live
-from core.ui.recurrence.copy import accuracy_table, curves, loss_table, written
-from core.ui.recurrence.reading import chart_height, choice, network_names, seed_field, show, slider
+from core.ui.recurrence.copy import accuracy_table, answers, curves, loss_table, written
+from core.ui.recurrence.reading import chart_height, choice, named, seed_field, show, slider
 from core.ui.run import Run
 from core.ui.views import Reading
 
@@ -28,8 +28,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         order = choice(page, "order")
         longest = slider(page, "longest", 2)
-        st.markdown(page.label("hidden"), width="content", help=page.label("hidden_help"))
-        n_hidden = int(choice(page, "hidden"))
+        n_hidden = int(named(page, "hidden"))
         seed = seed_field(page)
         task = Rewriting(order, longest)
         key = ("bottleneck", task, n_hidden, seed)
@@ -61,22 +60,12 @@ def _picture(page: Lesson, task: Rewriting, n_hidden: int, seed: int, records: l
     with st.container(key="recurrence_bottleneck_pictures"):
         left, right = st.columns([5, 3], gap="medium")
         with left:
-            show(_answers(page, last), "answers")
+            answers(page, [("row_source", last.source), ("row_target", last.target)], names, last.written, last.target)
             curves(page, last.accuracy, task.lengths(), records, names, N_STEPS, page.label("axis_length"), chart_height(160))
         with right:
             st.caption(page.label("caption_alignment" if last.step else "caption_alignment_before"))
-            show(figures.alignment(np.array(last.alignment), [written(i) for i in last.source], [written(i) for i in last.written["attention"]], page.label("axis_source"), page.label("axis_written"),
-                                   state.theme(), state.scale(), chart_height(40)), "alignment")
-
-
-def _answers(page: Lesson, record: RewritingRecord):
-    rows, n = [page.label("row_source"), page.label("row_target")], len(record.source)
-    cells, right = [[written(i) for i in record.source], [written(i) for i in record.target]], [[None] * n, [None] * n]
-    for name, symbols in record.written.items():
-        rows.append(page.label(f"writer_{name}"))
-        cells.append([written(i) for i in symbols])
-        right.append([a == b for a, b in zip(symbols, record.target)])
-    return figures.answers(rows, cells, right, 0, state.theme(), state.scale())
+            rows = figures.alignment_rows(np.array(last.alignment), list(map(written, last.source)), list(map(written, last.written["attention"])))
+            show("alignment", figures.alignment(page.label("axis_source"), page.label("axis_written"), state.theme(), state.scale(), chart_height(40)), rows)
 
 
 def _lines(page: Lesson, task: Rewriting, n_hidden: int, last: RewritingRecord) -> list[tuple[str, str]]:

@@ -10,11 +10,12 @@ from core import copying
 from core.copying import CHANCE, CHANCE_LOSS, N_SYMBOLS, READERS, Recall, RecallRecord
 from core.figures import recurrence as figures
 from core.figures.numbers import latex_number, readable
+from core.figures.recurrence import Axis
 from core.ui import state
 from core.ui.check import Question
 from core.ui.lesson import Lesson
 from core.ui.recurrence import live
-from core.ui.recurrence.reading import MEANINGS, chart_height, network_names, seed_field, show, slider
+from core.ui.recurrence.reading import chart_height, network_names, seed_field, show, show_lines, slider
 from core.ui.run import Run
 from core.ui.views import Reading
 
@@ -58,35 +59,39 @@ def _picture(page: Lesson, task: Recall, seed: int, records: list[RecallRecord])
     st.markdown(f"**{_title(page, task, records)}**")
     last, names = records[-1] if records else before(task, seed), network_names(page, READERS)
     with st.container(key="recurrence_copy_pictures"):
-        show(_answers(page, last), "answers")
-        curves(page, last.accuracy, task.delays(), records, names, N_STEPS, page.label("axis_delay"), chart_height(185))
+        row = page.label("row_input")
+        show("input", figures.answers([row], state.theme(), state.scale()), figures.answer_rows([row], [list(map(written, last.inputs))], [[None] * len(last.inputs)]))
+        beside, rest = st.columns([2, 9], gap="medium")
+        with beside:
+            st.caption(page.label("caption_answers"))
+            answers(page, [("row_target", last.targets)], names, last.answers, last.targets)
+        with rest:
+            curves(page, last.accuracy, task.delays(), records, names, N_STEPS, page.label("axis_delay"), chart_height(120))
 
 
-def _answers(page: Lesson, record: RecallRecord):
-    """The example as rows: what was read, what was asked for, what each network says."""
-    n, k = len(record.inputs), len(record.targets)
-    rows, cells = [page.label("row_input"), page.label("row_target")], [[written(i) for i in record.inputs], [""] * (n - k) + [written(i) for i in record.targets]]
-    right: list[list[bool | None]] = [[None] * n, [None] * n]
-    for name, answers in record.answers.items():
-        rows.append(page.label(f"network_{name}"))
-        cells.append([""] * (n - k) + [written(i) for i in answers])
-        right.append([None] * (n - k) + [a == b for a, b in zip(answers, record.targets)])
-    return figures.answers(rows, cells, right, 0, state.theme(), state.scale())
+def answers(page: Lesson, given: list[tuple[str, tuple[int, ...]]], names: dict[str, str], said: dict[str, tuple[int, ...]], targets: tuple[int, ...]) -> None:
+    """The example's rows under each other: what is given, then what each network says, right or wrong."""
+    rows, cells = [page.label(name) for name, _ in given], [list(map(written, symbols)) for _, symbols in given]
+    right: list[list[bool | None]] = [[None] * len(targets) for _ in given]
+    for name, symbols in said.items():
+        rows.append(names[name])
+        cells.append(list(map(written, symbols)))
+        right.append([a == b for a, b in zip(symbols, targets)])
+    show("answers", figures.answers(rows, state.theme(), state.scale()), figures.answer_rows(rows, cells, right))
 
 
 def curves(page: Lesson, accuracy: dict, places: tuple[int, ...], records: list, names: dict[str, str], n_steps: int, axis: str, height: int) -> None:
     """Accuracy by delay or length, as it is now, and the loss as it fell; chance as a line in both."""
     by_place, by_step = st.columns(2, gap="medium")
     with by_place:
-        frame = pd.DataFrame([{"network": name, "x": x, "y": y} for name in names for x, y in zip(places, accuracy[name])])
         st.caption(page.label("caption_accuracy"))
-        show(figures.lines(frame, names, MEANINGS, axis, page.label("axis_accuracy"), state.theme(), x_domain=(places[0], places[-1]), y_domain=(0, 1), level=(CHANCE, page.label("chance")), percent=True,
-                           points=True, scale=state.scale(), height=height), "accuracy")
+        frame = pd.DataFrame([{"network": name, "x": x, "y": y} for name in names for x, y in zip(places, accuracy[name])])
+        show_lines("accuracy", frame, names, Axis(axis, domain=(places[0], places[-1])), Axis(page.label("axis_accuracy"), "percent", (0, 1)), height, level=(CHANCE, page.label("chance")), points=True)
     with by_step:
-        rows = [{"network": name, "x": record.step, "y": record.losses[name]} for record in records if record.step for name in names]
         st.caption(page.label("caption_loss"))
-        show(figures.lines(pd.DataFrame(rows, columns=["network", "x", "y"]), names, MEANINGS, page.label("axis_training_steps"), page.label("axis_loss"), state.theme(), x_domain=(0, n_steps),
-                           y_domain=(0, 2.5), level=(CHANCE_LOSS, page.label("chance")), scale=state.scale(), height=height), "loss")
+        frame = pd.DataFrame([{"network": name, "x": record.step, "y": record.losses[name]} for record in records if record.step for name in names], columns=["network", "x", "y"])
+        show_lines("loss", frame, names, Axis(page.label("axis_training_steps"), domain=(0, n_steps)), Axis(page.label("axis_loss"), domain=(0, 2.5)), height,
+                   level=(CHANCE_LOSS, page.label("chance")), named=False)
 
 
 def _lines(page: Lesson, task: Recall, records: list[RecallRecord]) -> list[tuple[str, str]]:

@@ -9,13 +9,13 @@ import streamlit as st
 import torch
 
 from core import recurrence
-from core.figures import recurrence as figures
 from core.figures.numbers import latex_number, latex_operand, readable
+from core.figures.recurrence import Axis
 from core.recurrence import GATES
-from core.ui import cache, state
+from core.ui import cache
 from core.ui.check import Question
 from core.ui.lesson import Lesson
-from core.ui.recurrence.reading import MEANINGS, chart_height, choice, network_names, seed_field, show, slider, to_numpy
+from core.ui.recurrence.reading import chart_height, choice, network_names, seed_field, show_lines, slider, to_numpy
 from core.ui.run import Run
 from core.ui.views import Reading
 
@@ -61,10 +61,8 @@ def draw(page: Lesson, run: Run) -> Reading:
     title = page.label("gradient_title", norm=readable(norm), distance=distance, rnn=readable(found.norms["rnn"][distance]), lstm=readable(found.norms["lstm"][distance]),
                        bound=readable(found.norms["bound"][distance]))
     st.markdown(f"**{title}**")
-    frame = _frame(found)
-    names = network_names(page, LINES)
-    show(figures.lines(frame[frame["y"] > 0], names, MEANINGS | {"bound": "excluded"}, page.label("axis_distance"), page.label("axis_gradient"), state.theme(), logarithmic=(False, True),
-                       scale=state.scale(), height=chart_height()), "gradient")
+    y = Axis(page.label("axis_gradient"), "log")
+    show_lines("gradient", _frame(found), network_names(page, LINES), Axis(page.label("axis_distance")), y, chart_height())
     return Reading(_lines(page, found, distance, activation, bias), _question(page, found), [recurrence.step_jacobians, recurrence.gradient_norms, recurrence.gradient_bound, recurrence.attention_gradient_norms],
                    {"gradients.csv": lambda: _table(found)}, ".st-key-recurrence_gradient", title)
 

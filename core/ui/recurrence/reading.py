@@ -5,8 +5,11 @@ import functools
 from collections.abc import Mapping
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
+from core.figures import recurrence as figures
+from core.figures.recurrence import Axis
 from core.recurrence import ACTIVATIONS, GATES, MATRICES
 from core.ui import state, views
 from core.ui.instrument_state import Setting, Settings
@@ -14,11 +17,11 @@ from core.ui.lesson import Lesson
 
 PREFIX = "recurrence_"
 CHART, CHART_PRESENT = 350, 280      # px of a chart that ends on a 720 px screen, in present mode too
-MEANINGS = {"rnn": "residual", "lstm": "mlp", "gru": "position", "attention": "attention", "generation": "query", "bottleneck": "residual"}   # colours of the networks
+MEANINGS = {"rnn": "residual", "lstm": "mlp", "gru": "position", "attention": "attention", "generation": "query", "bottleneck": "residual", "bound": "excluded"}   # colours of the networks
 SETTINGS = Settings("recurrence", {
     "view": Setting("unrolled", options=("unrolled", "gradient", "serial", "copy", "bottleneck")),
     "cell": Setting("rnn", options=tuple(GATES)),
-    "layers": Setting(1, low=1, high=3),
+    "layers": Setting("1", options=("1", "2", "3")),
     "both": Setting(False),
     "from": Setting(1, low=0),            # the token that a path begins at; it ends at the shared position
     "unit": Setting(0, low=0, high=15),
@@ -39,7 +42,7 @@ SETTINGS = Settings("recurrence", {
     "hidden": Setting("64", options=("16", "64")),
 })
 read, keep, attached = SETTINGS.read, SETTINGS.keep, SETTINGS.attached
-choice, show = functools.partial(views.choice, SETTINGS), functools.partial(views.show, PREFIX)
+choice = functools.partial(views.choice, SETTINGS)
 
 
 def chart_height(less: int = 0) -> int:
@@ -54,10 +57,31 @@ def slider(page: Lesson, name: str, step: float, width: int = 190) -> int | floa
     return st.slider(page.label(name), kind(setting.low), kind(setting.high), step=kind(step), help=page.words.labels.get(f"{name}_help"), width=width, **attached(name))
 
 
+def named(page: Lesson, name: str) -> str:
+    """A choice with its name before it in the same line."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", width="content"):
+        st.markdown(page.label(name), width="content", help=page.words.labels.get(f"{name}_help"))
+        return choice(page, name)
+
+
 def seed_field(page: Lesson) -> int:
     """The seed of all that is random here, in sight."""
     setting = SETTINGS.each["seed"]
-    return st.number_input(page.label("seed"), int(setting.low), int(setting.high), step=1, width=110, **attached("seed"))
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", width="content"):
+        st.markdown(page.label("seed"), width="content")
+        return st.number_input(page.label("seed"), int(setting.low), int(setting.high), step=1, width=120, label_visibility="collapsed", **attached("seed"))
+
+
+def show(name: str, spec: dict, rows: pd.DataFrame) -> None:
+    """A chart, updated in place as long as its spec is the same, in a container that downloads and tests find by its class."""
+    with st.container(key=f"{PREFIX}{name}"):
+        st.vega_lite_chart(rows, spec, theme=None, width="stretch", key=f"{PREFIX}{name}_chart")
+
+
+def show_lines(name: str, frame: pd.DataFrame, names: Mapping[str, str], x: Axis, y: Axis, height: int, **more) -> None:
+    """`figures.lines` over `frame`; `more` as it has it."""
+    rows = figures.line_rows(frame, names, y, height, state.scale())
+    show(name, figures.lines(names, MEANINGS, x, y, state.theme(), scale=state.scale(), height=height, **more), rows)
 
 
 def network_names(page: Lesson, names: Mapping[str, object] | tuple[str, ...]) -> dict[str, str]:

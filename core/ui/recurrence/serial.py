@@ -5,14 +5,13 @@ import pandas as pd
 import streamlit as st
 
 from core import recurrence
-from core.figures import recurrence as figures
 from core.figures.numbers import readable
+from core.figures.recurrence import Axis
 from core.recurrence import Timing
-from core.ui import state
 from core.ui.check import Question
 from core.ui.lesson import Lesson
 from core.ui.recurrence import live
-from core.ui.recurrence.reading import MEANINGS, chart_height, choice, network_names, show
+from core.ui.recurrence.reading import chart_height, named, network_names, show_lines
 from core.ui.run import Run
 from core.ui.views import Reading
 
@@ -23,8 +22,7 @@ RUNNERS = ("rnn", "attention", "generation")
 def draw(page: Lesson, run: Run) -> Reading:
     """The instrument; returns what it shows."""
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        st.markdown(page.label("width"), width="content", help=page.label("width_help"))
-        d = int(choice(page, "width"))
+        d = int(named(page, "width"))
         key = ("serial", d)
         live.controls(page, key, "time_it", lambda: recurrence.race(LENGTHS, d))
     live.follow(page, key, len(LENGTHS), lambda timings: _picture(page, timings, d))
@@ -47,24 +45,26 @@ def _milliseconds(seconds: float) -> str:
 
 def _picture(page: Lesson, timings: list[Timing], d: int) -> None:
     st.markdown(f"**{_title(page, timings)}**")
-    names = network_names(page, RUNNERS)
-    height = chart_height(30)
+    both, tokens = network_names(page, ("rnn", "attention")), Axis(page.label("axis_tokens"), "log", (LENGTHS[0], LENGTHS[-1]), LENGTHS[::2])
     with st.container(key="recurrence_serial_pictures"):
         times, steps, work = st.columns([5, 4, 4], gap="medium")
-        axis = page.label("axis_tokens")
         with times:
-            frame = pd.DataFrame([{"network": name, "x": timing.n, "y": 1e3 * getattr(timing, name)} for timing in timings for name in RUNNERS], columns=["network", "x", "y"])
             st.caption(page.label("caption_times" if timings else "caption_no_times"))
-            show(figures.lines(frame, names, MEANINGS, axis, page.label("axis_times"), state.theme(), logarithmic=(True, True), x_domain=(LENGTHS[0], LENGTHS[-1]), y_domain=(0.01, 2000), points=True,
-                               scale=state.scale(), height=height), "times")
+            frame = pd.DataFrame([{"network": name, "x": timing.n, "y": 1e3 * getattr(timing, name)} for timing in timings for name in RUNNERS], columns=["network", "x", "y"])
+            show_lines("times", frame, network_names(page, RUNNERS), tokens, _powers(page.label("axis_times"), -2, 3), chart_height(30), points=True)
         with steps:
-            frame = pd.DataFrame([{"network": name, "x": n, "y": 1 if name == "attention" else n} for n in LENGTHS for name in ("rnn", "attention")])
             st.caption(page.label("caption_steps"))
-            show(figures.lines(frame, network_names(page, ("rnn", "attention")), MEANINGS, axis, page.label("axis_steps"), state.theme(), logarithmic=(True, True), scale=state.scale(), height=height), "steps")
+            frame = pd.DataFrame([{"network": name, "x": n, "y": 1 if name == "attention" else n} for n in LENGTHS for name in both])
+            show_lines("steps", frame, both, tokens, _powers(page.label("axis_steps"), 0, 4), chart_height(30))
         with work:
-            frame = pd.DataFrame([{"network": name, "x": n, "y": flops(n, d)} for n in LENGTHS for name, flops in (("rnn", recurrence.rnn_flops), ("attention", recurrence.attention_flops))])
             st.caption(page.label("caption_flops"))
-            show(figures.lines(frame, network_names(page, ("rnn", "attention")), MEANINGS, axis, page.label("axis_flops"), state.theme(), logarithmic=(True, True), scale=state.scale(), height=height), "flops")
+            frame = pd.DataFrame([{"network": name, "x": n, "y": flops(n, d)} for n in LENGTHS for name, flops in (("rnn", recurrence.rnn_flops), ("attention", recurrence.attention_flops))])
+            show_lines("flops", frame, both, tokens, _powers(page.label("axis_flops"), 5, 10), chart_height(30))
+
+
+def _powers(title: str, low: int, high: int) -> Axis:
+    """A logarithmic axis over the powers of ten from `low` to `high`."""
+    return Axis(title, "log", (0.8 * 10.0 ** low, 10.0 ** high), tuple(10.0 ** i for i in range(low, high + 1)))
 
 
 def _lines(page: Lesson, timings: list[Timing], d: int) -> list[tuple[str, str]]:
@@ -72,7 +72,7 @@ def _lines(page: Lesson, timings: list[Timing], d: int) -> list[tuple[str, str]]
     rnn, attention = recurrence.rnn_flops(n, d), recurrence.attention_flops(n, d)
     lines = [(page.label("numbers_rnn_flops", n=n, d=d), rf"4 N d^2 = 4 \cdot {n} \cdot {d}^2 = {rnn}"),
              (page.label("numbers_attention_flops"), rf"6 N d^2 + 4 N^2 d = 6 \cdot {n} \cdot {d}^2 + 4 \cdot {n}^2 \cdot {d} = {attention}"),
-             (page.label("numbers_crossing"), rf"6 N d^2 + 4 N^2 d > 4 N d^2 \quad\text{{always;}}\quad 4 N^2 d > 6 N d^2 \iff N > \tfrac{{3}}{{2}} d = {readable(1.5 * d)}")]
+             (page.label("numbers_crossing"), rf"4 N^2 d > 6 N d^2 \iff N > \tfrac{{3}}{{2}}\, d = {3 * d // 2}")]
     if timings:
         last = timings[-1]
         lines.append((page.label("numbers_speed", n=n), rf"\frac{{{rnn}}}{{{1e3 * last.rnn:.4f}\ \text{{ms}}}} = {rnn / last.rnn / 1e9:.4f}\ \text{{GFLOP/s}}, \qquad "

@@ -7,14 +7,14 @@ import torch
 from torch import Tensor
 
 from core import recurrence
-from core.figures.numbers import bracketed, latex_number, latex_operand, readable
+from core.figures.numbers import bracketed, latex_number, latex_operand
 from core.recurrence import GATES, Steps
 from core.ui import cache, state
 from core.ui.check import Question
 from core.ui.components.recurrence_unrolled import recurrence_unrolled
 from core.ui.lesson import Lesson
 from core.ui.markdown import code
-from core.ui.recurrence.reading import PREFIX, attached, choice, keep, read, seed_field, slider, to_numpy
+from core.ui.recurrence.reading import PREFIX, attached, choice, keep, named, read, seed_field, to_numpy
 from core.ui.run import Run
 from core.ui.views import Reading
 
@@ -46,9 +46,9 @@ def picked(n_layers: int, both: bool) -> dict[str, int]:
 
 def draw(page: Lesson, run: Run) -> Reading:
     """The instrument; returns what it shows."""
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         kind = choice(page, "cell")
-        n_layers = slider(page, "layers", 1, 130)
+        n_layers = int(named(page, "layers"))
         both = st.toggle(page.label("both"), help=page.label("both_help"), **attached("both"))
         seed = seed_field(page)
     made, at, source = network(run, kind, n_layers, both, seed), picked(n_layers, both), min(read("from"), len(run.tokens) - 1)

@@ -30,7 +30,7 @@ const value = (view, layer, direction, step, unit) => view.states[((layer * view
 function pick(view, change) {
   view.picked = { ...view.picked, ...change };
   const { layer, direction, step, unit } = view.picked;
-  view.spoken.textContent = reading(view, layer, direction, step, unit);
+  view.spoken.textContent = describe(view, layer, direction, step, unit);
   paint(view);
   reveal(view);
   view.send("picked", view.picked);
@@ -239,7 +239,7 @@ function click(view, event) {
   else if (found) pick(view, found);
 }
 
-function reading(view, layer, direction, step, unit) {
+function describe(view, layer, direction, step, unit) {
   return view.text.reading.replace("{layer}", layer + 1).replace("{direction}", view.directions > 1 ? (direction ? " ←" : " →") : "").replace("{step}", step).replace("{unit}", unit)
     .replace("{token}", view.tokens[step]).replace("{value}", exact(value(view, layer, direction, step, unit)));
 }
@@ -251,5 +251,5 @@ function hover(view, event) {
   const x = centre(view, found.step ?? found.token) - view.scroll.scrollLeft;
   if (found.token !== undefined) return showTip(view.tip, [chip(view.tokens[found.token], "key"), element("small", "", ` ${found.token}`)], x, view.height - view.foot, view.foot);
   const y = topOf(view, found.layer, found.direction) + (found.unit * view.strip) / view.m;
-  showTip(view.tip, [element("span", "", reading(view, found.layer, found.direction, found.step, found.unit))], x, y, 24);
+  showTip(view.tip, [element("span", "", describe(view, found.layer, found.direction, found.step, found.unit))], x, y, 24);
 }
