@@ -53,8 +53,9 @@ def spread(values: Sequence[float], gap: float) -> np.ndarray:
     return result
 
 
-def line_rows(frame: pd.DataFrame, names: Mapping[str, str], y: Axis, height: float, scale: float = 1.0) -> pd.DataFrame:
-    """What `lines` draws of the columns network, x and y: the points, and once more the last of each line with its name, where it has room."""
+def line_rows(frame: pd.DataFrame, names: Mapping[str, str], y: Axis, height: float, scale: float = 1.0, picked: float | None = None) -> pd.DataFrame:
+    """What `lines` draws of the columns network, x and y: the points, once more the last of each line with its name, where it has room, and the
+    place across that the reader has picked, if any."""
     if missing := {"network", "x", "y"} - set(frame.columns):
         raise ValueError(f"The lines need the columns {', '.join(sorted(missing))}.")
     points = frame[frame["y"] > 0] if y.logarithmic else frame
@@ -65,7 +66,9 @@ def line_rows(frame: pd.DataFrame, names: Mapping[str, str], y: Axis, height: fl
     to, back = (np.log10, lambda v: 10.0 ** v) if y.logarithmic else (np.asarray, np.asarray)
     low, high = y.domain or (points["y"].min(), points["y"].max())
     gap = NAME_HEIGHT * scale / height * max(float(to(high)) - float(to(low)), 1e-9)
-    return pd.concat([points, ends.assign(role="end", at=back(spread(to(ends["y"].clip(low, high).to_numpy()), gap)))], ignore_index=True)
+    named = ends.assign(role="end", at=back(spread(to(ends["y"].clip(low, high).to_numpy()), gap)))
+    marked = points[points["x"] == picked].assign(role="picked")
+    return pd.concat([points, named, marked], ignore_index=True)
 
 
 def lines(names: Mapping[str, str], meanings: Mapping[str, str], x: Axis, y: Axis, theme: str, *, level: tuple[float, str] | None = None, points: bool = False, named: bool = True,
@@ -82,14 +85,16 @@ def lines(names: Mapping[str, str], meanings: Mapping[str, str], x: Axis, y: Axi
     tooltip = [{"field": "name", "title": " "}, {"field": "x", "type": "quantitative", "title": x.title, "format": ",d"},
                {"field": "y", "type": "quantitative", "title": y.title, "format": ".1%" if y.kind == "percent" else ".4~g"}]
     lined = [{"filter": "datum.role == 'line'"}]
-    layers = [{"transform": lined, "mark": {"type": "line", "strokeWidth": 2.5 * scale, "clip": True}, "encoding": {"x": across, "y": up, "color": colours, "strokeDash": dashes}},
+    layers = [{"transform": lined, "mark": {"type": "line", "strokeWidth": 2.5 * scale}, "encoding": {"x": across, "y": up, "color": colours, "strokeDash": dashes}},
               {"transform": lined, "mark": {"type": "point", "filled": True, "size": (30 if points else 60) * scale, "opacity": 1 if points else 0},
-               "encoding": {"x": across, "y": up, "color": colours, "tooltip": tooltip}}]
+               "encoding": {"x": across, "y": up, "color": colours, "tooltip": tooltip}},
+              {"transform": [{"filter": "datum.role == 'picked'"}], "mark": {"type": "rule", "color": colour("grid", theme, "ink"), "strokeDash": [2, 2]}, "encoding": {"x": across}},
+              {"transform": [{"filter": "datum.role == 'picked'"}], "mark": {"type": "point", "filled": True, "size": 70 * scale, "opacity": 1}, "encoding": {"x": across, "y": up, "color": colours}}]
     if named:
         layers.append({"transform": [{"filter": "datum.role == 'end'"}], "mark": {"type": "text", "align": "left", "dx": 6, "fontSize": 12 * scale, "fontWeight": 600},
                        "encoding": {"x": across, "y": up | {"field": "at"}, "color": colours, "text": {"field": "name"}}})
     if level is not None:
-        layers += _level(*level, theme, scale)
+        layers += _level(*level, below=y.domain is not None and level[0] < sum(y.domain) / 2, theme=theme, scale=scale)
     widest = max(map(len, order)) * 7 * scale + 10 if named else 12
     return {"height": height, "padding": {"right": widest, "left": 5, "top": 5, "bottom": 5}, "config": altair_theme(theme, scale), "layer": layers}
 
@@ -105,11 +110,12 @@ def _encoding(field: str, axis: Axis) -> dict:
     return {"field": field, "type": "quantitative", "title": axis.title, "scale": scale, "axis": {"tickCount": 6, "grid": up, **labels}}
 
 
-def _level(value: float, name: str, theme: str, scale: float) -> list[dict]:
+def _level(value: float, name: str, below: bool, theme: str, scale: float) -> list[dict]:
+    """A line across at `value`, its name below or above it."""
     data = {"values": [{"y": value, "name": name}]}
     y = {"field": "y", "type": "quantitative"}
     return [{"data": data, "mark": {"type": "rule", "color": colour("excluded", theme, "ink"), "strokeDash": [3, 3]}, "encoding": {"y": y}},
-            {"data": data, "mark": {"type": "text", "align": "left", "baseline": "bottom", "dx": 4, "dy": -3, "fontSize": 12 * scale, "color": colour("muted", theme)},
+            {"data": data, "mark": {"type": "text", "align": "left", "baseline": "top" if below else "bottom", "dx": 4, "dy": 4 if below else -3, "fontSize": 12 * scale, "color": colour("muted", theme)},
              "encoding": {"x": {"value": 0}, "y": y, "text": {"field": "name"}}}]
 
 

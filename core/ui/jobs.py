@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 LOG = logging.getLogger(__name__)
 MOST_AT_ONCE = 2           # on the whole server: more would only slow each other down
-MOST_SECONDS = 180         # of one job, which then ends by itself
+MOST_SECONDS = 300         # of one job, which then ends by itself
 _slots = threading.BoundedSemaphore(MOST_AT_ONCE)
 
 

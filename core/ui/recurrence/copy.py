@@ -22,11 +22,26 @@ from core.ui.views import Reading
 N_STEPS, EVERY = 500, 20
 N_RECORDS = 1 + N_STEPS // EVERY
 LETTERS = "abcdefgh"
+MOST_BLANKS = 10        # drawn one by one
 
 
 def written(symbol: int) -> str:
     """An id of the task as the picture shows it: a letter, a blank, or a mark ?j."""
     return LETTERS[symbol] if symbol < N_SYMBOLS else "·" if symbol == N_SYMBOLS else f"?{symbol - N_SYMBOLS}"
+
+
+def shortened(inputs: tuple[int, ...]) -> list[str]:
+    """A sequence as its cells show it; of more than MOST_BLANKS blanks, those in the middle are counted.
+
+    >>> shortened((0, *[8] * 20, 9))
+    ['a', '·', '·', '·', '·', '·', '…', '10', '…', '·', '·', '·', '·', '·', '?1']
+    """
+    symbols, n = list(map(written, inputs)), inputs.count(N_SYMBOLS)
+    if n <= MOST_BLANKS:
+        return symbols
+    start = inputs.index(N_SYMBOLS) + MOST_BLANKS // 2
+    hidden = n - MOST_BLANKS // 2 * 2
+    return [*symbols[:start], "…", str(hidden), "…", *symbols[start + hidden:]]
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -60,7 +75,8 @@ def _picture(page: Lesson, task: Recall, seed: int, records: list[RecallRecord])
     last, names = records[-1] if records else before(task, seed), network_names(page, READERS)
     with st.container(key="recurrence_copy_pictures"):
         row = page.label("row_input")
-        show("input", figures.answers([row], state.theme(), state.scale()), figures.answer_rows([row], [list(map(written, last.inputs))], [[None] * len(last.inputs)]))
+        read = shortened(last.inputs)
+        show("input", figures.answers([row], state.theme(), state.scale()), figures.answer_rows([row], [read], [[None] * len(read)]))
         beside, rest = st.columns([2, 9], gap="medium")
         with beside:
             st.caption(page.label("caption_answers"))

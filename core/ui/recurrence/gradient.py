@@ -49,12 +49,12 @@ def reach(norm: float, matrix: str, activation: str, keep: float, n_steps: int, 
 
 def draw(page: Lesson, run: Run) -> Reading:
     """The instrument; returns what it shows."""
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        norm = round(slider(page, "norm", 0.05), 2)
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        norm = round(slider(page, "norm", 0.05, 160), 2)
         matrix, activation = choice(page, "matrix"), choice(page, "activation")
-        bias = slider(page, "keep", 0.5, 150)
-        n_steps = slider(page, "steps", 8, 130)
-        distance = slider(page, "distance", 1, 130)
+        bias = slider(page, "keep", 0.5, 120)
+        n_steps = slider(page, "steps", 8, 110)
+        distance = slider(page, "distance", 1, 140)
         seed = seed_field(page)
     found = reach(norm, matrix, activation, bias, n_steps, seed)
     distance = min(distance, n_steps - 1)
@@ -62,7 +62,7 @@ def draw(page: Lesson, run: Run) -> Reading:
                        bound=readable(found.norms["bound"][distance]))
     st.markdown(f"**{title}**")
     y = Axis(page.label("axis_gradient"), "log")
-    show_lines("gradient", _frame(found), network_names(page, LINES), Axis(page.label("axis_distance")), y, chart_height())
+    show_lines("gradient", _frame(found), network_names(page, LINES), Axis(page.label("axis_distance")), y, chart_height(), picked=distance)
     return Reading(_lines(page, found, distance, activation, bias), _question(page, found), [recurrence.step_jacobians, recurrence.gradient_norms, recurrence.gradient_bound, recurrence.attention_gradient_norms],
                    {"gradients.csv": lambda: _table(found)}, ".st-key-recurrence_gradient", title)
 

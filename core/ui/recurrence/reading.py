@@ -69,7 +69,7 @@ def seed_field(page: Lesson) -> int:
     setting = SETTINGS.each["seed"]
     with st.container(horizontal=True, vertical_alignment="center", gap="small", width="content"):
         st.markdown(page.label("seed"), width="content")
-        return st.number_input(page.label("seed"), int(setting.low), int(setting.high), step=1, width=120, label_visibility="collapsed", **attached("seed"))
+        return st.number_input(page.label("seed"), int(setting.low), int(setting.high), step=1, width=100, label_visibility="collapsed", **attached("seed"))
 
 
 def show(name: str, spec: dict, rows: pd.DataFrame) -> None:
@@ -78,9 +78,9 @@ def show(name: str, spec: dict, rows: pd.DataFrame) -> None:
         st.vega_lite_chart(rows, spec, theme=None, width="stretch", key=f"{PREFIX}{name}_chart")
 
 
-def show_lines(name: str, frame: pd.DataFrame, names: Mapping[str, str], x: Axis, y: Axis, height: int, **more) -> None:
-    """`figures.lines` over `frame`; `more` as it has it."""
-    rows = figures.line_rows(frame, names, y, height, state.scale())
+def show_lines(name: str, frame: pd.DataFrame, names: Mapping[str, str], x: Axis, y: Axis, height: int, picked: float | None = None, **more) -> None:
+    """`figures.lines` over `frame`, marked where the reader has picked; `more` as it has it."""
+    rows = figures.line_rows(frame, names, y, height, state.scale(), picked)
     show(name, figures.lines(names, MEANINGS, x, y, state.theme(), scale=state.scale(), height=height, **more), rows)
 
 

@@ -1,7 +1,7 @@
 // A recurrent network unrolled: tokens below, a strip of m hidden units above each, layer over layer; arrows carry the state from step to step.
 // A click on a strip picks a step and a unit, a click on a token the start of the path; arrow keys move step and unit, with shift the start.
 
-const ARCS = 54, CHIPS = 34, GAP = 26, LEAST_COLUMN = 46, MOST_COLUMN = 150;
+const ARCS = 54, CHIPS = 34, GAP = 26, LEAST_COLUMN = 42, MOST_COLUMN = 150;
 
 export default function (component) {
   const { data, parentElement, setTriggerValue } = component;
@@ -19,6 +19,7 @@ function build(root) {
   view.stage.onpointermove = (event) => hover(view, event);
   view.stage.onpointerleave = () => { view.tip.hidden = true; };
   view.stage.onclick = (event) => click(view, event);
+  view.scroll.onscroll = () => { view.tip.hidden = true; paint(view); };
   view.stage.onkeydown = (event) => keyed(view, event);
   keepFitted(root, () => view.text && arrange(view));
   return view;
@@ -90,6 +91,7 @@ function paint(view) {
   tokens(view);
   attention(view);
   outline(view);
+  names(view);
 }
 
 function write(view, text, x, y, { align = "center", meaning = "text", bold = false, mono = false, room, size = 1 } = {}) {
@@ -151,8 +153,19 @@ function strips(view, layer, direction) {
   context.strokeStyle = view.ink("grid-ink");
   context.lineWidth = 1;
   for (let step = 0; step < n; step++) context.strokeRect(centre(view, step) - thick / 2 - 0.5, top - 0.5, thick + 1, strip + 1);
-  const name = view.text.hidden.split("|");
-  write(view, `${name[0]}${view.layers > 1 ? layer + 1 : ""}${view.directions > 1 ? (direction ? "←" : "→") : ""}`, 4, top + strip / 2, { align: "left", bold: true, meaning: "residual-ink" });
+}
+
+// What each row is, at the left edge of what is seen, however far it is scrolled.
+function names(view) {
+  const { context, ink, left, strip, text, height, foot, layers, directions, column, thick } = view, x = view.scroll.scrollLeft;
+  context.fillStyle = ink("page");
+  context.fillRect(x, view.top - 2, left - 6, height - view.top);
+  for (let layer = 0; layer < layers; layer++) for (let direction = 0; direction < directions; direction++) {
+    const y = topOf(view, layer, direction) + strip / 2, tight = column - thick <= 30;
+    write(view, `${text.hidden}${layers > 1 ? layer + 1 : ""}${directions > 1 ? (direction ? "←" : "→") : ""}`, x + 4, y - (tight ? 8 * view.scale : 0), { align: "left", bold: true, meaning: "residual-ink" });
+    if (tight) write(view, "Wₕ", x + 4, y + 8 * view.scale, { align: "left", bold: true, meaning: "residual-ink" });
+  }
+  write(view, text.input, x + 4, height - foot + 4 + (foot - 10) / 2, { align: "left", bold: true });
 }
 
 function clipped(view, text, room) {
@@ -165,7 +178,6 @@ function clipped(view, text, room) {
 
 function tokens(view) {
   const { context, ink, n, column, height, foot, source, picked, type } = view, top = height - foot + 4, tall = foot - 10;
-  write(view, view.text.input, 4, top + tall / 2, { align: "left", bold: true });
   for (let step = 0; step < n; step++) {
     context.font = `${type}px ${ink("mono")}`;
     const shown = clipped(view, view.tokens[step], column - 12), wide = Math.min(column - 4, context.measureText(shown).width + 12), chosen = step === source || step === picked.step;
@@ -196,9 +208,9 @@ function attention(view) {
     context.setLineDash([]);
     if (!backward) arrow2(view, to, base);
   }
-  const words = backward ? text.none : text.path.replace("{steps}", distance), room = view.scroll.clientWidth;
+  const words = backward ? text.none : text.path.replace("{steps}", distance), { scrollLeft, clientWidth } = view.scroll;
   context.font = `700 ${view.type}px ${ink("font")}`;
-  const half = context.measureText(words).width / 2 + 4, x = Math.max(half, Math.min(Math.max(room, view.whole) - half, middle));
+  const half = context.measureText(words).width / 2 + 4, x = Math.max(scrollLeft + half, Math.min(scrollLeft + clientWidth - half, middle));      // on the screen, wherever the arc is
   write(view, words, x, 9 * view.scale, { bold: true, meaning: backward ? "muted" : "text" });
 }
 
