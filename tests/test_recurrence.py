@@ -183,7 +183,7 @@ def test_attention_recalls_and_the_tanh_network_does_not():
     last = records[-1]
     assert [record.step for record in records] == [0, 30, 60]
     assert all(abs(accuracy - copying.CHANCE) < 0.08 for name in names for accuracy in records[0].accuracy[name])
-    assert min(last.accuracy["attention"]) >= 0.99 and last.losses["attention"] < 0.2
+    assert min(last.accuracy["attention"]) >= 0.99 and last.losses["attention"] < 0.5
     assert np.mean(last.accuracy["rnn"][4:]) < 0.3 and last.losses["rnn"] > 0.8 * copying.CHANCE_LOSS
     again = next(copying.train_recall(task, seed=0, names=names))
     assert (again.accuracy, again.answers) == (records[0].accuracy, records[0].answers)
