@@ -8,7 +8,7 @@ from pathlib import Path
 
 import torch
 
-from tests.benchmarks import browser, engine, memory
+from tests.benchmarks import browser, engine, memory, recurrence
 from tests.benchmarks.lessons import FIRST_PICTURE, LESSONS, RERUN, SLIDER, WALL
 from tests.benchmarks.timing import Figure, table
 
@@ -20,6 +20,7 @@ GROUPS = {
     "settings": lambda n: browser.setting_figures(RERUN, n),
     "start": lambda n: memory.cold_start_figures(FIRST_PICTURE),
     "memory": lambda n: memory.session_figures(),
+    "recurrence": lambda n: recurrence.task_figures(),
 }
 
 
