@@ -1,0 +1,1 @@
+"""The lesson "Attention, step by step"."""
