@@ -24,22 +24,24 @@ WIDTH_AXES = {"E": 1, "P": 1, "W_U": 1, "W_Q": 1, "W_K": 1, "W_V": 1, "W_O": 2, 
 
 @dataclass(frozen=True)
 class Split:
-    """A square matrix of scores as symmetric + antisymmetric part; `share` in [0, 1] is the symmetric part's of the squared entries: the two are orthogonal."""
+    """Scores less their mean as symmetric + antisymmetric part; `share` in [0, 1] is the symmetric part's of the squared entries: the two are orthogonal."""
 
+    centred: Tensor
     symmetric: Tensor
     antisymmetric: Tensor
     share: float
 
 
 def split(scores: Tensor) -> Split:
-    """(S + Sᵀ)/2 and (S − Sᵀ)/2 of S (N, N). Scores that are all zero count as symmetric.
+    """(C + Cᵀ)/2 and (C − Cᵀ)/2 of C = scores (N, N) less the mean of all, which no softmax sees. Scores that are all the same count as symmetric.
 
-    >>> split(torch.tensor([[0.0, 1.0], [-1.0, 0.0]])).share
+    >>> split(torch.tensor([[3.0, 4.0], [2.0, 3.0]])).share
     0.0
     """
-    symmetric, antisymmetric = (scores + scores.T) / 2, (scores - scores.T) / 2
-    total = float((scores**2).sum())
-    return Split(symmetric, antisymmetric, float((symmetric**2).sum()) / total if total else 1.0)
+    centred = scores - scores.mean()
+    symmetric, antisymmetric = (centred + centred.T) / 2, (centred - centred.T) / 2
+    total = float((centred**2).sum())
+    return Split(centred, symmetric, antisymmetric, float((symmetric**2).sum()) / total if total else 1.0)
 
 
 def own_match(scores: Tensor) -> float:

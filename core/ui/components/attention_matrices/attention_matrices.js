@@ -3,8 +3,8 @@
 class Matrices {
   constructor(root) {
     this.root = root;
-    this.title = make("div", "title", root);
-    this.title.setAttribute("aria-live", "polite");
+    this.heading = make("div", "title", root);
+    this.heading.setAttribute("aria-live", "polite");
     this.grid = make("div", "matrices", root);
     this.tip = make("div", "tip", root);
     this.tip.hidden = true;
@@ -16,7 +16,7 @@ class Matrices {
     Object.assign(this, header);
     this.root.classList.toggle("present", header.scale > 1);
     this.grid.style.setProperty("--lines", header.lines);
-    this.title.textContent = header.title;
+    this.heading.textContent = header.title;
     while (this.places.length > this.panels.length) this.places.pop().panel.remove();
     while (this.places.length < this.panels.length) {
       const panel = make("div", "panel", this.grid), name = make("div", "name", panel), said = make("div", "said", panel), place = make("div", "place", panel), canvas = make("canvas", "", place);
