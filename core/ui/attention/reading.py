@@ -3,9 +3,12 @@ from __future__ import annotations
 
 import functools
 
+import streamlit as st
+
 from core import worksheet
 from core.ui import views
 from core.ui.instrument_state import Setting, Settings
+from core.ui.lesson import Lesson
 
 PREFIX = "attention_"
 SETTINGS = Settings("attention", {
@@ -21,3 +24,8 @@ SETTINGS = Settings("attention", {
 })
 read, keep, attached = SETTINGS.read, SETTINGS.keep, SETTINGS.attached
 choice, show = functools.partial(views.choice, SETTINGS), functools.partial(views.show, PREFIX)
+
+
+def throw_again(page: Lesson, name: str, **values) -> None:
+    """A button that shows the seed of a setting and takes the next one. Its labels are `<name>` and `<name>_help`, the latter with `values`."""
+    st.button(page.label(name, seed=read(name)), help=page.label(f"{name}_help", **values), on_click=lambda: keep(**{name: (read(name) + 1) % 10_000}), key=f"{PREFIX}{name}_next")

@@ -16,7 +16,7 @@ from core.figures.numbers import bracketed, latex_number, latex_operand, plain_n
 from core.model import Transformer
 from core.trace import Trace
 from core.ui import cache, state
-from core.ui.attention.reading import PREFIX, attached, choice, keep, read
+from core.ui.attention.reading import PREFIX, attached, choice, read, throw_again
 from core.ui.check import Question
 from core.ui.components.attention_matrices import attention_matrices
 from core.ui.lesson import Lesson
@@ -26,6 +26,7 @@ from core.ui.views import Reading
 
 SHOWN = 64             # tokens, the last of the prompt, whose rows are drawn
 UNSEEN = 1e-9          # a difference of logits in float64 below which two models are the same: far above rounding, far below any change
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 STEPS = (UNSEEN, 0.1, 1.0)     # what parts the options of the question about the change of basis
 
 
@@ -95,11 +96,9 @@ def draw(page: Lesson, run: Run) -> Reading:
             _head_box(page, run)
         if part == "change":
             st.markdown(page.label("roles_stretch"), width="content", help=page.label("roles_stretch_help"))
-            st.slider(page.label("roles_stretch"), 1.0, 10.0, step=0.5, label_visibility="collapsed", width=150, **attached("roles_stretch"))
+            st.slider(page.label("roles_stretch"), 1.0, 10.0, step=0.5, label_visibility="collapsed", width=130, **attached("roles_stretch"))
         if part != "symmetric":
-            st.markdown(page.label("roles_seed"), width="content", help=page.label("roles_seed_help"))
-            st.number_input(page.label("roles_seed"), min_value=0, max_value=9999, step=1, label_visibility="collapsed", width=110, **attached("roles_seed"))
-            st.button(page.label("roles_again"), on_click=lambda: keep(roles_seed=(read("roles_seed") + 1) % 10_000), key=f"{PREFIX}roles_throw")
+            throw_again(page, "roles_seed")
     made = {"symmetric": _symmetric, "change": _change, "relabel": _relabel}[part](page, run)
     _matrices(page, run, made)
     return Reading(made.lines, made.question, made.functions, made.data, ".matrices", made.title, made.table, made.summary)
@@ -117,8 +116,7 @@ def _head_box(page: Lesson, run: Run) -> None:
         at = names.index(st.session_state[key])
         state.select(layer=at // config.n_heads, head=at % config.n_heads)
 
-    st.markdown(page.label("roles_head"), width="content")
-    st.selectbox(page.label("roles_head"), names, key=key, width=90, label_visibility="collapsed", on_change=pick)
+    st.selectbox(page.label("roles_head", head=now), names, format_func=lambda name: page.label("roles_head", head=name), key=key, width=130, label_visibility="collapsed", on_change=pick)
 
 
 def _matrices(page: Lesson, run: Run, made: Part) -> None:
@@ -199,11 +197,21 @@ def _symmetric(page: Lesson, run: Run) -> Part:
         Panel("symmetric", page.label("roles_said_share", share=readable(100 * parts.share)), "", parts.symmetric, reach=spread, keys=True),
         Panel("antisymmetric", page.label("roles_said_share", share=readable(100 * (1 - parts.share))), "", parts.antisymmetric, reach=spread, keys=True),
         Panel("pattern", page.label("roles_said_next", token=_bare(names[0]), p=probability(float(tops[0].values))), "attention", own.pattern, "seq", 1.0, True, masked=True),
-        Panel("alike", page.label("roles_said_alike", own=matched_alike, n=n, asymmetry=readable(asymmetry)), "query", alike.scores, keys=True),
+        Panel("alike", page.label("roles_said_alike", own=matched_alike, n=n, asymmetry=_small(asymmetry)), "query", symmetries.split(alike.scores).centred, keys=True),
         Panel("alike_pattern", page.label("roles_said_next", token=_bare(names[1]), p=probability(float(tops[1].values))), "attention", alike.pattern, "seq", 1.0, True, masked=True)]
     effect = analysis.effect(own.logits[i], alike.logits[i])
     return Part(panels, title, _symmetric_lines(page, run, own, alike, i), _symmetric_question(page, run, matched, matched_alike, n), [symmetries.split, symmetries.own_match, symmetries.with_queries_as_keys],
                 {"scores.csv": lambda: score_table(run, own, alike)}, {page.label("roles_summary_share"): f"{readable(100 * parts.share)} %", page.label("roles_summary_kl"): readable(effect.kl)})
+
+
+def _small(value: float) -> str:
+    """`readable` with the power of ten as it is printed.
+
+    >>> _small(2.8e-14), _small(0.5)
+    ('2.8 · 10⁻¹⁴', '0.5')
+    """
+    digits, is_power, power = readable(value).partition("e")
+    return f"{digits} · 10{str(int(power.replace('−', '-'))).translate(_RAISED)}" if is_power else digits
 
 
 def _bare(name: str) -> str:
@@ -220,7 +228,7 @@ def score_table(run: Run, own: Heads, alike: Heads) -> pd.DataFrame:
 def _symmetric_lines(page: Lesson, run: Run, own: Heads, alike: Heads, i: int) -> list[tuple[str, str]]:
     j = next((k for k in own.pattern[i].argsort(descending=True).tolist() if k != i), i)
     parts, n = symmetries.split(own.scores), len(run.token_ids)
-    S = parts.centred
+    S, other = parts.centred, symmetries.split(alike.scores).centred
     ij, ji = float(S[i, j]), float(S[j, i])
     whole, even = float((S**2).sum()), float((parts.symmetric**2).sum())
     tokens = {"query": code(run.tokens[i]), "other": code(run.tokens[j])}
@@ -229,7 +237,7 @@ def _symmetric_lines(page: Lesson, run: Run, own: Heads, alike: Heads, i: int) -
         (page.label("roles_numbers_parts"), rf"\frac{{S_{{{i},{j}}} + S_{{{j},{i}}}}}{{2}} = \frac{{{latex_operand(ij)} + {bracketed(latex_operand(ji))}}}{{2}} = {latex_number((ij + ji) / 2)}, \qquad "
          rf"\frac{{S_{{{i},{j}}} - S_{{{j},{i}}}}}{{2}} = {latex_number((ij - ji) / 2)}"),
         (page.label("roles_numbers_share", pairs=n * n), rf"\frac{{\lVert (S + S^{{\mathsf T}})/2 \rVert^2}}{{\lVert S \rVert^2}} = \frac{{{latex_operand(even)}}}{{{latex_operand(whole)}}} = {latex_number(parts.share)}"),
-        (page.label("roles_numbers_alike", **tokens), rf"S'_{{{i},{j}}} = {latex_number(float(alike.scores[i, j]))}, \qquad S'_{{{j},{i}}} = {latex_number(float(alike.scores[j, i]))}, \qquad S'_{{{i},{i}}} = {latex_number(float(alike.scores[i, i]))}"),
+        (page.label("roles_numbers_alike", **tokens), rf"S'_{{{i},{j}}} = {latex_number(float(other[i, j]))}, \qquad S'_{{{j},{i}}} = {latex_number(float(other[j, i]))}, \qquad S'_{{{i},{i}}} = {latex_number(float(other[i, i]))}"),
         (page.label("roles_numbers_effect", query=tokens["query"]), rf"\mathrm{{KL}}(p \,\Vert\, p') = \sum_w p_w \ln\frac{{p_w}}{{p'_w}} = {latex_number(analysis.effect(own.logits[i], alike.logits[i]).kl)}\ \text{{nats}}")]
 
 
@@ -252,18 +260,18 @@ def _change(page: Lesson, run: Run) -> Part:
     A = symmetries.change_of_basis(seed, config.d_k, stretch)
     moved, scores, logits = (largest(own.Q, other.Q), largest(own.K, other.K)), largest(own.scores, other.scores), largest(own.logits, other.logits)
     same = logits < UNSEEN
-    title = page.label("roles_change_same" if same else "roles_change_other", head=head_name(layer, head), q=readable(moved[0]), k=readable(moved[1]), scores=readable(scores), logits=readable(logits))
+    title = page.label("roles_change_same" if same else "roles_change_other", head=head_name(layer, head), q=_small(moved[0]), k=_small(moved[1]), scores=_small(scores), logits=_small(logits))
     if config.score != "dot":
         title += f" {page.label(f'roles_why_{config.score}')}"
     q_reach, k_reach, s_reach = (max(float(a.abs().max()), float(b.abs().max())) for a, b in ((own.Q, other.Q), (own.K, other.K), (own.scores, other.scores)))
     panels = [Panel("Q", page.label("roles_said_entries", largest=readable(float(own.Q.abs().max()))), "query", own.Q, reach=q_reach),
               Panel("K", page.label("roles_said_entries", largest=readable(float(own.K.abs().max()))), "key", own.K, reach=k_reach),
               Panel("product", page.label("roles_said_model"), "", own.scores, reach=s_reach, keys=True),
-              Panel("QA", page.label("roles_said_moved", by=readable(moved[0])), "query", other.Q, reach=q_reach),
-              Panel("KA", page.label("roles_said_moved", by=readable(moved[1])), "key", other.K, reach=k_reach),
-              Panel("product_A", page.label("roles_said_moved", by=readable(scores)), "", other.scores, reach=s_reach, keys=True)]
+              Panel("QA", page.label("roles_said_moved", by=_small(moved[0])), "query", other.Q, reach=q_reach),
+              Panel("KA", page.label("roles_said_moved", by=_small(moved[1])), "key", other.K, reach=k_reach),
+              Panel("product_A", page.label("roles_said_moved", by=_small(scores)), "", other.scores, reach=s_reach, keys=True)]
     return Part(panels, title, _change_lines(page, run, own, other, A, i), _change_question(page, head_name(layer, head), logits, moved), [symmetries.change_of_basis, symmetries.with_change_of_basis],
-                {"queries_and_keys.csv": lambda: basis_table(run, own, other)}, {page.label("roles_summary_scores"): readable(scores), page.label("roles_summary_logits"): readable(logits)})
+                {"queries_and_keys.csv": lambda: basis_table(run, own, other)}, {page.label("roles_summary_scores"): _small(scores), page.label("roles_summary_logits"): _small(logits)})
 
 
 def basis_table(run: Run, own: Heads, other: Heads) -> pd.DataFrame:
@@ -285,8 +293,8 @@ def _change_lines(page: Lesson, run: Run, own: Heads, other: Heads, A: Tensor, i
 def _change_question(page: Lesson, head: str, logits: float, moved: tuple[float, float]) -> Question:
     """How far the logits move when queries and keys are put into another basis."""
     answer = int(np.searchsorted(STEPS, logits, side="right"))
-    return Question("roles_change", page.label("roles_change_question", head=head, q=readable(moved[0]), k=readable(moved[1])), [page.label(f"roles_change_option_{k}") for k in range(4)], answer,
-                    page.label("roles_change_because", logits=readable(logits)))
+    return Question("roles_change", page.label("roles_change_question", head=head, q=_small(moved[0]), k=_small(moved[1])), [page.label(f"roles_change_option_{k}") for k in range(4)], answer,
+                    page.label("roles_change_because", logits=_small(logits)))
 
 
 # ---- (c) the dimensions of the stream in another order -------------------------------------------------------------------------------------
@@ -300,13 +308,13 @@ def _relabel(page: Lesson, run: Run) -> Part:
     difference, logits = back - found.before, largest(found.logits, found.other_logits)
     same, reach = logits < UNSEEN, float(found.before.abs().max())
     mantissa, power = symmetries.factorial_written(config.d_model)
-    title = page.label("roles_relabel_same" if same else "roles_relabel_other", d=config.d_model, digits=power + 1, logits=readable(logits), model=run.model_name)
+    title = page.label("roles_relabel_same" if same else "roles_relabel_other", d=config.d_model, digits=power + 1, logits=_small(logits), model=run.model_name)
     moved = int((found.order != torch.arange(config.d_model)).sum())
     panels = [Panel("stream", page.label("roles_said_stream", d=config.d_model), "residual", found.before, reach=_fair(found.before)),
               Panel("stream_relabelled", page.label("roles_said_dimensions", moved=moved), "residual", found.after, reach=_fair(found.before)),
-              Panel("difference", page.label("roles_said_difference", by=readable(float(difference.abs().max()))), "", difference, reach=_fair(found.before))]
+              Panel("difference", page.label("roles_said_difference", by=_small(float(difference.abs().max()))), "", difference, reach=_fair(found.before))]
     return Part(panels, title, _relabel_lines(page, run, found, mantissa, power), _relabel_question(page, config.d_model, power + 1), [symmetries.relabelled, symmetries.log10_factorial],
-                {"logits.csv": lambda: logit_table(page, run, found, i, run.tokenizer.vocab_size)}, {page.label("roles_summary_logits"): readable(logits)}, logit_table(page, run, found, i, 6))
+                {"logits.csv": lambda: logit_table(page, run, found, i, run.tokenizer.vocab_size)}, {page.label("roles_summary_logits"): _small(logits)}, logit_table(page, run, found, i, 6))
 
 
 def _fair(values: Tensor) -> float:

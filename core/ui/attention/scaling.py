@@ -12,7 +12,7 @@ from core.figures.heads import head_name
 from core.figures.numbers import latex_number, latex_operand, plain_number, readable
 from core.scaling import D_KS, Experiment, HeadScaling, Measured
 from core.ui import cache, state
-from core.ui.attention.reading import PREFIX, attached, choice, keep, read
+from core.ui.attention.reading import PREFIX, choice, keep, read, throw_again
 from core.ui.check import Question
 from core.ui.components.attention_scaling import attention_scaling
 from core.ui.lesson import Lesson
@@ -25,11 +25,10 @@ def draw(page: Lesson, run: Run) -> Reading:
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"{PREFIX}scaling_controls"):
         st.markdown(page.label("scaling_keys"), width="content")
         choice(page, "scaling_keys")
-        st.markdown(page.label("scaling_seed"), width="content", help=page.label("scaling_seed_help", draws=scaling.DRAWS))
-        st.number_input(page.label("scaling_seed"), min_value=0, max_value=9999, step=1, label_visibility="collapsed", width=110, **attached("scaling_seed"))
-        st.button(page.label("scaling_again"), on_click=lambda: keep(scaling_seed=(read("scaling_seed") + 1) % 10_000), key=f"{PREFIX}scaling_throw")
+        throw_again(page, "scaling_seed", draws=scaling.DRAWS)
         heads = heads_of(run)
-        st.markdown(_model_says(page, run, heads), width="stretch")
+        if not state.present():
+            st.markdown(_model_says(page, run, heads), width="stretch")
     found, at = experiment(read("scaling_seed"), int(read("scaling_keys"))), place()
     attention_scaling(message(page, run, found, heads, at), key=f"{PREFIX}scaling", on_settings=lambda sent: _settled(run, sent))
     with_, without = (m.mean[at] for m in found.entropy)

@@ -9,6 +9,7 @@ class Matrices {
     this.tip = make("div", "tip", root);
     this.tip.hidden = true;
     this.places = [];
+    keepFree(this.grid, 280, 760);
     new ResizeObserver(() => this.paint()).observe(this.grid);
   }
 
@@ -49,7 +50,7 @@ class Matrices {
     const context = canvas.getContext("2d");
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     const names = Math.min(5.4 * em, 0.24 * width), cell = (height - 2) / of.rows;
-    const wide = of.keys ? Math.min((width - names) / of.columns, 2.6 * cell) : (width - names) / of.columns;
+    const wide = of.keys ? Math.min((width - names - 1) / of.columns, 2.6 * cell) : (width - names - 1) / of.columns;
     Object.assign(of, { x: names, y: 1, cell, wide });
     const gap = Math.min(cell, wide) > 6 ? 1 : 0;
     for (let i = 0; i < of.rows; i++) {
@@ -69,7 +70,7 @@ class Matrices {
     context.fillStyle = ink("muted-ink");
     context.textAlign = "right";
     context.textBaseline = "middle";
-    for (let i = 0; i < of.rows; i += every) context.fillText(this.tokens[i], names - 5, 1 + (i + 0.5) * cell, names - 6);
+    for (let i = 0; i < of.rows; i += every) context.fillText(this.tokens[i], names - 5, Math.max(0.55 * em, Math.min(height - 0.55 * em, 1 + (i + 0.5) * cell)), names - 6);
   }
 
   /** What the mask hides is no zero: it is empty and faintly hatched. */

@@ -27,6 +27,7 @@ class Scaling {
       svg.onclick = (event) => this.pick(event, svg);
       return [name, { place, svg }];
     }));
+    keepFree(charts, 300, 760);
     onWidth(charts, () => this.paint());
     new ResizeObserver(() => this.paint()).observe(this.panels.variance.place);
   }
