@@ -261,8 +261,9 @@ def _change(page: Lesson, run: Run) -> Part:
     moved, scores, logits = (largest(own.Q, other.Q), largest(own.K, other.K)), largest(own.scores, other.scores), largest(own.logits, other.logits)
     same = logits < UNSEEN
     title = page.label("roles_change_same" if same else "roles_change_other", head=head_name(layer, head), q=_small(moved[0]), k=_small(moved[1]), scores=_small(scores), logits=_small(logits))
-    if config.score != "dot":
-        title += f" {page.label(f'roles_why_{config.score}')}"
+    if not same:
+        why = config.score if config.score != "dot" else config.positions
+        title += f" {page.label(f'roles_why_{why}')}" if f"roles_why_{why}" in page.words.labels else ""
     q_reach, k_reach, s_reach = (max(float(a.abs().max()), float(b.abs().max())) for a, b in ((own.Q, other.Q), (own.K, other.K), (own.scores, other.scores)))
     panels = [Panel("Q", page.label("roles_said_entries", largest=readable(float(own.Q.abs().max()))), "query", own.Q, reach=q_reach),
               Panel("K", page.label("roles_said_entries", largest=readable(float(own.K.abs().max()))), "key", own.K, reach=k_reach),
