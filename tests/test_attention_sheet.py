@@ -87,13 +87,13 @@ def test_every_kind_of_model_is_borne(model: str):
     run = run_of(SENTENCE, model)
     heads = scaling_view.heads_of(run)
     assert (heads == ()) == (model == "scores-additive")
-    own, alike = roles_view.pair_of(run, "keys", 0, 1)
+    alike = roles_view.compared(run, "keys", 0, 1).other
     assert symmetries.split(alike.scores).share == pytest.approx(1) or model == "scores-multiplicative"
-    own, other = roles_view.pair_of(run, "basis", 0, 1, 3, 2.0)
-    same = roles_view.largest(own.logits, other.logits) < roles_view.UNSEEN
-    assert same == (model in ("positions-alibi", "positions-sinusoidal")) and roles_view.largest(own.Q, other.Q) > 0.1
-    found = roles_view.relabelled(run, 0)
-    assert (roles_view.largest(found.logits, found.other_logits) < roles_view.UNSEEN) == (model != "positions-sinusoidal")
+    found = roles_view.compared(run, "basis", 0, 1, 3, 2.0)
+    same = found.difference < roles_view.UNSEEN
+    assert same == (model in ("positions-alibi", "positions-sinusoidal")) and roles_view.largest(found.own.Q, found.other.Q) > 0.1
+    found = roles_view.relabelled(run, 0, 2)
+    assert (max(found.difference, roles_view.largest(found.logits, found.other_logits)) < roles_view.UNSEEN) == (model != "positions-sinusoidal")
     at = open_at(model=model, attention_view="roles", attention_roles_part="change")
     assert fine(at) and ("rounding" in given(at, "roles")["title"]) == same
 
@@ -221,7 +221,7 @@ def test_entropy_and_gradient_are_those_of_the_definition():
     p = torch.softmax(scores, -1)
     jacobian = torch.autograd.functional.jacobian(lambda s: torch.softmax(s, -1), scores.detach())
     assert scaling.gradient_size(p.detach().numpy()) == pytest.approx(float(jacobian.norm()), rel=1e-12)
-    assert scaling.entropy_share(p.detach().numpy()) == pytest.approx(float(torch.distributions.Categorical(p).entropy()) / math.log(7), rel=1e-12)
+    assert scaling.entropy_share(p.detach().numpy()) == pytest.approx(float(torch.distributions.Categorical(p.detach()).entropy()) / math.log(7), rel=1e-12)
     assert np.allclose(scaling.softmax(scores.detach().numpy()), p.detach().numpy(), rtol=1e-14)
 
 
@@ -345,13 +345,14 @@ def test_the_factorial_is_the_whole_number(n: int):
 
 def test_the_head_is_the_loaded_models_and_the_effect_is_real():
     run = run_of(SENTENCE)
-    own, alike = roles_view.pair_of(run, "keys", 3, 5)
+    found = roles_view.compared(run, "keys", 3, 5)
+    own, alike = found.own, found.other
     block = run.trace.blocks[3]
     torch.testing.assert_close(own.scores.float(), block.scores[5], rtol=1e-3, atol=1e-3)
-    torch.testing.assert_close(own.logits.float(), run.trace.logits, rtol=1e-3, atol=1e-3)
+    torch.testing.assert_close(own.logits, run.trace.logits, rtol=1e-3, atol=1e-3)
     Q = own.Q
     torch.testing.assert_close(alike.scores, Q @ Q.T / math.sqrt(32), rtol=0, atol=1e-12)
-    assert roles_view.largest(own.logits, alike.logits) > 0.01
+    assert found.difference == pytest.approx(roles_view.largest(own.logits, alike.logits), abs=1e-4) and found.difference > 0.01
 
 
 @pytest.mark.parametrize("part", PARTS)

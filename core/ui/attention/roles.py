@@ -46,7 +46,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Heads:
-    """One head before and after a change, float64: queries and keys (N, d_k), scores and weights (N, N), and the logits (N, |V|) of the whole model."""
+    """One head: queries and keys (N, d_k), scores and weights (N, N), float64, and the logits (N, |V|) of the whole model, float32 to save room."""
 
     Q: Tensor
     K: Tensor
@@ -60,18 +60,28 @@ class Heads:
 
 
 @dataclass(frozen=True)
+class Compared:
+    """One head as it is and after a change, and the largest difference of the two models' logits, found in float64."""
+
+    own: Heads
+    other: Heads
+    difference: float
+
+
+@dataclass(frozen=True)
 class Relabelled:
-    """The stream after the last block (N, d) of the model and of the relabelled one, their logits (N, |V|), and the order of the dimensions, all float64."""
+    """The stream after the last block (N, d) of the model and of the relabelled one, their logits (|V|,) after one position, the largest difference of all logits, and the order of the dimensions."""
 
     before: Tensor
     after: Tensor
     logits: Tensor
     other_logits: Tensor
+    difference: float
     order: Tensor
 
     @property
     def n_bytes(self) -> int:
-        return sum(tensor.nbytes for tensor in vars(self).values())
+        return sum(value.nbytes for value in vars(self).values() if isinstance(value, Tensor))
 
 
 @dataclass(frozen=True)
@@ -149,28 +159,29 @@ def _forward(model: Transformer, run: Run) -> Trace:
 
 def _heads(trace: Trace, layer: int, head: int) -> Heads:
     block, shared = trace.blocks[layer], trace.config.n_heads // trace.blocks[layer].K.shape[0]
-    return Heads(block.Q_rotated[head], block.K_rotated[head // shared], symmetries.scores_alone(block, trace.config, head), block.pattern[head], trace.logits)
+    return Heads(block.Q_rotated[head], block.K_rotated[head // shared], symmetries.scores_alone(block, trace.config, head), block.pattern[head], trace.logits.float())
 
 
-def pair_of(run: Run, kind: str, layer: int, head: int, seed: int = 0, stretch: float = 1.0) -> tuple[Heads, Heads]:
+def compared(run: Run, kind: str, layer: int, head: int, seed: int = 0, stretch: float = 1.0) -> Compared:
     """One head as it is, and after a change: "keys" are made as queries, or another "basis" for both."""
-    def make() -> tuple[Heads, Heads]:
+    def make() -> Compared:
         model = _double(run.model_name)
         changed = (symmetries.with_queries_as_keys(model, layer, head) if kind == "keys" else
                    symmetries.with_change_of_basis(model, layer, head, symmetries.change_of_basis(seed, run.model.config.d_k, stretch)))
-        return _heads(_forward(model, run), layer, head), _heads(_forward(changed, run), layer, head)
+        one, other = _forward(model, run), _forward(changed, run)
+        return Compared(_heads(one, layer, head), _heads(other, layer, head), largest(one.logits, other.logits))
 
-    return cache.result(("attention roles", run.model_name, run.token_ids, kind, layer, head, seed, stretch), make, lambda made: made[0].n_bytes + made[1].n_bytes)
+    return cache.result(("attention roles", run.model_name, run.token_ids, kind, layer, head, seed, stretch), make, lambda made: made.own.n_bytes + made.other.n_bytes)
 
 
-def relabelled(run: Run, seed: int) -> Relabelled:
+def relabelled(run: Run, seed: int, position: int) -> Relabelled:
     """The model beside a copy whose stream has its dimensions shuffled."""
     def make() -> Relabelled:
         model, order = _double(run.model_name), torch.from_numpy(np.random.default_rng(seed).permutation(run.model.config.d_model))
         one, other = _forward(model, run), _forward(symmetries.relabelled(model, order), run)
-        return Relabelled(one.resid_final, other.resid_final, one.logits, other.logits, order)
+        return Relabelled(one.resid_final, other.resid_final, one.logits[position].clone(), other.logits[position].clone(), largest(one.logits, other.logits), order)
 
-    return cache.result(("attention relabelled", run.model_name, run.token_ids, seed), make, lambda made: made.n_bytes)
+    return cache.result(("attention relabelled", run.model_name, run.token_ids, seed, position), make, lambda made: made.n_bytes)
 
 
 def largest(a: Tensor, b: Tensor) -> float:
@@ -184,7 +195,8 @@ def largest(a: Tensor, b: Tensor) -> float:
 def _symmetric(page: Lesson, run: Run) -> Part:
     selection = state.selection()
     layer, head, i = selection.layer, selection.head, selection.position
-    own, alike = pair_of(run, "keys", layer, head)
+    found = compared(run, "keys", layer, head)
+    own, alike = found.own, found.other
     n, parts = len(run.token_ids), symmetries.split(own.scores)
     matched, matched_alike = (round(symmetries.own_match(each.scores) * n) for each in (own, alike))
     asymmetry = largest(alike.scores, alike.scores.T)
@@ -256,9 +268,10 @@ def _symmetric_question(page: Lesson, run: Run, matched: int, matched_alike: int
 def _change(page: Lesson, run: Run) -> Part:
     selection, config = state.selection(), run.model.config
     layer, head, i, seed, stretch = selection.layer, selection.head, selection.position, read("roles_seed"), read("roles_stretch")
-    own, other = pair_of(run, "basis", layer, head, seed, stretch)
+    found = compared(run, "basis", layer, head, seed, stretch)
+    own, other, logits = found.own, found.other, found.difference
     A = symmetries.change_of_basis(seed, config.d_k, stretch)
-    moved, scores, logits = (largest(own.Q, other.Q), largest(own.K, other.K)), largest(own.scores, other.scores), largest(own.logits, other.logits)
+    moved, scores = (largest(own.Q, other.Q), largest(own.K, other.K)), largest(own.scores, other.scores)
     same = logits < UNSEEN
     title = page.label("roles_change_same" if same else "roles_change_other", head=head_name(layer, head), q=_small(moved[0]), k=_small(moved[1]), scores=_small(scores), logits=_small(logits))
     if not same:
@@ -271,7 +284,7 @@ def _change(page: Lesson, run: Run) -> Part:
               Panel("QA", page.label("roles_said_moved", by=_small(moved[0])), "query", other.Q, reach=q_reach),
               Panel("KA", page.label("roles_said_moved", by=_small(moved[1])), "key", other.K, reach=k_reach),
               Panel("product_A", page.label("roles_said_moved", by=_small(scores)), "", other.scores, reach=s_reach, keys=True)]
-    return Part(panels, title, _change_lines(page, run, own, other, A, i), _change_question(page, head_name(layer, head), logits, moved), [symmetries.change_of_basis, symmetries.with_change_of_basis],
+    return Part(panels, title, _change_lines(page, run, found, A, i), _change_question(page, head_name(layer, head), logits, moved), [symmetries.change_of_basis, symmetries.with_change_of_basis],
                 {"queries_and_keys.csv": lambda: basis_table(run, own, other)}, {page.label("roles_summary_scores"): _small(scores), page.label("roles_summary_logits"): _small(logits)})
 
 
@@ -282,13 +295,14 @@ def basis_table(run: Run, own: Heads, other: Heads) -> pd.DataFrame:
     return pd.DataFrame({"position": position, "dimension": dimension} | {f"{name}{mark}": getattr(each, name).flatten().numpy() for mark, each in (("", own), ("_A", other)) for name in ("Q", "K")})
 
 
-def _change_lines(page: Lesson, run: Run, own: Heads, other: Heads, A: Tensor, i: int) -> list[tuple[str, str]]:
+def _change_lines(page: Lesson, run: Run, found: Compared, A: Tensor, i: int) -> list[tuple[str, str]]:
+    own, other = found.own, found.other
     j, singular, digits = int(own.pattern[i].argmax()), torch.linalg.svdvals(A), 12
     return [
         (page.label("roles_numbers_invariance"), r"(X W_Q A^{-1})(X W_K A^{\mathsf T})^{\mathsf T} = X W_Q\, A^{-1} A\, W_K^{\mathsf T} X^{\mathsf T} = Q K^{\mathsf T}"),
         (page.label("roles_numbers_condition", d=len(A)), rf"\frac{{\sigma_{{\max}}(A)}}{{\sigma_{{\min}}(A)}} = \frac{{{latex_operand(float(singular[0]))}}}{{{latex_operand(float(singular[-1]))}}} = {latex_number(float(singular[0] / singular[-1]))}"),
         (page.label("roles_numbers_same", query=code(run.tokens[i]), other=code(run.tokens[j])), rf"S_{{{i},{j}}} = {latex_number(float(own.scores[i, j]), digits)}, \qquad S^A_{{{i},{j}}} = {latex_number(float(other.scores[i, j]), digits)}"),
-        (page.label("roles_numbers_logits"), rf"\max_{{i,w}} \left| u_{{i,w}} - u^A_{{i,w}} \right| = {latex_number(largest(own.logits, other.logits))}")]
+        (page.label("roles_numbers_logits"), rf"\max_{{i,w}} \left| u_{{i,w}} - u^A_{{i,w}} \right| = {latex_number(found.difference)}")]
 
 
 def _change_question(page: Lesson, head: str, logits: float, moved: tuple[float, float]) -> Question:
@@ -303,19 +317,19 @@ def _change_question(page: Lesson, head: str, logits: float, moved: tuple[float,
 
 def _relabel(page: Lesson, run: Run) -> Part:
     config, seed, i = run.model.config, read("roles_seed"), state.selection().position
-    found = relabelled(run, seed)
+    found = relabelled(run, seed, i)
     back = torch.empty_like(found.after)
     back[:, found.order] = found.after
-    difference, logits = back - found.before, largest(found.logits, found.other_logits)
-    same, reach = logits < UNSEEN, float(found.before.abs().max())
+    difference, logits = back - found.before, found.difference
+    same, reach = logits < UNSEEN, _fair(found.before)
     mantissa, power = symmetries.factorial_written(config.d_model)
     title = page.label("roles_relabel_same" if same else "roles_relabel_other", d=config.d_model, digits=power + 1, logits=_small(logits), model=run.model_name)
     moved = int((found.order != torch.arange(config.d_model)).sum())
-    panels = [Panel("stream", page.label("roles_said_stream", d=config.d_model), "residual", found.before, reach=_fair(found.before)),
-              Panel("stream_relabelled", page.label("roles_said_dimensions", moved=moved), "residual", found.after, reach=_fair(found.before)),
-              Panel("difference", page.label("roles_said_difference", by=_small(float(difference.abs().max()))), "", difference, reach=_fair(found.before))]
+    panels = [Panel("stream", page.label("roles_said_stream", d=config.d_model), "residual", found.before, reach=reach),
+              Panel("stream_relabelled", page.label("roles_said_dimensions", moved=moved), "residual", found.after, reach=reach),
+              Panel("difference", page.label("roles_said_difference", by=_small(float(difference.abs().max()))), "", difference, reach=reach)]
     return Part(panels, title, _relabel_lines(page, run, found, mantissa, power), _relabel_question(page, config.d_model, power + 1), [symmetries.relabelled, symmetries.log10_factorial],
-                {"logits.csv": lambda: logit_table(page, run, found, i, run.tokenizer.vocab_size)}, {page.label("roles_summary_logits"): _small(logits)}, logit_table(page, run, found, i, 6))
+                {"logits.csv": lambda: logit_table(page, run, found, run.tokenizer.vocab_size)}, {page.label("roles_summary_logits"): _small(logits)}, logit_table(page, run, found, 6))
 
 
 def _fair(values: Tensor) -> float:
@@ -323,18 +337,18 @@ def _fair(values: Tensor) -> float:
     return float(values.abs().flatten().quantile(0.99)) if values.numel() < 1_000_000 else float(values.abs().max())
 
 
-def logit_table(page: Lesson, run: Run, found: Relabelled, i: int, n: int) -> pd.DataFrame:
-    """The `n` likeliest next tokens after a position with their logits from both models, to twelve decimals."""
-    best = found.logits[i].argsort(descending=True)[:n].tolist()
+def logit_table(page: Lesson, run: Run, found: Relabelled, n: int) -> pd.DataFrame:
+    """The `n` likeliest next tokens after the picked position with their logits from both models, to twelve decimals."""
+    best = found.logits.argsort(descending=True)[:n].tolist()
     columns = [page.label(f"roles_column_{name}") for name in ("token", "model", "relabelled")]
-    return pd.DataFrame([(run.tokenizer.visible(w), f"{float(found.logits[i, w]):.12f}", f"{float(found.other_logits[i, w]):.12f}") for w in best], columns=columns)
+    return pd.DataFrame([(run.tokenizer.visible(w), f"{float(found.logits[w]):.12f}", f"{float(found.other_logits[w]):.12f}") for w in best], columns=columns)
 
 
 def _relabel_lines(page: Lesson, run: Run, found: Relabelled, mantissa: float, power: int) -> list[tuple[str, str]]:
     config = run.model.config
     d, logarithm = config.d_model, symmetries.log10_factorial(config.d_model)
     lines = [(page.label("roles_numbers_factorial"), rf"d! = {d}! = {mantissa:.4f} \cdot 10^{{{power}}}, \qquad \log_{{10}} {d}! = \frac{{\ln\Gamma({d + 1})}}{{\ln 10}} = \frac{{{latex_operand(math.lgamma(d + 1))}}}{{{latex_operand(math.log(10))}}} = {latex_number(logarithm)}"),
-             (page.label("roles_numbers_logits_relabelled"), rf"\max_{{i,w}} \left| u_{{i,w}} - u'_{{i,w}} \right| = {latex_number(largest(found.logits, found.other_logits))}")]
+             (page.label("roles_numbers_logits_relabelled"), rf"\max_{{i,w}} \left| u_{{i,w}} - u'_{{i,w}} \right| = {latex_number(found.difference)}")]
     inner = [(config.n_heads, "h")] + ([(config.d_ff, r"d_{\mathrm{ff}}")] if config.d_ff is not None else [])
     product = r" \cdot ".join(f"{symbol}!" for _, symbol in inner)
     digits = logarithm + config.n_layers * sum(symmetries.log10_factorial(n) for n, _ in inner)

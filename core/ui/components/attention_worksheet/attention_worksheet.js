@@ -158,6 +158,7 @@ class Worksheet {
     clearTimeout(this.resting);
     if (!this.changed) return;
     this.changed = false;
+    this.paintPicture();
     this.send({ identity: this.identity, cells: this.cells });
   }
 
@@ -191,7 +192,7 @@ class Worksheet {
       input.setAttribute("aria-invalid", String(state === "wrong"));
     }
     this.count();
-    this.paintPicture();
+    if (!only) this.paintPicture();
   }
 
   count() {
