@@ -131,7 +131,7 @@ def _changed(model: Transformer, layer: int, change: Callable[[Block], None]) ->
             repeats = block.config.n_heads // block.config.n_kv_heads
             for name in ("W_K", "W_V", "b_K", "b_V"):
                 if getattr(block, name) is not None:
-                    setattr(block, name, nn.Parameter(getattr(block, name).repeat_interleave(repeats, 0)))
+                    setattr(block, name, nn.Parameter(getattr(block, name).repeat_interleave(repeats, 0), requires_grad=False))
             block.config = replace(block.config, n_kv_heads=block.config.n_heads)
         change(block)
     return other
