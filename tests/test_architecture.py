@@ -6,7 +6,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 
-# Top to bottom, as README's "How it is built" has it. A file may import from the lines below its own, never from those above or beside it.
+# Top to bottom. A file may import from the lines below its own, never from those above or beside it.
 LAYERS = [
     ["app", "pages"],
     ["core.ui"],
@@ -17,8 +17,8 @@ LAYERS = [
     ["core.blanks", "core.repetition", "core.translation"],
     ["core.generation", "core.tasks", "core.induction", "core.huggingface", "core.copying"],
     ["core.embeddings"],
-    ["core.checkpoints", "core.analysis", "core.contributions", "core.loss", "core.teaching_text", "core.dates", "core.attention_steps"],
-    ["core.model", "core.corpus", "core.distributed", "core.segmentation", "core.neighbour_map", "core.growth", "core.recurrence"],
+    ["core.checkpoints", "core.analysis", "core.contributions", "core.loss", "core.teaching_text", "core.dates", "core.attention_steps", "core.symmetries"],
+    ["core.model", "core.corpus", "core.distributed", "core.segmentation", "core.neighbour_map", "core.growth", "core.recurrence", "core.worksheet", "core.scaling"],
     ["core.block", "core.sparse"],
     ["core.attention", "core.trace", "core.intervention", "core.tokenizer", "core.sampling"],
     ["core.positional", "core.normalisation", "core.activation", "core.counting", "core.presets", "core.record"],

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import streamlit as st
 from torch import Tensor
 
+from core import worksheet
 from core.block import Block
 from core.config import MASKS, SCORES
 from core.trace import BlockTrace
@@ -18,7 +19,7 @@ from core.ui.run import Run
 PREFIX = "attention_"
 STAGES = ("x", "qkv", "turn", "dot", "scale", "bias", "mask", "softmax", "sum", "write", "matrix")
 SETTINGS = Settings("attention", {
-    "view": Setting("steps", options=("steps", "switches", "averages")),
+    "view": Setting("steps", options=("steps", "switches", "scaling", "roles", "averages", "worksheet")),
     "step": Setting("write", options=STAGES),
     "key": Setting(-1, low=-1),                   # position of the key whose numbers are worked out; −1: the one with the largest weight
     "component": Setting(0, low=0),               # of the vectors whose numbers are worked out
@@ -29,6 +30,14 @@ SETTINGS = Settings("attention", {
     "score": Setting("own", options=("own", *SCORES)),
     "seed": Setting(0, low=0, high=9),            # of the weights of a score function that the model has not learned
     "temperature": Setting(0.0, low=-6.0, high=6.0),    # log2 τ of the scores
+    "sheet_width": Setting("2", options=tuple(map(str, worksheet.WIDTHS))),      # d_k = d_v
+    "sheet_seed": Setting(0, low=0, high=9999),
+    "scaling_d": Setting(64, low=1, high=512),                                   # d_k; a power of two
+    "scaling_keys": Setting("16", options=("4", "8", "16", "32")),
+    "scaling_seed": Setting(0, low=0, high=9999),
+    "roles_part": Setting("symmetric", options=("symmetric", "change", "relabel")),
+    "roles_stretch": Setting(3.0, low=1.0, high=10.0),                           # of the matrix A: its greatest singular value; the least is 1 over it
+    "roles_seed": Setting(0, low=0, high=9999),
 })
 read, keep, attached = SETTINGS.read, SETTINGS.keep, SETTINGS.attached
 choice, show = functools.partial(views.choice, SETTINGS), functools.partial(views.show, PREFIX)
@@ -77,3 +86,8 @@ def numbered(page: Lesson, name: str, width: int) -> None:
     setting = SETTINGS.each[name]
     st.selectbox(page.label(name), range(int(setting.low), int(setting.high) + 1), format_func=lambda n: page.label(f"{name}_n", n=n), label_visibility="collapsed",
                  width=_widened(width), **attached(name))
+
+
+def throw_again(page: Lesson, name: str, **values) -> None:
+    """A button that shows the seed of a setting and takes the next one. Its labels are `<name>` and `<name>_help`, the latter with `values`."""
+    st.button(page.label(name, seed=read(name)), help=page.label(f"{name}_help", **values), on_click=lambda: keep(**{name: (read(name) + 1) % 10_000}), key=f"{PREFIX}{name}_next")

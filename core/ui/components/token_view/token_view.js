@@ -58,6 +58,18 @@ function onWidth(node, again) {
   }).observe(node);
 }
 
+/** Sets --free on the node: the pixels from its top to the bottom of the window as the page stands unscrolled, within [least, most]; present mode has a bar at the bottom. */
+function keepFree(node, least, most) {
+  const fit = () => {
+    const main = node.getRootNode().host?.closest('[data-testid="stMain"]'), below = getComputedStyle(node).getPropertyValue("--tx-scale") > 1 ? 68 : 14;
+    const free = window.innerHeight - node.getBoundingClientRect().top - (main?.scrollTop ?? 0) - below;
+    node.style.setProperty("--free", `${Math.round(Math.max(least, Math.min(most, free)))}px`);
+  };
+  new ResizeObserver(fit).observe(node);
+  window.addEventListener("resize", () => node.isConnected && fit());
+  for (const later of [400, 1500]) setTimeout(fit, later);     // the page around finds its place
+}
+
 function emOf(root) {
   return parseFloat(getComputedStyle(root).fontSize);
 }
