@@ -1,0 +1,1 @@
+"""What the lesson Architectures is made of: a module for each of its views, and what they share."""
