@@ -78,9 +78,11 @@ class Blank {
     const found = this.verdict;
     this.class.replaceChildren();
     rich(make("span", "", this.class), this.text.class_says, { cls: { chip: "[CLS]" }, name: found.name, p: found.shown });
-    const track = make("span", "track scale", this.class);
-    make("i", `c${found.index}`, track).style.width = `${100 * (found.index ? found.p : 1 - found.p)}%`;
-    track.title = fill(this.text.class_scale, { negative: found.names[0], positive: found.names[1] });
+    const scale = make("span", "scale", this.class), positive = found.index ? found.p : 1 - found.p;
+    make("span", "muted", scale, found.names[0]);
+    const track = make("span", "track", scale);
+    make("b", `at c${found.index}`, track).style.left = `${100 * positive}%`;
+    make("span", "muted", scale, found.names[1]);
   }
 
   objective() {

@@ -31,9 +31,9 @@ class Translate {
 
   controls(parent) {
     const step = (name, sign, act) => [name, button(parent, sign, "", act, "step")];
-    this.buttons = Object.fromEntries([step("start", "⏮", () => this.go(1)), step("back", "◀", () => this.go(this.step - 1))]);
+    this.buttons = Object.fromEntries([step("start", "|◀", () => this.go(1)), step("back", "◀", () => this.go(this.step - 1))]);
     this.play = button(parent, "▶▶", "", () => this.toggle(), "step play");
-    Object.assign(this.buttons, Object.fromEntries([step("forward", "▶", () => this.go(this.step + 1)), step("end", "⏭", () => this.go(this.target.length))]));
+    Object.assign(this.buttons, Object.fromEntries([step("forward", "▶", () => this.go(this.step + 1)), step("end", "▶|", () => this.go(this.target.length))]));
     this.slider = make("input", "", parent);
     Object.assign(this.slider, { type: "range", min: 1, step: 1 });
     this.slider.oninput = () => { this.stop(); this.stand(Number(this.slider.value)); };
