@@ -44,6 +44,7 @@ class PassSettings:
     bias: Tensor | None = None      # (h, N, M) ALiBi
     relative: Tensor | None = None  # (N, M) column of each block's relative bias
     dropout: float = 0.0
+    activation: str | None = None   # whose curve stands in for the model's own
 
 
 class KVCache:
@@ -180,14 +181,15 @@ class Block(Attention):
         """(h, N, M) what positions add to the scores of this block: ALiBi, the block's relative biases, or nothing."""
         return settings.bias if settings.relative is None else self.r[:, settings.relative]
 
-    def feed_forward(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """mlp_pre (N, d_ff), mlp_post (N, d_ff), mlp_out (N, d) from x (N, d), N equal two-layer networks side by side."""
+    def feed_forward(self, x: Tensor, activation: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+        """mlp_pre (N, d_ff), mlp_post (N, d_ff), mlp_out (N, d) from x (N, d), N equal two-layer networks side by side; `activation`: another curve than the model's own."""
+        activation = activation or self.config.activation
         up = F.linear(x, self.W_1.T, self.b_1)
         if self.W_gate is None:
-            pre, post = up, activate(self.config.activation, up)
+            pre, post = up, activate(activation, up)
         else:
             pre = F.linear(x, self.W_gate.T, self.b_gate)
-            post = activate(self.config.activation, pre) * up
+            post = activate(activation, pre) * up
         return pre, post, F.linear(post, self.W_2.T, self.b_2)
 
     def forward(self, x: Tensor, settings: PassSettings, attend, edits: "HeadEdits", attend_across=None) -> dict[str, Tensor | dict | None]:
@@ -209,7 +211,7 @@ class Block(Attention):
             parts["cross"] = dict(crossed, X=X, resid_post=stream)
         if self.config.d_ff is not None:
             read = x if self.config.parallel_residual else stream
-            pre, post, out = self.feed_forward(self.mlp_norm(read, settings.norm) if before else read)
+            pre, post, out = self.feed_forward(self.mlp_norm(read, settings.norm) if before else read, settings.activation)
             out = edits.on_sublayer(F.dropout(out, settings.dropout), self.layer, "mlp")
             stream = add(stream, out, self.mlp_norm)
             parts |= dict(mlp_pre=pre, mlp_post=post, mlp_out=out)
