@@ -17,7 +17,7 @@ from core.ui.check import Question
 from core.ui.components.architecture_curves import architecture_curves
 from core.ui.lesson import Lesson
 from core.ui.markdown import code
-from core.ui.residual_stream.reading import block_slider, to_numpy
+from core.ui.residual_stream.reading import to_numpy
 from core.ui.run import Run
 from core.ui.views import Reading
 
@@ -32,13 +32,20 @@ def draw(page: Lesson, run: Run) -> Reading:
     has_part = run.model.config.d_ff is not None
     layer = 0
     if has_part:
-        with st.container(width=420):
-            layer = block_slider(page, run)
+        layer = _block(page, run)
     else:
         st.info(page.label("activations_no_part", model=run.model_name))
     inputs = to_numpy(run.trace.blocks[layer].mlp_pre) if has_part else None
     architecture_curves(message(page, run, layer, inputs), key=f"{PREFIX}activations_instrument", on_settings=_settled)
     return _reading(page, run, layer, inputs)
+
+
+def _block(page: Lesson, run: Run) -> int:
+    """The shared layer, picked in one line."""
+    key = f"{PREFIX}activations_block"
+    st.session_state[key] = state.selection().layer
+    return st.selectbox(page.label("block"), range(run.model.config.n_layers), format_func=lambda i: page.label("block_named", i=i), label_visibility="collapsed", width=140, key=key,
+                        on_change=lambda: state.select(layer=st.session_state[key]))
 
 
 def _settled(settings: dict) -> None:
