@@ -29,7 +29,7 @@ from core.ui.views import Reading
 
 CANDIDATES = 6
 MOST_CHARACTERS = 1000      # of the sentence; the model takes 128 tokens
-PICTURE = (250, 420)        # least and most pixels of the attention pattern
+PICTURE = (190, 420)        # least and most pixels of the attention pattern
 
 
 @dataclass(frozen=True)

@@ -115,7 +115,8 @@ def _percent(share: float) -> str:
 
 def _matrix(page: Lesson, run: Run, batch: Batch, feature: int, title: str) -> None:
     n, d = batch.matrix.shape
-    st.markdown(page.label("norms_matrix", n=n, d=d))
+    if not state.present():
+        st.markdown(page.label("norms_matrix", n=n, d=d))
     largest = max(float(batch.matrix.abs().max()), 1e-6)
     residual_grid(to_numpy(batch.matrix), row_labels=run.tokens, column_labels=[str(i) for i in range(d)], legend=page.label("norms_legend"), reading=page.label("norms_reading"), twin=unmarked(title),
                   theme=state.theme(), key=f"{PREFIX}norms_matrix", signed=True, picked=(batch.position, feature), limits=(-largest, largest), least_column=1, least_row=1, numbered=True,

@@ -13,6 +13,7 @@ class Blank {
 
   receive(header) {
     Object.assign(this, header);
+    this.root.classList.toggle("present", header.scale > 1);
     this.hint.textContent = this.text.click + (this.n_cut ? ` ${fill(this.text.cut, { n: this.n_cut })}` : "");
     this.sentence();
     this.classify();

@@ -12,6 +12,7 @@ class Norms {
 
   receive(header) {
     Object.assign(this, header);
+    this.root.classList.toggle("present", header.scale > 1);
     this.top.replaceChildren();
     make("span", "muted", this.top, header.before.name);
     this.histogram(this.top, header.before.counts, "residual", header.before.edges);

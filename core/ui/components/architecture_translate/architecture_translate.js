@@ -44,6 +44,7 @@ class Translate {
   receive(header) {
     const other = this.target && (header.target.join("\n") !== this.target.join("\n") || header.source.join("\n") !== this.source.join("\n"));
     Object.assign(this, header, { patterns: { encoder: header.encoder, decoder: header.decoder, cross: header.cross } });
+    this.root.classList.toggle("present", header.scale > 1);
     const known = JSON.stringify(header.settings);
     if (known !== this.known || other) {
       const { attention, block, head, step } = header.settings;
@@ -223,8 +224,8 @@ class Translate {
     const room = this.place.clientWidth, em = emOf(this.root);
     if (!room || !this.target) return;
     const [rows, columns] = this.axes(), font = monoFont(this.root, 0.95 * em), width = (names) => Math.max(...names.map((name) => textWidth(cutShort(name), font)));
-    const left = width(rows) + 1.2 * em, above = 0.75 * width(columns) + 1.4 * em, tall = Math.max(180, window.innerHeight - (this.place.getBoundingClientRect().top + (mainScroll(this.root))) - 34 - above);
-    const cell = Math.max(0.95 * em, Math.min(2.3 * em, (room - left - 2.2 * em) / columns.length, tall / rows.length));
+    const left = width(rows) + 1.2 * em, above = 0.75 * width(columns) + 1.4 * em, tall = Math.max(150, window.innerHeight - this.place.getBoundingClientRect().top - mainScroll(this.root) - (this.scale > 1 ? 62 : 34) - above);
+    const cell = Math.max(0.8 * em, Math.min(2.3 * em, (room - left - 2.2 * em) / columns.length, tall / rows.length));
     Object.assign(this, { cell, left, above });
     const size = { width: left + columns.length * cell + 2.2 * em, height: above + rows.length * cell + 3 };
     this.svg.replaceChildren();
@@ -267,7 +268,8 @@ class Translate {
     const [rows, columns] = this.axes(), row = Math.min(this.row(), rows.length - 1), { cell, above } = this;
     this.frame.setAttribute("y", above + row * cell);
     const shown = columns.map((_, j) => (this.attention === "decoder" && j > row ? 0 : this.weight(this.attention, row, j)));
-    const column = this.hover?.column ?? shown.indexOf(Math.max(...shown));
+    this.strongest = shown.indexOf(Math.max(...shown));
+    const column = this.hover?.column ?? this.strongest;
     for (const node of this.svg.querySelectorAll(".label")) node.classList.toggle("strong", Number(node.dataset.at) === (node.classList.contains("query") ? row : column));
     rich(this.title, this.text[this.attention === "encoder" ? "title_encoder" : "title"], { head: this.headName(), row: { chip: rows[row] }, column: { chip: columns[column] }, weight: plainAmount(shown[column]) });
     this.note.textContent = this.text[`note_${this.attention}`];
@@ -281,7 +283,7 @@ class Translate {
     if (!by) { this.point(null); return; }
     const [rows, columns] = this.axes(), most = this.attention === "encoder" ? rows.length : this.step, row = Math.min(most - 1, Math.max(0, this.row() + by[0]));
     const last = this.attention === "decoder" ? row : columns.length - 1;
-    this.point({ row, column: Math.min(last, Math.max(0, (this.hover?.column ?? 0) + by[1])) });
+    this.point({ row, column: Math.min(last, Math.max(0, (this.hover?.column ?? this.strongest) + by[1])) });
   }
 }
 
