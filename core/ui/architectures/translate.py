@@ -30,7 +30,7 @@ from core.ui.views import Reading
 CANDIDATES = 5
 MOST_CHARACTERS = 200       # of what is typed; the model reads 64 tokens
 MOST_WRITTEN = 40           # tokens; the longest date has 16
-MEASURED = 100              # held-out dates in each direction
+MEASURED = 50               # held-out dates in each direction
 WRITTEN_FORMS = tuple(range(len(dates.PHRASINGS)))
 ATTENTIONS = ("encoder", "decoder", "cross")
 
@@ -70,7 +70,7 @@ class Translated:
 
 @dataclass(frozen=True)
 class Measured:
-    """On held-out dates of one direction: how aligned the heads are, and the smallest probability that any written token of any date had."""
+    """On held-out dates of one direction: how aligned the heads are, and the smallest probability that any token of a true translation had."""
 
     alignment: Alignment
     least: float
@@ -148,8 +148,8 @@ def measured(model: cache.LoadedModel, direction: str) -> Measured:
     """How the model does on held-out dates, worked out once."""
     def make() -> Measured:
         pairs, tokenizer = translation.held_out_pairs(direction, MEASURED), model.tokenizer
-        found = dict(translations(model.runner, [tokenizer.encode(pair.source.text) for pair in pairs], MOST_WRITTEN))
-        least = min(float(Translated(model, (), 0, found[i], traced(model, tuple(tokenizer.encode(pair.source.text)), found[i])).probabilities.min()) for i, pair in enumerate(pairs))
+        texts = [(tuple(tokenizer.encode(pair.source.text)), (*tokenizer.encode(pair.target.text), tokenizer.end_of_text)) for pair in pairs]
+        least = min(float(Translated(model, source, 0, target, traced(model, source, target)).probabilities.min()) for source, target in texts)
         return Measured(translation.alignment(model.runner, tokenizer, pairs), least)
 
     return cache.result(("alignment", model.name, model.device, direction), make, lambda made: 4096)
@@ -175,7 +175,7 @@ def phrases(source: str, written: str) -> tuple[Phrase, Phrase] | None:
 
 
 def verdict(found: Translated, least: float) -> str:
-    """"right": source and translation are one date, as the rules write it; "unknown": a token was less probable than any of any held-out date; else "unchecked"."""
+    """"right": source and translation are one date, as the rules write it; "unknown": a token was less probable than any of a held-out date; else "unchecked"."""
     if phrases(found.model.tokenizer.decode(found.source), found.text) is not None:
         return "right"
     return "unknown" if float(found.probabilities.min()) < least else "unchecked"
@@ -196,7 +196,7 @@ def message(page: Lesson, found: Translated, measures: Measured) -> dict:
             "sizes": {"n": len(found.target), "m": len(found.source), "h": config.n_heads}, "blocks": {"encoder": config.n_encoder_layers, "decoder": config.n_layers, "cross": config.n_layers},
             "heads": config.n_heads, "aligned": [[float(one) for one in heads] + [float(mean)] for heads, mean in zip(measures.alignment.heads, measures.alignment.means)],
             "verdict": page.label(f"translate_verdict_{said}", token=found.target_tokens[least], p=probability(float(found.probabilities[least])), least=probability(measures.least), n=MEASURED),
-            "right": said == "right", "cut": page.label("translate_cut", n=found.n_cut) if found.n_cut else "",
+            "right": said == "right", "n_measured": MEASURED, "cut": page.label("translate_cut", n=found.n_cut) if found.n_cut else "",
             "settings": {"attention": read("translate_attention"), "block": read("translate_block"), "head": read("translate_head"), "step": read("translate_step")}}
 
 
@@ -221,9 +221,10 @@ def _reading(page: Lesson, found: Translated, measures: Measured) -> Reading:
     row = cross.pattern[:, step].mean(0) if head < 0 else cross.pattern[head, step]
     title = page.label("translate_twin", source=code(found.model.tokenizer.decode(found.source)), target=code(found.text), p=probability(float(found.probabilities.prod())),
                        token=code(found.target_tokens[step]), most=code(found.source_tokens[int(row.argmax())]), weight=probability(float(row.max())))
+    shown = int(measures.alignment.heads[block].argmax()) if head < 0 else head      # in numbers one head is followed: of their mean, the best aligned one
     data = {"tokens.csv": lambda: token_table(page, found), "cross_attention.csv": lambda: cross_table(page, found), "alignment.csv": lambda: alignment_table(page, measures)}
-    return Reading(_lines(page, found, block, max(head, 0), step), _question(page, found), [translation.alignment, translations], data, ".heat", title,
-                   weights_table(page, found, cross, max(head, 0), step), {page.label("translate_written"): found.text})
+    return Reading(_lines(page, found, block, shown, step), _question(page, found), [translation.alignment, translations], data, ".heat", title,
+                   weights_table(page, found, cross, shown, step), {page.label("translate_written"): found.text})
 
 
 def _lines(page: Lesson, found: Translated, block: int, head: int, step: int) -> list[tuple[str, str]]:

@@ -151,7 +151,7 @@ class Curves {
   /** Values and slopes share what the window leaves to them. */
   tall() {
     const top = this.place.getBoundingClientRect().top + (this.root.getRootNode().host?.closest('[data-testid="stMain"]')?.scrollTop ?? 0);
-    return Math.max(300, Math.min(560, window.innerHeight - top - 5.2 * emOf(this.root) - (this.scale > 1 ? 84 : 0)));
+    return Math.max(260, Math.min(560, window.innerHeight - top - 5.2 * emOf(this.root) - (this.scale > 1 ? 84 : 0)));
   }
 
   curve(svg, name, f, across, up) {

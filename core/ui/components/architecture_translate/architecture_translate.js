@@ -1,5 +1,5 @@
 // header: source, target, inputs [visible]; p [per target token], shown [as text]; tops [per step [{token, p, shown}]]; sizes {n, m, h}; blocks {encoder, decoder, cross}; heads;
-// aligned [per block [per head …, mean]]; verdict, right, cut; settings {attention, block, head (−1: mean), step (−1: all written)};
+// aligned [per block [per head …, mean]]; verdict, right, n_measured, cut; settings {attention, block, head (−1: mean), step (−1: all written)};
 // arrays encoder (L, h, M, M), decoder (L, h, N, N), cross (L, h, N, M).
 const SHAPES = { encoder: "full", cross: "cross", decoder: "triangle" };
 const PAUSE = 650;      // milliseconds a token while it plays
@@ -16,6 +16,7 @@ class Translate {
     this.controls(make("div", "controls", left));
     this.candidates = make("div", "candidates", left);
     this.verdictLine = make("p", "verdict", left);
+    this.kinds = make("div", "kinds", left);
     this.picks = make("div", "picks", right);
     this.bars = make("div", "bars", right);
     this.title = make("div", "title", right);
@@ -58,6 +59,7 @@ class Translate {
     this.slider.setAttribute("aria-label", this.text.step_slider);
     this.slider.max = this.target.length;
     this.verdictLine.textContent = this.verdict;
+    drawKinds(this.kinds, this.masks_text, "encoder-decoder", this.sizes);
     this.verdictLine.classList.toggle("doubt", !this.right);
     this.redraw();
   }
@@ -214,7 +216,7 @@ class Translate {
     };
     const block = this.blockNow(), aligned = this.attention === "cross" ? this.aligned[block] : null, share = (k) => (aligned ? ` ${Math.round(100 * aligned[k])} %` : "");
     group(this.text.block, Array.from({ length: this.blocks[this.attention] }, (_, b) => [String(b), b === block, () => this.pick({ block: b }), fill(this.text.block_named, { block: b })]));
-    const title = (k, name) => name + (aligned ? fill(this.text.aligned, { share: (100 * aligned[k]).toFixed(1) }) : "");
+    const title = (k, name) => name + (aligned ? fill(this.text.aligned, { share: (100 * aligned[k]).toFixed(1), n: this.n_measured }) : "");
     group(aligned ? this.text.head_aligned : this.text.head, [
       ...Array.from({ length: this.heads }, (_, k) => [`${k}${share(k)}`, k === this.head, () => this.pick({ head: k }), title(k, fill(this.text.head_named, { head: `${block}.${k}` }))]),
       [`${this.text.mean}${share(this.heads)}`, this.head < 0, () => this.pick({ head: -1 }), title(this.heads, fill(this.text.head_mean, { block }))]]);
