@@ -6,6 +6,7 @@ row, so the rows of a batch have one length and nothing is filled up.
 """
 from __future__ import annotations
 
+import itertools
 import random
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -21,13 +22,15 @@ from core import teaching_text
 from core.corpus import IGNORE, read_documents
 from core.model import Transformer
 from core.tasks import TaskContext
-from core.tokenizer import Tokenizer
+from core.tokenizer import BLANK, Tokenizer, encodable
 
 HIDDEN_SHARE = 0.15                        # of the tokens of a row, at least one
 MASKED, REPLACED = 0.8, 0.1                # of the hidden ones: shown as a blank, as a random token; the rest as they are
 LONGEST_EXCERPT = 8                        # sentences
 SENTENCE_START = re.compile(r"(?:(?<=[.!?])|(?<=[.!?][\"']))\s+(?=\S)")
 QUOTED = re.compile('"(.*)"')
+BRACKETED = re.compile(r"\[([^\[\]]+)\]")
+BERTS_MASK = "[MASK]"
 CLASSES = ("negative", "positive")         # what the classification head's logits stand for
 DOCUMENTS_AT_ONCE = 256
 
@@ -251,3 +254,61 @@ def fill_blanks(model: Transformer, token_ids: Sequence[int]) -> tuple[Blank, ..
     positions = (ids == model.config.mask_token).nonzero()[:, 0]
     probabilities = torch.softmax(model.logits(ids)[positions], dim=-1)
     return tuple(Blank(int(position), p) for position, p in zip(positions, probabilities))
+
+
+# ---- a text whose hidden words are marked in it -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class MarkedText:
+    """A text for such a model. token_ids: end of text first, with a mask token where nobody knows what stood there; `hidden`: the positions of
+    tokens that are known and to be hidden; n_cut tokens at its end did not fit."""
+
+    token_ids: tuple[int, ...]
+    hidden: tuple[int, ...]
+    n_cut: int = 0
+
+
+def marked_text(text: str, tokenizer: Tokenizer, n_context: int) -> MarkedText:
+    """The text without its marks: what stands in [brackets] is to be hidden; ____ and [MASK] are blanks of unknown content.
+
+    Every token that shares a byte with a bracket's content is hidden.
+    """
+    pieces = BRACKETED.split(encodable(text).replace(BERTS_MASK, "____"))
+    plain, spans = "", []
+    for i, piece in enumerate(pieces):
+        if i % 2:
+            spans.append((len(plain.encode()), len((plain + piece).encode())))
+        plain += piece
+    ids, hidden, end = [tokenizer.end_of_text], [], 0
+    for part in re.split(f"({BLANK.pattern})", plain):
+        if BLANK.fullmatch(part):
+            ids.append(tokenizer.mask_token)
+            end += len(part)
+            continue
+        for token_id in tokenizer.encode(part):
+            start, end = end, end + len(tokenizer.token_bytes(token_id))
+            if any(start < stop and first < end for first, stop in spans):
+                hidden.append(len(ids))
+            ids.append(token_id)
+    return MarkedText(tuple(ids[:n_context]), tuple(position for position in hidden if position < n_context), max(0, len(ids) - n_context))
+
+
+def can_be_marked(token_id: int, tokenizer: Tokenizer) -> bool:
+    """Whether brackets can stand around the token: it is whole characters, and none of them a bracket."""
+    piece = tokenizer.decode([token_id])
+    return bool(piece) and "\ufffd" not in piece and not set(piece) & set("[]")
+
+
+def with_marks(marked: MarkedText, tokenizer: Tokenizer) -> str:
+    """The text that `marked_text` reads as this: brackets around hidden tokens, without the space before them, and ____ for a blank."""
+    pieces = []
+    for is_hidden, run in itertools.groupby(enumerate(marked.token_ids), lambda entry: entry[0] in marked.hidden):
+        run = list(run)
+        if is_hidden:
+            whole = b"".join(tokenizer.token_bytes(token_id) for _, token_id in run)
+            bare = whole.lstrip(b" ") or whole
+            pieces.append(whole[:len(whole) - len(bare)] + b"[" + bare + b"]")
+            continue
+        pieces += [(b" ____" if position > 1 else b"____") if token_id == tokenizer.mask_token else tokenizer.token_bytes(token_id) for position, token_id in run]
+    return b"".join(pieces).decode("utf-8", errors="replace")

@@ -51,6 +51,7 @@ class PassSettings:
     dropout: float = 0.0
     score: str = "dot"
     score_seed: int = 0             # of the weights that a score function gets which is not the model's own
+    activation: str | None = None   # whose curve stands in for the model's own
 
 
 class KVCache:
@@ -195,14 +196,15 @@ class Block(Attention):
         """(h, N, M) what positions add to the scores of this block: ALiBi, the block's relative biases, or nothing."""
         return settings.bias if settings.relative is None else self.r[:, settings.relative]
 
-    def feed_forward(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """mlp_pre (N, d_ff), mlp_post (N, d_ff), mlp_out (N, d) from x (N, d), N equal two-layer networks side by side."""
+    def feed_forward(self, x: Tensor, activation: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+        """mlp_pre (N, d_ff), mlp_post (N, d_ff), mlp_out (N, d) from x (N, d), N equal two-layer networks side by side; `activation`: another curve than the model's own."""
+        activation = activation or self.config.activation
         up = F.linear(x, self.W_1.T, self.b_1)
         if self.W_gate is None:
-            pre, post = up, activate(self.config.activation, up)
+            pre, post = up, activate(activation, up)
         else:
             pre = F.linear(x, self.W_gate.T, self.b_gate)
-            post = activate(self.config.activation, pre) * up
+            post = activate(activation, pre) * up
         return pre, post, F.linear(post, self.W_2.T, self.b_2)
 
     def kept(self, stream: Tensor) -> Tensor:
@@ -230,7 +232,7 @@ class Block(Attention):
             parts["cross"] = dict(crossed, X=X, attn_added=attn_added, resid_post=stream)
         if self.config.d_ff is not None:
             read = x if self.config.parallel_residual else stream
-            pre, post, out = self.feed_forward(self.mlp_norm(read, settings.norm) if before else read)
+            pre, post, out = self.feed_forward(self.mlp_norm(read, settings.norm) if before else read, settings.activation)
             out = edits.on_sublayer(F.dropout(out, settings.dropout), self.layer, "mlp")
             mlp_added, stream = add(stream, out, self.mlp_norm, self.mlp_out_norm)
             parts |= dict(mlp_pre=pre, mlp_post=post, mlp_out=out, mlp_added=mlp_added)

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.config import MASKS, NORMS, SCORES
+from core.config import ACTIVATIONS, MASKS, NORMS, SCORES
 
 HEAD_ACTIONS = ("zero", "mean", "scale", "uniform")
 SUBLAYER_ACTIONS = ("zero", "mean", "scale")
@@ -59,6 +59,7 @@ class Intervention:
     mask: one of config.MASKS instead of the model's own; `allowed` (N × N, row = query) instead of either.
     positions: "none" leaves the model's positions out; "sinusoidal", "rotary" and "alibi", which have no weights, can stand in.
     norm: "none", "layernorm" or "rmsnorm" instead of the model's own, its weights kept.
+    activation: one of config.ACTIVATIONS, whose curve stands in for the model's own in every feed-forward part; a gate stays a gate.
     scale_scores: whether q·k is divided by sqrt(d_k), instead of the model's own choice.
     score: one of config.SCORES instead of the model's own. The dot product needs no weights; what the other two need, W_S or v, is not the model's to give and is
         drawn at random with `score_seed` (core.attention.random_score_weights): a model that was not trained with it says nothing sensible.
@@ -75,6 +76,7 @@ class Intervention:
     allowed: tuple[tuple[bool, ...], ...] | None = None
     positions: str | None = None
     norm: str | None = None
+    activation: str | None = None
     scale_scores: bool | None = None
     score: str | None = None
     score_seed: int = 0
@@ -90,6 +92,8 @@ class Intervention:
             raise ValueError(f"The norm can be switched to none, {', '.join(NORMS)}, not {self.norm!r}.")
         if self.score is not None and self.score not in SCORES:
             raise ValueError(f"The score function is one of {', '.join(SCORES)}, not {self.score!r}.")
+        if self.activation not in (None, *ACTIVATIONS):
+            raise ValueError(f"The activation is one of {', '.join(ACTIVATIONS)}, not {self.activation!r}.")
         if self.window is not None and self.window < 1:
             raise ValueError(f"A window holds at least 1 key, not {self.window}.")
         edits = self.heads + self.sublayers

@@ -102,7 +102,7 @@ class Transformer(nn.Module):
     def forward(self, token_ids: Tensor, intervention: Intervention = NOTHING, source_ids: Tensor | None = None) -> Trace:
         """Everything that one pass over token_ids (N,) or (B, N), int64, computes; an encoder-decoder reads source_ids (M,) or (B, M) first.
 
-        An intervention edits the decoder; the choice of norm, scaling, score function and residual path holds for the encoder too.
+        An intervention edits the decoder; the choice of norm, activation, scaling, score function and residual path holds for the encoder too.
         Raises ValueError for no tokens, an id outside the vocabulary, more tokens than learned positions, an edit of a head or layer that is
         not there, or source tokens where the model needs none or none where it needs them.
         """
@@ -182,7 +182,7 @@ class Transformer(nn.Module):
     def _encoder_settings(self, decoder: PassSettings, n: int) -> PassSettings:
         """The decoder's settings, for n source tokens that all see each other."""
         seen = self._settings(n, 0, Intervention(mask="bidirectional"))
-        return replace(seen, norm=decoder.norm, scale_scores=decoder.scale_scores, score=decoder.score, score_seed=decoder.score_seed,
+        return replace(seen, norm=decoder.norm, activation=decoder.activation, scale_scores=decoder.scale_scores, score=decoder.score, score_seed=decoder.score_seed,
                        residual=decoder.residual, dropout=decoder.dropout)
 
     def _classify(self, h_final: Tensor) -> Tensor | None:
@@ -205,7 +205,7 @@ class Transformer(nn.Module):
         else:
             allowed = attention.mask(change.mask or config.mask, n, total, change.window or config.window, device=device)
         return PassSettings(
-            norm=change.norm or config.norm,
+            norm=change.norm or config.norm, activation=change.activation,
             scale_scores=config.scale_scores if change.scale_scores is None else change.scale_scores,
             score=change.score or config.score, score_seed=change.score_seed, residual=change.residual, allowed=allowed, mask="" if change.allowed is not None else change.mask or config.mask, dropout=dropout,
             angles=positional.rotary_angles(n, config.d_k, config.rotary_base, start=start) if positions == "rotary" else None,

@@ -8,7 +8,7 @@ from core.ui.instrument_state import Setting, Settings
 
 PREFIX = "architectures_"
 SETTINGS = Settings("architectures", {
-    "view": Setting("design", options=("design", "cost", "record")),
+    "view": Setting("design", options=("design", "blank", "translate", "norms", "activations", "cost", "record")),
     "design": Setting("stories"),                     # see designs.py
     "base": Setting(""),                              # the design that it is compared with; empty: its preset as it is
     "cost": Setting("growth", options=("growth", "patterns")),
@@ -26,6 +26,25 @@ SETTINGS = Settings("architectures", {
     "tokens": Setting(300.0, low=1e-6, high=1e6),     # likewise
     "hardware": Setting("a100", options=("p100", "v100", "a100", "h100")),
     "share": Setting(40, low=1, high=100),            # percent of the hardware's peak that training reaches
+    "blank_text": Setting("The little dog was very [sad] because he lost his bone."),
+    "blank_way": Setting("own", options=("own", "chance")),
+    "blank_seed": Setting(0, low=0, high=9999),
+    "blank_picked": Setting(-1, low=-1),              # position of the blank that is looked at; −1: the first
+    "blank_block": Setting(0, low=0),
+    "blank_head": Setting(3, low=0),
+    "translate_text": Setting("the twenty-first of march nineteen eighty-four"),
+    "translate_seed": Setting(0, low=0, high=9999),
+    "translate_attention": Setting("cross", options=("encoder", "decoder", "cross")),
+    "translate_block": Setting(1, low=0),
+    "translate_head": Setting(-1, low=-1),            # −1: the mean of the block's heads
+    "translate_step": Setting(-1, low=-1),            # tokens written; −1: all of them
+    "norms_where": Setting("attention", options=("attention", "mlp", "final")),
+    "norms_feature": Setting(0, low=0),
+    "norms_other": Setting("Tom and Mia went to the park."),
+    "activations_x": Setting(-1.0, low=-5.0, high=5.0),
+    "activations_beta": Setting(1.0, low=0.1, high=50.0),
+    "activations_second": Setting(1.5, low=-5.0, high=5.0),
+    "activations_gate": Setting("swiglu", options=("swiglu", "geglu")),
 })
 read, keep, attached = SETTINGS.read, SETTINGS.keep, SETTINGS.attached
 choice, show = functools.partial(views.choice, SETTINGS), functools.partial(views.show, PREFIX)

@@ -32,7 +32,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     if shown == "placement":
         return _placement(page, run)
     place, block_column, token_column = st.columns([2, 3, 4], vertical_alignment="bottom")
-    places = [name for name in ("attention", "mlp", "final") if name in _places(run)]
+    places = [name for name in ("attention", "mlp", "final") if name in norm_places(run)]
     if read("norm_where") not in places:
         keep(norm_where=places[0])
     where = place.selectbox(page.label("norm_where"), places, format_func=lambda o: page.label(f"norm_where_{o}"), **attached("norm_where"))
@@ -44,7 +44,8 @@ def draw(page: Lesson, run: Run) -> Reading:
     return (_vector if shown == "vector" else _against_batch)(page, run, matrix, norm, position)
 
 
-def _places(run: Run) -> set[str]:
+def norm_places(run: Run) -> set[str]:
+    """Where the model has norms: before or after "attention" and "mlp" of each block, and at the end ("final")."""
     config = run.model.config
     return {"attention"} | ({"mlp"} if config.d_ff is not None else set()) | ({"final"} if config.reads_normed else set())
 

@@ -1,4 +1,4 @@
-"""What the pictures of the lesson Tokens share: chips, trees of merges, a slider, and how a component is fed and answers."""
+"""What small pictures made of tokens share: chips, trees of merges, a slider, and how a component is fed and answers."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
@@ -12,15 +12,14 @@ from core.ui.components.message import MESSAGE_JS, pack
 _HERE = Path(__file__).parent
 
 
-def token_view(name: str) -> Callable[..., None]:
-    """Registers the component `name`, made of the shared script and style and its own, and returns the function that draws it.
+def token_view(name: str, *shared: str) -> Callable[..., None]:
+    """Registers the component `name`, made of the shared script and style, those of the folders `shared`, and its own; returns the function that draws it.
 
     draw(header, key=…, on_settings=…, arrays=…): header is a dict for JSON, arrays by name as `message.pack` takes them; on_settings(values) is called with
     what the reader has picked.
     """
-    own = _HERE.parent / name
-    read = [(folder / f"{stem}.{{}}") for folder, stem in ((_HERE, "token_view"), (own, name))]
-    script, rules = ("\n".join(Path(str(path).format(kind)).read_text(encoding="utf-8") for path in read) for kind in ("js", "css"))
+    read = [_HERE.parent / folder / f"{folder}.{{}}" for folder in (_HERE.name, *shared, name)]
+    script, rules = ("\n".join(path.read_text(encoding="utf-8") for path in (Path(str(path).format(kind)) for path in read) if path.exists()) for kind in ("js", "css"))
     component = st.components.v2.component(name, html=f'<div class="tokens-view {name}"></div>', css=rules, js=MESSAGE_JS + script)
 
     def draw(header: dict, *, key: str, on_settings: Callable[[dict], None], arrays: Mapping[str, np.ndarray] | None = None) -> None:

@@ -1,0 +1,296 @@
+"""Translate: an encoder-decoder turns dates in words into digits and back, and its cross-attention shows where it looks."""
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from datetime import date
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+import torch
+
+from core import dates, translation
+from core.dates import Phrase
+from core.figures.numbers import latex_number, latex_operand, plain_number, probability, readable
+from core.generation import translations
+from core.model import Transformer
+from core.trace import CrossTrace, Trace
+from core.translation import Alignment
+from core.ui import cache, state
+from core.ui.architectures.live_models import TRANSLATES, loaded, missing
+from core.ui.architectures.reading import PREFIX, attached, keep, read
+from core.ui.check import Question
+from core.ui.components.architecture_translate import architecture_translate
+from core.ui.lesson import Lesson
+from core.ui.markdown import code
+from core.ui.run import Run
+from core.ui.views import Reading
+
+CANDIDATES = 5
+MOST_CHARACTERS = 200       # of what is typed; the model reads 64 tokens
+MOST_WRITTEN = 40           # tokens; the longest date has 16
+MEASURED = 50               # held-out dates in each direction
+WRITTEN_FORMS = tuple(range(len(dates.PHRASINGS)))
+ATTENTIONS = ("encoder", "decoder", "cross")
+
+
+@dataclass(frozen=True)
+class Translated:
+    """A source, its greedy translation, and the pass that wrote it: inputs are end of text and all of the translation but its last token."""
+
+    model: cache.LoadedModel
+    source: tuple[int, ...]
+    n_cut: int
+    target: tuple[int, ...]
+    trace: Trace
+
+    @property
+    def source_tokens(self) -> list[str]:
+        return [self.model.tokenizer.visible(i) for i in self.source]
+
+    @property
+    def target_tokens(self) -> list[str]:
+        return [self.model.tokenizer.visible(i) for i in self.target]
+
+    @property
+    def input_tokens(self) -> list[str]:
+        return [self.model.tokenizer.visible(int(i)) for i in self.trace.token_ids]
+
+    @property
+    def text(self) -> str:
+        """What was written, without its end of text."""
+        return self.model.tokenizer.decode(self.target)
+
+    @property
+    def probabilities(self) -> np.ndarray:
+        """(N,) float64: of each written token, under the source and the tokens before it."""
+        return torch.softmax(self.trace.logits.double(), -1)[range(len(self.target)), list(self.target)].numpy()
+
+
+@dataclass(frozen=True)
+class Measured:
+    """On held-out dates of one direction: how aligned the heads are, and the smallest probability that any token of a true translation had."""
+
+    alignment: Alignment
+    least: float
+
+
+def draw(page: Lesson, run: Run) -> Reading:
+    """The instrument; returns what it shows."""
+    model = loaded(TRANSLATES, run)
+    if model is None:
+        return missing(page, TRANSLATES)
+    _controls(page)
+    typed = read("translate_text")[:MOST_CHARACTERS]
+    ids = model.tokenizer.encode(typed)
+    if not ids:
+        st.info(page.label("translate_empty"))
+        ids = model.tokenizer.encode(page.label("translate_stand_in"))
+    found = translated(model, tuple(ids))
+    measures = measured(model, direction_of(model.tokenizer.decode(found.source)))
+    architecture_translate(message(page, found, measures), key=f"{PREFIX}translate_instrument", arrays=patterns(found.trace), on_settings=_settled)
+    return _reading(page, found, measures)
+
+
+def _controls(page: Lesson) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.text_input(page.label("translate_field"), max_chars=MOST_CHARACTERS, label_visibility="collapsed", placeholder=page.label("translate_hint"), live=True, width="stretch", **attached("translate_text"))
+        with st.popover(page.label("examples"), key=f"{PREFIX}translate_examples"):
+            for i, example in enumerate(filter(None, page.text("translate_examples").splitlines())):
+                st.button(example, key=f"{PREFIX}translate_example_{i}", type="tertiary", on_click=keep, kwargs={"translate_text": example, "translate_step": -1})
+        seed = read("translate_seed")
+        st.button(page.label("translate_random", seed=seed), key=f"{PREFIX}translate_random", help=page.label("translate_random_help"), on_click=keep,
+                  kwargs={"translate_text": random_source(seed), "translate_seed": (seed + 1) % 10_000, "translate_step": -1})
+
+
+def random_source(seed: int) -> str:
+    """A date in words or digits that no training met, always the same one for a seed."""
+    return next(dates.random_pairs(np.random.default_rng(seed), held_out=True)).source.text
+
+
+def direction_of(source: str) -> str:
+    """Which way a source is translated: what has no letter is taken for digits."""
+    return dates.TO_DIGITS if any(character.isalpha() for character in source) else dates.TO_WORDS
+
+
+def translated(model: cache.LoadedModel, ids: tuple[int, ...]) -> Translated:
+    """The greedy translation of the first tokens of a source, as many as the model reads, with its trace."""
+    source = ids[:model.model.config.n_context]
+
+    def make() -> Translated:
+        target = greedy(model.runner, source)
+        return Translated(model, source, len(ids) - len(source), target, traced(model, source, target))
+
+    return cache.result(("translation", model.name, model.device, ids), make, lambda made: made.trace.n_bytes)
+
+
+def greedy(model: Transformer, source: tuple[int, ...]) -> tuple[int, ...]:
+    """The most probable token again and again, up to end of text or MOST_WRITTEN of them."""
+    with torch.inference_mode():
+        return dict(translations(model, [source], MOST_WRITTEN))[0]
+
+
+def traced(model: cache.LoadedModel, source: tuple[int, ...], target: tuple[int, ...]) -> Trace:
+    """The pass that predicts every token of the target from the source and the tokens before it."""
+    with torch.inference_mode():
+        ids = torch.tensor([model.model.config.end_of_text, *target[:-1]], device=model.device)
+        return model.runner(ids, source_ids=torch.tensor(source, device=model.device)).to("cpu")
+
+
+def patterns(trace: Trace) -> dict[str, np.ndarray]:
+    """The weights of every block and head, as the component wants them: encoder (L, h, M, M), decoder (L, h, N, N), cross (L, h, N, M)."""
+    stacks = {"encoder": [block.pattern for block in trace.encoder.blocks], "decoder": [block.pattern for block in trace.blocks], "cross": [block.cross.pattern for block in trace.blocks]}
+    return {name: torch.stack(stack).float().numpy() for name, stack in stacks.items()}
+
+
+def measured(model: cache.LoadedModel, direction: str) -> Measured:
+    """How the model does on held-out dates, worked out once."""
+    def make() -> Measured:
+        pairs, tokenizer = translation.held_out_pairs(direction, MEASURED), model.tokenizer
+        texts = [(tuple(tokenizer.encode(pair.source.text)), (*tokenizer.encode(pair.target.text), tokenizer.end_of_text)) for pair in pairs]
+        least = min(float(Translated(model, source, 0, target, traced(model, source, target)).probabilities.min()) for source, target in texts)
+        return Measured(translation.alignment(model.runner, tokenizer, pairs), least)
+
+    return cache.result(("alignment", model.name, model.device, direction), make, lambda made: 4096)
+
+
+# ---- what is right ------------------------------------------------------------------------------------------------------------------
+
+
+def phrases(source: str, written: str) -> tuple[Phrase, Phrase] | None:
+    """Source and translation as phrases of one date with its parts, where that is what they are; else None."""
+    digits, words = (written, source) if direction_of(source) == dates.TO_DIGITS else (source, written)
+    try:
+        day = date.fromisoformat(digits)
+    except ValueError:
+        return None
+    if len(digits) != 10 or not dates.FIRST <= day <= dates.LAST:
+        return None
+    said = (dates.in_words(day, phrasing, reading) for phrasing in WRITTEN_FORMS for reading in range(len(dates.year_readings(day.year))))
+    in_words = next((phrase for phrase in said if phrase.text == words), None)
+    if in_words is None:
+        return None
+    return (in_words, dates.in_digits(day)) if digits == written else (dates.in_digits(day), in_words)
+
+
+def verdict(found: Translated, least: float) -> str:
+    """"right": source and translation are one date, as the rules write it; "unknown": a token was less probable than any of a held-out date; else "unchecked"."""
+    if phrases(found.model.tokenizer.decode(found.source), found.text) is not None:
+        return "right"
+    return "unknown" if float(found.probabilities.min()) < least else "unchecked"
+
+
+# ---- what the component is given ---------------------------------------------------------------------------------------------------
+
+
+def message(page: Lesson, found: Translated, measures: Measured) -> dict:
+    """The header of architecture_translate."""
+    p = torch.softmax(found.trace.logits.double(), -1)
+    tops = [[{"token": found.model.tokenizer.visible(int(i)), "p": float(row[i]), "shown": probability(float(row[i]))} for i in row.topk(CANDIDATES).indices] for row in p]
+    least = int(found.probabilities.argmin())
+    said = verdict(found, measures.least)
+    config = found.model.model.config
+    return {"text": page.labels("translate"), "masks_text": page.labels("masks"), "scale": state.scale(), "source": found.source_tokens, "target": found.target_tokens, "inputs": found.input_tokens,
+            "p": [float(one) for one in found.probabilities], "shown": [probability(float(one)) for one in found.probabilities], "tops": tops,
+            "sizes": {"n": len(found.target), "m": len(found.source), "h": config.n_heads}, "blocks": {"encoder": config.n_encoder_layers, "decoder": config.n_layers, "cross": config.n_layers},
+            "heads": config.n_heads, "aligned": [[float(one) for one in heads] + [float(mean)] for heads, mean in zip(measures.alignment.heads, measures.alignment.means)],
+            "verdict": page.label(f"translate_verdict_{said}", token=found.target_tokens[least], p=probability(float(found.probabilities[least])), least=probability(measures.least), n=MEASURED),
+            "right": said == "right", "n_measured": MEASURED, "cut": page.label("translate_cut", n=found.n_cut) if found.n_cut else "",
+            "settings": {"attention": read("translate_attention"), "block": read("translate_block"), "head": read("translate_head"), "step": read("translate_step")}}
+
+
+def _settled(settings: dict) -> None:
+    keep(**{f"translate_{name}": settings[name] for name in ("attention", "block", "head", "step")})
+
+
+# ---- in numbers, the question, the data ----------------------------------------------------------------------------------------------
+
+
+def step_of(found: Translated) -> int:
+    """The number of the token that is looked at, from 0: the last one written."""
+    wanted = read("translate_step")
+    return len(found.target) - 1 if wanted < 1 else min(wanted, len(found.target)) - 1
+
+
+def _reading(page: Lesson, found: Translated, measures: Measured) -> Reading:
+    step, config = step_of(found), found.model.model.config
+    block = min(read("translate_block"), config.n_layers - 1)
+    head = min(read("translate_head"), config.n_heads - 1)
+    cross = found.trace.blocks[block].cross
+    row = cross.pattern[:, step].mean(0) if head < 0 else cross.pattern[head, step]
+    title = page.label("translate_twin", source=code(found.model.tokenizer.decode(found.source)), target=code(found.text), p=probability(float(found.probabilities.prod())),
+                       token=code(found.target_tokens[step]), most=code(found.source_tokens[int(row.argmax())]), weight=probability(float(row.max())))
+    shown = int(measures.alignment.heads[block].argmax()) if head < 0 else head      # in numbers one head is followed: of their mean, the best aligned one
+    data = {"tokens.csv": lambda: token_table(page, found), "cross_attention.csv": lambda: cross_table(page, found), "alignment.csv": lambda: alignment_table(page, measures)}
+    return Reading(_lines(page, found, block, shown, step), _question(page, found), [translation.alignment, translations], data, ".heat", title,
+                   weights_table(page, found, cross, shown, step), {page.label("translate_written"): found.text})
+
+
+def _lines(page: Lesson, found: Translated, block: int, head: int, step: int) -> list[tuple[str, str]]:
+    p = found.probabilities
+    shown = r" \cdot ".join(latex_operand(float(one)) for one in p)
+    cross = found.trace.blocks[block].cross
+    strongest = int(cross.pattern[head, step].argmax())
+    q, k = cross.Q[head, step].double(), cross.K[_shared(cross, head), strongest].double()
+    scores = cross.scores[head, step].double()
+    total = float(torch.logsumexp(scores, -1))
+    named = {"token": code(found.target_tokens[step]), "source": code(found.source_tokens[strongest]), "head": f"{block}.{head}"}
+    return [(page.label("translate_numbers_p"), rf"p(y_{{1:{len(p)}}}) = \prod_t p(y_t \mid y_{{<t}}, x) = {shown} = {latex_number(float(p.prod()))}"),
+            (page.label("translate_numbers_score", **named), rf"\frac{{q \cdot k}}{{\sqrt{{d_k}}}} = \frac{{{latex_operand(float(q @ k))}}}{{\sqrt{{{len(q)}}}}} = {latex_number(float(scores[strongest]))}"),
+            (page.label("translate_numbers_weight", **named), rf"\alpha = \frac{{e^{{q \cdot k / \sqrt{{d_k}}}}}}{{\sum_j e^{{q \cdot k_j / \sqrt{{d_k}}}}}} = e^{{{latex_operand(float(scores[strongest]))} - {_bracketed(latex_operand(total))}}} = {latex_number(float(torch.softmax(scores, -1)[strongest]))}"),
+            (page.label("translate_numbers_shapes"), rf"\text{{encoder }} [{len(found.source)} \times {len(found.source)}], \quad \text{{decoder }} [{len(p)} \times {len(p)}], \quad \text{{cross }} [{len(p)} \times {len(found.source)}]")]
+
+
+def _bracketed(written: str) -> str:
+    return f"({written})" if written.startswith("-") else written
+
+
+def _shared(cross: CrossTrace, head: int) -> int:
+    """The key head that a query head reads."""
+    return head // (cross.Q.shape[0] // cross.K.shape[0])
+
+
+def weights_table(page: Lesson, found: Translated, cross: CrossTrace, head: int, step: int) -> pd.DataFrame:
+    """One row of a head's cross-attention: every source token with its score and weight."""
+    scores = cross.scores[head, step].double()
+    rows = zip(found.source_tokens, map(plain_number, scores.tolist()), map(plain_number, torch.softmax(scores, -1).tolist()))
+    return pd.DataFrame(rows, columns=[page.label(f"column_{name}") for name in ("source", "score", "weight")])
+
+
+def token_table(page: Lesson, found: Translated) -> pd.DataFrame:
+    return pd.DataFrame({page.label("column_token"): found.target_tokens, page.label("column_p"): found.probabilities})
+
+
+def cross_table(page: Lesson, found: Translated) -> pd.DataFrame:
+    """Every weight of the cross-attention."""
+    values = patterns(found.trace)["cross"]
+    rows = [(block, head, n, found.target_tokens[n], m, found.source_tokens[m], float(values[block, head, n, m])) for block, head, n, m in np.ndindex(values.shape)]
+    return pd.DataFrame(rows, columns=[page.label(f"column_{name}") for name in ("block", "head", "step", "token", "position", "source", "weight")])
+
+
+def alignment_table(page: Lesson, measures: Measured) -> pd.DataFrame:
+    rows = [(block, page.label("translate_mean") if head == len(heads) else str(head), float(score)) for block, (heads, mean) in enumerate(zip(measures.alignment.heads, measures.alignment.means))
+            for head, score in enumerate(itertools.chain(heads, [mean]))]
+    return pd.DataFrame(rows, columns=[page.label(f"column_{name}") for name in ("block", "head", "aligned")])
+
+
+def forced(found: Translated) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The translation with its first token replaced by the second most probable one, and the model's own choices after that, token by token."""
+    model = found.model
+    second = int(found.trace.logits[0].topk(2).indices[1])
+    target = (second,)
+    while target[-1] != model.model.config.end_of_text and len(target) < len(found.target) + 4:
+        logits = traced(model, found.source, (*target, model.model.config.end_of_text)).logits[-1]
+        target = (*target, int(logits.argmax()))
+    return target, found.target
+
+
+def _question(page: Lesson, found: Translated) -> Question:
+    """A wrong first token is put in by hand: does the decoder, which reads what it wrote, go on as before?"""
+    made, own = cache.result(("forced translation", found.model.name, found.model.device, found.source), lambda: forced(found), lambda made: 1024)
+    visible = found.model.tokenizer.visible
+    same = made[1:] == own[1:]
+    text = found.model.tokenizer.decode
+    return Question("translate", page.label("translate_question", own=code(visible(own[0])), other=code(visible(made[0]))), [page.label("translate_same"), page.label("translate_differs")], 0 if same else 1,
+                    page.label("translate_because", own=code(text(own)), made=code(text(made))))
