@@ -272,8 +272,10 @@ class Steps extends Instrument {
   }
 
   heading(name, turned) {
-    const text = this.labels[`head_${this.simple ? "simple_" : ""}${name}`] ?? this.labels[`head_${name}`];
-    return name === "k" && turned ? this.labels.head_turned : name === "scale" || name !== "dot" || this.score !== "additive" ? text : this.labels.head_additive;
+    const { labels } = this;
+    if (this.simple && `head_simple_${name}` in labels) return labels[`head_simple_${name}`];
+    if (name === "k" && turned) return labels.head_turned;
+    return name === "dot" && !this.simple && this.score === "additive" ? labels.head_additive : labels[`head_${name}`];
   }
 
   shape(name) {
@@ -333,7 +335,7 @@ class Steps extends Instrument {
     const { found, names, places, height } = this.layout, y = places.rest, ink = this.theme.read;
     font(11, false, true);
     this.name(context, this.rest.name, y, names, "muted");
-    for (const name of ["X", "k", "v"]) if (found[name]) line0(context, found[name], y + height / 2, ink("grid"));
+    for (const name of ["X", "k", "v"]) if (found[name]) dashed(context, found[name], y + height / 2, ink("grid"));
     if (found.softmax && this.open("softmax")) {
       const column = found.softmax, bar = column.w - 58 * this.layout.s;
       context.fillStyle = ink("excluded");
@@ -597,7 +599,7 @@ class Steps extends Instrument {
   pick(values) { this.trigger("picked", values); }
 }
 
-function line0(context, { x, w }, y, colour) {
+function dashed(context, { x, w }, y, colour) {
   stroke(context, colour, 1, [2, 4]);
   line(context, x, y, x + w, y);
   context.setLineDash([]);
