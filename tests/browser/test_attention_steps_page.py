@@ -2,10 +2,13 @@
 from __future__ import annotations
 
 import re
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import pytest
+import torch
+from playwright.sync_api import expect
 
+from core import checkpoints
 from core.ui import text
 from tests.browser.pictures import cut_off, pictures_at_rest
 from tests.browser.serving import settle
@@ -26,6 +29,18 @@ def title(page) -> str:
     return page.locator(".instrument .title").text_content()
 
 
+def stands_at(page, count: str) -> None:
+    """Waits for the step that a title begins with: the next frame draws it, and a busy machine takes its time."""
+    expect(page.locator(".instrument .title")).to_have_text(re.compile(f"^{count}"))
+
+
+def largest_weight(position: int) -> float:
+    """Of the first head for the query at a position of PROMPT, from a pass of its own."""
+    model, tokenizer = checkpoints.load_bundled("stories")
+    with torch.no_grad():
+        return float(model(torch.tensor(tokenizer.prompt(unquote(PROMPT.partition("=")[2]), 256).token_ids)).blocks[0].pattern[0, position].max())
+
+
 @pytest.mark.parametrize("view", VIEWS)
 def test_every_view_draws_without_an_error_on_the_first_screen_of_a_projector(open_page, view):
     page = opened(open_page, view, width=1280, height=720)
@@ -42,15 +57,17 @@ def test_every_view_is_whole_on_a_phone_and_in_the_dark(open_page):
 
 def test_steps_go_forward_and_back_by_button_key_and_slider_without_a_rerun_and_the_link_says_so(open_page):
     page = opened(open_page, "steps", f"&attention_step=x{PROMPT}&position=6")
-    assert title(page).startswith("1/9")
+    stands_at(page, "1/9")
     page.get_by_role("button", name=WORDS.label("steps_forward")).click()
-    assert title(page).startswith("2/9")
+    stands_at(page, "2/9")
     page.get_by_role("slider", name=WORDS.label("steps_slider")).press("End")
-    assert title(page).startswith("9/9") and page.locator(".matrices canvas").count() == 5
+    stands_at(page, "9/9")
+    expect(page.locator(".matrices canvas")).to_have_count(5)
     stage = page.get_by_role("group", name=WORDS.label("steps_keys"))
     for _ in range(3):
         stage.press("ArrowLeft")
-    assert title(page).startswith("6/9")
+    stands_at(page, "6/9")
+    assert float(re.search(r"α = ([\d.]+)$", title(page))[1]) == pytest.approx(largest_weight(6), abs=6e-5)
     page.wait_for_url(re.compile("attention_step=softmax"))
     settle(page)
     other = open_page("attention?" + urlsplit(page.url).query)
@@ -80,7 +97,7 @@ def test_a_number_opens_the_sum_that_it_came_from(open_page):
     page.get_by_role("slider", name=WORDS.label("steps_slider")).press("End")
     page.get_by_role("button", name=WORDS.label("steps_back")).click()
     page.get_by_role("radio", name=WORDS.label("steps_variant_simple")).click()
-    assert title(page).startswith("5/5")
+    stands_at(page, "5/5")
     page.wait_for_url(re.compile("attention_variant=simple"))
     assert page.errors == []
 

@@ -74,7 +74,8 @@ def draw(page: Lesson, run: Run) -> Reading:
     values = pd.DataFrame(to_numpy(steps.V))
     return Reading(_lines(page, run, steps, likeness), question(page, run, steps, likeness), [head_steps, tempered_weights, analysis.mean_pairwise_cosine],
                    {"values.csv": lambda: values.assign(weight=to_numpy(steps.weights), token=run.tokens), "likeness.csv": lambda: pd.DataFrame(likeness)},
-                   ".instrument .picture", title, None, {page.label("pin_head"): head_name(chosen.layer, chosen.head), "i": str(chosen.position), "max α": probability(float(steps.weights.max()))})
+                   ".instrument .picture", title, None,
+                   {page.label("pin_head"): head_name(chosen.layer, chosen.head), "i": str(chosen.position), "max α": probability(float(steps.weights.max()))})
 
 
 def alike(run: Run) -> dict[str, np.ndarray]:
@@ -125,7 +126,7 @@ def _lines(page: Lesson, run: Run, steps: Steps, likeness: dict[str, np.ndarray]
 
 
 def question(page: Lesson, run: Run, steps: Steps, likeness: dict[str, np.ndarray]) -> Question:
-    """Whether the tokens draw together in the middle of the model without its feed-forward parts; where that cannot be asked, whether an average can exceed its largest part."""
+    """Whether the tokens draw together without the feed-forward parts; where that cannot be asked, whether an average can exceed its largest part."""
     if "without" not in likeness:
         larger = bool((steps.output > torch.where(steps.allowed[:, None], steps.V, -torch.inf).amax(dim=0) + 1e-9).any())
         return Question("exceeds", page.label("question_exceeds"), [page.label(f"option_{name}") for name in ("yes", "no")], 0 if larger else 1, page.label("because_exceeds"))

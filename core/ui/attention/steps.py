@@ -94,7 +94,8 @@ def _message(page: Lesson, run: Run, block: BlockTrace, weights: Block, both: di
     arrays = {name: matrix.detach().float().cpu().numpy() for name, matrix in matrices.items()}
     arrays |= {f"rest_{name}": carried.astype(np.float32) for name, (_, carried) in rest.items()}
     header = {
-        "settings": {name: read(name) for name in KEPT}, "labels": page.labels("steps"), "present": state.present(), "chosen": {"layer": chosen.layer, "head": head, "position": chosen.position},
+        "settings": {name: read(name) for name in KEPT}, "labels": page.labels("steps"), "present": state.present(),
+        "chosen": {"layer": chosen.layer, "head": head, "position": chosen.position},
         "options": {"layer": list(map(str, range(config.n_layers))), "head": list(map(str, range(config.n_heads))), "position": [f"{i} {token}" for i, token in enumerate(run.tokens)]},
         "variantNames": list(both), "stageNames": {name: stages(weights, name) for name in both}, "window": list(keys), "tokens": [run.tokens[j] for j in keys],
         "sizes": {"n": n, "d": config.d_model, "d_k": config.d_k, "d_v": config.d_v}, "score": config.score, "scaled": is_scaled(weights),

@@ -136,7 +136,8 @@ def _named(page: Lesson, run: Run, change: Intervention) -> str:
 
 def _title(page: Lesson, run: Run, change: Intervention, effect: Effect, p: np.ndarray, q: np.ndarray) -> str:
     first, second = int(p.argmax()), int(q.argmax())
-    values = dict(named=_named(page, run, change), token=code(run.tokens[state.selection().position]), first=code(run.tokenizer.visible(first)), before=probability(float(p[first])),
+    values = dict(named=_named(page, run, change), token=code(run.tokens[state.selection().position]),
+                  first=code(run.tokenizer.visible(first)), before=probability(float(p[first])),
                   after=probability(float(q[first])), second=code(run.tokenizer.visible(second)), second_after=probability(float(q[second])), kl=readable(effect.kl))
     return page.label("switches_title_same" if first == second else "switches_title_other", **values)
 
@@ -160,7 +161,8 @@ def _lines(page: Lesson, run: Run, effect: Effect) -> list[tuple[str, str]]:
               rf"\mathrm{{KL}}(y \,\Vert\, y') = \sum_w y_w \ln \frac{{y_w}}{{y'_w}} = {latex_number(effect.kl)}\ \text{{nats}}")]
     if before != after and before > 0 and after > 0:
         lines.append((page.label("numbers_moved", token=code(run.tokenizer.visible(moved))),
-                      rf"y_w \ln \frac{{y_w}}{{y'_w}} = {latex_operand(before)} \cdot \ln \frac{{{latex_operand(before)}}}{{{latex_operand(after)}}} = {latex_number(before * np.log(before / after))}"))
+                      rf"y_w \ln \frac{{y_w}}{{y'_w}} = {latex_operand(before)} \cdot \ln \frac{{{latex_operand(before)}}}{{{latex_operand(after)}}}"
+                      rf" = {latex_number(before * np.log(before / after))}"))
     return lines
 
 
@@ -191,13 +193,15 @@ def question(page: Lesson, run: Run) -> Question:
     if position == 0:
         return Question("switches_first", page.label("question_switches_first", token=code(run.tokens[0])), [page.label(f"option_{name}") for name in ("yes", "no")], 1,
                         page.label("because_switches_first"))
-    changes = {"bidirectional": Intervention(mask="bidirectional"), "window": Intervention(mask="sliding-window", window=ASKED_WINDOW), "random": Intervention(score=other_score(config.score))}
+    changes = {"bidirectional": Intervention(mask="bidirectional"), "window": Intervention(mask="sliding-window", window=ASKED_WINDOW),
+               "random": Intervention(score=other_score(config.score))}
     if config.score != "additive":
         changes = {"scaling": Intervention(scale_scores=False)} | changes
     found = {name: analysis.effect(run.trace.logits[position], run.trace_with(change).logits[position]).kl for name, change in changes.items()}
     names = [page.label(f"option_{name}", width=ASKED_WINDOW) for name in found]
     told = "; ".join(page.label("one_divergence", name=name, kl=readable(kl)) for name, kl in zip(names, found.values()))
-    return Question("switches", page.label("question_switches", token=code(run.tokens[position])), names, int(np.argmin(list(found.values()))), page.label("because_switches", found=told))
+    return Question("switches", page.label("question_switches", token=code(run.tokens[position])), names, int(np.argmin(list(found.values()))),
+                    page.label("because_switches", found=told))
 
 
 def other_score(own: str) -> str:

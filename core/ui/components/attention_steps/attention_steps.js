@@ -272,8 +272,10 @@ class Steps extends Instrument {
   }
 
   heading(name, turned) {
-    const text = this.labels[`head_${this.simple ? "simple_" : ""}${name}`] ?? this.labels[`head_${name}`];
-    return name === "k" && turned ? this.labels.head_turned : name === "scale" || name !== "dot" || this.score !== "additive" ? text : this.labels.head_additive;
+    const { labels } = this;
+    if (this.simple && `head_simple_${name}` in labels) return labels[`head_simple_${name}`];
+    if (name === "k" && turned) return labels.head_turned;
+    return name === "dot" && !this.simple && this.score === "additive" ? labels.head_additive : labels[`head_${name}`];
   }
 
   shape(name) {
@@ -333,12 +335,12 @@ class Steps extends Instrument {
     const { found, names, places, height } = this.layout, y = places.rest, ink = this.theme.read;
     font(11, false, true);
     this.name(context, this.rest.name, y, names, "muted");
-    for (const name of ["X", "k", "v"]) if (found[name]) line0(context, found[name], y + height / 2, ink("grid"));
+    for (const name of ["X", "k", "v"]) if (found[name]) dashed(context, found[name], y + height / 2, ink("grid"));
     if (found.softmax && this.open("softmax")) {
       const column = found.softmax, bar = column.w - 58 * this.layout.s;
       context.fillStyle = ink("excluded");
       context.fillRect(column.x, y + height * 0.22, bar * this.restAlpha, height * 0.56);
-      write(context, decimals(this.restAlpha), column.x + column.w - 2, y + height / 2, ink("text"), "right");
+      write(context, this.restAlpha ? decimals(this.restAlpha) : "0", column.x + column.w - 2, y + height / 2, ink("text"), "right");
     }
     if (found.av) this.strip(context, found.av, y, this.restAV, this.reaches.av, "av", this.open("av"));
   }
@@ -459,7 +461,7 @@ class Steps extends Instrument {
     const told = labels[step === "mask" && !values.masked ? "say_mask_none" : own] ?? labels[`say_${step}`];
     this.sentence(this.title, `${fill(labels.count, values)} ${told}`, values);
     this.surface.canvas.setAttribute("aria-label", this.title.textContent);
-    this.note.textContent = [labels[this.simple ? "note_simple" : "note"], this.rest.count ? fill(labels.note_rest, { name: this.rest.name, n: this.rest.count, alpha: decimals(this.restAlpha) }) : ""].join(" ");
+    this.note.textContent = [labels[this.simple ? "note_simple" : "note"], this.rest.count ? fill(labels.note_rest, { name: this.rest.name, n: this.rest.count, alpha: this.restAlpha ? decimals(this.restAlpha) : "0" }) : ""].join(" ");
     this.detail.replaceChildren();
     this.detail.className = `detail ${step === "matrix" && !this.focus ? "is-matrix" : ""}`;
     if (step === "matrix" && !this.focus) this.matrixForm();
@@ -509,7 +511,7 @@ class Steps extends Instrument {
     if (kind === "sum") {
       const rows = this.items.filter((one) => one.seen);
       return this.terms(`o_{${i},${c}} = Σ_j α_{${i},j} ${this.simple ? "x" : "v"}_{j,${c}}`, rows.map((one) => one.alpha), rows.map((one) => one.V[c]), ["α", this.simple ? "x" : "v"], ["text", this.simple ? "residual" : "value"],
-        `${this.rest.count ? `+ ${decimals(this.restAV[c])} (${this.rest.name}) ` : ""}= ${decimals(this.out[c])}`, rows.map((one) => one.j));
+        `${this.restAlpha ? `+ ${decimals(this.restAV[c])} (${this.rest.name}) ` : ""}= ${decimals(this.out[c])}`, rows.map((one) => one.j));
     }
     return this.terms(`(o W_{O})_{${c}} = Σ_a o_{${i},a} W_{O,a,${c}}`, this.out, Float64Array.from({ length: sizes.d_v }, (_, a) => weights.W_O[a * d + c]), ["o", "WO"], ["value", "attention"], `= ${decimals(this.written[c])}`);
   }
@@ -553,7 +555,7 @@ class Steps extends Instrument {
     rich(line, `α_{${i},${item.j}} = e^{s − m} / Σ = ${decimals(item.exp, 6)} / ${decimals(this.total, 6)} = ${decimals(item.alpha)}   (m = ${decimals(this.top, 6)})`);
     const list = make("div", "terms", this.detail), legend = make("span", "term legend", list);
     for (const text of ["j", "s", "e^(s−m)", "α"]) make("span", "", legend, text);
-    if (this.rest.count) {
+    if (this.restAlpha) {
       const term = make("span", "term", list);
       for (const text of [this.rest.name, "…", decimals(this.restAlpha * this.total), decimals(this.restAlpha)]) make("span", "", term, text);
     }
@@ -597,7 +599,7 @@ class Steps extends Instrument {
   pick(values) { this.trigger("picked", values); }
 }
 
-function line0(context, { x, w }, y, colour) {
+function dashed(context, { x, w }, y, colour) {
   stroke(context, colour, 1, [2, 4]);
   line(context, x, y, x + w, y);
   context.setLineDash([]);

@@ -239,6 +239,7 @@ class Instrument {
     this.root = root;
     this.frames = 0;
     this.pending = 0;
+    this.unanswered = [];
     this.observer = new ResizeObserver(() => this.schedule());
     this.observer.observe(root);
   }
@@ -254,12 +255,17 @@ class Instrument {
     });
   }
 
-  /** Settings from Python, unless they are the ones that this instrument sent itself. */
+  /** Settings from Python, unless they are ones that this instrument sent itself: the hand may have gone on while they were on their way. */
   receive(data, send) {
     this.send = send;
     this.labels = data.labels;
-    const incoming = JSON.stringify(data.settings);
-    if (incoming !== this.sent && incoming !== this.received) Object.assign(this.settings, data.settings);
+    const incoming = JSON.stringify(data.settings), echo = this.unanswered.indexOf(incoming);
+    if (echo >= 0) this.unanswered.splice(0, echo + 1);
+    else if (incoming !== this.received) {
+      Object.assign(this.settings, data.settings);
+      this.sent = incoming;
+      this.unanswered = [];
+    }
     this.received = incoming;
   }
 
@@ -270,6 +276,7 @@ class Instrument {
       const outgoing = JSON.stringify(this.settings);
       if (outgoing === this.sent) return;
       this.sent = outgoing;
+      this.unanswered.push(outgoing);
       this.send("settings", { ...this.settings });
     }, 120);
   }
