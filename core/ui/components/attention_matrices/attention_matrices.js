@@ -20,15 +20,12 @@ class Matrices {
     this.heading.textContent = header.title;
     while (this.places.length > this.panels.length) this.places.pop().panel.remove();
     while (this.places.length < this.panels.length) {
-      const panel = make("div", "panel", this.grid), name = make("div", "name", panel), said = make("div", "said", panel), place = make("div", "place", panel), canvas = make("canvas", "", place);
+      const panel = make("div", "panel", this.grid), canvas = make("canvas", "", panel);
       canvas.setAttribute("role", "img");
-      this.places.push({ panel, name, said, place, canvas });
+      this.places.push({ panel, canvas });
     }
     this.panels.forEach((of, k) => {
-      const { panel, name, said, canvas } = this.places[k];
-      panel.className = `panel ${of.meaning}`;
-      name.textContent = name.title = of.name;
-      said.textContent = said.title = of.said;
+      const { canvas } = this.places[k];
       canvas.setAttribute("aria-label", `${of.name}: ${of.said}`);
       canvas.onpointermove = (event) => this.read(event, k);
       canvas.onpointerleave = () => { this.tip.hidden = true; };
@@ -43,45 +40,59 @@ class Matrices {
     this.panels.forEach((of, k) => this.heatmap(of, this[`m${k}`], this.places[k], palettes[of.scale], ink));
   }
 
-  heatmap(of, values, { place, canvas }, palette, ink) {
-    const width = place.clientWidth, height = place.clientHeight, ratio = window.devicePixelRatio || 1, em = emOf(this.root) * 0.82;
+  heatmap(of, values, { panel, canvas }, palette, ink) {
+    const width = panel.clientWidth, height = panel.clientHeight, ratio = window.devicePixelRatio || 1, em = emOf(this.root) * 0.82;
     if (!width || !height) return;
     [canvas.width, canvas.height] = [Math.round(width * ratio), Math.round(height * ratio)];
     const context = canvas.getContext("2d");
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    const names = Math.min(5.4 * em, 0.24 * width), cell = (height - 2) / of.rows;
+    const names = Math.min(5.4 * em, 0.24 * width), top = this.headings(context, of, width, ink), cell = (height - top - 1) / of.rows;
     const wide = of.keys ? Math.min((width - names - 1) / of.columns, 2.6 * cell) : (width - names - 1) / of.columns;
-    Object.assign(of, { x: names, y: 1, cell, wide });
+    Object.assign(of, { x: names, y: top, cell, wide });
     const gap = Math.min(cell, wide) > 6 ? 1 : 0;
     for (let i = 0; i < of.rows; i++) {
       for (let j = 0; j < of.columns; j++) {
-        const x = names + j * wide, y = 1 + i * cell;
+        const x = names + j * wide, y = top + i * cell;
         if (of.masked && j > i) continue;
         context.fillStyle = shade(palette, values[i * of.columns + j], of.reach, of.scale);
         context.fillRect(x, y, wide - gap + (gap ? 0 : 0.4), cell - gap + (gap ? 0 : 0.4));
       }
     }
-    if (of.masked) this.hatch(context, of, names, ink);
+    if (of.masked) this.hatch(context, of, ink);
     context.strokeStyle = ink("grid-ink");
     context.lineWidth = 1;
-    context.strokeRect(names - 0.5, 0.5, of.columns * wide + 1, of.rows * cell + 1);
+    context.strokeRect(names - 0.5, top - 0.5, of.columns * wide + 1, of.rows * cell + 1);
     const every = Math.ceil((1.08 * em) / cell);
     context.font = `${Math.min(em, Math.max(cell * every * 0.95, 8))}px ${ink("mono")}`;
     context.fillStyle = ink("muted-ink");
     context.textAlign = "right";
     context.textBaseline = "middle";
-    for (let i = 0; i < of.rows; i += every) context.fillText(this.tokens[i], names - 5, Math.max(0.55 * em, Math.min(height - 0.55 * em, 1 + (i + 0.5) * cell)), names - 6);
+    for (let i = 0; i < of.rows; i += every) context.fillText(this.tokens[i], names - 5, Math.min(height - 0.55 * em, top + (i + 0.5) * cell), names - 6);
+  }
+
+  /** The panel's name and what is said of it; returns where the cells begin. */
+  headings(context, of, width, ink) {
+    const em = emOf(this.root), family = ink("font");
+    context.textAlign = "left";
+    context.textBaseline = "alphabetic";
+    context.font = `600 ${em}px ${family}`;
+    context.fillStyle = of.meaning ? ink(`${of.meaning}-ink`) : ink("text");
+    context.fillText(of.name, 0, em, width);
+    context.font = `${0.94 * em}px ${family}`;
+    context.fillStyle = ink("muted-ink");
+    context.fillText(of.said, 0, 2.25 * em, width);
+    return Math.round(2.7 * em);
   }
 
   /** What the mask hides is no zero: it is empty and faintly hatched. */
-  hatch(context, of, left, ink) {
+  hatch(context, { x: left, y: top, ...of }, ink) {
     context.save();
     context.beginPath();
-    for (let i = 0; i < of.rows - 1; i++) context.rect(left + (i + 1) * of.wide, 1 + i * of.cell, (of.columns - i - 1) * of.wide, of.cell);
+    for (let i = 0; i < of.rows - 1; i++) context.rect(left + (i + 1) * of.wide, top + i * of.cell, (of.columns - i - 1) * of.wide, of.cell);
     context.clip();
     context.strokeStyle = ink("grid");
     context.lineWidth = 1;
-    const right = left + of.columns * of.wide, bottom = 1 + of.rows * of.cell;
+    const right = left + of.columns * of.wide, bottom = top + of.rows * of.cell;
     context.beginPath();
     for (let at = left - bottom; at < right; at += 6) { context.moveTo(at, bottom); context.lineTo(at + bottom, 0); }
     context.stroke();

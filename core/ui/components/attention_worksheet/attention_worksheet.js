@@ -269,7 +269,8 @@ class Worksheet {
     this.svg.setAttribute("viewBox", "0 0 1120 620");
     [...GIVEN, ...STEPS].forEach((name, k) => {
       const x = 10 + (k % 4) * width, y = 24 + Math.floor(k / 4) * height, rows = this.given[name] ?? this.solution[name];
-      draw("text", { x: x + 50, y, class: "sans strong", "font-size": 15 }, this.svg, this.text[`name_${name}`].replace("_", ""));
+      const heading = draw("text", { x: x + 50, y, class: "sans strong", "font-size": 15 }, this.svg);
+      this.text[`name_${name}`].split(/_(\w)/).forEach((part, p) => draw("tspan", p % 2 ? { dy: 4, "font-size": 11 } : { dy: p ? -4 : 0 }, heading, part));
       rows.forEach((row, i) => {
         if (!name.startsWith("W_")) draw("text", { x: x + 44, y: y + 30 + i * line, "text-anchor": "end", "font-size": 12 }, this.svg, this.tokens[i]);
         row.forEach((value, j) => {
