@@ -57,8 +57,9 @@ def timeline(rows: pd.DataFrame, names: Mapping[str, str], axis_title: str, them
     points = base.mark_point(size=80 * scale, opacity=1, filled=True, strokeWidth=1.8).encode(
         fill=alt.Fill("access:N", scale=kinds, legend=None), stroke=alt.Stroke("access:N", scale=alt.Scale(domain=access, range=[colour("value", theme, "ink"), colour("text", theme)]), legend=None),
         tooltip=[alt.Tooltip(f"{field}:N", title=" ") for field in ("name", "shown", "more")])
-    labels = base.transform_filter("datum.named").mark_text(dy=-12, fontSize=12 * scale, color=colour("text", theme)).encode(text="name:N")
-    return finish(points + labels, theme, height, scale)
+    named = base.transform_filter("datum.named").encode(text="name:N")
+    halo = named.mark_text(dy=-12, fontSize=12 * scale, stroke=colour("page", theme), strokeWidth=4)
+    return finish(halo + points + named.mark_text(dy=-12, fontSize=12 * scale, color=colour("text", theme)), theme, height, scale)
 
 
 def scores(rows: pd.DataFrame, axis_titles: tuple[str, str], theme: str, scale: float = 1.0, height: int = 330) -> alt.TopLevelMixin:

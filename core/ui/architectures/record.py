@@ -18,7 +18,7 @@ from core.ui.run import Run
 from core.ui.views import Reading
 
 CHART, PRESENT_CHART = 370, 270      # px
-NAMED = ("Transformer (big)", "GPT", "BERT large", "GPT-2", "T5", "GPT-3", "GShard", "GLaM", "PaLM", "Chinchilla", "LLaMA", "PanGu-Σ", "LLaMA 2", "Gopher")
+NAMED = ("Transformer (big)", "GPT", "BERT large", "GPT-2", "T5", "GPT-3", "GShard", "GLaM", "PaLM", "Chinchilla", "LLaMA", "PanGu-Σ", "LLaMA 2")
 OTHER = {"image": (224 // 16) ** 2, "sound": 1500, "video": (16 // 2) * (224 // 16) ** 2}      # tokens of one example
 
 

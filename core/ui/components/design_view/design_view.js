@@ -16,6 +16,7 @@ class DesignView {
 
   receive(header) {
     Object.assign(this, header);
+    this.root.classList.toggle("present", header.scale > 1);
     this.title.textContent = this.titled;
     this.against.textContent = this.compared;
     this.svg.setAttribute("aria-label", this.spoken);
