@@ -230,7 +230,7 @@ def test_the_patterns_that_are_drawn_are_those_of_the_masks():
         mask = sparse.pattern_mask(pattern, 12, 1, 1, 2, 3)
         assert torch.equal(layers == 1, mask) and drawn["lines"][0].startswith(f"{int(mask.sum())} of 144 pairs")
         assert torch.equal(layers > 0, torch.matrix_power(mask.double(), 12) > 0), "what is ever reached"
-    assert "everywhere after 11 layers" in sent["patterns"][2]["lines"]
+    assert "all joined in 11 layers" in sent["patterns"][2]["lines"]
 
 
 @pytest.mark.parametrize("near, options, right", [("2", [1, 2, 16, 31], 16), ("0", [1, 2, 31], None)])

@@ -95,7 +95,7 @@ def _controls(page: Lesson) -> Design:
             if name != "d_ff" or shown["d_ff"] is not None:
                 _number(page, name, low, high, shown[name], lambda value, name=name: design.with_change(name, value))
     if problem:
-        st.warning(problem)
+        st.warning(page.label("impossible", problem=problem))
     with st.container(horizontal=True, gap="xsmall"):
         st.button(page.label("keep_base"), on_click=lambda: keep(base=drawn.written), help=page.label("keep_base_help"), key=f"{PREFIX}keep_base")
         if read("base"):
