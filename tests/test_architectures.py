@@ -123,7 +123,7 @@ def test_the_diagram_wires_each_placement_as_the_model_does():
         block = next(item for item in stack["items"] if "sublayers" in item)
         assert [(len(s["inside"]), len(s["after"])) for s in block["sublayers"]] == [(inside, after)] * 2
         assert (stack["items"][-2].get("name") == "LayerNorm") == ends
-        assert all(("α = 1.861" in s["sum"]) == (placement == "deepnorm") for s in block["sublayers"])      # (2 · 6)^¼
+        assert all(("α = 1.86" in s["sum"]) == (placement == "deepnorm") for s in block["sublayers"])      # (2 · 6)^¼
 
 
 def test_a_switch_changes_the_address_and_a_kept_design_is_the_baseline():

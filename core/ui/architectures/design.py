@@ -210,7 +210,7 @@ def _sublayer(page: Lesson, config: ModelConfig, base: ModelConfig, part: str, e
     norm = _norm(page, config, base, moved)
     own = _mlp_box(page, config, base) if part == "mlp" else _attention_box(page, config, base, part, encoder)
     inside = ([norm] if config.reads_normed else []) + [own] + ([norm] if place == "sandwich" else [])
-    return {"inside": inside, "after": [] if config.reads_normed else [norm], "sum": page.label("sum_deepnorm", alpha=f"{alpha:.3f}") if place == "deepnorm" else "", "sum_changed": moved,
+    return {"inside": inside, "after": [] if config.reads_normed else [norm], "sum": page.label("sum_deepnorm", alpha=f"{alpha:.2f}") if place == "deepnorm" else "", "sum_changed": moved,
             "cross": part == "cross", "cross_at": 1 if config.reads_normed else 0}
 
 
