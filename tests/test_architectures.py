@@ -123,7 +123,7 @@ def test_the_diagram_wires_each_placement_as_the_model_does():
         block = next(item for item in stack["items"] if "sublayers" in item)
         assert [(len(s["inside"]), len(s["after"])) for s in block["sublayers"]] == [(inside, after)] * 2
         assert (stack["items"][-2].get("name") == "LayerNorm") == ends
-        assert all(("α = 1.861" in s["sum"]) == (placement == "deepnorm") for s in block["sublayers"])      # (2 · 6)^¼
+        assert all(("α = 1.86" in s["sum"]) == (placement == "deepnorm") for s in block["sublayers"])      # (2 · 6)^¼
 
 
 def test_a_switch_changes_the_address_and_a_kept_design_is_the_baseline():
@@ -230,7 +230,7 @@ def test_the_patterns_that_are_drawn_are_those_of_the_masks():
         mask = sparse.pattern_mask(pattern, 12, 1, 1, 2, 3)
         assert torch.equal(layers == 1, mask) and drawn["lines"][0].startswith(f"{int(mask.sum())} of 144 pairs")
         assert torch.equal(layers > 0, torch.matrix_power(mask.double(), 12) > 0), "what is ever reached"
-    assert "everywhere after 11 layers" in sent["patterns"][2]["lines"]
+    assert "all joined in 11 layers" in sent["patterns"][2]["lines"]
 
 
 @pytest.mark.parametrize("near, options, right", [("2", [1, 2, 16, 31], 16), ("0", [1, 2, 31], None)])

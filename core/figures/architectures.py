@@ -57,8 +57,9 @@ def timeline(rows: pd.DataFrame, names: Mapping[str, str], axis_title: str, them
     points = base.mark_point(size=80 * scale, opacity=1, filled=True, strokeWidth=1.8).encode(
         fill=alt.Fill("access:N", scale=kinds, legend=None), stroke=alt.Stroke("access:N", scale=alt.Scale(domain=access, range=[colour("value", theme, "ink"), colour("text", theme)]), legend=None),
         tooltip=[alt.Tooltip(f"{field}:N", title=" ") for field in ("name", "shown", "more")])
-    labels = base.transform_filter("datum.named").mark_text(dy=-12, fontSize=12 * scale, color=colour("text", theme)).encode(text="name:N")
-    return finish(points + labels, theme, height, scale)
+    named = base.transform_filter("datum.named").encode(text="name:N")
+    halo = named.mark_text(dy=-12, fontSize=12 * scale, stroke=colour("page", theme), strokeWidth=4)
+    return finish(halo + points + named.mark_text(dy=-12, fontSize=12 * scale, color=colour("text", theme)), theme, height, scale)
 
 
 def scores(rows: pd.DataFrame, axis_titles: tuple[str, str], theme: str, scale: float = 1.0, height: int = 330) -> alt.TopLevelMixin:
@@ -75,7 +76,7 @@ def scores(rows: pd.DataFrame, axis_titles: tuple[str, str], theme: str, scale: 
 
 def power_law(curve: pd.DataFrame, point: tuple[float, float], axis_titles: tuple[str, str], theme: str, scale: float = 1.0, height: int = 200) -> alt.TopLevelMixin:
     """A loss against a scale on logarithmic axes, with the reader's point on it. curve: scale, loss."""
-    x = alt.X("scale:Q", title=axis_titles[0], scale=alt.Scale(type="log", nice=False), axis=alt.Axis(values=[10.0 ** power for power in range(-12, 18, 2)], labelExpr=_POWER_OF_TEN, labelOverlap=True))
+    x = alt.X("scale:Q", title=axis_titles[0], scale=alt.Scale(type="log", nice=False), axis=alt.Axis(values=[10.0 ** power for power in range(-12, 18, 3)], labelExpr=_POWER_OF_TEN, labelOverlap=True))
     y = alt.Y("loss:Q", title=axis_titles[1], scale=alt.Scale(type="log", domain=[0.7, 13]), axis=alt.Axis(grid=True, values=[1, 2, 4, 8]))
     line = alt.Chart(curve).mark_line(color=colour("residual", theme, "ink"), strokeWidth=2.4 * scale).encode(x=x, y=y)
     mark = alt.Chart(pd.DataFrame({"scale": [point[0]], "loss": [point[1]]})).mark_point(size=130 * scale, filled=True, opacity=1, color=colour("drawn", theme), stroke=colour("text", theme), strokeWidth=1.5).encode(

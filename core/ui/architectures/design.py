@@ -30,7 +30,7 @@ HEIGHT, PRESENT_HEIGHT = 440, 330      # px of the diagram
 def draw(page: Lesson, run: Run) -> Reading:
     """Controls on the left, diagram and tables on the right; returns what they show."""
     with st.container(key=f"{PREFIX}design"):
-        left, right = st.columns([5, 11], gap="medium")
+        left, right = st.columns([1, 2], gap="medium")
     with left:
         design = _controls(page)
     base = _base(design)
@@ -95,7 +95,7 @@ def _controls(page: Lesson) -> Design:
             if name != "d_ff" or shown["d_ff"] is not None:
                 _number(page, name, low, high, shown[name], lambda value, name=name: design.with_change(name, value))
     if problem:
-        st.warning(problem)
+        st.warning(page.label("impossible", problem=problem))
     with st.container(horizontal=True, gap="xsmall"):
         st.button(page.label("keep_base"), on_click=lambda: keep(base=drawn.written), help=page.label("keep_base_help"), key=f"{PREFIX}keep_base")
         if read("base"):
@@ -210,7 +210,7 @@ def _sublayer(page: Lesson, config: ModelConfig, base: ModelConfig, part: str, e
     norm = _norm(page, config, base, moved)
     own = _mlp_box(page, config, base) if part == "mlp" else _attention_box(page, config, base, part, encoder)
     inside = ([norm] if config.reads_normed else []) + [own] + ([norm] if place == "sandwich" else [])
-    return {"inside": inside, "after": [] if config.reads_normed else [norm], "sum": page.label("sum_deepnorm", alpha=f"{alpha:.3f}") if place == "deepnorm" else "", "sum_changed": moved,
+    return {"inside": inside, "after": [] if config.reads_normed else [norm], "sum": page.label("sum_deepnorm", alpha=f"{alpha:.2f}") if place == "deepnorm" else "", "sum_changed": moved,
             "cross": part == "cross", "cross_at": 1 if config.reads_normed else 0}
 
 
@@ -283,7 +283,7 @@ def _lines(page: Lesson, config: ModelConfig, parts: dict[str, int], n: int) -> 
 
 def _attention_line(config: ModelConfig) -> str:
     d, h, h_kv, d_k, d_v = config.d_model, config.n_heads, config.n_kv_heads, config.d_k, config.d_v
-    return (rf"h d d_k + h_{{kv}} d (d_k + d_v) + h d_v d = {h} \cdot {d} \cdot {d_k} + {h_kv} \cdot {d} \cdot ({d_k} + {d_v}) + {h} \cdot {d_v} \cdot {d} = {spaced(counting.attention_parameters(config))}"
+    return (rf"h\, d\, d_k + h_{{kv}}\, d\, (d_k + d_v) + h\, d_v\, d = {h} \cdot {d} \cdot {d_k} + {h_kv} \cdot {d} \cdot ({d_k} + {d_v}) + {h} \cdot {d_v} \cdot {d} = {spaced(counting.attention_parameters(config))}"
             rf", \qquad {'3' if config.gated else '2'}\, d\, d_{{ff}} = {'3' if config.gated else '2'} \cdot {d} \cdot {config.d_ff} = {spaced(counting.mlp_parameters(config))}")
 
 

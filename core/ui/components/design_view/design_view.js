@@ -16,6 +16,7 @@ class DesignView {
 
   receive(header) {
     Object.assign(this, header);
+    this.root.classList.toggle("present", header.scale > 1);
     this.title.textContent = this.titled;
     this.against.textContent = this.compared;
     this.svg.setAttribute("aria-label", this.spoken);
@@ -104,10 +105,9 @@ class DesignView {
     const label = draw("text", { x: pen.x + 12, y: middle, "dominant-baseline": "central", class: changed ? "name mark" : "name" }, this.svg, (changed ? "◆ " : "") + name);
     const number = draw("text", { x: pen.x + pen.width - 6, y: middle, "dominant-baseline": "central", "text-anchor": "end", class: "number" }, this.svg, count);
     draw("title", {}, label, `${name}: ${count}`);
-    const room = pen.width - 22 - number.getComputedTextLength();
-    if (label.getComputedTextLength() > room) {                      // a narrow screen: the number goes, and if need be the letters come closer
-      number.remove();
-      if (label.getComputedTextLength() > pen.width - 18) for (const [key, value] of Object.entries({ textLength: pen.width - 18, lengthAdjust: "spacingAndGlyphs" })) label.setAttribute(key, value);
+    if (label.getComputedTextLength() > pen.width - 22 - number.getComputedTextLength()) number.remove();      // a narrow screen: the number goes, then what stands after a comma
+    for (let comma = name.lastIndexOf(","); comma > 0 && label.getComputedTextLength() > pen.width - 16; comma = name.lastIndexOf(",", comma - 1)) {
+      label.firstChild.textContent = (changed ? "◆ " : "") + name.slice(0, comma);
     }
     pen.y -= pen.step;
     return { middle };

@@ -15,6 +15,7 @@ class SparsePatterns {
 
   receive(header) {
     Object.assign(this, header);
+    this.root.classList.toggle("present", header.scale > 1);
     this.title.textContent = this.titled;
     this.reading.textContent = this.text.hint;
     this.legend.replaceChildren();
