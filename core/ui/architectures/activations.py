@@ -9,7 +9,7 @@ import streamlit as st
 import torch
 
 from core import activation, analysis
-from core.figures.numbers import latex_number, latex_operand, probability, readable
+from core.figures.numbers import bracketed, latex_number, latex_operand, probability, readable
 from core.intervention import NOTHING, Intervention
 from core.ui import state
 from core.ui.architectures.reading import PREFIX, keep, read
@@ -121,7 +121,7 @@ def _reading(page: Lesson, run: Run, layer: int, inputs: np.ndarray | None) -> R
     data = {"curves.csv": lambda: curve_table(beta)}
     if inputs is not None:
         data["inputs.csv"] = lambda: pd.DataFrame({"low": np.linspace(*EDGES, BINS + 1)[:-1], "count": np.histogram(np.clip(inputs, *EDGES), bins=BINS, range=EDGES)[0]})
-    return Reading(_lines(page, x, beta), _question(page, run) if inputs is not None else None, [activation.activate, activation.slope], data, ".plot.value", title, _who_uses(page))
+    return Reading(_lines(page, x, beta), _question(page, run) if inputs is not None else None, [activation.activate, activation.swish, activation.slope], data, ".plot.value", title, _who_uses(page))
 
 
 def curve_table(beta: float) -> pd.DataFrame:
@@ -141,15 +141,11 @@ def _lines(page: Lesson, x: float, beta: float) -> list[tuple[str, str]]:
     density = float(np.exp(-0.5 * x * x) / np.sqrt(2 * np.pi))
     sigma = float(torch.sigmoid(torch.tensor(beta * x, dtype=torch.float64)))
     g = value_at(gate, x, beta)
-    around = f"({at})" if x < 0 else at
+    around = bracketed(at)
     return [(page.label("activations_numbers_relu"), rf"\text{{ReLU}}(x) = \max(0, x) = {latex_number(value_at('relu', x))}"),
             (page.label("activations_numbers_gelu"), rf"\text{{GELU}}(x) = \tfrac{{x}}{{2}}\Big[1 + \text{{erf}}\tfrac{{x}}{{\sqrt 2}}\Big] = x\,\Phi(x) = {around} \cdot {put(phi)} = {latex_number(value_at('gelu', x))}, \qquad \Phi(x) + x\,\varphi(x) = {put(phi)} + {around} \cdot {put(density)} = {latex_number(slope_at('gelu', x))}"),
             (page.label("activations_numbers_swish", beta=f"{beta:g}"), rf"\text{{Swish}}_\beta(x) = x\,\sigma(\beta x) = {around} \cdot {put(sigma)} = {latex_number(value_at('swish', x, beta))}, \qquad \sigma + \beta x\,\sigma\,(1 - \sigma) = {latex_number(slope_at('swish', x, beta))}"),
-            (page.label("activations_numbers_gate"), rf"\text{{{page.label(f'activations_{gate}')}}}(x_1, x_2) = g(x_1) \cdot x_2 = {_bracket(put(g))} \cdot {_bracket(put(b))} = {latex_number(g * b)}")]
-
-
-def _bracket(written: str) -> str:
-    return f"({written})" if written.startswith("-") or "cdot" in written else written
+            (page.label("activations_numbers_gate"), rf"\text{{{page.label(f'activations_{gate}')}}}(x_1, x_2) = g(x_1) \cdot x_2 = {bracketed(put(g))} \cdot {bracketed(put(b))} = {latex_number(g * b)}")]
 
 
 def _who_uses(page: Lesson) -> pd.DataFrame:

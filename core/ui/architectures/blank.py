@@ -234,7 +234,7 @@ def _names(filled: Filled) -> list[str]:
 def _reading(page: Lesson, filled: Filled, picked: int | None, block: int, head: int) -> Reading:
     title = _title(page, filled, picked)
     data = {"blanks.csv": lambda: every_candidate(page, filled), "attention.csv": lambda: pd.DataFrame(filled.trace.blocks[block].pattern[head].cpu().numpy(), columns=_names(filled))}
-    return Reading(_lines(page, filled, picked), _question(page, filled, picked), [blanks.hide, blanks.fill_blanks], data, ".blank-picture", title,
+    return Reading(_lines(page, filled, picked), _question(page, filled, picked), [fill, blanks.hide, Filled.of_encoder, Filled.of_decoder], data, ".blank-picture", title,
                    _loss_table(page, filled))
 
 

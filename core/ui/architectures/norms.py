@@ -188,7 +188,7 @@ def _reading(page: Lesson, run: Run, batch: Batch, feature: int, title: str) -> 
     x = batch.matrix[batch.position]
     rows = {kind: to_numpy(normed(kind, batch.matrix, batch.position, batch.epsilon)) for kind in KINDS}
     table = pd.DataFrame({"feature": range(len(x)), "x": to_numpy(x)} | rows)
-    return Reading(_lines(page, run, batch, feature), _question(page, run, batch), [normalisation.norm_statistics, analysis.standardise], {"norms.csv": lambda: table}, ".norms-table", title)
+    return Reading(_lines(page, run, batch, feature), _question(page, run, batch), [normed, normalisation.norm_statistics, analysis.standardise], {"norms.csv": lambda: table}, ".norms-table", title)
 
 
 def _lines(page: Lesson, run: Run, batch: Batch, c: int) -> list[tuple[str, str]]:

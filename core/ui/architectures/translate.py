@@ -12,7 +12,7 @@ import torch
 
 from core import dates, translation
 from core.dates import Phrase
-from core.figures.numbers import latex_number, latex_operand, plain_number, probability, readable
+from core.figures.numbers import bracketed, latex_number, latex_operand, plain_number, probability
 from core.generation import translations
 from core.model import Transformer
 from core.trace import CrossTrace, Trace
@@ -32,7 +32,6 @@ MOST_CHARACTERS = 200       # of what is typed; the model reads 64 tokens
 MOST_WRITTEN = 40           # tokens; the longest date has 16
 MEASURED = 50               # held-out dates in each direction
 WRITTEN_FORMS = tuple(range(len(dates.PHRASINGS)))
-ATTENTIONS = ("encoder", "decoder", "cross")
 
 
 @dataclass(frozen=True)
@@ -47,14 +46,17 @@ class Translated:
 
     @property
     def source_tokens(self) -> list[str]:
+        """The M tokens that are read, as they are shown."""
         return [self.model.tokenizer.visible(i) for i in self.source]
 
     @property
     def target_tokens(self) -> list[str]:
+        """The N tokens that are written, end of text last."""
         return [self.model.tokenizer.visible(i) for i in self.target]
 
     @property
     def input_tokens(self) -> list[str]:
+        """What the decoder read at each of its N steps: end of text, then what it had written."""
         return [self.model.tokenizer.visible(int(i)) for i in self.trace.token_ids]
 
     @property
@@ -223,7 +225,7 @@ def _reading(page: Lesson, found: Translated, measures: Measured) -> Reading:
                        token=code(found.target_tokens[step]), most=code(found.source_tokens[int(row.argmax())]), weight=probability(float(row.max())))
     shown = int(measures.alignment.heads[block].argmax()) if head < 0 else head      # in numbers one head is followed: of their mean, the best aligned one
     data = {"tokens.csv": lambda: token_table(page, found), "cross_attention.csv": lambda: cross_table(page, found), "alignment.csv": lambda: alignment_table(page, measures)}
-    return Reading(_lines(page, found, block, shown, step), _question(page, found), [translation.alignment, translations], data, ".heat", title,
+    return Reading(_lines(page, found, block, shown, step), _question(page, found), [traced, patterns, translation.alignment], data, ".heat", title,
                    weights_table(page, found, cross, shown, step), {page.label("translate_written"): found.text})
 
 
@@ -238,12 +240,8 @@ def _lines(page: Lesson, found: Translated, block: int, head: int, step: int) ->
     named = {"token": code(found.target_tokens[step]), "source": code(found.source_tokens[strongest]), "head": f"{block}.{head}"}
     return [(page.label("translate_numbers_p"), rf"p(y_{{1:{len(p)}}}) = \prod_t p(y_t \mid y_{{<t}}, x) = {shown} = {latex_number(float(p.prod()))}"),
             (page.label("translate_numbers_score", **named), rf"\frac{{q \cdot k}}{{\sqrt{{d_k}}}} = \frac{{{latex_operand(float(q @ k))}}}{{\sqrt{{{len(q)}}}}} = {latex_number(float(scores[strongest]))}"),
-            (page.label("translate_numbers_weight", **named), rf"\alpha = \frac{{e^{{q \cdot k / \sqrt{{d_k}}}}}}{{\sum_j e^{{q \cdot k_j / \sqrt{{d_k}}}}}} = e^{{{latex_operand(float(scores[strongest]))} - {_bracketed(latex_operand(total))}}} = {latex_number(float(torch.softmax(scores, -1)[strongest]))}"),
+            (page.label("translate_numbers_weight", **named), rf"\alpha = \frac{{e^{{q \cdot k / \sqrt{{d_k}}}}}}{{\sum_j e^{{q \cdot k_j / \sqrt{{d_k}}}}}} = e^{{{latex_operand(float(scores[strongest]))} - {bracketed(latex_operand(total))}}} = {latex_number(float(torch.softmax(scores, -1)[strongest]))}"),
             (page.label("translate_numbers_shapes"), rf"\text{{encoder }} [{len(found.source)} \times {len(found.source)}], \quad \text{{decoder }} [{len(p)} \times {len(p)}], \quad \text{{cross }} [{len(p)} \times {len(found.source)}]")]
-
-
-def _bracketed(written: str) -> str:
-    return f"({written})" if written.startswith("-") else written
 
 
 def _shared(cross: CrossTrace, head: int) -> int:
@@ -259,6 +257,7 @@ def weights_table(page: Lesson, found: Translated, cross: CrossTrace, head: int,
 
 
 def token_table(page: Lesson, found: Translated) -> pd.DataFrame:
+    """Every written token with its probability."""
     return pd.DataFrame({page.label("column_token"): found.target_tokens, page.label("column_p"): found.probabilities})
 
 
@@ -270,6 +269,7 @@ def cross_table(page: Lesson, found: Translated) -> pd.DataFrame:
 
 
 def alignment_table(page: Lesson, measures: Measured) -> pd.DataFrame:
+    """The share aligned of every head of every block, and of the mean of each block's heads."""
     rows = [(block, page.label("translate_mean") if head == len(heads) else str(head), float(score)) for block, (heads, mean) in enumerate(zip(measures.alignment.heads, measures.alignment.means))
             for head, score in enumerate(itertools.chain(heads, [mean]))]
     return pd.DataFrame(rows, columns=[page.label(f"column_{name}") for name in ("block", "head", "aligned")])
