@@ -19,7 +19,7 @@ from core.copying import Recall, Rewriting
 from core.figures import recurrence as figures
 from core.recurrence import GATES, MATRICES
 from core.ui import cache, jobs, text
-from core.ui.recurrence import copy, gradient, unrolled
+from core.ui.recurrence import copy, gradient, serial, unrolled
 from core.ui.recurrence.reading import SETTINGS
 from core.ui.run import read
 from tests.messages import formulas, unpacked
@@ -330,6 +330,22 @@ def test_the_copy_question_is_about_chance():
     assert options[2] == f"{math.log(8):.3g} nats" and "12.5 %" in said
 
 
+def test_the_path_question_counts_the_edges_between_the_tokens():
+    at = open_at(prompt="The bank of the river")
+    options, said = asked(at, "path")
+    run = read(cache.shared_model(cache.model_names()[0], "cpu"), "The bank of the river")
+    steps, reached = 0, {0}
+    while len(run.tokens) - 1 not in reached:
+        steps, reached = steps + 1, reached | {i + 1 for i in reached}
+    assert f"handed on {steps} times" in said and sum(option == f"{steps} recurrent, 1 with attention" for option in options) == 1
+
+
+def test_the_bottleneck_question_is_read_off_the_drawn_square():
+    options, said = asked(open_at(recurrence_view="bottleneck"), "bottleneck")
+    row = next(copying.train_rewriting(Rewriting("copy", 12), seed=0)).alignment[0]
+    assert f"largest at place {row.index(max(row)) + 1}," in said and any(option.startswith(f"place {row.index(max(row)) + 1},") for option in options)
+
+
 def test_every_experiment_leads_where_it_says():
     for experiment in WORDS.experiments:
         at = open_at()
@@ -358,6 +374,18 @@ def test_a_training_belongs_to_its_reader_and_can_be_stopped(monkeypatch):
         full.setattr(jobs, "start", lambda make: None)
         other.button("recurrence_start").click().run()
     assert WORDS.label("full", n=jobs.MOST_AT_ONCE) in [w.value for w in other.warning]
+
+
+def test_the_tables_hold_what_the_pictures_show():
+    found = gradient.reach(1.0, "orthogonal", "tanh", 2.0, 32, 0)
+    table = gradient._table(found)
+    assert len(table) == 33 and np.allclose(table["rnn"], found.norms["rnn"]) and table["attention"].isna().sum() == 1
+    task, records = Recall(1, 8), list(copying.train_recall(Recall(1, 8), n_steps=2, every=1, names=("rnn",)))
+    accuracy, loss = copy.accuracy_table(task.delays(), records, "delay"), copy.loss_table(records)
+    assert len(accuracy) == 3 * len(task.delays()) and accuracy["accuracy"].iloc[-1] == records[-1].accuracy["rnn"][-1] and loss["loss"].tolist() == [r.losses["rnn"] for r in records[1:]]
+    assert len(copy.accuracy_table(task.delays(), [], "delay")) == len(copy.loss_table([])) == 0
+    times = serial._table([recurrence.Timing(64, 1e-3, 2e-3, 3e-3)], 64)
+    assert times.loc[times["tokens"] == 64, "generation_ms"].item() == 3 and times["rnn_ms"].notna().sum() == 1 and "rnn_ms" not in serial._table([], 64)
 
 
 def test_no_time_is_shown_before_it_was_taken():

@@ -49,7 +49,7 @@ def test_keys_and_clicks_pick_and_the_link_gives_the_same_picture(open_page):
     box = stage.bounding_box()
     stage.click(position={"x": box["width"] - 30, "y": box["height"] - 12})       # the last token: now the path runs backwards
     page.wait_for_url(re.compile("recurrence_from=5"))
-    page.get_by_text(re.compile("through the backward cell after 2 steps")).wait_for()
+    page.get_by_text(re.compile("through the backward cell after 2 steps")).first.wait_for()
     settle(page)
     other = open_page("recurrence?" + urlsplit(page.url).query)
     other.locator(VIEWS["unrolled"]).wait_for()
@@ -60,8 +60,8 @@ def test_keys_and_clicks_pick_and_the_link_gives_the_same_picture(open_page):
 def test_a_training_is_followed_and_stopped_while_the_page_answers(open_page):
     page = open_page("recurrence?recurrence_view=copy&recurrence_remembered=1&recurrence_delay=8")
     page.get_by_role("button", name=WORDS.label("train"), exact=True).click()
-    page.get_by_text(re.compile(r"^After \d+ steps")).wait_for(timeout=60_000)
+    page.get_by_text(re.compile(r"^After \d+ steps")).first.wait_for(timeout=60_000)
     page.get_by_role("button", name=WORDS.label("stop"), exact=True).click()
     page.get_by_role("button", name=WORDS.label("train"), exact=True).wait_for(timeout=60_000)
-    page.get_by_text(re.compile(r"^After \d+ steps")).wait_for()
+    page.get_by_text(re.compile(r"^After \d+ steps")).first.wait_for()
     assert page.errors == []

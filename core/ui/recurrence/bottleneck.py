@@ -32,8 +32,8 @@ def draw(page: Lesson, run: Run) -> Reading:
         seed = seed_field(page)
         task = Rewriting(order, longest)
         key = ("bottleneck", task, n_hidden, seed)
-        live.controls(page, key, "train", lambda: copying.train_rewriting(task, n_hidden, seed, N_STEPS, EVERY))
-    live.follow(page, key, N_RECORDS, lambda records: _picture(page, task, n_hidden, seed, records))
+        running = live.controls(page, key, "train", lambda: copying.train_rewriting(task, n_hidden, seed, N_STEPS, EVERY))
+    live.follow(page, key, running, N_RECORDS, lambda records: _picture(page, task, n_hidden, seed, records))
     records = live.records_of(key)
     last = records[-1] if records else before(task, n_hidden, seed)
     return Reading(_lines(page, task, n_hidden, last), _question(page, last), [copying.EncoderDecoder, copying.train_rewriting],
@@ -60,8 +60,9 @@ def _picture(page: Lesson, task: Rewriting, n_hidden: int, seed: int, records: l
     with st.container(key="recurrence_bottleneck_pictures"):
         left, right = st.columns([5, 3], gap="medium")
         with left:
-            answers(page, [("row_source", last.source), ("row_target", last.target)], names, last.written, last.target)
-            curves(page, last.accuracy, task.lengths(), records, names, N_STEPS, page.label("axis_length"), chart_height(160))
+            if not state.present():
+                answers(page, [("row_source", last.source), ("row_target", last.target)], names, last.written, last.target)
+            curves(page, last.accuracy, task.lengths(), records, names, N_STEPS, page.label("axis_length"), chart_height(60 if state.present() else 160))
         with right:
             st.caption(page.label("caption_alignment" if last.step else "caption_alignment_before"))
             rows = figures.alignment_rows(np.array(last.alignment), list(map(written, last.source)), list(map(written, last.written["attention"])))

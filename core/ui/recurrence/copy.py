@@ -50,8 +50,8 @@ def draw(page: Lesson, run: Run) -> Reading:
         task = Recall(slider(page, "remembered", 1), slider(page, "delay", 8))
         seed = seed_field(page)
         key = ("copy", task, seed)
-        live.controls(page, key, "train", lambda: copying.train_recall(task, seed, N_STEPS, EVERY))
-    live.follow(page, key, N_RECORDS, lambda records: _picture(page, task, seed, records))
+        running = live.controls(page, key, "train", lambda: copying.train_recall(task, seed, N_STEPS, EVERY))
+    live.follow(page, key, running, N_RECORDS, lambda records: _picture(page, task, seed, records))
     records = live.records_of(key)
     return Reading(_lines(page, task, records), _question(page, task), [copying.train_recall, copying.attention_reader, copying.RecurrentReader, Recall.batch],
                    {"accuracy.csv": lambda: accuracy_table(task.delays(), records, "delay"), "loss.csv": lambda: loss_table(records)}, ".st-key-recurrence_copy_pictures", _title(page, task, records))
@@ -74,15 +74,20 @@ def _picture(page: Lesson, task: Recall, seed: int, records: list[RecallRecord])
     st.markdown(f"**{_title(page, task, records)}**")
     last, names = records[-1] if records else before(task, seed), network_names(page, READERS)
     with st.container(key="recurrence_copy_pictures"):
-        row = page.label("row_input")
-        read = shortened(last.inputs)
-        show("input", figures.answers([row], state.theme(), state.scale()), figures.answer_rows([row], [read], [[None] * len(read)]))
+        if not state.present():
+            _sequence(page, last)
         beside, rest = st.columns([2, 9], gap="medium")
         with beside:
             st.caption(page.label("caption_answers"))
             answers(page, [("row_target", last.targets)], names, last.answers, last.targets)
         with rest:
-            curves(page, last.accuracy, task.delays(), records, names, N_STEPS, page.label("axis_delay"), chart_height(120))
+            curves(page, last.accuracy, task.delays(), records, names, N_STEPS, page.label("axis_delay"), chart_height(60 if state.present() else 120))
+
+
+def _sequence(page: Lesson, record: RecallRecord) -> None:
+    """What is read, as a row of symbols, blanks and marks."""
+    row, symbols = page.label("row_input"), shortened(record.inputs)
+    show("input", figures.answers([row], state.theme(), state.scale()), figures.answer_rows([row], [symbols], [[None] * len(symbols)]))
 
 
 def answers(page: Lesson, given: list[tuple[str, tuple[int, ...]]], names: dict[str, str], said: dict[str, tuple[int, ...]], targets: tuple[int, ...]) -> None:

@@ -15,7 +15,7 @@ from core.recurrence import GATES
 from core.ui import cache
 from core.ui.check import Question
 from core.ui.lesson import Lesson
-from core.ui.recurrence.reading import chart_height, choice, network_names, seed_field, show_lines, slider, to_numpy
+from core.ui.recurrence.reading import chart_height, choice, network_names, seed_field, show_lines, slider
 from core.ui.run import Run
 from core.ui.views import Reading
 
@@ -39,9 +39,9 @@ def reach(norm: float, matrix: str, activation: str, keep: float, n_steps: int, 
         generator = torch.Generator().manual_seed(seed)
         X = INPUT_SIZE * torch.randn(128, N_HIDDEN, generator=generator, dtype=torch.float64)[:n_steps]
         cells = {kind: recurrence.random_cell(kind, N_HIDDEN, N_HIDDEN, generator, norm, matrix, keep, activation if kind == "rnn" else "tanh") for kind in GATES}
-        norms = {kind: to_numpy(recurrence.gradient_norms(cell, X)) for kind, cell in cells.items()}
-        norms["bound"] = to_numpy(recurrence.gradient_bound(cells["rnn"], X))
-        norms["attention"] = to_numpy(recurrence.attention_gradient_norms(recurrence.random_head(N_HIDDEN, generator), X))
+        norms = {kind: recurrence.gradient_norms(cell, X).numpy() for kind, cell in cells.items()}
+        norms["bound"] = recurrence.gradient_bound(cells["rnn"], X).numpy()
+        norms["attention"] = recurrence.attention_gradient_norms(recurrence.random_head(N_HIDDEN, generator), X).numpy()
         return Reach(norms, norm)
 
     return cache.result(("recurrence gradient", norm, matrix, activation, keep, n_steps, seed), make, lambda made: 8 * sum(values.size for values in made.norms.values()))
@@ -62,7 +62,8 @@ def draw(page: Lesson, run: Run) -> Reading:
                        bound=readable(found.norms["bound"][distance]))
     st.markdown(f"**{title}**")
     y = Axis(page.label("axis_gradient"), "log")
-    show_lines("gradient", _frame(found), network_names(page, LINES), Axis(page.label("axis_distance")), y, chart_height(), picked=distance)
+    names = network_names(page, LINES) | {"rnn": page.label(f"network_{activation}")}
+    show_lines("gradient", _frame(found), names, Axis(page.label("axis_distance")), y, chart_height(), picked=distance)
     return Reading(_lines(page, found, distance, activation, bias), _question(page, found), [recurrence.step_jacobians, recurrence.gradient_norms, recurrence.gradient_bound, recurrence.attention_gradient_norms],
                    {"gradients.csv": lambda: _table(found)}, ".st-key-recurrence_gradient", title)
 

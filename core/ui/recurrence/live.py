@@ -26,16 +26,18 @@ def records_of(key: Hashable) -> list:
     return [] if job is None else list(job.records)
 
 
-def controls(page: Lesson, key: Hashable, verb: str, make: Callable[[], Iterator]) -> None:
-    """The button that starts it, or the one that stops it."""
+def controls(page: Lesson, key: Hashable, verb: str, make: Callable[[], Iterator]) -> bool:
+    """The button that starts it, or the one that stops it; whether it was running then."""
     job = job_of(key)
-    if job is not None and job.running:
+    running = job is not None and job.running
+    if running:
         st.button(page.label("stop"), key="recurrence_stop", icon=":material/stop:", on_click=job.stop)
     else:
-        st.button(page.label(verb), key="recurrence_start", icon=":material/play_arrow:", type="primary", on_click=_start, args=(page, key, make))
+        st.button(page.label(verb), key="recurrence_start", icon=":material/play_arrow:", type="primary", on_click=_start, args=(key, make))
+    return running
 
 
-def _start(page: Lesson, key: Hashable, make: Callable[[], Iterator]) -> None:
+def _start(key: Hashable, make: Callable[[], Iterator]) -> None:
     """One at a time for each session: what it has running is stopped and gives its place."""
     kept = st.session_state.setdefault(KEPT, {})
     for other in kept.values():
@@ -51,22 +53,24 @@ def _start(page: Lesson, key: Hashable, make: Callable[[], Iterator]) -> None:
             del kept[old]
 
 
-def follow(page: Lesson, key: Hashable, total: int, draw: Callable[[list], None]) -> None:
-    """Draws the records, again and again while they come, with the progress out of `total` records above; the whole page once more at the end."""
+def follow(page: Lesson, key: Hashable, running: bool, total: int, draw: Callable[[list], None]) -> None:
+    """Draws the records; where it was `running`, again and again while they come, with the progress out of `total` records above, and at the end
+    the whole page once more."""
     job = job_of(key)
     if st.session_state.pop("recurrence_full", False):
         st.warning(page.label("full", n=jobs.MOST_AT_ONCE))
     if job is not None and job.failed:
         st.error(page.label("failed"))
-    if job is None or not job.running:
+    if not running:
         draw(records_of(key))
         return
 
     def picture() -> None:
-        records, running = records_of(key), job.running
+        ended = not job.running          # asked first: what came until then is all
+        records = records_of(key)
         st.progress(min(1.0, len(records) / total), text=page.label("progress", done=len(records), total=total))
         draw(records)
-        if not running:
+        if ended:
             st.rerun()
 
     fragment(picture, run_every=EVERY)()

@@ -4,7 +4,6 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -87,8 +86,3 @@ def show_lines(name: str, frame: pd.DataFrame, names: Mapping[str, str], x: Axis
 def network_names(page: Lesson, names: Mapping[str, object] | tuple[str, ...]) -> dict[str, str]:
     """What each network is called on a chart."""
     return {name: page.label(f"network_{name}") for name in names}
-
-
-def to_numpy(tensor) -> np.ndarray:
-    """A tensor as float64 numpy."""
-    return tensor.detach().double().cpu().numpy()

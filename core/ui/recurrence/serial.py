@@ -24,8 +24,8 @@ def draw(page: Lesson, run: Run) -> Reading:
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         d = int(named(page, "width"))
         key = ("serial", d)
-        live.controls(page, key, "time_it", lambda: recurrence.race(LENGTHS, d))
-    live.follow(page, key, len(LENGTHS), lambda timings: _picture(page, timings, d))
+        running = live.controls(page, key, "time_it", lambda: recurrence.race(LENGTHS, d))
+    live.follow(page, key, running, len(LENGTHS), lambda timings: _picture(page, timings, d))
     timings = live.records_of(key)
     title = _title(page, timings)
     return Reading(_lines(page, timings, d), _question(page), [recurrence.race, recurrence.rnn_flops, recurrence.attention_flops], {"times.csv": lambda: _table(timings, d)},

@@ -14,7 +14,7 @@ from core.ui.check import Question
 from core.ui.components.recurrence_unrolled import recurrence_unrolled
 from core.ui.lesson import Lesson
 from core.ui.markdown import code
-from core.ui.recurrence.reading import PREFIX, attached, choice, keep, named, read, seed_field, to_numpy
+from core.ui.recurrence.reading import PREFIX, attached, choice, keep, named, read, seed_field
 from core.ui.run import Run
 from core.ui.views import Reading
 
@@ -56,7 +56,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     st.markdown(f"**{title}**")
     states = torch.stack([torch.stack([steps.h for steps in directions]) for directions in made])
     text = page.labels("unrolled_text")
-    recurrence_unrolled(to_numpy(states), run.tokens, picked=at, source=source, text=text, key=f"{PREFIX}unrolled", height=HEIGHT, scale=state.scale(), theme=state.theme(),
+    recurrence_unrolled(states.numpy(), run.tokens, picked=at, source=source, text=text, key=f"{PREFIX}unrolled", height=HEIGHT, scale=state.scale(), theme=state.theme(),
                         on_pick=_pick, on_source=lambda i: keep(**{"from": i}))
     st.caption(page.label("unrolled_note", m=N_HIDDEN, seed=seed))
     steps = made[at["layer"]][at["direction"]]
@@ -119,12 +119,12 @@ def _gate(kind: str, name: str, parts: tuple[float, float], gates: dict[str, flo
 def _question(page: Lesson, n: int) -> Question:
     """The longest path between two of the prompt's tokens, in a recurrent network and in attention."""
     longest = n - 1
-    pairs = [(longest, 1), (longest, longest), (1, longest), (1, 1)] if longest > 1 else [(longest, 1), (longest + 2, 2), (longest + 1, 3)]
-    return Question("path", page.label("question_path", n=n), [page.label("question_path_option", rnn=a, attention=b) for a, b in pairs], 0, page.label("because_path", n=n, longest=longest))
+    pairs = [(1, 1), (1, longest), (longest, 1), (longest, longest)] if longest > 1 else [(longest, 1), (longest + 2, 2), (longest + 1, 3)]
+    return Question("path", page.label("question_path", n=n), [page.label("question_path_option", rnn=a, attention=b) for a, b in pairs], pairs.index((longest, 1)), page.label("because_path", n=n, longest=longest))
 
 
 def _table(run: Run, states: Tensor) -> pd.DataFrame:
     """Every hidden state: one line for each layer, direction and step."""
-    values = to_numpy(states)
+    values = states.numpy()
     return pd.DataFrame([{"layer": layer + 1, "direction": "backward" if direction else "forward", "step": t, "token": run.tokens[t]} | {f"h{k}": value for k, value in enumerate(values[layer, direction, t])}
                          for layer in range(values.shape[0]) for direction in range(values.shape[1]) for t in range(values.shape[2])])

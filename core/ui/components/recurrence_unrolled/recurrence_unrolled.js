@@ -1,7 +1,7 @@
 // A recurrent network unrolled: tokens below, a strip of m hidden units above each, layer over layer; arrows carry the state from step to step.
 // A click on a strip picks a step and a unit, a click on a token the start of the path; arrow keys move step and unit, with shift the start.
 
-const ARCS = 54, CHIPS = 34, GAP = 26, LEAST_COLUMN = 42, MOST_COLUMN = 150;
+const ARCS = 54, CHIPS = 34, GAP = 26, LEAST_COLUMN = 42, MOST_COLUMN = 260;
 
 export default function (component) {
   const { data, parentElement, setTriggerValue } = component;
