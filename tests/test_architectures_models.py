@@ -276,6 +276,7 @@ def test_the_question_of_the_forced_token_is_answered_by_writing_on(source: str)
         written.append(int(model(torch.tensor(written), source_ids=ids).logits[-1].argsort(descending=True)[1]))
         while written[-1] != 0 and len(written) < len(found.target) + 5:
             written.append(int(model.logits(torch.tensor(written), memory=model.encode(ids))[-1].argmax()))
+    assert translate.forced(found) == (tuple(written[1:]), found.target) and written[1] != found.target[0]
     right = 0 if tuple(written[2:]) == found.target[1:] else 1
     assert "Yes" in answer(open_at("translate", translate_text=source), "translate", right)
 
