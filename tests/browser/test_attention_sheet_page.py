@@ -117,4 +117,4 @@ def test_the_slider_redraws_in_the_browser_and_the_link_says_so(open_page):
     page.locator(".chart-variance path.head").first.dispatch_event("click")
     page.wait_for_url(re.compile("head="))
     settle(page)
-    assert page.locator(".chart-variance .head-name").text_content() in page.get_by_text("on your prompt").text_content()
+    assert page.locator(".chart-variance .head-name").text_content() in page.get_by_text("on your prompt").first.text_content()

@@ -20,7 +20,7 @@ from core.ui.lesson import Lesson
 from core.ui.markdown import code
 from core.ui.run import Run
 from core.ui.views import Reading
-from core.worksheet import D, N, STAGES, Worksheet
+from core.worksheet import N, STAGES, Worksheet
 
 GIVEN = ("X", "W_Q", "W_K", "W_V")
 TYPED = f"{PREFIX}sheet_typed"       # a key of the session: sheet -> cell -> [what was typed, 1 where it was shown]
