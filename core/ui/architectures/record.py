@@ -11,7 +11,7 @@ from core import record, scaling_laws
 from core.figures import architectures as figures
 from core.figures.numbers import latex_number, readable
 from core.ui import state
-from core.ui.architectures.reading import PREFIX, attached, choice, prefixed, read, show
+from core.ui.architectures.reading import PREFIX, attached, choice, prefixed, show
 from core.ui.check import Question
 from core.ui.lesson import Lesson
 from core.ui.run import Run
