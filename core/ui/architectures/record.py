@@ -11,7 +11,7 @@ from core import record, scaling_laws
 from core.figures import architectures as figures
 from core.figures.numbers import latex_number, readable
 from core.ui import state
-from core.ui.architectures.reading import PREFIX, attached, choice, prefixed, read, show
+from core.ui.architectures.reading import PREFIX, attached, choice, prefixed, show
 from core.ui.check import Question
 from core.ui.lesson import Lesson
 from core.ui.run import Run
@@ -135,7 +135,7 @@ def _scaling(page: Lesson) -> Reading:
     with st.container(key=f"{PREFIX}laws"):
         for column, (name, scale) in zip(st.columns(3, gap="medium"), scales.items()):
             with column:
-                show(figures.power_law(_curve(name, scale), (scale, scaling_laws.law(name, scale)), (page.label(f"axis_law_{name}"), page.label("axis_loss")), state.theme(), state.scale(), _height(40 if state.present() else 120)), f"law_{name}")
+                show(figures.power_law(_curve(name, scale), (scale, scaling_laws.law(name, scale)), (page.label(f"axis_law_{name}"), page.label("axis_loss")), state.theme(), state.scale(), _height(70 if state.present() else 120)), f"law_{name}")
     st.caption(page.label("laws_note", joint=f"{scaling_laws.joint_loss(n, d):.4f}", ratio=readable(d / n)))
     best_n, best_d = scaling_laws.best_split(flops)
     a_n, n_c = scaling_laws.LAWS["parameters"]
