@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
-from torch.func import jacrev, vmap
 from torch.nn import functional as F
 
 from core.attention import dot_product_scores
@@ -61,22 +60,22 @@ class Steps:
 
 
 def step(cell: Cell, x: Tensor, state: Tensor) -> Steps:
-    """One step: x (d,) and the state before it. Elman 1990; Hochreiter and Schmidhuber 1997 with the forget gate of Gers et al. 2000; Cho et al. 2014."""
+    """One step: x (…, d) and the state before it. Elman 1990; Hochreiter and Schmidhuber 1997 with the forget gate of Gers et al. 2000; Cho et al. 2014."""
     h = state[..., :cell.n_hidden]
-    from_input = torch.einsum("d,gdm->gm", x, cell.W_x) + cell.b_x
-    from_state = torch.einsum("k,gkm->gm", h, cell.W_h) + cell.b_h
+    from_input = torch.einsum("...d,gdm->...gm", x, cell.W_x) + cell.b_x
+    from_state = torch.einsum("...k,gkm->...gm", h, cell.W_h) + cell.b_h
     if cell.kind == "rnn":
         total = from_input + from_state
         gates = torch.tanh(total) if cell.activation == "tanh" else total
-        return Steps(from_input, from_state, gates, gates[0])
+        return Steps(from_input, from_state, gates, gates[..., 0, :])
     if cell.kind == "lstm":
-        i, f, g, o = from_input + from_state
+        i, f, g, o = (from_input + from_state).unbind(-2)
         i, f, g, o = torch.sigmoid(i), torch.sigmoid(f), torch.tanh(g), torch.sigmoid(o)
         c = f * state[..., cell.n_hidden:] + i * g
-        return Steps(from_input, from_state, torch.stack([i, f, g, o]), o * torch.tanh(c), c)
-    r, u = torch.sigmoid(from_input[:2] + from_state[:2])
-    n = torch.tanh(from_input[2] + r * from_state[2])
-    return Steps(from_input, from_state, torch.stack([r, u, n]), (1 - u) * n + u * h)
+        return Steps(from_input, from_state, torch.stack([i, f, g, o], dim=-2), o * torch.tanh(c), c)
+    r, u = torch.sigmoid(from_input[..., :2, :] + from_state[..., :2, :]).unbind(-2)
+    n = torch.tanh(from_input[..., 2, :] + r * from_state[..., 2, :])
+    return Steps(from_input, from_state, torch.stack([r, u, n], dim=-2), (1 - u) * n + u * h)
 
 
 def first_state(cell: Cell) -> Tensor:
@@ -136,11 +135,19 @@ def random_stack(kind: str, d: int, m: int, n_layers: int, n_directions: int, ge
 # ---- gradients through time ------------------------------------------------------------------------------------------------------
 
 
+def jacobians(outputs: Tensor, inputs: Tensor) -> Tensor:
+    """(…, a, b) how outputs[…, a] answers to inputs[…, b], in one backward pass for all a. Rows in front must not depend on each other, or `outputs` have none."""
+    n = outputs.shape[-1]
+    units = torch.eye(n, dtype=outputs.dtype).reshape(n, *[1] * (outputs.dim() - 1), n).expand(n, *outputs.shape)
+    return torch.autograd.grad(outputs, inputs, units, is_grads_batched=True)[0].movedim(0, -2)
+
+
+@torch.enable_grad()
 def step_jacobians(cell: Cell, X: Tensor) -> Tensor:
     """(N, S, S) ∂s_t/∂s_{t−1} of every step by autograd, S the width of the state; entry [t, a, b] says how s_t[a] answers to s_{t−1}[b]."""
     states = unroll(cell, X).state
-    before = torch.cat([first_state(cell)[None], states[:-1]])
-    return vmap(jacrev(lambda state, x: step(cell, x, state).state))(before, X)
+    before = torch.cat([first_state(cell)[None], states[:-1]]).detach().requires_grad_()
+    return jacobians(step(cell, X, before).state, before)
 
 
 def gradient_norms(cell: Cell, X: Tensor) -> Tensor:
@@ -180,10 +187,11 @@ def attend_last(head: Head, X: Tensor) -> Tensor:
     return (torch.softmax(dot_product_scores(Q, K), dim=-1) @ V)[0]
 
 
+@torch.enable_grad()
 def attention_gradient_norms(head: Head, X: Tensor) -> Tensor:
     """(N,) ‖∂o_T/∂x_t‖ by distance T − t = 0 … N − 1, by autograd through one step of attention; at distance 0 the query changes too."""
-    jacobian = jacrev(lambda inputs: attend_last(head, inputs))(X)      # (d_v, N, d)
-    return torch.linalg.matrix_norm(jacobian.transpose(0, 1), 2).flip(0)
+    X = X.detach().requires_grad_()
+    return torch.linalg.matrix_norm(jacobians(attend_last(head, X), X), 2).flip(0)
 
 
 # ---- what a pass costs ------------------------------------------------------------------------------------------------------------
