@@ -13,6 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from core.config import ModelConfig
 from core.figures import heads as figures
+from core.figures.numbers import latex_number
 from core.intervention import HeadEdit, Intervention
 from core.model import Transformer
 from core.ui import cache, text
@@ -291,8 +292,24 @@ def test_grouped_heads_read_the_key_that_they_share():
     config = ModelConfig(vocab_size=11, d_model=8, n_layers=1, n_heads=4, n_kv_heads=2, n_context=8, positions="rotary")
     model = Transformer(config).initialise(torch.Generator().manual_seed(1)).eval().requires_grad_(False)
     run = Run(cache.LoadedModel("grouped", "cpu", model, model, None), "", (0, 3, 5, 7), ["a", "b", "c", "d"], 0)
-    q, k = below.vectors(run, Pair(0, 3, 2, 1))
-    assert q @ k / math.sqrt(2) == pytest.approx(float(run.trace.blocks[0].scores[3, 2, 1]), abs=1e-6)
+    q, K = below.factors(run, Pair(0, 3, 2, 1))
+    assert q @ K[1] / math.sqrt(2) == pytest.approx(float(run.trace.blocks[0].scores[3, 2, 1]), abs=1e-6)
+
+
+@pytest.mark.parametrize("model", ["scores-multiplicative", "scores-additive"])
+def test_the_numbers_follow_the_models_own_score_function(model: str):
+    run = read(cache.shared_model(model, "cpu"), "The cat sat on the mat")
+    pair = Pair(1, 2, 5, 3)
+    block = run.trace.blocks[pair.layer]
+    products, _, scores, allowed = below.row_of(run, pair)
+    np.testing.assert_allclose(scores, block.scores[pair.head, pair.query].double().numpy(), atol=1e-5)
+    row = np.where(allowed, np.exp(scores - scores[allowed].max()), 0)
+    np.testing.assert_allclose(row / row.sum(), block.pattern[pair.head, pair.query].double().numpy(), atol=1e-6)
+    terms = below.products_table(run, pair)
+    assert terms.iloc[:, 3].sum() == pytest.approx(products[pair.key]) and list(terms.columns[1:3]) == list(below.COLUMNS[run.model.config.score])
+    shown = formulas(open_at(model=model, prompt="The cat sat on the mat", layer="1", head="2", position="5", heads_key="3"))
+    assert shown[0].startswith(r"\begin{aligned} " + below.PRODUCT[run.model.config.score].format(i=5, j=3))
+    assert shown[-1].endswith(f"= {latex_number(float(block.pattern[2, 5, 3]))}")
 
 
 @pytest.mark.parametrize("prompt", [None, "a", "Mia likes apples. Tom likes pears. Mia likes"])

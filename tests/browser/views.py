@@ -38,6 +38,16 @@ LESSONS = {
         "norm, batch": View(".st-key-residual_stream_matrix_tokens", (("norm_view", "batch"),), first_screen=False),
         "norm, placement": View(".st-key-residual_stream_placement", (("norm_view", "placement"),), first_screen=False),
         "mlp": View(".st-key-residual_stream_neurons", first_screen=False), "cut": View(".st-key-residual_stream_cut_lines")},
+    "attention": {"steps": View(".instrument .picture"), "switches": View(".st-key-attention_switches_bars"), "averages": View(".instrument .picture"), "worksheet": View(".sheet"),
+                  "scaling": View(".scaling-charts"), "roles": View(".matrices"), "roles, another basis": View(".matrices", (("roles_part", "change"),)),
+                  "roles, another order": View(".matrices", (("roles_part", "relabel"),))},
+    "architectures": {
+        "design": View(".design-diagram"), "blank": View(".side.encoder .rest"), "translate": View(".heat"), "norms": View(".norms-table"), "activations": View(".architecture_curves .range.beta"),
+        "cost": View(".st-key-architectures_operations"), "cost, patterns": View(".sparse canvas", (("cost", "patterns"),)), "record": View(".st-key-architectures_timeline"),
+        "record, scaling": View(".st-key-architectures_law_compute", (("record", "scaling"),)), "record, translation": View(".st-key-architectures_scores", (("record", "translation"),)),
+        "record, data": View(".st-key-architectures_corpora", (("record", "data"),))},
+    "recurrence": {"unrolled": View(".unrolled canvas"), "gradient": View(".st-key-recurrence_gradient"), "serial": View(".st-key-recurrence_flops"), "copy": View(".st-key-recurrence_accuracy"),
+                   "bottleneck": View(".st-key-recurrence_alignment")},
 }
 
 

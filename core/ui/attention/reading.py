@@ -40,7 +40,7 @@ SETTINGS = Settings("attention", {
     "roles_seed": Setting(0, low=0, high=9999),
 })
 read, keep, attached = SETTINGS.read, SETTINGS.keep, SETTINGS.attached
-choice = functools.partial(views.choice, SETTINGS)
+choice, show = functools.partial(views.choice, SETTINGS), functools.partial(views.show, PREFIX)
 
 
 def picked_block(run: Run) -> tuple[BlockTrace, Block]:

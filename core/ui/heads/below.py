@@ -20,6 +20,8 @@ from core.ui.markdown import code
 from core.ui.run import Run
 
 ADDED_TO_SCORES = ("alibi", "relative")     # position schemes that add to the scores
+PRODUCT = {"dot": r"q_{{{i}}} \cdot k_{{{j}}}", "multiplicative": r"q_{{{i}}} W_S \cdot k_{{{j}}}", "additive": r"v \cdot \tanh(q_{{{i}}} + k_{{{j}}})"}
+COLUMNS = {"dot": ("q_c", "k_c"), "multiplicative": ("(q W_S)_c", "k_c"), "additive": ("v_c", "tanh(q_c + k_c)")}
 TERMS = 3          # of the dot product that are written out; the rest are in the CSV
 
 
@@ -38,36 +40,44 @@ def draw(page: Lesson, run: Run) -> None:
                   picture=f".st-key-{PREFIX}wall canvas.tiles", twin=twin(page, run, pair))
 
 
-def vectors(run: Run, pair: Pair) -> tuple[np.ndarray, np.ndarray]:
-    """The query and the key vector whose product is the score: (d_k,) float64 each, as rotated by positions where positions rotate."""
-    block, config = run.trace.blocks[pair.layer], run.model.config
+def factors(run: Run, pair: Pair) -> tuple[np.ndarray, np.ndarray]:
+    """What is multiplied and added up for every key of the picked query, (d_k,) and (N, d_k) float64: the query (as rotated, and times W_S if the model has one)
+    and the keys; or, where scores are additive, v and tanh(q + k)."""
+    block, own, config = run.trace.blocks[pair.layer], run.model.blocks[pair.layer], run.model.config
     shared = pair.head // (config.n_heads // config.n_kv_heads)
-    return tuple(t.double().cpu().numpy() for t in (block.Q_rotated[pair.head, pair.query], block.K_rotated[shared, pair.key]))
+    q, K = (t.double().cpu().numpy() for t in (block.Q_rotated[pair.head, pair.query], block.K_rotated[shared]))
+    if config.score == "additive":
+        return own.v_S[pair.head].double().cpu().numpy(), np.tanh(q + K)
+    return (q @ own.W_S[pair.head].double().cpu().numpy() if config.score == "multiplicative" else q), K
+
+
+def is_divided(run: Run) -> bool:
+    """Whether the sum is divided by √d_k."""
+    return run.model.config.scale_scores and run.model.config.score != "additive"
 
 
 def row_of(run: Run, pair: Pair) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """The picked query's row, worked from its shown vectors in float64 as a calculator would: q·k, what positions add to the score, the
+    """The picked query's row, worked from its shown factors in float64 as a calculator would: their sums of products, what positions add to the score, the
     score before the mask, and which keys the query may see; (N,) each."""
-    block, config = run.trace.blocks[pair.layer], run.model.config
-    shared = pair.head // (config.n_heads // config.n_kv_heads)
-    q, K = (t.double().cpu().numpy() for t in (block.Q_rotated[pair.head, pair.query], block.K_rotated[shared]))
-    products = K @ q
-    scaled = products / math.sqrt(len(q)) if config.scale_scores else products
-    added = block.scores[pair.head, pair.query].double().cpu().numpy() - scaled if config.positions in ADDED_TO_SCORES else np.zeros(len(scaled))
+    block = run.trace.blocks[pair.layer]
+    own, of_keys = factors(run, pair)
+    products = of_keys @ own
+    scaled = products / math.sqrt(len(own)) if is_divided(run) else products
+    added = block.scores[pair.head, pair.query].double().cpu().numpy() - scaled if run.model.config.positions in ADDED_TO_SCORES else np.zeros(len(scaled))
     return products, added, scaled + added, block.allowed[pair.query].cpu().numpy()
 
 
 def number_lines(page: Lesson, run: Run, pair: Pair) -> list[tuple[str, str]]:
-    """q·k, the score, the exponential, the row's sum and α. What is used again has more digits, so that a calculator arrives at the same four."""
-    q, k = vectors(run, pair)
+    """The sum of products, the score, the exponential, the row's sum and α. What is used again has more digits, so that a calculator arrives at the same four."""
+    q, k = (found[pair.key] if found.ndim == 2 else found for found in factors(run, pair))
     products, added, scores, allowed = row_of(run, pair)
     d_k, product, score = len(q), float(products[pair.key]), float(scores[pair.key])
     terms = [rf"({latex_number(a)})({latex_number(b)})" for a, b in zip(q[:TERMS], k[:TERMS])] + [r"\cdots"] * (d_k > TERMS)
     lines = [(page.label("numbers_product", query_token=code(run.tokens[pair.query]), i=pair.query, key_token=code(run.tokens[pair.key]), j=pair.key, d_k=d_k, head=pair.name),
-              rf"\begin{{aligned}} q_{{{pair.query}}} \cdot k_{{{pair.key}}} &= " + r" \\ &\quad + ".join(terms) + rf" \\ &= {latex_operand(product)} \end{{aligned}}")]
-    divided = rf"\frac{{{latex_operand(product)}}}{{\sqrt{{{d_k}}}}}" if run.model.config.scale_scores else latex_operand(product)
+              rf"\begin{{aligned}} {PRODUCT[run.model.config.score].format(i=pair.query, j=pair.key)} &= " + r" \\ &\quad + ".join(terms) + rf" \\ &= {latex_operand(product)} \end{{aligned}}")]
+    divided = rf"\frac{{{latex_operand(product)}}}{{\sqrt{{{d_k}}}}}" if is_divided(run) else latex_operand(product)
     bias = f" + {bracketed(latex_operand(added[pair.key]))}" if run.model.config.positions in ADDED_TO_SCORES else ""
-    lines.append((page.label("numbers_score" if not bias else "numbers_score_bias"), rf"s_{{{pair.query},{pair.key}}} = {divided}{bias} = {latex_operand(score)}"))
+    lines.append((page.label(("numbers_score" if is_divided(run) else "numbers_score_plain") + "_bias" * bool(bias)), rf"s_{{{pair.query},{pair.key}}} = {divided}{bias} = {latex_operand(score)}"))
     if not allowed[pair.key]:
         return [*lines, (page.label("numbers_masked"), rf"s = -\infty \quad\Rightarrow\quad \alpha_{{{pair.query},{pair.key}}} = 0")]
     top = scores[allowed].max()
@@ -88,9 +98,10 @@ def weights_table(page: Lesson, run: Run, pair: Pair) -> pd.DataFrame:
 
 
 def products_table(run: Run, pair: Pair) -> pd.DataFrame:
-    """Every term of q·k."""
-    q, k = vectors(run, pair)
-    return pd.DataFrame({"c": range(len(q)), "q_c": q, "k_c": k, "q_c k_c": q * k})
+    """Every term of the picked pair's sum of products."""
+    own, of_keys = factors(run, pair)
+    a, b = COLUMNS[run.model.config.score]
+    return pd.DataFrame({"c": range(len(own)), a: own, b: of_keys[pair.key], f"{a} {b}": own * of_keys[pair.key]})
 
 
 def twin(page: Lesson, run: Run, pair: Pair) -> str:
