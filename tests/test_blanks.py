@@ -11,7 +11,6 @@ import torch
 from core import checkpoints, teaching_text
 from core.blanks import (CLASSES, BlanksBatch, MaskedLanguageModelling, excerpts, fill_blanks, held_out_sentiment, hide, labelled, of_one_length,
                          sentiment_sentences)
-from core.checkpoints import bundled_names, load_bundled
 from core.config import ModelConfig
 from core.corpus import IGNORE
 from core.model import Transformer

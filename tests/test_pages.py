@@ -61,6 +61,16 @@ def test_every_experiment_runs_and_the_question_beside_it_can_be_answered(page: 
         assert any(m.value.startswith(verdicts) for m in at.markdown) and not at.exception and not at.error, experiment.id
 
 
+@pytest.mark.parametrize("page", PAGES)
+def test_present_mode_opens_with_its_line_of_experiments(page: str):
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    at.query_params["present"] = "true"
+    at.run().switch_page(f"pages/{page}.py").run()
+    assert not at.exception and not at.error
+    count = text.load("app").label("try_step", i=0, n=len(text.load(page).experiments))
+    assert any(m.value.startswith(count) for m in at.markdown)
+
+
 FULL = (torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB"), MemoryError(),
         RuntimeError("[enforce fail at alloc_cpu.cpp:117] . DefaultCPUAllocator: not enough memory: you tried to allocate 21474836480 bytes."))
 

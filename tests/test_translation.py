@@ -19,7 +19,7 @@ from core.sampling import SamplingConfig
 from core.tasks import TaskContext
 from core.tokenizer import Tokenizer
 from core.training import TrainingRun, train
-from core.translation import DateTranslation, alignment, batches, date_tokenizer, exact_match, held_out_nats, held_out_pairs, stack, token_parts
+from core.translation import DateTranslation, alignment, batches, date_tokenizer, exact_match, held_out_nats, held_out_pairs, token_parts
 
 GREEDY = SamplingConfig(temperature=0.0)
 

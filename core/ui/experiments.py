@@ -22,7 +22,7 @@ def draw_one(experiments: Sequence[Experiment], words: TextFile, lesson: str) ->
     """The present step alone, in a line at the foot of the screen; the arrow keys go through the steps. Nothing is set before the first."""
     if not experiments:
         return
-    step = min(st.session_state.get(f"{lesson}_step", 0), len(experiments))
+    step = min(st.session_state.get(f"try_{lesson}_step", 0), len(experiments))
     with st.container(key="try_step"):
         count = words.label("try_step", i=step, n=len(experiments))
         shown = experiments[step - 1] if step else None
@@ -30,5 +30,5 @@ def draw_one(experiments: Sequence[Experiment], words: TextFile, lesson: str) ->
     if moved := arrow_keys(key=f"{lesson}_keys"):
         go_to = min(max(step + moved, 1), len(experiments))
         if go_to != step:
-            st.session_state[f"{lesson}_step"] = go_to
+            st.session_state[f"try_{lesson}_step"] = go_to
             state.apply(experiments[go_to - 1].settings)

@@ -9,43 +9,15 @@ import torch
 
 from core import activation
 from core.ui import text
-from tests.browser.pictures import cut_off, pictures_at_rest
+from tests.browser.pictures import pictures_at_rest
 from tests.browser.serving import settle
+from tests.browser.views import opened
 
 WORDS = text.load("architectures")
-VIEWS = {"blank": ".architecture_blank .kinds", "translate": ".heat", "norms": ".norms-table", "activations": ".plot.value"}
-LAST = {"blank": ".side.encoder .rest", "translate": ".heat", "norms": ".norms-table", "activations": ".architecture_curves .range.beta"}      # what stands lowest in each instrument
-
-
-def opened(open_page, view: str, query: str = "", **options):
-    page = open_page(f"architectures?architectures_view={view}{query}", **options)
-    page.locator(f"{VIEWS[view]} *").first.wait_for(state="attached")
-    page.wait_for_timeout(300)
-    return page
-
-
-def test_every_view_draws_whole_on_a_projector_without_an_error(open_page):
-    for view in VIEWS:
-        for query in ("", "&present=true"):
-            page = opened(open_page, view, query, width=1280, height=720, dark=view == "translate")
-            assert page.errors == [] and page.get_by_test_id("stAlertContentError").count() == 0, view
-            foot = page.locator(".st-key-try_step").bounding_box()["y"] if query else 720
-            box = page.locator(LAST[view]).last.bounding_box()
-            assert box["y"] + box["height"] <= foot, (view, query, box)
-
-
-def test_nothing_is_cut_on_narrow_screens(open_page):
-    for view in VIEWS:
-        page = opened(open_page, view, width=390, height=844)
-        for width in (390, 1024):
-            page.set_viewport_size({"width": width, "height": 844})
-            page.wait_for_timeout(500)
-            assert page.evaluate("document.scrollingElement.scrollWidth") <= width
-            assert cut_off(page) == [], (view, width)
 
 
 def test_a_click_hides_a_word_and_html_stays_text(open_page):
-    page = opened(open_page, "blank", "&architectures_blank_text=The%20dog%20was%20[sad]%20%3Cb%3Ebold%3C/b%3E.")
+    page = opened(open_page, "architectures", "blank", "&architectures_blank_text=The%20dog%20was%20[sad]%20%3Cb%3Ebold%3C/b%3E.")
     page.locator(".word", has_text="·dog").click()
     page.wait_for_url(re.compile("dog%5D|dog\\]"))
     settle(page)
@@ -57,7 +29,7 @@ def test_a_click_hides_a_word_and_html_stays_text(open_page):
 
 
 def test_the_translation_steps_and_its_link_gives_the_same_picture(open_page):
-    page = opened(open_page, "translate")
+    page = opened(open_page, "architectures", "translate")
     page.get_by_role("button", name=WORDS.label("translate_step_start")).click()
     assert page.locator(".written.later").count() == 10
     page.get_by_role("slider", name=WORDS.label("translate_step_slider")).press("ArrowRight")
@@ -74,7 +46,7 @@ def test_the_translation_steps_and_its_link_gives_the_same_picture(open_page):
 
 
 def test_playing_writes_to_the_last_token(open_page):
-    page = opened(open_page, "translate", "&architectures_translate_text=1066-10-14&architectures_translate_step=9")
+    page = opened(open_page, "architectures", "translate", "&architectures_translate_text=1066-10-14&architectures_translate_step=9")
     page.get_by_role("button", name=WORDS.label("translate_step_play"), exact=True).click()
     page.locator(".written.later").first.wait_for(state="detached", timeout=10_000)
     assert page.locator(".written.now").text_content().startswith("‹end›") and page.errors == []
@@ -82,7 +54,7 @@ def test_playing_writes_to_the_last_token(open_page):
 
 @pytest.mark.parametrize("x, beta", [(-2.37, 1.0), (0.84, 12.6), (4.5, 0.1)])
 def test_the_curves_in_the_browser_are_torchs(open_page, x, beta):
-    page = opened(open_page, "activations", f"&architectures_activations_x={x}&architectures_activations_beta={beta}")
+    page = opened(open_page, "architectures", "activations", f"&architectures_activations_x={x}&architectures_activations_beta={beta}")
     at = torch.tensor(x, dtype=torch.float64)
     rows = page.locator(".readings tbody tr")
     for k, name in enumerate(("relu", "gelu", "gelu_tanh", "swish")):

@@ -4,52 +4,21 @@ from __future__ import annotations
 import re
 from urllib.parse import urlsplit
 
-import pytest
-
 from core import worksheet
 from core.ui import text
 from core.ui.attention import worksheet as worksheet_view
 from core.ui.lesson import Lesson
-from tests.browser.pictures import cut_off, pictures
+from tests.browser.pictures import pictures
 from tests.browser.serving import settle
+from tests.browser.views import opened
 
 WORDS = text.load("attention")
-VIEWS = {"worksheet": "attention_view=worksheet", "scaling": "attention_view=scaling", "symmetric": "attention_view=roles", "change": "attention_view=roles&attention_roles_part=change",
-         "relabel": "attention_view=roles&attention_roles_part=relabel"}
-WHOLE = {"worksheet": ".sheet", "scaling": ".scaling-charts", "symmetric": ".matrices", "change": ".matrices", "relabel": ".matrices"}
-
-
-def opened(open_page, view: str, query: str = "", **options):
-    page = open_page(f"attention?{VIEWS[view]}{query}", **options)
-    page.locator(WHOLE[view]).wait_for(state="attached")
-    page.wait_for_timeout(500)
-    return page
-
-
-@pytest.mark.parametrize("present", ["", "&present=true"], ids=["page", "present"])
-def test_every_view_draws_whole_on_the_first_screen_of_a_projector(open_page, present: str):
-    for view, dark in zip(VIEWS, (False, True, False, True, False)):
-        page = opened(open_page, view, present, width=1280, height=720, dark=dark)
-        page.wait_for_timeout(1300)      # the page around has found its place
-        box = page.locator(WHOLE[view]).bounding_box()
-        bottom = page.locator(".st-key-try_step").bounding_box()["y"] if present else 720
-        assert box["y"] + box["height"] <= bottom + 1 and box["height"] > 250, (view, box)
-        assert page.errors == [] and page.get_by_test_id("stAlertContentError").count() == 0, view
-        assert pictures(page), view
-        page.context.close()
-
-
-def test_nothing_is_cut_off_on_a_phone(open_page):
-    for view in VIEWS:
-        page = opened(open_page, view, width=390, height=844)
-        assert page.evaluate("document.scrollingElement.scrollWidth") <= 390 and cut_off(page) == [], view
-        page.context.close()
 
 
 def test_cells_are_judged_as_they_are_typed_and_nobody_else_sees_them(open_page):
     sheet = worksheet.worksheet(0, 2)
     steps, slips = worksheet.solve(sheet), worksheet.mistakes(sheet)
-    page = opened(open_page, "worksheet", "&attention_sheet_seed=0")
+    page = opened(open_page, "attention", "worksheet", "&attention_sheet_seed=0")
     cell, verdict = lambda key: page.locator(f"input[data-key='{key}']"), lambda: page.locator(".verdict").text_content()   # noqa: E731
     plain = lambda name: WORDS.label(f"sheet_{name}").replace("_", "")                                                         # noqa: E731
     cell("Q.0.0").click()
@@ -76,12 +45,12 @@ def test_cells_are_judged_as_they_are_typed_and_nobody_else_sees_them(open_page)
     page.get_by_role("radio", name=WORDS.label("view_worksheet")).or_(page.get_by_role("button", name=WORDS.label("view_worksheet"))).first.click()
     cell("Q.0.0").wait_for()
     assert cell("Q.0.0").input_value() == f"{steps['Q'][0, 0]:.0f}" and cell("output.3.0").input_value() == "<b>1</b>"
-    other = opened(open_page, "worksheet", "&attention_sheet_seed=0")
+    other = opened(open_page, "attention", "worksheet", "&attention_sheet_seed=0")
     assert other.locator("input[data-key='Q.0.0']").input_value() == "" and page.errors == other.errors == []
 
 
 def test_a_sheet_that_is_filled_from_the_solution_is_full(open_page):
-    page = opened(open_page, "worksheet", "&attention_sheet_width=4&attention_sheet_seed=3")
+    page = opened(open_page, "attention", "worksheet", "&attention_sheet_width=4&attention_sheet_seed=3")
     steps = worksheet.solve(worksheet.worksheet(3, 4))
     for step, values in steps.items():
         for i, row in enumerate(values.tolist()):
@@ -103,7 +72,7 @@ def test_the_printed_file_fills_two_pages_of_either_paper(browser):
 
 
 def test_the_slider_redraws_in_the_browser_and_the_link_says_so(open_page):
-    page = opened(open_page, "scaling", "&attention_scaling_d=64")
+    page = opened(open_page, "attention", "scaling", "&attention_scaling_d=64")
     slider = page.get_by_role("slider", name=WORDS.label("scaling_slider"))
     before = page.locator(".chart-softmax").get_attribute("aria-label")
     slider.press("End")

@@ -10,19 +10,12 @@ from playwright.sync_api import expect
 
 from core import checkpoints
 from core.ui import text
-from tests.browser.pictures import cut_off, pictures_at_rest
+from tests.browser.pictures import pictures_at_rest
 from tests.browser.serving import settle
+from tests.browser.views import LESSONS, opened
 
 WORDS = text.load("attention")
-VIEWS = {"steps": ".instrument .picture", "switches": ".st-key-attention_switches_bars", "averages": ".instrument .picture"}
 PROMPT = "&prompt=The%20cat%20sat%20on%20the%20mat.%20The%20dog%20sat%20on%20the"
-
-
-def opened(open_page, view: str, query: str = "", **options):
-    page = open_page(f"attention?attention_view={view}{query}", **options)
-    page.locator(VIEWS[view]).first.wait_for()
-    page.wait_for_timeout(300)
-    return page
 
 
 def title(page) -> str:
@@ -41,22 +34,8 @@ def largest_weight(position: int) -> float:
         return float(model(torch.tensor(tokenizer.prompt(unquote(PROMPT.partition("=")[2]), 256).token_ids)).blocks[0].pattern[0, position].max())
 
 
-@pytest.mark.parametrize("view", VIEWS)
-def test_every_view_draws_without_an_error_on_the_first_screen_of_a_projector(open_page, view):
-    page = opened(open_page, view, width=1280, height=720)
-    assert page.errors == [] and page.get_by_test_id("stAlertContentError").count() == 0
-    box = page.locator(VIEWS[view]).first.bounding_box()
-    assert box["y"] + box["height"] <= 720 and box["height"] > 200
-
-
-def test_every_view_is_whole_on_a_phone_and_in_the_dark(open_page):
-    for view in VIEWS:
-        page = opened(open_page, view, width=390, height=844, dark=True)
-        assert page.evaluate("document.scrollingElement.scrollWidth") <= 390 and cut_off(page) == [] and page.errors == []
-
-
 def test_steps_go_forward_and_back_by_button_key_and_slider_without_a_rerun_and_the_link_says_so(open_page):
-    page = opened(open_page, "steps", f"&attention_step=x{PROMPT}&position=6")
+    page = opened(open_page, "attention", "steps", f"&attention_step=x{PROMPT}&position=6")
     stands_at(page, "1/9")
     page.get_by_role("button", name=WORDS.label("steps_forward")).click()
     stands_at(page, "2/9")
@@ -71,13 +50,13 @@ def test_steps_go_forward_and_back_by_button_key_and_slider_without_a_rerun_and_
     page.wait_for_url(re.compile("attention_step=softmax"))
     settle(page)
     other = open_page("attention?" + urlsplit(page.url).query)
-    other.locator(VIEWS["steps"]).wait_for()
+    other.locator(LESSONS["attention"]["steps"].end).wait_for()
     assert pictures_at_rest(other) == pictures_at_rest(page) and title(other) == title(page) and page.errors == []
 
 
 def test_a_number_opens_the_sum_that_it_came_from(open_page):
     """The terms of q·k as they are written out add up to the product, and the weights to 1."""
-    page = opened(open_page, "steps", f"&attention_step=dot{PROMPT}&position=6")
+    page = opened(open_page, "attention", "steps", f"&attention_step=dot{PROMPT}&position=6")
     number = re.compile(r"= (−?[\d.]+)$")
     stage = page.get_by_role("group", name=WORDS.label("steps_keys"))
     seen = set()
@@ -89,7 +68,7 @@ def test_a_number_opens_the_sum_that_it_came_from(open_page):
         stage.press("ArrowUp")
         page.wait_for_timeout(150)      # the next frame draws
     assert len(seen) > 1
-    box = page.locator(VIEWS["steps"]).bounding_box()
+    box = page.locator(LESSONS["attention"]["steps"].end).bounding_box()
     page.mouse.click(box["x"] + 0.2 * box["width"], box["y"] + 0.5 * box["height"])      # a component of an x
     settle(page)
     page.wait_for_timeout(400)      # Python has answered, and what was opened stays open
@@ -103,7 +82,7 @@ def test_a_number_opens_the_sum_that_it_came_from(open_page):
 
 
 def test_another_query_is_picked_for_every_lesson_and_text_stays_text(open_page):
-    page = opened(open_page, "steps", "&prompt=%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E%20%3Cb%3Ebold%3C%2Fb%3E")
+    page = opened(open_page, "attention", "steps", "&prompt=%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E%20%3Cb%3Ebold%3C%2Fb%3E")
     page.get_by_label(WORDS.label("steps_position"), exact=True).select_option("2")
     page.wait_for_url(re.compile("position=2"))
     settle(page)
@@ -111,13 +90,13 @@ def test_another_query_is_picked_for_every_lesson_and_text_stays_text(open_page)
 
 
 def test_the_temperature_moves_the_output_to_the_plain_mean_and_to_one_value(open_page):
-    page = opened(open_page, "averages")
+    page = opened(open_page, "attention", "averages")
     slider = page.get_by_role("slider", name=re.compile("Temperature"))
     slider.press("Home")
-    cold = page.locator(VIEWS["averages"]).get_attribute("aria-label")
+    cold = page.locator(LESSONS["attention"]["averages"].end).get_attribute("aria-label")
     slider.press("End")
     page.wait_for_timeout(200)
-    hot = page.locator(VIEWS["averages"]).get_attribute("aria-label")
+    hot = page.locator(LESSONS["attention"]["averages"].end).get_attribute("aria-label")
     largest = [float(re.search(r"largest weight is ([\d.]+)", said)[1]) for said in (cold, hot)]
     assert largest[0] > 0.99 and largest[1] < 2 / 26
     page.wait_for_url(re.compile("attention_temperature=6"))
