@@ -7,13 +7,12 @@ from collections.abc import Mapping
 import altair as alt
 import pandas as pd
 
-from core.figures.style import altair_theme, colour
+from core.figures.style import POWER_OF_TEN, TIMES_POWER_OF_TEN, altair_theme, colour
 
 MEANINGS = {"attention": "attention", "window": "key", "recurrent": "residual"}
 DASHES = {"attention": [1, 0], "window": [6, 3], "recurrent": [2, 2]}
 
 
-_POWER_OF_TEN = "'10^' + format(round(log(datum.value) / LN10), 'd')"      # how an axis writes its labels
 
 
 def finish(chart: alt.TopLevelMixin, theme: str, height: int, scale: float) -> alt.TopLevelMixin:
@@ -52,7 +51,7 @@ def timeline(rows: pd.DataFrame, names: Mapping[str, str], axis_title: str, them
     """Models by month and a quantity, on a logarithmic axis: filled circles for weights that anyone can have, hollow ones else. rows: name, date, value, access, shown, more; `named` ones have their name."""
     access = list(names)
     base = alt.Chart(rows).encode(x=alt.X("date:T", title=None, scale=alt.Scale(padding=36), axis=alt.Axis(format="%Y", tickCount="year")),
-                                  y=alt.Y("value:Q", title=axis_title, scale=alt.Scale(type="log", nice=True), axis=alt.Axis(grid=True, values=_powers(rows["value"]), labelExpr=_POWER_OF_TEN)))
+                                  y=alt.Y("value:Q", title=axis_title, scale=alt.Scale(type="log", nice=True), axis=alt.Axis(grid=True, values=_powers(rows["value"]), labelExpr=POWER_OF_TEN)))
     kinds = alt.Scale(domain=access, range=[colour("value", theme), colour("page", theme)])
     points = base.mark_point(size=80 * scale, opacity=1, filled=True, strokeWidth=1.8).encode(
         fill=alt.Fill("access:N", scale=kinds, legend=None), stroke=alt.Stroke("access:N", scale=alt.Scale(domain=access, range=[colour("value", theme, "ink"), colour("text", theme)]), legend=None),
@@ -64,7 +63,7 @@ def timeline(rows: pd.DataFrame, names: Mapping[str, str], axis_title: str, them
 
 def scores(rows: pd.DataFrame, axis_titles: tuple[str, str], theme: str, scale: float = 1.0, height: int = 330) -> alt.TopLevelMixin:
     """BLEU against the operations of the training, one point a system, Transformers as filled diamonds. rows: name, flops, bleu, ours, shown."""
-    base = alt.Chart(rows).encode(x=alt.X("flops:Q", title=axis_titles[0], scale=alt.Scale(type="log", nice=False, padding=30), axis=alt.Axis(values=[3e18, 1e19, 3e19, 1e20, 3e20, 1e21], labelExpr="replace(format(datum.value, '.0e'), 'e+', ' · 10^')")),
+    base = alt.Chart(rows).encode(x=alt.X("flops:Q", title=axis_titles[0], scale=alt.Scale(type="log", nice=False, padding=30), axis=alt.Axis(values=[3e18, 1e19, 3e19, 1e20, 3e20, 1e21], labelExpr=TIMES_POWER_OF_TEN)),
                                   y=alt.Y("bleu:Q", title=axis_titles[1], scale=alt.Scale(zero=False, padding=14), axis=alt.Axis(grid=True, tickCount=5)))
     points = base.mark_point(size=95 * scale, filled=True, opacity=1).encode(
         shape=alt.Shape("ours:N", scale=alt.Scale(domain=[True, False], range=["diamond", "circle"]), legend=None),
@@ -76,7 +75,7 @@ def scores(rows: pd.DataFrame, axis_titles: tuple[str, str], theme: str, scale: 
 
 def power_law(curve: pd.DataFrame, point: tuple[float, float], axis_titles: tuple[str, str], theme: str, scale: float = 1.0, height: int = 200) -> alt.TopLevelMixin:
     """A loss against a scale on logarithmic axes, with the reader's point on it. curve: scale, loss."""
-    x = alt.X("scale:Q", title=axis_titles[0], scale=alt.Scale(type="log", nice=False), axis=alt.Axis(values=[10.0 ** power for power in range(-12, 18, 3)], labelExpr=_POWER_OF_TEN, labelOverlap=True))
+    x = alt.X("scale:Q", title=axis_titles[0], scale=alt.Scale(type="log", nice=False), axis=alt.Axis(values=[10.0 ** power for power in range(-12, 18, 3)], labelExpr=POWER_OF_TEN, labelOverlap=True))
     y = alt.Y("loss:Q", title=axis_titles[1], scale=alt.Scale(type="log", domain=[0.7, 13]), axis=alt.Axis(grid=True, values=[1, 2, 4, 8]))
     line = alt.Chart(curve).mark_line(color=colour("residual", theme, "ink"), strokeWidth=2.4 * scale).encode(x=x, y=y)
     mark = alt.Chart(pd.DataFrame({"scale": [point[0]], "loss": [point[1]]})).mark_point(size=130 * scale, filled=True, opacity=1, color=colour("drawn", theme), stroke=colour("text", theme), strokeWidth=1.5).encode(

@@ -5,18 +5,15 @@ so that a chart with a `key` is updated in place. (Specs are built by hand: alta
 """
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
-from core.figures.style import altair_theme, colour, sequential
+from core.figures.style import POWER_OF_TEN, altair_theme, colour, sequential
 
 DASHES = ((1, 0), (7, 4), (2, 3), (9, 3, 2, 3), (4, 2))      # a line of its own for each network, so that colour is not all that tells them apart
-_POWERS = [f"10{str(i).translate(str.maketrans('-0123456789', '⁻⁰¹²³⁴⁵⁶⁷⁸⁹'))}" for i in range(-99, 100)]
-_POWER = f"abs(log(datum.value) / LN10 - round(log(datum.value) / LN10)) < 0.01 ? {json.dumps(_POWERS, ensure_ascii=False)}[round(log(datum.value) / LN10) + 99] : ''"
 NAME_HEIGHT = 15         # px that the name of a line takes
 
 
@@ -104,9 +101,9 @@ def _encoding(field: str, axis: Axis) -> dict:
     up = field == "y"
     scale = {"type": "log" if axis.logarithmic else "linear", "nice": up and axis.domain is None} | ({} if axis.domain is None else {"domain": list(axis.domain), "clamp": up})
     if axis.values is not None:
-        labels = {"values": list(axis.values)} | ({"labelExpr": _POWER} if up else {"format": ",d"})
+        labels = {"values": list(axis.values)} | ({"labelExpr": POWER_OF_TEN} if up else {"format": ",d"})
     else:
-        labels = {"labelExpr": _POWER} if axis.logarithmic else {"format": "%"} if axis.kind == "percent" else {} if up else {"format": "d"}
+        labels = {"labelExpr": POWER_OF_TEN} if axis.logarithmic else {"format": "%"} if axis.kind == "percent" else {} if up else {"format": "d"}
     return {"field": field, "type": "quantitative", "title": axis.title, "scale": scale, "axis": {"tickCount": 6, "grid": up, **labels}}
 
 

@@ -6,6 +6,7 @@ the panel. A fill that does not reach 3:1 against the page by itself is drawn wi
 """
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -16,6 +17,12 @@ ROLES = ("fill", "ink")
 
 FONT = '"Source Sans", "Source Sans Pro", system-ui, sans-serif'
 MONO = '"Source Code Pro", ui-monospace, Menlo, Consolas, monospace'
+
+# What an altair axis writes (labelExpr) on a logarithmic scale: 10³, and nothing between two powers; or 3 · 10²⁰, for any value.
+_POWERS = json.dumps([f"10{str(i).translate(str.maketrans('-0123456789', '⁻⁰¹²³⁴⁵⁶⁷⁸⁹'))}" for i in range(-99, 100)], ensure_ascii=False)
+POWER_OF_TEN = f"abs(log(datum.value) / LN10 - round(log(datum.value) / LN10)) < 0.01 ? {_POWERS}[round(log(datum.value) / LN10) + 99] : ''"
+_EXPONENT = "floor(log(datum.value) / LN10 + 1e-9)"
+TIMES_POWER_OF_TEN = f"(round(datum.value / pow(10, {_EXPONENT})) == 1 ? '' : format(datum.value / pow(10, {_EXPONENT}), '.0f') + ' · ') + {_POWERS}[{_EXPONENT} + 99]"
 
 # meaning: (light fill, light ink, dark fill, dark ink)
 _MEANINGS = {
