@@ -17,7 +17,7 @@ LAYERS = [
     ["core.blanks", "core.repetition", "core.translation"],
     ["core.generation", "core.tasks", "core.induction", "core.huggingface"],
     ["core.embeddings"],
-    ["core.checkpoints", "core.analysis", "core.contributions", "core.loss", "core.teaching_text", "core.dates"],
+    ["core.checkpoints", "core.analysis", "core.contributions", "core.loss", "core.sequences", "core.teaching_text", "core.dates"],
     ["core.model", "core.corpus", "core.distributed", "core.segmentation", "core.neighbour_map"],
     ["core.block"],
     ["core.attention", "core.trace", "core.intervention", "core.tokenizer", "core.sampling"],
