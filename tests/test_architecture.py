@@ -15,13 +15,13 @@ LAYERS = [
     ["core.training"],
     ["core.recipes", "core.milestones"],
     ["core.blanks", "core.repetition", "core.translation"],
-    ["core.generation", "core.tasks", "core.induction", "core.huggingface"],
+    ["core.generation", "core.tasks", "core.compression", "core.shannon", "core.induction", "core.huggingface"],
     ["core.embeddings"],
     ["core.checkpoints", "core.analysis", "core.contributions", "core.loss", "core.sequences", "core.teaching_text", "core.dates"],
     ["core.model", "core.corpus", "core.distributed", "core.segmentation", "core.neighbour_map"],
     ["core.block"],
     ["core.attention", "core.trace", "core.intervention", "core.tokenizer", "core.sampling"],
-    ["core.positional", "core.normalisation", "core.activation"],
+    ["core.positional", "core.normalisation", "core.activation", "core.arithmetic_coding"],
     ["core.config"],
 ]
 HEAVY = {"torch", "streamlit", "core.model", "core.block", "core.trace"}

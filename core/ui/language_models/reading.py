@@ -19,11 +19,12 @@ from core.ui.run import Run
 PREFIX = "language_models_"
 MOST_TOKENS = 40        # of a text that is shown token by token
 SETTINGS = Settings("language_models", {
-    "view": Setting("sentences", options=("sentences", "continuations")),
+    "view": Setting("sentences", options=("sentences", "continuations", "compress")),
     "sentences": Setting(""),                  # a line each; empty: the lesson's own
     "after": Setting(False),                   # whether the sentences are read after the prompt
     "row": Setting(0, low=0),                  # the sentence that is picked
     "a": Setting(""), "b": Setting(""),        # the two continuations; empty: the lesson's own
+    "step": Setting(1, low=0),                 # the token that the coder is at
 })
 read, keep, attached = SETTINGS.read, SETTINGS.keep, SETTINGS.attached
 choice, show = functools.partial(views.choice, SETTINGS), functools.partial(views.show, PREFIX)
