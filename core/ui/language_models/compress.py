@@ -35,12 +35,12 @@ class Coded:
     back: tuple[int, ...]
 
 
-def coded(run: Run, text: str) -> Coded:
+def coded(page: Lesson, run: Run, text: str) -> Coded:
     """The first tokens of a text there and back, once for all readers: two passes, token by token."""
     ids = tuple(run.tokenizer.encode(text)[:min(MOST_CODED, run.model.config.n_context - 1)])
 
     def make() -> Coded:
-        with st.spinner(""):
+        with st.spinner(page.label("coding")):
             bits, steps = compression.compress(run.loaded.runner, ids)
             return Coded(ids, tuple(bits), tuple(steps), tuple(compression.decompress(run.loaded.runner, bits)))
 
@@ -50,19 +50,26 @@ def coded(run: Run, text: str) -> Coded:
 def draw(page: Lesson, run: Run) -> Reading:
     """The coder; returns what it shows."""
     text = state.clean_prompt(run.text)
-    found = coded(run, text)
+    found = coded(page, run, text)
     data = b"".join(map(run.tokenizer.token_bytes, found.token_ids))
     compared = _compared(page, found, data)
     whole = found.back == found.token_ids
     title = page.label("compress_title" if data else "compress_empty", n=len(data), bits=len(found.bits), rate=plain_number(len(found.bits) / max(1, len(data)), 2))
     header = {"text": page.labels("coder") | {"title_line": title.replace("**", "")}, "scale": state.scale(), "stream": "".join(map(str, found.bits)), "compared": compared,
               "tokens": [_token(run, step) for step in found.steps], "likely": [_likely(run, step) for step in found.steps],
-              "settings": {"step": min(read("step"), len(found.steps) - 1)}}
+              "settings": {"step": _step(found)}}
     lm_coder(header, key=f"{PREFIX}coder", on_settings=lambda settings: keep(step=settings["step"]))
     cut = page.label("compress_cut", n=len(found.token_ids)) if data != encodable(text).encode() else ""
     st.caption(page.label("compress_back" if whole else "compress_lost", n=len(found.token_ids), text=named(data.decode(errors="replace")[-40:])) + cut)
     return Reading(_lines(page, run, found, header["settings"]["step"]), _question(page, run, found), [arithmetic_coding.quantise, arithmetic_coding.Encoder, compression.compress],
                    {"coder.csv": lambda: _table(run, found), "sizes.csv": lambda: pd.DataFrame(compared)[["name", "bits"]]}, ".coder-chart", title)
+
+
+def _step(found: Coded) -> int:
+    """The token that the reader has picked; by itself the one whose interval is nearest to a quarter of all, which is good to look at."""
+    if read("step") >= 0:
+        return min(read("step"), len(found.steps) - 1)
+    return min(range(len(found.steps)), key=lambda i: abs((found.steps[i].end - found.steps[i].start) / found.steps[i].total - 0.25))
 
 
 def _compared(page: Lesson, found: Coded, data: bytes) -> list[dict]:

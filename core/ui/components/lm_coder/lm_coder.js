@@ -83,7 +83,7 @@ class Coder {
     const said = [];
     for (let r = 0; r < rows; r++) {
       const i = this.step + r, token = this.tokens[i], y = 1.5 * em + r * (bar + gap), font = monoFont(this.root, 0.9 * em);
-      const line = fill(this.text.share, { token: token.name, start: digits(token.start), end: digits(token.end), bits: token.bits.toFixed(2) });
+      const line = fill(this.text.share, { token: token.name, start: digits(token.start), end: digits(token.end), bits: token.bits < 0.01 ? token.bits.toPrecision(2) : token.bits.toFixed(2) });
       said.push(line);
       draw("text", { x: 0, y: y - 0.45 * em, class: r ? "sans" : "sans strong" }, svg, line);
       let from = 0;
