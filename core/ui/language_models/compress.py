@@ -59,8 +59,9 @@ def draw(page: Lesson, run: Run) -> Reading:
               "tokens": [_token(run, step) for step in found.steps], "likely": [_likely(run, step) for step in found.steps],
               "settings": {"step": _step(found)}}
     lm_coder(header, key=f"{PREFIX}coder", on_settings=lambda settings: keep(step=settings["step"]))
-    cut = page.label("compress_cut", n=len(found.token_ids)) if data != encodable(text).encode() else ""
-    st.caption(page.label("compress_back" if whole else "compress_lost", n=len(found.token_ids), text=named(data.decode(errors="replace")[-40:])) + cut)
+    notes = [page.label("compress_back" if whole else "compress_lost", n=len(found.token_ids), text=named(data.decode(errors="replace")[-40:]))]
+    notes += [page.label("compress_cut", n=len(found.token_ids))] if data != encodable(text).encode() else []
+    st.caption(" ".join(notes))
     return Reading(_lines(page, run, found, header["settings"]["step"]), _question(page, run, found), [arithmetic_coding.quantise, arithmetic_coding.Encoder, compression.compress],
                    {"coder.csv": lambda: _table(run, found), "sizes.csv": lambda: pd.DataFrame(compared)[["name", "bits"]]}, ".coder-chart", title)
 

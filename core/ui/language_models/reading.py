@@ -18,6 +18,7 @@ from core.ui.run import Run
 
 PREFIX = "language_models_"
 MOST_TOKENS = 40        # of a text that is shown token by token
+TASKS = ("sentiment", "questions", "untaught", "opposites", "summary", "labels")
 SETTINGS = Settings("language_models", {
     "view": Setting("sentences", options=("sentences", "continuations", "guess", "compress", "tasks")),
     "sentences": Setting(""),                  # a line each; empty: the lesson's own
@@ -27,9 +28,9 @@ SETTINGS = Settings("language_models", {
     "passage": Setting(0, low=0),
     "guesses": Setting(""),                    # the numbers of the reader's right guesses, "1-3-1"
     "step": Setting(-1, low=-1),               # the token that the coder is at; −1: one that costs about two bits
-    "task": Setting("sentiment", options=("sentiment", "questions", "untaught", "opposites", "summary", "labels")),
+    "task": Setting("sentiment", options=TASKS),
     "shots": Setting("0", options=("0", "1", "2", "4")),       # solved examples before each exercise
-    "own": Setting(""),                        # the reader's own case; empty: the lesson's
+    **{f"own_{task}": Setting("") for task in TASKS},          # the reader's own case; empty: the lesson's
 })
 read, keep, attached = SETTINGS.read, SETTINGS.keep, SETTINGS.attached
 choice, show = functools.partial(views.choice, SETTINGS), functools.partial(views.show, PREFIX)

@@ -62,8 +62,9 @@ def _orders(page: Lesson, run: Run, text: str, context: str | None) -> list[Scor
     every = scored(run, [" ".join(order) for order in sequences.orders(words)], context)
     values = np.array([one.total for one in every])
     rank = 1 + int((values > values[0]).sum())
-    cut = page.label("orders_first", n=MOST_WORDS) if len(text.split()) > MOST_WORDS else ""
-    st.markdown(page.label("orders_title" if len(every) > 1 else "orders_title_one", own=named(every[0].text), rank=rank, n=len(every)) + cut)
+    said = [page.label("orders_title" if len(every) > 1 else "orders_title_one", own=named(every[0].text), rank=rank, n=len(every))]
+    said += [page.label("orders_first", n=MOST_WORDS)] if len(text.split()) > MOST_WORDS else []
+    st.markdown(" ".join(said))
     titles = tuple(page.label(f"orders_{name}") for name in ("rank", "ln"))
     show(figures.ranked_orders([one.text for one in every], values, 0, titles, state.theme(), state.scale(), CHART_PRESENT if state.present() else CHART), "orders")
     return every

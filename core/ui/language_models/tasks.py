@@ -34,8 +34,8 @@ def draw(page: Lesson, run: Run) -> Reading:
         task = choice(page, "task")
         shots = int(choice(page, "shots"))
         st.caption(page.label("shots_note"), width="content")
-    own = st.text_input(page.label("own"), placeholder=page.label(f"own_{task}"), max_chars=MOST_CHARACTERS, label_visibility="collapsed", **attached("own"))
-    own = (str(read("own"))[:MOST_CHARACTERS] or page.label(f"own_{task}")).strip()
+    st.text_input(page.label("own"), placeholder=page.label(f"own_{task}"), max_chars=MOST_CHARACTERS, label_visibility="collapsed", **attached(f"own_{task}"))
+    own = (str(read(f"own_{task}"))[:MOST_CHARACTERS] or page.label(f"own_{task}")).strip()
     before = exercises.examples(task, shots)
     bars, answer, log_probs = _own(page, run, task, before + exercises.prompt_of(task, own))
     found = _results(page, run, task, shots)
@@ -45,7 +45,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     classes = [answer.strip() for answer in CLASSES.get(task, ())]
     template = exercises.TEMPLATES[task]
     header = {"text": page.labels("tasks"), "scale": state.scale(), "template": [template[0], own, template[1]], "shots": before, "answer": answer, "bars": bars,
-              "bars_title": page.label("tasks_choice" if task in CLASSES else "tasks_next"), "verdict_line": verdict, "note": page.label(f"note_{task}") + page.label("interval", low=low, high=high),
+              "bars_title": page.label("tasks_choice" if task in CLASSES else "tasks_next"), "verdict_line": verdict, "note": " ".join((page.label(f"note_{task}"), page.label("interval", low=low, high=high))),
               "classes": classes, "counts": _confusion(task, found), "answers": [_entry(one, before) for one in found], "settings": {}}
     lm_tasks(header, key=f"{PREFIX}tasks", on_settings=lambda settings: None)
     title = verdict + " " + page.label("tasks_twin", own=named(own), answer=code(answer.strip() or "–"))

@@ -10,7 +10,7 @@ class Tasks {
     make("div", "part bars-title", left);
     this.svg = draw("svg", { class: "bars tasks-chart", role: "img" }, left);
     this.verdict = make("div", "title", right);
-    this.note = make("div", "muted", right);
+    this.remark = make("div", "muted", right);
     this.table = make("table", "confusion", make("div", "scroll", right));
     this.list = make("div", "list", right);
     this.list.tabIndex = 0;
@@ -29,7 +29,7 @@ class Tasks {
     make("span", "answer", this.prompt, this.answer);
     this.prompt.scrollTop = this.prompt.scrollHeight;
     this.verdict.textContent = header.verdict_line;
-    this.note.textContent = header.note;
+    this.remark.textContent = header.note;
     this.confusion();
     this.list.replaceChildren();
     for (const one of this.answers) {
