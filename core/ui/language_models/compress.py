@@ -58,7 +58,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     header = {"text": page.labels("coder") | {"title_line": title.replace("**", "")}, "scale": state.scale(), "stream": "".join(map(str, found.bits)), "compared": compared,
               "tokens": [_token(run, step) for step in found.steps], "likely": [_likely(run, step) for step in found.steps],
               "settings": {"step": _step(found)}}
-    lm_coder(header, key=f"{PREFIX}coder", on_settings=lambda settings: keep(step=settings["step"]))
+    lm_coder(header, key=f"{PREFIX}coder", on_settings=lambda settings: keep(coded=settings["step"]))
     notes = [page.label("compress_back" if whole else "compress_lost", n=len(found.token_ids), text=named(data.decode(errors="replace")[-40:]))]
     notes += [page.label("compress_cut", n=len(found.token_ids))] if data != encodable(text).encode() else []
     st.caption(" ".join(notes))
@@ -68,8 +68,8 @@ def draw(page: Lesson, run: Run) -> Reading:
 
 def _step(found: Coded) -> int:
     """The token that the reader has picked; by itself the one whose interval is nearest to a quarter of all, which is good to look at."""
-    if read("step") >= 0:
-        return min(read("step"), len(found.steps) - 1)
+    if read("coded") >= 0:
+        return min(read("coded"), len(found.steps) - 1)
     return min(range(len(found.steps)), key=lambda i: abs((found.steps[i].end - found.steps[i].start) / found.steps[i].total - 0.25))
 
 

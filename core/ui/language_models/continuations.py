@@ -17,7 +17,7 @@ from core.ui.views import Reading
 
 MOST_CHARACTERS = 200
 MOST_PROMPT_TOKENS = 24     # that the prompt is shortened by, one by one
-CHART, CHART_PRESENT = 270, 215     # px
+CHART, CHART_PRESENT = 270, 195     # px
 
 
 def draw(page: Lesson, run: Run) -> Reading:

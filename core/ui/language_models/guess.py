@@ -93,7 +93,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     end = first + len(yours)
     columns, rows = _score(page, found, first, yours)
     header = {"text": page.labels("game"), "scale": state.scale(), "identity": found.text, "signs": found.text, "symbols": list(SYMBOLS), "truth": found.truth, "model": found.guesses, "first": first,
-              "own": [float(f"{p:.4g}") for p in found.own], "likely": [_likely(row) for row in found.probabilities], "guesses": yours, "columns": columns, "score": rows,
+              "own": [float(f"{p:.4g}") for p in found.own], "likely": [_likely(row) for row in found.probabilities], "guesses": yours, "columns": columns, "unit": page.label("score_unit", n=MEANINGFUL), "score": rows,
               "settings": {"guesses": "-".join(map(str, yours))}}
     lm_game(header, key=f"{PREFIX}game", on_settings=lambda settings: keep(guesses=settings["guesses"]) if settings["identity"] == found.text else None)
     counted = found.guesses[first:end] or found.guesses[:first]

@@ -27,7 +27,7 @@ SETTINGS = Settings("language_models", {
     "a": Setting(""), "b": Setting(""),        # the two continuations; empty: the lesson's own
     "passage": Setting(0, low=0),
     "guesses": Setting(""),                    # the numbers of the reader's right guesses, "1-3-1"
-    "step": Setting(-1, low=-1),               # the token that the coder is at; −1: one that costs about two bits
+    "coded": Setting(-1, low=-1),              # the token that the coder is at; −1: one that costs about two bits
     "task": Setting("sentiment", options=TASKS),
     "shots": Setting("0", options=("0", "1", "2", "4")),       # solved examples before each exercise
     **{f"own_{task}": Setting("") for task in TASKS},          # the reader's own case; empty: the lesson's

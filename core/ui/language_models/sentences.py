@@ -18,7 +18,7 @@ from core.ui.views import Reading
 
 MOST_SENTENCES, MOST_CHARACTERS = 4, 600
 MOST_WORDS = 5          # that are put in every order: at most 120
-CHART, CHART_PRESENT = 268, 215     # px
+CHART, CHART_PRESENT = 268, 190     # px
 
 
 def sentences(page: Lesson) -> list[str]:

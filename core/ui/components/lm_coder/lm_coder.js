@@ -1,6 +1,6 @@
 // header: tokens [{name, bits, start, end, sent, low, high}] (start, end of [0, 1); sent: bits that stand after it; low, high: next digits of the interval's ends),
 // likely [[name, end of its share] per token], stream "0101…", compared [{name, bits, shown, kind ("model" or "")}], settings {step}.
-const SHOWN = 3;        // bars, each a zoom into the one above
+// Three bars, each a zoom into the one above; two on a projector.
 
 class Coder {
   constructor(root) {
@@ -74,9 +74,9 @@ class Coder {
   }
 
   zoom(width) {
-    const em = emOf(this.root), bar = 1.9 * em, gap = 3.3 * em, { svg } = this, rows = Math.min(SHOWN, this.tokens.length - this.step);
+    const em = emOf(this.root), bar = 1.9 * em, gap = 3.3 * em, { svg } = this, shown = this.scale > 1 ? 2 : 3, rows = Math.min(shown, this.tokens.length - this.step);
     svg.replaceChildren();
-    const height = SHOWN * (bar + gap) - 0.6 * em;
+    const height = shown * (bar + gap) - 0.6 * em;
     for (const [name, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}`, "font-size": 0.95 * em })) svg.setAttribute(name, value);
     const hatch = draw("pattern", { id: "lm-hatch", width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" }, draw("defs", {}, svg));
     draw("line", { x1: 0, x2: 0, y1: 0, y2: 6, stroke: "var(--tx-excluded)", "stroke-width": 2 }, hatch);

@@ -1,5 +1,5 @@
 // header: signs "the text", symbols "abc… .", truth [symbol per sign], model [guess number per sign], likely [[[symbol, p], …] per sign], own [p of the true symbol per sign], first: signs that are given,
-// guesses [the reader's guess numbers so far], identity, columns [name], score [[name, value…]], settings {guesses "1-3-1"}.
+// guesses [the reader's guess numbers so far], identity, columns [name], unit, score [[name, value…]], settings {guesses "1-3-1"}.
 // What the model thought of a sign is shown only when the reader has found it.
 class Game {
   constructor(root) {
@@ -21,6 +21,7 @@ class Game {
     Object.assign(this, header);
     if (fresh) Object.assign(this, { played: [...header.guesses], tried: [] });
     this.known = header.settings.guesses;
+    this.root.classList.toggle("present", header.scale > 1);
     this.build();
   }
 
@@ -60,6 +61,8 @@ class Game {
     make("b", "", this.legend, this.text.yours);
     this.legend.append(" · ");
     make("i", "", this.legend, this.text.models);
+    this.legend.append(` · ${this.unit}`);
+    this.tiles.scrollTop = this.tiles.scrollHeight;
     this.scores();
   }
 
