@@ -37,7 +37,7 @@ def _names(frame: pd.DataFrame, x: alt.X, y: alt.Y, theme: str, scale: float) ->
     rows = []
     for side, align, part in ((1, "left", named[named.index <= last / 2]), (-1, "right", named[named.index > last / 2])):
         for own in (False, True):
-            mark = dict(align=align, dx=side * 11 * scale, dy=-9 * scale if side < 0 else 0, font=MONO, fontSize=12 * scale, fontWeight=700 if own else 400, color=colour("text" if own else "muted", theme))
+            mark = dict(align=align, dx=side * 11 * scale, dy=10 * scale if side < 0 else 0, font=MONO, fontSize=12 * scale, fontWeight=700 if own else 400, color=colour("text" if own else "muted", theme))
             rows.append(alt.Chart(part[part["own"] == own]).mark_text(**mark).encode(x=x, y=y, text="text:N"))
     return rows
 

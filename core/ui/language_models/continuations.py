@@ -41,7 +41,7 @@ def draw(page: Lesson, run: Run) -> Reading:
                            rate_a=plain_number(float(one.bits.mean()) if one.tokens else float("nan"), 2), rate_b=plain_number(float(other.bits.mean()) if other.tokens else float("nan"), 2)))
     with beside:
         _shortened(page, run, texts)
-    return Reading(_lines(page, one, other), _question(page, run, one, other), [sequences.token_log_probs], {"continuations.csv": lambda: token_table(page, found)}, ".sentences-chart", title)
+    return Reading(_lines(page, one, other), _question(page, run, one, other), [sequences.token_log_probs], {"continuations.csv": lambda: token_table(page, found)}, ".sentences-list", title)
 
 
 def _shortened(page: Lesson, run: Run, texts: list[str]) -> None:

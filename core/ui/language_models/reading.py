@@ -19,6 +19,7 @@ from core.ui.run import Run
 PREFIX = "language_models_"
 MOST_TOKENS = 40        # of a text that is shown token by token
 TASKS = ("sentiment", "questions", "untaught", "opposites", "summary", "labels")
+_RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 SETTINGS = Settings("language_models", {
     "view": Setting("sentences", options=("sentences", "continuations", "guess", "compress", "tasks")),
     "sentences": Setting(""),                  # a line each; empty: the lesson's own
@@ -121,7 +122,10 @@ def times(nats: float) -> str:
     """How many times as probable a text is whose ln p is that much greater: e^nats, with its power of ten where it is large.
 
     >>> times(0.7), times(9.0), times(40.0)
-    ('2.01', '8\u202f103', '2.4e+17')
+    ('2.01', '8\u202f103', '2.4 · 10¹⁷')
     """
     factor = float(np.exp(min(nats, 700)))
-    return f"{factor:,.0f}".replace(",", "\u202f") if 100 <= factor < 1e7 else f"{factor:.2g}" if factor >= 1e7 else f"{factor:.3g}"
+    if factor >= 1e7:
+        digits, _, power = f"{factor:.1e}".partition("e+")
+        return f"{digits} · 10{str(int(power)).translate(_RAISED)}"
+    return f"{factor:,.0f}".replace(",", "\u202f") if factor >= 100 else f"{factor:.3g}"

@@ -48,7 +48,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     with beside:
         orders = _orders(page, run, texts[picked], context)
     return Reading(_lines(page, found[picked]), _question(page, run, found[picked], context), [sequences.token_log_probs, sequences.perplexity, sequences.orders],
-                   {"sentences.csv": lambda: token_table(page, found), "orders.csv": lambda: _order_table(page, orders)}, ".sentences-chart", title)
+                   {"sentences.csv": lambda: token_table(page, found), "orders.csv": lambda: _order_table(page, orders)}, ".sentences-list", title)
 
 
 def _rows(page: Lesson, found: list[Scored], picked: int) -> None:

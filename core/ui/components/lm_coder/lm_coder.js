@@ -83,7 +83,7 @@ class Coder {
     const said = [];
     for (let r = 0; r < rows; r++) {
       const i = this.step + r, token = this.tokens[i], y = 1.5 * em + r * (bar + gap), font = monoFont(this.root, 0.9 * em);
-      const line = fill(this.text.share, { token: token.name, start: digits(token.start), end: digits(token.end), bits: token.bits < 0.01 ? token.bits.toPrecision(2) : token.bits.toFixed(2) });
+      const line = fill(this.text.share, { token: token.name, ...ends(token.start, token.end), bits: token.bits < 0.01 ? token.bits.toPrecision(2) : token.bits.toFixed(2) });
       said.push(line);
       draw("text", { x: 0, y: y - 0.45 * em, class: r ? "sans" : "sans strong" }, svg, line);
       let from = 0;
@@ -128,11 +128,11 @@ class Coder {
   }
 }
 
-/** A place in [0, 1) with as many digits as it takes to tell it from 0 and from 1. */
-function digits(value) {
-  if (value === 0 || value === 1) return String(value);
-  for (let places = 4; places < 9; places++) if (Number(value.toFixed(places)) > 0 && Number(value.toFixed(places)) < 1) return value.toFixed(places);
-  return value.toPrecision(4);
+/** The two ends of an interval in as few decimals, from four on, as tell them from each other, from 0 and from 1. */
+function ends(start, end) {
+  let places = 4;
+  while (places < 9 && ((end - start) * 10 ** places < 2 || (start > 0 && Number(start.toFixed(places)) === 0) || (end < 1 && Number(end.toFixed(places)) === 1))) places++;
+  return { start: start ? start.toFixed(places) : "0", end: end < 1 ? end.toFixed(places) : "1" };
 }
 
 export default function (component) {

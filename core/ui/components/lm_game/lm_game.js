@@ -1,18 +1,20 @@
 // header: signs "the text", symbols "abc… .", truth [symbol per sign], model [guess number per sign], likely [[[symbol, p], …] per sign], own [p of the true symbol per sign], first: signs that are given,
 // guesses [the reader's guess numbers so far], identity, columns [name], unit, score [[name, value…]], settings {guesses "1-3-1"}.
 // What the model thought of a sign is shown only when the reader has found it.
+const HARD = 5;     // guesses from which on a sign stands on a ground of its own
+
 class Game {
   constructor(root) {
     this.root = root;
     const place = make("div", "game", root), left = make("div", "", place);
-    this.tiles = make("div", "tiles game-chart", left);
-    this.tiles.setAttribute("role", "group");
+    this.tiles = draw("svg", { class: "tiles game-chart", role: "img" }, left);
     this.said = make("div", "said", left);
     this.said.setAttribute("aria-live", "polite");
     this.keys = make("div", "keys", left);
     this.legend = make("div", "legend", left);
     this.table = make("table", "", make("div", "tables", place));
     root.tabIndex = -1;
+    onWidth(left, () => this.tile());
     root.onkeydown = (event) => this.typed(event);
   }
 
@@ -53,8 +55,7 @@ class Game {
   }
 
   build() {
-    this.tiles.replaceChildren();
-    for (let i = 0; i < Math.min(this.at + 1, this.signs.length); i++) this.tile(i);
+    this.tile();
     this.buildKeys();
     this.say();
     this.legend.replaceChildren();
@@ -62,17 +63,33 @@ class Game {
     this.legend.append(" · ");
     make("i", "", this.legend, this.text.models);
     this.legend.append(` · ${this.unit}`);
-    this.tiles.scrollTop = this.tiles.scrollHeight;
     this.scores();
   }
 
-  tile(i) {
-    const open = i < this.at, yours = this.played[i - this.first];
-    const tile = make("span", `tile${i < this.first ? " given" : ""}${open ? "" : " cursor"}${open && Math.max(this.model[i], yours ?? 0) > 5 ? " hard" : ""}`, this.tiles);
-    make("span", "sign", tile, open ? (this.signs[i] === " " ? "·" : this.signs[i]) : "\u00a0");
-    make("span", "n yours", tile, open && yours ? String(yours) : "\u00a0");
-    make("span", "n model", tile, open ? String(this.model[i]) : "\u00a0");
-    if (open) tile.title = fill(this.text.tile, { sign: this.name(this.truth[i]), model: this.model[i], p: short(this.own[i]) });
+  /** The signs that are known in lines of equal cells, under each the reader's and the model's guess; a projector has room for the last two lines. */
+  tile() {
+    const width = this.tiles.parentElement.clientWidth;
+    if (!width || !this.signs) return;
+    const present = this.scale > 1, em = emOf(this.root), cell = { width: 1.5 * em, height: 3.5 * em }, columns = Math.max(1, Math.floor(width / cell.width));
+    const shown = Math.min(this.at + 1, this.signs.length), lines = Math.ceil(shown / columns), skipped = present ? Math.max(0, lines - 2) : 0;
+    const height = Math.max(lines - skipped, present ? 2 : 3) * cell.height;
+    this.tiles.replaceChildren();
+    for (const [name, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}`, "aria-label": this.signs.slice(0, this.at) })) this.tiles.setAttribute(name, value);
+    for (let i = skipped * columns; i < shown; i++) this.cell(i, (i % columns) * cell.width, (Math.floor(i / columns) - skipped) * cell.height, cell, em);
+  }
+
+  cell(i, x, y, cell, em) {
+    const open = i < this.at, yours = this.played[i - this.first], middle = { x: x + cell.width / 2, "text-anchor": "middle" };
+    const group = draw("g", { class: `tile${i < this.first ? " given" : ""}${open ? "" : " cursor"}` }, this.tiles);
+    if (!open) {
+      draw("line", { x1: x + 2, x2: x + cell.width - 2, y1: y + 1.6 * em, y2: y + 1.6 * em }, group);
+      return;
+    }
+    draw("title", {}, group, fill(this.text.tile, { sign: this.name(this.truth[i]), model: this.model[i], p: short(this.own[i]) }));
+    if (Math.max(this.model[i], yours ?? 0) > HARD) draw("rect", { x, y, width: cell.width, height: cell.height - 0.2 * em }, group);
+    draw("text", { ...middle, y: y + 1.35 * em, "font-size": 1.35 * em, class: "sign" }, group, this.signs[i] === " " ? "·" : this.signs[i]);
+    if (yours) draw("text", { ...middle, y: y + 2.3 * em, "font-size": 0.85 * em, class: "yours" }, group, String(yours));
+    draw("text", { ...middle, y: y + 3.15 * em, "font-size": 0.85 * em, class: "model" }, group, String(this.model[i]));
   }
 
   name(symbol) {
