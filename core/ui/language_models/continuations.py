@@ -68,9 +68,9 @@ def _question(page: Lesson, run: Run, one: Scored, other: Scored) -> Question:
     alone = scored(run, [one.text, other.text])
     odds = alone[0].total - alone[1].total
     return Question("alone", page.label("alone"), ["A", "B"], 0 if odds >= 0 else 1,
-                    page.label("alone_because", a=latex_plain(alone[0].total), b=latex_plain(alone[1].total), odds=latex_plain(odds), before=latex_plain(one.total - other.total)))
+                    page.label("alone_because", a=_signed(alone[0].total), b=_signed(alone[1].total), odds=_signed(odds), before=_signed(one.total - other.total)))
 
 
-def latex_plain(value: float) -> str:
+def _signed(value: float) -> str:
     """A number in a sentence, with a true minus."""
     return plain_number(value, 2).replace("-", "−")

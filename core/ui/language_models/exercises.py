@@ -1,6 +1,7 @@
 """The tasks of the lesson as exercises with one right answer, and what the model makes of them, part by part."""
 from __future__ import annotations
 
+import functools
 import random
 import re
 from collections.abc import Iterator, Sequence
@@ -36,15 +37,16 @@ def prompt_of(task: str, own: str) -> str:
     return f"{before}{own}{after}"
 
 
-def pool(task: str) -> list[Exercise]:
+@functools.cache
+def pool(task: str) -> tuple[Exercise, ...]:
     """The task's exercises and as many more to take solved examples from, in an order that the seed fixes."""
     n = SIZES[task] + 12
     if task in ("questions", "untaught"):
         found = list(teaching_text.fact_questions(task == "questions"))
-        return random.Random(SEED).sample(found, min(n, len(found)))
+        return tuple(random.Random(SEED).sample(found, min(n, len(found))))
     if task == "labels":
-        return [_relabelled(exercise) for exercise in teaching_text.held_out("sentiment", n, SEED)]
-    return teaching_text.held_out(task, n, SEED)
+        return tuple(_relabelled(exercise) for exercise in teaching_text.held_out("sentiment", n, SEED))
+    return tuple(teaching_text.held_out(task, n, SEED))
 
 
 def _relabelled(exercise: Exercise) -> Exercise:

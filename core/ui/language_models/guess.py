@@ -83,23 +83,32 @@ def draw(page: Lesson, run: Run) -> Reading:
     if read("passage") >= len(texts):
         keep(passage=0)
     names = [page.label("passage", n=i + 1) for i in range(len(page.text("passages").splitlines()))] + [page.label("passage_prompt")]
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.segmented_control(page.label("passages"), range(len(texts)), format_func=lambda i: names[i], required=True, label_visibility="collapsed", wrap=True, **_attached())
-        st.caption(page.label("passage_note"), width="content")
+    _choose(page, len(texts))
     with st.spinner(page.label("guessing")):
         found = played(run, texts[read("passage")])
     first = given(found.text)
     yours = reader_guesses(read("guesses"), len(found.text) - first)
-    end = first + len(yours)
-    columns, rows = _score(page, found, first, yours)
-    header = {"text": page.labels("game"), "scale": state.scale(), "identity": found.text, "signs": found.text, "symbols": list(SYMBOLS), "truth": found.truth, "model": found.guesses, "first": first,
-              "own": [float(f"{p:.4g}") for p in found.own], "likely": [_likely(row) for row in found.probabilities], "guesses": yours, "columns": columns, "unit": page.label("score_unit", n=MEANINGFUL), "score": rows,
-              "settings": {"guesses": "-".join(map(str, yours))}}
-    lm_game(header, key=f"{PREFIX}game", on_settings=lambda settings: keep(guesses=settings["guesses"]) if settings["identity"] == found.text else None)
-    counted = found.guesses[first:end] or found.guesses[:first]
-    title = page.label("guess_title" if yours else "guess_start", n=len(yours), you=_mean(yours), model=_mean(counted), bits=plain_number(float(found.bits[first:end].mean() if yours else found.bits[:first].mean()), 2))
+    lm_game(_message(page, found, first, yours), key=f"{PREFIX}game", on_settings=lambda settings: keep(guesses=settings["guesses"]) if settings["identity"] == found.text else None)
+    counted = slice(first, first + len(yours)) if yours else slice(0, first)
+    title = page.label("guess_title" if yours else "guess_start", n=len(yours), you=_mean(yours), model=_mean(found.guesses[counted]), bits=plain_number(float(found.bits[counted].mean()), 2))
     return Reading(_lines(page, found, first, yours), _question(page, found), [shannon.next_symbols, shannon.entropy_bounds],
-                   {"guesses.csv": lambda: _table(found, first, yours)}, ".game-chart", title, _shares(page, yours, counted))
+                   {"guesses.csv": lambda: _table(found, first, yours)}, ".game-chart", title, _shares(page, yours, found.guesses[counted]))
+
+
+def _choose(page: Lesson, n: int) -> None:
+    """Which of n texts is played; the one behind the lesson's own is the prompt."""
+    names = [page.label("passage", n=i + 1) for i in range(len(page.text("passages").splitlines()))] + [page.label("passage_prompt")]
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.segmented_control(page.label("passages"), range(n), format_func=names.__getitem__, required=True, label_visibility="collapsed", wrap=True, **_attached())
+        st.caption(page.label("passage_note"), width="content")
+
+
+def _message(page: Lesson, found: Played, first: int, yours: list[int]) -> dict:
+    """The header of the component, as lm_game.js has it."""
+    columns, rows = _score(page, found, first, yours)
+    return {"text": page.labels("game"), "scale": state.scale(), "identity": found.text, "signs": found.text, "symbols": list(SYMBOLS), "truth": found.truth, "model": found.guesses, "first": first,
+            "own": [float(f"{p:.4g}") for p in found.own], "likely": [_likely(row) for row in found.probabilities], "guesses": yours, "columns": columns, "unit": page.label("score_unit", n=MEANINGFUL),
+            "score": rows, "settings": {"guesses": "-".join(map(str, yours))}}
 
 
 def _attached() -> dict:
