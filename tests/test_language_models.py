@@ -13,13 +13,13 @@ from streamlit.testing.v1 import AppTest
 
 from core import sequences, shannon, teaching_text
 from core.ui import cache, text
-from core.ui.language_models import exercises, guess
+from core.ui.language_models import correct, exercises, guess
 from core.ui.run import Run, read
 from tests.messages import formulas, unpacked
 from tests.prompts import PROMPTS
 
 ROOT = Path(__file__).parent.parent
-COMPONENT = {"sentences": "lm_sentences", "continuations": "lm_sentences", "guess": "lm_game", "compress": "lm_coder", "tasks": "lm_tasks"}
+COMPONENT = {"sentences": "lm_sentences", "continuations": "lm_sentences", "guess": "lm_game", "compress": "lm_coder", "correct": "lm_sentences", "tasks": "lm_tasks"}
 WORDS = text.load("language_models")
 SHORT = "The cat saw the dog. The dog ran to"
 
@@ -78,7 +78,7 @@ def test_every_view_bears_every_prompt(prompt: str | None):
 
 def test_absurd_addresses_open_what_there_is():
     junk = "<b>$x^2$</b>\n\n\x00" * 40
-    at = open_at(view="nonsense", sentences=junk, row="99999", after="maybe", a=junk, b="", passage="-7", guesses="9-x-99999999999-1", coded="1e99", task="?", shots="17", own_sentiment=junk)
+    at = open_at(view="nonsense", sentences=junk, row="99999", after="maybe", a=junk, b="", passage="-7", guesses="9-x-99999999999-1", coded="1e99", task="?", shots="17", own_sentiment=junk, garbled=junk)
     for view in COMPONENT:
         assert fine(turn(at, view=view)), view
     assert given(turn(at, view="guess"), "guess")["guesses"] == [9]
@@ -228,6 +228,23 @@ def test_the_coders_picture_is_what_was_sent(run: Run):
     there = run.tokenizer.encode(backwards)
     cost = -sum(map(math.log2, conditionals(run, backwards))) - float(run.model(torch.tensor([0, *there])).logits[-1].double().log_softmax(-1)[0]) / math.log(2)
     answer(at, "backwards", 0 if cost < sizes["−log₂ p"] else 1 if cost < 1.25 * sizes["−log₂ p"] else 2)
+
+
+# ---- a wrong letter --------------------------------------------------------------------------------------------------------------------
+
+
+def test_the_repair_is_the_most_probable_of_all_texts_with_one_letter_changed(run: Run):
+    at = open_at(view="correct", garbled="a bif dog")
+    texts = [text for _, text in correct.changed("a bif dog")]
+    assert len(texts) == len(set(texts)) == 7 * 25 and all(sum(a != b for a, b in zip(text, "a bif dog")) == 1 for text in texts)
+    logs = {text: float(log_probs.sum()) for text in ("a bif dog", *texts) for log_probs in sequences.token_log_probs(run.model, [(0, *run.tokenizer.encode(text))])}
+    rows, seen = given(at, "correct")["rows"], logs.pop("a bif dog")
+    best = max(logs, key=logs.get)
+    assert rows[0]["text"] == best == "a big dog" and rows[-1]["text"] == "a bif dog"
+    share = math.exp(logs[best]) / sum(map(math.exp, logs.values()))
+    assert numbers_in(formulas(at)[0])[-1] == pytest.approx(share, abs=1e-3)
+    better = sum(value > seen for value in logs.values()) / len(logs)
+    answer(at, "better", sum(better > limit for limit in (0.001, 0.02, 0.1)))
 
 
 # ---- tasks -----------------------------------------------------------------------------------------------------------------------------

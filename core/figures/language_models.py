@@ -1,4 +1,5 @@
-"""Pictures of the lesson Language models: all orders of some words, ranked; log-odds against how much of a prompt was read. Arrays and labels in, an altair object out."""
+"""Pictures of the lesson Language models: all orders of some words, ranked; log-odds against how much of a prompt was read; a probability
+for each letter of a text. Arrays and labels in, an altair object out."""
 from __future__ import annotations
 
 import json
@@ -57,3 +58,17 @@ def odds_line(tokens: Sequence[str], odds: np.ndarray, titles: tuple[str, str], 
     zero = alt.Chart(pd.DataFrame({"zero": [0.0]})).mark_rule(color=colour("text", theme), strokeWidth=1.5 * scale).encode(y=alt.Y("zero:Q", title=titles[0]))
     layers = [zero, base.mark_line(color=ink, strokeWidth=2 * scale).encode(y=y), base.mark_point(filled=True, opacity=1, size=45 * scale, color=ink).encode(y=y)]
     return alt.layer(*layers).properties(height=height, width="container", config=altair_theme(theme, scale))
+
+
+def letter_bars(text: str, mass: np.ndarray, title: str, theme: str, scale: float, height: int) -> alt.LayerChart:
+    """A probability for each letter of a text, in its order; what is above a hundredth is written on its bar."""
+    frame = pd.DataFrame({"place": [f"{i}" for i in range(len(text))], "letter": list(text), "p": np.asarray(mass, float)})
+    frame["shown"] = [readable(p, 2) if p > 0.01 else "" for p in frame["p"]]
+    frame["exact"] = [readable(p, 4) for p in frame["p"]]
+    names = json.dumps([c if c != " " else "·" for c in text], ensure_ascii=False)
+    axis = alt.Axis(labelExpr=f"{names}[toNumber(datum.value)]", labelAngle=0, labelFont=MONO, labelOverlap=False, labelPadding=3)
+    y = alt.Y("p:Q", title=title, scale=alt.Scale(domain=[0, 1.08]), axis=alt.Axis(grid=True, values=[0, 0.5, 1], format="~g"))
+    base = alt.Chart(frame).encode(x=alt.X("place:N", sort=None, title=None, axis=axis), y=y, tooltip=[alt.Tooltip("letter:N", title=" "), alt.Tooltip("exact:N", title=title)])
+    bars = base.mark_bar(color=colour("kept", theme))
+    return alt.layer(bars, base.mark_text(dy=-8 * scale, fontSize=12 * scale, color=colour("text", theme)).encode(text="shown:N")).properties(
+        height=height, width="container", config=altair_theme(theme, scale))

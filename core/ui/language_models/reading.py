@@ -21,7 +21,7 @@ MOST_TOKENS = 40        # of a text that is shown token by token
 TASKS = ("sentiment", "questions", "untaught", "opposites", "summary", "labels")
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 SETTINGS = Settings("language_models", {
-    "view": Setting("sentences", options=("sentences", "continuations", "guess", "compress", "tasks")),
+    "view": Setting("sentences", options=("sentences", "continuations", "guess", "compress", "correct", "tasks")),
     "sentences": Setting(""),                  # a line each; empty: the lesson's own
     "after": Setting(False),                   # whether the sentences are read after the prompt
     "row": Setting(0, low=0),                  # the sentence that is picked
@@ -29,6 +29,7 @@ SETTINGS = Settings("language_models", {
     "passage": Setting(0, low=0),
     "guesses": Setting(""),                    # the numbers of the reader's right guesses, "1-3-1"
     "coded": Setting(-1, low=-1),              # the token that the coder is at; −1: one that costs about two bits
+    "garbled": Setting(""),                    # the text with a wrong letter; empty: the lesson's own
     "task": Setting("sentiment", options=TASKS),
     "shots": Setting("0", options=("0", "1", "2", "4")),       # solved examples before each exercise
     **{f"own_{task}": Setting("") for task in TASKS},          # the reader's own case; empty: the lesson's
