@@ -6,6 +6,7 @@ and pins treat them like any widget's.
 """
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -38,7 +39,8 @@ class Setting:
         if kind in (int, float):
             if value != value:
                 return None
-            value = kind(min(max(value, value if self.low is None else self.low), value if self.high is None else self.high))
+            low, high = (-math.inf if self.low is None else self.low), (math.inf if self.high is None else self.high)
+            value = kind(min(max(value, low), high))
         return value
 
 

@@ -1,0 +1,60 @@
+"""The probability of a whole sequence by the chain rule, p(x_1 … x_L) = Π p(x_i | x_1 … x_{i−1}), in logarithms, and what is read off it."""
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+
+from core.model import Transformer
+
+BATCH_TOKENS = 4096     # that go through the model side by side
+
+
+@torch.inference_mode()
+def token_log_probs(model: Transformer, rows: Sequence[Sequence[int]]) -> list[np.ndarray]:
+    """For each row of token ids, ln p(x_i | x_0 … x_{i−1}) of all but the first, in nats, float64: the first is the context (end of text).
+
+    Rows of different lengths go through the model side by side, filled at their ends, which a causal model does not see.
+    Raises ValueError for an empty row, and as the model does for a row that is longer than its context.
+    """
+    if not all(rows):
+        raise ValueError("Every row needs at least the token that it begins with.")
+    found, filling = [], model.config.end_of_text or 0
+    longest = max(map(len, rows), default=1)
+    step = max(1, BATCH_TOKENS // longest)
+    for batch in (rows[start:start + step] for start in range(0, len(rows), step)):
+        inputs = torch.tensor([[*row, *[filling] * (longest - len(row))] for row in batch], device=model.device)
+        for logits, row in zip(model.logits(inputs), batch):
+            scores = logits[:len(row) - 1].cpu().double().log_softmax(-1)
+            found.append(scores.gather(-1, torch.tensor(row[1:], dtype=torch.int64)[:, None])[:, 0].numpy())
+    return found
+
+
+def perplexity(log_probs: np.ndarray) -> float:
+    """exp(−mean ln p): of how many equally probable tokens each choice was as uncertain, on average; NaN without tokens.
+
+    >>> perplexity(np.log([0.5, 0.125]))
+    4.0
+    """
+    return math.exp(-float(np.mean(log_probs))) if len(log_probs) else math.nan
+
+
+def bits(log_probs: np.ndarray) -> np.ndarray:
+    """Surprisal, −log2 p, of probabilities given as ln p.
+
+    >>> bits(np.log([0.5, 0.125])).round(9)
+    array([1., 3.])
+    """
+    return -np.asarray(log_probs, dtype=np.float64) / math.log(2) + 0.0
+
+
+def orders(words: Sequence[str]) -> list[tuple[str, ...]]:
+    """Every different order of the words, the one given first: n! of them, fewer where a word comes twice.
+
+    >>> orders(["the", "cat", "the"])
+    [('the', 'cat', 'the'), ('the', 'the', 'cat'), ('cat', 'the', 'the')]
+    """
+    return list(dict.fromkeys(itertools.permutations(words)))

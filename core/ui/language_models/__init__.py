@@ -1,0 +1,1 @@
+"""The lesson Language models: what each view is made of."""

@@ -1,0 +1,61 @@
+"""The lesson "Language models" in a real Chromium: sentences are typed and picked, the game is played with the keyboard, the coder is walked, and nothing is HTML."""
+from __future__ import annotations
+
+import re
+from urllib.parse import quote, urlsplit
+
+from core.ui import text
+from tests.browser.serving import settle
+from tests.browser.views import opened, reach
+
+WORDS = text.load("language_models")
+
+
+def test_sentences_are_typed_and_one_is_picked(open_page):
+    page = opened(open_page, "language_models", "sentences")
+    assert page.locator(".sentences-list .row").count() == 3 and page.locator(".sentences-list .row.picked .name").text_content() == "the mouse ate the cheese"
+    field = page.get_by_role("textbox", name=WORDS.label("sentences"))
+    field.fill("the dog ran home\nhome the ran dog")
+    field.press("Control+Enter")
+    page.wait_for_url(re.compile("language_models_sentences="))
+    settle(page)
+    page.get_by_role("button", name="home the ran dog").click()
+    page.wait_for_url(re.compile("language_models_row=1"))
+    settle(page)
+    assert page.locator(".sentences-list .row").count() == 2 and page.locator(".sentences-list .row.picked .name").text_content() == "home the ran dog" and page.errors == []
+
+
+def test_the_game_is_played_with_keys_and_the_link_keeps_it(open_page):
+    page = opened(open_page, "language_models", "guess")
+    key = page.locator(".keys").get_by_role("button", name="q", exact=True)
+    key.click()
+    assert page.locator(".keys .wrong").text_content() == "q" and page.locator(".tile.cursor text").count() == 0
+    page.keyboard.press("l")
+    page.wait_for_url(re.compile("language_models_guesses=2"))
+    page.keyboard.press("a")
+    page.wait_for_url(re.compile("language_models_guesses=2-1"))
+    settle(page)
+    assert page.locator(".tile .yours").all_text_contents() == ["2", "1"] and page.locator(".game tbody td").first.text_content() == "1.50"
+    other = open_page("language_models?" + urlsplit(page.url).query)
+    other.locator(".tiles .tile").first.wait_for()
+    assert other.locator(".tiles").inner_html() == page.locator(".tiles").inner_html() and page.errors == []
+
+
+def test_the_coder_is_walked_and_its_bits_only_grow(open_page):
+    page = opened(open_page, "language_models", "compress", "&prompt=" + quote("The cat sat on the mat") + "&language_models_coded=0")
+    settled = []
+    for _ in range(3):
+        settled.append(int(re.match(r"(\d+) of", page.locator(".digits").text_content())[1]))
+        page.get_by_role("button", name=WORDS.label("coder_on")).click()
+    assert settled == sorted(settled) and settled[0] > 0
+    page.wait_for_url(re.compile("language_models_coded=3"))
+    assert page.locator(".strip [aria-pressed=true]").text_content() == "·on" and page.errors == []
+
+
+def test_html_stays_text(open_page):
+    bad = quote("<img src=x onerror=alert(1)> <b>bold</b>")
+    page = opened(open_page, "language_models", "sentences", f"&prompt={bad}&language_models_sentences={bad}&language_models_a={bad}&language_models_passage=4&language_models_garbled={bad}&language_models_own_sentiment={bad}")
+    for view in ("sentences", "continuations", "guess", "compress", "correct", "tasks"):
+        reach(page, "language_models", view)
+        assert page.locator(".tokens-view img, .tokens-view b:not(.legend b)").count() == 0, view
+    assert page.errors == []
