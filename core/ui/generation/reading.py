@@ -6,13 +6,13 @@ import functools
 from dataclasses import dataclass
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core.generation import context_window
 from core.sampling import SamplingConfig
 from core.ui import views
 from core.ui.instrument_state import Setting, Settings
 from core.ui.lesson import Lesson
-from core.ui.markdown import escaped
 from core.ui.run import Run
 
 PREFIX = "generation_"
@@ -29,6 +29,10 @@ SETTINGS = Settings("generation", {
     "picked": Setting(-1, low=-1, high=LENGTH),       # the step that is looked at; −1: the last one written
     "branches": Setting(""),                          # see branches.py
     "branch": Setting(0, low=0),
+    "width": Setting(4, low=1, high=8),               # of beam search
+    "averaged": Setting(False),
+    "depth": Setting("4", options=("3", "4", "5")),   # tokens of each future
+    "future": Setting(""),                            # the ids of the tokens of the beginning that is looked at
 })
 read, keep, attached = SETTINGS.read, SETTINGS.keep, SETTINGS.attached
 choice, show = functools.partial(views.choice, SETTINGS), functools.partial(views.show, PREFIX)
@@ -56,23 +60,20 @@ def sampling() -> SamplingConfig:
     return SamplingConfig(temperature=read("temperature"), top_k=read("top_k") or None, top_p=read("top_p"))
 
 
-def controls(page: Lesson, *names: str) -> None:
-    """Some of temperature, top_k, top_p and seed, in a row."""
-    bounds = {"temperature": (0.0, 3.0, 0.05), "top_k": (0, MOST_K, 1), "top_p": (0.0, 1.0, 0.01)}
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key=f"{PREFIX}controls"):
+def controls(page: Lesson, *names: str) -> DeltaGenerator:
+    """Some of temperature, top_k, top_p, width and seed, in a row, which is returned for what else stands in it."""
+    bounds = {"temperature": (0.0, 3.0, 0.05), "top_k": (0, MOST_K, 1), "top_p": (0.0, 1.0, 0.01), "width": (1, 8, 1)}
+    row = st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key=f"{PREFIX}controls")
+    with row:
         for name in names:
             if name == "seed":
                 st.number_input(page.label("seed"), 0, 999_999, step=1, width=130, help=page.label("seed_help"), **attached("seed"))
             else:
                 low, high, step = bounds[name]
                 st.slider(page.label(name), low, high, step=step, width=190, help=page.label(f"{name}_help"), **attached(name))
+    return row
 
 
 def note(page: Lesson, begin: Start) -> str:
     """That the beginning of a long prompt was left out, where it was."""
     return page.label("left_out", n=begin.n_left_out, length=begin.length) if begin.n_left_out else ""
-
-
-def named(run: Run, token_id: int) -> str:
-    """A token as a formula or a sentence in Markdown shows it."""
-    return escaped(run.tokenizer.visible(token_id))

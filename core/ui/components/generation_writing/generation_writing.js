@@ -226,13 +226,6 @@ class Writing {
   }
 }
 
-/** A text that is cut where it would be wider than there is room. */
-function shortened(text, font, room) {
-  let shown = text;
-  while (shown.length > 1 && textWidth(shown, font) > room) shown = `${shown.slice(0, shown.endsWith("…") ? -2 : -1)}…`;
-  return shown;
-}
-
 export default function (component) {
   mount(component, Writing);
 }

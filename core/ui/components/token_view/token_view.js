@@ -169,3 +169,10 @@ function drawWritten(svg, items, x, y, width, em) {
 function sized(svg, width, height, label) {
   for (const [name, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}`, "aria-label": label })) svg.setAttribute(name, value);
 }
+
+/** A text that is cut where it would be wider than there is room. */
+function shortened(text, font, room) {
+  let shown = text;
+  while (shown.length > 1 && textWidth(shown, font) > room) shown = `${shown.slice(0, shown.endsWith("…") ? -2 : -1)}…`;
+  return shown;
+}
