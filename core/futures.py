@@ -41,13 +41,13 @@ def futures(model: Transformer, token_ids: Sequence[int], config: SamplingConfig
     """n draws of `depth` tokens from one prompt, fewer where a text ends, as a tree: the root first, then level by level, children of a node side by side and the
     most probable first.
 
-    Draw i takes the number xi[i, t] for its token t, from a generator with this seed. Each different beginning is read once, however often it was drawn.
+    Draw i takes the number xi[t, i] for its token t, from a generator with this seed: a deeper tree of the same n begins with the same draws. Each different beginning is read once, however often it was drawn.
     Raises ValueError for an empty prompt, and where prompt and draws do not fit into the context together.
     """
     prompt = tuple(int(token_id) for token_id in token_ids)
     if not prompt or len(prompt) + depth > model.config.n_context + 1:
         raise ValueError(f"A prompt of {len(prompt)} tokens and {depth} more do not fit a context of {model.config.n_context}.")
-    xis = torch.rand((n, depth), generator=torch.Generator().manual_seed(seed), dtype=torch.float64).numpy()
+    xis = torch.rand((depth, n), generator=torch.Generator().manual_seed(seed), dtype=torch.float64).numpy()
     read = KVCache()
     if prompt[:-1]:
         next_logits(model, [prompt[:-1]], read)
@@ -56,7 +56,7 @@ def futures(model: Transformer, token_ids: Sequence[int], config: SamplingConfig
         following = {}
         for place, logits in zip(live, _logits(model, prompt, [nodes[place].token_ids for place in live], read)):
             draws, truncation = live[place], truncate(logits, config)
-            drawn = np.searchsorted(truncation.interval_ends, xis[draws, t], side="right")
+            drawn = np.searchsorted(truncation.interval_ends, xis[t, draws], side="right")
             for rank in np.unique(drawn):
                 token_id, prob = int(truncation.token_ids[rank]), float(truncation.renormalised[rank])
                 here = draws[drawn == rank]

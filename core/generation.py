@@ -19,6 +19,8 @@ from core.block import KVCache
 from core.model import NEEDS_SOURCE, NO_SOURCE, Transformer
 from core.sampling import SamplingConfig, Truncation, draw, truncate
 
+MOST_TEXTS = 10_000     # that exhaustive search compares
+
 
 @dataclass(frozen=True, eq=False)
 class GenerationStep:
@@ -225,6 +227,24 @@ def beam_search(model: Transformer, token_ids: Sequence[int], width: int, max_ne
     if width < 1:
         raise ValueError(f"Beam search needs a width of at least 1, not {width}.")
     return _beams(model, prompt, width, max_new_tokens, n_pruned)
+
+
+def exhaustive_search(model: Transformer, token_ids: Sequence[int], max_new_tokens: int) -> list[Hypothesis]:
+    """Every continuation of max_new_tokens tokens, or shorter where it ends its text, most probable first; `parent` says nothing here.
+
+    There are up to |V|^max_new_tokens of them. Raises ValueError as `generate` does, and for more than MOST_TEXTS.
+    """
+    prompt = _checked_prompt(model, token_ids, max_new_tokens)
+    if model.config.vocab_size ** max_new_tokens > MOST_TEXTS:
+        raise ValueError(f"{model.config.vocab_size}^{max_new_tokens} texts are too many to compare one by one.")
+    texts, ended = [Hypothesis(prompt, (), 0, False)], []
+    for _ in range(max_new_tokens):
+        log_probs = log_probs_of(next_logits(model, [text.token_ids for text in texts], KVCache())).tolist()
+        longer = [Hypothesis(text.token_ids + (token_id,), text.log_probs + (log_prob,), 0, token_id == model.config.end_of_text)
+                  for text, row in zip(texts, log_probs) for token_id, log_prob in enumerate(row)]
+        texts = [text for text in longer if not text.finished]
+        ended += [text for text in longer if text.finished]
+    return sorted(texts + ended, key=lambda text: -text.log_prob)
 
 
 def _beams(model: Transformer, prompt: tuple[int, ...], width: int, max_new_tokens: int, n_pruned: int) -> Iterator[tuple[Hypothesis, ...]]:

@@ -29,6 +29,8 @@ SETTINGS = Settings("generation", {
     "picked": Setting(-1, low=-1, high=LENGTH),       # the step that is looked at; −1: the last one written
     "branches": Setting(""),                          # see branches.py
     "branch": Setting(0, low=0),
+    "source": Setting("model", options=("model", "tiny")),      # whose texts beam search looks through
+    "hypothesis": Setting(""),                        # step and place of the hypothesis that is looked at
     "width": Setting(4, low=1, high=8),               # of beam search
     "averaged": Setting(False),
     "depth": Setting("4", options=("3", "4", "5")),   # tokens of each future
@@ -70,7 +72,7 @@ def controls(page: Lesson, *names: str) -> DeltaGenerator:
                 st.number_input(page.label("seed"), 0, 999_999, step=1, width=130, help=page.label("seed_help"), **attached("seed"))
             else:
                 low, high, step = bounds[name]
-                st.slider(page.label(name), low, high, step=step, width=190, help=page.label(f"{name}_help"), **attached(name))
+                st.slider(page.label(name), low, high, step=step, width=165, help=page.label(f"{name}_help"), **attached(name))
     return row
 
 

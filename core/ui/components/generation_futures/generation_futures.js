@@ -14,6 +14,7 @@ class Futures {
     this.svg = draw("svg", { class: "futures-tree", role: "img" }, this.place);
     const right = make("div", "right", columns);
     this.head = make("div", "head", right);
+    this.legend = make("div", "muted", right);
     this.chart = make("div", "chart", right);
     this.dots = draw("svg", { class: "futures-dots", role: "img" }, this.chart);
     this.hint = make("div", "muted", root);
@@ -115,9 +116,9 @@ class Futures {
     rows = rows.slice(0, rows.indexOf(this.picked) < SHOWN ? SHOWN : SHOWN - 1);
     if (!rows.includes(this.picked)) rows.push(this.picked);
     rich(this.head, this.text.head, { depth, shown: rows.length, all });
+    this.legend.textContent = this.text.axis;
     const left = Math.min(0.42 * width, 12 * em), right = 6.6 * em, line = 1.72 * em, top = 1.4 * em;
     const most = Math.max(...rows.map((place) => Math.max(this.nodes[place][3], this.n * this.nodes[place][5] + 2 * this.sigma(this.nodes[place][5])))) * 1.04, x = (value) => left + (value / most) * (width - left - right);
-    draw("text", { x: left, y: 0.9 * em, "font-size": 0.9 * em, class: "sans" }, svg, this.text.axis);
     draw("text", { x: width, y: 0.9 * em, "text-anchor": "end", "font-size": 0.9 * em, class: "sans" }, svg, this.text.axis_numbers);
     rows.forEach((place, k) => {
       const [, , , count, , path] = this.nodes[place], y = top + k * line, middle = y + line / 2, expected = this.n * path, two = 2 * this.sigma(path);
