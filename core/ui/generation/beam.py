@@ -131,7 +131,8 @@ def _lines(page: Lesson, run: Run, here: Scene, one: Hypothesis) -> list[tuple[s
     lines = [(page.label("numbers_beam", path=code(path(run, here, one))), rf"\ln P = {terms} = {latex_number(one.log_prob)}"),
              (page.label("numbers_greedy"), rf"e^{{{latex_operand(here.best.log_prob)} - ({latex_operand(here.greedy.log_prob)})}} = {latex_number(math.exp(here.best.log_prob - here.greedy.log_prob))}")]
     v, n = here.vocab_size, len(here.steps)
-    lines.append((page.label("numbers_compared", n=n), rf"{v} + {n - 1} \cdot {here.width} \cdot {v} = {v + (n - 1) * here.width * v} \qquad {v}^{{{n}}} = {_power(v, n)}"))
+    extended = [1, *(sum(not one.finished for one in step[:here.width]) for step in here.steps[:-1])]
+    lines.append((page.label("numbers_compared", n=n), rf"({' + '.join(map(str, extended))}) \cdot {v} = {sum(extended) * v} \qquad {v}^{{{n}}} = {_power(v, n)}"))
     return lines
 
 
