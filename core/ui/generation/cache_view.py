@@ -23,6 +23,7 @@ from core.ui.views import Reading
 N_LENGTHS, N_WRITTEN = 9, 12
 HEIGHT, PRESENT_HEIGHT = 330, 250       # px of a chart
 STORE = f"{PREFIX}costs"                # of the session: times belong to this machine and this moment, so no link carries them
+ASKED = f"{STORE}_asked"
 Measured = tuple[tuple[Cost, ...], tuple[int, ...], tuple[int, ...]]      # costs; the same text with the cache and without
 
 
@@ -30,30 +31,33 @@ def draw(page: Lesson, run: Run) -> Reading:
     """The button and the charts; returns what they show."""
     config = run.model.config
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        pressed = st.button(page.label("measure"), key=f"{PREFIX}measure", type="primary")
+        st.button(page.label("measure"), key=f"{PREFIX}measure", type="primary", on_click=_ask)
         place = st.container(width="stretch")
     with place:
-        if pressed:
+        if st.session_state.pop(ASKED, False):
             st.session_state[STORE] = (_key(run), _measure(page, run))
         found = times(run)
         st.markdown(_said(page, run, found))
-    titles = (page.label("axis_n"), page.label("axis_work"))
-    names = (page.label("with_cache"), page.label("without_cache"))
-    lengths = lengths_of(config)
-    columns = st.columns(3, gap="large")
-    with columns[0]:
-        st.markdown(page.label("cache_work"))
-        work = [(name, [multiplications(config, n, cached) for n in lengths]) for name, cached in zip(names, (True, False))]
-        _chart(lengths, work, titles, "work")
-    with columns[1]:
-        st.markdown(page.label("cache_time") if found else page.label("cache_time_none"))
-        if found:
-            _chart([c.n_tokens for c in found[0]], [(names[0], [1000 * c.cached for c in found[0]]), (names[1], [1000 * c.without for c in found[0]])], (titles[0], page.label("axis_time")), "time")
-    with columns[2]:
-        st.markdown(page.label("cache_memory", bytes=f"{bytes_per_token(config):,}"))
-        _chart(lengths, [(names[0], [n * bytes_per_token(config) for n in lengths])], (titles[0], page.label("axis_bytes")), "memory")
+    _charts(page, config, found)
     return Reading(_lines(page, config, found), _question(page, config), [multiplications, bytes_per_token, measured, greedy_without_cache], {"cache.csv": lambda: _table(page, config, found)},
                    f".st-key-{PREFIX}work", _twin(page, config), None, {page.label("axis_bytes"): f"{bytes_per_token(config):,}"})
+
+
+def _charts(page: Lesson, config: ModelConfig, found: Measured | None) -> None:
+    """Work and memory, computed, and between them the times, once they are measured."""
+    names, lengths, axis = (page.label("with_cache"), page.label("without_cache")), lengths_of(config), page.label("axis_n")
+    columns = st.columns(3 if found else 2, gap="large")
+    with columns[0]:
+        st.markdown(page.label("cache_work"))
+        _chart(lengths, [(name, [multiplications(config, n, cached) for n in lengths]) for name, cached in zip(names, (True, False))], (axis, page.label("axis_work")), "work")
+    if found:
+        with columns[1]:
+            st.markdown(page.label("cache_time"))
+            costs = found[0]
+            _chart([cost.n_tokens for cost in costs], [(names[0], [1000 * cost.cached for cost in costs]), (names[1], [1000 * cost.without for cost in costs])], (axis, page.label("axis_time")), "time")
+    with columns[-1]:
+        st.markdown(page.label("cache_memory", bytes=f"{bytes_per_token(config):,}"))
+        _chart(lengths, [(names[0], [n * bytes_per_token(config) for n in lengths])], (axis, page.label("axis_bytes")), "memory")
 
 
 def lengths_of(config: ModelConfig) -> list[int]:
@@ -65,6 +69,10 @@ def times(run: Run) -> Measured | None:
     """What was measured in this session for this model and prompt; None before."""
     kept = st.session_state.get(STORE)
     return kept[1] if kept and kept[0] == _key(run) else None
+
+
+def _ask() -> None:
+    st.session_state[ASKED] = True
 
 
 def _key(run: Run) -> tuple:

@@ -71,7 +71,7 @@ class Beam {
     const group = draw("g", { class: `hypothesis ${fate} ${picked ? "picked" : ""}` }, this.svg);
     draw("rect", { x, y, width, height: high, rx: 3, fill: fate === "pruned" ? "url(#pruned)" : "" }, group);
     draw("text", { x: x + 0.35 * em, y: y + 0.44 * high, "font-size": 0.95 * em }, group, fresh ? shortened(token, monoFont(this.svg, 0.95 * em), width - 0.7 * em) : "■");
-    draw("text", { x: x + 0.35 * em, y: y + 0.88 * high, "font-size": 0.85 * em, class: "amount" }, group, Math.abs(total) < 0.05 ? total.toPrecision(2).replaceAll("-", "−") : plain(total, 2));
+    draw("text", { x: x + 0.35 * em, y: y + 0.85 * high, "font-size": 0.85 * em, class: "amount" }, group, Math.abs(total) < 0.05 ? total.toPrecision(2).replaceAll("-", "−") : plain(total, 2));
     draw("title", {}, group, fill(this.text.hover, { path, log: plain(total, 4), last: plain(last, 4) }));
     group.onclick = () => this.pick(step, place);
   }

@@ -1,5 +1,5 @@
 // header: nodes [[token, parent, depth, count, prob, path_prob, name]] (the root first, parents before children, children of one parent together); n draws; depth; different; mass; picked: a place.
-const SHOWN = 12;
+const SHOWN = 12, FEW = 7;       // lines of the comparison; fewer in present mode, whose type is larger
 
 class Futures {
   constructor(root) {
@@ -83,7 +83,7 @@ class Futures {
   tree() {
     const width = this.place.clientWidth, em = emOf(this.root);
     if (!width) return;
-    const top = 1.5 * em, height = Math.max(22 * em, Math.min(29 * em, window.innerHeight - 27 * em)), column = width / this.depth, chain = new Set();
+    const top = 1.5 * em, height = this.scale > 1 ? Math.max(14 * em, window.innerHeight - 26 * em) : Math.max(22 * em, Math.min(29 * em, window.innerHeight - 27 * em)), column = width / this.depth, chain = new Set();
     for (let place = this.picked; this.nodes[place][2]; place = this.nodes[place][1]) chain.add(place);
     const y = (draws) => top + (draws / this.n) * height;
     this.svg.replaceChildren();
@@ -108,12 +108,12 @@ class Futures {
 
   /** Of one depth, the most probable beginnings: the exact probability, two standard deviations around it, and the frequency. */
   compare() {
-    const width = this.chart.clientWidth, em = emOf(this.root), svg = this.dots, depth = this.nodes[this.picked][2];
+    const width = this.chart.clientWidth, em = emOf(this.root), svg = this.dots, depth = this.nodes[this.picked][2], few = this.scale > 1 ? FEW : SHOWN;
     if (!width) return;
     svg.replaceChildren();
     let rows = this.nodes.map((_, place) => place).filter((place) => this.nodes[place][2] === depth).sort((a, b) => this.nodes[b][5] - this.nodes[a][5]);
     const all = rows.length;
-    rows = rows.slice(0, rows.indexOf(this.picked) < SHOWN ? SHOWN : SHOWN - 1);
+    rows = rows.slice(0, rows.indexOf(this.picked) < few ? few : few - 1);
     if (!rows.includes(this.picked)) rows.push(this.picked);
     rich(this.head, this.text.head, { depth, shown: rows.length, all });
     this.legend.textContent = this.text.axis;

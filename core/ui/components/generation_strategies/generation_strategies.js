@@ -32,12 +32,21 @@ class Strategies {
     this.columnsFrom(width, em).forEach((x, k) => {
       this.columns[k].split("|").forEach((line, i) => draw("text", { x, y: (1 + 1.2 * i) * em, "text-anchor": "end", "font-size": 0.92 * em, class: "sans" }, this.svg, line));
     });
-    return 2.7 * em;
+    return 2.5 * em;
   }
 
   words(row, x, y, width, em) {
     const items = row.tokens.map((text, i) => ({ text, p: row.p[i], marks: row.again[i] ? "again" : "", title: fill(row.again[i] ? this.text.hover_again : this.text.hover, { token: text, p: share(row.p[i]) }) }));
-    return drawWritten(this.svg, items, x, y, width, 0.98 * em).height;
+    if (this.scale > 1) items.splice(...this.beyond(items, width, em));
+    return drawWritten(this.svg, items, x, y, width, 0.93 * em, false).height;
+  }
+
+  /** In present mode, whose type is larger, two lines of each text are shown: from where and how many tokens are left out, and what stands for them. */
+  beyond(items, width, em) {
+    const font = monoFont(this.svg, 0.93 * em), room = 2 * width - 8 * em;
+    let used = 0;
+    const from = items.findIndex((item) => (used += textWidth(item.text, font) + 0.4 * em) > room);
+    return from < 0 ? [items.length, 0] : [from, items.length - from, { text: "…", marks: "plain" }];
   }
 
   beside(row, y, width, em) {
@@ -49,7 +58,7 @@ class Strategies {
       draw("text", { x, y: y + 1.6 * em, "text-anchor": "end", "font-size": em, class: "sans strong" }, this.svg, row.numbers[k]);
       if (row.means) draw("text", { x, y: y + 2.9 * em, "text-anchor": "end", "font-size": 0.88 * em, class: "sans" }, this.svg, `${this.many} ${row.means[k]}`);
     });
-    return Math.max(this.words(row, left, y + 0.4 * em, width - left - right, em) + 0.25 * em, y + (row.means ? 3.5 : 3.4) * em);
+    return Math.max(this.words(row, left, y + 0.4 * em, width - left - right, em) + 0.15 * em, y + 3.25 * em);
   }
 
   stacked(row, y, width, em) {

@@ -1,6 +1,6 @@
 // header: prompt [text], cut (more stands before it); steps [{token, p, surprisal, xi, hand, place, kept, mass, candidates [[id, text, place, y, renormalised, rule, start, end]]}];
 // texts [{from, tokens, p, log_prob}], active; rules [text]; size |V|; ends, full; settings {written (−1: all), picked (−1: the last)}.
-const PAUSE = 350, ROW = 1.62;
+const PAUSE = 350, ROW = 1.62, FEW = 7;      // bars in present mode, whose type is larger
 
 class Writing {
   constructor(root) {
@@ -38,6 +38,7 @@ class Writing {
     Object.assign(this, header);
     this.last = this.steps.length;
     this.slider.max = this.last;
+    this.root.classList.toggle("present", header.scale > 1);
     this.slider.setAttribute("aria-label", this.text.slider);
     this.take.textContent = this.text.take;
     const { written, picked } = header.settings, told = `${written} ${picked}`;
@@ -158,11 +159,12 @@ class Writing {
     if (!width) return;
     svg.replaceChildren();
     if (!step) { sized(svg, width, em, ""); return; }
+    const shown = step.candidates.filter((one, k) => this.scale === 1 || k < FEW || one[2] === step.place);
     const defs = draw("defs", {}, svg), hatch = draw("pattern", { id: "cut", width: 5, height: 5, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" }, defs);
     draw("rect", { width: 2, height: 5, fill: "var(--tx-excluded)" }, hatch);
-    const name = 7.2 * em, left = name + 1.5 * em, right = 8.4 * em, most = Math.max(...step.candidates.map((one) => one[3])), long = Math.max(10, width - left - right);
+    const name = 7.2 * em, left = name + 1.5 * em, right = 8.4 * em, most = Math.max(...shown.map((one) => one[3])), long = Math.max(10, width - left - right);
     let y = this.line(step, width, em);
-    for (const [id, text, place, prob, renormalised, rule, start, end] of step.candidates) {
+    for (const [id, text, place, prob, renormalised, rule, start, end] of shown) {
       const taken = place === step.place, row = draw("g", { class: taken ? "row taken" : "row" }, svg), length = (prob / most) * long;
       draw("rect", { class: "hit", x: 0, y, width, height: ROW * em, fill: "transparent" }, row);
       draw("text", { x: name, y: y + 1.12 * em, "text-anchor": "end", "font-size": em }, row, shortened(text, monoFont(svg, em), name - 0.3 * em));
@@ -174,7 +176,7 @@ class Writing {
       if (!taken && !this.full) this.choosable(row, id, text);
       y += ROW * em;
     }
-    const others = this.size - step.candidates.length, rest = Math.max(0, 1 - step.candidates.reduce((sum, one) => sum + one[3], 0));
+    const others = this.size - shown.length, rest = Math.max(0, 1 - shown.reduce((sum, one) => sum + one[3], 0));
     draw("text", { x: 0, y: y + 1.1 * em, "font-size": 0.92 * em, class: "sans" }, svg, fill(this.text.others, { n: thousands(Math.max(0, others)), mass: share(rest) }));
     sized(svg, width, y + 1.6 * em, fill(this.text.bars, { token: step.token, p: share(step.p) }));
   }

@@ -145,9 +145,9 @@ function share(p) {
 
 /**
  * Written tokens from (x, y) on, in lines of `width`: items {text, p, marks, title}. A token's probability p is its ground, and the length of the line under
- * it for who cannot tell the shades; without p it is plain. Returns {height, groups}.
+ * it for who cannot tell the shades; without p it is plain. A line break in the text is one here where `breaks` says so. Returns {height, groups}.
  */
-function drawWritten(svg, items, x, y, width, em) {
+function drawWritten(svg, items, x, y, width, em, breaks = true) {
   const font = monoFont(svg, em), line = 1.75 * em, groups = [];
   let at = x;
   for (const item of items) {
@@ -160,7 +160,7 @@ function drawWritten(svg, items, x, y, width, em) {
     if (item.title) draw("title", {}, group, item.title);
     groups.push(group);
     at += own;
-    if (item.text.endsWith("⏎")) { at = x; y += line; }
+    if (breaks && item.text.endsWith("⏎")) { at = x; y += line; }
   }
   return { height: y + (at > x ? line : 0), groups };
 }
