@@ -107,7 +107,7 @@ def test_a_branch_takes_the_pick_keeps_what_stands_before_and_is_left_again():
     assert len(elsewhere["texts"]) == 1, "picks of another seed's text mean nothing"
 
 
-def test_a_text_stops_at_the_end_of_text(monkeypatch: pytest.MonkeyPatch):
+def test_a_text_stops_at_the_end_of_text():
     run = run_of("The end.")
     found = next((seed for seed in range(60) if branches.text_of(run, start(run), SamplingConfig(temperature=1.5), seed)[-1].token_id == run.model.config.end_of_text), None)
     assert found is not None
@@ -219,6 +219,16 @@ def test_two_tokens_are_searched_whole_and_the_experiment_says_the_truth():
     at = open_at(model=SMALL, generation_view="beam", generation_source="tiny", generation_seed="3", generation_width="1")
     sent = given(at, "beam")
     assert fine(at) and sent["rank"] == 2 and sent["all"] == 16 and len(at.dataframe[0].value) == 16
+
+
+def test_the_experiments_say_the_truth():
+    experiments = {experiment.id: {key: str(value) for key, value in experiment.settings.items()} for experiment in text.load("generation").experiments}
+    assert given(open_at(**experiments["branch"]), "writing")["steps"][0]["token"] in ("·Spot", "·Max")
+    repeated = [float(row["numbers"][3]) for row in given(open_at(**experiments["repeat"]), "strategies")["rows"]]
+    assert min(repeated[0], repeated[4]) > 0.4 > 0.1 > max(repeated[1:4])
+    hot = given(open_at(**experiments["hot"]), "futures")
+    cold = given(open_at(**experiments["hot"] | {"generation_temperature": "0.5"}), "futures")
+    assert hot["different"] > 190 and hot["mass"] < 0.01 and cold["different"] < 80 and cold["mass"] > 0.5
 
 
 # ---- the cache ----------------------------------------------------------------------------------------------------------------------

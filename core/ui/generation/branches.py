@@ -38,7 +38,7 @@ class Candidate:
 class Step:
     """A written token, and the distribution it came from as far as it is shown: a GenerationStep without its arrays.
 
-    log_prob: ln of the model's own probability, nats. log_mass: ln of the sum over the vocabulary of exp(u / T − max), with which `prob` was made.
+    log_prob: ln of the model's own probability, nats. taken: the token itself as a candidate. entropy: of the distribution after temperature, nats.
     """
 
     token_id: int

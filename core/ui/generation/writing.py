@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 
-from core.figures.numbers import bracketed, latex_number, latex_operand, plain_number, probability, readable
+from core.figures.numbers import latex_number, latex_operand, plain_number, readable
 from core.generation import generate
 from core.sampling import RULES, SamplingConfig, truncate
 from core.sampling import draw as draw_token
