@@ -115,6 +115,19 @@ def test_a_text_stops_at_the_end_of_text():
     assert sent["ends"] and len(sent["steps"]) < LENGTH
 
 
+def test_the_favourites_are_counted_by_another_way():
+    run = run_of("Tom and Mia went to the park.")
+    steps = list(generate(run.model, run.token_ids, USUAL, 4, LENGTH))
+    with torch.no_grad():
+        favourites = run.model.logits(torch.tensor(steps[-1].token_ids[:-1])).argmax(-1)[len(run.token_ids) - 1:].tolist()
+    count = sum(favourite == step.token_id for favourite, step in zip(favourites, steps))
+    at = open_at(model=SMALL, prompt="Tom and Mia went to the park.", generation_seed="4")
+    answer = next(radio for radio in at.radio if radio.key.endswith("_given"))
+    answer.set_value(min(4 * count // len(steps), 3)).run()
+    at.button("generation_favourites_commit").click().run()
+    assert any(m.value.startswith(f"{count} of {len(steps)}.") for m in at.markdown) and any(m.value.startswith("Yes") for m in at.markdown)
+
+
 def test_the_numbers_of_a_draw():
     lines = formulas(open_at(model=SMALL, generation_written="4"))
     p, surprisal = map(float, re.findall(r"= (\d[\d.]*)", lines[0]))

@@ -28,7 +28,7 @@ def test_writing_steps_plays_and_the_link_says_where_it_stands(open_page):
     assert other.locator(".written-text").inner_html() == page.locator(".written-text").inner_html()
     page.get_by_role("button", name=WORDS.label("writing_play")).click()
     tokens.nth(39).wait_for(timeout=20_000)
-    page.get_by_role("button", name=WORDS.label("writing_pause")).click()
+    page.get_by_role("button", name=WORDS.label("writing_play")).wait_for()
     assert page.errors == [] and other.errors == []
 
 
@@ -45,6 +45,18 @@ def test_another_candidate_is_a_branch_and_the_first_text_comes_back(open_page):
     settle(page)
     assert page.locator(".written-text .token.hand").count() == 0 and page.locator(".written-text").text_content().startswith(drawn[:40])
     assert rows.count() == 2 and page.errors == []
+
+
+def test_the_text_becomes_the_prompt_as_often_as_one_asks(open_page):
+    page = opened(open_page, "generation", "writing", "&model=stories-small&prompt=Once")
+    prompts = ["Once"]
+    for _ in range(2):
+        page.get_by_role("button", name=WORDS.label("writing_take")).click()
+        page.wait_for_function("before => document.querySelector('.st-key-prompt textarea').value !== before", arg=prompts[-1])
+        settle(page)
+        prompts.append(page.locator(".st-key-prompt textarea").input_value())
+        assert prompts[-1].startswith(prompts[-2]) and len(prompts[-1]) > len(prompts[-2]) + 40
+    assert page.errors == []
 
 
 def test_a_future_is_picked_with_the_mouse_and_the_keys(open_page):

@@ -69,10 +69,10 @@ def controls(page: Lesson, *names: str) -> DeltaGenerator:
     with row:
         for name in names:
             if name == "seed":
-                st.number_input(page.label("seed"), 0, 999_999, step=1, width=130, help=page.label("seed_help"), **attached("seed"))
+                st.number_input(page.label("seed"), 0, 999_999, step=1, width=160, help=page.label("seed_help"), **attached("seed"))
             else:
                 low, high, step = bounds[name]
-                st.slider(page.label(name), low, high, step=step, width=165, help=page.label(f"{name}_help"), **attached(name))
+                st.slider(page.label(name), low, high, step=step, width=160, help=page.label(f"{name}_help"), **attached(name))
     return row
 
 

@@ -24,6 +24,7 @@ from core.ui.markdown import code
 from core.ui.run import Run
 from core.ui.views import Reading
 
+QUARTERS = 4            # that an answer may lie in
 MOST_PROMPT = 60        # tokens of the prompt that are shown before the text
 
 
@@ -167,14 +168,10 @@ def _lines(page: Lesson, run: Run, here: Scene) -> list[tuple[str, str]]:
 
 
 def _question(page: Lesson, run: Run, here: Scene) -> Question | None:
-    """Whether the text of the next seed begins as this one does."""
-    if not here.texts[0]:
+    """How many tokens of the whole text were the most probable one at their step."""
+    n = len(here.steps)
+    if not n:
         return None
-    other = branches.text_of(run, here.begin, here.config, here.seed + 1)
-    same = 0
-    while same < min(len(other), len(here.texts[0])) and other[same].token_id == here.texts[0][same].token_id:
-        same += 1
-    answer = 3 if same >= 20 else 2 if same >= 5 else 1 if same >= 1 else 0
-    shown = run.tokenizer.decode([step.token_id for step in other]).replace("\n", "⏎")
-    return Question("seed", page.label("question_seed", seed=here.seed, next=here.seed + 1), [page.label(f"question_seed_{i}") for i in range(4)], answer,
-                    page.label("because_seed", n=same, text=code(shown)))
+    first = sum(step.taken.place == 0 for step in here.steps)
+    return Question("favourites", page.label("question_first", n=n), [page.label(f"question_first_{i}") for i in range(QUARTERS)], min(QUARTERS * first // n, QUARTERS - 1),
+                    page.label("because_first", n=n, first=first, expected=readable(sum(step.candidates[0].renormalised for step in here.steps))))

@@ -22,7 +22,7 @@ class Writing {
     this.slider.onchange = () => this.settle();
     this.take = make("button", "take", bar);
     this.take.type = "button";
-    this.take.onclick = () => this.settle({ take: true });
+    this.take.onclick = () => this.settle({ take: true, when: Date.now() });      // asked for twice, it is done twice
     this.hint = make("div", "muted hint", left);
     this.branches = make("div", "branches", left);
     const right = make("div", "right", columns);
