@@ -16,6 +16,7 @@ TORCH_THREADS = 1   # more threads spin against each other as soon as two reader
 
 
 def main() -> None:
+    torch.set_num_threads(TORCH_THREADS)      # before the first page computes: a text of 40 tokens is 40 passes
     words = text.load("app")
     st.set_page_config(page_title=words.label("page_title"), page_icon=str(ROOT / "assets" / "icon.png"), layout="wide")
     with guard():
@@ -41,7 +42,6 @@ def _sections(words: text.TextFile) -> dict[str, list]:
 @st.cache_resource(show_spinner=False)
 def _settle() -> None:
     """Once in a process, after the first page has imported what it needs: what is loaded by then is never collected, so a collection is short."""
-    torch.set_num_threads(TORCH_THREADS)
     gc.collect()
     gc.freeze()
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -19,17 +19,19 @@ from core.block import KVCache
 from core.model import NEEDS_SOURCE, NO_SOURCE, Transformer
 from core.sampling import SamplingConfig, Truncation, draw, truncate
 
+MOST_TEXTS = 10_000     # that exhaustive search compares
+
 
 @dataclass(frozen=True, eq=False)
 class GenerationStep:
     """One token, and the distribution that it was drawn from.
 
-    token_id      the token drawn; truncation.token_ids[place]
+    token_id      the token drawn, or picked by hand; truncation.token_ids[place]
     place         its rank among all tokens, 0 for the most probable
     token_ids     the whole text so far: the prompt, and every token drawn, this one last
-    xi            the number in [0, 1) that decided
+    xi            the number in [0, 1) that decided, or would have where the token was picked
     prob          its probability after temperature, before anything was cut
-    renormalised  its probability among the tokens that were kept, the one it was drawn with
+    renormalised  its probability among the tokens that were kept, the one it was drawn with; 0 for a picked one that was cut
     log_prob      ln of the model's own probability for it: temperature 1, nothing cut; nats
     n_unseen      how many tokens of the text before it the model could no longer see
     truncation    the whole distribution, seven arrays over the vocabulary: keep the steps of a long text without it
@@ -84,13 +86,15 @@ def context_window(token_ids: Sequence[int], config: ModelConfig) -> tuple[int, 
 
 
 def generate(model: Transformer, token_ids: Sequence[int], config: SamplingConfig = SamplingConfig(),
-             seed: int | torch.Generator = 0, max_new_tokens: int = 100, source_ids: Sequence[int] | None = None) -> Iterator[GenerationStep]:
+             seed: int | torch.Generator = 0, max_new_tokens: int = 100, source_ids: Sequence[int] | None = None,
+             picks: Mapping[int, int] | None = None) -> Iterator[GenerationStep]:
     """Continue a text: an iterator of steps, the last one the end-of-text token or the `max_new_tokens`-th token.
 
     token_ids  the prompt, at least one id.   config  temperature 0 is greedy.
     source_ids what an encoder-decoder translates; its prompt is the end-of-text token, and what stands of the translation already.
     seed       a whole number, or a torch.Generator on the CPU that goes on from where it stands. Every step takes one xi
                from it, greedy steps too: a change of `config` leaves the numbers of all later steps as they were.
+    picks      step (0 for the first new token) -> the token that is taken there by hand, whatever xi says and even where it was cut.
 
     While the text fits the context, a cache holds the keys and values of what was read and each step reads one token.
     Beyond it every token's position changes at each step, so the window is read anew. A model whose config names no
@@ -100,23 +104,23 @@ def generate(model: Transformer, token_ids: Sequence[int], config: SamplingConfi
     prompt = _checked_prompt(model, token_ids, max_new_tokens, source_ids is not None)
     generator = seed if isinstance(seed, torch.Generator) else torch.Generator().manual_seed(seed)
     memory = None if source_ids is None else _encoded(model, [source_ids])
-    return _steps(model, prompt, config, generator, max_new_tokens, memory)
+    return _steps(model, prompt, config, generator, max_new_tokens, memory, picks or {})
 
 
 def _steps(model: Transformer, token_ids: tuple[int, ...], config: SamplingConfig, generator: torch.Generator, max_new_tokens: int,
-           memory: Tensor | None) -> Iterator[GenerationStep]:
+           memory: Tensor | None, picks: Mapping[int, int]) -> Iterator[GenerationStep]:
     cache = KVCache()
-    for _ in range(max_new_tokens):
+    for i in range(max_new_tokens):
         n_unseen = len(token_ids) - len(context_window(token_ids, model.config))
-        logits = _next_logits(model, [token_ids], cache, memory)[0]
+        logits = next_logits(model, [token_ids], cache, memory)[0]
         xi = torch.rand((), generator=generator, dtype=torch.float64).item()
         truncation = truncate(logits, config)
-        place = draw(truncation, xi)
+        place = int((truncation.token_ids == picks[i]).argmax()) if i in picks else draw(truncation, xi)
         token_id = int(truncation.token_ids[place])
         token_ids += (token_id,)
         yield GenerationStep(
             token_id=token_id, place=place, token_ids=token_ids, xi=xi, prob=float(truncation.probs[place]),
-            renormalised=float(truncation.renormalised[place]), log_prob=float(_log_probs(logits)[token_id]), n_unseen=n_unseen,
+            renormalised=float(truncation.renormalised[place]), log_prob=float(log_probs_of(logits)[token_id]), n_unseen=n_unseen,
             truncation=truncation)
         if token_id == model.config.end_of_text:
             return
@@ -151,7 +155,7 @@ def _side_by_side(model: Transformer, texts: dict[int, tuple[int, ...]], config:
     cache = KVCache()
     for _ in range(max_new_tokens):
         ended, rows = {}, []
-        for row, (i, logits) in enumerate(zip(texts, _next_logits(model, list(texts.values()), cache).cpu())):
+        for row, (i, logits) in enumerate(zip(texts, next_logits(model, list(texts.values()), cache).cpu())):
             texts[i] += (_drawn(logits, config, generators[i]),)
             if texts[i][-1] in stop:
                 ended[i] = texts[i]
@@ -162,7 +166,7 @@ def _side_by_side(model: Transformer, texts: dict[int, tuple[int, ...]], config:
         if not texts:
             return
         if ended:
-            _reorder(cache, rows)
+            reorder(cache, rows)
     yield from texts.items()
 
 
@@ -184,7 +188,7 @@ def _translated(model: Transformer, sources: list[Sequence[int]], max_new_tokens
     end_of_text, memory, cache = model.config.end_of_text, _encoded(model, sources), KVCache()
     texts = [(end_of_text,) for _ in sources]
     for _ in range(max_new_tokens):
-        new = _next_logits(model, texts, cache, memory).argmax(-1).tolist()
+        new = next_logits(model, texts, cache, memory).argmax(-1).tolist()
         texts = [text + (token_id,) for text, token_id in zip(texts, new)]
         if all(end_of_text in text[1:] for text in texts):
             break
@@ -205,12 +209,13 @@ def _drawn(logits: Tensor, config: SamplingConfig, generator: torch.Generator) -
     return int(truncation.token_ids[draw(truncation, torch.rand((), generator=generator, dtype=torch.float64).item())])
 
 
-def beam_search(model: Transformer, token_ids: Sequence[int], width: int, max_new_tokens: int = 20) -> Iterator[tuple[Hypothesis, ...]]:
+def beam_search(model: Transformer, token_ids: Sequence[int], width: int, max_new_tokens: int = 20, n_pruned: int = 0) -> Iterator[tuple[Hypothesis, ...]]:
     """The most probable continuations, `width` of them carried along: an iterator of the hypotheses after each step.
 
     Each step extends every unfinished hypothesis by every token and keeps the `width` most probable of those and of the
     finished ones, most probable first; equal ones in the order of their parents, then by token id. `parent` links the
-    steps to a tree. Ends when all are finished or after `max_new_tokens` steps.
+    steps to a tree. Ends when all are finished or after `max_new_tokens` steps. After the `width` that are kept, each step also names up
+    to `n_pruned` next most probable ones, which are dropped.
 
     Hypotheses are compared by their plain log-probability, ln p(continuation | prompt). No token makes a text more
     probable, so a finished short one competes with longer ones on unequal terms: beam search as it is defined favours
@@ -221,33 +226,52 @@ def beam_search(model: Transformer, token_ids: Sequence[int], width: int, max_ne
     prompt = _checked_prompt(model, token_ids, max_new_tokens)
     if width < 1:
         raise ValueError(f"Beam search needs a width of at least 1, not {width}.")
-    return _beams(model, prompt, width, max_new_tokens)
+    return _beams(model, prompt, width, max_new_tokens, n_pruned)
 
 
-def _beams(model: Transformer, prompt: tuple[int, ...], width: int, max_new_tokens: int) -> Iterator[tuple[Hypothesis, ...]]:
+def exhaustive_search(model: Transformer, token_ids: Sequence[int], max_new_tokens: int) -> list[Hypothesis]:
+    """Every continuation of max_new_tokens tokens, or shorter where it ends its text, most probable first; `parent` says nothing here.
+
+    There are up to |V|^max_new_tokens of them. Raises ValueError as `generate` does, and for more than MOST_TEXTS.
+    """
+    prompt = _checked_prompt(model, token_ids, max_new_tokens)
+    if model.config.vocab_size ** max_new_tokens > MOST_TEXTS:
+        raise ValueError(f"{model.config.vocab_size}^{max_new_tokens} texts are too many to compare one by one.")
+    texts, ended = [Hypothesis(prompt, (), 0, False)], []
+    for _ in range(max_new_tokens):
+        log_probs = log_probs_of(next_logits(model, [text.token_ids for text in texts], KVCache())).tolist()
+        longer = [Hypothesis(text.token_ids + (token_id,), text.log_probs + (log_prob,), 0, token_id == model.config.end_of_text)
+                  for text, row in zip(texts, log_probs) for token_id, log_prob in enumerate(row)]
+        texts = [text for text in longer if not text.finished]
+        ended += [text for text in longer if text.finished]
+    return sorted(texts + ended, key=lambda text: -text.log_prob)
+
+
+def _beams(model: Transformer, prompt: tuple[int, ...], width: int, max_new_tokens: int, n_pruned: int) -> Iterator[tuple[Hypothesis, ...]]:
     beams: tuple[Hypothesis, ...] = (Hypothesis(prompt, (), 0, False),)
     cache = KVCache()
     for _ in range(max_new_tokens):
         live = [place for place, beam in enumerate(beams) if not beam.finished]
         if not live:
             return
-        log_probs = _log_probs(_next_logits(model, [beams[place].token_ids for place in live], cache))
-        candidates = _extensions(beams, live, log_probs, width, model.config.end_of_text)
+        log_probs = log_probs_of(next_logits(model, [beams[place].token_ids for place in live], cache))
+        candidates = _extensions(beams, live, log_probs, width + n_pruned, model.config.end_of_text)
         candidates += [replace(beam, parent=place) for place, beam in enumerate(beams) if beam.finished]
-        beams = tuple(sorted(candidates, key=lambda candidate: -candidate.log_prob)[:width])
-        _reorder(cache, [live.index(beam.parent) for beam in beams if not beam.finished])
-        yield beams
+        ranked = sorted(candidates, key=lambda candidate: -candidate.log_prob)[:width + n_pruned]
+        beams = tuple(ranked[:width])
+        reorder(cache, [live.index(beam.parent) for beam in beams if not beam.finished])
+        yield tuple(ranked)
 
 
-def _extensions(beams: tuple[Hypothesis, ...], live: list[int], log_probs: Tensor, width: int, end_of_text: int | None) -> list[Hypothesis]:
-    """The `width` most probable one-token extensions of the hypotheses at the places `live`; log_probs is (len(live), |V|).
+def _extensions(beams: tuple[Hypothesis, ...], live: list[int], log_probs: Tensor, n: int, end_of_text: int | None) -> list[Hypothesis]:
+    """The n most probable one-token extensions of the hypotheses at the places `live`; log_probs is (len(live), |V|).
 
     Impossible tokens are left out. Equal ones come in the order of their parents, then by token id.
     """
     so_far = torch.tensor([beams[place].log_prob for place in live], dtype=torch.float64)
     totals, order = (so_far[:, None] + log_probs).flatten().sort(descending=True, stable=True)
     extensions = []
-    for index in order[:width][totals[:width] > -math.inf].tolist():
+    for index in order[:n][totals[:n] > -math.inf].tolist():
         row, token_id = divmod(index, log_probs.shape[-1])
         beam = beams[live[row]]
         extensions.append(Hypothesis(beam.token_ids + (token_id,), beam.log_probs + (log_probs[row, token_id].item(),), live[row],
@@ -268,7 +292,7 @@ def _checked_prompt(model: Transformer, token_ids: Sequence[int], max_new_tokens
     return token_ids
 
 
-def _next_logits(model: Transformer, texts: list[tuple[int, ...]], cache: KVCache, memory: Tensor | None = None) -> Tensor:
+def next_logits(model: Transformer, texts: list[tuple[int, ...]], cache: KVCache, memory: Tensor | None = None) -> Tensor:
     """(B, |V|) the logits after each of B texts of one length; the cache, of their first tokens, is extended while they fit.
 
     memory (B, M, d): what an encoder-decoder's encoder made of the sources.
@@ -280,13 +304,13 @@ def _next_logits(model: Transformer, texts: list[tuple[int, ...]], cache: KVCach
         return model.logits(torch.tensor(new, device=model.device), cache if fits else None, last_only=True, memory=memory)[:, -1]
 
 
-def _reorder(cache: KVCache, rows: list[int]) -> None:
+def reorder(cache: KVCache, rows: list[int]) -> None:
     """Row i of the cache becomes what row rows[i] was: each text takes its parent's keys and values along."""
     for layer, (K, V) in cache.keys_and_values.items():
         cache.keys_and_values[layer] = (K[rows], V[rows])
 
 
-def _log_probs(logits: Tensor) -> Tensor:
+def log_probs_of(logits: Tensor) -> Tensor:
     """ln softmax(logits) in float64 on the CPU, same shape."""
     log_probs = torch.log_softmax(logits.detach().cpu().double(), dim=-1)
     if torch.isnan(log_probs).any():

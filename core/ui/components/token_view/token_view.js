@@ -144,3 +144,47 @@ function plain(value, digits = 3) {
 function thousands(value) {
   return String(value).replace(/\B(?=(\d{3})+$)/g, "\u202f");
 }
+
+/** A probability with three figures; what is less than 1 never reads as 1, what is above 0 never as 0. */
+function share(p) {
+  if (!p || p >= 1) return p ? "1" : "0";
+  if (p < 1e-3) return p.toExponential(1).replace("-", "−");
+  for (let digits = 3; ; digits++) {
+    const shown = p.toPrecision(digits);
+    if (Number(shown) < 1) return shown;
+  }
+}
+
+/**
+ * Written tokens from (x, y) on, in lines of `width`: items {text, p, marks, title}. A token's probability p is its ground, and the length of the line under
+ * it for who cannot tell the shades; without p it is plain. A line break in the text is one here where `breaks` says so. Returns {height, groups}.
+ */
+function drawWritten(svg, items, x, y, width, em, breaks = true) {
+  const font = monoFont(svg, em), line = 1.75 * em, groups = [];
+  let at = x;
+  for (const item of items) {
+    const own = Math.min(width, textWidth(item.text, font) + 0.4 * em);
+    if (at > x && at + own > x + width) { at = x; y += line; }
+    const group = draw("g", { class: `token ${item.marks || ""}` }, svg), shade = Math.round(8 * (item.p ?? 0));
+    draw("rect", { class: "ground", x: at, y, width: own - 2, height: 1.5 * em, rx: 3, fill: item.p === undefined ? "none" : `var(--tx-seq-${shade})` }, group);
+    if (item.p !== undefined) draw("rect", { class: "share", x: at, y: y + 1.5 * em - 3, width: (own - 2) * item.p, height: 3, fill: "var(--tx-kept-ink)" }, group);
+    draw("text", { x: at + own / 2 - 1, y: y + 0.98 * em, "text-anchor": "middle", "font-size": em, style: `fill: var(--tx-${item.p === undefined ? "muted-ink" : shade > 4 ? "page" : "text"})` }, group, item.text);
+    if (item.title) draw("title", {}, group, item.title);
+    groups.push(group);
+    at += own;
+    if (breaks && item.text.endsWith("⏎")) { at = x; y += line; }
+  }
+  return { height: y + (at > x ? line : 0), groups };
+}
+
+/** Size of a drawing, and the words that stand for it. */
+function sized(svg, width, height, label) {
+  for (const [name, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}`, "aria-label": label })) svg.setAttribute(name, value);
+}
+
+/** A text that is cut where it would be wider than there is room. */
+function shortened(text, font, room) {
+  let shown = text;
+  while (shown.length > 1 && textWidth(shown, font) > room) shown = `${shown.slice(0, shown.endsWith("…") ? -2 : -1)}…`;
+  return shown;
+}
