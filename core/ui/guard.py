@@ -30,12 +30,12 @@ def guard() -> Iterator[None]:
             state.fall_back_to_cpu()
 
 
-def fragment(function: Callable) -> Callable:
-    """`st.fragment`, with a failure shown as the frame shows it: what changes together, redrawn without the rest of the page."""
+def fragment(function: Callable, run_every: float | None = None) -> Callable:
+    """`st.fragment`, with a failure shown as the frame shows it: what changes together, redrawn without the rest of the page; by itself every `run_every` seconds."""
 
     @functools.wraps(function)
     def guarded(*args, **kwargs):
         with guard():
             return function(*args, **kwargs)
 
-    return st.fragment(guarded)
+    return st.fragment(guarded, run_every=run_every)

@@ -1,0 +1,105 @@
+"""Bottleneck: an encoder that hands over one vector, against one whose states can all be looked at, both trained while one watches."""
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+import streamlit as st
+
+from core import copying
+from core.copying import N_SYMBOLS, WRITERS, Rewriting, RewritingRecord
+from core.figures import recurrence as figures
+from core.figures.numbers import latex_number, latex_operand, readable
+from core.ui import state
+from core.ui.check import Question
+from core.ui.lesson import Lesson
+from core.ui.recurrence import live
+from core.ui.recurrence.copy import accuracy_table, curves, loss_table, written
+from core.ui.recurrence.reading import chart_height, choice, network_names, seed_field, show, slider
+from core.ui.run import Run
+from core.ui.views import Reading
+
+N_STEPS, EVERY = 600, 25
+N_RECORDS = 1 + N_STEPS // EVERY
+
+
+def draw(page: Lesson, run: Run) -> Reading:
+    """The instrument; returns what it shows."""
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        order = choice(page, "order")
+        longest = slider(page, "longest", 2)
+        st.markdown(page.label("hidden"), width="content", help=page.label("hidden_help"))
+        n_hidden = int(choice(page, "hidden"))
+        seed = seed_field(page)
+        task = Rewriting(order, longest)
+        key = ("bottleneck", task, n_hidden, seed)
+        live.controls(page, key, "train", lambda: copying.train_rewriting(task, n_hidden, seed, N_STEPS, EVERY))
+    live.follow(page, key, N_RECORDS, lambda records: _picture(page, task, n_hidden, seed, records))
+    records = live.records_of(key)
+    last = records[-1] if records else before(task, n_hidden, seed)
+    return Reading(_lines(page, task, n_hidden, last), _question(page, last), [copying.EncoderDecoder, copying.train_rewriting],
+                   {"accuracy.csv": lambda: accuracy_table(task.lengths(), records, "length"), "loss.csv": lambda: loss_table(records)},
+                   ".st-key-recurrence_bottleneck_pictures", _title(page, task, records))
+
+
+@functools.lru_cache(maxsize=64)
+def before(task: Rewriting, n_hidden: int, seed: int) -> RewritingRecord:
+    """The untrained pair, measured."""
+    return next(copying.train_rewriting(task, n_hidden, seed))
+
+
+def _title(page: Lesson, task: Rewriting, records: list[RewritingRecord]) -> str:
+    if not records or not records[-1].step:
+        return page.label("bottleneck_title_before", longest=task.longest)
+    last = {name: readable(100 * values[-1]) for name, values in records[-1].accuracy.items()}
+    return page.label("bottleneck_title", steps=records[-1].step, seconds=f"{records[-1].seconds:.0f}", longest=task.longest, **last)
+
+
+def _picture(page: Lesson, task: Rewriting, n_hidden: int, seed: int, records: list[RewritingRecord]) -> None:
+    st.markdown(f"**{_title(page, task, records)}**")
+    last, names = records[-1] if records else before(task, n_hidden, seed), {name: page.label(f"writer_{name}") for name in WRITERS}
+    with st.container(key="recurrence_bottleneck_pictures"):
+        left, right = st.columns([5, 3], gap="medium")
+        with left:
+            show(_answers(page, last), "answers")
+            curves(page, last.accuracy, task.lengths(), records, names, N_STEPS, page.label("axis_length"), chart_height(160))
+        with right:
+            st.caption(page.label("caption_alignment" if last.step else "caption_alignment_before"))
+            show(figures.alignment(np.array(last.alignment), [written(i) for i in last.source], [written(i) for i in last.written["attention"]], page.label("axis_source"), page.label("axis_written"),
+                                   state.theme(), state.scale(), chart_height(40)), "alignment")
+
+
+def _answers(page: Lesson, record: RewritingRecord):
+    rows, n = [page.label("row_source"), page.label("row_target")], len(record.source)
+    cells, right = [[written(i) for i in record.source], [written(i) for i in record.target]], [[None] * n, [None] * n]
+    for name, symbols in record.written.items():
+        rows.append(page.label(f"writer_{name}"))
+        cells.append([written(i) for i in symbols])
+        right.append([a == b for a, b in zip(symbols, record.target)])
+    return figures.answers(rows, cells, right, 0, state.theme(), state.scale())
+
+
+def _lines(page: Lesson, task: Rewriting, n_hidden: int, last: RewritingRecord) -> list[tuple[str, str]]:
+    n, row = task.longest, last.alignment[0]
+    shown = " + ".join(latex_operand(weight) for weight in row[:4]) + (r" + \dots" if len(row) > 4 else "")
+    lengths, accuracy = task.lengths(), last.accuracy
+    return [
+        (page.label("numbers_source_bits", n=n), rf"n \log_2 {N_SYMBOLS} = {n} \cdot 3 = {3 * n}\ \text{{bits}}"),
+        (page.label("numbers_vectors", m=n_hidden, n=n), rf"m = {n_hidden} \quad\text{{against}}\quad n\, m = {n} \cdot {n_hidden} = {n * n_hidden}"),
+        (page.label("numbers_alignment", symbol=written(last.written["attention"][0])), rf"\sum_j \alpha_{{1j}} = {shown} = {latex_number(sum(row))}"),
+        (page.label("numbers_right", length=lengths[-1]), rf"n \cdot \text{{accuracy}}:\quad {lengths[-1]} \cdot {latex_operand(accuracy['bottleneck'][-1])} = {latex_number(lengths[-1] * accuracy['bottleneck'][-1])}, \qquad "
+                                                          rf"{lengths[-1]} \cdot {latex_operand(accuracy['attention'][-1])} = {latex_number(lengths[-1] * accuracy['attention'][-1])}"),
+    ]
+
+
+def _question(page: Lesson, last: RewritingRecord) -> Question:
+    """Which place of the source the first written symbol looks at most."""
+    row, n = np.array(last.alignment[0]), len(last.alignment[0])
+    right = int(row.argmax())
+    options = [right]
+    for other in (0, n - 1, n // 2, 1, n - 2):
+        if other not in options and len(options) < 4:
+            options.append(other)
+    options.sort()
+    return Question("bottleneck", page.label("question_bottleneck"), [page.label("question_bottleneck_option", place=place + 1, symbol=written(last.source[place])) for place in options], options.index(right),
+                    page.label("because_bottleneck", place=right + 1, weight=readable(float(row[right]))))

@@ -1,0 +1,91 @@
+"""Serial: a recurrent pass, which waits for itself at every token, timed against one parallel pass of attention on this machine."""
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from core import recurrence
+from core.figures import recurrence as figures
+from core.figures.numbers import readable
+from core.recurrence import Timing
+from core.ui import state
+from core.ui.check import Question
+from core.ui.lesson import Lesson
+from core.ui.recurrence import live
+from core.ui.recurrence.reading import MEANINGS, chart_height, choice, network_names, show
+from core.ui.run import Run
+from core.ui.views import Reading
+
+LENGTHS = (32, 64, 128, 256, 512, 1024, 2048)
+RUNNERS = ("rnn", "attention", "generation")
+
+
+def draw(page: Lesson, run: Run) -> Reading:
+    """The instrument; returns what it shows."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        st.markdown(page.label("width"), width="content", help=page.label("width_help"))
+        d = int(choice(page, "width"))
+        key = ("serial", d)
+        live.controls(page, key, "time_it", lambda: recurrence.race(LENGTHS, d))
+    live.follow(page, key, len(LENGTHS), lambda timings: _picture(page, timings, d))
+    timings = live.records_of(key)
+    title = _title(page, timings)
+    return Reading(_lines(page, timings, d), _question(page), [recurrence.race, recurrence.rnn_flops, recurrence.attention_flops], {"times.csv": lambda: _table(timings, d)},
+                   ".st-key-recurrence_serial_pictures", title)
+
+
+def _title(page: Lesson, timings: list[Timing]) -> str:
+    if not timings:
+        return page.label("serial_title_before")
+    last = timings[-1]
+    return page.label("serial_title", n=last.n, rnn=_milliseconds(last.rnn), attention=_milliseconds(last.attention), generation=_milliseconds(last.generation))
+
+
+def _milliseconds(seconds: float) -> str:
+    return f"{readable(1e3 * seconds)} ms"
+
+
+def _picture(page: Lesson, timings: list[Timing], d: int) -> None:
+    st.markdown(f"**{_title(page, timings)}**")
+    names = network_names(page, RUNNERS)
+    height = chart_height(30)
+    with st.container(key="recurrence_serial_pictures"):
+        times, steps, work = st.columns([5, 4, 4], gap="medium")
+        axis = page.label("axis_tokens")
+        with times:
+            frame = pd.DataFrame([{"network": name, "x": timing.n, "y": 1e3 * getattr(timing, name)} for timing in timings for name in RUNNERS], columns=["network", "x", "y"])
+            st.caption(page.label("caption_times" if timings else "caption_no_times"))
+            show(figures.lines(frame, names, MEANINGS, axis, page.label("axis_times"), state.theme(), logarithmic=(True, True), x_domain=(LENGTHS[0], LENGTHS[-1]), y_domain=(0.01, 2000), points=True,
+                               scale=state.scale(), height=height), "times")
+        with steps:
+            frame = pd.DataFrame([{"network": name, "x": n, "y": 1 if name == "attention" else n} for n in LENGTHS for name in ("rnn", "attention")])
+            st.caption(page.label("caption_steps"))
+            show(figures.lines(frame, network_names(page, ("rnn", "attention")), MEANINGS, axis, page.label("axis_steps"), state.theme(), logarithmic=(True, True), scale=state.scale(), height=height), "steps")
+        with work:
+            frame = pd.DataFrame([{"network": name, "x": n, "y": flops(n, d)} for n in LENGTHS for name, flops in (("rnn", recurrence.rnn_flops), ("attention", recurrence.attention_flops))])
+            st.caption(page.label("caption_flops"))
+            show(figures.lines(frame, network_names(page, ("rnn", "attention")), MEANINGS, axis, page.label("axis_flops"), state.theme(), logarithmic=(True, True), scale=state.scale(), height=height), "flops")
+
+
+def _lines(page: Lesson, timings: list[Timing], d: int) -> list[tuple[str, str]]:
+    n = timings[-1].n if timings else LENGTHS[-1]
+    rnn, attention = recurrence.rnn_flops(n, d), recurrence.attention_flops(n, d)
+    lines = [(page.label("numbers_rnn_flops", n=n, d=d), rf"4 N d^2 = 4 \cdot {n} \cdot {d}^2 = {rnn}"),
+             (page.label("numbers_attention_flops"), rf"6 N d^2 + 4 N^2 d = 6 \cdot {n} \cdot {d}^2 + 4 \cdot {n}^2 \cdot {d} = {attention}"),
+             (page.label("numbers_crossing"), rf"6 N d^2 + 4 N^2 d > 4 N d^2 \quad\text{{always;}}\quad 4 N^2 d > 6 N d^2 \iff N > \tfrac{{3}}{{2}} d = {readable(1.5 * d)}")]
+    if timings:
+        last = timings[-1]
+        lines.append((page.label("numbers_speed", n=n), rf"\frac{{{rnn}}}{{{1e3 * last.rnn:.4f}\ \text{{ms}}}} = {rnn / last.rnn / 1e9:.4f}\ \text{{GFLOP/s}}, \qquad "
+                                                         rf"\frac{{{attention}}}{{{1e3 * last.attention:.4f}\ \text{{ms}}}} = {attention / last.attention / 1e9:.4f}\ \text{{GFLOP/s}}"))
+    return lines
+
+
+def _question(page: Lesson) -> Question:
+    return Question("serial", page.label("question_serial"), [page.label(f"question_serial_{i}") for i in range(4)], 1, page.label("because_serial"))
+
+
+def _table(timings: list[Timing], d: int) -> pd.DataFrame:
+    """What was timed, and what it costs; without times until they were taken."""
+    times = {timing.n: timing for timing in timings}
+    return pd.DataFrame([{"tokens": n, "rnn_flops": recurrence.rnn_flops(n, d), "attention_flops": recurrence.attention_flops(n, d), "rnn_steps": n, "attention_steps": 1}
+                         | ({f"{name}_ms": 1e3 * getattr(times[n], name) for name in RUNNERS} if n in times else {}) for n in LENGTHS])
