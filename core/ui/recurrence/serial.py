@@ -8,10 +8,9 @@ from core import recurrence
 from core.figures import recurrence as figures
 from core.figures.numbers import readable
 from core.recurrence import Timing
-from core.ui import state
+from core.ui import state, worker
 from core.ui.check import Question
 from core.ui.lesson import Lesson
-from core.ui.recurrence import live
 from core.ui.recurrence.reading import MEANINGS, chart_height, choice, network_names, show
 from core.ui.run import Run
 from core.ui.views import Reading
@@ -26,9 +25,9 @@ def draw(page: Lesson, run: Run) -> Reading:
         st.markdown(page.label("width"), width="content", help=page.label("width_help"))
         d = int(choice(page, "width"))
         key = ("serial", d)
-        live.controls(page, key, "time_it", lambda: recurrence.race(LENGTHS, d))
-    live.follow(page, key, len(LENGTHS), lambda timings: _picture(page, timings, d))
-    timings = live.records_of(key)
+        worker.controls(page, key, "time_it", lambda: recurrence.race(LENGTHS, d))
+    worker.follow(page, key, lambda timings: _picture(page, timings, d), len(LENGTHS))
+    timings = worker.records_of(page, key)
     title = _title(page, timings)
     return Reading(_lines(page, timings, d), _question(page), [recurrence.race, recurrence.rnn_flops, recurrence.attention_flops], {"times.csv": lambda: _table(timings, d)},
                    ".st-key-recurrence_serial_pictures", title)
