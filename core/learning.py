@@ -33,6 +33,7 @@ from core.tokenizer import Tokenizer
 
 BYTES = 257                  # the smallest vocabulary: end of text and the bytes
 BATCH, N_MEASURED = 32, 128
+SAMPLED = 5                  # records from one sample to the next: writing takes as long as several steps
 CLIP = 1.0                   # a gradient longer than this is shortened to it
 SIZES = {"tiny": (32, 2, 2), "small": (64, 2, 4), "medium": (128, 4, 4)}     # d, L, h
 OPTIMIZERS = ("sgd", "momentum", "adam")
@@ -238,7 +239,7 @@ class Knobs:
 class Progress:
     """How far it is. loss, gradient_norm: means over the steps since the last record, NaN before the first; the norm is that before it is shortened to CLIP.
     held_out: the loss on rows not trained on. accuracy: the share of counted tokens whose guess is right; whole: of rows that are right throughout.
-    sample: see LearningTask."""
+    sample: see LearningTask; a new one comes with every SAMPLED-th record."""
 
     step: int
     seconds: float
@@ -275,7 +276,7 @@ class Learner:
         self._batches, self._samples = torch.Generator().manual_seed(self.seed + 1), torch.Generator().manual_seed(self.seed + 2)
         self._held_out = self.task.rows(N_MEASURED, torch.Generator().manual_seed(self.seed + HELD_OUT_SEED), held_out=True)
         self._lock, self._optimizer, self._made_for = threading.Lock(), None, ""
-        self.step, self.seconds = 0, 0.0
+        self.step, self.seconds, self._sample = 0, 0.0, ("", "", "")
         self.tokens = [self.task.tokenizer.visible(i) for i in self._held_out.inputs[0].tolist()]
         self._measure([], [])
 
@@ -319,8 +320,9 @@ class Learner:
         right = (logits.argmax(-1) == rows.targets) | ~counts
         self.pattern = torch.stack([block.pattern for block in self.model(rows.inputs[0]).blocks])
         means = [sum(values) / len(values) if values else math.nan for values in (losses, norms)]
-        sample = self.task.sample(self.model, self._samples) if math.isfinite(loss) else ("", "", "")
-        self.history.append(Progress(self.step, self.seconds, means[0], loss, means[1], float(right[counts].double().mean()), float(right.all(1).double().mean()), self.knobs, sample))
+        if len(self.history) % SAMPLED == 0 and math.isfinite(loss):
+            self._sample = self.task.sample(self.model, self._samples)
+        self.history.append(Progress(self.step, self.seconds, means[0], loss, means[1], float(right[counts].double().mean()), float(right.all(1).double().mean()), self.knobs, self._sample))
         return self.history[-1]
 
     def copy(self) -> Transformer:

@@ -27,36 +27,41 @@ def pushes(tokens: Sequence[str], gradient: np.ndarray, axis_title: str, theme: 
     return (bars + names + right + left).properties(height=height, padding={"left": 90 * scale, "right": 8, "top": 5, "bottom": 5}, config=altair_theme(theme, scale))
 
 
-def curve(frame: pd.DataFrame, names: Mapping[str, str], meanings: Mapping[str, str], x_title: str, y_title: str, theme: str, *, x_domain: tuple[float, float], y_domain: tuple[float, float],
-          levels: Mapping[str, float] | None = None, changes: Mapping[float, str] | None = None, y_format: str = "~g", scale: float = 1.0, height: int = 240) -> alt.TopLevelMixin:
-    """Lines over the steps of a training: `frame` has the columns line, x, y; names and colour meanings by line.
+def curve(names: Mapping[str, str], meanings: Mapping[str, str], x_title: str, y_title: str, theme: str, *, x_domain: tuple[float, float], y_domain: tuple[float, float],
+          levels: Mapping[str, float] | None = None, changes: Mapping[float, str] | None = None, marked: float | None = None, logarithmic: bool = False, y_format: str = "~g", scale: float = 1.0,
+          height: int = 240) -> dict:
+    """The Vega-Lite spec of lines over the steps of a training, for data with the columns line (its name), x and y; names and colour meanings by line.
 
-    levels: values that are drawn across, by their names. changes: steps at which something was turned, with what stands there. A value beyond y_domain is
-    drawn at its edge. The spec depends on the domains and the labels alone, so that a chart with a key is updated in place while the data grow.
+    levels: values that are drawn across, by their names. changes: steps at which something was turned, with what stands there. marked: the step that is looked at.
+    logarithmic: of the steps, as log(1 + x), which has room for step 0. A value beyond y_domain is drawn at its edge. Written out and without altair, whose checks of a chart
+    take longer than ten steps of a training: nothing but the data changes while one runs.
     """
-    if missing := {"line", "x", "y"} - set(frame.columns):
-        raise ValueError(f"The lines need the columns {', '.join(sorted(missing))}.")
-    frame = frame.assign(name=[names[line] for line in frame["line"]])
-    order = [names[line] for line in names]
-    x = alt.X("x:Q", title=x_title, scale=alt.Scale(domain=list(x_domain), nice=False), axis=alt.Axis(tickCount=5, format="~s"))
-    y = alt.Y("y:Q", title=y_title, scale=alt.Scale(domain=list(y_domain), nice=False, clamp=True), axis=alt.Axis(tickCount=5, grid=True, format=y_format))
-    tones = alt.Color("name:N", scale=alt.Scale(domain=order, range=[colour(meanings[line], theme, "ink") for line in names]),
-                      legend=None if len(names) == 1 else alt.Legend(title=None, orient="top-right", symbolType="stroke"))
-    dashes = alt.StrokeDash("name:N", scale=alt.Scale(domain=order, range=[[1, 0], [3, 3], [8, 3]][:len(order)]), legend=None)
-    layers = _across(levels or {}, theme, scale) + _turned(changes or {}, theme, scale)
-    layers.append(alt.Chart(frame).mark_line(strokeWidth=2.2 * scale, clip=True).encode(x=x, y=y, color=tones, strokeDash=dashes))
-    layers.append(alt.Chart(frame).mark_point(size=50, opacity=0, clip=True).encode(
-        x=x, y=y, tooltip=[alt.Tooltip("name:N", title=" "), alt.Tooltip("x:Q", title=x_title), alt.Tooltip("y:Q", title=y_title, format=".4~g")]))
-    return alt.layer(*layers).properties(height=height, padding=5, config=altair_theme(theme, scale))
+    order, inks = [names[line] for line in names], [colour(meanings[line], theme, "ink") for line in names]
+    x_scale = {"type": "symlog", "constant": 1} if logarithmic else {"type": "linear"}
+    x = {"field": "x", "type": "quantitative", "title": x_title, "scale": x_scale | {"domain": list(x_domain), "nice": False}, "axis": {"tickCount": 4, "format": "~s"}}
+    if logarithmic:
+        x["axis"] = {"values": [0, 1, 10, 100, 1000, 10_000, 100_000], "format": "~s"}
+    y = {"field": "y", "type": "quantitative", "title": y_title or None, "scale": {"domain": list(y_domain), "nice": False, "clamp": True},
+         "axis": {"tickCount": 5 if height > 150 else 2, "grid": True, "format": y_format}}
+    legend = None if len(order) == 1 else {"title": None, "orient": "top", "symbolType": "stroke", "offset": 2, "padding": 0}
+    colours = {"field": "line", "type": "nominal", "scale": {"domain": order, "range": inks}, "legend": legend}
+    dashes = {"field": "line", "type": "nominal", "scale": {"domain": order, "range": [[1, 0], [3, 3], [8, 3]][:len(order)]}, "legend": legend}
+    tooltip = [{"field": "line", "type": "nominal", "title": " "}, {"field": "x", "type": "quantitative", "title": x_title}, {"field": "y", "type": "quantitative", "title": y_title or " ", "format": ".4~g"}]
+    layers = _across(levels or {}, theme, scale) + _turned(changes or {}, theme, scale) + ([] if marked is None else _turned({marked: ""}, theme, scale))
+    layers.append({"mark": {"type": "line", "strokeWidth": 2.2 * scale, "clip": True}, "encoding": {"x": x, "y": y, "color": colours, "strokeDash": dashes}})
+    layers.append({"mark": {"type": "point", "size": 60, "opacity": 0, "clip": True}, "encoding": {"x": x, "y": y, "tooltip": tooltip}})
+    return {"layer": layers, "height": height, "padding": {"left": 5, "right": 5, "top": 5, "bottom": 5}, "autosize": {"type": "fit", "contains": "padding"}, "config": altair_theme(theme, scale)}
 
 
-def _across(levels: Mapping[str, float], theme: str, scale: float) -> list[alt.Chart]:
-    frame = pd.DataFrame({"y": list(levels.values()), "name": list(levels)}, columns=["y", "name"])
-    rule = alt.Chart(frame).mark_rule(color=colour("excluded", theme, "ink"), strokeDash=[4, 3]).encode(y="y:Q")
-    return [rule, alt.Chart(frame).mark_text(align="right", baseline="bottom", dx=-4, dy=-2, fontSize=11.5 * scale, color=colour("muted", theme)).encode(x=alt.value("width"), y="y:Q", text="name:N")]
+def _across(levels: Mapping[str, float], theme: str, scale: float) -> list[dict]:
+    data, y = {"values": [{"level": value, "name": name} for name, value in levels.items()]}, {"field": "level", "type": "quantitative"}
+    words = {"type": "text", "align": "right", "baseline": "bottom", "dx": -4, "dy": -2, "fontSize": 11.5 * scale, "color": colour("muted", theme)}
+    return [{"data": data, "mark": {"type": "rule", "color": colour("excluded", theme, "ink"), "strokeDash": [4, 3]}, "encoding": {"y": y}},
+            {"data": data, "mark": words, "encoding": {"x": {"value": "width"}, "y": y, "text": {"field": "name", "type": "nominal"}}}] if levels else []
 
 
-def _turned(changes: Mapping[float, str], theme: str, scale: float) -> list[alt.Chart]:
-    frame = pd.DataFrame({"x": list(changes), "name": list(changes.values())}, columns=["x", "name"])
-    rule = alt.Chart(frame).mark_rule(color=colour("mlp", theme, "ink")).encode(x="x:Q")
-    return [rule, alt.Chart(frame).mark_text(align="left", baseline="top", dx=3, dy=2, angle=0, fontSize=11 * scale, color=colour("mlp", theme, "ink")).encode(x="x:Q", y=alt.value(0), text="name:N")]
+def _turned(changes: Mapping[float, str], theme: str, scale: float) -> list[dict]:
+    data, x = {"values": [{"at": at, "name": name} for at, name in changes.items()]}, {"field": "at", "type": "quantitative"}
+    words = {"type": "text", "align": "left", "baseline": "top", "dx": 3, "dy": 2, "fontSize": 11 * scale, "color": colour("mlp", theme, "ink")}
+    return [{"data": data, "mark": {"type": "rule", "color": colour("mlp", theme, "ink"), "strokeWidth": 1.5}, "encoding": {"x": x}},
+            {"data": data, "mark": words, "encoding": {"x": x, "y": {"value": 0}, "text": {"field": "name", "type": "nominal"}}}] if changes else []

@@ -21,7 +21,7 @@ from core.ui.views import Reading
 
 N_PUSHED = 7          # tokens whose gradient is drawn
 N_OPTIONS = 4
-BARS, BARS_PRESENT = 150, 70
+BARS, BARS_PRESENT = 175, 70
 
 
 def draw(page: Lesson, run: Run) -> Reading:

@@ -18,7 +18,7 @@ from core.ui.components.residual_grid import residual_grid
 from core.ui.lesson import Lesson
 from core.ui.markdown import code, unmarked
 from core.ui.run import Run
-from core.ui.training.reading import PREFIX, attached, chart_height, choice, keep, read, show
+from core.ui.training.reading import PREFIX, SETTINGS, attached, chart_height, choice, keep, lines, read
 from core.ui.views import Reading
 
 LEARNERS = "training_learners"      # of the session: key -> Learner, the latest last
@@ -38,16 +38,24 @@ def draw(page: Lesson, run: Run) -> Reading:
         worker.controls(page, key, "train" if not learner.step else "resume", learner.learn, stop="pause")
         st.button(page.label("reset"), key="training_reset", icon=":material/restart_alt:", on_click=_reset, args=(page, key))
         choice(page, "optimizer")
-        st.slider(page.label("rate"), -5.0, 0.5, step=0.25, format="10^%.2f", width=190, help=page.label("rate_help"), **attached("rate"))
+        rate = _rate(page)
         st.number_input(page.label("seed"), 0, 99, step=1, width=110, **attached("seed"))
         card = page.label("card", task=page.label(f"task_{read('task')}"), seed=read("seed"), size=read("size"))
         st.download_button(page.label("take"), lambda: learner.saved(card), file_name=f"{read('task')}-{read('size')}.zip", mime="application/zip", icon=":material/download:", key="training_zip",
                            on_click="ignore", help=page.label("take_help"))
-    learner.knobs = Knobs(read("optimizer"), 10.0 ** read("rate"))
+    learner.knobs = Knobs(read("optimizer"), rate)
     worker.follow(page, key, lambda _: _picture(page, key, learner))
     last = learner.history[-1]
     return Reading(_lines(page, learner, last), _question(page, learner), [Learner.learn, Learner._one_step, type(learner.task).rows],
                    {"training.csv": lambda: table(list(learner.history))}, ".st-key-training_live_pictures", _title(page, learner, last), summary={page.label("view_live"): unmarked(_title(page, learner, last))})
+
+
+def _rate(page: Lesson) -> float:
+    """The learning rate, a quarter of a power of ten a step."""
+    low, high = (round(4 * bound) for bound in (SETTINGS.each["rate"].low, SETTINGS.each["rate"].high))
+    keep(rate=round(4 * read("rate")) / 4)                  # an address may ask for what lies between two steps
+    st.select_slider(page.label("rate"), [quarter / 4 for quarter in range(low, high + 1)], format_func=lambda power: readable(10 ** power, 2), width=190, help=page.label("rate_help"), **attached("rate"))
+    return 10.0 ** read("rate")
 
 
 def text_of(page: Lesson, run: Run) -> tuple[str, bool]:
@@ -101,17 +109,17 @@ def _picture(page: Lesson, key: Hashable, learner: Learner) -> None:
             _loss(page, learner, drawn, end)
         with small:
             for name, top in (("accuracy", 1.0), ("gradient_norm", 4.0)):
-                frame = pd.DataFrame([{"line": name, "x": p.step, "y": getattr(p, name)} for p in drawn if not math.isnan(getattr(p, name))], columns=["line", "x", "y"])
                 st.caption(page.label(f"caption_{name}"))
                 levels = {page.label("level_clip", c=readable(CLIP)): CLIP} if name == "gradient_norm" else None
-                show(figures.curve(frame, {name: page.label(f"line_{name}")}, MEANINGS, page.label("axis_steps"), "", state.theme(), x_domain=(0, end), y_domain=(0, top), levels=levels,
-                                   y_format="%" if name == "accuracy" else "~g", scale=state.scale(), height=chart_height(270)), name)
+                lines(name, _frame(page, (name,), drawn), figures.curve(
+                    {name: page.label(f"line_{name}")}, MEANINGS, page.label("axis_steps"), "", state.theme(), x_domain=(0, end), y_domain=(0, top), levels=levels,
+                    y_format="%" if name == "accuracy" else "~g", scale=state.scale(), height=chart_height(250)))
         with pattern:
             _pattern(page, learner)
 
 
 def _sample(page: Lesson, last: Progress) -> str:
-    given, written, right = (code(part.replace("\n", "⏎")) if part.strip() else "–" for part in last.sample)
+    given, written, right = (code(part.strip().replace("\n", "⏎")) if part.strip() else "–" for part in last.sample)
     if last.sample[2]:
         return page.label("sample_right" if last.sample[1] == last.sample[2] else "sample_wrong", given=given, written=written, right=right)
     return page.label("sample_text", written=written)
@@ -120,11 +128,17 @@ def _sample(page: Lesson, last: Progress) -> str:
 def _loss(page: Lesson, learner: Learner, drawn: list[Progress], end: int) -> None:
     levels = learner.task.levels
     named = {page.label(f"level_{name}", nats=readable(value)): value for name, value in levels.items()}
-    lines = ("held_out", "loss")
-    frame = pd.DataFrame([{"line": line, "x": p.step, "y": getattr(p, line)} for line in lines for p in drawn if math.isfinite(getattr(p, line))], columns=["line", "x", "y"])
+    shown = ("held_out", "loss")
     st.caption(page.label("caption_loss", vocabulary=learner.model.config.vocab_size, start=readable(math.log(learner.model.config.vocab_size))))
-    show(figures.curve(frame, {line: page.label(f"line_{line}") for line in lines}, MEANINGS, page.label("axis_steps"), page.label("axis_loss"), state.theme(), x_domain=(0, end),
-                       y_domain=(0, 1.25 * max(levels.values())), levels=named, changes=turned(page, drawn), scale=state.scale(), height=chart_height(95)), "loss")
+    lines("loss", _frame(page, shown, drawn), figures.curve(
+        {line: page.label(f"line_{line}") for line in shown}, MEANINGS, page.label("axis_steps"), page.label("axis_loss"), state.theme(), x_domain=(0, end),
+        y_domain=(0, 1.25 * max(levels.values())), levels=named, changes=turned(page, drawn), scale=state.scale(), height=chart_height(95)))
+
+
+def _frame(page: Lesson, shown: tuple[str, ...], drawn: list[Progress]) -> pd.DataFrame:
+    """The data of a chart: what was not measured has no point."""
+    rows = [(page.label(f"line_{line}"), p.step, getattr(p, line)) for line in shown for p in drawn if math.isfinite(getattr(p, line))]
+    return pd.DataFrame(rows, columns=["line", "x", "y"])
 
 
 def turned(page: Lesson, drawn: list[Progress]) -> dict[float, str]:
@@ -160,20 +174,20 @@ def _lines(page: Lesson, learner: Learner, last: Progress) -> list[tuple[str, st
     config, rate, levels = learner.model.config, learner.knobs.learning_rate, learner.task.levels
     d, n_layers, size, n = config.d_model, config.n_layers, config.vocab_size, config.n_context
     block = 12 * d * d + 13 * d
-    lines = [(page.label("numbers_parameters"), rf"|V|\,d + N d + L\,(12 d^2 + 13 d) + 2d = {size} \cdot {d} + {n} \cdot {d} + {n_layers} \cdot {block} + {2 * d} = {learner.model.n_parameters}"),
+    found = [(page.label("numbers_parameters"), rf"|V|\,d + N d + L\,(12 d^2 + 13 d) + 2d = {size} \cdot {d} + {n} \cdot {d} + {n_layers} \cdot {block} + {2 * d} = {learner.model.n_parameters}"),
              (page.label(f"numbers_{learner.knobs.optimizer}"), _update(learner.knobs.optimizer, latex_operand(rate)))]
     if last.step and math.isfinite(last.gradient_norm):
         shortened = min(1.0, CLIP / max(last.gradient_norm, 1e-12))
         norm = latex_operand(last.gradient_norm)
-        lines.append((page.label("numbers_clip"), rf"\min\left(1, \frac{{{CLIP:g}}}{{\lVert g \rVert}}\right) = \min\left(1, \frac{{{CLIP:g}}}{{{norm}}}\right) = {latex_number(shortened)}"))
+        found.append((page.label("numbers_clip"), rf"\min\left(1, \frac{{{CLIP:g}}}{{\lVert g \rVert}}\right) = \min\left(1, \frac{{{CLIP:g}}}{{{norm}}}\right) = {latex_number(shortened)}"))
     if read("task") == "grammar":
         words = grammar.made_up().states[grammar.made_up().start]
         terms = " - ".join(rf"{p:g} \ln {p:g}" for _, p, _ in words)
-        lines.append((page.label("numbers_state", words=" / ".join(code(word) for word, _, _ in words)), rf"H = -{terms} = {latex_number(grammar.entropy(np.array([p for _, p, _ in words])))}"))
-        lines.append((page.label("numbers_floor", n=learning.N_WORDS), rf"\bar H = {latex_number(levels['floor'])}\ \text{{nats}}, \qquad e^{{\bar H}} = e^{{{latex_operand(levels['floor'])}}} = {latex_number(math.exp(levels['floor']))}"))
+        found.append((page.label("numbers_state", words=" / ".join(code(word) for word, _, _ in words)), rf"H = -{terms} = {latex_number(grammar.entropy(np.array([p for _, p, _ in words])))}"))
+        found.append((page.label("numbers_floor", n=learning.N_WORDS), rf"\bar H = {latex_number(levels['floor'])}\ \text{{nats}}, \qquad e^{{\bar H}} = e^{{{latex_operand(levels['floor'])}}} = {latex_number(math.exp(levels['floor']))}"))
         if math.isfinite(last.held_out):
-            lines.append((page.label("numbers_above"), rf"L - \bar H = {latex_operand(last.held_out)} - {latex_operand(levels['floor'])} = {latex_number(last.held_out - levels['floor'])}"))
-    return lines
+            found.append((page.label("numbers_above"), rf"L - \bar H = {latex_operand(last.held_out)} - {latex_operand(levels['floor'])} = {latex_number(last.held_out - levels['floor'])}"))
+    return found
 
 
 def _update(optimizer: str, rate: str) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 import functools
 
 import numpy as np
+import pandas as pd
+import streamlit as st
 
 from core import learning
 from core.ui import state, views
@@ -36,3 +38,9 @@ def chart_height(less: int = 0) -> int:
 def to_numpy(tensor) -> np.ndarray:
     """A tensor as float64 numpy."""
     return tensor.detach().double().cpu().numpy()
+
+
+def lines(name: str, frame: pd.DataFrame, spec: dict) -> None:
+    """A chart of `core.figures.training.curve` with its data (line, x, y), updated in place, in a container that downloads and tests find by its class."""
+    with st.container(key=f"{PREFIX}{name}"):
+        st.vega_lite_chart(frame, spec, theme=None, width="stretch", key=f"{PREFIX}{name}_chart")
