@@ -1,6 +1,7 @@
 """Training: what the loss pushes at, curves over the steps, an attention pattern. Arrays and labels in, an altair chart out."""
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 
 import altair as alt
@@ -28,19 +29,17 @@ def pushes(tokens: Sequence[str], gradient: np.ndarray, axis_title: str, theme: 
 
 
 def curve(names: Mapping[str, str], meanings: Mapping[str, str], x_title: str, y_title: str, theme: str, *, x_domain: tuple[float, float], y_domain: tuple[float, float],
-          levels: Mapping[str, float] | None = None, changes: Mapping[float, str] | None = None, marked: float | None = None, logarithmic: bool = False, y_format: str = "~g", scale: float = 1.0,
+          levels: Mapping[str, float] | None = None, changes: Mapping[float, str] | None = None, marked: float | None = None, ticks: Sequence[str] = (), y_format: str = "~g", scale: float = 1.0,
           height: int = 240) -> dict:
     """The Vega-Lite spec of lines over the steps of a training, for data with the columns line (its name), x and y; names and colour meanings by line.
 
     levels: values that are drawn across, by their names. changes: steps at which something was turned, with what stands there. marked: the step that is looked at.
-    logarithmic: of the steps, as log(1 + x), which has room for step 0. A value beyond y_domain is drawn at its edge. Written out and without altair, whose checks of a chart
-    take longer than ten steps of a training: nothing but the data changes while one runs.
+    ticks: the names of x = 0, 1, 2, …, where x counts and does not measure. A value beyond y_domain is drawn at its edge. Written out and without altair, whose checks of a
+    chart take longer than ten steps of a training: nothing but the data changes while one runs.
     """
     order, inks = [names[line] for line in names], [colour(meanings[line], theme, "ink") for line in names]
-    x_scale = {"type": "symlog", "constant": 1} if logarithmic else {"type": "linear"}
-    x = {"field": "x", "type": "quantitative", "title": x_title, "scale": x_scale | {"domain": list(x_domain), "nice": False}, "axis": {"tickCount": 4, "format": "~s"}}
-    if logarithmic:
-        x["axis"] = {"values": [0, 1, 10, 100, 1000, 10_000, 100_000], "format": "~s"}
+    axis = {"values": list(range(len(ticks))), "labelExpr": f"{json.dumps(list(ticks))}[datum.value]", "labelOverlap": True, "labelAngle": 0} if ticks else {"tickCount": 4, "format": "~s"}
+    x = {"field": "x", "type": "quantitative", "title": x_title, "scale": {"domain": list(x_domain), "nice": False}, "axis": axis}
     y = {"field": "y", "type": "quantitative", "title": y_title or None, "scale": {"domain": list(y_domain), "nice": False, "clamp": True},
          "axis": {"tickCount": 5 if height > 150 else 2, "grid": True, "format": y_format}}
     legend = None if len(order) == 1 else {"title": None, "orient": "top", "symbolType": "stroke", "offset": 2, "padding": 0}

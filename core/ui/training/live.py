@@ -12,7 +12,7 @@ from core import grammar, learning
 from core.figures import training as figures
 from core.figures.numbers import latex_number, latex_operand, readable
 from core.learning import CLIP, Knobs, Learner, Progress
-from core.ui import state, worker
+from core.ui import cache, state, worker
 from core.ui.check import Question
 from core.ui.components.residual_grid import residual_grid
 from core.ui.lesson import Lesson
@@ -43,6 +43,7 @@ def draw(page: Lesson, run: Run) -> Reading:
         card = page.label("card", task=page.label(f"task_{read('task')}"), seed=read("seed"), size=read("size"))
         st.download_button(page.label("take"), lambda: learner.saved(card), file_name=f"{read('task')}-{read('size')}.zip", mime="application/zip", icon=":material/download:", key="training_zip",
                            on_click="ignore", help=page.label("take_help"))
+        st.button(page.label("adopt"), key="training_adopt", help=page.label("adopt_help"), on_click=_adopt, args=(learner,), disabled=not learner.step)
     learner.knobs = Knobs(read("optimizer"), rate)
     worker.follow(page, key, lambda _: _picture(page, key, learner))
     last = learner.history[-1]
@@ -83,6 +84,13 @@ def learner_of(key: Hashable, run: Run) -> Learner:
 def _reset(page: Lesson, key: Hashable) -> None:
     worker.end(page)
     st.session_state.get(LEARNERS, {}).pop(key, None)
+
+
+def _adopt(learner: Learner) -> None:
+    """Makes the model as it is now the one that every lesson runs."""
+    name = cache.keep_own(learner.copy(), learner.task.tokenizer, f"{read('task')}-{learner.step}")
+    st.session_state["own_models"] = [*st.session_state.get("own_models", ()), name][-MOST_LEARNERS:]
+    state.apply({"model": name})
 
 
 def _title(page: Lesson, learner: Learner, last: Progress) -> str:
