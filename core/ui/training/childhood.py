@@ -21,12 +21,14 @@ from core.ui.guard import fragment
 from core.ui.lesson import Lesson
 from core.ui.markdown import code, unmarked
 from core.ui.run import Run
-from core.ui.training.reading import PREFIX, chart_height, keep, lines, read, show, to_numpy
+from core.ui.training.reading import PREFIX, attached, chart_height, keep, lines, read, show, to_numpy
 from core.ui.views import Reading
 
 PLAYING = "training_playing"          # of the session: whether it plays
 EVERY = 1.6                           # seconds a moment stays
 N_GUESSES, N_REPEATED, N_SEQUENCES = 7, 14, 4
+BEFORE = 4                            # moments that are shown before the steepest rise, where it is looked at closely
+SAMPLE_SHOWN = 90                     # characters of the sample
 MEANINGS = {"held_out": "query", "induction_score": "attention", "previous_token_score": "mlp"}
 
 
@@ -42,7 +44,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     then = runs.read(cache.shared_model(name if last else f"{name}{cache.MOMENT}{moment.step}", run.device), run.text)
     _controls(page, then, moments, at)
     title = _title(page, then, name, moment)
-    st.markdown(f"**{title}**  \n{page.label('childhood_sample', prompt=code(moment.prompt), sample=code(moment.sample.strip().replace(chr(10), '⏎')))}")
+    st.markdown(f"**{title}**  \n{page.label('childhood_sample', prompt=code(moment.prompt), sample=code(shortened(moment.sample)))}")
     curves, guesses, pattern = st.columns([5, 3, 4], gap="medium")
     with curves:
         _curves(page, moments, at)
@@ -97,6 +99,12 @@ def _title(page: Lesson, then: Run, name: str, moment: Milestone) -> str:
                       token=code(then.tokenizer.visible(int(token))), p=readable(100 * float(best)))
 
 
+def shortened(sample: str) -> str:
+    """The beginning of a text, in one line."""
+    line = sample.strip().replace("\n", "⏎")
+    return line if len(line) <= SAMPLE_SHOWN else line[:SAMPLE_SHOWN].rstrip() + " …"
+
+
 def first_loss(moment: Milestone) -> float:
     """The held-out loss on text of the kind it was trained on: the first that was measured."""
     return next(iter(moment.held_out.values()))
@@ -105,15 +113,21 @@ def first_loss(moment: Milestone) -> float:
 def _curves(page: Lesson, moments: tuple[Milestone, ...], at: int) -> None:
     """Loss above, scores below, over the moments; the one that is looked at is marked."""
     ticks = [f"{moment.step}" for moment in moments]
-    st.caption(page.label("caption_childhood"))
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.caption(page.label("caption_childhood"))
+        late = st.toggle(page.label("late"), **attached("late"))
+    first = max(0, steepest(moments) - BEFORE) if late else 0
     parts = {"loss": {"held_out": [first_loss(moment) for moment in moments]},
              "scores": {name: [getattr(moment, name) for moment in moments] for name in ("induction_score", "previous_token_score")}}
     for part, values in parts.items():
         frame = pd.DataFrame([(page.label(f"line_childhood_{line}"), x, y) for line, own in values.items() for x, y in enumerate(own)], columns=["line", "x", "y"])
-        top = (0, math.ceil(max(values["held_out"]))) if part == "loss" else (0, 1)
+        bounds = (0.0, 1.0)
+        if part == "loss":
+            seen = values["held_out"][first:]
+            bounds = (math.floor(20 * min(seen) - 1) / 20, math.ceil(20 * max(seen) + 1) / 20) if first else (0.0, float(math.ceil(max(seen))))
         lines(f"childhood_{part}", frame, training.curve(
             {line: page.label(f"line_childhood_{line}") for line in values}, MEANINGS, page.label("axis_moments") if part == "scores" else "", page.label(f"axis_childhood_{part}"), state.theme(),
-            x_domain=(0, len(moments) - 1), y_domain=top, marked=at, ticks=ticks, scale=state.scale(), height=chart_height(220 if part == "loss" else 195)))
+            x_domain=(first, len(moments) - 1), y_domain=bounds, marked=max(at, first), ticks=ticks, scale=state.scale(), height=chart_height(230 if part == "loss" else 205)))
 
 
 def becoming(name: str, device: str) -> tuple[int, int]:
@@ -126,9 +140,8 @@ def becoming(name: str, device: str) -> tuple[int, int]:
 
 
 def repeated(then: Run) -> tuple[int, ...]:
-    """The first tokens of the prompt, and the same again."""
-    first = then.token_ids[1:1 + N_REPEATED]
-    return (then.token_ids[0], *first, *first)
+    """Random tokens, all different, and the same again: what the scores are measured on, shorter."""
+    return tuple(induction_heads.repeated_sequences(then.model, 1, N_REPEATED)[0].tolist())
 
 
 def _pattern(page: Lesson, then: Run, name: str, device: str) -> None:

@@ -24,6 +24,7 @@ SETTINGS = Settings("training", {
     "rate": Setting(-2.5, low=-5.0, high=0.5),    # log10 of the learning rate
     "seed": Setting(0, low=0, high=99),
     "head": Setting(0, low=0),                    # of the live model, counted through its layers
+    "late": Setting(False),                       # the curves from shortly before the rise of induction on
     "milestone": Setting(-1, low=-1),             # index of the moment; −1: the last
 })
 read, keep, attached = SETTINGS.read, SETTINGS.keep, SETTINGS.attached
