@@ -11,6 +11,7 @@ from core.ui.jobs import Job
 from core.ui.lesson import Lesson
 
 MOST_KEPT = 12                 # finished ones that a session can look at again
+LONGEST_END = 10               # seconds that a stopped one is waited for
 EVERY = 0.8                    # seconds between two pictures
 
 
@@ -48,13 +49,13 @@ def end(page: Lesson) -> None:
     for job in _jobs(page).values():
         job.stop()
     for job in _jobs(page).values():
-        job.wait(2)
+        job.wait(LONGEST_END)
 
 
 def _start(page: Lesson, key: Hashable, make: Callable[[], Iterator]) -> None:
     """One at a time for each session: what it has running is stopped and gives its place."""
     end(page)
-    job, kept = jobs.start(make), _jobs(page)
+    job, kept = None if running(page, key) else jobs.start(make), _jobs(page)
     st.session_state[f"{page.id}_full"] = job is None
     if job is not None:
         kept.pop(key, None)
