@@ -53,14 +53,14 @@ def curve(names: Mapping[str, str], meanings: Mapping[str, str], x_title: str, y
 
 
 def _across(levels: Mapping[str, float], theme: str, scale: float) -> list[dict]:
-    data, y = {"values": [{"level": value, "name": name} for name, value in levels.items()]}, {"field": "level", "type": "quantitative"}
+    data, y = {"values": [{"level": value, "name": name} for name, value in levels.items()]}, {"field": "level", "type": "quantitative", "scale": {"zero": False}}
     words = {"type": "text", "align": "right", "baseline": "bottom", "dx": -4, "dy": -2, "fontSize": 11.5 * scale, "color": colour("muted", theme)}
     return [{"data": data, "mark": {"type": "rule", "color": colour("excluded", theme, "ink"), "strokeDash": [4, 3]}, "encoding": {"y": y}},
             {"data": data, "mark": words, "encoding": {"x": {"value": "width"}, "y": y, "text": {"field": "name", "type": "nominal"}}}] if levels else []
 
 
 def _turned(changes: Mapping[float, str], theme: str, scale: float) -> list[dict]:
-    data, x = {"values": [{"at": at, "name": name} for at, name in changes.items()]}, {"field": "at", "type": "quantitative"}
+    data, x = {"values": [{"at": at, "name": name} for at, name in changes.items()]}, {"field": "at", "type": "quantitative", "scale": {"zero": False}}
     words = {"type": "text", "align": "left", "baseline": "top", "dx": 3, "dy": 2, "fontSize": 11 * scale, "color": colour("mlp", theme, "ink")}
     return [{"data": data, "mark": {"type": "rule", "color": colour("mlp", theme, "ink"), "strokeWidth": 1.5}, "encoding": {"x": x}},
-            {"data": data, "mark": words, "encoding": {"x": x, "y": {"value": 0}, "text": {"field": "name", "type": "nominal"}}}] if changes else []
+            {"data": data, "mark": words, "encoding": {"x": x, "y": {"value": 34}, "text": {"field": "name", "type": "nominal"}}}] if changes else []

@@ -71,16 +71,15 @@ def follow(page: Lesson, key: Hashable, draw: Callable[[list], None], total: int
         st.warning(page.frame_words.label("worker_full", n=jobs.MOST_AT_ONCE, seconds=jobs.longest_wait()))
     if job is not None and job.failed:
         st.error(page.frame_words.label("worker_failed"))
-    if job is None or not job.running:
-        draw(records_of(page, key))
-        return
+
+    is_running = job is not None and job.running
 
     def picture() -> None:
-        is_running, records = job.running, list(job.records)
-        if total is not None:
+        going, records = job is not None and job.running, records_of(page, key)
+        if is_running and total is not None:
             st.progress(min(1.0, len(records) / total), text=page.label("progress", done=len(records), total=total))
         draw(records)
-        if not is_running:
+        if is_running and not going:
             st.rerun()
 
-    fragment(picture, run_every=EVERY)()
+    fragment(picture, run_every=EVERY if is_running else None)()      # at rest too: what stands at the same place is updated, not drawn a second time

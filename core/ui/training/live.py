@@ -12,6 +12,7 @@ from core import grammar, learning
 from core.figures import training as figures
 from core.figures.numbers import latex_number, latex_operand, readable
 from core.learning import CLIP, Knobs, Learner, Progress
+from core.tokenizer import visible_form
 from core.ui import cache, state, worker
 from core.ui.check import Question
 from core.ui.components.residual_grid import residual_grid
@@ -23,6 +24,7 @@ from core.ui.views import Reading
 
 LEARNERS = "training_learners"      # of the session: key -> Learner, the latest last
 MOST_LEARNERS = 4
+NO_CHARACTER = "▯"                  # bytes that are none, as an untrained model writes them
 MEANINGS = {"held_out": "query", "loss": "excluded", "accuracy": "value", "gradient_norm": "key"}
 AXIS_STEPS = (100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 10 ** 6)
 
@@ -127,7 +129,7 @@ def _picture(page: Lesson, key: Hashable, learner: Learner) -> None:
 
 
 def _sample(page: Lesson, last: Progress) -> str:
-    given, written, right = (code(part.strip().replace("\n", "⏎")) if part.strip() else "–" for part in last.sample)
+    given, written, right = (code(visible_form(part.strip().encode()).replace("\ufffd", NO_CHARACTER)) if part.strip() else "–" for part in last.sample)
     if last.sample[2]:
         return page.label("sample_right" if last.sample[1] == last.sample[2] else "sample_wrong", given=given, written=written, right=right)
     return page.label("sample_text", written=written)
