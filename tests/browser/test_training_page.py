@@ -35,9 +35,11 @@ def test_a_model_learns_while_the_page_answers_and_pauses(open_page):
     stopped = steps(page)
     page.wait_for_timeout(1500)
     assert stopped > 0 and steps(page) == stopped and page.errors == []
+    button(page, "more").click()
     with page.expect_download() as download:
         button(page, "take").click()
     assert download.value.suggested_filename == "copying-tiny.zip"
+    page.keyboard.press("Escape")
     button(page, "reset").click()
     button(page, "train").wait_for(timeout=60_000)
     settle(page)

@@ -32,7 +32,7 @@ LESSONS = {
                    "contexts": View(".st-key-embeddings_alike"), "arithmetic": View(".st-key-embeddings_verdict")},
     "positions": {name: View(".instrument", first_screen=False) for name in ("waves", "learned", "rotary", "biases", "concat", "symmetry", "beyond")}
     | {"measured": View(".st-key-positions_measured_losses", first_screen=False)},
-    "training": {"forcing": View(".forcing-chart"), "live": View(".st-key-training_gradient_norm"), "childhood": View(".st-key-training_childhood_scores")},
+    "training": {"forcing": View(".forcing-chart"), "live": View(".st-key-training_loss"), "childhood": View(".st-key-training_childhood_scores")},
     "residual_stream": {
         "norms": View(".residual-norms .profile"), "norms, turn": View(".residual-grid canvas", (("measure", "turn"),)), "lens": View(".residual-grid canvas"),
         "contributions": View(".st-key-residual_stream_waterfall"), "norm, vector": View(".st-key-residual_stream_vector_after", first_screen=False),

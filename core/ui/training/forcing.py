@@ -21,6 +21,7 @@ from core.ui.views import Reading
 
 N_PUSHED = 7          # tokens whose gradient is drawn
 N_OPTIONS = 4
+NATS = {"nats": 1.0, "bits": math.log(2)}     # in each unit
 BARS, BARS_PRESENT = 175, 70
 
 
@@ -34,7 +35,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     if prices.n:
         at = _place(prices, read("place") if is_packed else state.selection().position)
     tokens = [run.tokenizer.visible(i) for i in ids]
-    title = _title(page, run, prices, tokens, is_packed)
+    title = _title(page, run, prices, tokens, unit, is_packed)
     st.markdown(f"**{title}**")
     columns, beside = st.columns([7, 3], gap="medium")
     with columns:
@@ -61,17 +62,17 @@ def _place(prices: Forced, asked: int) -> int:
     return asked if 0 <= asked < prices.n else int(prices.losses.argmax())
 
 
-def _title(page: Lesson, run: Run, prices: Forced, tokens: list[str], is_packed: bool) -> str:
+def _title(page: Lesson, run: Run, prices: Forced, tokens: list[str], unit: str, is_packed: bool) -> str:
     if not prices.n:
         return page.label("forcing_title_empty")
     dearest = int(prices.losses.argmax())
-    said = page.label("forcing_title", n=prices.n, mean=readable(prices.mean), perplexity=readable(prices.perplexity), token=code(tokens[dearest + 1]), loss=readable(prices.losses[dearest]),
-                      p=probability(prices.p_true[dearest]))
+    said = page.label("forcing_title", n=prices.n, mean=readable(prices.mean / NATS[unit]), unit=page.label(f"unit_{unit}"), perplexity=readable(prices.perplexity), token=code(tokens[dearest + 1]),
+                      loss=readable(prices.losses[dearest] / NATS[unit]), price=page.label(f"columns_loss_{unit}"), p=probability(prices.p_true[dearest]))
     return said + (" " + page.label("forcing_title_packed", n=len(forcing.documents_of(run.text))) if is_packed else "")
 
 
 def _columns(page: Lesson, run: Run, prices: Forced, tokens: list[str], at: int, unit: str, title: str, pick) -> None:
-    per = math.log(2) if unit == "bits" else 1.0
+    per = NATS[unit]
     text = page.labels("columns") | {"twin": unmarked(title), "loss": page.label(f"columns_loss_{unit}"), "mean": page.label(f"columns_mean_{unit}")}
     header = {"tokens": tokens, "guesses": [run.tokenizer.visible(int(i)) for i in prices.guesses], "p_guess": prices.p_guess.tolist(), "p_true": prices.p_true.tolist(),
               "losses": (prices.losses / per).tolist(), "right": [int(rank) == 0 for rank in prices.rank], "mean": prices.mean / per if prices.n else None, "picked": at,

@@ -24,6 +24,7 @@ from core.ui.views import Reading
 
 LEARNERS = "training_learners"      # of the session: key -> Learner, the latest last
 MOST_LEARNERS = 4
+SMALL = (("accuracy", 1.0), ("gradient_norm", 4.0))      # the small charts and where their axes end; present mode has room for one
 NO_CHARACTER = "▯"                  # bytes that are none, as an untrained model writes them
 MEANINGS = {"held_out": "query", "loss": "excluded", "accuracy": "value", "gradient_norm": "key"}
 AXIS_STEPS = (100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 10 ** 6)
@@ -41,16 +42,22 @@ def draw(page: Lesson, run: Run) -> Reading:
         st.button(page.label("reset"), key="training_reset", icon=":material/restart_alt:", on_click=_reset, args=(page, key))
         choice(page, "optimizer")
         rate = _rate(page)
-        st.number_input(page.label("seed"), 0, 99, step=1, width=110, **attached("seed"))
-        card = page.label("card", task=page.label(f"task_{read('task')}"), seed=read("seed"), size=read("size"))
-        st.download_button(page.label("take"), lambda: learner.saved(card), file_name=f"{read('task')}-{read('size')}.zip", mime="application/zip", icon=":material/download:", key="training_zip",
-                           on_click="ignore", help=page.label("take_help"))
-        st.button(page.label("adopt"), key="training_adopt", help=page.label("adopt_help"), on_click=_adopt, args=(learner,), disabled=not learner.step)
+        with st.popover(page.label("more"), key="training_more"):
+            _more(page, learner)
     learner.knobs = Knobs(read("optimizer"), rate)
     worker.follow(page, key, lambda _: _picture(page, key, learner))
     last = learner.history[-1]
     return Reading(_lines(page, learner, last), _question(page, learner), [Learner.learn, Learner._one_step, type(learner.task).rows],
                    {"training.csv": lambda: table(list(learner.history))}, ".st-key-training_live_pictures", _title(page, learner, last), summary={page.label("view_live"): unmarked(_title(page, learner, last))})
+
+
+def _more(page: Lesson, learner: Learner) -> None:
+    """Where it begins, and where the model can go."""
+    st.number_input(page.label("seed"), 0, 99, step=1, width=110, **attached("seed"))
+    card = page.label("card", task=page.label(f"task_{read('task')}"), seed=read("seed"), size=read("size"))
+    st.download_button(page.label("take"), lambda: learner.saved(card), file_name=f"{read('task')}-{read('size')}.zip", mime="application/zip", icon=":material/download:", key="training_zip",
+                       on_click="ignore", help=page.label("take_help"))
+    st.button(page.label("adopt"), key="training_adopt", help=page.label("adopt_help"), on_click=_adopt, args=(learner,))
 
 
 def _rate(page: Lesson) -> float:
@@ -118,12 +125,12 @@ def _picture(page: Lesson, key: Hashable, learner: Learner) -> None:
         with loss:
             _loss(page, learner, drawn, end)
         with small:
-            for name, top in (("accuracy", 1.0), ("gradient_norm", 4.0)):
+            for name, top in SMALL[:1] if state.present() else SMALL:
                 st.caption(page.label(f"caption_{name}"))
                 levels = {page.label("level_clip", c=readable(CLIP)): CLIP} if name == "gradient_norm" else None
                 lines(name, _frame(page, (name,), drawn), figures.curve(
                     {name: page.label(f"line_{name}")}, MEANINGS, page.label("axis_steps"), "", state.theme(), x_domain=(0, end), y_domain=(0, top), levels=levels,
-                    y_format="%" if name == "accuracy" else "~g", scale=state.scale(), height=chart_height(250)))
+                    y_format="%" if name == "accuracy" else "~g", scale=state.scale(), height=chart_height(120 if state.present() else 250)))
         with pattern:
             _pattern(page, learner)
 
