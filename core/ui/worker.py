@@ -38,10 +38,11 @@ def running(page: Lesson, key: Hashable) -> bool:
 
 def controls(page: Lesson, key: Hashable, verb: str, make: Callable[[], Iterator], stop: str = "stop") -> None:
     """The button that starts it, or the one that stops it; their labels."""
+    place = st.empty()             # room for one: the button that has become the other does not stay beside it while pictures follow each other
     if running(page, key):
-        st.button(page.label(stop), key=f"{page.id}_stop", icon=":material/stop:", on_click=job_of(page, key).stop)
+        place.button(page.label(stop), key=f"{page.id}_stop", icon=":material/stop:", on_click=job_of(page, key).stop)
     else:
-        st.button(page.label(verb), key=f"{page.id}_start", icon=":material/play_arrow:", type="primary", on_click=_start, args=(page, key, make))
+        place.button(page.label(verb), key=f"{page.id}_start", icon=":material/play_arrow:", type="primary", on_click=_start, args=(page, key, make))
 
 
 def end(page: Lesson) -> None:

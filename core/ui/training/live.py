@@ -35,8 +35,10 @@ def draw(page: Lesson, run: Run) -> Reading:
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         choice(page, "task")
         choice(page, "size")
+        if read("task") == "text":
+            st.caption(page.label("text_note_prompt" if text_of(page, run)[1] else "text_note_passage", n=learning.LEAST_TEXT))
     key = _key(page, run)
-    learner = learner_of(key, run)
+    learner = learner_of(key)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         worker.controls(page, key, "train" if not learner.step else "resume", learner.learn, stop="pause")
         st.button(page.label("reset"), key="training_reset", icon=":material/restart_alt:", on_click=_reset, args=(page, key))
@@ -45,7 +47,7 @@ def draw(page: Lesson, run: Run) -> Reading:
         with st.popover(page.label("more"), key="training_more"):
             _more(page, learner)
     learner.knobs = Knobs(read("optimizer"), rate)
-    worker.follow(page, key, lambda _: _picture(page, key, learner))
+    worker.follow(page, key, lambda _: _picture(page, learner))
     last = learner.history[-1]
     return Reading(_lines(page, learner, last), _question(page, learner), [Learner.learn, Learner._one_step, type(learner.task).rows],
                    {"training.csv": lambda: table(list(learner.history))}, ".st-key-training_live_pictures", _title(page, learner, last), summary={page.label("view_live"): unmarked(_title(page, learner, last))})
@@ -71,7 +73,7 @@ def _rate(page: Lesson) -> float:
 def text_of(page: Lesson, run: Run) -> tuple[str, bool]:
     """What the task "own text" learns from: the prompt, if it is long enough, else the lesson's passage; whether it is the prompt."""
     own = state.clean_prompt(run.text)
-    return (own, True) if len(run.tokenizer.encode(own)) and len(own.encode(errors="replace")) >= learning.LEAST_TEXT else (page.text("passage"), False)
+    return (own, True) if len(own.encode(errors="replace")) >= learning.LEAST_TEXT else (page.text("passage"), False)
 
 
 def _key(page: Lesson, run: Run) -> Hashable:
@@ -79,7 +81,7 @@ def _key(page: Lesson, run: Run) -> Hashable:
     return (read("task"), read("size"), read("seed"), text_of(page, run)[0] if read("task") == "text" else "")
 
 
-def learner_of(key: Hashable, run: Run) -> Learner:
+def learner_of(key: Hashable) -> Learner:
     """This session's learner with these settings, untrained when it is asked for first."""
     kept = st.session_state.setdefault(LEARNERS, {})
     if key not in kept:
@@ -113,7 +115,7 @@ def _title(page: Lesson, learner: Learner, last: Progress) -> str:
     return page.label("live_title", **values)
 
 
-def _picture(page: Lesson, key: Hashable, learner: Learner) -> None:
+def _picture(page: Lesson, learner: Learner) -> None:
     """Title, sample, curves and one pattern, of what stands now."""
     history = list(learner.history)
     last = history[-1]
