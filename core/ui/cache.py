@@ -10,6 +10,7 @@ import copy
 import dataclasses
 import functools
 import logging
+import secrets
 import threading
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
@@ -31,6 +32,9 @@ TRACE_BYTES = 512 * 2**20
 RESULT_BYTES = 128 * 2**20
 RANDOM_MODEL = "random"
 MAIN_MODEL = "stories"          # the one that the app opens with
+MOMENT = "@"                    # between a model's name and the step of its training at which it is taken: stories-small@2100
+MOST_OWN = 16                   # models trained in the app that the server keeps for their readers
+MOST_MOMENTS = 8
 
 
 class ByteBoundedCache:
@@ -92,10 +96,55 @@ class LoadedModel:
     problem: str = ""
 
 
+_own: collections.OrderedDict[str, LoadedModel] = collections.OrderedDict()
+_own_lock = threading.Lock()
+
+
 def model_names() -> tuple[str, ...]:
     """The bundled models that continue a text, the main one first, or the one random stand-in while there are none."""
     names = [name for name in checkpoints.bundled_names() if _continues_text(checkpoints.BUNDLED, name)]
     return tuple(sorted(names, key=lambda name: (name != MAIN_MODEL, name))) or (RANDOM_MODEL,)
+
+
+def name_and_step(name: str) -> tuple[str, int | None]:
+    """A model's own name, and the step of its training that is meant; None: as it is in the end.
+
+    >>> name_and_step("stories-small@2100"), name_and_step("stories")
+    (('stories-small', 2100), ('stories', None))
+    """
+    base, _, step = name.partition(MOMENT)
+    return base, int(step) if step.isascii() and step.isdigit() and len(step) < 10 else None
+
+
+def moments(name: str) -> tuple[checkpoints.Milestone, ...]:
+    """What is known of the moments of its training that a model was kept at, whichever of them is named."""
+    base, _ = name_and_step(name)
+    return _history(checkpoints.BUNDLED, base) if base in model_names() and base != RANDOM_MODEL else ()
+
+
+@functools.lru_cache(maxsize=64)
+def _history(folder: Path, name: str) -> tuple[checkpoints.Milestone, ...]:
+    try:
+        return checkpoints.history(name)
+    except checkpoints.CheckpointError:
+        LOG.exception("The history of %s cannot be read.", name)
+        return ()
+
+
+def exists(name: str) -> bool:
+    """Whether there is such a model: a bundled one, one of its moments, or one trained in the app that is still kept."""
+    base, step = name_and_step(name)
+    return name in model_names() or name in _own or name == f"{base}{MOMENT}{step}" and any(moment.step == step for moment in moments(base))
+
+
+def keep_own(model: Transformer, tokenizer: Tokenizer, title: str) -> str:
+    """Keeps a model that a reader has trained, under a name that nobody can guess, so that every lesson can run it; the oldest gives its place."""
+    name = f"{title}-{secrets.token_hex(3)}"
+    with _own_lock:
+        _own[name] = _placed(name, devices.CPU, model, tokenizer)
+        while len(_own) > MOST_OWN:
+            _own.popitem(last=False)
+    return name
 
 
 @functools.lru_cache(maxsize=64)
@@ -119,8 +168,10 @@ def _results() -> ByteBoundedCache:
 
 def shared_model(name: str, device: str) -> LoadedModel:
     """The one copy of a model on a device. A folder that is missing or broken gives the random stand-in and says why; a full device gives the CPU's copy."""
+    if own := _own.get(name):
+        return own
     try:
-        return _load(name, device)
+        return _load(name, device) if MOMENT not in name else _load_moment(name, device)
     except Exception as error:
         if devices.is_out_of_memory(error) and device != devices.CPU:
             LOG.warning("%s does not fit on %s; the CPU takes it.", name, device)
@@ -135,6 +186,12 @@ def _load(name: str, device: str) -> LoadedModel:
         return _random_model(device)
     model, tokenizer = checkpoints.load_bundled(name)
     return _placed(name, device, model, tokenizer)
+
+
+@st.cache_resource(show_spinner=False, max_entries=MOST_MOMENTS)
+def _load_moment(name: str, device: str) -> LoadedModel:
+    base, step = name_and_step(name)
+    return _placed(name, device, *checkpoints.load_bundled(base, step=step))
 
 
 @st.cache_resource(show_spinner=False)

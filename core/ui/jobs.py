@@ -5,6 +5,7 @@ A job belongs to the session that keeps it. The thread knows nothing of any sess
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -13,6 +14,7 @@ LOG = logging.getLogger(__name__)
 MOST_AT_ONCE = 2           # on the whole server: more would only slow each other down
 MOST_SECONDS = 300         # of one job, which then ends by itself
 _slots = threading.BoundedSemaphore(MOST_AT_ONCE)
+_started: dict[int, float] = {}            # of the running jobs, by their id
 
 
 class Job:
@@ -48,9 +50,11 @@ class Job:
             LOG.exception("A long computation failed.")
             self.failed = True
         finally:
+            _started.pop(id(self), None)
             _slots.release()
 
     def _start(self) -> Job:
+        _started[id(self)] = self._started
         self._thread.start()
         return self
 
@@ -58,3 +62,9 @@ class Job:
 def start(make: Callable[[], Iterator]) -> Job | None:
     """A running job over the records that `make()` yields; None while MOST_AT_ONCE others run."""
     return Job(make)._start() if _slots.acquire(blocking=False) else None
+
+
+def longest_wait() -> int:
+    """Seconds until a place is free at the latest; 0 if one is free now."""
+    started = list(_started.values())
+    return 0 if len(started) < MOST_AT_ONCE else max(1, math.ceil(min(started) + MOST_SECONDS - time.monotonic()))

@@ -48,10 +48,25 @@ def _model(words: text.TextFile, present: run.Run) -> None:
     n, n_context = len(present.token_ids), present.model.config.n_context
     key = "status_cut" if present.n_cut else "status"
     with st.popover(words.label(key, model=present.model_name, n=n, n_context=n_context, n_cut=present.n_cut), key="model_drawer"):
-        st.selectbox(words.label("model"), cache.model_names(), key="model")
+        st.selectbox(words.label("model"), state.model_choices(), key="model")
+        _moment(words)
         st.selectbox(words.label("device"), devices.available(), key="device", format_func=lambda name: words.label(f"device_{name}"))
         st.caption(words.label("running", device=words.label(f"device_{present.device}")))
         st.caption(words.label("usage", n=n, n_context=n_context))
+
+
+def _moment(words: text.TextFile) -> None:
+    """Time travel: where the training of a model was kept, any of its moments is a model that every lesson runs."""
+    base, step = cache.name_and_step(state.model_name())
+    steps = [moment.step for moment in cache.moments(base)]
+    if not steps:
+        return
+    st.session_state["moment"] = steps[-1] if step is None else step
+    st.select_slider(words.label("moment"), steps, key="moment", help=words.label("moment_help"), on_change=lambda: _travel(base, st.session_state["moment"], steps[-1]))
+
+
+def _travel(base: str, step: int, last: int) -> None:
+    st.session_state["model"] = base if step == last else f"{base}{cache.MOMENT}{step}"
 
 
 def _share(words: text.TextFile) -> None:
@@ -93,9 +108,9 @@ def _messages(words: text.TextFile, present: run.Run) -> None:
 
 def model_note(name: str) -> str:
     """What a reader has to know of a bundled model that is not the main one: its own note, or that of its family, the part of its name before the first hyphen."""
-    notes = text.load("models").labels
-    note = notes.get(name) or notes.get(name.partition("-")[0], "")
-    return note.format(name=name)
+    notes, (base, step) = text.load("models").labels, cache.name_and_step(name)
+    note = notes["moment"] if step is not None else notes["own"] if name not in cache.model_names() else notes.get(name) or notes.get(name.partition("-")[0], "")
+    return note.format(name=name, base=base, step=step)
 
 
 def _save() -> None:

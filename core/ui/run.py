@@ -71,7 +71,7 @@ def read(loaded: cache.LoadedModel, text: str) -> Run:
 
 def of_tokens(name: str, device: str, token_ids: Sequence[int]) -> Run:
     """The Run that a question from outside a session names. ValueError for a model, a device or tokens that are not here."""
-    if name not in cache.model_names() or device not in devices.available():
+    if not cache.exists(name) or device not in devices.available():
         raise ValueError("there is no such model or device")
     loaded = cache.shared_model(name, device)
     ids = tuple(int(token_id) for token_id in token_ids)

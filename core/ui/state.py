@@ -55,6 +55,9 @@ def begin() -> None:
         _read_url()
     for key, value in session.pop("asked_for", {}).items():
         _take_over(key, value)
+    if not cache.exists(session["model"]):                 # one that a reader trained has given its place
+        notice("notice_url", name="model", value=_shortened(session["model"]))
+        session["model"] = cache.model_names()[0]
     for key in ("prompt", "model", "device", "present"):
         session[key] = session[key]   # a widget's value survives a run in which it was not drawn
     _write_url()
@@ -174,6 +177,12 @@ def model_name() -> str:
     return st.session_state["model"]
 
 
+def model_choices() -> tuple[str, ...]:
+    """The bundled models, those that this reader has trained, and the one that is loaded."""
+    own = [name for name in st.session_state.get("own_models", ()) if cache.exists(name)]
+    return tuple(dict.fromkeys((*cache.model_names(), *own, model_name())))
+
+
 def device() -> str:
     return st.session_state["device"]
 
@@ -217,10 +226,10 @@ def _went_through_history() -> bool:
 def _read_url() -> None:
     query, session = st.query_params, st.session_state
     session["prompt"] = clean_prompt(query["prompt"]) if "prompt" in query else session.get("prompt", default_prompt())
-    for key, allowed, default in (("model", cache.model_names(), cache.model_names()[0]), ("device", devices.available(), devices.preferred())):
+    for key, allowed, default in (("model", cache.exists, cache.model_names()[0]), ("device", devices.available().__contains__, devices.preferred())):
         session[key] = session.get(key, default)
         if key in query:
-            if query[key] in allowed:
+            if allowed(query[key]):
                 session[key] = query[key]
             else:
                 notice("notice_url", name=key, value=_shortened(query[key]))
@@ -253,7 +262,7 @@ def _take_over(key: str, value) -> None:
         session["prompt"] = clean_prompt(str(value))
     elif key in _SELECTION:
         session["selection"] = session.get("selection", {}) | {key: value}
-    elif key != "model" or value in cache.model_names():
+    elif key != "model" or cache.exists(value):
         session[key] = value
         if key not in _SHARED:
             # A bound widget first drawn in this run does not put a value it was given into the address; one drawn before does, and forbids it here.

@@ -18,6 +18,7 @@ GROUPS = {
     "sliders": lambda n: browser.slider_figures(LESSONS, n),
     "wall": lambda n: browser.wall_figures(WALL, SLIDER, n),
     "settings": lambda n: browser.setting_figures(RERUN, n),
+    "learning": lambda n: engine.learning_figures(n) + browser.training_figures(RERUN, n),
     "start": lambda n: memory.cold_start_figures(FIRST_PICTURE),
     "memory": lambda n: memory.session_figures(),
     "recurrence": lambda n: recurrence.task_figures(),

@@ -1,6 +1,7 @@
 """Real Chromium: from the press of a key on a slider to the changed picture, each lesson against an empty Streamlit app in the same run."""
 from __future__ import annotations
 
+import re
 import statistics
 import time
 from dataclasses import dataclass
@@ -102,6 +103,21 @@ def wall_figures(wall: Case, alone_control: str, repeats: int) -> list[Figure]:
     note = "reference: the same component and bytes in an empty app"
     return [figure(f"{wall.name}: repainted", ours, reference, "ms", note),
             figure(f"{wall.name}: repainted, less its Trace", [first - trace for first in ours], reference, "ms", f"{note}; the Trace: {trace:.1f} ms")]
+
+
+def training_figures(case: Case, repeats: int) -> list[Figure]:
+    """A reader's press while another trains a model on the same server, against the same press on a server where nobody does."""
+    with serve() as busy, serve() as idle, chromium() as browser:
+        trainer = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
+        trainer.goto(f"{busy.url}/training?training_view=live&training_task=grammar")
+        settle(trainer, 120_000)
+        trainer.locator(".st-key-training_start button").click()
+        trainer.locator(".st-key-training_stop button").wait_for(timeout=60_000)
+        ours, reference = alternate_presses([(case, busy.url), (case, idle.url)], browser, repeats)
+        trainer.bring_to_front()
+        trained = trainer.locator(".st-key-training_stage").inner_text()
+    steps = re.search(r"[\d.]+ steps a second", trained)
+    return press_figures(f"{case.name}, while another reader trains", ours, reference, f"reference: the same beside no training; meanwhile {steps[0] if steps else 'no step'}")
 
 
 def setting_figures(case: Case, repeats: int) -> list[Figure]:

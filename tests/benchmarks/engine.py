@@ -3,12 +3,17 @@ from __future__ import annotations
 
 import itertools
 import multiprocessing
+import time
 
 import torch
 from safetensors.torch import load_file
+from torch import nn
 
 from core import checkpoints
+from core.config import ModelConfig
 from core.generation import generate
+from core.learning import BATCH, CLIP, Copying, Learner
+from core.loss import next_token_loss
 from core.sampling import SamplingConfig
 from tests import parity
 from tests.benchmarks.timing import Figure, alternate, figure
@@ -54,6 +59,45 @@ def milestone_figures(repeats: int) -> list[Figure]:
     turn, files = itertools.cycle(steps), itertools.cycle(sorted((checkpoints.BUNDLED / "stories-small" / checkpoints.HISTORY).glob("*.safetensors")))
     a, b = alternate(lambda: checkpoints.load_bundled("stories-small", step=next(turn)), lambda: load_file(next(files)), max(repeats, len(steps)))
     return [figure("a milestone loaded", a, b, "ms", "reference: safetensors' load_file of the same files")]
+
+
+class TorchDecoder(nn.Module):
+    """torch's own transformer of the size of a live one: the yardstick of a training step."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.E, self.P = nn.Embedding(config.vocab_size, config.d_model), nn.Parameter(torch.zeros(config.n_context, config.d_model))
+        layer = nn.TransformerEncoderLayer(config.d_model, config.n_heads, config.d_ff, dropout=0.0, activation="gelu", batch_first=True, norm_first=True)
+        self.blocks = nn.TransformerEncoder(layer, config.n_layers, norm=nn.LayerNorm(config.d_model), enable_nested_tensor=False)
+        self.register_buffer("mask", nn.Transformer.generate_square_subsequent_mask(config.n_context))
+
+    def logits(self, token_ids: torch.Tensor) -> torch.Tensor:
+        return self.blocks(self.E(token_ids) + self.P, mask=self.mask, is_causal=True) @ self.E.weight.T
+
+
+def learning_figures(repeats: int) -> list[Figure]:
+    """A step of the smallest live training, and how long it takes to copy 99 % right: on one torch thread, as the app trains, beside nothing else."""
+    learner, theirs = Learner(Copying()), TorchDecoder(Learner(Copying()).model.config)
+    optimizer = torch.optim.Adam(theirs.parameters(), lr=learner.knobs.learning_rate)
+
+    def step() -> None:
+        rows = learner.task.rows(BATCH, torch.Generator().manual_seed(0), held_out=False)
+        optimizer.zero_grad()
+        next_token_loss(theirs.logits(rows.inputs), rows.targets).backward()
+        nn.utils.clip_grad_norm_(theirs.parameters(), CLIP)
+        optimizer.step()
+
+    a, b = alternate(learner._one_step, step, 10 * repeats)
+    seconds = [_seconds_to_copy(seed) for seed in range(3)]
+    return [figure("a step of live training, tiny, copying", a, b, "ms", "reference: the same step with torch's nn.TransformerEncoder"),
+            figure("steps a second, tiny, copying", [1e3 / t for t in a], [1e3 / t for t in b], "", "the app asks for 20"),
+            figure("copying, tiny, to 99 % of new symbols right, its measurements included", seconds, None, "s", "the app asks for 60")]
+
+
+def _seconds_to_copy(seed: int) -> float:
+    start, learner = time.perf_counter(), Learner(Copying(), seed=seed)
+    next(record for record in learner.learn() if record.accuracy >= 0.99)
+    return time.perf_counter() - start
 
 
 def thread_figures(repeats: int) -> list[Figure]:

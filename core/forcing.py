@@ -1,0 +1,89 @@
+"""Teacher forcing: what a model pays for a text when it is always given the true tokens before each place, and what the loss pushes at.
+
+At position i the model has read tokens 0 … i and gives every token of the vocabulary a probability; the true next token is i + 1. Its price is
+−ln p. One pass prices the whole text, since the mask lets no position see what it has to predict.
+"""
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+_ENDS = re.compile(r"(?<=[.!?…])\s+|\n+")
+
+
+@dataclass(frozen=True, eq=False)
+class Forced:
+    """The prices of a text of n + 1 tokens, float64. p_true, losses, rank: (n,) probability of each true next token, −ln of it in nats, and how many tokens
+    were more probable, from 0. guesses, p_guess: (n + 1,) the most probable token after every position, the last one's too, which has no true token yet."""
+
+    p_true: np.ndarray
+    losses: np.ndarray
+    rank: np.ndarray
+    guesses: np.ndarray
+    p_guess: np.ndarray
+
+    @property
+    def n(self) -> int:
+        """How many predictions have a true token."""
+        return len(self.losses)
+
+    @property
+    def mean(self) -> float:
+        """The training loss of this text: nats a token; NaN for a text without a prediction."""
+        return float(self.losses.mean()) if self.n else math.nan
+
+    @property
+    def total(self) -> float:
+        """−ln p of the whole text, nats."""
+        return float(self.losses.sum())
+
+    @property
+    def perplexity(self) -> float:
+        """exp(mean): of how many equally probable tokens each choice was as uncertain."""
+        return math.exp(self.mean)
+
+
+def forced(logits: Tensor, token_ids: Sequence[int]) -> Forced:
+    """The prices of token_ids (N,) from the logits (N, |V|) of one pass over them."""
+    log_p = logits.double().log_softmax(dim=-1)
+    true = torch.tensor(list(token_ids[1:]), dtype=torch.int64, device=logits.device)
+    log_true = log_p[:-1].gather(-1, true[:, None])
+    best = log_p.max(dim=-1)
+    return Forced(log_true[:, 0].exp().cpu().numpy(), -log_true[:, 0].cpu().numpy(), (log_p[:-1] > log_true).sum(-1).cpu().numpy(),
+                  best.indices.cpu().numpy(), best.values.exp().cpu().numpy())
+
+
+def logit_gradient(logits: Tensor, true: int) -> Tensor:
+    """(|V|,) float64 ∂(−ln p_true)/∂u = softmax(u) − 1[true]: the loss falls fastest where every logit moves against it. Its entries add up to 0.
+
+    >>> logit_gradient(torch.zeros(4), 1)
+    tensor([ 0.2500, -0.7500,  0.2500,  0.2500], dtype=torch.float64)
+    """
+    gradient = logits.double().softmax(dim=-1)
+    gradient[true] -= 1
+    return gradient
+
+
+def documents_of(text: str) -> list[str]:
+    """The documents that a text is taken for when it is packed: its lines, or its sentences.
+
+    >>> documents_of("One. Two!\\nThree")
+    ['One.', 'Two!', 'Three']
+    """
+    return [part.strip() for part in _ENDS.split(text) if part.strip()]
+
+
+def packed(documents: Sequence[Sequence[int]], end_of_text: int, n_context: int) -> tuple[int, ...]:
+    """Documents (token ids) in one row of at most n_context tokens: end of text before each of them, and after the last if there is room.
+
+    >>> packed([[5, 6], [7]], 0, 8)
+    (0, 5, 6, 0, 7, 0)
+    """
+    row = [i for document in documents for i in (end_of_text, *document)] + [end_of_text]
+    return tuple(row[:n_context])

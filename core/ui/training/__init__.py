@@ -1,0 +1,1 @@
+"""The lesson Training, a module for each view."""

@@ -1,0 +1,47 @@
+"""The lesson's settings, and the small pieces that its views share."""
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from core import learning
+from core.ui import state, views
+from core.ui.instrument_state import Setting, Settings
+
+PREFIX = "training_"
+CHART, CHART_PRESENT = 350, 270      # px of a chart that ends on a 720 px screen, in present mode too
+SETTINGS = Settings("training", {
+    "view": Setting("forcing", options=("forcing", "live", "childhood")),
+    "unit": Setting("nats", options=("nats", "bits")),
+    "packed": Setting(False),
+    "place": Setting(-1, low=-1),                 # the picked prediction of a packed row; −1: the dearest
+    "task": Setting("copying", options=tuple(learning.TASKS)),
+    "size": Setting("tiny", options=tuple(learning.SIZES)),
+    "optimizer": Setting("adam", options=learning.OPTIMIZERS),
+    "rate": Setting(-2.5, low=-5.0, high=0.5),    # log10 of the learning rate
+    "seed": Setting(0, low=0, high=99),
+    "head": Setting(0, low=0),                    # of the live model, counted through its layers
+    "late": Setting(False),                       # the curves from shortly before the rise of induction on
+    "milestone": Setting(-1, low=-1),             # index of the moment; −1: the last
+})
+read, keep, attached = SETTINGS.read, SETTINGS.keep, SETTINGS.attached
+choice, show = functools.partial(views.choice, SETTINGS), functools.partial(views.show, PREFIX)
+
+
+def chart_height(less: int = 0) -> int:
+    """The pixels of a chart that ends on the first screen; `less`: what else stands there."""
+    return (CHART_PRESENT if state.present() else CHART) - less
+
+
+def to_numpy(tensor) -> np.ndarray:
+    """A tensor as float64 numpy."""
+    return tensor.detach().double().cpu().numpy()
+
+
+def lines(name: str, frame: pd.DataFrame, spec: dict) -> None:
+    """A chart of `core.figures.training.curve` with its data (line, x, y), updated in place, in a container that downloads and tests find by its class."""
+    with st.container(key=f"{PREFIX}{name}"):
+        st.vega_lite_chart(frame, spec, theme=None, width="stretch", key=f"{PREFIX}{name}_chart")

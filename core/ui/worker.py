@@ -1,0 +1,86 @@
+"""What the views with a long computation share: its buttons, and a picture that follows it while it runs. The computations are `core.ui.jobs`."""
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+
+import streamlit as st
+
+from core.ui import jobs
+from core.ui.guard import fragment
+from core.ui.jobs import Job
+from core.ui.lesson import Lesson
+
+MOST_KEPT = 12                 # finished ones that a session can look at again
+LONGEST_END = 10               # seconds that a stopped one is waited for
+EVERY = 0.8                    # seconds between two pictures
+
+
+def _jobs(page: Lesson) -> dict[Hashable, Job]:
+    """This session's computations in the lesson, the latest last."""
+    return st.session_state.setdefault(f"{page.id}_jobs", {})
+
+
+def job_of(page: Lesson, key: Hashable) -> Job | None:
+    """This session's computation with these settings, running or ended; None if there is none."""
+    return _jobs(page).get(key)
+
+
+def records_of(page: Lesson, key: Hashable) -> list:
+    """What it has made so far."""
+    job = job_of(page, key)
+    return [] if job is None else list(job.records)
+
+
+def running(page: Lesson, key: Hashable) -> bool:
+    job = job_of(page, key)
+    return job is not None and job.running
+
+
+def controls(page: Lesson, key: Hashable, verb: str, make: Callable[[], Iterator], stop: str = "stop") -> None:
+    """The button that starts it, or the one that stops it; their labels."""
+    place = st.empty()             # room for one: the button that has become the other does not stay beside it while pictures follow each other
+    if running(page, key):
+        place.button(page.label(stop), key=f"{page.id}_stop", icon=":material/stop:", on_click=job_of(page, key).stop)
+    else:
+        place.button(page.label(verb), key=f"{page.id}_start", icon=":material/play_arrow:", type="primary", on_click=_start, args=(page, key, make))
+
+
+def end(page: Lesson) -> None:
+    """Stops what this session has running in the lesson, and waits for it."""
+    for job in _jobs(page).values():
+        job.stop()
+    for job in _jobs(page).values():
+        job.wait(LONGEST_END)
+
+
+def _start(page: Lesson, key: Hashable, make: Callable[[], Iterator]) -> None:
+    """One at a time for each session: what it has running is stopped and gives its place."""
+    end(page)
+    job, kept = None if running(page, key) else jobs.start(make), _jobs(page)
+    st.session_state[f"{page.id}_full"] = job is None
+    if job is not None:
+        kept.pop(key, None)
+        kept[key] = job
+        for old in list(kept)[:-MOST_KEPT]:
+            del kept[old]
+
+
+def follow(page: Lesson, key: Hashable, draw: Callable[[list], None], total: int | None = None) -> None:
+    """Draws the records, again and again while they come; the whole page once more at the end. total: the records there will be, for the progress above."""
+    job = job_of(page, key)
+    if st.session_state.pop(f"{page.id}_full", False):
+        st.warning(page.frame_words.label("worker_full", n=jobs.MOST_AT_ONCE, seconds=jobs.longest_wait()))
+    if job is not None and job.failed:
+        st.error(page.frame_words.label("worker_failed"))
+
+    is_running = job is not None and job.running
+
+    def picture() -> None:
+        going, records = job is not None and job.running, records_of(page, key)
+        if is_running and total is not None:
+            st.progress(min(1.0, len(records) / total), text=page.label("progress", done=len(records), total=total))
+        draw(records)
+        if is_running and not going:
+            st.rerun()
+
+    fragment(picture, run_every=EVERY if is_running else None)()      # at rest too: what stands at the same place is updated, not drawn a second time

@@ -1,0 +1,66 @@
+"""The lesson Training in a real Chromium: a model learns while the page answers, the arrow keys walk over the prices, links give the same picture."""
+from __future__ import annotations
+
+import re
+from urllib.parse import urlsplit
+
+from core.ui import text
+from tests.browser.serving import settle
+from tests.browser.views import opened
+
+WORDS = text.load("training")
+STAGE = ".st-key-training_stage"
+
+
+def steps(page) -> int:
+    found = re.search(r"Step (\d+)", page.locator(STAGE).inner_text())
+    return int(found[1]) if found else 0
+
+
+def button(page, name: str):
+    return page.get_by_role("button", name=WORDS.label(name), exact=True)
+
+
+def test_a_model_learns_while_the_page_answers_and_pauses(open_page):
+    page = opened(open_page, "training", "live", "&training_task=copying")
+    button(page, "train").click()
+    page.wait_for_function("/Step [1-9]/.test(document.querySelector('.st-key-training_stage').innerText)", timeout=60_000)
+    page.locator(".st-key-training_start").wait_for(state="detached", timeout=60_000)                                   # its place has been given up: nothing moves under the hand
+    page.locator(".st-key-training_optimizer_widget").get_by_text(WORDS.label("optimizer_sgd"), exact=True).click()      # turned while it runs
+    page.get_by_text(WORDS.label("numbers_sgd")).wait_for(timeout=60_000)
+    page.wait_for_url(re.compile("training_optimizer=sgd"))
+    button(page, "pause").click()
+    button(page, "resume").wait_for(timeout=60_000)
+    settle(page)
+    stopped = steps(page)
+    page.wait_for_timeout(1500)
+    assert stopped > 0 and steps(page) == stopped and page.errors == []
+    button(page, "more").click()
+    with page.expect_download() as download:
+        button(page, "take").click()
+    assert download.value.suggested_filename == "copying-tiny.zip"
+    page.keyboard.press("Escape")
+    button(page, "reset").click()
+    button(page, "train").wait_for(timeout=60_000)
+    settle(page)
+    assert steps(page) == 0 and page.errors == []
+
+
+def test_the_arrow_keys_walk_over_the_prices_and_the_link_stays_there(open_page):
+    page = opened(open_page, "training", "forcing", "&position=3")
+    page.locator(".teacher_forcing .place").press("ArrowRight")
+    page.wait_for_url(re.compile("position=4"))
+    settle(page)
+    picked = ".teacher_forcing .column.picked title"
+    other = open_page("training?" + urlsplit(page.url).query)
+    assert other.locator(picked).text_content() == page.locator(picked).text_content() != "" and page.errors == []
+
+
+def test_the_slider_travels_and_play_goes_on_by_itself(open_page):
+    page = opened(open_page, "training", "childhood", "&training_milestone=21")
+    page.locator(".st-key-training_milestone_pick input[type=range]").press("ArrowRight")
+    page.get_by_text(re.compile("after 2.250 steps")).first.wait_for(timeout=60_000)
+    button(page, "play").click()
+    page.get_by_text(re.compile("after 2.400 steps")).first.wait_for(timeout=60_000)
+    button(page, "play").wait_for(timeout=60_000)
+    assert page.errors == []
