@@ -36,13 +36,14 @@ def running(page: Lesson, key: Hashable) -> bool:
     return job is not None and job.running
 
 
-def controls(page: Lesson, key: Hashable, verb: str, make: Callable[[], Iterator], stop: str = "stop") -> None:
-    """The button that starts it, or the one that stops it; their labels."""
+def controls(page: Lesson, key: Hashable, verb: str, make: Callable[[], Iterator], stop: str = "stop") -> bool:
+    """The button that starts it, or the one that stops it (`verb` and `stop` are their labels); whether it was running then."""
     place = st.empty()             # room for one: the button that has become the other does not stay beside it while pictures follow each other
-    if running(page, key):
+    if was_running := running(page, key):
         place.button(page.label(stop), key=f"{page.id}_stop", icon=":material/stop:", on_click=job_of(page, key).stop)
     else:
         place.button(page.label(verb), key=f"{page.id}_start", icon=":material/play_arrow:", type="primary", on_click=_start, args=(page, key, make))
+    return was_running
 
 
 def end(page: Lesson) -> None:
@@ -65,22 +66,21 @@ def _start(page: Lesson, key: Hashable, make: Callable[[], Iterator]) -> None:
             del kept[old]
 
 
-def follow(page: Lesson, key: Hashable, draw: Callable[[list], None], total: int | None = None) -> None:
-    """Draws the records, again and again while they come; the whole page once more at the end. total: the records there will be, for the progress above."""
+def follow(page: Lesson, key: Hashable, was_running: bool, draw: Callable[[list], None], total: int | None = None) -> None:
+    """Draws the records; where it `was_running` when its button was drawn, again and again while they come, and at the end the whole page once more.
+    total: the records there will be, for the progress above."""
     job = job_of(page, key)
     if st.session_state.pop(f"{page.id}_full", False):
         st.warning(page.frame_words.label("worker_full", n=jobs.MOST_AT_ONCE, seconds=jobs.longest_wait()))
     if job is not None and job.failed:
         st.error(page.frame_words.label("worker_failed"))
 
-    is_running = job is not None and job.running
-
     def picture() -> None:
-        going, records = job is not None and job.running, records_of(page, key)
-        if is_running and total is not None:
+        ended, records = not running(page, key), records_of(page, key)      # in this order: what came until then is all
+        if was_running and total is not None:
             st.progress(min(1.0, len(records) / total), text=page.label("progress", done=len(records), total=total))
         draw(records)
-        if is_running and not going:
+        if was_running and ended:
             st.rerun()
 
-    fragment(picture, run_every=EVERY if is_running else None)()      # at rest too: what stands at the same place is updated, not drawn a second time
+    fragment(picture, run_every=EVERY if was_running else None)()      # at rest too: what stands at the same place is updated, not drawn a second time

@@ -13,14 +13,8 @@ from core.figures.numbers import latex_number, latex_operand, readable
 from core.ui import state, worker
 from core.ui.check import Question
 from core.ui.lesson import Lesson
-<<<<<<< HEAD
-from core.ui.recurrence import live
 from core.ui.recurrence.copy import accuracy_table, answers, curves, loss_table, written
 from core.ui.recurrence.reading import chart_height, choice, named, seed_field, show, slider
-=======
-from core.ui.recurrence.copy import accuracy_table, curves, loss_table, written
-from core.ui.recurrence.reading import chart_height, choice, network_names, seed_field, show, slider
->>>>>>> training
 from core.ui.run import Run
 from core.ui.views import Reading
 
@@ -37,15 +31,9 @@ def draw(page: Lesson, run: Run) -> Reading:
         seed = seed_field(page)
         task = Rewriting(order, longest)
         key = ("bottleneck", task, n_hidden, seed)
-<<<<<<< HEAD
-        running = live.controls(page, key, "train", lambda: copying.train_rewriting(task, n_hidden, seed, N_STEPS, EVERY))
-    live.follow(page, key, running, N_RECORDS, lambda records: _picture(page, task, n_hidden, seed, records))
-    records = live.records_of(key)
-=======
-        worker.controls(page, key, "train", lambda: copying.train_rewriting(task, n_hidden, seed, N_STEPS, EVERY))
-    worker.follow(page, key, lambda records: _picture(page, task, n_hidden, seed, records), N_RECORDS)
+        running = worker.controls(page, key, "train", lambda: copying.train_rewriting(task, n_hidden, seed, N_STEPS, EVERY))
+    worker.follow(page, key, running, lambda records: _picture(page, task, n_hidden, seed, records), N_RECORDS)
     records = worker.records_of(page, key)
->>>>>>> training
     last = records[-1] if records else before(task, n_hidden, seed)
     return Reading(_lines(page, task, n_hidden, last), _question(page, last), [copying.EncoderDecoder, copying.train_rewriting],
                    {"accuracy.csv": lambda: accuracy_table(task.lengths(), records, "length"), "loss.csv": lambda: loss_table(records)},

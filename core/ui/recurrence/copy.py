@@ -10,19 +10,11 @@ from core import copying
 from core.copying import CHANCE, CHANCE_LOSS, N_SYMBOLS, READERS, Recall, RecallRecord
 from core.figures import recurrence as figures
 from core.figures.numbers import latex_number, readable
-<<<<<<< HEAD
 from core.figures.recurrence import Axis
-from core.ui import state
-from core.ui.check import Question
-from core.ui.lesson import Lesson
-from core.ui.recurrence import live
-from core.ui.recurrence.reading import chart_height, network_names, seed_field, show, show_lines, slider
-=======
 from core.ui import state, worker
 from core.ui.check import Question
 from core.ui.lesson import Lesson
-from core.ui.recurrence.reading import MEANINGS, chart_height, network_names, seed_field, show, slider
->>>>>>> training
+from core.ui.recurrence.reading import chart_height, network_names, seed_field, show, show_lines, slider
 from core.ui.run import Run
 from core.ui.views import Reading
 
@@ -57,15 +49,9 @@ def draw(page: Lesson, run: Run) -> Reading:
         task = Recall(slider(page, "remembered", 1), slider(page, "delay", 8))
         seed = seed_field(page)
         key = ("copy", task, seed)
-<<<<<<< HEAD
-        running = live.controls(page, key, "train", lambda: copying.train_recall(task, seed, N_STEPS, EVERY))
-    live.follow(page, key, running, N_RECORDS, lambda records: _picture(page, task, seed, records))
-    records = live.records_of(key)
-=======
-        worker.controls(page, key, "train", lambda: copying.train_recall(task, seed, N_STEPS, EVERY))
-    worker.follow(page, key, lambda records: _picture(page, task, seed, records), N_RECORDS)
+        running = worker.controls(page, key, "train", lambda: copying.train_recall(task, seed, N_STEPS, EVERY))
+    worker.follow(page, key, running, lambda records: _picture(page, task, seed, records), N_RECORDS)
     records = worker.records_of(page, key)
->>>>>>> training
     return Reading(_lines(page, task, records), _question(page, task), [copying.train_recall, copying.attention_reader, copying.RecurrentReader, Recall.batch],
                    {"accuracy.csv": lambda: accuracy_table(task.delays(), records, "delay"), "loss.csv": lambda: loss_table(records)}, ".st-key-recurrence_copy_pictures", _title(page, task, records))
 

@@ -8,17 +8,10 @@ from core import recurrence
 from core.figures.numbers import readable
 from core.figures.recurrence import Axis
 from core.recurrence import Timing
-<<<<<<< HEAD
+from core.ui import worker
 from core.ui.check import Question
 from core.ui.lesson import Lesson
-from core.ui.recurrence import live
 from core.ui.recurrence.reading import chart_height, named, network_names, show_lines
-=======
-from core.ui import state, worker
-from core.ui.check import Question
-from core.ui.lesson import Lesson
-from core.ui.recurrence.reading import MEANINGS, chart_height, choice, network_names, show
->>>>>>> training
 from core.ui.run import Run
 from core.ui.views import Reading
 
@@ -31,15 +24,9 @@ def draw(page: Lesson, run: Run) -> Reading:
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         d = int(named(page, "width"))
         key = ("serial", d)
-<<<<<<< HEAD
-        running = live.controls(page, key, "time_it", lambda: recurrence.race(LENGTHS, d))
-    live.follow(page, key, running, len(LENGTHS), lambda timings: _picture(page, timings, d))
-    timings = live.records_of(key)
-=======
-        worker.controls(page, key, "time_it", lambda: recurrence.race(LENGTHS, d))
-    worker.follow(page, key, lambda timings: _picture(page, timings, d), len(LENGTHS))
+        running = worker.controls(page, key, "time_it", lambda: recurrence.race(LENGTHS, d))
+    worker.follow(page, key, running, lambda timings: _picture(page, timings, d), len(LENGTHS))
     timings = worker.records_of(page, key)
->>>>>>> training
     title = _title(page, timings)
     return Reading(_lines(page, timings, d), _question(page), [recurrence.race, recurrence.rnn_flops, recurrence.attention_flops], {"times.csv": lambda: _table(timings, d)},
                    ".st-key-recurrence_serial_pictures", title)

@@ -40,14 +40,14 @@ def draw(page: Lesson, run: Run) -> Reading:
     key = _key(page, run)
     learner = learner_of(key)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        worker.controls(page, key, "train" if not learner.step else "resume", learner.learn, stop="pause")
+        running = worker.controls(page, key, "train" if not learner.step else "resume", learner.learn, stop="pause")
         st.button(page.label("reset"), key="training_reset", icon=":material/restart_alt:", on_click=_reset, args=(page, key))
         choice(page, "optimizer")
         rate = _rate(page)
         with st.popover(page.label("more"), key="training_more"):
             _more(page, learner)
     learner.knobs = Knobs(read("optimizer"), rate)
-    worker.follow(page, key, lambda _: _picture(page, learner))
+    worker.follow(page, key, running, lambda _: _picture(page, learner))
     last = learner.history[-1]
     return Reading(_lines(page, learner, last), _question(page, learner), [Learner.learn, Learner._one_step, type(learner.task).rows],
                    {"training.csv": lambda: table(list(learner.history))}, ".st-key-training_live_pictures", _title(page, learner, last), summary={page.label("view_live"): unmarked(_title(page, learner, last))})
