@@ -141,12 +141,12 @@ def learner_in(at: AppTest) -> Learner:
 
 def test_two_readers_train_pause_turn_and_reset_each_their_own():
     one, other = open_at(training_view="live"), open_at(training_view="live")
-    one.button("training_start").click().run()
+    one.button("training_run").click().run()
     learner, still = learner_in(one), learner_in(other)
     assert fine(one) and until(lambda: learner.step >= 20)
     one.session_state["training_optimizer"] = "sgd"
     one.run()
-    one.button("training_stop").click().run()
+    one.button("training_run").click().run()
     job = list(one.session_state["training_jobs"].values())[-1]
     assert until(lambda: not job.running) and job.stopped and learner.history[-1].step == learner.step
     stopped = learner.step
@@ -168,7 +168,7 @@ def test_where_all_places_are_taken_the_wait_is_told(monkeypatch: pytest.MonkeyP
     try:
         assert jobs.start(wait) is None and 0 < jobs.longest_wait() <= jobs.MOST_SECONDS
         at = open_at(training_view="live")
-        at.button("training_start").click().run()
+        at.button("training_run").click().run()
         assert any(re.search(r"free in \d+ seconds", warning.value) for warning in at.warning) and learner_in(at).step == 0
     finally:
         go.set()
@@ -186,6 +186,11 @@ def test_every_task_and_size_opens_and_the_levels_are_in_the_picture():
     parameters = next(latex for latex in formulas(open_at(training_view="live", training_size="medium")) if "12 d^2" in latex)
     left, shown = parameters.split(" = ")[1:]
     assert eval(left.replace(r"\cdot", "*")) == int(shown)  # noqa: S307
+
+
+def test_the_settings_of_large_models_stand_below_the_numbers():
+    shown = open_at(training_view="live").dataframe[0].value
+    assert shown.shape == (9, 6) and not shown.isna().any().any() and shown.iloc[0, 2] == "6 · 10⁻⁵"
 
 
 def test_the_own_text_is_the_prompt_if_it_is_long_enough():

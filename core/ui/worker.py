@@ -38,11 +38,11 @@ def running(page: Lesson, key: Hashable) -> bool:
 
 def controls(page: Lesson, key: Hashable, verb: str, make: Callable[[], Iterator], stop: str = "stop") -> bool:
     """The button that starts it, or the one that stops it (`verb` and `stop` are their labels); whether it was running then."""
-    place = st.empty()             # room for one: the button that has become the other does not stay beside it while pictures follow each other
+    key_of_both = f"{page.id}_run"            # one element that changes: two would stand side by side while pictures follow each other quickly
     if was_running := running(page, key):
-        place.button(page.label(stop), key=f"{page.id}_stop", icon=":material/stop:", on_click=job_of(page, key).stop)
+        st.button(page.label(stop), key=key_of_both, icon=":material/stop:", on_click=job_of(page, key).stop)
     else:
-        place.button(page.label(verb), key=f"{page.id}_start", icon=":material/play_arrow:", type="primary", on_click=_start, args=(page, key, make))
+        st.button(page.label(verb), key=key_of_both, icon=":material/play_arrow:", type="primary", on_click=_start, args=(page, key, make))
     return was_running
 
 

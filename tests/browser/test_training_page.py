@@ -25,7 +25,8 @@ def test_a_model_learns_while_the_page_answers_and_pauses(open_page):
     page = opened(open_page, "training", "live", "&training_task=copying")
     button(page, "train").click()
     page.wait_for_function("/Step [1-9]/.test(document.querySelector('.st-key-training_stage').innerText)", timeout=60_000)
-    page.locator(".st-key-training_start").wait_for(state="detached", timeout=60_000)                                   # its place has been given up: nothing moves under the hand
+    button(page, "pause").wait_for(timeout=60_000)
+    page.wait_for_timeout(1000)                                                                                        # nothing moves under the hand any more
     page.locator(".st-key-training_optimizer_widget").get_by_text(WORDS.label("optimizer_sgd"), exact=True).click()      # turned while it runs
     page.get_by_text(WORDS.label("numbers_sgd")).wait_for(timeout=60_000)
     page.wait_for_url(re.compile("training_optimizer=sgd"))

@@ -50,7 +50,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     worker.follow(page, key, running, lambda _: _picture(page, learner))
     last = learner.history[-1]
     return Reading(_lines(page, learner, last), _question(page, learner), [Learner.learn, Learner._one_step, type(learner.task).rows],
-                   {"training.csv": lambda: table(list(learner.history))}, ".st-key-training_live_pictures", _title(page, learner, last), summary={page.label("view_live"): unmarked(_title(page, learner, last))})
+                   {"training.csv": lambda: table(list(learner.history))}, ".st-key-training_live_pictures", _title(page, learner, last), real_settings(page), summary={page.label("view_live"): unmarked(_title(page, learner, last))})
 
 
 def _more(page: Lesson, learner: Learner) -> None:
@@ -181,6 +181,12 @@ def _pattern(page: Lesson, learner: Learner) -> None:
     residual_grid(seen, row_labels=learner.tokens, column_labels=learner.tokens, legend=page.label("legend_pattern"), reading=page.label("reading_pattern"), twin=page.label("caption_pattern"),
                   theme=state.theme(), picked=None, limits=(0.0, 1.0), least_row=4, height=chart_height(115), most_height=chart_height(115), column_band=False, present=state.present(),
                   key=f"{PREFIX}pattern", on_pick=lambda row, column: None)
+
+
+def real_settings(page: Lesson) -> pd.DataFrame:
+    """How large models were trained, as the lectures list it: to hold one's own learning rate against."""
+    head, *rows = [line.split(" | ") for line in page.text("settings").splitlines()]
+    return pd.DataFrame(rows, columns=head)
 
 
 def table(history: list[Progress]) -> pd.DataFrame:
