@@ -57,7 +57,7 @@ def test_every_view_bears_every_prompt(prompt: str | None):
     at = open_at(model=SMALL, generation_view="writing", **query)
     for view in VIEWS:
         at.session_state["generation_view"] = view
-        assert fine(at.run()), view
+        assert fine(at.run()) and (view == "cache" or given(at, view)), view
 
 
 def test_absurd_addresses_are_left_out():

@@ -118,12 +118,13 @@ def fates(here: Scene) -> list[list[str]]:
 
 def message(page: Lesson, run: Run, here: Scene, chosen: tuple[int, int]) -> dict:
     """The header of the component, as generation_beam.js has it."""
-    steps = [[[visible(run, here, one.token_ids[-1]), one.parent, one.log_prob, one.log_probs[-1], fate, path(run, here, one), len(one.log_probs) == number] for one, fate in zip(step, row)]
+    steps = [[[visible(run, here, one.token_ids[-1]), one.parent, one.log_prob, one.log_probs[-1], fate, path(run, here, one), len(one.log_probs) == number]
+              for one, fate in zip(step, row)]
              for number, (step, row) in enumerate(zip(here.steps, fates(here)), 1)]
     rank = next((i for i, one in enumerate(here.every, 1) if one.token_ids == here.best.token_ids), 0)
     said = page.label("beam_model_note") if here.names else note(page, start(run, N_STEPS))
     return {"text": page.labels("beam") | {"note": said}, "scale": state.scale(), "steps": steps, "width": here.width, "picked": list(chosen), "rank": rank, "all": len(here.every),
-            "best": readable(here.best.log_prob, 4), "greedy": readable(here.greedy.log_prob, 4)}
+            "best": readable(here.best.log_prob, 4), "greedy": readable(here.greedy.log_prob, 4), "same": here.greedy.token_ids == here.best.token_ids}
 
 
 def _lines(page: Lesson, run: Run, here: Scene, one: Hypothesis) -> list[tuple[str, str]]:

@@ -121,8 +121,10 @@ def _lines(page: Lesson, config: ModelConfig, found: Measured | None) -> list[tu
              (page.label("numbers_work", n=n), rf"\frac{{{multiplications(config, n, False)}}}{{{multiplications(config, n, True)}}} = {latex_number(multiplications(config, n, False) / multiplications(config, n, True))}")]
     if found:
         last = found[0][-1]
-        lines.append((page.label("numbers_time", n=last.n_tokens), rf"\frac{{{latex_operand(1000 * last.without)}\,\mathrm{{ms}}}}{{{latex_operand(1000 * last.cached)}\,\mathrm{{ms}}}} = {latex_number(last.without / last.cached)}"))
-        lines.append((page.label("numbers_difference", n=len(found[0])), rf"\max \lvert u - u' \rvert = {latex_number(max(cost.difference for cost in found[0]))}"))
+        lines.append((page.label("numbers_time", n=last.n_tokens),
+                      rf"\frac{{{latex_operand(1000 * last.without)}\,\mathrm{{ms}}}}{{{latex_operand(1000 * last.cached)}\,\mathrm{{ms}}}} = {latex_number(last.without / last.cached)}"))
+        lines.append((page.label("numbers_difference", n=len(found[0])),
+                      rf"\max \lvert u - u' \rvert = {latex_number(max(cost.difference for cost in found[0]))}"))
     return lines
 
 

@@ -140,12 +140,14 @@ def _surprisal(steps: tuple[Step, ...]) -> float:
 def _candidates(page: Lesson, run: Run, step: Step | None) -> pd.DataFrame | None:
     if step is None:
         return None
-    rows = [(one.place + 1, run.tokenizer.visible(one.token_id), plain_number(one.prob), plain_number(one.renormalised), page.label(f"rule_{RULES[one.cut_by]}") if one.cut_by else "") for one in step.candidates]
+    rows = [(one.place + 1, run.tokenizer.visible(one.token_id), plain_number(one.prob), plain_number(one.renormalised), page.label(f"rule_{RULES[one.cut_by]}") if one.cut_by else "")
+            for one in step.candidates]
     return pd.DataFrame(rows, columns=[page.label(f"column_{name}") for name in ("rank", "token", "y", "renormalised", "cut")])
 
 
 def _table(page: Lesson, run: Run, here: Scene) -> pd.DataFrame:
-    rows = [(i, run.tokenizer.visible(step.token_id), step.p, -step.log_prob, step.taken.prob, step.taken.renormalised, step.xi, step.taken.place + 1, step.n_kept, step.by_hand) for i, step in enumerate(here.steps)]
+    rows = [(i, run.tokenizer.visible(step.token_id), step.p, -step.log_prob, step.taken.prob, step.taken.renormalised, step.xi, step.taken.place + 1, step.n_kept, step.by_hand)
+            for i, step in enumerate(here.steps)]
     return pd.DataFrame(rows, columns=[page.label(f"column_{name}") for name in ("step", "token", "p", "surprisal", "y", "renormalised", "xi", "rank", "kept", "hand")])
 
 
@@ -158,7 +160,8 @@ def _lines(page: Lesson, run: Run, here: Scene) -> list[tuple[str, str]]:
     if one.cut_by:
         lines.append((page.label("numbers_cut", token=token, rule=page.label(f"rule_{RULES[one.cut_by]}")), rf"y = {latex_number(one.prob)} \to 0"))
     else:
-        lines.append((page.label("numbers_renormalised", token=token, n=step.n_kept), rf"\frac{{y}}{{\sum_{{\mathrm{{kept}}}} y}} = \frac{{{latex_operand(one.prob)}}}{{{latex_operand(step.kept_mass)}}} = {latex_number(one.renormalised)}"))
+        lines.append((page.label("numbers_renormalised", token=token, n=step.n_kept),
+                      rf"\frac{{y}}{{\sum_{{\mathrm{{kept}}}} y}} = \frac{{{latex_operand(one.prob)}}}{{{latex_operand(step.kept_mass)}}} = {latex_number(one.renormalised)}"))
         link = r"\qquad" if step.by_hand else r"\in"
         lines.append((page.label("numbers_hand" if step.by_hand else "numbers_interval", token=token),
                       rf"\xi = {latex_number(step.xi, 6)} {link} [{latex_number(one.start, 6)},\ {latex_number(one.end, 6)})"))

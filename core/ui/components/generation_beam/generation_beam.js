@@ -1,4 +1,5 @@
-// header: steps [[[token, parent, ln P, ln p of the token, fate, path, new (false: finished before)]]], the `width` kept ones first; picked [step, place]; best, greedy [text]; rank of the best among `all` texts, 0 where they are not listed.
+// header: steps [[[token, parent, ln P, ln p of the token, fate, path, new (false: finished before)]]], the `width` kept ones first; picked [step, place]; best, greedy [text], same (they are one text);
+// rank of the best among `all` texts, 0 where they are not listed.
 const ROW = 2.75, LEAST = 7.2;
 
 class Beam {
@@ -44,7 +45,7 @@ class Beam {
     const n = this.steps.length, column = Math.max(width / n, LEAST * em), most = Math.max(...this.steps.map((step) => step.length)), best = this.steps[n - 1][0];
     const row = Math.min(ROW * em, Math.max(2.35 * em, (window.innerHeight - 26 * em) / most)), box = column - 2.1 * em, top = 1.6 * em;
     const drop = (place) => (place >= this.width ? 0.9 * em : 0), y = (place) => top + place * row + drop(place), x = (step) => step * column + 1;
-    rich(this.title, this.rank ? this.text.title_tiny : this.text.title, { width: this.width, n, best: this.best, greedy: this.greedy, path: { chip: best[5] }, rank: this.rank, all: this.all });
+    rich(this.title, this.rank ? this.text.title_tiny : this.same && this.width > 1 ? this.text.title_same : this.text.title, { width: this.width, n, best: this.best, greedy: this.greedy, path: { chip: best[5] }, rank: this.rank, all: this.all });
     this.hint.textContent = [this.text.note, this.text.hint].filter(Boolean).join(" ");
     this.svg.replaceChildren();
     const hatch = draw("pattern", { id: "pruned", width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" }, draw("defs", {}, this.svg));
