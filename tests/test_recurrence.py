@@ -363,7 +363,7 @@ def test_a_training_belongs_to_its_reader_and_can_be_stopped(monkeypatch):
     monkeypatch.setattr(copy, "EVERY", 3)
     query = dict(recurrence_view="copy", recurrence_remembered="2", recurrence_delay="8")
     one, other = open_at(**query), open_at(**query)
-    one.button("recurrence_start").click().run()
+    one.button("recurrence_run").click().run()
     job = next(iter(one.session_state["recurrence_jobs"].values()))
     job.wait(60)
     one.run()
@@ -372,7 +372,7 @@ def test_a_training_belongs_to_its_reader_and_can_be_stopped(monkeypatch):
     assert "recurrence_jobs" not in other.session_state and "After 6 steps" not in "\n".join(m.value for m in other.markdown)
     with pytest.MonkeyPatch.context() as full:
         full.setattr(jobs, "start", lambda make: None)
-        other.button("recurrence_start").click().run()
+        other.button("recurrence_run").click().run()
     assert WORDS.label("full", n=jobs.MOST_AT_ONCE) in [w.value for w in other.warning]
 
 
