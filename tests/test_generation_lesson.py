@@ -208,7 +208,7 @@ def _page():
 
 def test_the_tree_of_beam_search_and_the_fate_of_each_hypothesis():
     at = open_at(model=SMALL, generation_view="beam", generation_width="3")
-    sent, run = given(at, "beam"), run_of(at.session_state["prompt"])
+    sent = given(at, "beam")
     assert all(len(step) == 3 + beam.N_PRUNED for step in sent["steps"])
     for number, step in enumerate(sent["steps"]):
         assert [one[4] == "pruned" for one in step] == [place >= 3 for place in range(len(step))]

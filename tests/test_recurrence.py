@@ -369,11 +369,11 @@ def test_a_training_belongs_to_its_reader_and_can_be_stopped(monkeypatch):
     one.run()
     assert fine(one) and len(job.records) == 3 and "After 6 steps" in "\n".join(m.value for m in one.markdown)
     other.run()
-    assert "recurrence_jobs" not in other.session_state and "After 6 steps" not in "\n".join(m.value for m in other.markdown)
+    assert not other.session_state["recurrence_jobs"] and "After 6 steps" not in "\n".join(m.value for m in other.markdown)
     with pytest.MonkeyPatch.context() as full:
         full.setattr(jobs, "start", lambda make: None)
         other.button("recurrence_run").click().run()
-    assert WORDS.label("full", n=jobs.MOST_AT_ONCE) in [w.value for w in other.warning]
+    assert text.load("app").label("worker_full", n=jobs.MOST_AT_ONCE, seconds=jobs.longest_wait()) in [w.value for w in other.warning]
 
 
 def test_the_tables_hold_what_the_pictures_show():

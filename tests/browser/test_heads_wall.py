@@ -76,7 +76,7 @@ def test_hover_reads_the_query_the_key_and_the_exact_weight(open_page):
 
 def test_on_a_long_prompt_the_exact_weight_of_any_head_is_fetched(open_page):
     page, run = heads_page(open_page, LONG), run_on(LONG)
-    weights, n = patterns(run), len(run.token_ids)
+    weights = patterns(run)
     box = tile(page, 4, 3)
     page.mouse.move(box["x"] + 0.3 * box["side"], box["y"] + 0.8 * box["side"])
     expect(page.locator(".wall .tip output")).to_have_text(re.compile(r"\d"), timeout=20_000)

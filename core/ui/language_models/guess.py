@@ -82,7 +82,6 @@ def draw(page: Lesson, run: Run) -> Reading:
     texts = passages(page, run)
     if read("passage") >= len(texts):
         keep(passage=0)
-    names = [page.label("passage", n=i + 1) for i in range(len(page.text("passages").splitlines()))] + [page.label("passage_prompt")]
     _choose(page, len(texts))
     with st.spinner(page.label("guessing")):
         found = played(run, texts[read("passage")])
