@@ -1,9 +1,9 @@
 """The lesson Architectures: what its pictures are given is what the counts, the clock and the tables say, the numbers hold, the questions have the right answers."""
 from __future__ import annotations
 
+import functools
 import math
 import re
-from pathlib import Path
 
 import pandas as pd
 import pyarrow as pa
@@ -20,26 +20,19 @@ from core.ui import text
 from core.ui.architectures import cost, designs
 from core.ui.architectures.design import _wider
 from core.ui.architectures.reading import prefixed
+from tests import lessons
+from tests.lessons import fine
 from tests.messages import formulas, unpacked
 from tests.prompts import PROMPTS
 
-ROOT = Path(__file__).parent.parent
 WORDS = text.load("architectures")
 
 
-def open_at(**query: str) -> AppTest:
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    for key, value in query.items():
-        at.query_params[key] = value
-    return at.run().switch_page("pages/architectures.py").run()
+open_at = functools.partial(lessons.open_at, "architectures")
 
 
 def given(at: AppTest) -> dict:
     return unpacked(next(c.proto.bytes for c in at.get("bidi_component") if c.proto.component_name == "design_view"))
-
-
-def fine(at: AppTest) -> bool:
-    return not at.exception and not at.error
 
 
 def whole(written: str) -> int:

@@ -19,6 +19,7 @@ from core.model import Transformer
 from core.ui import cache, text
 from core.ui.architectures import activations, blank, norms, translate
 from core.ui.run import Run, read
+from tests import lessons
 from tests.messages import formulas, unpacked
 from tests.prompts import PROMPTS
 
@@ -29,15 +30,8 @@ NUMBER = r"\(?(-?\d+\.\d+(?: \\cdot 10\^\{-?\d+\})?)\)?"
 
 
 def open_at(view: str, **query: str) -> AppTest:
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
     shared = {key: query.pop(key) for key in ("prompt", "position", "layer", "model") if key in query}
-    for key, value in ({"view": view} | query).items():
-        at.query_params[f"architectures_{key}"] = value
-    for key, value in shared.items():
-        at.query_params[key] = value
-    at.run().switch_page("pages/architectures.py").run()
-    assert not at.exception and not at.error, [e.value for e in (*at.exception, *at.error)]
-    return at
+    return lessons.opened("architectures", {"view": view} | query, **shared)
 
 
 def given(at: AppTest, view: str) -> dict:

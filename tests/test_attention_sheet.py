@@ -4,7 +4,6 @@ from __future__ import annotations
 import json
 import math
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,10 +20,11 @@ from core.ui.attention import scaling as scaling_view
 from core.ui.attention import worksheet as worksheet_view
 from core.ui.lesson import Lesson
 from core.ui.run import Run, read
+from tests import lessons
+from tests.lessons import fine
 from tests.messages import formulas, unpacked
 from tests.prompts import PROMPTS
 
-ROOT = Path(__file__).parent.parent
 COMPONENT = {"worksheet": "attention_worksheet", "scaling": "attention_scaling", "roles": "attention_matrices"}
 PARTS = ("symmetric", "change", "relabel")
 WORDS = text.load("attention")
@@ -34,10 +34,7 @@ SENTENCE = "Once upon a time, there was a little girl named Lily."
 
 def open_at(**query: str) -> AppTest:
     """The lesson as a link with these settings opens it, on the worksheet if they name no view."""
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    for key, value in ({"attention_view": "worksheet"} | query).items():
-        at.query_params[key] = value
-    return at.run().switch_page("pages/attention.py").run()
+    return lessons.open_at("attention", **({"attention_view": "worksheet"} | query))
 
 
 def given(at: AppTest, view: str) -> dict:
@@ -46,10 +43,6 @@ def given(at: AppTest, view: str) -> dict:
 
 def run_of(prompt: str, model: str = "stories") -> Run:
     return read(cache.shared_model(model, "cpu"), prompt)
-
-
-def fine(at: AppTest) -> bool:
-    return not at.exception and not at.error
 
 
 def number(written: str) -> float:

@@ -2,10 +2,10 @@
 the formulas worked out again, and each question's answer computed a second time."""
 from __future__ import annotations
 
+import functools
 import json
 import math
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,10 +19,10 @@ from core.ui.attention import live, switches
 from core.ui.attention.averages import plane_of
 from core.ui.attention.steps import rest_name, stages, window
 from core.ui.components.attention_steps import packed
+from tests import lessons
 from tests.messages import formulas
 from tests.prompts import PROMPTS
 
-ROOT = Path(__file__).parent.parent
 VIEWS = {"steps": {}, "simple": {"step": "softmax", "variant": "simple"}, "switches": {"view": "switches", "score": "additive", "mask": "sliding-window"}, "averages": {"view": "averages"}}
 ABSURD = [{"step": "zzz", "key": "99999", "component": "1e9"}, {"step": "turn", "key": "-7", "variant": "x"}, {"view": "switches", "width": "0", "seed": "-1", "mask": "upwards", "score": "3"},
           {"view": "averages", "temperature": "nan"}, {"view": "averages", "temperature": "1e300"}, {"view": "nothing"}]
@@ -30,16 +30,7 @@ MODELS = ("stories", "stories-small", "positions-alibi", "positions-relative", "
 WORDS, FRAME = text.load("attention"), text.load("app")
 
 
-def opened(settings: dict[str, str], prompt: str | None = None, **shared: str) -> AppTest:
-    """The lesson as a link with these settings opens it."""
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    if prompt is not None:
-        at.query_params["prompt"] = prompt
-    for key, value in ({f"attention_{name}": value for name, value in settings.items()} | shared).items():
-        at.query_params[key] = value
-    at.run().switch_page("pages/attention.py").run()
-    assert not at.exception and not at.error, [e.value for e in (*at.exception, *at.error)]
-    return at
+opened = functools.partial(lessons.opened, "attention")
 
 
 def given(at: AppTest) -> tuple[dict, dict[str, np.ndarray]]:
@@ -139,7 +130,7 @@ def test_the_keys_outside_the_window_are_named():
 
 @pytest.mark.parametrize("prompt", PROMPTS.values(), ids=PROMPTS.keys())
 def test_every_view_opens_whole_on_every_prompt(prompt):
-    at = opened({}, prompt)
+    at = opened({}, prompt=prompt)
     for settings in VIEWS.values():
         for name, value in settings.items():
             at.session_state[f"attention_{name}"] = value
@@ -153,13 +144,13 @@ def test_every_view_opens_whole_on_every_prompt(prompt):
 
 @pytest.mark.parametrize("settings", ABSURD, ids=str)
 def test_a_link_that_makes_no_sense_still_opens(settings):
-    opened(settings, "The cat sat", layer="99", head="77", position="12345")
+    opened(settings, prompt="The cat sat", layer="99", head="77", position="12345")
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_the_browser_is_given_what_makes_every_number(name):
     """Weights and output again, from the bytes alone, as the component works them out."""
-    header, arrays = given(opened({"step": "sum"}, None, model=name, layer="1", head="2", position="18"))
+    header, arrays = given(opened({"step": "sum"}, prompt=None, model=name, layer="1", head="2", position="18"))
     block, config = loaded(name).model(ids_of(name)).blocks[1], loaded(name).model.config
     keys, n = header["window"], len(header["window"])
     K, V = arrays["K"].reshape(n, -1).astype(float), arrays["V"].reshape(n, -1).astype(float)
@@ -190,7 +181,7 @@ def test_a_question_for_weights_that_are_not_there_is_refused(wrong):
 @pytest.mark.parametrize("settings, shared", [({}, {}), ({"key": "3"}, {"position": "5", "layer": "4", "head": "6"}), ({"variant": "simple", "key": "1"}, {"position": "5"}),
                                               ({}, {"model": "positions-alibi", "position": "9"}), ({}, {"model": "scores-additive"})], ids=str)
 def test_the_numbers_hold_on_a_calculator(settings, shared):
-    at = opened(settings, None, **shared)
+    at = opened(settings, prompt=None, **shared)
     shown = formulas(at)
     checked = 0
     for latex in shown:
@@ -206,7 +197,7 @@ def test_the_numbers_hold_on_a_calculator(settings, shared):
 
 
 def test_the_row_of_the_query_is_in_the_table():
-    at = opened({}, "The cat sat on the mat.", position="4", layer="2", head="1")
+    at = opened({}, prompt="The cat sat on the mat.", position="4", layer="2", head="1")
     table = at.dataframe[0].value
     own = loaded().model(ids_of(prompt="The cat sat on the mat.")).blocks[2].pattern[1, 4]
     assert [float(w) for w in table[WORDS.label("column_weight")]] == pytest.approx(own.tolist(), abs=6e-5)
@@ -273,7 +264,7 @@ def test_question_which_key_the_query_before_looks_at(layer, head, position):
     block, X = model.blocks[layer], model(ids).blocks[layer].X
     q, K = X[position - 1] @ block.W_Q[head] + block.b_Q[head], X @ block.W_K[head] + block.b_K[head]
     best = int((K @ q)[:position].argmax())
-    answered(opened({}, None, layer=str(layer), head=str(head), position=str(position)), "steps",
+    answered(opened({}, prompt=None, layer=str(layer), head=str(head), position=str(position)), "steps",
              WORDS.label("one_key", token=f"`{loaded().tokenizer.visible(int(ids[best]))}`", j=best))
 
 
@@ -292,7 +283,7 @@ def test_question_which_switch_changes_least():
         found["scaling"] = kl(before, other(ids).logits[-1])
     assert found["window"] > 1      # and a random score breaks it still more
     answered(opened({"view": "switches"}), "switches", WORDS.label(f"option_{min(found, key=found.get)}", width=4))
-    answered(opened({"view": "switches"}, "", position="0"), "switches_first", WORDS.label("option_no"))
+    answered(opened({"view": "switches"}, prompt="", position="0"), "switches_first", WORDS.label("option_no"))
 
 
 def test_question_whether_the_tokens_draw_together():
@@ -309,5 +300,5 @@ def test_question_whether_the_tokens_draw_together():
         likeness.append(float(cosines[~torch.eye(len(ids), dtype=torch.bool)].mean()))
     answer = "same" if abs(likeness[1] - likeness[0]) < 0.02 else "more_alike" if likeness[1] > likeness[0] else "less_alike"
     answered(opened({"view": "averages"}), "averages", WORDS.label(f"option_{answer}"))
-    answered(opened({"view": "averages"}, None, model="induction"), "exceeds", WORDS.label("option_no"))
-    answered(opened({}, ""), "first", "1")
+    answered(opened({"view": "averages"}, prompt=None, model="induction"), "exceeds", WORDS.label("option_no"))
+    answered(opened({}, prompt=""), "first", "1")

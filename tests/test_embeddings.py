@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,23 +16,17 @@ from core.figures.numbers import readable
 from core.ui import cache, text
 from core.ui.embeddings import vocabulary_map
 from core.ui.embeddings.reading import look_up, spelling
+from tests import lessons
 from tests.messages import formulas, unpacked
 from tests.prompts import PROMPTS
 
-ROOT = Path(__file__).parent.parent
 WORDS = text.load("embeddings")
 VIEWS = ("product", "neighbours", "map", "contexts", "arithmetic")
 
 
 def opened(view: str, prompt: str | None = None, **settings: str) -> AppTest:
     """The lesson as a link with these settings opens it."""
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    shared = {"prompt": prompt} if prompt is not None else {}
-    for key, value in ({f"embeddings_{name}": value for name, value in ({"view": view} | settings).items()} | shared).items():
-        at.query_params[key] = value
-    at.run().switch_page("pages/embeddings.py").run()
-    assert not at.exception and not at.error, [e.value for e in (*at.exception, *at.error)]
-    return at
+    return lessons.opened("embeddings", {"view": view} | settings, prompt=prompt)
 
 
 def loaded() -> cache.LoadedModel:

@@ -1,9 +1,9 @@
 """The lesson Generation: what the pictures are given is what the model does, the numbers hold, questions have the right answer, branches are kept and left again."""
 from __future__ import annotations
 
+import functools
 import math
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,20 +18,17 @@ from core.ui.generation import beam, branches, cache_view, strategies
 from core.ui.generation import futures as futures_view
 from core.ui.generation.reading import LENGTH, start
 from core.ui.run import Run, read
+from tests import lessons
+from tests.lessons import fine
 from tests.messages import formulas, unpacked
 from tests.prompts import PROMPTS
 
-ROOT = Path(__file__).parent.parent
 VIEWS = ("writing", "strategies", "futures", "beam", "cache")
 SMALL = "stories-small"         # for what every model does alike
 USUAL = SamplingConfig(top_k=40, top_p=0.9)
 
 
-def open_at(**query: str) -> AppTest:
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
-    for key, value in query.items():
-        at.query_params[key] = value
-    return at.run().switch_page("pages/generation.py").run()
+open_at = functools.partial(lessons.open_at, "generation")
 
 
 def given(at: AppTest, view: str) -> dict:
@@ -40,10 +37,6 @@ def given(at: AppTest, view: str) -> dict:
 
 def run_of(prompt: str, model: str = SMALL) -> Run:
     return read(cache.shared_model(model, "cpu"), prompt)
-
-
-def fine(at: AppTest) -> bool:
-    return not at.exception and not at.error
 
 
 def logits_after(run: Run, token_ids: tuple[int, ...]) -> np.ndarray:

@@ -2,9 +2,9 @@
 from __future__ import annotations
 
 import copy
+import functools
 import math
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -24,11 +24,11 @@ from core.ui.heads import below, live
 from core.ui.heads.panels import axis_end
 from core.ui.heads.reading import Pair
 from core.ui.run import Run, read
+from tests import lessons
+from tests.lessons import fine
 from tests.messages import formulas, unpacked
 from tests.prompts import PROMPTS
 from tests.test_pages import opened
-
-ROOT = Path(__file__).parent.parent
 
 
 def given(at: AppTest, component: str) -> dict:
@@ -46,15 +46,7 @@ def stacked(run: Run, intervention: Intervention | None = None) -> np.ndarray:
     return np.concatenate([block.pattern.numpy() for block in trace.blocks])
 
 
-def open_at(**query: str) -> AppTest:
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    for key, value in query.items():
-        at.query_params[key] = value
-    return at.run().switch_page("pages/heads.py").run()
-
-
-def fine(at: AppTest) -> bool:
-    return not at.exception and not at.error
+open_at = functools.partial(lessons.open_at, "heads")
 
 
 # ---- what is packed, by hand -----------------------------------------------------------------------------------------------------

@@ -4,7 +4,6 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,20 +14,18 @@ from core import sequences, shannon, teaching_text
 from core.ui import cache, text
 from core.ui.language_models import correct, exercises, guess
 from core.ui.run import Run, read
+from tests import lessons
+from tests.lessons import fine
 from tests.messages import formulas, unpacked
 from tests.prompts import PROMPTS
 
-ROOT = Path(__file__).parent.parent
 COMPONENT = {"sentences": "lm_sentences", "continuations": "lm_sentences", "guess": "lm_game", "compress": "lm_coder", "correct": "lm_sentences", "tasks": "lm_tasks"}
 WORDS = text.load("language_models")
 SHORT = "The cat saw the dog. The dog ran to"
 
 
 def open_at(**query: str) -> AppTest:
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    for key, value in query.items():
-        at.query_params[key if key == "prompt" else f"language_models_{key}"] = value
-    return at.run().switch_page("pages/language_models.py").run()
+    return lessons.open_at("language_models", **{key if key == "prompt" else f"language_models_{key}": value for key, value in query.items()})
 
 
 def turn(at: AppTest, **settings) -> AppTest:
@@ -40,10 +37,6 @@ def turn(at: AppTest, **settings) -> AppTest:
 
 def given(at: AppTest, view: str) -> dict:
     return unpacked(next(c.proto.bytes for c in at.get("bidi_component") if c.proto.component_name == COMPONENT[view]))
-
-
-def fine(at: AppTest) -> bool:
-    return not at.exception and not at.error
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from core.model import Transformer
 from core.ui import cache, text
+from tests import lessons
 from tests.prompts import PROMPTS
 
 ROOT = Path(__file__).parent.parent
@@ -16,10 +17,7 @@ PAGES = sorted(path.stem for path in ROOT.glob("pages/*.py"))
 
 
 def opened(page: str, prompt: str | None) -> AppTest:
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    if prompt is not None:
-        at.query_params["prompt"] = prompt
-    return at.run().switch_page(f"pages/{page}.py").run()
+    return lessons.open_at(page, prompt=prompt)
 
 
 @pytest.mark.parametrize("prompt", PROMPTS.values(), ids=PROMPTS.keys())
@@ -63,9 +61,7 @@ def test_every_experiment_runs_and_the_question_beside_it_can_be_answered(page: 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_present_mode_opens_with_its_line_of_experiments(page: str):
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    at.query_params["present"] = "true"
-    at.run().switch_page(f"pages/{page}.py").run()
+    at = lessons.open_at(page, present="true")
     assert not at.exception and not at.error
     count = text.load("app").label("try_step", i=0, n=len(text.load(page).experiments))
     assert any(m.value.startswith(count) for m in at.markdown)

@@ -1,10 +1,10 @@
 """From recurrence to attention: the cells are torch's, gradients are finite differences, the formulas hold, the tasks are learned as the lesson says."""
 from __future__ import annotations
 
+import functools
 import math
 import re
 import threading
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,10 +22,11 @@ from core.ui import cache, jobs, text
 from core.ui.recurrence import copy, gradient, serial, unrolled
 from core.ui.recurrence.reading import SETTINGS
 from core.ui.run import read
+from tests import lessons
+from tests.lessons import fine
 from tests.messages import formulas, unpacked
 from tests.prompts import PROMPTS
 
-ROOT = Path(__file__).parent.parent
 VIEWS = ("unrolled", "gradient", "serial", "copy", "bottleneck")
 WORDS = text.load("recurrence")
 TORCH = {"rnn": nn.RNN, "lstm": nn.LSTM, "gru": nn.GRU}
@@ -247,15 +248,7 @@ def test_jobs_are_bounded_and_stop_and_say_that_they_failed():
 # ---- the page ---------------------------------------------------------------------------------------------------------------------
 
 
-def open_at(**query: str) -> AppTest:
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    for key, value in query.items():
-        at.query_params[key] = value
-    return at.run().switch_page("pages/recurrence.py").run()
-
-
-def fine(at: AppTest) -> bool:
-    return not at.exception and not at.error
+open_at = functools.partial(lessons.open_at, "recurrence")
 
 
 @pytest.mark.parametrize("prompt", PROMPTS.values(), ids=PROMPTS.keys())

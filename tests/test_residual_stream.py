@@ -3,8 +3,8 @@ answer computed a second time, from the weights."""
 from __future__ import annotations
 
 import copy
+import functools
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,10 +19,10 @@ from core.figures.numbers import plain_number
 from core.model import Transformer
 from core.ui import cache, text
 from core.ui.components.message import pack
+from tests import lessons
 from tests.messages import unpacked
 from tests.prompts import PROMPTS
 
-ROOT = Path(__file__).parent.parent
 VIEWS = {
     "norms": {}, "norms, moved": {"measure": "change"}, "norms, turned": {"measure": "turn"}, "norms, logarithmic": {"measure": "mlp", "log": "true"},
     "lens": {"view": "lens"}, "lens, embedding": {"view": "lens", "depth": "0"},
@@ -33,16 +33,7 @@ VIEWS = {
 WORDS, FRAME = text.load("residual_stream"), text.load("app")
 
 
-def opened(settings: dict[str, str], prompt: str | None = None, **shared: str) -> AppTest:
-    """The lesson as a link with these settings opens it."""
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    if prompt is not None:
-        at.query_params["prompt"] = prompt
-    for key, value in ({f"residual_stream_{name}": value for name, value in settings.items()} | shared).items():
-        at.query_params[key] = value
-    at.run().switch_page("pages/residual_stream.py").run()
-    assert not at.exception and not at.error, [e.value for e in (*at.exception, *at.error)]
-    return at
+opened = functools.partial(lessons.opened, "residual_stream")
 
 
 def component(at: AppTest, name: str) -> tuple[dict, dict[str, np.ndarray]]:
@@ -70,7 +61,7 @@ def ids_of(prompt: str | None = None) -> torch.Tensor:
 @pytest.mark.parametrize("prompt", PROMPTS.values(), ids=PROMPTS.keys())
 @pytest.mark.parametrize("settings", VIEWS.values(), ids=VIEWS.keys())
 def test_every_view_opens_whole_on_every_prompt(settings, prompt):
-    at = opened(settings, prompt)
+    at = opened(settings, prompt=prompt)
     headings = "\n".join(m.value for m in at.markdown)
     for part in ("numbers", "try", "check", "code"):
         assert f"### {FRAME.label(part)}" in headings

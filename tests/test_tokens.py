@@ -1,6 +1,7 @@
 """The lesson Tokens: what the pictures are given is what the tokenizers do, the numbers hold, the question has the right answer."""
 from __future__ import annotations
 
+import functools
 import math
 import re
 from pathlib import Path
@@ -15,6 +16,8 @@ from core.ui import cache, text
 from core.ui.run import Run, read
 from core.ui.tokens import merges, methods, training, vocabulary
 from core.ui.tokens.reading import bundled_tokenizers, hex_bytes
+from tests import lessons
+from tests.lessons import fine
 from tests.messages import formulas, unpacked
 from tests.prompts import PROMPTS
 
@@ -22,11 +25,7 @@ ROOT = Path(__file__).parent.parent
 COMPONENT = {"merges": "token_merges", "methods": "token_methods", "train": "token_training", "vocabulary": "token_vocabulary"}
 
 
-def open_at(**query: str) -> AppTest:
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    for key, value in query.items():
-        at.query_params[key] = value
-    return at.run().switch_page("pages/tokens.py").run()
+open_at = functools.partial(lessons.open_at, "tokens")
 
 
 def given(at: AppTest, view: str) -> dict:
@@ -35,10 +34,6 @@ def given(at: AppTest, view: str) -> dict:
 
 def run_of(prompt: str) -> Run:
     return read(cache.shared_model(cache.model_names()[0], "cpu"), prompt)
-
-
-def fine(at: AppTest) -> bool:
-    return not at.exception and not at.error
 
 
 @pytest.mark.parametrize("prompt", [*PROMPTS.values(), "word " * 5000, "x" * 30_000, "$a_b^c$ \\ {} #", "\n\n\n"], ids=[*PROMPTS, "long", "one long word", "TeX", "blank"])

@@ -6,7 +6,6 @@ import math
 import re
 import threading
 import time
-from pathlib import Path
 
 import pytest
 import torch
@@ -17,24 +16,18 @@ from core.learning import TASKS, Copying, Learner
 from core.ui import cache, jobs, prompt_bar, text
 from core.ui.run import Run, of_tokens, read
 from core.ui.training import childhood, forcing, live
+from tests import lessons
+from tests.lessons import fine
 from tests.messages import formulas, unpacked
 from tests.prompts import PROMPTS
 
-ROOT = Path(__file__).parent.parent
 WORDS = text.load("training")
 VIEWS = ("forcing", "live", "childhood")
 MOMENTS = checkpoints.history("stories-small")
 
 
 def open_at(page: str = "training", **query: str) -> AppTest:
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
-    for key, value in query.items():
-        at.query_params[key] = value
-    return at.run().switch_page(f"pages/{page}.py").run()
-
-
-def fine(at: AppTest) -> bool:
-    return not at.exception and not at.error
+    return lessons.open_at(page, **query)
 
 
 def columns(at: AppTest) -> dict:

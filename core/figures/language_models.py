@@ -22,13 +22,20 @@ def ranked_orders(texts: Sequence[str], log_probs: np.ndarray, own: int, titles:
     frame = pd.DataFrame({"rank": range(1, len(texts) + 1), "text": [texts[i] for i in ranking], "value": np.asarray(log_probs)[ranking], "own": [bool(i == own) for i in ranking]})
     frame["shown"] = [readable(value, 4) for value in frame["value"]]
     x = alt.X("rank:Q", title=titles[0], scale=alt.Scale(domain=[0, len(texts) + 1], nice=False), axis=alt.Axis(tickMinStep=1, tickCount=6))
-    y = alt.Y("value:Q", title=titles[1], scale=alt.Scale(zero=False, padding=18 * scale), axis=alt.Axis(grid=True, tickCount=5))
+    y = alt.Y("value:Q", title=titles[1], scale=alt.Scale(zero=False, nice=False), axis=alt.Axis(grid=True, tickCount=5))
     tooltip = [alt.Tooltip("rank:Q", title=titles[0]), alt.Tooltip("text:N", title=" "), alt.Tooltip("shown:N", title=titles[1])]
     base = alt.Chart(frame).encode(x=x, y=y, tooltip=tooltip)
     points = base.mark_point(filled=True, opacity=1).encode(
         color=alt.Color("own:N", legend=None, scale=alt.Scale(domain=[False, True], range=[colour("excluded", theme), colour("kept", theme)])),
         size=alt.Size("own:N", legend=None, scale=alt.Scale(domain=[False, True], range=[34 * scale, 150 * scale])))
-    return alt.layer(points, *_names(frame, x, y, theme, scale)).properties(height=height, width="container", config=altair_theme(theme, scale))
+    return alt.layer(_room(frame, y), points, *_names(frame, x, y, theme, scale)).properties(height=height, width="container", config=altair_theme(theme, scale))
+
+
+def _room(frame: pd.DataFrame, y: alt.Y) -> alt.Chart:
+    """Unseen marks a little above and below the values, so that names have room. A padding of the scale would leave the axis as it was once the data change in place."""
+    low, high = float(frame["value"].min()), float(frame["value"].max())
+    room = 0.1 * (high - low) or 1.0
+    return alt.Chart(pd.DataFrame({"value": [low - room, high + room]})).mark_point(opacity=0).encode(y=y)
 
 
 def _names(frame: pd.DataFrame, x: alt.X, y: alt.Y, theme: str, scale: float) -> list[alt.Chart]:

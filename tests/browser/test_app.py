@@ -14,11 +14,11 @@ from tests.test_pages import PAGES
 LONG = PROMPTS["256 tokens"].strip()
 
 
-@pytest.mark.parametrize("width, height, dark", [(1280, 900, False), (390, 844, True)], ids=["light", "dark, on a phone"])
+@pytest.mark.parametrize("prompt, width, height, dark", [("", 1280, 900, False), (f"?prompt={LONG}", 390, 844, True)], ids=["light", "256 tokens in the dark on a phone"])
 @pytest.mark.parametrize("name", PAGES)
-def test_page_opens_without_an_error_whole_and_asks_no_other_host(open_page, server, name, width, height, dark):
+def test_page_opens_without_an_error_whole_and_asks_no_other_host(open_page, server, name, prompt, width, height, dark):
     hosts = set()
-    page = open_page(catalogue.url_path(name), width=width, height=height, dark=dark,
+    page = open_page(catalogue.url_path(name) + prompt, width=width, height=height, dark=dark,
                      watch=lambda request: hosts.add(urlsplit(request.url).netloc) if request.url.startswith("http") else None)
     assert page.errors == []
     assert page.get_by_test_id("stAlertContentError").count() == 0 and page.get_by_test_id("stException").count() == 0
@@ -26,13 +26,6 @@ def test_page_opens_without_an_error_whole_and_asks_no_other_host(open_page, ser
     assert pictures(page), "no picture stands on the page"
     assert hosts == {urlsplit(server.url).netloc}
     assert page.evaluate("document.scrollingElement.scrollWidth") <= width and cut_off(page) == []
-
-
-@pytest.mark.parametrize("name", PAGES)
-def test_256_tokens_stand_on_the_page(open_page, name):
-    page = open_page(f"{catalogue.url_path(name)}?prompt={LONG}")
-    assert page.errors == [] and page.get_by_test_id("stAlertContentError").count() == 0
-    assert pictures(page)
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -14,13 +14,8 @@ class Writing {
     this.place.setAttribute("role", "group");
     this.place.onkeydown = (event) => this.key(event);
     this.svg = draw("svg", { class: "written-text", role: "img" }, this.place);
-    const bar = make("div", "bar", left);
-    this.buttons = make("div", "buttons", bar);
-    this.slider = make("input", "", bar);
-    Object.assign(this.slider, { type: "range", min: 0, step: 1 });
-    this.slider.oninput = () => { this.stop(); this.go(Number(this.slider.value)); };
-    this.slider.onchange = () => this.settle();
-    this.take = make("button", "take", bar);
+    this.player = new Player(left, this.title, { show: () => this.paint(), rest: () => this.settle(), turn: () => { this.picked = -1; } });
+    this.take = make("button", "take", this.player.bar);
     this.take.type = "button";
     this.take.onclick = () => this.settle({ take: true, when: Date.now() });      // asked for twice, it is done twice
     this.hint = make("div", "muted hint", left);
@@ -37,45 +32,31 @@ class Writing {
   receive(header) {
     Object.assign(this, header);
     this.last = this.steps.length;
-    this.slider.max = this.last;
+    this.player.receive(this.text, this.last, PAUSE);
     this.root.classList.toggle("present", header.scale > 1);
-    this.slider.setAttribute("aria-label", this.text.slider);
     this.take.textContent = this.text.take;
     const { written, picked } = header.settings, told = `${written} ${picked}`;
     if (this.n === undefined || this.shownIdentity !== header.identity || (told !== this.known && !this.pending.has(told))) {
-      this.stop();
-      this.n = Math.min(written < 0 ? this.last : written, this.last);
+      this.player.stop();
+      this.player.at = Math.min(written < 0 ? this.last : written, this.last);
       this.picked = picked;
     }
     this.shownIdentity = header.identity;
     this.known = told;
     this.pending.delete(told);
-    this.build();
+    this.list();
     this.paint();
   }
 
-  build() {
-    this.buttons.replaceChildren();
-    const step = (by) => () => { this.stop(); this.picked = -1; this.go(this.n + by); this.settle(); };
-    button(this.buttons, "«", this.text.start, step(-Infinity));
-    button(this.buttons, "◀", this.text.back, step(-1));
-    this.player = button(this.buttons, "", this.text.play, () => this.toggle(), "play");
-    button(this.buttons, "▶", this.text.forward, step(1));
-    button(this.buttons, "»", this.text.end, step(Infinity));
-    this.label();
-    this.list();
-  }
-
-  label() {
-    this.player.textContent = this.timer ? this.text.pause : this.text.play;
-    this.player.setAttribute("aria-label", this.player.textContent);
-    this.title.setAttribute("aria-live", this.timer ? "off" : "polite");
+  /** Tokens written so far. */
+  get n() {
+    return this.player.at;
   }
 
   key(event) {
     const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     if (by) this.pick(Math.min(this.n - 1, Math.max(0, this.at + by)));
-    else if (event.key === " ") this.toggle();
+    else if (event.key === " ") this.player.toggle();
     else return;
     event.preventDefault();
   }
@@ -85,33 +66,10 @@ class Writing {
     return this.picked < 0 ? this.n - 1 : Math.min(this.picked, this.n - 1);
   }
 
-  go(n) {
-    this.n = Math.min(this.last, Math.max(0, n));
-    this.paint();
-  }
-
   pick(step) {
     this.picked = step === this.n - 1 ? -1 : step;
     this.paint();
-    if (!this.timer) this.settle();
-  }
-
-  toggle() {
-    if (this.timer) { this.stop(); this.settle(); return; }
-    this.picked = -1;
-    if (this.n >= this.last) this.go(0);
-    this.timer = setInterval(() => {
-      if (!this.root.isConnected) return this.stop();
-      this.go(this.n + 1);
-      if (this.n >= this.last) { this.stop(); this.settle(); }
-    }, PAUSE);
-    this.label();
-  }
-
-  stop() {
-    clearInterval(this.timer);
-    this.timer = null;
-    if (this.player) this.label();
+    if (!this.player.playing) this.settle();
   }
 
   settle(more = {}) {
@@ -122,8 +80,7 @@ class Writing {
 
   paint() {
     if (!this.steps) return;
-    this.slider.value = this.n;
-    this.slider.setAttribute("aria-valuetext", fill(this.text.value, { n: this.n, all: this.last }));
+    this.player.value(fill(this.text.value, { n: this.n, all: this.last }));
     this.take.disabled = !this.n;
     this.write();
     this.say();
@@ -186,7 +143,7 @@ class Writing {
     row.setAttribute("role", "button");
     row.setAttribute("tabindex", "0");
     row.setAttribute("aria-label", fill(this.text.choose, { token: text, step: this.at + 1 }));
-    const choose = () => { this.stop(); this.settle({ choose: [this.at, id] }); };
+    const choose = () => { this.player.stop(); this.settle({ choose: [this.at, id] }); };
     row.onclick = choose;
     row.onkeydown = (event) => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); choose(); } };
   }
@@ -215,7 +172,7 @@ class Writing {
       const row = make("button", number === this.active ? "branch active" : "branch", this.branches);
       row.type = "button";
       row.setAttribute("aria-pressed", String(number === this.active));
-      row.onclick = () => { this.stop(); this.active = number; this.settle({ branch: number, written: -1, picked: number ? one.from : -1 }); };
+      row.onclick = () => { this.player.stop(); this.active = number; this.settle({ branch: number, written: -1, picked: number ? one.from : -1 }); };
       const name = make("span", "name", row);
       rich(name, number ? this.text.branch : this.text.trunk, { token: { chip: one.tokens[one.from] ?? "" }, step: one.from + 1, seed: this.seed });
       const cells = make("span", "cells", row);

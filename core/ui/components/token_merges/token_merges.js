@@ -9,12 +9,7 @@ class Merges {
     this.pending = new Set();
     this.title = make("div", "title", root);
     this.title.setAttribute("aria-live", "polite");
-    const bar = make("div", "bar", root);
-    this.buttons = make("div", "buttons", bar);
-    this.slider = make("input", "", bar);
-    Object.assign(this.slider, { type: "range", min: 0, step: 1 });
-    this.slider.oninput = () => { this.stop(); this.go(Number(this.slider.value)); };
-    this.slider.onchange = () => this.settle();
+    this.player = new Player(root, this.title, { show: () => this.paint(), rest: () => this.settle() });
     this.place = make("div", "scroll picture", root);
     this.place.tabIndex = 0;
     this.place.setAttribute("role", "group");
@@ -30,38 +25,19 @@ class Merges {
   receive(header) {
     Object.assign(this, header);
     this.last = this.steps.length;
-    this.slider.max = this.last;
-    this.slider.setAttribute("aria-label", this.text.slider);
+    this.player.receive(this.text, this.last, Math.min(700, Math.max(150, 20000 / Math.max(1, this.last))));
     this.place.setAttribute("aria-label", this.text.twin);
     const { step, position } = header.settings;
-    if (this.step === undefined || this.shownIdentity !== header.identity || (step !== this.known && !this.pending.has(step))) {
-      this.stop();
-      this.step = Math.min(step < 0 ? this.last : step, this.last);
+    if (this.player.at === undefined || this.shownIdentity !== header.identity || (step !== this.known && !this.pending.has(step))) {
+      this.player.stop();
+      this.player.at = Math.min(step < 0 ? this.last : step, this.last);
     }
     this.shownIdentity = header.identity;
     this.known = step;
     this.pending.delete(step);
     this.position = position;
     this.positionOf = this.positions();
-    this.build();
     this.layout();
-  }
-
-  build() {
-    this.buttons.replaceChildren();
-    const step = (by) => () => { this.stop(); this.go(this.step + by); this.settle(); };
-    button(this.buttons, "«", this.text.start, step(-Infinity));
-    button(this.buttons, "◀", this.text.back, step(-1));
-    this.player = button(this.buttons, "", this.text.play, () => this.toggle(), "play");
-    button(this.buttons, "▶", this.text.forward, step(1));
-    button(this.buttons, "»", this.text.end, step(Infinity));
-    this.label();
-  }
-
-  label() {
-    this.player.textContent = this.timer ? this.text.pause : this.text.play;
-    this.player.setAttribute("aria-label", this.player.textContent);
-    this.title.setAttribute("aria-live", this.timer ? "off" : "polite");
   }
 
   key(event) {
@@ -70,33 +46,14 @@ class Merges {
       const pieces = this.pieces();
       const at = pieces.findIndex((piece) => piece === this.pickedPiece(pieces));
       this.pick(pieces[Math.min(pieces.length - 1, Math.max(0, at + by))]);
-    } else if (event.key === "Home" || event.key === "End") this.go(event.key === "Home" ? 0 : this.last);
-    else if (event.key === " ") this.toggle();
+    } else if (event.key === "Home" || event.key === "End") this.player.go(event.key === "Home" ? 0 : this.last);
+    else if (event.key === " ") this.player.toggle();
     else return;
     event.preventDefault();
   }
 
-  go(step) {
-    this.step = Math.min(this.last, Math.max(0, step));
-    this.paint();
-  }
-
-  toggle() {
-    if (this.timer) { this.stop(); this.settle(); return; }
-    if (this.step >= this.last) this.go(0);
-    const pause = Math.min(700, Math.max(150, 20000 / Math.max(1, this.last)));
-    this.timer = setInterval(() => {
-      if (!this.root.isConnected) return this.stop();
-      this.go(this.step + 1);
-      if (this.step >= this.last) { this.stop(); this.settle(); }
-    }, pause);
-    this.label();
-  }
-
-  stop() {
-    clearInterval(this.timer);
-    this.timer = null;
-    if (this.player) this.label();
+  get step() {
+    return this.player.at;
   }
 
   settle() {
@@ -135,7 +92,7 @@ class Merges {
     this.chosen = piece.start;
     this.position = this.positionOf[piece.start];
     this.paint();
-    if (!this.timer) this.settle();
+    if (!this.player.playing) this.settle();
   }
 
   /** Where each word stands: rows as wide as the place, each as high as its deepest tree will be in the end. */
@@ -182,8 +139,7 @@ class Merges {
         x += piece.width;
       }
     });
-    this.slider.value = this.step;
-    this.slider.setAttribute("aria-valuetext", fill(this.text.value, { step: this.step, n: this.last }));
+    this.player.value(fill(this.text.value, { step: this.step, n: this.last }));
     this.say(pieces, picked);
     this.queue(pieces);
   }

@@ -1,0 +1,29 @@
+"""A lesson as a link opens it, through AppTest."""
+from __future__ import annotations
+
+from pathlib import Path
+
+from streamlit.testing.v1 import AppTest
+
+ROOT = Path(__file__).parent.parent
+
+
+def open_at(lesson: str, **query: str | None) -> AppTest:
+    """The page of `lesson` after its first run, at an address with these parameters; None leaves one out."""
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
+    for key, value in query.items():
+        if value is not None:
+            at.query_params[key] = value
+    return at.run().switch_page(f"pages/{lesson}.py").run()
+
+
+def fine(at: AppTest) -> bool:
+    """Whether nothing on the page has failed."""
+    return not at.exception and not at.error
+
+
+def opened(lesson: str, settings: dict[str, str], **shared: str | None) -> AppTest:
+    """The same with the lesson's own settings, named without its prefix; it must not fail."""
+    at = open_at(lesson, **{f"{lesson}_{name}": value for name, value in settings.items()}, **shared)
+    assert fine(at), [e.value for e in (*at.exception, *at.error)]
+    return at
