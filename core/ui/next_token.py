@@ -136,7 +136,7 @@ def vectors(run: Run, position: int, target: int) -> tuple[np.ndarray, np.ndarra
 def _softmax_lines(say, logits: np.ndarray, target: int, truncation: Truncation) -> list[tuple[str, str]]:
     temperature, best = truncation.config.temperature, logits.max()
     if temperature == 0:
-        return [(say("argmax"), rf"T = 0:\quad y_x = 1 \text{{ if }} x = \arg\max_w u_w,\ \text{{else }} 0")]
+        return [(say("argmax"), r"T = 0:\quad y_x = 1 \text{ if } x = \arg\max_w u_w,\ \text{else } 0")]
     difference = logits[target] - best
     total = float(np.exp((logits - best) / temperature).sum())
     y = math.exp(difference / temperature) / total
