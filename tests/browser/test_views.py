@@ -19,7 +19,7 @@ def test_every_view_draws_without_an_error_and_is_whole_at_every_width(open_page
         assert not view.first_screen or end_of(page, view) <= 720, name
         for width in (1024, 390):
             page.set_viewport_size({"width": width, "height": 844})
-            page.wait_for_timeout(RESTING)
+            page.wait_for_timeout(RESTING // 2)
             assert page.evaluate("document.scrollingElement.scrollWidth") <= width and cut_off(page) == [], (name, width)
         page.set_viewport_size({"width": 1280, "height": 720})
 
