@@ -12,14 +12,14 @@ from torch import Tensor
 from core import analysis, normalisation
 from core.figures.numbers import bracketed, latex_number, latex_operand, readable
 from core.ui import state
-from core.ui.architectures.reading import PREFIX, attached, keep, read
+from core.ui.architectures.reading import PREFIX, SETTINGS, attached, keep, read
 from core.ui.check import Question
 from core.ui.components.architecture_norms import architecture_norms
 from core.ui.components.residual_grid import residual_grid
 from core.ui.lesson import Lesson
 from core.ui.markdown import code, unmarked
-from core.ui.residual_stream.layer_norm import norm_input, norm_places
-from core.ui.residual_stream.reading import block_slider, screen, to_numpy, token_slider
+from core.ui.residual_stream.layer_norm import norm_input, picked_norm
+from core.ui.residual_stream.reading import screen, to_numpy
 from core.ui.run import Run
 from core.ui.views import Reading
 
@@ -52,15 +52,8 @@ class Batch:
 
 def draw(page: Lesson, run: Run) -> Reading:
     """The instrument; returns what it shows."""
-    place, block_column, token_column, other_column = st.columns([3, 4, 6, 6], vertical_alignment="bottom")
-    places = [name for name in ("attention", "mlp", "final") if name in norm_places(run)]
-    if read("norms_where") not in places:
-        keep(norms_where=places[0])
-    where = place.selectbox(page.label("norms_where"), places, format_func=lambda name: page.label(f"norms_where_{name}"), **attached("norms_where"))
-    with block_column:
-        layer = block_slider(page, run)
-    with token_column:
-        position = token_slider(page, run)
+    *columns, other_column = st.columns([3, 4, 6, 6], vertical_alignment="bottom")
+    where, layer, position = picked_norm(page, run, SETTINGS, "norms_where", columns)
     typed = other_column.text_input(page.label("norms_other"), max_chars=MOST_CHARACTERS, live=True, **attached("norms_other"))
     batch = batch_of(run, typed[:MOST_CHARACTERS], where, layer, position)
     feature = min(read("norms_feature"), batch.matrix.shape[-1] - 1)

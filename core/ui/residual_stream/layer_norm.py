@@ -1,10 +1,13 @@
 """LayerNorm on the picked vector; against BatchNorm on this very matrix; pre-norm against post-norm in two random models."""
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 import streamlit as st
 import torch
+from streamlit.delta_generator import DeltaGenerator
 from torch import Tensor
 
 from core import analysis, normalisation
@@ -17,9 +20,10 @@ from core.model import Transformer
 from core.ui import cache, state
 from core.ui.check import Question
 from core.ui.components.residual_grid import residual_grid
+from core.ui.instrument_state import Settings
 from core.ui.lesson import Lesson
 from core.ui.markdown import code, unmarked
-from core.ui.residual_stream.reading import PREFIX, attached, block_slider, chart_height, choice, keep, read, screen, show, to_numpy, token_slider
+from core.ui.residual_stream.reading import PREFIX, SETTINGS, attached, block_slider, chart_height, choice, keep, read, screen, show, to_numpy, token_slider
 from core.ui.run import Run
 from core.ui.views import Reading
 
@@ -31,17 +35,21 @@ def draw(page: Lesson, run: Run) -> Reading:
     shown = choice(page, "norm_view")
     if shown == "placement":
         return _placement(page, run)
-    place, block_column, token_column = st.columns([2, 3, 4], vertical_alignment="bottom")
-    places = [name for name in ("attention", "mlp", "final") if name in norm_places(run)]
-    if read("norm_where") not in places:
-        keep(norm_where=places[0])
-    where = place.selectbox(page.label("norm_where"), places, format_func=lambda o: page.label(f"norm_where_{o}"), **attached("norm_where"))
-    with block_column:
-        layer = block_slider(page, run)
-    with token_column:
-        position = token_slider(page, run)
+    where, layer, position = picked_norm(page, run, SETTINGS, "norm_where", st.columns([2, 3, 4], vertical_alignment="bottom"))
     matrix, norm = norm_input(run, where, layer)
     return (_vector if shown == "vector" else _against_batch)(page, run, matrix, norm, position)
+
+
+def picked_norm(page: Lesson, run: Run, settings: Settings, name: str, columns: Sequence[DeltaGenerator]) -> tuple[str, int, int]:
+    """Controls for one norm of the model and a token, in three columns: which norm, by the setting `name`, the block and the position."""
+    places = [place for place in settings.each[name].options if place in norm_places(run)]
+    if settings.read(name) not in places:
+        settings.keep(**{name: places[0]})
+    where = columns[0].selectbox(page.label(name), places, format_func=lambda place: page.label(f"{name}_{place}"), **settings.attached(name))
+    with columns[1]:
+        layer = block_slider(page, run)
+    with columns[2]:
+        return where, layer, token_slider(page, run)
 
 
 def norm_places(run: Run) -> set[str]:
