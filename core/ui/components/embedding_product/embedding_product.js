@@ -57,11 +57,7 @@ function place(view, i, n) {
 }
 
 function paint(view) {
-  const context = view.canvas.getContext("2d"), style = getComputedStyle(view.root), ink = (name) => style.getPropertyValue(`--tx-${name}`).trim();
-  Object.assign(view, { context, ink, colours: palette(view.root, "div") });
-  context.setTransform(view.ratio, 0, 0, view.ratio, 0, 0);
-  context.clearRect(0, 0, view.width, view.height);
-  context.textBaseline = "middle";
+  beginDrawing(view);
   headings(view);
   oneHot(view);
   rows(view, view.middle, view.window, view.window_ids.length, (i) => view.window_ids[i] === view.ids[view.picked]);
@@ -70,19 +66,11 @@ function paint(view) {
   signs(view);
 }
 
-function write(view, text, x, y, { align = "left", meaning = "text", bold = false, mono = false, room, size = 1 } = {}) {
-  const { context, ink, type } = view;
-  context.font = `${bold ? "700 " : ""}${type * size}px ${ink(mono ? "mono" : "font")}`;
-  context.fillStyle = ink(meaning);
-  context.textAlign = align;
-  context.fillText(text, x, y, room);
-}
-
 function headings(view) {
   const { left, middle, right, text } = view;
   for (const [part, symbol, shape, start] of [[left, ...text.one_hot.split("|"), left.x], [middle, ...text.matrix.split("|"), middle.x], [right, ...text.result.split("|"), right.x]]) {
-    write(view, symbol, start, 10, { bold: true, room: part.width });
-    write(view, shape, start, 26, { meaning: "muted", room: part.width });
+    writeText(view, symbol, start, 10, { bold: true, room: part.width });
+    writeText(view, shape, start, 26, { meaning: "muted", room: part.width });
   }
 }
 
@@ -102,8 +90,8 @@ function oneHot(view) {
     const size = chosen ? Math.max(5, Math.min(height * 0.8, 14)) : Math.max(2, Math.min(height * 0.55, 8));
     context.fillRect(at - (chosen ? 3 : 1.5), y + height / 2 - size / 2, chosen ? 6 : 3, size);
     const near = Math.abs(i - view.picked) * height < view.type;
-    if (chosen || (i % every === 0 && !near)) write(view, view.tokens[i], view.names - 8, y + height / 2, { align: "right", mono: true, bold: chosen, room: view.names - 10 });
-    if (chosen) write(view, "1", at + (at > left.x + left.width - 20 ? -6 : 6), y + height / 2, { align: at > left.x + left.width - 20 ? "right" : "left", bold: true, meaning: "residual-ink" });
+    if (chosen || (i % every === 0 && !near)) writeText(view, view.tokens[i], view.names - 8, y + height / 2, { align: "right", mono: true, bold: chosen, room: view.names - 10 });
+    if (chosen) writeText(view, "1", at + (at > left.x + left.width - 20 ? -6 : 6), y + height / 2, { align: at > left.x + left.width - 20 ? "right" : "left", bold: true, meaning: "residual-ink" });
   }
 }
 
@@ -135,8 +123,8 @@ function windowNames(view) {
       view.context.fillStyle = view.ink("panel");
       view.context.fillRect(view.left.x + view.left.width + GAP - 6, y, view.middle.x - view.left.x - view.left.width - GAP + 4, height);
     }
-    write(view, `${view.window_tokens[i]}`, view.middle.x - 8 - 42 * view.scale, y + height / 2, { align: "right", mono: true, bold: chosen, meaning: chosen ? "text" : "muted", room: 76 * view.scale });
-    write(view, `${id}`, view.middle.x - 8, y + height / 2, { align: "right", mono: true, bold: chosen, meaning: chosen ? "text" : "muted" });
+    writeText(view, `${view.window_tokens[i]}`, view.middle.x - 8 - 42 * view.scale, y + height / 2, { align: "right", mono: true, bold: chosen, meaning: chosen ? "text" : "muted", room: 76 * view.scale });
+    writeText(view, `${id}`, view.middle.x - 8, y + height / 2, { align: "right", mono: true, bold: chosen, meaning: chosen ? "text" : "muted" });
   });
 }
 
@@ -152,8 +140,8 @@ function signs(view) {
     context.bezierCurveTo((x1 + x2) / 2, y1, (x1 + x2) / 2, y2, x2, y2);
     context.stroke();
   }
-  write(view, "×", left.x + left.width + GAP / 2, 12, { align: "center", bold: true, size: 1.5 });
-  write(view, "=", middle.x + middle.width + GAP / 2, 12, { align: "center", bold: true, size: 1.5 });
+  writeText(view, "×", left.x + left.width + GAP / 2, 12, { align: "center", bold: true, size: 1.5 });
+  writeText(view, "=", middle.x + middle.width + GAP / 2, 12, { align: "center", bold: true, size: 1.5 });
 }
 
 function rowAt(view, event) {

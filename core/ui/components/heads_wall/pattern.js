@@ -90,3 +90,20 @@ function keepFitted(node, draw) {
   window.addEventListener("resize", () => node.isConnected && fit());
   for (const later of [400, 1500]) setTimeout(fit, later);
 }
+
+// A canvas ready to be drawn on: its context, the page's colours by name and the diverging scale stand on the view; the last picture is gone.
+function beginDrawing(view, width = view.width) {
+  const context = view.canvas.getContext("2d"), style = getComputedStyle(view.root), ink = (name) => style.getPropertyValue(`--tx-${name}`).trim();
+  Object.assign(view, { context, ink, colours: palette(view.root, "div") });
+  context.setTransform(view.ratio, 0, 0, view.ratio, 0, 0);
+  context.clearRect(0, 0, width, view.height);
+  context.textBaseline = "middle";
+}
+
+function writeText(view, text, x, y, { align = "left", meaning = "text", bold = false, mono = false, room, size = 1 } = {}) {
+  const { context, ink, type } = view;
+  context.font = `${bold ? "700 " : ""}${type * size}px ${ink(mono ? "mono" : "font")}`;
+  context.fillStyle = ink(meaning);
+  context.textAlign = align;
+  context.fillText(text, x, y, room);
+}

@@ -80,11 +80,7 @@ const centre = (view, step) => view.left + (step + 0.5) * view.column;
 const topOf = (view, layer, direction) => view.top + (view.layers * view.directions - 1 - (layer * view.directions + direction)) * (view.strip + view.gap);
 
 function paint(view) {
-  const context = view.canvas.getContext("2d"), style = getComputedStyle(view.root), ink = (name) => style.getPropertyValue(`--tx-${name}`).trim();
-  Object.assign(view, { context, ink, colours: palette(view.root, "div") });
-  context.setTransform(view.ratio, 0, 0, view.ratio, 0, 0);
-  context.clearRect(0, 0, view.whole, view.height);
-  context.textBaseline = "middle";
+  beginDrawing(view, view.whole);
   pathOf(view);
   arrows(view);
   for (let layer = 0; layer < view.layers; layer++) for (let direction = 0; direction < view.directions; direction++) strips(view, layer, direction);
@@ -94,13 +90,8 @@ function paint(view) {
   names(view);
 }
 
-function write(view, text, x, y, { align = "center", meaning = "text", bold = false, mono = false, room, size = 1 } = {}) {
-  const { context, ink, type } = view;
-  context.font = `${bold ? "700 " : ""}${type * size}px ${ink(mono ? "mono" : "font")}`;
-  context.fillStyle = ink(meaning);
-  context.textAlign = align;
-  context.fillText(text, x, y, room);
-}
+// Names stand above and below the strips that they name.
+const write = (view, text, x, y, options = {}) => writeText(view, text, x, y, { align: "center", ...options });
 
 // The direction that carries token `source` to the picked step: forward, backward, or none where the step comes before and nothing runs back.
 function pathOf(view) {
