@@ -159,14 +159,18 @@ def _check_sum(vectors: Tensor, h_final: Tensor) -> None:
         raise ValueError("The parts do not add up to this run's stream: take a run without interventions on sublayers, norms or the path.")
 
 
+def _check_linear(model: Transformer) -> None:
+    if model.W_H is not None:
+        raise ValueError("This model's head transforms its last vector by an activation before it gives logits, so a logit is no sum of parts.")
+
+
 def logit_contributions(model: Transformer, trace: Trace, position: int, token_id: int) -> Contributions:
     """What every part adds to the logit of `token_id` as the token after `position`: each part of h_final times the token's row of the unembedding.
 
     The values add up to trace.logits[position, token_id]: within 1e-5 of its size in float32 and 1e-10 in float64, measured against the
     sum of their magnitudes where parts cancel. Raises ValueError for a model whose head bends h_final before the unembedding: no sum survives that.
     """
-    if model.W_H is not None:
-        raise ValueError("This model's head transforms its last vector by an activation before it gives logits, so a logit is no sum of parts.")
+    _check_linear(model)
     parts, vectors = final_parts(model, trace, position)
     values = vectors @ model.unembedding[token_id].double()
     if model.b_U is not None:
@@ -196,8 +200,9 @@ def neuron_promotions(model: Transformer, trace: Trace, layer: int, position: in
     """(n, |V|) float64: what each of `neurons` (n,) int64 adds to every logit, firing as it does at `position` of block `layer`.
 
     A neuron writes its activation times its row of W_2 into the stream; on the direct path that goes through the frozen norms and meets the
-    rows of the unembedding. Over all d_ff neurons the sum is the contribution of the part "mlp".
+    rows of the unembedding. Over all d_ff neurons the sum is the contribution of the part "mlp". Raises ValueError as `logit_contributions` does.
     """
+    _check_linear(model)
     written = trace.blocks[layer].mlp_post[position, neurons].double()[:, None] * model.blocks[layer].W_2[neurons].double()
     return carry_to_final(model, trace, position, layer, written) @ model.unembedding.T.double()
 
