@@ -228,19 +228,23 @@ def _for_both(entry: Entry) -> Entry:
     return Entry(entry.theirs, entry.shape, (name, name.replace("attn_norm", "mlp_norm")), lambda w: (w, w), lambda w, _: w)
 
 
-def _bert_like(f: Fields, base: str, head: dict[str, str], n_first: int, vocab_size: int, **settings) -> Plan:
-    """What BERT, RoBERTa and DistilBERT have in common: all but the blocks. `head` names the parts of the masked-language head; n_first rows of the positions stand for none."""
+def _bert_like(f: Fields, names: Collection[str], base: str, head: dict[str, str], n_first: int, **settings) -> Plan:
+    """What BERT, RoBERTa and DistilBERT have in common: all but the blocks. `head` names the parts of the masked-language head; n_first rows of the positions stand for none.
+
+    An untied unembedding has its own bias, where the file holds it; the head's is not used then.
+    """
+    vocab_size = f.whole("vocab_size")
     config = ModelConfig(
         kind="encoder", vocab_size=vocab_size, norm_placement="post", embedding_norm=True, head_transform=True, unembedding_bias=True, norm_epsilon=f.number("layer_norm_eps", 1e-12),
         tied_embeddings=f.get("tie_word_embeddings", True), end_of_text=None, **settings)
-    d, made = config.d_model, []
-    made += [entries.as_is(f"{base}embeddings.word_embeddings.weight", "E", vocab_size, d), *entries.norm(config, "embedding_norm", f"{base}embeddings.LayerNorm"),
+    d, bias = config.d_model, f"{head['unembedding']}.bias"
+    made = [entries.as_is(f"{base}embeddings.word_embeddings.weight", "E", vocab_size, d), *entries.norm(config, "embedding_norm", f"{base}embeddings.LayerNorm"),
              entries.without_first(f"{base}embeddings.position_embeddings.weight", "P", n_first, config.n_context, d)]
     if config.n_token_types:
         made.append(entries.as_is(f"{base}embeddings.token_type_embeddings.weight", "T", config.n_token_types, d))
     made += [entries.transposed(f"{head['dense']}.weight", "W_H", d, d), entries.as_is(f"{head['dense']}.bias", "b_H", d), *entries.norm(config, "head_norm", head["norm"]),
-             entries.as_is(head["bias"], "b_U", vocab_size)]
-    return _finished(config, made, base, head["unembedding"], (f"{head['unembedding']}.bias",))
+             entries.as_is(head["bias"] if config.tied_embeddings or bias not in names else bias, "b_U", vocab_size)]
+    return _finished(config, made, base, head["unembedding"], (bias, head["bias"]))
 
 
 def _bert_blocks(plan: Plan, base: str, names: dict[str, str]) -> Plan:
@@ -266,21 +270,21 @@ def _bert_sizes(f: Fields, n_first: int) -> dict:
 
 def bert(f: Fields, names: Collection[str]) -> Plan:
     head = dict(dense="cls.predictions.transform.dense", norm="cls.predictions.transform.LayerNorm", bias="cls.predictions.bias", unembedding="cls.predictions.decoder")
-    return _bert_blocks(_bert_like(f, "bert.", head, 0, f.whole("vocab_size"), **_bert_sizes(f, 0)), "bert.encoder.", BERT_BLOCK)
+    return _bert_blocks(_bert_like(f, names, "bert.", head, 0, **_bert_sizes(f, 0)), "bert.encoder.", BERT_BLOCK)
 
 
 def roberta(f: Fields, names: Collection[str]) -> Plan:
     """BERT whose positions begin after that of the padding token, and whose head always has GELU."""
     f.refuse(hidden_act="gelu")
     head, n_first = dict(dense="lm_head.dense", norm="lm_head.layer_norm", bias="lm_head.bias", unembedding="lm_head.decoder"), f.whole("pad_token_id", default=1) + 1
-    return _bert_blocks(_bert_like(f, "roberta.", head, n_first, f.whole("vocab_size"), **_bert_sizes(f, n_first)), "roberta.encoder.", BERT_BLOCK)
+    return _bert_blocks(_bert_like(f, names, "roberta.", head, n_first, **_bert_sizes(f, n_first)), "roberta.encoder.", BERT_BLOCK)
 
 
 def distilbert(f: Fields, names: Collection[str]) -> Plan:
     head = dict(dense="vocab_transform", norm="vocab_layer_norm", bias="vocab_projector.bias", unembedding="vocab_projector")
     sizes = dict(d_model=f.whole("dim"), n_layers=f.whole("n_layers"), n_heads=f.whole("n_heads"), d_ff=f.whole("hidden_dim"), n_context=f.whole("max_position_embeddings"),
                  activation=f.activation("activation", "gelu"))
-    return _bert_blocks(_bert_like(f, "distilbert.", head, 0, f.whole("vocab_size"), **sizes), "distilbert.transformer.", DISTILBERT_BLOCK)
+    return _bert_blocks(_bert_like(f, names, "distilbert.", head, 0, **sizes), "distilbert.transformer.", DISTILBERT_BLOCK)
 
 
 def t5(f: Fields, names: Collection[str]) -> Plan:
