@@ -33,6 +33,7 @@ class Cipher {
     this.shown = header.identity;
     this.known = step;
     this.player.bar.hidden = last === 0;
+    this.tall = this.scale > 1 ? 1.9 : 6.2;     // em of the bars: on a projector the lines are large, and all must fit
     this.paint();
   }
 
@@ -77,10 +78,10 @@ class Cipher {
 
   /** Each letter of the ciphertext, commonest first: its share as a bar, and beside it the share that the letter it is read as has in the language. */
   drawKey(key) {
-    const em = emOf(this.root), width = this.keyPlace.clientWidth, bar = 6.2 * em, top = 1.6 * em, column = width / Math.max(1, this.used.length), { key: svg } = this;
+    const em = emOf(this.root), width = this.keyPlace.clientWidth, bar = this.tall * em, top = 1.6 * em, column = width / Math.max(1, this.used.length), { key: svg } = this;
     const most = Math.max(...this.language, ...Object.values(this.shares));
     svg.replaceChildren();
-    sized(svg, width, top + bar + 2.6 * em, fill(this.text.key_label, { pairs: [...this.used].map((letter) => `${letter} ${reading(letter, key)}`).join(", ") }));
+    sized(svg, width, top + bar + 2.4 * em, fill(this.text.key_label, { pairs: [...this.used].map((letter) => `${letter} ${reading(letter, key)}`).join(", ") }));
     draw("text", { x: 0, y: 0.95 * em, class: "sans strong" }, svg, shortened(this.text.key, monoFont(this.root, 0.92 * em), width));
     [...this.used].forEach((letter, i) => {
       const x = i * column, read = reading(letter, key), own = (this.shares[letter] / most) * bar, other = (this.language[LETTERS.indexOf(read)] / most) * bar, thick = Math.max(2, 0.36 * column);
@@ -89,7 +90,7 @@ class Cipher {
       draw("rect", { class: "own", x: x + 0.1 * column, y: top + bar - own, width: thick, height: own }, group);
       draw("rect", { class: "language", x: x + 0.1 * column + thick + 1, y: top + bar - other, width: thick, height: Math.max(1, other) }, group);
       draw("text", { x: x + column / 2, y: top + bar + 1.1 * em, "text-anchor": "middle", class: "small" }, group, letter);
-      draw("text", { x: x + column / 2, y: top + bar + 2.3 * em, "text-anchor": "middle", class: "read" }, group, read);
+      draw("text", { x: x + column / 2, y: top + bar + 2.2 * em, "text-anchor": "middle", class: "read" }, group, read);
     });
   }
 
@@ -100,7 +101,7 @@ class Cipher {
 
   drawWalk(values) {
     this.walkPlace.hidden = this.keys.length < 2;
-    const em = emOf(this.root), width = this.walkPlace.clientWidth, height = 10.4 * em, { walk: svg } = this, n = this.keys.length, every = [...this.scores, ...(this.goal === null ? [] : [this.goal])];
+    const em = emOf(this.root), width = this.walkPlace.clientWidth, height = (this.tall + 4) * em, { walk: svg } = this, n = this.keys.length, every = [...this.scores, ...(this.goal === null ? [] : [this.goal])];
     const low = Math.min(...every), high = Math.max(...every), span = high - low || 1, left = 4.6 * em, room = { left, width: Math.max(1, width - left - 0.8 * em) };
     this.room = room;
     const x = (i) => left + (n > 1 ? i / (n - 1) : 1) * room.width, y = (score) => 2.1 * em + ((high - score) / span) * (height - 4.4 * em);
