@@ -19,7 +19,7 @@ from tests.lessons import fine
 from tests.messages import formulas, unpacked
 from tests.prompts import PROMPTS
 
-COMPONENT = {"sentences": "lm_sentences", "continuations": "lm_sentences", "guess": "lm_game", "compress": "lm_coder", "correct": "lm_sentences", "tasks": "lm_tasks"}
+COMPONENT = {"sentences": "lm_sentences", "continuations": "lm_sentences", "guess": "lm_game", "compress": "lm_coder", "correct": "lm_sentences", "decipher": "lm_cipher", "tasks": "lm_tasks"}
 WORDS = text.load("language_models")
 SHORT = "The cat saw the dog. The dog ran to"
 

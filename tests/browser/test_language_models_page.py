@@ -54,8 +54,8 @@ def test_the_coder_is_walked_and_its_bits_only_grow(open_page):
 
 def test_html_stays_text(open_page):
     bad = quote("<img src=x onerror=alert(1)> <b>bold</b>")
-    page = opened(open_page, "language_models", "sentences", f"&prompt={bad}&language_models_sentences={bad}&language_models_a={bad}&language_models_passage=4&language_models_garbled={bad}&language_models_own_sentiment={bad}")
-    for view in ("sentences", "continuations", "guess", "compress", "correct", "tasks"):
+    page = opened(open_page, "language_models", "sentences", f"&prompt={bad}&language_models_sentences={bad}&language_models_a={bad}&language_models_passage=4&language_models_garbled={bad}&language_models_secret={bad}&language_models_own_sentiment={bad}")
+    for view in ("sentences", "continuations", "guess", "compress", "correct", "decipher", "tasks"):
         reach(page, "language_models", view)
         assert page.locator(".tokens-view img, .tokens-view b:not(.legend b)").count() == 0, view
     assert page.errors == []

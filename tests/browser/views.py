@@ -33,7 +33,7 @@ LESSONS = {
     "positions": {name: View(".instrument", first_screen=False) for name in ("waves", "learned", "rotary", "biases", "concat", "symmetry", "beyond")}
     | {"measured": View(".st-key-positions_measured_losses", first_screen=False)},
     "language_models": {"sentences": View(".st-key-language_models_orders"), "continuations": View(".st-key-language_models_odds"), "guess": View(".keys"), "compress": View(".digits"),
-                        "correct": View(".st-key-language_models_where"), "tasks": View(".list"), "tasks, written": View(".list", (("task", "questions"),)), "tasks, labels": View(".list", (("task", "labels"), ("shots", "4")))},
+                        "correct": View(".st-key-language_models_where"), "decipher": View(".cipher-walk"), "decipher, model": View(".cipher-walk", (("by", "model"),)), "tasks": View(".list"), "tasks, written": View(".list", (("task", "questions"),)), "tasks, labels": View(".list", (("task", "labels"), ("shots", "4")))},
     "generation": {"writing": View(".written-bars"), "strategies": View("svg.strategies"), "futures": View(".futures-tree"), "beam": View(".beam-tree"),
                    "beam, two tokens": View(".beam-tree", (("source", "tiny"),)), "cache": View(".st-key-generation_work")},
     "training": {"forcing": View(".forcing-chart"), "live": View(".st-key-training_loss"), "childhood": View(".st-key-training_childhood_scores")},

@@ -21,7 +21,7 @@ MOST_TOKENS = 40        # of a text that is shown token by token
 TASKS = ("sentiment", "questions", "untaught", "opposites", "summary", "labels")
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 SETTINGS = Settings("language_models", {
-    "view": Setting("sentences", options=("sentences", "continuations", "guess", "compress", "correct", "tasks")),
+    "view": Setting("sentences", options=("sentences", "continuations", "guess", "compress", "correct", "decipher", "tasks")),
     "sentences": Setting(""),                  # a line each; empty: the lesson's own
     "after": Setting(False),                   # whether the sentences are read after the prompt
     "row": Setting(0, low=0),                  # the sentence that is picked
@@ -30,6 +30,11 @@ SETTINGS = Settings("language_models", {
     "guesses": Setting(""),                    # the numbers of the reader's right guesses, "1-3-1"
     "coded": Setting(-1, low=-1),              # the token that the coder is at; −1: one that costs about two bits
     "garbled": Setting(""),                    # the text with a wrong letter; empty: the lesson's own
+    "secret": Setting(""),                     # the text that is enciphered, or a ciphertext; empty: the lesson's own
+    "given": Setting(False),                   # whether the text is in cipher already
+    "key": Setting(1, low=0, high=9999),       # the seed of the key
+    "by": Setting("triples", options=("letters", "pairs", "triples", "model")),
+    "tried": Setting(-1, low=-1),              # the reading that is shown; −1: the last
     "task": Setting("sentiment", options=TASKS),
     "shots": Setting("0", options=("0", "1", "2", "4")),       # solved examples before each exercise
     **{f"own_{task}": Setting("") for task in TASKS},          # the reader's own case; empty: the lesson's
