@@ -36,6 +36,7 @@ def _sections(words: text.TextFile) -> dict[str, list]:
     for entry in catalogue.existing():
         page = st.Page(f"pages/{entry.id}.py", title=words.label(f"lesson_{entry.id}"), url_path=entry.id, default=entry.id == catalogue.HOME)
         sections.setdefault(words.label(f"section_{entry.section}"), []).append(page)
+    sections[words.label("section_whole")].append(st.Page("pages/models.py", title=text.load("library").label("page"), url_path="models"))
     return sections
 
 

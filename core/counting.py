@@ -152,3 +152,12 @@ def kv_cache_bytes(config: ModelConfig, n_tokens: int, dtype: str = "bf16") -> i
     many source tokens too. An encoder writes nothing token by token and keeps none: 0."""
     attentions = {"decoder": 1, "encoder": 0, "encoder-decoder": 2}[config.kind]
     return attentions * config.n_layers * config.n_kv_heads * (config.d_k + config.d_v) * n_tokens * BYTES[dtype]
+
+
+def trace_bytes(config: ModelConfig, n_tokens: int) -> int:
+    """Memory of what one traced pass of a decoder keeps, float32: the logits N |V|; in every block the stream and what is added to it, queries, keys, values (with
+    rotary positions twice), the heads' outputs, scores and pattern 2 h N², and the feed-forward part before and after its activation. In bytes, to a few per cent."""
+    n, d, h = n_tokens, config.d_model, config.n_heads
+    heads = h * (config.d_k + config.d_v) + config.n_kv_heads * (config.d_k + config.d_v) + (config.positions == "rotary") * (h + config.n_kv_heads) * config.d_k
+    block = n * (5 * d + heads + 2 * (config.d_ff or 0)) + 2 * h * n * n
+    return 4 * (config.n_layers * block + n * (config.vocab_size + 3 * d))

@@ -8,12 +8,12 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 from core.model import Transformer
-from core.ui import cache, text
+from core.ui import cache, catalogue, text
 from tests import lessons
 from tests.prompts import PROMPTS
 
 ROOT = Path(__file__).parent.parent
-PAGES = sorted(path.stem for path in ROOT.glob("pages/*.py"))
+PAGES = sorted(entry.id for entry in catalogue.existing())
 
 
 def opened(page: str, prompt: str | None) -> AppTest:

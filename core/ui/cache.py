@@ -1,4 +1,4 @@
-"""What is shared by all sessions: one model for each (name, device), and an LRU of results that is bounded in bytes.
+"""What is shared by all sessions: one model for each (name, device), those of the library within a bound, and an LRU of results that is bounded in bytes.
 
 Nothing in here belongs to a reader: a key says all that a value was computed from, so that two sessions share a value only
 when both asked for the same computation.
@@ -6,7 +6,6 @@ when both asked for the same computation.
 from __future__ import annotations
 
 import collections
-import copy
 import dataclasses
 import functools
 import logging
@@ -26,6 +25,8 @@ from core.model import Transformer
 from core.tokenizer import Tokenizer
 from core.trace import Trace
 from core.ui import devices, text
+from core.ui.library import names
+from core.ui.library.shelf import Shelf
 
 LOG = logging.getLogger(__name__)
 TRACE_BYTES = 512 * 2**20
@@ -67,6 +68,12 @@ class ByteBoundedCache:
             self._entries.clear()
             self.n_bytes = 0
 
+    def drop(self, name: str) -> None:
+        """Drops every value whose key names this."""
+        with self._lock:
+            for key in [key for key in self._entries if _names(key, name)]:
+                self.n_bytes -= self._entries.pop(key)[1]
+
     def _put(self, key: Hashable, value: object, n_bytes: int) -> None:
         if n_bytes > self.capacity:
             return
@@ -80,11 +87,16 @@ class ByteBoundedCache:
                 self.n_bytes -= freed
 
 
+def _names(key: Hashable, name: str) -> bool:
+    return key == name or isinstance(key, tuple) and any(_names(part, name) for part in key)
+
+
 @dataclass(frozen=True)
 class LoadedModel:
     """A shared model, never written to after loading. `problem` is the plain reason why a bundled model could not be loaded, if any.
 
     `model` is on the CPU, where weights and traces are read and drawn; `runner` is the copy on the device that makes the forward passes.
+    loss: of one of the library, nats per token on the fixed text (core.ui.library.loading); None where it was not measured.
     """
 
     name: str
@@ -94,10 +106,35 @@ class LoadedModel:
     tokenizer: Tokenizer
     is_random: bool = False
     problem: str = ""
+    loss: float | None = None
 
 
 _own: collections.OrderedDict[str, LoadedModel] = collections.OrderedDict()
 _own_lock = threading.Lock()
+_placing = threading.Lock()
+
+
+def _forget(name: str) -> None:
+    """A model of the library has given its place: what was made of it, and names its weights, goes too."""
+    _traces().drop(name)
+    _results().drop(name)
+
+
+shelf = Shelf(_forget)          # name -> {device: LoadedModel}
+
+
+def keep_loaded(name: str, model: Transformer, tokenizer: Tokenizer, loss: float | None) -> None:
+    """Puts a model of the library, whose room was reserved, where every session finds it."""
+    shelf.put(name, {devices.CPU: dataclasses.replace(_placed(name, devices.CPU, model, tokenizer), loss=loss)})
+
+
+def _on_device(kept: dict[str, LoadedModel], device: str) -> LoadedModel:
+    """A model of the library on a device, which gets its copy when it is first asked for."""
+    with _placing:
+        if device not in kept:
+            first = kept[devices.CPU]
+            kept[device] = dataclasses.replace(_placed(first.name, device, first.model, first.tokenizer), loss=first.loss)
+        return kept[device]
 
 
 def model_names() -> tuple[str, ...]:
@@ -112,6 +149,8 @@ def name_and_step(name: str) -> tuple[str, int | None]:
     >>> name_and_step("stories-small@2100"), name_and_step("stories")
     (('stories-small', 2100), ('stories', None))
     """
+    if names.is_library_name(name):
+        return name, None
     base, _, step = name.partition(MOMENT)
     return base, int(step) if step.isascii() and step.isdigit() and len(step) < 10 else None
 
@@ -132,9 +171,9 @@ def _history(folder: Path, name: str) -> tuple[checkpoints.Milestone, ...]:
 
 
 def exists(name: str) -> bool:
-    """Whether there is such a model: a bundled one, one of its moments, or one trained in the app that is still kept."""
+    """Whether there is such a model: a bundled one, one of its moments, one trained in the app that is still kept, or one of the library that is loaded."""
     base, step = name_and_step(name)
-    return name in model_names() or name in _own or name == f"{base}{MOMENT}{step}" and any(moment.step == step for moment in moments(base))
+    return name in model_names() or name in _own or name in shelf or name == f"{base}{MOMENT}{step}" and any(moment.step == step for moment in moments(base))
 
 
 def keep_own(model: Transformer, tokenizer: Tokenizer, title: str) -> str:
@@ -167,10 +206,16 @@ def _results() -> ByteBoundedCache:
 
 
 def shared_model(name: str, device: str) -> LoadedModel:
-    """The one copy of a model on a device. A folder that is missing or broken gives the random stand-in and says why; a full device gives the CPU's copy."""
+    """The one copy of a model on a device. A folder that is missing or broken gives the random stand-in and says why; a full device gives the CPU's copy.
+
+    A model of the library that is not loaded, or has given its place meanwhile, gives the main model.
+    """
     if own := _own.get(name):
         return own
     try:
+        if names.is_library_name(name):
+            kept = shelf.get(name)
+            return shared_model(model_names()[0], device) if kept is None else _on_device(kept, device)
         return _load(name, device) if MOMENT not in name else _load_moment(name, device)
     except Exception as error:
         if devices.is_out_of_memory(error) and device != devices.CPU:
@@ -205,14 +250,27 @@ def _random_model(device: str) -> LoadedModel:
 
 def _placed(name: str, device: str, model: Transformer, tokenizer: Tokenizer, is_random: bool = False) -> LoadedModel:
     model.eval().requires_grad_(False)
-    runner = model if device == devices.CPU else copy.deepcopy(model).to(device)
+    runner = model if device == devices.CPU else _copied(model, device)
     return LoadedModel(name, device, model, runner, tokenizer, is_random)
+
+
+def _copied(model: Transformer, device: str) -> Transformer:
+    """The model once more, on a device; tensor by tensor, so that main memory holds it once."""
+    with torch.device("meta"):
+        made = Transformer(model.config)
+    made.load_state_dict({name: weight.to(device) for name, weight in model.state_dict().items()}, assign=True)
+    return made.eval().requires_grad_(False)
 
 
 def trace(loaded: LoadedModel, token_ids: tuple[int, ...], intervention: Intervention = NOTHING) -> Trace:
     """The Trace of one forward pass, on the CPU, computed once for each (model, device, intervention, token ids)."""
     key = (loaded.name, loaded.device, intervention, token_ids)
-    return _traces().get_or_make(key, lambda: _forward(loaded, token_ids, intervention), lambda made: made.n_bytes)
+    return _traces().get_or_make(key, lambda: _forward(loaded, token_ids, intervention), lambda made: _weight(loaded, made.n_bytes))
+
+
+def _weight(loaded: LoadedModel, n_bytes: int) -> int:
+    """What a trace weighs in its cache; too much to be kept, since it holds on to the weights, where its model has given its place meanwhile."""
+    return TRACE_BYTES + 1 if names.is_library_name(loaded.name) and loaded.name not in shelf else n_bytes
 
 
 def _forward(loaded: LoadedModel, token_ids: tuple[int, ...], intervention: Intervention) -> Trace:

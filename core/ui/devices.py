@@ -1,9 +1,16 @@
-"""Where the model runs: CUDA if there, else Apple's MPS, else the CPU; and what counts as out of memory."""
+"""Where the model runs: CUDA if there, else Apple's MPS, else the CPU; how much memory there is, and what counts as out of it."""
 from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
 
 import torch
 
 CPU = "cpu"
+MEMINFO = Path("/proc/meminfo")
+CGROUPS = (("memory.max", "memory.current", "inactive_file"), ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes", "total_inactive_file"))     # versions 2 and 1
+CGROUP = Path("/sys/fs/cgroup")
 
 
 def available() -> tuple[str, ...]:
@@ -25,3 +32,45 @@ def is_out_of_memory(error: BaseException) -> bool:
     said = str(error).lower()
     return isinstance(error, (torch.OutOfMemoryError, MemoryError)) or (
         isinstance(error, RuntimeError) and any(words in said for words in ("out of memory", "not enough memory", "can't allocate memory")))
+
+
+def memory_total() -> int:
+    """Bytes of main memory that this process may use at most: the machine's, or its container's where that is less."""
+    machine = _meminfo("MemTotal") or _system("hw.memsize") or os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return min([machine, *(limit for limit, _ in _limits())])
+
+
+def memory_free(device: str = CPU) -> int:
+    """Bytes that are free now: of a CUDA device its own memory; else main memory, within the container's limit where there is one."""
+    if device == "cuda":
+        return torch.cuda.mem_get_info()[0]
+    machine = _meminfo("MemAvailable") or _system("vm.page_free_count") * _system("hw.pagesize") or memory_total() // 2
+    return min([machine, *(max(0, limit - used) for limit, used in _limits())])
+
+
+def _meminfo(name: str) -> int:
+    """Bytes of one line of /proc/meminfo; 0 where there is none (macOS)."""
+    try:
+        return next((1024 * int(line.split()[1]) for line in MEMINFO.read_text().splitlines() if line.startswith(f"{name}:")), 0)
+    except (OSError, ValueError):
+        return 0
+
+
+def _limits() -> list[tuple[int, int]]:
+    """The limits of this process's container and what is used of each, bytes; what the kernel can give back at once (cached files) is not used."""
+    found = []
+    for limit, used, cached in CGROUPS:
+        try:
+            stat = dict(line.split() for line in (CGROUP / limit).with_name("memory.stat").read_text().splitlines())
+            found.append((int((CGROUP / limit).read_text()), int((CGROUP / used).read_text()) - int(stat[cached])))
+        except (OSError, ValueError, KeyError):       # no such version, or "max": no limit
+            continue
+    return found
+
+
+def _system(name: str) -> int:
+    """A number that sysctl knows (macOS, BSD); 0 where it does not."""
+    try:
+        return int(subprocess.run(["sysctl", "-n", name], capture_output=True, text=True, timeout=5, check=True).stdout)
+    except (OSError, ValueError, subprocess.SubprocessError):
+        return 0

@@ -23,7 +23,7 @@ __all__ = ["Lesson", "fragment", "guard", "open_lesson"]
 
 def open_lesson(lesson: str) -> Lesson:
     """Draws the strip with the lesson's stages lit, its title and its one sentence. `lesson` is the stem of page and text file."""
-    _enter_through_the_app()
+    enter_through_the_app()
     page = Lesson(lesson, text.load(lesson), text.load("app"))
     strip.draw(lesson)
     with st.container(key="lesson_head"):
@@ -31,7 +31,7 @@ def open_lesson(lesson: str) -> Lesson:
     return page
 
 
-def _enter_through_the_app() -> None:
+def enter_through_the_app() -> None:
     """Runs app.py where Streamlit has run the page's file by itself.
 
     A fresh server whose first visitor follows a link to a lesson takes the folder pages/ for its older kind of app, until app.py has

@@ -9,6 +9,7 @@ import streamlit as st
 
 from core.figures import style
 from core.ui import cache, devices, run, state, text
+from core.ui.library import notes, offer
 from core.ui.markdown import escaped
 
 QR_CHARACTERS = 1_200   # more make a code too fine for a projector
@@ -27,6 +28,7 @@ def draw() -> None:
             _share(words)
         st.toggle(words.label("present"), key="present")
     with st.container(key="prompt_messages"):
+        offer.draw()
         _messages(words, present)
 
 
@@ -45,10 +47,12 @@ def _examples(words: text.TextFile) -> None:
 
 
 def _model(words: text.TextFile, present: run.Run) -> None:
-    n, n_context = len(present.token_ids), present.model.config.n_context
+    n, n_context = len(present.token_ids), run.room(present.model.config)
     key = "status_cut" if present.n_cut else "status"
     with st.popover(words.label(key, model=present.model_name, n=n, n_context=n_context, n_cut=present.n_cut), key="model_drawer"):
         st.selectbox(words.label("model"), state.model_choices(), key="model")
+        if st.button(text.load("library").label("another"), key="another_model", icon=":material/add:", type="tertiary"):
+            st.switch_page("pages/models.py")
         _moment(words)
         st.selectbox(words.label("device"), devices.available(), key="device", format_func=lambda name: words.label(f"device_{name}"))
         st.caption(words.label("running", device=words.label(f"device_{present.device}")))
@@ -97,11 +101,13 @@ def _messages(words: text.TextFile, present: run.Run) -> None:
         st.warning(words.label("broken_model", problem=escaped(present.loaded.problem)))
     elif present.loaded.is_random:
         st.warning(words.label("random_model"))
+    elif found := notes.of(present):
+        st.caption("  \n".join(found))
     elif note := model_note(present.model_name):
         st.caption(note)
     if present.n_cut:
-        n_context = present.model.config.n_context
-        st.caption(words.label("usage_cut", n_all=present.n_cut + len(present.token_ids) - 1, n_context=n_context, n_cut=present.n_cut))
+        kept = len(present.token_ids) - len(present.tokenizer.begin) - len(present.tokenizer.end)
+        st.caption(words.label("usage_cut", n_all=present.n_cut + kept, kept=kept, n_cut=present.n_cut))
     if state.notices():
         st.info("  \n".join(state.notices()))
 

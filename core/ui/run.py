@@ -7,11 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from core.config import ModelConfig
+from core.counting import trace_bytes
 from core.intervention import NOTHING, Intervention
 from core.model import Transformer
 from core.tokenizer import Tokenizer
 from core.trace import Trace
 from core.ui import cache, devices, state
+
+MOST_TOKENS = 256       # that a lesson reads at once: more are too narrow to be told apart on a screen
+LEAST_TOKENS = 8
 
 
 @dataclass(frozen=True)
@@ -20,7 +25,7 @@ class Run:
 
     loaded: cache.LoadedModel
     text: str
-    token_ids: tuple[int, ...]   # begins with the end-of-text token
+    token_ids: tuple[int, ...]   # begins with the end-of-text token, or with the one that the model's texts begin with, if they do
     tokens: list[str]            # their visible forms
     n_cut: int                   # tokens of the text that did not fit and were left out, from its start
 
@@ -62,11 +67,23 @@ class Run:
         return self.trace.logits[position].to("cpu", torch.float64).numpy()
 
 
+def room(config: ModelConfig) -> int:
+    """How many tokens a lesson reads at once: what the model takes, at most MOST_TOKENS, and fewer where the pass would fill half of the cache of traces."""
+    most = min(MOST_TOKENS, config.n_context)
+    while most > LEAST_TOKENS and trace_bytes(config, most) > cache.TRACE_BYTES // 2:
+        most = max(LEAST_TOKENS, most * 3 // 4)
+    return most
+
+
 def read(loaded: cache.LoadedModel, text: str) -> Run:
-    """The Run of a text: its last tokens, as many as the model takes, after the end-of-text token."""
-    prompt = loaded.tokenizer.prompt(state.clean_prompt(text), loaded.model.config.n_context)
-    tokens = [loaded.tokenizer.visible(token_id) for token_id in prompt.token_ids]
-    return Run(loaded, text, prompt.token_ids, tokens, prompt.n_cut)
+    """The Run of a text: its last tokens, as many as there is room for, after the token that the model's texts begin with.
+
+    An empty text of a model that begins with none is its token 0, since a model cannot read nothing.
+    """
+    prompt = loaded.tokenizer.prompt(state.clean_prompt(text), room(loaded.model.config))
+    token_ids = prompt.token_ids or (0,)
+    tokens = [loaded.tokenizer.visible(token_id) for token_id in token_ids]
+    return Run(loaded, text, token_ids, tokens, prompt.n_cut)
 
 
 def of_tokens(name: str, device: str, token_ids: Sequence[int]) -> Run:
@@ -76,7 +93,7 @@ def of_tokens(name: str, device: str, token_ids: Sequence[int]) -> Run:
     loaded = cache.shared_model(name, device)
     ids = tuple(int(token_id) for token_id in token_ids)
     config = loaded.model.config
-    if not 0 < len(ids) <= config.n_context or not all(0 <= i < config.vocab_size for i in ids):
+    if not 0 < len(ids) <= room(config) or not all(0 <= i < config.vocab_size for i in ids):
         raise ValueError("these are no tokens of the model, or too many")
     return Run(loaded, loaded.tokenizer.decode(list(ids)), ids, [loaded.tokenizer.visible(i) for i in ids], 0)
 

@@ -16,6 +16,7 @@ from streamlit.errors import StreamlitAPIException
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from core.ui import cache, devices, text
+from core.ui.library import names
 
 MAX_CHARACTERS = 20_000       # of a prompt; far more than any context takes
 MAX_LINK_CHARACTERS = 6_000   # of a prompt in a link, percent-encoded: longer addresses are refused by servers and chat programs
@@ -55,7 +56,7 @@ def begin() -> None:
         _read_url()
     for key, value in session.pop("asked_for", {}).items():
         _take_over(key, value)
-    if not cache.exists(session["model"]):                 # one that a reader trained has given its place
+    if not _can_be_asked_for(session["model"]):            # one that a reader trained has given its place
         notice("notice_url", name="model", value=_shortened(session["model"]))
         session["model"] = cache.model_names()[0]
     for key in ("prompt", "model", "device", "present"):
@@ -174,13 +175,31 @@ def prompt() -> str:
 
 
 def model_name() -> str:
+    """The model that the lessons show: the wanted one, or the main one while that is not loaded."""
+    wanted = wanted_model()
+    return wanted if cache.exists(wanted) else cache.model_names()[0]
+
+
+def wanted_model() -> str:
+    """The model that the reader or the address asks for."""
     return st.session_state["model"]
 
 
+def want_model(name: str) -> None:
+    """Callback: the model that the reader asks for from here on; one of the library is then offered, and loaded at the reader's word."""
+    if _can_be_asked_for(name):
+        st.session_state["model"] = name
+
+
 def model_choices() -> tuple[str, ...]:
-    """The bundled models, those that this reader has trained, and the one that is loaded."""
-    own = [name for name in st.session_state.get("own_models", ()) if cache.exists(name)]
-    return tuple(dict.fromkeys((*cache.model_names(), *own, model_name())))
+    """The bundled models, those that this reader has trained, those of the library that are loaded, and the wanted one."""
+    loaded = [name for name, _ in cache.shelf.listed() if names.is_offered(name)]
+    return tuple(dict.fromkeys((*cache.model_names(), *own_models(), *loaded, wanted_model())))
+
+
+def own_models() -> list[str]:
+    """The models that this reader has trained and that are still kept."""
+    return [name for name in st.session_state.get("own_models", ()) if cache.exists(name)]
 
 
 def device() -> str:
@@ -218,6 +237,11 @@ def fits_in_link(prompt: str) -> bool:
     return len(urllib.parse.quote(prompt)) <= MAX_LINK_CHARACTERS
 
 
+def _can_be_asked_for(model: str) -> bool:
+    """Whether a model is here, or is one of the library that a reader may load."""
+    return cache.exists(model) if not names.is_library_name(model) else names.is_offered(model)
+
+
 def _went_through_history() -> bool:
     context = get_script_run_ctx()
     return context is not None and context.is_history_navigation
@@ -226,7 +250,7 @@ def _went_through_history() -> bool:
 def _read_url() -> None:
     query, session = st.query_params, st.session_state
     session["prompt"] = clean_prompt(query["prompt"]) if "prompt" in query else session.get("prompt", default_prompt())
-    for key, allowed, default in (("model", cache.exists, cache.model_names()[0]), ("device", devices.available().__contains__, devices.preferred())):
+    for key, allowed, default in (("model", _can_be_asked_for, cache.model_names()[0]), ("device", devices.available().__contains__, devices.preferred())):
         session[key] = session.get(key, default)
         if key in query:
             if allowed(query[key]):
@@ -262,7 +286,7 @@ def _take_over(key: str, value) -> None:
         session["prompt"] = clean_prompt(str(value))
     elif key in _SELECTION:
         session["selection"] = session.get("selection", {}) | {key: value}
-    elif key != "model" or cache.exists(value):
+    elif key != "model" or _can_be_asked_for(value):
         session[key] = value
         if key not in _SHARED:
             # A bound widget first drawn in this run does not put a value it was given into the address; one drawn before does, and forbids it here.

@@ -1,0 +1,95 @@
+"""What stands under the prompt bar while a model is asked for that is not loaded: what it is, whether it fits, a button to load it, how far that is."""
+from __future__ import annotations
+
+import streamlit as st
+
+from core.huggingface import Preview
+from core.ui import cache, devices, state, text
+from core.ui.guard import fragment
+from core.ui.library import loading, names
+from core.ui.library.loading import Task, readable_bytes, words
+from core.ui.markdown import escaped
+
+EVERY = 0.6         # seconds between two looks at a running task
+
+
+def draw() -> None:
+    """The offer, where one is due."""
+    name = state.wanted_model()
+    if name == state.model_name() or not names.is_library_name(name):
+        return
+    with st.container(key="model_offer", border=True):
+        st.markdown(words().label("wanted", name=title(name), shown=escaped(state.model_name())))
+        look, load = loading.look(name), loading.loading_of(name)
+        waits = look.running or load is not None and load.running
+        fragment(lambda: _offer(name, waits), run_every=EVERY if waits else None)()
+
+
+def title(name: str) -> str:
+    """A model's name as Markdown shows it, without the mark of where it comes from."""
+    return escaped(name.removeprefix(names.IN_FOLDER).removeprefix(names.ON_HUB))
+
+
+def _offer(name: str, waited: bool) -> None:
+    """The present state of it; at the end of what was waited for, the whole page once more."""
+    look, load = loading.look(name), loading.loading_of(name)
+    if look.running or load is not None and load.running:
+        _progress(name, load if load is not None and load.running else look)
+        return
+    if waited or cache.exists(name):
+        st.rerun()
+    if look.problem is not None:
+        _refused(name, look.problem)
+    else:
+        _described(name, look.result, load)
+
+
+def _progress(name: str, task: Task) -> None:
+    if task is loading.look(name):
+        st.progress(0.0, text=words().label("looking", name=title(name)))
+        return
+    part = task.done / task.total if task.total else 0.0
+    st.progress(min(1.0, part), text=words().label(task.phase, name=title(name), done=readable_bytes(task.done), total=readable_bytes(task.total)))
+
+
+def _refused(name: str, problem: loading.Problem) -> None:
+    st.warning(escaped(problem.said))
+    with st.container(horizontal=True):
+        st.button(words().label("again"), key="model_again", on_click=_look_again, args=(name,))
+        _stay()
+
+
+def _described(name: str, preview: Preview, load: Task | None) -> None:
+    config, room = preview.config, loading.room_for(preview)
+    st.markdown(words().label("preview", family=preview.family, kind=words().label(f"kind_{config.kind}"), n=preview.n_parameters, layers=config.n_layers, heads=config.n_heads,
+                              width=config.d_model, context=config.n_context, vocabulary=config.vocab_size))
+    device = text.load("app").label(f"device_{_device_for(preview)}")
+    lines = [words().label("preview_memory", dtype=preview.dtype, needed=readable_bytes(room.needed), free=readable_bytes(room.free), bound=readable_bytes(room.bound), device=device)]
+    lines += [words().label("preview_download", download=readable_bytes(preview.download_bytes))] if preview.download_bytes else []
+    lines += [] if preview.tokenizer else [words().label("preview_no_tokenizer")]
+    st.caption("  \n".join(lines))
+    problem = loading.not_for_lessons(preview) or loading.too_large(room) or (load.problem if load is not None else None)
+    if problem is not None:
+        st.warning(escaped(problem.said))
+    with st.container(horizontal=True):
+        if problem is None or load is not None and problem is load.problem:
+            st.button(words().label("load"), key="model_load", type="primary", icon=":material/download:", on_click=loading.load, args=(name,))
+        else:
+            st.button(words().label("again"), key="model_again", on_click=_look_again, args=(name,))
+        _stay()
+
+
+def _device_for(preview: Preview) -> str:
+    """Where it will run: the reader's device, or the CPU where that has no room."""
+    device = state.device()
+    return device if device == devices.CPU or devices.memory_free(device) > preview.n_bytes else devices.CPU
+
+
+def _stay() -> None:
+    shown = state.model_name()
+    st.button(words().label("stay", shown=escaped(shown)), key="model_stay", type="tertiary", on_click=state.want_model, args=(shown,))
+
+
+def _look_again(name: str) -> None:
+    loading.forget(name)
+    loading.look(name, again=True)

@@ -1,0 +1,147 @@
+"""The page Models: every model that lessons can run on, in the order of how near it is, and what is in memory now."""
+from __future__ import annotations
+
+import io
+import tempfile
+import zipfile
+from pathlib import Path
+
+import streamlit as st
+
+from core import checkpoints
+from core.config import ModelConfig
+from core.counting import n_parameters
+from core.huggingface import PretrainedError, save_pretrained
+from core.ui import cache, devices, prompt_bar, state
+from core.ui.guard import fragment, guard
+from core.ui.library import names, shelf
+from core.ui.library.loading import readable_bytes, words
+from core.ui.library.offer import title
+from core.ui.markdown import escaped
+
+MADE = "models_made"        # in the session: own model -> the zip, or the sentence why there is none
+
+
+def draw() -> None:
+    with st.container(key="lesson_head"):
+        st.markdown(f"## {words().section('title')}\n{words().section('sentence')}")
+    near, far = st.columns(2, gap="large")
+    with near:
+        for part in (_bundled, _own):
+            with guard():
+                part()
+    with far:
+        for part in (_hub, _folders, _loaded):
+            with guard():
+                part()
+
+
+def _row(name: str, said: str, note: str = "", verb: str = "use") -> None:
+    """One model: what it is, and the button that makes it the one that every lesson shows."""
+    with st.container(horizontal=True, vertical_alignment="center", key=f"models_row_{name}"):
+        st.markdown(said + (f"  \n<small>{note}</small>" if note else ""), unsafe_allow_html=True, width="stretch")
+        if name == state.model_name():
+            st.caption(words().label("shown"), width="content")
+        else:
+            verb = "use" if cache.exists(name) else verb
+            st.button(words().label(verb), key=f"models_use_{name}", on_click=state.want_model, args=(name,), help=words().label("use_help") if verb == "use" else None)
+
+
+def _sizes(config: ModelConfig) -> str:
+    return words().label("sizes", n=n_parameters(config), layers=config.n_layers, heads=config.n_heads, width=config.d_model, context=config.n_context)
+
+
+def _bundled() -> None:
+    st.markdown(words().section("bundled"))
+    for name in cache.model_names():
+        note = prompt_bar.model_note(name)
+        try:
+            said = _sizes(checkpoints.bundled_config(name)) if name != cache.RANDOM_MODEL else ""
+        except checkpoints.CheckpointError as error:
+            said = escaped(str(error))
+        _row(name, note or f"**{escaped(name)}**", said)
+
+
+def _own() -> None:
+    st.markdown(words().section("own"))
+    own = state.own_models()
+    for name in own:
+        loaded = cache.shared_model(name, state.device())
+        _row(name, f"**{escaped(name)}**", f"{_sizes(loaded.model.config)}. {words().label('own_note')}")
+        _transformers_file(name)
+    if not own:
+        st.caption(words().label("own_none"))
+
+
+def _transformers_file(name: str) -> None:
+    """A file of a reader's own model for transformers, made when it is asked for; or why there is none."""
+    made = st.session_state.setdefault(MADE, {}).get(name)
+    if made is None:
+        st.button(words().label("save"), key=f"models_make_{name}", type="tertiary", icon=":material/archive:", help=words().label("save_help"), on_click=_make, args=(name,))
+    elif isinstance(made, bytes):
+        st.download_button(words().label("saved", name=name), made, file_name=f"{name}.zip", mime="application/zip", key=f"models_file_{name}", on_click="ignore")
+    else:
+        st.caption(escaped(words().label("save_cannot", why=made)))
+
+
+def _make(name: str) -> None:
+    """Callback."""
+    loaded = cache.shared_model(name, devices.CPU)
+    try:
+        st.session_state[MADE][name] = transformers_zip(loaded)
+    except PretrainedError as error:
+        st.session_state[MADE][name] = str(error)
+
+
+def transformers_zip(loaded: cache.LoadedModel) -> bytes:
+    """A model and its tokenizer as transformers' from_pretrained loads them, in one file. PretrainedError for one that transformers has no model for."""
+    with tempfile.TemporaryDirectory() as folder:
+        save_pretrained(loaded.model, loaded.tokenizer, folder)
+        packed = io.BytesIO()
+        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+            for path in sorted(Path(folder).iterdir()):
+                archive.write(path, f"{loaded.name}/{path.name}")
+    return packed.getvalue()
+
+
+def _hub() -> None:
+    st.markdown(words().section("hub"))
+    if not names.is_hub_on():
+        st.caption(words().label("hub_off"))
+        return
+    st.caption(words().label("hub_intro"))
+    with st.form("models_hub", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
+        written = st.text_input(words().label("hub_field"), max_chars=200, placeholder=words().label("hub_example"), key="models_hub_name")
+        asked = st.form_submit_button(words().label("look"))
+    if asked and written.strip():
+        _ask_hub(written.strip().removeprefix(names.ON_HUB))
+    for name in names.hub_models():
+        _row(names.ON_HUB + name, f"**{escaped(name)}**", verb="look")
+
+
+def _ask_hub(written: str) -> None:
+    if names.is_hub_offered(written):
+        state.apply({"model": names.ON_HUB + written})
+    elif not names.is_hub_name(written):
+        st.warning(words().label("hub_not_a_name"))
+    else:
+        st.warning(words().label("hub_not_allowed", names=escaped(", ".join(names.hub_models()))))
+
+
+def _folders() -> None:
+    st.markdown(words().section("folders"))
+    found = names.folders()
+    for name in found:
+        _row(names.IN_FOLDER + name, f"**{escaped(name)}**", verb="look")
+    if not found:
+        st.caption(words().label("folders_none"))
+
+
+@fragment
+def _loaded() -> None:
+    st.markdown(words().section("loaded"))
+    listed = cache.shelf.listed()
+    for name, n_bytes in listed:
+        st.markdown(words().label("loaded_row", name=title(name), size=readable_bytes(n_bytes)))
+    said = "loaded_bound" if listed else "loaded_none"
+    st.caption(words().label(said, taken=readable_bytes(cache.shelf.n_bytes), bound=readable_bytes(shelf.capacity()), free=readable_bytes(devices.memory_free())))

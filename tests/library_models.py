@@ -1,0 +1,41 @@
+"""Small Hugging Face models in folders, as an operator offers them: random weights, of families that differ from the bundled models in most that lessons could take for granted."""
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import tokenizers
+from tokenizers import processors
+
+from core.tokenizer import Tokenizer
+from core.ui import text
+from tests import huggingface_models
+
+CONTEXT = 300                # longer than what lessons read at once
+FAMILIES = {                 # name -> (case of tests.huggingface_models, its changes)
+    "llama": ("llama", dict(max_position_embeddings=CONTEXT)),                       # grouped heads, rotary, RMSNorm, gate, no biases, E not tied
+    "neox": ("pythia", dict(max_position_embeddings=CONTEXT)),                       # parallel parts, part of each query turned
+    "mistral": ("mistral", dict(max_position_embeddings=CONTEXT)),                   # a sliding window of 5
+    "numbers": ("qwen3", dict(max_position_embeddings=CONTEXT)),                     # without a tokenizer
+}
+
+
+def folder(root: Path, name: str, vocab_size: int = 700) -> Path:
+    """The model `name` of FAMILIES below `root`. llama begins a text with <s>, the others with nothing; "numbers" has no tokenizer."""
+    case, changes = FAMILIES[name]
+    place = root / name
+    huggingface_models.saved(case, place, vocab_size=vocab_size, bos_token_id=0, eos_token_id=0, pad_token_id=None, **changes)
+    if name != "numbers":
+        save_tokenizer(place, vocab_size - 3, begins=name == "llama")
+    return place
+
+
+def save_tokenizer(place: Path, vocab_size: int, begins: bool) -> None:
+    """A byte-level tokenizer as published models have it; fewer tokens than rows of E, as many models have."""
+    Tokenizer.train(text.load("app").section("prompts").splitlines() * 3, vocab_size).save(place / "tokenizer.json")
+    backend = tokenizers.Tokenizer.from_file(str(place / "tokenizer.json"))
+    name = backend.id_to_token(0)
+    if begins:
+        backend.post_processor = processors.TemplateProcessing(single=f"{name} $A", special_tokens=[(name, 0)])
+    backend.save(str(place / "tokenizer.json"))
+    (place / "tokenizer_config.json").write_text(json.dumps({"eos_token": name} if begins else {}))
