@@ -167,7 +167,7 @@ def _walk(counted: _Counted, start: str, generator: np.random.Generator, n_steps
 
 def model_scores(model: Transformer, tokenizer: Tokenizer, texts: Sequence[str]) -> list[float]:
     """ln p of each text after end of text, in nats. Raises ValueError as the model does for a text that does not fit its context."""
-    return [float(one.sum()) for one in sequences.token_log_probs(model, [(tokenizer.end_of_text, *tokenizer.encode(text)) for text in texts])]
+    return [float(one.sum()) for one in sequences.token_log_probs(model, [(tokenizer.first, *tokenizer.encode(text)) for text in texts])]
 
 
 def repairs(model: Transformer, tokenizer: Tokenizer, ciphertext: str, key: str) -> Iterator[tuple[str, float]]:

@@ -52,7 +52,7 @@ class NextToken:
         if model.config.end_of_text is None:
             raise ValueError("Without an end-of-text token a decoder would not know where to stop.")
         self._model, self._cache = model, KVCache()
-        self.read(model.config.end_of_text)
+        self.read(model.config.first_token)
 
     @torch.inference_mode()
     def read(self, token_id: int) -> None:

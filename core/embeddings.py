@@ -16,6 +16,7 @@ from core.analysis import norms
 from core.trace import Trace
 
 MEASURES = ("cosine", "dot", "distance")
+LARGE, ROWS = 4_000_000, 8192       # numbers of a matrix that is not decomposed whole, and how many of its rows are added at a time
 
 
 # ---- a one-hot row times E ----------------------------------------------------------------------------------------------------
@@ -95,12 +96,26 @@ class Projection:
 
 
 def principal_axes(vectors: Tensor, k: int) -> Projection:
-    """The k principal axes of vectors (n, d): PCA by a singular value decomposition in float64, signs fixed, so that every run has the same picture."""
-    vectors = vectors.double()
-    _, singular, axes = torch.linalg.svd(centred(vectors), full_matrices=False)
+    """The k principal axes of vectors (n, d): PCA by a singular value decomposition in float64, signs fixed, so that every run has the same picture.
+
+    Of a large matrix with n > d, by the eigenvectors of its d × d covariance, summed up row by row: a hundredth of the work, and no copy in float64.
+    """
+    if vectors.numel() > LARGE and len(vectors) > vectors.shape[1]:
+        mean, power, axes = _of_covariance(vectors)
+    else:
+        vectors = vectors.double()
+        mean, (_, singular, axes) = vectors.mean(0), torch.linalg.svd(centred(vectors), full_matrices=False)
+        power = singular ** 2
     largest = axes.gather(1, axes.abs().argmax(1, keepdim=True))
-    power = singular ** 2
-    return Projection(vectors.mean(0), (axes * torch.where(largest < 0, -1.0, 1.0))[:k], power / power.sum().clamp(min=torch.finfo(power.dtype).tiny))
+    return Projection(mean, (axes * torch.where(largest < 0, -1.0, 1.0))[:k], power / power.sum().clamp(min=torch.finfo(power.dtype).tiny))
+
+
+def _of_covariance(vectors: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The mean (d,), the variance along every axis (d,), falling, times n, and the axes (d, d) as rows, float64."""
+    mean = sum(part.double().sum(0) for part in vectors.split(ROWS)) / len(vectors)
+    covariance = sum((part.double() - mean).T @ (part.double() - mean) for part in vectors.split(ROWS))
+    power, axes = torch.linalg.eigh(covariance)
+    return mean, power.flip(0).clamp(min=0.0), axes.T.flip(0)
 
 
 # ---- word arithmetic -----------------------------------------------------------------------------------------------------------

@@ -59,12 +59,12 @@ def repeated_sequences(model: Transformer, n_sequences: int, n_tokens: int, seed
     half repeats anything, and every token of it has just one earlier occurrence.
     """
     config, generator = model.config, torch.Generator().manual_seed(seed)
-    others = torch.tensor([i for i in range(config.vocab_size) if i != config.end_of_text])
+    others = torch.tensor([i for i in range(config.vocab_size) if i not in (config.end_of_text, config.first_token)])
     n = min(n_tokens, (config.n_context - 1) // 2, len(others))
     if n < 2:
         raise ValueError(f"A context of {config.n_context} tokens has no room for a sequence and its repetition.")
     halves = torch.stack([others[torch.randperm(len(others), generator=generator)[:n]] for _ in range(n_sequences)])
-    start = torch.full((n_sequences, 1), config.end_of_text)
+    start = torch.full((n_sequences, 1), config.first_token)
     return torch.cat([start, halves, halves], dim=1).to(model.device)
 
 

@@ -61,7 +61,7 @@ def _hypotheses(tokenizer: Tokenizer, before: str) -> list[tuple[tuple[int, ...]
     """For each place j in the last word of what was read: the tokens up to j, how many of them stand before that word (end of text too), and the rest of the word."""
     words = tokenizer.words(before)
     word = words[-1] if words else b""
-    base = (tokenizer.end_of_text, *tokenizer.encode(before[:len(before) - len(word)]))
+    base = (tokenizer.first, *tokenizer.encode(before[:len(before) - len(word)]))
     return [((*base, *tokenizer.encode(word[:j].decode())), len(base), word[j:]) for j in range(len(word) + 1)]
 
 

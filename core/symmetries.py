@@ -87,7 +87,7 @@ def relabelled(model: Transformer, order: Tensor) -> Transformer:
     with torch.no_grad():
         for name, values in other.named_parameters():
             axis = WIDTH_AXES.get(name.rsplit(".", 1)[-1])
-            if axis is not None:
+            if axis is not None and not name.endswith(("q_norm.weight", "k_norm.weight")):        # those stand on the d_k dimensions of a head
                 values.copy_(values.index_select(axis, order))
     return other
 

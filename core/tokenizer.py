@@ -92,6 +92,11 @@ class Tokenizer:
             raise ValueError(f"{path} holds no tokenizer: {error}") from error
         return cls(bpe)
 
+    @property
+    def first(self) -> int | None:
+        """The token before a text whose own first token is to have a probability: the one that texts begin with, else end of text."""
+        return self.begin[0] if self.begin else self.end_of_text
+
     def save(self, path: str | Path) -> None:
         """Write the tokenizer as one JSON file, in the format of the `tokenizers` library."""
         Path(path).write_text(self._bpe.to_str(), encoding="utf-8")

@@ -62,6 +62,12 @@ class Run:
         """The same model on another text, for a lesson that compares two."""
         return read(self.loaded, text)
 
+    @property
+    def own_ids(self) -> tuple[int, ...]:
+        """The tokens of the text itself, without those that the model's texts begin and end with."""
+        begin, end = len(self.tokenizer.begin), len(self.tokenizer.end)
+        return self.token_ids[begin:len(self.token_ids) - end] if self.text else ()
+
     def logits(self, position: int = -1) -> np.ndarray:
         """(|V|,) float64 logits of the next token after `position`."""
         return self.trace.logits[position].to("cpu", torch.float64).numpy()

@@ -66,6 +66,12 @@ def draw(page: Lesson, settings: Settings, views: Mapping[str, View]) -> None:
     lesson()
 
 
+def cannot(said: str) -> Reading:
+    """In place of a picture: why this model has none, in plain words."""
+    st.info(said)
+    return Reading([], None, [], {}, ".stAlert", said)
+
+
 def choice(settings: Settings, page: Lesson, name: str, options: Sequence[str] | None = None) -> str:
     """One of a few, beside each other; the labels are `<name>_<option>`. An option that is not among `options` falls back to the first."""
     options = tuple(options or settings.each[name].options)

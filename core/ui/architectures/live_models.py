@@ -1,12 +1,10 @@
 """The lesson's own live models beside the one that the reader has chosen: an encoder, a decoder, an encoder-decoder."""
 from __future__ import annotations
 
-import streamlit as st
-
 from core.ui import cache
 from core.ui.lesson import Lesson
 from core.ui.run import Run
-from core.ui.views import Reading
+from core.ui.views import Reading, cannot
 
 FILLS_BLANKS, WRITES_ON, TRANSLATES = "blanks", cache.MAIN_MODEL, "translator"
 KINDS = {FILLS_BLANKS: "encoder", WRITES_ON: "decoder", TRANSLATES: "encoder-decoder"}
@@ -20,6 +18,4 @@ def loaded(name: str, run: Run) -> cache.LoadedModel | None:
 
 def missing(page: Lesson, name: str) -> Reading:
     """Says that a model is not there."""
-    said = page.label("model_missing", name=name)
-    st.info(said)
-    return Reading([], None, [], {}, ".stAlert", said)
+    return cannot(page.label("model_missing", name=name))

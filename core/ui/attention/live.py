@@ -17,7 +17,7 @@ def question(run: Run, layer: int, head: int) -> dict:
 def answer(question: dict) -> bytes:
     """The head's own projections, as far as the model has them, after a header that repeats the question. Raises ValueError, KeyError or TypeError for nonsense."""
     name, device, layer, head = (question[key] for key in ("model", "device", "layer", "head"))
-    if name not in cache.model_names() or device not in devices.available():
+    if not cache.exists(name) or device not in devices.available():
         raise ValueError("there is no such model or device")
     model = cache.shared_model(name, device).model
     if not (isinstance(layer, int) and isinstance(head, int) and 0 <= layer < model.config.n_layers and 0 <= head < model.config.n_heads):

@@ -22,8 +22,9 @@ from core.ui.components.attention_matrices import attention_matrices
 from core.ui.lesson import Lesson
 from core.ui.markdown import code
 from core.ui.run import Run
-from core.ui.views import Reading
+from core.ui.views import Reading, cannot
 
+MOST_DOUBLE = 10**9    # bytes of the copy in float64 that is made of a model
 SHOWN = 64             # tokens, the last of the prompt, whose rows are drawn
 UNSEEN = 1e-9          # a difference of logits in float64 below which two models are the same: far above rounding, far below any change
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -100,6 +101,8 @@ class Part:
 
 def draw(page: Lesson, run: Run) -> Reading:
     """The controls and the matrices of the chosen part; returns what they show."""
+    if (size := 8 * run.model.n_parameters) > MOST_DOUBLE:
+        return cannot(page.label("roles_too_large", size=f"{size / 1e9:.1f} GB"))
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"{PREFIX}roles_controls"):
         part = choice(page, "roles_part")
         if part != "relabel":
@@ -146,10 +149,9 @@ def _matrices(page: Lesson, run: Run, made: Part) -> None:
 # ---- what is computed ----------------------------------------------------------------------------------------------------------------
 
 
-@st.cache_resource(show_spinner=False, max_entries=2)
-def _double(model_name: str) -> Transformer:
-    """The model in float64, shared and read alone; the copies of the last two models are kept."""
-    return symmetries.double_copy(cache.shared_model(model_name, "cpu").model)
+def _double(run: Run) -> Transformer:
+    """The model in float64, shared and read alone."""
+    return cache.result(("attention double", run.model_name), lambda: symmetries.double_copy(run.model), lambda made: 8 * made.n_parameters)
 
 
 def _forward(model: Transformer, run: Run) -> Trace:
@@ -165,7 +167,7 @@ def _heads(trace: Trace, layer: int, head: int) -> Heads:
 def compared(run: Run, kind: str, layer: int, head: int, seed: int = 0, stretch: float = 1.0) -> Compared:
     """One head as it is, and after a change: "keys" are made as queries, or another "basis" for both."""
     def make() -> Compared:
-        model = _double(run.model_name)
+        model = _double(run)
         changed = (symmetries.with_queries_as_keys(model, layer, head) if kind == "keys" else
                    symmetries.with_change_of_basis(model, layer, head, symmetries.change_of_basis(seed, run.model.config.d_k, stretch)))
         one, other = _forward(model, run), _forward(changed, run)
@@ -177,7 +179,7 @@ def compared(run: Run, kind: str, layer: int, head: int, seed: int = 0, stretch:
 def relabelled(run: Run, seed: int, position: int) -> Relabelled:
     """The model beside a copy whose stream has its dimensions shuffled."""
     def make() -> Relabelled:
-        model, order = _double(run.model_name), torch.from_numpy(np.random.default_rng(seed).permutation(run.model.config.d_model))
+        model, order = _double(run), torch.from_numpy(np.random.default_rng(seed).permutation(run.model.config.d_model))
         one, other = _forward(model, run), _forward(symmetries.relabelled(model, order), run)
         return Relabelled(one.resid_final, other.resid_final, one.logits[position].clone(), other.logits[position].clone(), largest(one.logits, other.logits), order)
 

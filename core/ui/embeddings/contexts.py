@@ -90,7 +90,7 @@ def _paths(run: Run, other: Run, token_id: int, equal: bool) -> Paths:
     vectors[:, 0] = E[token_id]
     seen = vectors / analysis.norms(vectors).unsqueeze(-1) if equal else vectors
     projection = embeddings.principal_axes(seen.flatten(0, 1), 2)
-    nearest = [[int(embeddings.similarity(E, vector).argmax()) for vector in way] for way in vectors]
+    nearest = [[int(embeddings.similarity(E, vector.to(E.dtype)).argmax()) for vector in way] for way in vectors]
     return Paths(token_id, vectors, seen, projection, analysis.cosines(vectors[0], vectors[1]).numpy(), nearest)
 
 

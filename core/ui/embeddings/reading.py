@@ -5,9 +5,10 @@ import functools
 from dataclasses import dataclass
 
 import streamlit as st
+import torch
 from torch import Tensor
 
-from core.embeddings import MEASURES, Projection, principal_axes
+from core.embeddings import LARGE, MEASURES, ROWS, Projection, principal_axes
 from core.figures.embeddings import kind_of
 from core.tokenizer import Tokenizer
 from core.ui import cache, state, views
@@ -39,7 +40,7 @@ choice, show = functools.partial(views.choice, SETTINGS), functools.partial(view
 class Space:
     """A model's embedding matrix, ready to be asked."""
 
-    E: Tensor                # (|V|, d) float64
+    E: Tensor                # (|V|, d) float64; of a large model its own float32
     projection: Projection   # of E, on three axes
     places: Tensor           # (|V|, 3) where every row stands on them
     names: tuple[str, ...]   # the visible form of every token
@@ -49,11 +50,12 @@ class Space:
 def space(run: Run) -> Space:
     """The model's E with its principal axes, made once for all readers."""
     def make() -> Space:
-        E = run.model.E.detach().to("cpu").double()
+        own = run.model.E.detach().to("cpu")
+        E = own.double() if own.numel() <= LARGE else own
         projection, names = principal_axes(E, 3), tuple(map(run.tokenizer.visible, range(len(E))))
-        return Space(E, projection, projection(E), names, tuple(map(kind_of, names)))
+        return Space(E, projection, torch.cat([projection(rows) for rows in E.split(ROWS)]), names, tuple(map(kind_of, names)))
 
-    return cache.result(("embedding space", run.model_name, run.device), make, lambda made: made.E.nbytes + 100 * len(made.names))
+    return cache.result(("embedding space", run.model_name, run.device), make, lambda made: (made.E.nbytes if made.E.dtype is torch.float64 else 0) + 100 * len(made.names))
 
 
 def look_up(typed: str, tokenizer: Tokenizer) -> tuple[int, bool]:

@@ -18,11 +18,12 @@ from core.ui.embeddings.reading import PREFIX, Space, chart_height, choice, keep
 from core.ui.lesson import Lesson
 from core.ui.markdown import code
 from core.ui.run import Run
-from core.ui.views import Reading
+from core.ui.views import Reading, cannot
 
 N_NAMED = 8
 N_MAPPED, N_MOVES, PERPLEXITY = 1000, 300, 20.0     # of the map by t-SNE: some seconds on one core
 N_KEPT = 10             # neighbours that a map may keep
+LEAST_MAPPED = 3 * round(PERPLEXITY)      # words without which there are no neighbourhoods to keep
 PLOTLY = {"displaylogo": False, "scrollZoom": True, "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d", "toImage"]}
 
 
@@ -44,6 +45,8 @@ def draw(page: Lesson, run: Run) -> Reading:
         token_id = word(page, run)
         kind = choice(page, "dimensions")
         legend = st.container(width="stretch")
+    if kind == "tsne" and here.kinds.count("word") <= LEAST_MAPPED:
+        return cannot(page.label("tsne_no_words"))
     shown = _neighbourhoods(page, run, here, token_id) if kind == "tsne" else _principal(page, here, token_id, int(kind))
     counts = collections.Counter(here.kinds[i] for i in shown.ids)
     legend.caption(" · ".join(page.label(f"kind_{kind}", n=counts[kind]) for kind in figures.KINDS if counts[kind]))
@@ -65,7 +68,7 @@ def _principal(page: Lesson, here: Space, token_id: int, k: int) -> Map:
     kept = float(shares[:k].sum())
     title = page.label("map_title", n=len(here.names), k=k, kept=readable(100 * kept), token=code(here.names[token_id]), near=N_NAMED)
     axes = [page.label("axis_principal", axis=axis + 1, share=readable(100 * float(shares[axis]))) for axis in range(k)]
-    note = page.label("map_lost", kept=readable(100 * kept), lost=readable(100 * (1 - kept)), rank=readable(_spearman(here)))
+    note = page.label("map_lost", kept=readable(100 * kept), lost=readable(100 * (1 - kept))) + (f" {page.label('map_rank', rank=readable(rank))}" if (rank := _spearman(here)) is not None else "")
     return Map(list(range(len(here.names))), here.places.numpy()[:, :k], axes, title, note)
 
 
@@ -97,10 +100,12 @@ def _pick(run: Run) -> None:
         keep(word=spelling(int(points[0]["customdata"]), run.tokenizer))
 
 
-def _spearman(here: Space) -> float:
+def _spearman(here: Space) -> float | None:
     """How closely axis 1 follows the order of the ids among tokens that begin a word: Spearman's rank correlation. A vocabulary gives ids as it makes
-    tokens, the most frequent pairs first."""
-    ids = torch.tensor([i for i, kind in enumerate(here.kinds) if kind == "word"])
+    tokens, the most frequent pairs first. None where there are too few."""
+    ids = torch.tensor([i for i, kind in enumerate(here.kinds) if kind == "word"], dtype=torch.long)
+    if len(ids) < 3:
+        return None
     places = torch.argsort(torch.argsort(here.places[ids, 0])).double()
     return float(torch.corrcoef(torch.stack([places, torch.arange(len(places)).double()]))[0, 1])
 

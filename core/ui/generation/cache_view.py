@@ -17,7 +17,7 @@ from core.ui.check import Question
 from core.ui.generation.reading import GREEDY, PREFIX, show, start
 from core.ui.lesson import Lesson
 from core.ui.markdown import code
-from core.ui.run import Run
+from core.ui.run import Run, room
 from core.ui.views import Reading
 
 N_LENGTHS, N_WRITTEN = 9, 12
@@ -61,8 +61,8 @@ def _charts(page: Lesson, config: ModelConfig, found: Measured | None) -> None:
 
 
 def lengths_of(config: ModelConfig) -> list[int]:
-    """The lengths of text that are looked at, up to the context."""
-    return sorted({max(2, int(n)) for n in np.linspace(2, config.n_context, N_LENGTHS).round()})
+    """The lengths of text that are looked at, up to what there is room for."""
+    return sorted({max(2, int(n)) for n in np.linspace(2, room(config), N_LENGTHS).round()})
 
 
 def times(run: Run) -> Measured | None:
@@ -87,7 +87,7 @@ def _measure(page: Lesson, run: Run) -> Measured:
     """Measures, under a bar of progress: the prompt's tokens over and over, up to each length; then a text written both ways."""
     model, begin = run.loaded.runner, start(run, N_WRITTEN)
     lengths = lengths_of(model.config)
-    ids = np.resize(run.token_ids, model.config.n_context).tolist()
+    ids = np.resize(run.token_ids, lengths[-1]).tolist()
     bar, costs = st.progress(0.0, page.label("measuring", n=lengths[0])), []
     for cost in measured(model, ids, lengths):
         costs.append(cost)
@@ -110,12 +110,12 @@ def _said(page: Lesson, run: Run, found: Measured | None) -> str:
 
 
 def _twin(page: Lesson, config: ModelConfig) -> str:
-    n = config.n_context
+    n = room(config)
     return page.label("cache_twin", n=n, cached=f"{multiplications(config, n, True):,}", without=f"{multiplications(config, n, False):,}", bytes=f"{n * bytes_per_token(config):,}")
 
 
 def _lines(page: Lesson, config: ModelConfig, found: Measured | None) -> list[tuple[str, str]]:
-    n, one = config.n_context, bytes_per_token(config)
+    n, one = room(config), bytes_per_token(config)
     lines = [(page.label("numbers_bytes"), rf"L \cdot h_{{kv}} \cdot (d_k + d_v) \cdot 4 = {config.n_layers} \cdot {config.n_kv_heads} \cdot ({config.d_k} + {config.d_v}) \cdot 4 = {one}"),
              (page.label("numbers_context", n=n), rf"{n} \cdot {one} = {n * one}"),
              (page.label("numbers_work", n=n), rf"\frac{{{multiplications(config, n, False)}}}{{{multiplications(config, n, True)}}} = {latex_number(multiplications(config, n, False) / multiplications(config, n, True))}")]
@@ -130,7 +130,7 @@ def _lines(page: Lesson, config: ModelConfig, found: Measured | None) -> list[tu
 
 def _question(page: Lesson, config: ModelConfig) -> Question:
     """How many times the work a token costs without the cache when the context is full."""
-    n = config.n_context
+    n = room(config)
     ratio = multiplications(config, n, False) / multiplications(config, n, True)
     options = (1, n / 10, n, n * n)
     answer = min(range(len(options)), key=lambda i: abs(math.log(options[i] / ratio)))

@@ -117,8 +117,7 @@ def _question(page: Lesson, run: Run, found: Coded) -> Question | None:
         return Question("backwards", page.label("empty_question"), [page.label("empty_none"), page.label("empty_some")], 1, page.label("empty_because", n=len(found.bits)))
     words = run.tokenizer.decode(found.token_ids).split()
     ids = run.tokenizer.encode(" ".join(reversed(words)))[:run.model.config.n_context - 2]
-    end = run.tokenizer.end_of_text
-    backwards = float(sequences.bits(sequences.token_log_probs(run.loaded.runner, [(end, *ids, end)])[0]).sum())
+    backwards = float(sequences.bits(sequences.token_log_probs(run.loaded.runner, [(run.tokenizer.first, *ids, run.tokenizer.end_of_text)])[0]).sum())
     forwards = compression.ideal_bits(found.steps)
     answer = 0 if backwards < forwards else 1 if backwards < 1.25 * forwards else 2
     return Question("backwards", page.label("backwards"), [page.label(f"backwards_{name}") for name in ("fewer", "little", "much")], answer,

@@ -46,7 +46,7 @@ def draw(page: Lesson, run: Run) -> Reading:
 
 def _shortened(page: Lesson, run: Run, texts: list[str]) -> None:
     """The log-odds after the last token of the prompt alone, after the last two, and so on: which of its words decide."""
-    ids = run.token_ids[1:][-MOST_PROMPT_TOKENS:]
+    ids = run.own_ids[-MOST_PROMPT_TOKENS:]
     if not ids:
         return
     odds = np.array([one.total - other.total for one, other in (scored(run, texts, run.tokenizer.decode(ids[start:])) for start in range(len(ids)))])

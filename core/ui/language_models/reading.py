@@ -78,7 +78,7 @@ def _score(run: Run, texts: Sequence[str], context: str | None) -> list[Scored]:
     whole = [run.tokenizer.encode(joined(context, text)) for text in texts]
     ids = [tuple(one[:MOST_TOKENS]) for one in whole]
     room = run.model.config.n_context - 1
-    rows = [(run.tokenizer.end_of_text, *before[max(0, len(before) - room + len(own)):], *own) for own in ids]
+    rows = [(run.tokenizer.first, *before[max(0, len(before) - room + len(own)):], *own) for own in ids]
     found = sequences.token_log_probs(run.loaded.runner, rows)
     return [Scored(text, own, tuple(map(run.tokenizer.visible, own)), log_probs[len(log_probs) - len(own):], len(full) - len(own))
             for text, own, full, log_probs in zip(texts, ids, whole, found)]

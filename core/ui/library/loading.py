@@ -5,6 +5,7 @@ The threads know nothing of any session and make no call to Streamlit. What goes
 from __future__ import annotations
 
 import collections
+import dataclasses
 import logging
 import math
 import os
@@ -176,7 +177,7 @@ def _load(task: Task) -> None:
     try:
         model, tokenizer = huggingface.from_pretrained(source, task.tell)
         task.phase = "measuring"
-        cache.keep_loaded(name, model, with_words(tokenizer), loss_on_fixed_text(model, tokenizer))
+        cache.keep_loaded(name, with_end(model, tokenizer), with_words(tokenizer), loss_on_fixed_text(model, tokenizer))
     finally:
         cache.shelf.release(name)
 
@@ -248,6 +249,15 @@ class StandInTokens(NumberedTokens):
         if word.isascii() and word.isdigit() and len(word) < 10 and int(word) < self.vocab_size:
             return int(word)
         return zlib.crc32(word.encode("utf-8", errors="replace")) % self.vocab_size
+
+
+def with_end(model: Transformer, tokenizer: Tokenizer) -> Transformer:
+    """The model, and its tokenizer, with an end-of-text token: where they name none, the token that texts begin with stands in, else token 0."""
+    if model.config.end_of_text is None:
+        model.config = dataclasses.replace(model.config, end_of_text=tokenizer.first or 0)
+    if tokenizer.end_of_text is None:
+        tokenizer.end_of_text = model.config.end_of_text
+    return model
 
 
 def with_words(tokenizer: Tokenizer) -> Tokenizer:

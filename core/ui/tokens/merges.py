@@ -15,7 +15,7 @@ from core.ui.lesson import Lesson
 from core.ui.markdown import code
 from core.ui.run import Run
 from core.ui.tokens.reading import PREFIX, hex_bytes, keep, question, read
-from core.ui.views import Reading
+from core.ui.views import Reading, cannot
 
 MOST_BYTES = 700        # of the prompt that are played, in whole words
 
@@ -58,16 +58,17 @@ def played(run: Run) -> Played:
 
 
 def _played(tokenizer: Tokenizer, run: Run) -> Played:
-    kept = [tokenizer.token_bytes(i) for i in run.token_ids[1:]]
+    kept = [tokenizer.token_bytes(i) for i in run.own_ids]
     room, words = sum(map(len, kept)), []
     for word in reversed(tokenizer.words(state.clean_prompt(run.text))):
         if len(word) > room:        # its beginning did not fit into the context
             break
         room -= len(word)
         words.insert(0, word)
-    first, before = 1, room
+    added = len(tokenizer.begin)
+    first, before = added, room
     while before > 0:
-        before -= len(kept[first - 1])
+        before -= len(kept[first - added])
         first += 1
     shown: list[bytes] = []
     for word in words:
@@ -116,6 +117,8 @@ def message(page: Lesson, run: Run, found: Played) -> dict:
 
 def draw(page: Lesson, run: Run) -> Reading:
     """The player; returns what it shows."""
+    if run.tokenizer.method != Tokenizer.method:
+        return cannot(page.label("merges_other", method=run.tokenizer.method))
     found = played(run)
     token_merges(message(page, run, found), key=f"{PREFIX}merges_player", on_settings=_settled)
     position = state.selection().position
