@@ -19,6 +19,7 @@ from core.ui.library.loading import readable_bytes, words
 from core.ui.library.offer import title
 from core.ui.markdown import escaped
 
+HUB_NAME = "models_hub_name"
 MADE = "models_made"        # in the session: own model -> the zip, or the sentence why there is none
 
 
@@ -111,21 +112,25 @@ def _hub() -> None:
         return
     st.caption(words().label("hub_intro"))
     with st.form("models_hub", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
-        written = st.text_input(words().label("hub_field"), max_chars=200, placeholder=words().label("hub_example"), key="models_hub_name")
-        asked = st.form_submit_button(words().label("look"))
-    if asked and written.strip():
-        _ask_hub(written.strip().removeprefix(names.ON_HUB))
+        st.text_input(words().label("hub_field"), max_chars=200, placeholder=words().label("hub_example"), key=HUB_NAME)
+        st.form_submit_button(words().label("look"), on_click=_ask_hub)
+    written = _hub_name()
+    if written and not names.is_hub_name(written):
+        st.warning(words().label("hub_not_a_name"))
+    elif written and not names.is_hub_offered(written):
+        st.warning(words().label("hub_not_allowed", names=escaped(", ".join(names.hub_models()))))
     for name in names.hub_models():
         _row(names.ON_HUB + name, f"**{escaped(name)}**", verb="look")
 
 
-def _ask_hub(written: str) -> None:
-    if names.is_hub_offered(written):
-        state.apply({"model": names.ON_HUB + written})
-    elif not names.is_hub_name(written):
-        st.warning(words().label("hub_not_a_name"))
-    else:
-        st.warning(words().label("hub_not_allowed", names=escaped(", ".join(names.hub_models()))))
+def _hub_name() -> str:
+    """What stands in the field."""
+    return str(st.session_state.get(HUB_NAME, "")).strip().removeprefix(names.ON_HUB)
+
+
+def _ask_hub() -> None:
+    """Callback: the model in the field is asked for, if it may be."""
+    state.want_model(names.ON_HUB + _hub_name())
 
 
 def _folders() -> None:
