@@ -18,7 +18,7 @@ def draw() -> None:
     name = state.wanted_model()
     if name == state.model_name() or not names.is_library_name(name):
         return
-    with st.container(key="model_offer", border=True):
+    with st.container(key="model_offer", border=True, gap="xsmall"):
         st.markdown(words().label("wanted", name=title(name), shown=escaped(state.model_name())))
         look, load = loading.look(name), loading.loading_of(name)
         waits = look.running or load is not None and load.running
@@ -54,28 +54,28 @@ def _progress(name: str, task: Task) -> None:
 
 def _refused(name: str, problem: loading.Problem) -> None:
     st.warning(escaped(problem.said))
-    with st.container(horizontal=True):
-        st.button(words().label("again"), key="model_again", on_click=_look_again, args=(name,))
+    with _buttons():
+        _again(name)
         _stay()
 
 
 def _described(name: str, preview: Preview, load: Task | None) -> None:
     config, room = preview.config, loading.room_for(preview)
-    st.markdown(words().label("preview", family=preview.family, kind=words().label(f"kind_{config.kind}"), n=preview.n_parameters, layers=config.n_layers, heads=config.n_heads,
-                              width=config.d_model, context=config.n_context, vocabulary=config.vocab_size))
     device = text.load("app").label(f"device_{_device_for(preview)}")
-    lines = [words().label("preview_memory", dtype=preview.dtype, needed=readable_bytes(room.needed), free=readable_bytes(room.free), bound=readable_bytes(room.bound), device=device)]
+    lines = [words().label("preview", family=preview.family, kind=words().label(f"kind_{config.kind}"), n=preview.n_parameters, layers=config.n_layers, heads=config.n_heads, width=config.d_model,
+                           context=config.n_context, vocabulary=config.vocab_size),
+             words().label("preview_memory", dtype=preview.dtype, needed=readable_bytes(room.needed), free=readable_bytes(room.free), bound=readable_bytes(room.bound), device=device)]
     lines += [words().label("preview_download", download=readable_bytes(preview.download_bytes))] if preview.download_bytes else []
     lines += [] if preview.tokenizer else [words().label("preview_no_tokenizer")]
-    st.caption("  \n".join(lines))
+    st.markdown("  \n".join(lines))
     problem = loading.not_for_lessons(preview) or loading.too_large(room) or (load.problem if load is not None else None)
     if problem is not None:
         st.warning(escaped(problem.said))
-    with st.container(horizontal=True):
+    with _buttons():
         if problem is None or load is not None and problem is load.problem:
             st.button(words().label("load"), key="model_load", type="primary", icon=":material/download:", on_click=loading.load, args=(name,))
         else:
-            st.button(words().label("again"), key="model_again", on_click=_look_again, args=(name,))
+            _again(name)
         _stay()
 
 
@@ -83,6 +83,14 @@ def _device_for(preview: Preview) -> str:
     """Where it will run: the reader's device, or the CPU where that has no room."""
     device = state.device()
     return device if device == devices.CPU or devices.memory_free(device) > preview.n_bytes else devices.CPU
+
+
+def _buttons():
+    return st.container(horizontal=True, gap="small")
+
+
+def _again(name: str) -> None:
+    st.button(words().label("again"), key="model_again", on_click=_look_again, args=(name,))
 
 
 def _stay() -> None:

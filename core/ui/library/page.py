@@ -13,7 +13,7 @@ from core.config import ModelConfig
 from core.counting import n_parameters
 from core.huggingface import PretrainedError, save_pretrained
 from core.ui import cache, devices, prompt_bar, state
-from core.ui.guard import fragment, guard
+from core.ui.guard import guard
 from core.ui.library import names, shelf
 from core.ui.library.loading import readable_bytes, words
 from core.ui.library.offer import title
@@ -27,25 +27,21 @@ def draw() -> None:
     with st.container(key="lesson_head"):
         st.markdown(f"## {words().section('title')}\n{words().section('sentence')}")
     near, far = st.columns(2, gap="large")
-    with near:
-        for part in (_bundled, _own):
-            with guard():
-                part()
-    with far:
-        for part in (_hub, _folders, _loaded):
-            with guard():
+    for column, parts in ((near, (_bundled, _own)), (far, (_hub, _folders, _loaded))):
+        for part in parts:
+            with column, st.container(key=f"lesson_models{part.__name__}", gap="small"), guard():
                 part()
 
 
-def _row(name: str, said: str, note: str = "", verb: str = "use") -> None:
-    """One model: what it is, and the button that makes it the one that every lesson shows."""
-    with st.container(horizontal=True, vertical_alignment="center", key=f"models_row_{name}"):
+def _row(name: str, said: str, note: str = "", verb: str = "use", place: str = "") -> None:
+    """One model: what it is, and the button that makes it the one that every lesson shows. place: of its second row on the page."""
+    with st.container(horizontal=True, vertical_alignment="center", key=f"models_row_{place}{name}"):
         st.markdown(said + (f"  \n<small>{note}</small>" if note else ""), unsafe_allow_html=True, width="stretch")
         if name == state.model_name():
             st.caption(words().label("shown"), width="content")
         else:
             verb = "use" if cache.exists(name) else verb
-            st.button(words().label(verb), key=f"models_use_{name}", on_click=state.want_model, args=(name,), help=words().label("use_help") if verb == "use" else None)
+            st.button(words().label(verb), key=f"models_use_{place}{name}", on_click=state.want_model, args=(name,), help=words().label("use_help") if verb == "use" else None)
 
 
 def _sizes(config: ModelConfig) -> str:
@@ -142,11 +138,10 @@ def _folders() -> None:
         st.caption(words().label("folders_none"))
 
 
-@fragment
 def _loaded() -> None:
     st.markdown(words().section("loaded"))
     listed = cache.shelf.listed()
     for name, n_bytes in listed:
-        st.markdown(words().label("loaded_row", name=title(name), size=readable_bytes(n_bytes)))
+        _row(name, words().label("loaded_row", name=title(name), size=readable_bytes(n_bytes)), place="loaded_")
     said = "loaded_bound" if listed else "loaded_none"
     st.caption(words().label(said, taken=readable_bytes(cache.shelf.n_bytes), bound=readable_bytes(shelf.capacity()), free=readable_bytes(devices.memory_free())))
