@@ -50,13 +50,20 @@ def _model(words: text.TextFile, present: run.Run) -> None:
     n, n_context = len(present.token_ids), run.room(present.model.config)
     key = "status_cut" if present.n_cut else "status"
     with st.popover(words.label(key, model=present.model_name, n=n, n_context=n_context, n_cut=present.n_cut), key="model_drawer"):
-        st.selectbox(words.label("model"), state.model_choices(), key="model")
+        _picker(words)
         if st.button(text.load("library").label("another"), key="another_model", icon=":material/add:", type="tertiary"):
             st.switch_page("pages/models.py")
         _moment(words)
         st.selectbox(words.label("device"), devices.available(), key="device", format_func=lambda name: words.label(f"device_{name}"))
         st.caption(words.label("running", device=words.label(f"device_{present.device}")))
         st.caption(words.label("usage", n=n, n_context=n_context))
+
+
+def _picker(words: text.TextFile) -> None:
+    """The box of models. It is another one for each model: the browser keeps what a box in a closed drawer said last, and would send it over a model that was picked elsewhere."""
+    choices, wanted = state.model_choices(), state.wanted_model()
+    key = f"model_picked_{wanted}"
+    st.selectbox(words.label("model"), choices, index=choices.index(wanted), key=key, on_change=lambda: state.want_model(st.session_state[key]))
 
 
 def _moment(words: text.TextFile) -> None:
