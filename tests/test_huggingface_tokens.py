@@ -181,7 +181,7 @@ def test_visible_forms_of_each_kind(tmp_path):
         return [ours.visible(i) for i in ours.encode(text)], ours
     assert shown(gpt2, " the\n")[0] == ["·the", "⏎"]
     forms, ours = shown(llama, "the中")
-    assert forms == ["·the", "‹E4›", "‹B8›", "‹AD›"] and ours.visible(1) == "‹s›" and ours.token_bytes(ours.encode("中")[-1]) == b"\xad"
+    assert forms[0].startswith("·") and forms[-3:] == ["‹E4›", "‹B8›", "‹AD›"] and ours.visible(1) == "‹s›" and ours.token_bytes(ours.encode("中")[-1]) == b"\xad"
     forms, ours = shown(bert, "the catty")
     assert forms[0] == "the" and forms[2].startswith("##") and ours.token_bytes(ours.encode("the catty")[2]) == forms[2][2:].encode() and ours.visible(2) == "‹CLS›"
     forms, ours = shown(t5, "the cat")

@@ -14,6 +14,7 @@ from core.huggingface.entries import Entry
 from core.huggingface.errors import PretrainedError
 
 ACTIVATIONS = {"gelu": "gelu", "gelu_python": "gelu", "gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh", "gelu_fast": "gelu_tanh", "relu": "relu", "silu": "swish", "swish": "swish"}
+MOST_LAYERS = 1000
 GATED = {"gelu": "geglu", "gelu_tanh": "geglu_tanh", "swish": "swiglu"}
 
 
@@ -42,6 +43,13 @@ class Fields:
         value = next((self.values[name] for name in names if self.values.get(name) is not None), default)
         if not isinstance(value, int) or isinstance(value, bool):
             raise PretrainedError("config", f"config.json gives no whole number for {names[0]}{'' if value is None else f', but {value!r}'}. Fetch the original file again.")
+        return value
+
+    def layers(self, *names: str, default: int | None = None) -> int:
+        """A number of blocks, each of which is listed."""
+        value = self.whole(*names, default=default)
+        if value > MOST_LAYERS:
+            raise PretrainedError("config", f"config.json asks for {value} layers under {names[0]}, and this program goes to {MOST_LAYERS}. Fetch the original file again.")
         return value
 
     def number(self, name: str, default: float) -> float:
@@ -115,7 +123,7 @@ def gpt2(f: Fields, names: Collection[str]) -> Plan:
     f.refuse(scale_attn_weights=True, scale_attn_by_inverse_layer_idx=False, add_cross_attention=False)
     vocab_size, d = f.whole("vocab_size"), f.whole("n_embd", "hidden_size")
     config = ModelConfig(
-        vocab_size=vocab_size, d_model=d, n_layers=f.whole("n_layer", "num_hidden_layers"), n_heads=f.whole("n_head", "num_attention_heads"),
+        vocab_size=vocab_size, d_model=d, n_layers=f.layers("n_layer", "num_hidden_layers"), n_heads=f.whole("n_head", "num_attention_heads"),
         n_context=f.whole("n_positions", "n_ctx", "max_position_embeddings"), d_ff=f.whole("n_inner", default=4 * d), norm_epsilon=f.number("layer_norm_epsilon", 1e-5),
         activation=f.activation("activation_function", "gelu_new"), tied_embeddings=f.get("tie_word_embeddings", True), **ends(f, vocab_size))
     made = [entries.as_is("transformer.wte.weight", "E", vocab_size, d), entries.as_is("transformer.wpe.weight", "P", config.n_context, d), *entries.norm(config, "final_norm", "transformer.ln_f")]
@@ -133,7 +141,7 @@ def opt(f: Fields, names: Collection[str]) -> Plan:
     d, vocab_size, pre = f.whole("hidden_size"), f.whole("vocab_size"), f.get("do_layer_norm_before", True)
     f.refuse(word_embed_proj_dim=d, layer_norm_elementwise_affine=True, _remove_final_layer_norm=False)
     config = ModelConfig(
-        vocab_size=vocab_size, d_model=d, n_layers=f.whole("num_hidden_layers"), n_heads=f.whole("num_attention_heads"), n_context=f.whole("max_position_embeddings"),
+        vocab_size=vocab_size, d_model=d, n_layers=f.layers("num_hidden_layers"), n_heads=f.whole("num_attention_heads"), n_context=f.whole("max_position_embeddings"),
         d_ff=f.whole("ffn_dim"), norm_placement="pre" if pre else "post", activation=f.activation("activation_function", "relu"), attention_bias=f.get("enable_bias", True),
         mlp_bias=f.get("enable_bias", True), tied_embeddings=f.get("tie_word_embeddings", True), **ends(f, vocab_size))
     base = "model.decoder."
@@ -150,7 +158,7 @@ def gpt_neox(f: Fields, names: Collection[str]) -> Plan:
     d, vocab_size, n_heads = f.whole("hidden_size"), f.whole("vocab_size"), f.whole("num_attention_heads")
     bias = f.get("attention_bias", True)
     config = ModelConfig(
-        vocab_size=vocab_size, d_model=d, n_layers=f.whole("num_hidden_layers"), n_heads=n_heads, n_context=f.whole("max_position_embeddings"), d_ff=f.whole("intermediate_size"),
+        vocab_size=vocab_size, d_model=d, n_layers=f.layers("num_hidden_layers"), n_heads=n_heads, n_context=f.whole("max_position_embeddings"), d_ff=f.whole("intermediate_size"),
         norm_epsilon=f.number("layer_norm_eps", 1e-5), activation=f.activation("hidden_act", "gelu"), parallel_residual=f.get("use_parallel_residual", True), attention_bias=bias,
         tied_embeddings=f.get("tie_word_embeddings", False), **rotary(f, d // max(n_heads, 1), 0.25), **ends(f, vocab_size))
     made = [entries.as_is("gpt_neox.embed_in.weight", "E", vocab_size, d), *entries.norm(config, "final_norm", "gpt_neox.final_layer_norm")]
@@ -164,7 +172,8 @@ def gpt_neox(f: Fields, names: Collection[str]) -> Plan:
 
 def _llama_like(f: Fields, gain_offset: float = 0.0, activation: str = "silu", tied: bool = False, **differences) -> Plan:
     """Llama, and what differs from it in the fields given."""
-    d, vocab_size, n_heads, n_layers, n_context = (f.whole(name) for name in ("hidden_size", "vocab_size", "num_attention_heads", "num_hidden_layers", "max_position_embeddings"))
+    d, vocab_size, n_heads, n_context = (f.whole(name) for name in ("hidden_size", "vocab_size", "num_attention_heads", "max_position_embeddings"))
+    n_layers = f.layers("num_hidden_layers")
     d_k = f.whole("head_dim", default=d // max(n_heads, 1))
     settings = dict(
         vocab_size=vocab_size, d_model=d, n_layers=n_layers, n_heads=n_heads, n_context=n_context, d_k=d_k, d_v=d_k, d_ff=f.whole("intermediate_size"),
@@ -185,18 +194,18 @@ def llama(f: Fields, names: Collection[str]) -> Plan:
 
 
 def mistral(f: Fields, names: Collection[str]) -> Plan:
-    return _llama_like(f, n_kv_heads=f.whole("num_key_value_heads", default=8), attention_bias=False, mlp_bias=False, **window(f, f.whole("num_hidden_layers"), f.whole("max_position_embeddings")))
+    return _llama_like(f, n_kv_heads=f.whole("num_key_value_heads", default=8), attention_bias=False, mlp_bias=False, **window(f, f.layers("num_hidden_layers"), f.whole("max_position_embeddings")))
 
 
 def qwen2(f: Fields, names: Collection[str]) -> Plan:
     """Llama with biases of the queries, keys and values alone."""
-    return _llama_like(f, attention_bias=True, output_bias=False, mlp_bias=False, **window(f, f.whole("num_hidden_layers"), f.whole("max_position_embeddings")))
+    return _llama_like(f, attention_bias=True, output_bias=False, mlp_bias=False, **window(f, f.layers("num_hidden_layers"), f.whole("max_position_embeddings")))
 
 
 def qwen3(f: Fields, names: Collection[str]) -> Plan:
     """Llama with norms of the queries and keys."""
     return _llama_like(f, qk_norm=True, mlp_bias=False, d_k=f.whole("head_dim", default=128), d_v=f.whole("head_dim", default=128),
-                       **window(f, f.whole("num_hidden_layers"), f.whole("max_position_embeddings")))
+                       **window(f, f.layers("num_hidden_layers"), f.whole("max_position_embeddings")))
 
 
 def gemma(f: Fields, names: Collection[str]) -> Plan:
@@ -211,7 +220,7 @@ def phi(f: Fields, names: Collection[str]) -> Plan:
     f.refuse(qk_layernorm=False)
     d, vocab_size, n_heads = f.whole("hidden_size"), f.whole("vocab_size"), f.whole("num_attention_heads")
     config = ModelConfig(
-        vocab_size=vocab_size, d_model=d, n_layers=f.whole("num_hidden_layers"), n_heads=n_heads, n_kv_heads=f.whole("num_key_value_heads", default=n_heads),
+        vocab_size=vocab_size, d_model=d, n_layers=f.layers("num_hidden_layers"), n_heads=n_heads, n_kv_heads=f.whole("num_key_value_heads", default=n_heads),
         n_context=f.whole("max_position_embeddings"), d_ff=f.whole("intermediate_size"), norm_epsilon=f.number("layer_norm_eps", 1e-5), activation=f.activation("hidden_act", "gelu_new"),
         parallel_residual=True, shared_norm=True, unembedding_bias=True, tied_embeddings=f.get("tie_word_embeddings", False), **rotary(f, d // max(n_heads, 1), 0.5), **ends(f, vocab_size))
     made = [entries.as_is("model.embed_tokens.weight", "E", vocab_size, d), *entries.norm(config, "final_norm", "model.final_layernorm"), entries.as_is("lm_head.bias", "b_U", vocab_size)]
@@ -264,7 +273,7 @@ DISTILBERT_BLOCK = dict(q="attention.q_lin", k="attention.k_lin", v="attention.v
 
 def _bert_sizes(f: Fields, n_first: int) -> dict:
     f.refuse(is_decoder=False, add_cross_attention=False, position_embedding_type="absolute")
-    return dict(d_model=f.whole("hidden_size"), n_layers=f.whole("num_hidden_layers"), n_heads=f.whole("num_attention_heads"), d_ff=f.whole("intermediate_size"),
+    return dict(d_model=f.whole("hidden_size"), n_layers=f.layers("num_hidden_layers"), n_heads=f.whole("num_attention_heads"), d_ff=f.whole("intermediate_size"),
                 n_context=f.whole("max_position_embeddings") - n_first, activation=f.activation("hidden_act", "gelu"), n_token_types=f.whole("type_vocab_size", default=2))
 
 
@@ -282,19 +291,19 @@ def roberta(f: Fields, names: Collection[str]) -> Plan:
 
 def distilbert(f: Fields, names: Collection[str]) -> Plan:
     head = dict(dense="vocab_transform", norm="vocab_layer_norm", bias="vocab_projector.bias", unembedding="vocab_projector")
-    sizes = dict(d_model=f.whole("dim"), n_layers=f.whole("n_layers"), n_heads=f.whole("n_heads"), d_ff=f.whole("hidden_dim"), n_context=f.whole("max_position_embeddings"),
+    sizes = dict(d_model=f.whole("dim"), n_layers=f.layers("n_layers"), n_heads=f.whole("n_heads"), d_ff=f.whole("hidden_dim"), n_context=f.whole("max_position_embeddings"),
                  activation=f.activation("activation", "gelu"))
     return _bert_blocks(_bert_like(f, names, "distilbert.", head, 0, **sizes), "distilbert.transformer.", DISTILBERT_BLOCK)
 
 
 def t5(f: Fields, names: Collection[str]) -> Plan:
     """T5 and its version 1.1. The first scales its logits by d^−½ and ties them to the embeddings; files of the second hold an unembedding of their own."""
-    d, vocab_size, d_kv, n_layers = f.whole("d_model"), f.whole("vocab_size"), f.whole("d_kv"), f.whole("num_layers")
+    d, vocab_size, d_kv, n_layers = f.whole("d_model"), f.whole("vocab_size"), f.whole("d_kv"), f.layers("num_layers")
     scaled = f.get("scale_decoder_outputs", f.get("tie_word_embeddings", True))
     act = f.get("feed_forward_proj", "relu")
     gated, curve = act.startswith("gated-"), "gelu_new" if act == "gated-gelu" else act.removeprefix("gated-")
     config = ModelConfig(
-        kind="encoder-decoder", vocab_size=vocab_size, d_model=d, n_layers=f.whole("num_decoder_layers", default=n_layers), n_encoder_layers=n_layers, n_heads=f.whole("num_heads"),
+        kind="encoder-decoder", vocab_size=vocab_size, d_model=d, n_layers=f.layers("num_decoder_layers", default=n_layers), n_encoder_layers=n_layers, n_heads=f.whole("num_heads"),
         d_k=d_kv, d_v=d_kv, d_ff=f.whole("d_ff"), n_context=f.whole("n_positions", default=512), norm="rmsnorm", norm_bias=False, norm_epsilon=f.number("layer_norm_epsilon", 1e-6),
         activation=Fields({"act": curve}).activation("act", curve, gated), positions="relative", relative_buckets=f.whole("relative_attention_num_buckets", default=32),
         relative_max_distance=f.whole("relative_attention_max_distance", default=128), scale_scores=False, attention_bias=False, mlp_bias=False,
