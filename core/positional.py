@@ -63,9 +63,10 @@ def rotate(x: Tensor, angles: Tensor) -> Tensor:
     same scores up to a relabelling of the columns of W_Q and W_K. Lengths are kept, and q_i · k_j then depends on i − j alone.
     """
     cos, sin = angles.cos().to(x.dtype).to(x.device), angles.sin().to(x.dtype).to(x.device)
-    half = angles.shape[-1]
-    first, second = x[..., :half], x[..., half:2 * half]
-    return torch.cat([first * cos - second * sin, first * sin + second * cos, x[..., 2 * half:]], dim=-1)
+    d = 2 * angles.shape[-1]
+    turned, rest = (x, []) if d == x.shape[-1] else (x[..., :d], [x[..., d:]])
+    first, second = turned.chunk(2, dim=-1)
+    return torch.cat([first * cos - second * sin, first * sin + second * cos, *rest], dim=-1)
 
 
 def alibi_slopes(n_heads: int) -> Tensor:

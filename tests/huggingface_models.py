@@ -41,13 +41,15 @@ ENCODERS = tuple(name for name in CASES if "bert" in name)
 
 
 def randomised(model: hf.PreTrainedModel, seed: int = 1) -> hf.PreTrainedModel:
-    """The model with every parameter random, norms and biases too: maps that keep a vector's length, and embeddings long enough for logits that spread."""
+    """The model with every parameter random, norms and biases too: maps that keep a vector's length, so that every part of a block weighs as much in the stream as the
+    embedding does, and unembeddings long enough for logits that spread."""
     generator = torch.Generator().manual_seed(seed)
+    gain = {"gemma": 24 ** -0.5, "t5": 2.0}.get(model.config.model_type, 1.0)     # whose embeddings come in √d times as long; whose logits go out 1/√d times
     with torch.no_grad():
         for name, p in model.named_parameters():
             noise = torch.randn(p.shape, generator=generator)
             embedding, out = (any(part in name for part in parts) for parts in (("wte", "embed", "shared", "word_embeddings"), ("lm_head.weight", "embed_out", "decoder.weight")))
-            p.copy_(p + 0.3 * noise if p.ndim == 1 else noise * (2.0 if embedding or out else p.shape[-1] ** -0.5))
+            p.copy_(p + 0.3 * noise if p.ndim == 1 else noise * (gain if embedding else 1.0 if out else p.shape[-1] ** -0.5))
     return model.eval().requires_grad_(False)
 
 

@@ -17,9 +17,9 @@ from core.intervention import HeadEdit, Intervention, SublayerEdit
 from core.model import Transformer
 from core.sampling import SamplingConfig
 from core.tokenizer import END_OF_TEXT, Tokenizer
-from tests.huggingface_models import CASES, ENCODERS, N_SOURCE, N_TOKENS, hf, ids, saved
+from tests.huggingface_models import CASES, N_SOURCE, N_TOKENS, hf, ids, saved
 
-TOLERANCE = 1e-4
+TOLERANCE = 1e-5
 SOURCE = ids(2, N_SOURCE, seed=5)
 
 

@@ -176,14 +176,19 @@ def test_bytes_of_tokens_make_the_text(pair):
 
 
 def test_visible_forms_of_each_kind(tmp_path):
+    def by_hand():
+        made, settings = bert()
+        made.model = models.WordPiece({"[PAD]": 0, "[UNK]": 1, "[CLS]": 2, "[SEP]": 3, "[MASK]": 4, "the": 5, "cat": 6, "##ty": 7}, unk_token="[UNK]")
+        return made, settings
+
     def shown(make, text):
         ours = tokens.load(tmp_path, written(*make(), tmp_path), None)
         return [ours.visible(i) for i in ours.encode(text)], ours
     assert shown(gpt2, " the\n")[0] == ["·the", "⏎"]
     forms, ours = shown(llama, "the中")
-    assert forms == ["·the", "‹E4›", "‹B8›", "‹AD›"] and ours.visible(1) == "‹s›" and ours.token_bytes(ours.encode("中")[-1]) == b"\xad"
-    forms, ours = shown(bert, "the catty")
-    assert forms[0] == "the" and forms[2].startswith("##") and ours.token_bytes(ours.encode("the catty")[2]) == forms[2][2:].encode() and ours.visible(2) == "‹CLS›"
+    assert forms[0].startswith("·") and forms[-3:] == ["‹E4›", "‹B8›", "‹AD›"] and ours.visible(1) == "‹s›" and ours.token_bytes(ours.encode("中")[-1]) == b"\xad"
+    forms, ours = shown(by_hand, "The catty")
+    assert forms == ["the", "cat", "##ty"] and ours.token_bytes(7) == b"ty" and ours.visible(2) == "‹CLS›" and ours.decode(ours.encode("The catty")) == "the catty"
     forms, ours = shown(t5, "the cat")
     assert forms[0].startswith("·") and ours.visible(1) == "‹/s›"
 
@@ -207,6 +212,11 @@ def test_two_files_as_gpt2_and_opt_have_them(tmp_path):
     assert (ours.begin, ours.end) == ((0,), ())
     for text in HARD:
         assert ours.prompt(text, 600).token_ids == tuple(theirs(text).input_ids)
+
+
+@pytest.mark.parametrize("make, mask", [(bert, 4), (roberta, 4), (gpt2, None)])
+def test_a_blank_is_found_where_the_settings_name_none(make, mask, tmp_path):
+    assert tokens.load(tmp_path, written(make()[0], {}, tmp_path), None).mask_token == mask
 
 
 def test_truncation_and_padding_of_the_file_do_not_hold(tmp_path):

@@ -12,9 +12,7 @@ from core.config import ModelConfig
 from core.huggingface import entries
 from core.huggingface.entries import Entry
 from core.huggingface.errors import PretrainedError
-
-ACTIVATIONS = {"gelu": "gelu", "gelu_python": "gelu", "gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh", "gelu_fast": "gelu_tanh", "relu": "relu", "silu": "swish", "swish": "swish"}
-GATED = {"gelu": "geglu", "gelu_tanh": "geglu_tanh", "swish": "swiglu"}
+from core.huggingface.fields import Fields, ends, rotary, unsupported, window
 
 
 @dataclass(frozen=True)
@@ -27,95 +25,11 @@ class Plan:
     copies: tuple[str, ...] = ()
 
 
-class Fields:
-    """A config.json, read field by field; what is missing or has the wrong type raises PretrainedError."""
-
-    def __init__(self, values: dict) -> None:
-        self.values = values
-
-    def get(self, name: str, default=None):
-        value = self.values.get(name)
-        return default if value is None else value
-
-    def whole(self, *names: str, default: int | None = None) -> int:
-        """A whole number, under the first of the names that is there."""
-        value = next((self.values[name] for name in names if self.values.get(name) is not None), default)
-        if not isinstance(value, int) or isinstance(value, bool):
-            raise PretrainedError("config", f"config.json gives no whole number for {names[0]}{'' if value is None else f', but {value!r}'}. Fetch the original file again.")
-        return value
-
-    def number(self, name: str, default: float) -> float:
-        value = self.get(name, default)
-        if not isinstance(value, (int, float)) or isinstance(value, bool):
-            raise PretrainedError("config", f"config.json gives no number for {name}, but {value!r}. Fetch the original file again.")
-        return float(value)
-
-    def activation(self, name: str, default: str, gated: bool = False) -> str:
-        asked = self.get(name, default)
-        curve = ACTIVATIONS.get(asked)
-        curve = GATED.get(curve) if gated else curve
-        if curve is None:
-            raise unsupported(f"the activation {asked!r}{' with a gate' if gated else ''}")
-        return curve
-
-    def refuse(self, **wanted) -> None:
-        """PretrainedError for every field that has another value than the one that this program can do; one that is missing has it."""
-        for name, value in wanted.items():
-            if self.get(name, value) != value:
-                raise unsupported(f"{name} = {self.get(name)!r}")
-
-    def token(self, name: str, vocab_size: int) -> int | None:
-        """A token id, the first where there are several; None where there is none, or none of this vocabulary."""
-        value = self.get(name)
-        value = value[0] if isinstance(value, list) and value else value
-        return value if isinstance(value, int) and 0 <= value < vocab_size else None
-
-
-def unsupported(what: str) -> PretrainedError:
-    return PretrainedError("architecture", f"This model's config.json asks for {what}, which this program cannot do. Choose another model of the family.")
-
-
-def ends(f: Fields, vocab_size: int, begin: str = "bos_token_id") -> dict[str, int | None]:
-    """The tokens that end a text and begin one."""
-    return dict(end_of_text=f.token("eos_token_id", vocab_size), begin_of_text=f.token(begin, vocab_size))
-
-
-def rotary(f: Fields, d_k: int, fraction: float = 1.0) -> dict:
-    """Base, turned width and scaling of rotary positions, as they are written since 2025 (rope_parameters) or were before."""
-    rope = f.get("rope_parameters") or f.get("rope_scaling") or {}
-    if not isinstance(rope, dict):
-        raise PretrainedError("config", f"config.json gives rotary positions as {rope!r}, and not as a table. Fetch the original file again.")
-    kind = rope.get("rope_type") or rope.get("type") or "default"
-    needed = {"default": (), "linear": ("factor",), "llama3": ("factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings")}.get(kind)
-    if needed is None:
-        raise unsupported(f"rotary positions of the kind {kind!r}")
-    if missing := [name for name in needed if not isinstance(rope.get(name), (int, float))]:
-        raise PretrainedError("config", f"config.json gives no {missing[0]} for its rotary positions. Fetch the original file again.")
-    base = next((float(value) for value in (rope.get("rope_theta"), f.get("rope_theta"), f.get("rotary_emb_base")) if value is not None), 10_000.0)
-    fraction = next((value for value in (rope.get("partial_rotary_factor"), f.get("partial_rotary_factor"), f.get("rotary_pct")) if value is not None), fraction)
-    width = int(d_k * fraction)
-    return dict(positions="rotary", rotary_base=base, d_rotary=0 if width == d_k else width, rotary_scaling=tuple(float(rope[name]) for name in needed))
-
-
-def window(f: Fields, n_layers: int, n_context: int) -> dict:
-    """Causal, or a sliding window over all blocks; some blocks with a window and some without are more than one ModelConfig says."""
-    size = f.get("sliding_window") if f.get("use_sliding_window", True) else None
-    if size is None or size >= n_context:
-        return {}
-    kinds = f.get("layer_types")
-    if kinds is None and "max_window_layers" in f.values:
-        kinds = ["sliding_attention" if layer >= f.whole("max_window_layers") else "full_attention" for layer in range(n_layers)]
-    kinds = set(kinds or ["sliding_attention"])
-    if len(kinds) > 1:
-        raise unsupported("a sliding window in some blocks and none in others")
-    return dict(mask="sliding-window", window=f.whole("sliding_window")) if kinds == {"sliding_attention"} else {}
-
-
 def gpt2(f: Fields, names: Collection[str]) -> Plan:
     f.refuse(scale_attn_weights=True, scale_attn_by_inverse_layer_idx=False, add_cross_attention=False)
     vocab_size, d = f.whole("vocab_size"), f.whole("n_embd", "hidden_size")
     config = ModelConfig(
-        vocab_size=vocab_size, d_model=d, n_layers=f.whole("n_layer", "num_hidden_layers"), n_heads=f.whole("n_head", "num_attention_heads"),
+        vocab_size=vocab_size, d_model=d, n_layers=f.layers("n_layer", "num_hidden_layers"), n_heads=f.whole("n_head", "num_attention_heads"),
         n_context=f.whole("n_positions", "n_ctx", "max_position_embeddings"), d_ff=f.whole("n_inner", default=4 * d), norm_epsilon=f.number("layer_norm_epsilon", 1e-5),
         activation=f.activation("activation_function", "gelu_new"), tied_embeddings=f.get("tie_word_embeddings", True), **ends(f, vocab_size))
     made = [entries.as_is("transformer.wte.weight", "E", vocab_size, d), entries.as_is("transformer.wpe.weight", "P", config.n_context, d), *entries.norm(config, "final_norm", "transformer.ln_f")]
@@ -133,7 +47,7 @@ def opt(f: Fields, names: Collection[str]) -> Plan:
     d, vocab_size, pre = f.whole("hidden_size"), f.whole("vocab_size"), f.get("do_layer_norm_before", True)
     f.refuse(word_embed_proj_dim=d, layer_norm_elementwise_affine=True, _remove_final_layer_norm=False)
     config = ModelConfig(
-        vocab_size=vocab_size, d_model=d, n_layers=f.whole("num_hidden_layers"), n_heads=f.whole("num_attention_heads"), n_context=f.whole("max_position_embeddings"),
+        vocab_size=vocab_size, d_model=d, n_layers=f.layers("num_hidden_layers"), n_heads=f.whole("num_attention_heads"), n_context=f.whole("max_position_embeddings"),
         d_ff=f.whole("ffn_dim"), norm_placement="pre" if pre else "post", activation=f.activation("activation_function", "relu"), attention_bias=f.get("enable_bias", True),
         mlp_bias=f.get("enable_bias", True), tied_embeddings=f.get("tie_word_embeddings", True), **ends(f, vocab_size))
     base = "model.decoder."
@@ -150,7 +64,7 @@ def gpt_neox(f: Fields, names: Collection[str]) -> Plan:
     d, vocab_size, n_heads = f.whole("hidden_size"), f.whole("vocab_size"), f.whole("num_attention_heads")
     bias = f.get("attention_bias", True)
     config = ModelConfig(
-        vocab_size=vocab_size, d_model=d, n_layers=f.whole("num_hidden_layers"), n_heads=n_heads, n_context=f.whole("max_position_embeddings"), d_ff=f.whole("intermediate_size"),
+        vocab_size=vocab_size, d_model=d, n_layers=f.layers("num_hidden_layers"), n_heads=n_heads, n_context=f.whole("max_position_embeddings"), d_ff=f.whole("intermediate_size"),
         norm_epsilon=f.number("layer_norm_eps", 1e-5), activation=f.activation("hidden_act", "gelu"), parallel_residual=f.get("use_parallel_residual", True), attention_bias=bias,
         tied_embeddings=f.get("tie_word_embeddings", False), **rotary(f, d // max(n_heads, 1), 0.25), **ends(f, vocab_size))
     made = [entries.as_is("gpt_neox.embed_in.weight", "E", vocab_size, d), *entries.norm(config, "final_norm", "gpt_neox.final_layer_norm")]
@@ -164,7 +78,8 @@ def gpt_neox(f: Fields, names: Collection[str]) -> Plan:
 
 def _llama_like(f: Fields, gain_offset: float = 0.0, activation: str = "silu", tied: bool = False, **differences) -> Plan:
     """Llama, and what differs from it in the fields given."""
-    d, vocab_size, n_heads, n_layers, n_context = (f.whole(name) for name in ("hidden_size", "vocab_size", "num_attention_heads", "num_hidden_layers", "max_position_embeddings"))
+    d, vocab_size, n_heads, n_context = (f.whole(name) for name in ("hidden_size", "vocab_size", "num_attention_heads", "max_position_embeddings"))
+    n_layers = f.layers("num_hidden_layers")
     d_k = f.whole("head_dim", default=d // max(n_heads, 1))
     settings = dict(
         vocab_size=vocab_size, d_model=d, n_layers=n_layers, n_heads=n_heads, n_context=n_context, d_k=d_k, d_v=d_k, d_ff=f.whole("intermediate_size"),
@@ -185,18 +100,18 @@ def llama(f: Fields, names: Collection[str]) -> Plan:
 
 
 def mistral(f: Fields, names: Collection[str]) -> Plan:
-    return _llama_like(f, n_kv_heads=f.whole("num_key_value_heads", default=8), attention_bias=False, mlp_bias=False, **window(f, f.whole("num_hidden_layers"), f.whole("max_position_embeddings")))
+    return _llama_like(f, n_kv_heads=f.whole("num_key_value_heads", default=8), attention_bias=False, mlp_bias=False, **window(f, f.layers("num_hidden_layers"), f.whole("max_position_embeddings")))
 
 
 def qwen2(f: Fields, names: Collection[str]) -> Plan:
     """Llama with biases of the queries, keys and values alone."""
-    return _llama_like(f, attention_bias=True, output_bias=False, mlp_bias=False, **window(f, f.whole("num_hidden_layers"), f.whole("max_position_embeddings")))
+    return _llama_like(f, attention_bias=True, output_bias=False, mlp_bias=False, **window(f, f.layers("num_hidden_layers"), f.whole("max_position_embeddings")))
 
 
 def qwen3(f: Fields, names: Collection[str]) -> Plan:
     """Llama with norms of the queries and keys."""
     return _llama_like(f, qk_norm=True, mlp_bias=False, d_k=f.whole("head_dim", default=128), d_v=f.whole("head_dim", default=128),
-                       **window(f, f.whole("num_hidden_layers"), f.whole("max_position_embeddings")))
+                       **window(f, f.layers("num_hidden_layers"), f.whole("max_position_embeddings")))
 
 
 def gemma(f: Fields, names: Collection[str]) -> Plan:
@@ -211,7 +126,7 @@ def phi(f: Fields, names: Collection[str]) -> Plan:
     f.refuse(qk_layernorm=False)
     d, vocab_size, n_heads = f.whole("hidden_size"), f.whole("vocab_size"), f.whole("num_attention_heads")
     config = ModelConfig(
-        vocab_size=vocab_size, d_model=d, n_layers=f.whole("num_hidden_layers"), n_heads=n_heads, n_kv_heads=f.whole("num_key_value_heads", default=n_heads),
+        vocab_size=vocab_size, d_model=d, n_layers=f.layers("num_hidden_layers"), n_heads=n_heads, n_kv_heads=f.whole("num_key_value_heads", default=n_heads),
         n_context=f.whole("max_position_embeddings"), d_ff=f.whole("intermediate_size"), norm_epsilon=f.number("layer_norm_eps", 1e-5), activation=f.activation("hidden_act", "gelu_new"),
         parallel_residual=True, shared_norm=True, unembedding_bias=True, tied_embeddings=f.get("tie_word_embeddings", False), **rotary(f, d // max(n_heads, 1), 0.5), **ends(f, vocab_size))
     made = [entries.as_is("model.embed_tokens.weight", "E", vocab_size, d), *entries.norm(config, "final_norm", "model.final_layernorm"), entries.as_is("lm_head.bias", "b_U", vocab_size)]
@@ -264,7 +179,7 @@ DISTILBERT_BLOCK = dict(q="attention.q_lin", k="attention.k_lin", v="attention.v
 
 def _bert_sizes(f: Fields, n_first: int) -> dict:
     f.refuse(is_decoder=False, add_cross_attention=False, position_embedding_type="absolute")
-    return dict(d_model=f.whole("hidden_size"), n_layers=f.whole("num_hidden_layers"), n_heads=f.whole("num_attention_heads"), d_ff=f.whole("intermediate_size"),
+    return dict(d_model=f.whole("hidden_size"), n_layers=f.layers("num_hidden_layers"), n_heads=f.whole("num_attention_heads"), d_ff=f.whole("intermediate_size"),
                 n_context=f.whole("max_position_embeddings") - n_first, activation=f.activation("hidden_act", "gelu"), n_token_types=f.whole("type_vocab_size", default=2))
 
 
@@ -282,19 +197,19 @@ def roberta(f: Fields, names: Collection[str]) -> Plan:
 
 def distilbert(f: Fields, names: Collection[str]) -> Plan:
     head = dict(dense="vocab_transform", norm="vocab_layer_norm", bias="vocab_projector.bias", unembedding="vocab_projector")
-    sizes = dict(d_model=f.whole("dim"), n_layers=f.whole("n_layers"), n_heads=f.whole("n_heads"), d_ff=f.whole("hidden_dim"), n_context=f.whole("max_position_embeddings"),
+    sizes = dict(d_model=f.whole("dim"), n_layers=f.layers("n_layers"), n_heads=f.whole("n_heads"), d_ff=f.whole("hidden_dim"), n_context=f.whole("max_position_embeddings"),
                  activation=f.activation("activation", "gelu"))
     return _bert_blocks(_bert_like(f, names, "distilbert.", head, 0, **sizes), "distilbert.transformer.", DISTILBERT_BLOCK)
 
 
 def t5(f: Fields, names: Collection[str]) -> Plan:
     """T5 and its version 1.1. The first scales its logits by d^−½ and ties them to the embeddings; files of the second hold an unembedding of their own."""
-    d, vocab_size, d_kv, n_layers = f.whole("d_model"), f.whole("vocab_size"), f.whole("d_kv"), f.whole("num_layers")
+    d, vocab_size, d_kv, n_layers = f.whole("d_model"), f.whole("vocab_size"), f.whole("d_kv"), f.layers("num_layers")
     scaled = f.get("scale_decoder_outputs", f.get("tie_word_embeddings", True))
     act = f.get("feed_forward_proj", "relu")
     gated, curve = act.startswith("gated-"), "gelu_new" if act == "gated-gelu" else act.removeprefix("gated-")
     config = ModelConfig(
-        kind="encoder-decoder", vocab_size=vocab_size, d_model=d, n_layers=f.whole("num_decoder_layers", default=n_layers), n_encoder_layers=n_layers, n_heads=f.whole("num_heads"),
+        kind="encoder-decoder", vocab_size=vocab_size, d_model=d, n_layers=f.layers("num_decoder_layers", default=n_layers), n_encoder_layers=n_layers, n_heads=f.whole("num_heads"),
         d_k=d_kv, d_v=d_kv, d_ff=f.whole("d_ff"), n_context=f.whole("n_positions", default=512), norm="rmsnorm", norm_bias=False, norm_epsilon=f.number("layer_norm_epsilon", 1e-6),
         activation=Fields({"act": curve}).activation("act", curve, gated), positions="relative", relative_buckets=f.whole("relative_attention_num_buckets", default=32),
         relative_max_distance=f.whole("relative_attention_max_distance", default=128), scale_scores=False, attention_bias=False, mlp_bias=False,

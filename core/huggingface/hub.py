@@ -22,8 +22,9 @@ PAGE = "https://huggingface.co/"
 
 
 def _client():
-    """The module huggingface_hub, told to report nothing."""
+    """The module huggingface_hub, told to report nothing and to draw nothing."""
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
+    os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
     import huggingface_hub
     return huggingface_hub
 
@@ -44,7 +45,7 @@ def listed(name: str) -> dict[str, int]:
     """
     hub = _client()
     with _told(name):
-        files = hub.snapshot_download(name, allow_patterns=WANTED, dry_run=True)
+        files = hub.snapshot_download(name, allow_patterns=WANTED, dry_run=True, tqdm_class=_reporter(None, 0))
     if not any(file.filename == CONFIG for file in files):
         raise PretrainedError("format", f"{name} on the Hub has no {CONFIG}, so it is no model of the transformers library. Choose another.")
     if not any(file.filename.endswith(".safetensors") for file in files):

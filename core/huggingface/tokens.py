@@ -20,6 +20,7 @@ WHOLE, SETTINGS, SPECIAL, VOCABULARY, MERGES = "tokenizer.json", "tokenizer_conf
 BYTE_TOKEN = re.compile(r"<0x([0-9A-F]{2})>")
 CONTINUES = "##"                          # a WordPiece token that goes on with a word
 SPACE = "▁"
+MASKS = ("[MASK]", "<mask>")              # as BERT and RoBERTa write a blank, whose own settings do not say so
 UNTYPEABLE = " "                          # before the name of a special piece of Unigram: a text holds no space once it is split into words
 
 
@@ -43,6 +44,8 @@ class PretrainedTokenizer(Tokenizer):
         self.method = "byte-level BPE" if "ByteLevel" in _types(spec["decoder"]) else spec["model"]["type"]
         self._byte_fallback = bool(spec["model"].get("byte_fallback"))
         self.mask_token, named_end = self._named(settings, "mask_token"), self._named(settings, "eos_token")
+        if self.mask_token is None:
+            self.mask_token = next((i for i, content in self._special.items() if content in MASKS), None)
         self.end_of_text = end_of_text if named_end is None else named_end
         self.begin, self.end = self._around(settings)
 
@@ -217,5 +220,5 @@ def _guarded(backend: tokenizers.Tokenizer, spec: dict, special: set[str]) -> to
         for token in spec["added_tokens"]:
             token["content"] = UNTYPEABLE + token["content"] if token["id"] in ids else token["content"]
     else:
-        return tokenizers.Tokenizer.from_str(backend.to_str())
+        return backend
     return tokenizers.Tokenizer.from_str(json.dumps(spec, ensure_ascii=False))

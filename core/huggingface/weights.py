@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -111,30 +111,21 @@ def parameters(folder: Path, plan: Plan, stored: Mapping[str, Stored], progress:
     """
     found, made, done = located(plan, stored), {}, 0
     total = sum(_numbers(entry) for entry in plan.entries) * 4
-    for file, wanted in _by_file(plan.entries, found).items():
-        with _opened(folder / file) as weights:
-            for entry in wanted:
-                made |= _taken(entry, weights.get_tensor(found[entry.theirs].name))
-                done += 4 * _numbers(entry)
-                if progress is not None:
-                    progress(done, total)
+    for entry in plan.entries:
+        with _opened(folder / found[entry.theirs].file) as weights:      # anew for each: what was mapped of the file is given back
+            made |= _taken(entry, weights.get_tensor(found[entry.theirs].name))
+        done += 4 * _numbers(entry)
+        if progress is not None:
+            progress(done, total)
     return made
 
 
 def _taken(entry: Entry, tensor: Tensor) -> dict[str, Tensor]:
-    if not torch.isfinite(tensor).all():
-        raise PretrainedError("damaged", f"{entry.theirs} holds numbers that are not finite. Download the model again; if it stays so, the model itself is broken.")
     whole = tensor.to(torch.float32, copy=True)         # of its own: the file may change or go
+    if not torch.isfinite(whole.sum()):                 # which needs no second tensor to say so
+        raise PretrainedError("damaged", f"{entry.theirs} holds numbers that are not finite. Download the model again; if it stays so, the model itself is broken.")
     return dict(zip(entry.ours, entry.split(whole), strict=True))
 
 
 def _numbers(entry: Entry) -> int:
     return torch.Size(entry.shape).numel()
-
-
-def _by_file(entries: Iterable[Entry], found: Mapping[str, Stored]) -> dict[str, list[Entry]]:
-    """The entries of each file, so that each is opened once."""
-    made: dict[str, list[Entry]] = {}
-    for entry in entries:
-        made.setdefault(found[entry.theirs].file, []).append(entry)
-    return made
