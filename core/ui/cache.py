@@ -118,6 +118,7 @@ def _forget(name: str) -> None:
     """A model of the library has given its place: what was made of it, and names its weights, goes too."""
     _traces().drop(name)
     _results().drop(name)
+    devices.give_memory_back()
 
 
 shelf = Shelf(_forget)          # name -> {device: LoadedModel}

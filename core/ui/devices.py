@@ -1,6 +1,8 @@
 """Where the model runs: CUDA if there, else Apple's MPS, else the CPU; how much memory there is, and what counts as out of it."""
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import os
 import subprocess
 from pathlib import Path
@@ -46,6 +48,12 @@ def memory_free(device: str = CPU) -> int:
         return torch.cuda.mem_get_info()[0]
     machine = _meminfo("MemAvailable") or _system("vm.page_free_count") * _system("hw.pagesize") or memory_total() // 2
     return min([machine, *(max(0, limit - used) for limit, used in _limits())])
+
+
+def give_memory_back() -> None:
+    """Hands what was freed back to the machine at once, where the C library (glibc) would keep it for later."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL("libc.so.6").malloc_trim(0)
 
 
 def _meminfo(name: str) -> int:

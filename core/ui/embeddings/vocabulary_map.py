@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import collections
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +23,7 @@ from core.ui.views import Reading, cannot
 
 N_NAMED = 8
 N_MAPPED, N_MOVES, PERPLEXITY = 1000, 300, 20.0     # of the map by t-SNE: some seconds on one core
+MOST_DRAWN = 20_000     # points of a map: a browser draws more with delay
 N_KEPT = 10             # neighbours that a map may keep
 LEAST_MAPPED = 3 * round(PERPLEXITY)      # words without which there are no neighbourhoods to keep
 PLOTLY = {"displaylogo": False, "scrollZoom": True, "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d", "toImage"]}
@@ -69,7 +71,12 @@ def _principal(page: Lesson, here: Space, token_id: int, k: int) -> Map:
     title = page.label("map_title", n=len(here.names), k=k, kept=readable(100 * kept), token=code(here.names[token_id]), near=N_NAMED)
     axes = [page.label("axis_principal", axis=axis + 1, share=readable(100 * float(shares[axis]))) for axis in range(k)]
     note = page.label("map_lost", kept=readable(100 * kept), lost=readable(100 * (1 - kept))) + (f" {page.label('map_rank', rank=readable(rank))}" if (rank := _spearman(here)) is not None else "")
-    return Map(list(range(len(here.names))), here.places.numpy()[:, :k], axes, title, note)
+    ids = list(range(len(here.names)))
+    if len(ids) > MOST_DRAWN:
+        near = embeddings.nearest(embeddings.similarity(here.E, here.E[token_id])).tolist()[:N_NAMED + 1]
+        ids = sorted({*ids[::math.ceil(len(ids) / MOST_DRAWN)], token_id, *near})
+        note = f"{page.label('map_thinned', shown=len(ids))} {note}"
+    return Map(ids, here.places.numpy()[ids, :k], axes, title, note)
 
 
 def _neighbourhoods(page: Lesson, run: Run, here: Space, token_id: int) -> Map:

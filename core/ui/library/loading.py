@@ -58,7 +58,8 @@ class Task:
 
     def wait(self, seconds: float | None = None) -> None:
         """Until it has ended, or that many seconds."""
-        self._thread.join(seconds)
+        if self._thread.ident is not None:
+            self._thread.join(seconds)
 
     def tell(self, done: int, total: int) -> None:
         """Bytes so far, and in all: first of the download, if there is one, then of the reading."""
@@ -178,6 +179,8 @@ def _load(task: Task) -> None:
         model, tokenizer = huggingface.from_pretrained(source, task.tell)
         task.phase = "measuring"
         cache.keep_loaded(name, with_end(model, tokenizer), with_words(tokenizer), loss_on_fixed_text(model, tokenizer))
+        with _lock:
+            _looks.pop(name, None)              # it spoke of a download that is done
     finally:
         cache.shelf.release(name)
 

@@ -32,13 +32,15 @@ def title(name: str) -> str:
 
 def _offer(name: str, waited: bool) -> None:
     """The present state of it. When something begins or ends, the whole page is run once more: it says whether there is something to wait for."""
+    if cache.exists(name):
+        st.rerun()
     look, load = loading.look(name), loading.loading_of(name)
     if look.running or load is not None and load.running:
         if not waited:
             st.rerun()
         _progress(name, load if load is not None and load.running else look)
         return
-    if waited or cache.exists(name):
+    if waited:
         st.rerun()
     if look.problem is not None:
         _refused(name, look.problem)
