@@ -1,6 +1,7 @@
 """Models of the library: which names are offered, the bound of memory, loading that readers share, what goes wrong, and the lessons on models unlike the bundled ones."""
 from __future__ import annotations
 
+import dataclasses
 import gc
 import math
 import threading
@@ -318,6 +319,7 @@ def test_a_link_to_a_model_that_is_not_loaded_offers_it_and_loading_it_keeps_pro
     assert fine(other) and "is not loaded" not in said(other), "it is there for everyone"
     cache.shelf.drop("folder:llama")
     other.run()
+    settled(other, "folder:llama")
     assert fine(other) and "is not loaded" in said(other) and other.session_state["model"] == "folder:llama"
     other.button(key="model_stay").click().run()
     assert fine(other) and other.session_state["model"] == "stories" and "is not loaded" not in said(other)
@@ -370,6 +372,26 @@ def test_an_own_model_becomes_a_file_that_transformers_loads(tmp_path: Path):
     theirs = hf.AutoModelForCausalLM.from_pretrained(tmp_path / name)
     ids = torch.arange(5, 15)
     assert torch.allclose(theirs(ids[None]).logits[0], cache.shared_model(name, devices.CPU).model(ids).logits, atol=1e-4)
+
+
+def test_the_page_makes_that_file_or_says_why_there_is_none():
+    learner = Learner(Copying())
+    good = cache.keep_own(learner.copy(), learner.task.tokenizer, "copying-0")
+    other = Transformer(dataclasses.replace(learner.model.config, positions="alibi")).initialise(torch.Generator().manual_seed(0))
+    without = cache.keep_own(other, learner.task.tokenizer, "alibi-0")
+    at = open_at("models")
+    at.session_state["own_models"] = [good, without]
+    at.run()
+    for name in (good, without):
+        at.button(key=f"models_make_{name}").click().run()
+        assert fine(at)
+    assert len(at.get("download_button")) == 1 and "no model of this architecture" in said(at)
+
+
+def test_a_copy_for_another_device_computes_the_same():
+    own = cache.shared_model("stories", devices.CPU).model
+    made, ids = cache._copied(own, devices.CPU), torch.arange(9)
+    assert torch.equal(made.logits(ids), own.logits(ids)) and not made.training and not any(p.requires_grad for p in made.parameters())
 
 
 # ---- every lesson -----------------------------------------------------------------------------------------------------------------------

@@ -103,9 +103,9 @@ def look(name: str, again: bool = False) -> Task:
 
 
 def load(name: str) -> Task:
-    """The loading of an offered model, begun now unless it runs already. When it has ended well, the model is where cache.exists finds it."""
+    """The loading of an offered model, begun now unless it runs already or the model is there. When it has ended well, the model is where cache.exists finds it."""
     with _lock:
-        if name not in _loads or not _loads[name].running:
+        if name not in _loads or not _loads[name].running and not cache.exists(name):
             _loads[name] = _begun(name, _load, _load_slots, _loads)
         return _loads[name]
 
