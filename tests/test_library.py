@@ -143,7 +143,7 @@ def test_a_dropped_model_is_freed_and_so_is_what_was_made_of_it(monkeypatch: pyt
     one = loaded("folder:llama")
     reading = run.read(one, "Once upon a time")
     watched = [weakref.ref(one.model), weakref.ref(one.model.blocks[0].W_O), weakref.ref(reading.trace)]
-    cache.result(("made of it", one.name, 1), lambda: one.model.E, lambda made: made.nbytes)
+    cache.result(("made of it", one.name, 1), lambda E=one.model.E: E, lambda made: made.nbytes)
     del one, reading
     gc.collect()
     assert all(ref() is not None for ref in watched)
