@@ -1,0 +1,141 @@
+"""Worksheets: each drawn from its number, filled with the model's own values, shown as it is printed, and offered with its solution."""
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import streamlit as st
+
+from core import exercise_sheets as exercises
+from core import sequences
+from core.figures.exercise_sheet import Asked, Block, Cell, Code, Sheet, printable
+from core.figures.numbers import plain_number
+from core.ui import run as runs
+from core.ui import state, views
+from core.ui.course.reading import SETTINGS, picture
+from core.ui.lesson import Lesson
+from core.ui.run import Run
+
+TEXT_CHARACTERS = 160       # of a prompt that is quoted
+
+
+def draw(page: Lesson) -> None:
+    """The controls, and the sheet as it is printed."""
+    kind = views.choice(SETTINGS, page, "sheet")
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="course_sheet_controls"):
+        st.markdown(page.label("sheet_number"), width="content")
+        st.number_input(page.label("sheet_number"), min_value=0, max_value=exercises.MOST_SEED, step=1, label_visibility="collapsed", width=120, **SETTINGS.attached("seed"))
+        st.button(page.label("sheet_another"), key="course_another", on_click=lambda: SETTINGS.keep(seed=(SETTINGS.read("seed") + 1) % (exercises.MOST_SEED + 1)))
+        seed = SETTINGS.read("seed")
+        made = sheet(page, page.run(), kind, seed)
+        files = {solved: printable(made, solved, page.label("solution")) for solved in (False, True)}
+        for solved, name in ((False, "sheet"), (True, "solution")):
+            st.download_button(page.label("sheet_file" if not solved else "sheet_solution_file"), files[solved], file_name=f"{kind}-{seed}{'-solution' * solved}.html", mime="text/html",
+                               key=f"course_{name}_file", on_click="ignore", icon=":material/download:")
+    picture(page, "sheet", {"files": [files[False], files[True]], "solved": SETTINGS.read("solved")}, {})
+    st.markdown(page.label("sheet_attention"))
+
+
+def sheet(page: Lesson, run: Run, kind: str, seed: int) -> Sheet:
+    """The sheet of one of SHEETS, by its number."""
+    values, blocks = MAKERS[kind](page, run, seed)
+    own = kind == "positions" or (kind == "counting" and seed > 0)
+    return Sheet(page.label(f"{kind}_title"), page.label("note", seed=seed, model=run.model_name), page.label(f"{kind}_intro", **values), blocks, page.label("name"),
+                 page.label("footer_own") if own else page.label("footer", model=run.model_name))
+
+
+def _merges(page: Lesson, run: Run, seed: int) -> tuple[dict, list[Block]]:
+    made = exercises.merges(seed, run.tokenizer, page.text("merge_words").split())
+    half = math.ceil(len(made.rules) / 2)
+    rules = [[str(rank), Code(left), Code(right)] for rank, left, right in made.rules]
+    rules += [["", "", ""]] * (2 * half - len(rules))
+    names = [page.label(f"merges_{name}") for name in ("rule", "left", "right")]
+    blocks = [Block(page.label("merges_rules"), page.label("merges_rules_text"), names * 2, [first + second for first, second in zip(rules[:half], rules[half:])])]
+    for word in made.words:
+        rows: list[list[Cell]] = [[page.label("merges_start"), "", Code(" | ".join(word.word))]]
+        rows += [[str(i), Asked(str(rank)), Asked(" | ".join(pieces), code=True)] for i, (rank, pieces) in enumerate(word.steps, 1)]
+        rows += [[str(len(word.steps) + 1), Asked(page.label("merges_no_rule")), Asked("")]]
+        blocks.append(Block(page.label("merges_word", word=word.word), page.label("merges_word_text"), [page.label(f"merges_{name}") for name in ("step", "rule", "pieces")], rows))
+    return {}, blocks
+
+
+def _sampling(page: Lesson, run: Run, seed: int) -> tuple[dict, list[Block]]:
+    made = exercises.sampling(seed, run.logits(), [run.tokenizer.visible(i) for i in range(run.model.config.vocab_size)])
+    u, T, temperature = made.logits, f"{made.temperature:g}", made.temperature
+    soft, warm, k, p = (made.truncated(**settings) for settings in ({}, {"temperature": temperature}, {"k": made.k}, {"p": made.p}))
+    columns = [page.label("sampling_token"), "u", "u − M", "e^(u − M)", "y", "(u − M) / T", "e^((u − M) / T)", "y_T"]
+    rows = [[Code(token), f"{u[i]:.1f}".replace("-", "−"), *map(_asked, (u[i] - u[0], math.exp(u[i] - u[0]), soft.probs[i], (u[i] - u[0]) / temperature, math.exp((u[i] - u[0]) / temperature), warm.probs[i]))]
+            for i, token in enumerate(made.tokens)]
+    ends = [0.0, *p.interval_ends]
+    cut = [[Code(token), *map(_asked, (soft.cumulative[i], k.renormalised[i], p.renormalised[i])), Asked(f"{ends[i]:.4f} … {ends[i + 1]:.4f}" if p.kept[i] else "–")] for i, token in enumerate(made.tokens)]
+    drawn = [[f"ξ = {made.xi:.2f}", Asked(made.tokens[made.drawn], code=True)], [page.label("sampling_greedy"), Asked(made.tokens[0], code=True)]]
+    blocks = [Block(page.label("sampling_softmax"), page.label("sampling_softmax_text", temperature=T), columns, rows),
+              Block(page.label("sampling_cut"), page.label("sampling_cut_text", k=made.k, p=f"{made.p:g}"),
+                    [page.label("sampling_token"), page.label("sampling_cumulative"), page.label("sampling_top_k", k=made.k), page.label("sampling_top_p", p=f"{made.p:g}"), page.label("sampling_interval")], cut),
+              Block(page.label("sampling_draw"), page.label("sampling_draw_text", xi=f"{made.xi:.2f}"), [page.label("sampling_by"), page.label("sampling_drawn")], drawn)]
+    return {"prompt": _quoted(run.text)}, blocks
+
+
+def _chain(page: Lesson, run: Run, seed: int) -> tuple[dict, list[Block]]:
+    """Number 0 takes the prompt; the others go through the app's own prompts."""
+    examples = state.example_prompts()
+    run = run if seed == 0 and len(run.token_ids) > 1 else runs.read(run.loaded, examples[seed % len(examples)])
+    ids = run.token_ids[:exercises.MOST_TOKENS + 1]
+    log_probs = sequences.token_log_probs(run.loaded.runner, [ids])[0]
+    made = exercises.chain(run.tokens[1:len(ids)], log_probs)
+    products = made.probabilities.cumprod()
+    rows = [[Code(token), f"{probability:.3g}", Asked(plain_number(products[i])), _asked(made.nats[i]), _asked(made.nats[i] / math.log(2))] for i, (token, probability) in enumerate(zip(made.tokens, made.probabilities))]
+    n, size = len(made.tokens), run.model.config.vocab_size
+    whole = [[page.label("chain_sum_nats"), _asked(made.total)], [page.label("chain_sum_bits"), _asked(made.total / math.log(2))], [page.label("chain_mean"), _asked(made.total / n)],
+             [page.label("chain_perplexity"), _asked(made.perplexity)], [page.label("chain_uniform", n=size), _asked(math.log(size))]]
+    blocks = [Block(page.label("chain_tokens"), page.label("chain_tokens_text"), ["x_i", "p(x_i | …)", page.label("chain_product"), "−ln p", "−log₂ p"], rows),
+              Block(page.label("chain_whole"), page.label("chain_whole_text"), [page.label("chain_quantity"), page.label("chain_value")], whole)]
+    return {"text": run.tokenizer.decode(list(ids)).strip()}, blocks
+
+
+def _positions(page: Lesson, run: Run, seed: int) -> tuple[dict, list[Block]]:
+    made = exercises.positions(seed)
+    P, omega = made.vectors, float(made.frequencies[1])
+    rows = [[str(i), _asked(i * omega), *map(_asked, P[row])] for row, i in enumerate(made.places)]
+    pairs = [(0, 1), (2, 3), (0, 3)]
+    products = [[f"i = {made.places[a]}, j = {made.places[b]}", Asked(str(made.places[a] - made.places[b]).replace("-", "−")), _asked(float(P[a] @ P[b]))] for a, b in pairs]
+    blocks = [Block(page.label("positions_frequency"), page.label("positions_frequency_text"), ["base", "√base", "ω_1"], [[f"{made.base:g}", _asked(math.sqrt(made.base)), _asked(omega)]]),
+              Block(page.label("positions_vectors"), page.label("positions_vectors_text"), ["i", page.label("positions_angle"), "sin i ω_0", "cos i ω_0", "sin i ω_1", "cos i ω_1"], rows),
+              Block(page.label("positions_products"), page.label("positions_products_text"), [page.label(f"positions_{name}") for name in ("pair", "distance", "product")], products)]
+    return {"base": f"{made.base:g}"}, blocks
+
+
+def _counting(page: Lesson, run: Run, seed: int) -> tuple[dict, list[Block]]:
+    config = exercises.architecture(seed, run.model.config)
+    counts, formulas = exercises.counted(config), _formulas(config)
+    asked = [name for name in counts if name != "rough" and (counts[name] or name in ("E", "P"))]
+    rows = [[page.label(f"counting_name_{name}"), Asked(formulas[name]), Asked(f"{counts[name]:,}")] for name in asked]
+    rough = [[page.label("counting_name_rough"), Asked(f"{counts['rough']:,}")], [page.label("counting_ratio"), _asked(counts["blocks"] / counts["rough"])]]
+    biases = {(True, True): "all", (False, True): "mlp", (True, False): "attention", (False, False): "none"}[config.attention_bias, config.mlp_bias]
+    blocks = [Block(page.label("counting_parts"), page.label("counting_parts_text", norm=page.label(f"counting_norm_{'both' if config.norm_bias else 'gain'}"),
+                                                           norms=exercises.counting.norm_count(config), biases=page.label(f"counting_biases_{biases}")),
+                    [page.label(f"counting_{name}") for name in ("part", "formula", "number")], rows),
+              Block(page.label("counting_share"), page.label("counting_share_text"), [page.label("counting_part"), page.label("counting_number")], rough)]
+    return {"kind": config.kind, "positions": config.positions, "vocab": config.vocab_size, "n": config.n_context, "d": config.d_model, "layers": config.n_layers, "heads": config.n_heads,
+            "d_k": config.d_k, "d_ff": config.d_ff or 0}, blocks
+
+
+def _formulas(config) -> dict[str, str]:
+    """How each part is counted, in the symbols of the sheet; "" where the numbers speak for themselves."""
+    n_attention = exercises.counting.attention_parameters(config)
+    attention = "4 d²" if n_attention == 4 * config.d_model ** 2 else "h d d_k + h_kv d (d_k + d_v) + h d_v d"
+    return {"E": "|V| d", "P": "N d" if config.positions == "learned" else "", "attention": attention, "mlp": "3 d d_ff" if config.gated else "2 d d_ff", "blocks": "L (attention + feed-forward)",
+            "norms": "norms × 2 d" if config.norm_bias else "norms × d", "biases": "L (4 d + d_ff + d)" if config.attention_bias and config.mlp_bias and not config.gated and config.n_kv_heads == config.n_heads else "",
+            "output": "|V| d", "total": "E + P + blocks + small"}
+
+
+def _asked(value: float) -> Asked:
+    """A number to be found, to four decimals."""
+    return Asked(plain_number(value).replace("-", "−"))
+
+
+def _quoted(text: str) -> str:
+    return text if len(text) <= TEXT_CHARACTERS else "…" + text[-TEXT_CHARACTERS:]
+
+
+MAKERS: dict[str, Callable[[Lesson, Run, int], tuple[dict, list[Block]]]] = {"merges": _merges, "sampling": _sampling, "chain": _chain, "positions": _positions, "counting": _counting}
