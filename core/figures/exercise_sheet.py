@@ -16,11 +16,11 @@ h1 { font-size: 15pt; margin: 0; } header span { font-size: 9pt; white-space: no
 h2 { font-size: 11.5pt; margin: 4mm 0 1.2mm; } p { margin: 0 0 1.6mm; }
 section { break-inside: avoid; }
 table { border-collapse: collapse; width: 100%; margin: 0 0 2mm; } th, td { border: 0.25mm solid; padding: 0.8mm 1.5mm; text-align: center; font-size: 10pt; }
-th { font-weight: 600; } td { height: 7.6mm; } td.code { font-family: "Courier New", monospace; white-space: pre; }
+th { font-weight: 600; min-width: 15mm; } td { height: 7.6mm; } td.code { font-family: "Courier New", monospace; white-space: pre; }
 sub, sup { line-height: 0; } footer { margin-top: 4mm; font-size: 9pt; }
 @media screen { body { padding: 10mm 6mm; } .scroll { overflow-x: auto; } }
 """
-_INDEX = re.compile(r"_(ff|\w)|\^(\([^)]*\)|−?\w)")
+_INDEX = re.compile(r"_(ff|ij|\w)|\^(\([^)]*\)|−?\w)")
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ def draw(words: TextFile) -> None:
     moved = 0
     with st.container(key="try_step", horizontal=True, vertical_alignment="center"):
         count = words.label("class_bar", i=number, n=len(steps), minute=step.minute)
-        st.markdown(f"{count} **{step.title}.** {words.label('class_ask')}: *{step.ask}*", width="stretch")
+        st.markdown(f"{count} · **{step.title}.** {words.label('class_ask')}: *{step.ask}*", width="stretch")
         with st.popover(words.label("class_look"), key=f"class_look_{number}"):
             st.markdown(step.look)
         moved -= st.button(words.label("class_back"), key="class_back", disabled=number == 1)

@@ -24,7 +24,8 @@ def draw() -> None:
     def everything() -> None:
         if asked := take_asked():
             state.open_lesson(*asked)
-        view = views.choice(SETTINGS, page, "view")
+        with st.container(key="course_bar"):
+            view = views.choice(SETTINGS, page, "view")
         with st.container(key="course_stage", gap="small"):
             VIEWS[view].draw(page)
         page.explanation(view)

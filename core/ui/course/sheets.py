@@ -63,7 +63,7 @@ def _sampling(page: Lesson, run: Run, seed: int) -> tuple[dict, list[Block]]:
     made = exercises.sampling(seed, run.logits(), [run.tokenizer.visible(i) for i in range(run.model.config.vocab_size)])
     u, T, temperature = made.logits, f"{made.temperature:g}", made.temperature
     soft, warm, k, p = (made.truncated(**settings) for settings in ({}, {"temperature": temperature}, {"k": made.k}, {"p": made.p}))
-    columns = [page.label("sampling_token"), "u", "u − M", "e^(u − M)", "y", "(u − M) / T", "e^((u − M) / T)", "y_T"]
+    columns = [page.label("sampling_token"), "u", "z = u − M", "e^z", "y", "z / T", "e^(z / T)", "y_T"]
     rows = [[Code(token), f"{u[i]:.1f}".replace("-", "−"), *map(_asked, (u[i] - u[0], math.exp(u[i] - u[0]), soft.probs[i], (u[i] - u[0]) / temperature, math.exp((u[i] - u[0]) / temperature), warm.probs[i]))]
             for i, token in enumerate(made.tokens)]
     ends = [0.0, *p.interval_ends]

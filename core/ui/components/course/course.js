@@ -210,7 +210,7 @@ class Course {
 
 /** Writes a text in which `_x` is an index and `^x` an exponent. */
 function indexed(node, text) {
-  for (const part of text.split(/(_(?:ff|<?\w)|\^(?:\([^)]*\)|−?\w))/)) {
+  for (const part of text.split(/(_(?:ff|ij|<?\w)|\^(?:\([^)]*\)|−?\w))/)) {
     if (/^_./.test(part)) make("sub", "", node, part.slice(1));
     else if (/^\^./.test(part)) make("sup", "", node, part.slice(1).replace(/^\(|\)$/g, ""));
     else node.append(part);
