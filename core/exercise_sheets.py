@@ -18,6 +18,7 @@ from core.tokenizer import Tokenizer
 MOST_SEED = 9999
 N_WORDS, FEWEST_MERGES, MOST_MERGES, MOST_RULES = 3, 3, 6, 16      # of a sheet of merges: words, merges a word, rules in all
 N_CANDIDATES = 6
+MOST_TRIES = 50         # to find numbers that suit
 MARGIN = 0.02           # by which the mass misses p, and ξ every boundary: a rounded digit must not decide
 MOST_TOKENS = 8         # of a text whose probability is worked out
 WIDTH = 4               # d of the positions
@@ -44,15 +45,16 @@ class Merges:
 
 def merges(seed: int, tokenizer: Tokenizer, words: Sequence[str]) -> Merges:
     """Three of `words` (ASCII letters) to be cut by hand with the tokenizer's own rules. ValueError if too few of them suit."""
-    dice, picked, rules = np.random.default_rng(seed), [], {}
-    for index in dice.permutation(len(words)):
-        found, fitting = _merged(words[index], tokenizer)
-        if not FEWEST_MERGES <= len(found.steps) <= MOST_MERGES or len(rules | fitting) > MOST_RULES:
-            continue
-        picked.append(found)
-        rules |= fitting
-        if len(picked) == N_WORDS:
-            return Merges(tuple((rank, left, right) for rank, (left, right) in sorted(rules.items())), tuple(picked))
+    dice = np.random.default_rng(seed)
+    for _ in range(MOST_TRIES):
+        picked, rules = [], {}
+        for index in dice.permutation(len(words)):
+            found, fitting = _merged(words[index], tokenizer)
+            if FEWEST_MERGES <= len(found.steps) <= MOST_MERGES and len(rules | fitting) <= MOST_RULES:
+                picked.append(found)
+                rules |= fitting
+            if len(picked) == N_WORDS:
+                return Merges(tuple((rank, left, right) for rank, (left, right) in sorted(rules.items())), tuple(picked))
     raise ValueError("Too few of these words are cut in a few steps by this tokenizer.")
 
 
@@ -94,14 +96,18 @@ class Sampling:
 
 
 def sampling(seed: int, logits: np.ndarray, names: Sequence[str]) -> Sampling:
-    """A sheet from (|V|,) logits: the six best, and settings that no rounding can turn. names: the visible form of each token, by id."""
+    """A sheet from (|V|,) logits: the six best, and settings that no rounding can turn, as far as there are any: one token may outweigh all others.
+
+    names: the visible form of each token, by id.
+    """
     best = np.argsort(-logits, kind="stable")[:N_CANDIDATES]
     values, dice = np.round(logits[best].astype(np.float64), 1), np.random.default_rng(seed)
-    while True:
+    for _ in range(MOST_TRIES):
         temperature, k, p, xi = float(dice.choice([0.5, 2.0])), int(dice.integers(2, 5)), float(dice.choice([0.7, 0.75, 0.8, 0.85, 0.9, 0.95])), int(dice.integers(5, 96)) / 100
         sheet = Sampling(tuple(names[i] for i in best), values, temperature, k, p, xi)
-        if _clear(sheet) or values[0] - values[1] > 3:       # a candidate that outweighs all others leaves no choice of p
-            return sheet
+        if _clear(sheet):
+            break
+    return sheet
 
 
 def _clear(sheet: Sampling) -> bool:

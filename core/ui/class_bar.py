@@ -24,6 +24,6 @@ def draw(words: TextFile) -> None:
         ended = st.button(words.label("class_end"), key="class_end")
     moved += arrow_keys(key="class_keys")
     if ended:
-        state.open_lesson(catalogue.COURSE, {"present": False, "class": 0})
+        state.open_lesson(catalogue.COURSE, {"present": False, "class": 0, "course_view": "class"})
     elif moved and 1 <= number + moved <= len(steps):
         state.open_lesson(steps[number + moved - 1].lesson, lesson_plan.opening(number + moved))

@@ -273,6 +273,8 @@ def _lines(page: Lesson, config: ModelConfig, parts: dict[str, int], n: int) -> 
              (page.label("numbers_attention"), _attention_line(config)),
              (page.label("numbers_flops", n=n), rf"{' + '.join(map(spaced, work.values()))} = {spaced(sum(work.values()))}, \qquad \frac{{{spaced(sum(work.values()))}}}{{{n} \cdot 2 \cdot {spaced(total)}}}"
                                                 rf" = {latex_number(sum(work.values()) / n / 2 / total)}")]
+    structure = counting.structure_bits(config)
+    lines.append((page.label("numbers_structure"), rf"\frac{{16 \cdot {spaced(total)}}}{{{spaced(structure)}}} = \frac{{{spaced(16 * total)}}}{{{spaced(structure)}}} = {latex_number(16 * total / structure)}"))
     if config.kind != "encoder":
         crossed, one = config.kind == "encoder-decoder", counting.kv_cache_bytes(config, 1)
         twice = r"2 \cdot " if crossed else ""

@@ -27,7 +27,11 @@ def draw(page: Lesson) -> None:
         st.number_input(page.label("sheet_number"), min_value=0, max_value=exercises.MOST_SEED, step=1, label_visibility="collapsed", width=120, **SETTINGS.attached("seed"))
         st.button(page.label("sheet_another"), key="course_another", on_click=lambda: SETTINGS.keep(seed=(SETTINGS.read("seed") + 1) % (exercises.MOST_SEED + 1)))
         seed = SETTINGS.read("seed")
-        made = sheet(page, page.run(), kind, seed)
+        try:
+            made = sheet(page, page.run(), kind, seed)
+        except ValueError:
+            st.info(page.label("sheet_none"))
+            return
         files = {solved: printable(made, solved, page.label("solution")) for solved in (False, True)}
         for solved, name in ((False, "sheet"), (True, "solution")):
             st.download_button(page.label("sheet_file" if not solved else "sheet_solution_file"), files[solved], file_name=f"{kind}-{seed}{'-solution' * solved}.html", mime="text/html",

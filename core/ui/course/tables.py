@@ -31,7 +31,7 @@ class Place:
     @property
     def view(self) -> str:
         """The view that is asked for, "" where the lesson has one alone."""
-        return next((self.settings[key] for key in (f"{self.lesson}_view", f"{self.lesson}_panel") if key in self.settings), "")
+        return next((self.settings[key] for key in (f"{self.lesson}_view", "heads_panel") if key in self.settings), "")
 
 
 @dataclass(frozen=True)
