@@ -137,10 +137,11 @@ def cells(page: str) -> list[str]:
 
 
 def test_answers_stand_on_the_solution_alone_and_nothing_is_markup():
-    block = Block("x_i <b>", "e^z & more", ["u_i"], [[Code("<a_b>"), Asked("42"), Asked("_c^", code=True)]])
+    block = Block("x_i <b>", "e^z & more", ["u_i"], [[Code("<a_b>"), Asked("42"), Asked("_c^", code=True)]], "because")
     sheet = Sheet("A <title>", "note", "intro", [block], "Name", "footer")
     blank, solved = (printable(sheet, solved, "solution") for solved in (False, True))
     assert cells(blank) == ["<a_b>", "", ""] and cells(solved) == ["<a_b>", "42", "_c^"]
     assert "<title>A &lt;title&gt;</title>" in blank and "<sub>i</sub>" in blank and "e<sup>z</sup> &amp; more" in blank and "<b>" not in blank
     assert "Name ____" in blank and "Name ____" not in solved and "A &lt;title&gt;: solution" in solved
+    assert "because" in solved and "because" not in blank
     assert re.search(r"@page", blank) and "script" not in blank

@@ -43,12 +43,13 @@ Cell = str | Asked | Code
 
 @dataclass(frozen=True)
 class Block:
-    """One step of an exercise: its heading, what to do, and a table to fill in. In heading and text `_x` is an index and `^x` an exponent."""
+    """One step of an exercise: its heading, what to do, a table to fill in, and what the solution says besides. In its texts `_x` is an index and `^x` an exponent."""
 
     heading: str
     text: str
     columns: Sequence[str] = ()
     rows: Sequence[Sequence[Cell]] = ()
+    answer: str = ""
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,8 @@ def _block(block: Block, solved: bool) -> str:
     head = "".join(f"<th>{indexed(column)}</th>" for column in block.columns)
     rows = "".join(f"<tr>{''.join(_cell(cell, solved) for cell in row)}</tr>" for row in block.rows)
     table = f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>' if block.rows else ""
-    return f"<section><h2>{indexed(block.heading)}</h2><p>{indexed(block.text)}</p>{table}</section>"
+    answer = f"<p>{indexed(block.answer)}</p>" if solved and block.answer else ""
+    return f"<section><h2>{indexed(block.heading)}</h2><p>{indexed(block.text)}</p>{table}{answer}</section>"
 
 
 def _cell(cell: Cell, solved: bool) -> str:

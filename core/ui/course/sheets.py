@@ -43,9 +43,9 @@ def draw(page: Lesson) -> None:
 def sheet(page: Lesson, run: Run, kind: str, seed: int) -> Sheet:
     """The sheet of one of SHEETS, by its number."""
     values, blocks = MAKERS[kind](page, run, seed)
-    own = kind == "positions" or (kind == "counting" and seed > 0)
+    footer = "footer_rounded" if kind in ("sampling", "chain") else "footer_own" if kind == "positions" or (kind == "counting" and seed) else "footer_exact"
     return Sheet(page.label(f"{kind}_title"), page.label("note", seed=seed, model=run.model_name), page.label(f"{kind}_intro", **values), blocks, page.label("name"),
-                 page.label("footer_own") if own else page.label("footer", model=run.model_name))
+                 page.label(footer, model=run.model_name))
 
 
 def _merges(page: Lesson, run: Run, seed: int) -> tuple[dict, list[Block]]:
@@ -105,7 +105,7 @@ def _positions(page: Lesson, run: Run, seed: int) -> tuple[dict, list[Block]]:
     products = [[f"i = {made.places[a]}, j = {made.places[b]}", Asked(str(made.places[a] - made.places[b]).replace("-", "−")), _asked(float(P[a] @ P[b]))] for a, b in pairs]
     blocks = [Block(page.label("positions_frequency"), page.label("positions_frequency_text"), ["base", "√base", "ω_1"], [[f"{made.base:g}", _asked(math.sqrt(made.base)), _asked(omega)]]),
               Block(page.label("positions_vectors"), page.label("positions_vectors_text"), ["i", page.label("positions_angle"), "sin i ω_0", "cos i ω_0", "sin i ω_1", "cos i ω_1"], rows),
-              Block(page.label("positions_products"), page.label("positions_products_text"), [page.label(f"positions_{name}") for name in ("pair", "distance", "product")], products)]
+              Block(page.label("positions_products"), page.label("positions_products_text"), [page.label(f"positions_{name}") for name in ("pair", "distance", "product")], products, page.label("positions_why"))]
     return {"base": f"{made.base:g}"}, blocks
 
 
