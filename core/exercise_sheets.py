@@ -122,7 +122,7 @@ def _clear(sheet: Sampling) -> bool:
 
 @dataclass(frozen=True)
 class Chain:
-    """A text's tokens with the probability of each given those before, to three significant figures."""
+    """A text's tokens with the probability of each given those before, to three significant figures and never rounded up to 1."""
 
     tokens: tuple[str, ...]
     probabilities: np.ndarray
@@ -144,7 +144,16 @@ class Chain:
 
 def chain(tokens: Sequence[str], log_probs: np.ndarray) -> Chain:
     """The sheet of a text's first tokens and ln p of each, in nats."""
-    return Chain(tuple(tokens[:MOST_TOKENS]), np.array([float(f"{math.exp(value):.3g}") for value in log_probs[:MOST_TOKENS]]))
+    return Chain(tuple(tokens[:MOST_TOKENS]), np.array([_rounded(math.exp(value)) for value in log_probs[:MOST_TOKENS]]))
+
+
+def _rounded(p: float) -> float:
+    """A probability to three significant figures, or as many more as it takes to stay below 1.
+
+    >>> _rounded(0.123456), _rounded(0.99987)
+    (0.123, 0.9999)
+    """
+    return next((value for digits in range(3, 17) if (value := float(f"{p:.{digits}g}")) < 1), 1.0)
 
 
 # ---- positions ----------------------------------------------------------------------------------------------------------------------

@@ -76,6 +76,7 @@ def test_the_chain_rule_from_the_rounded_probabilities():
     assert len(sheet.tokens) == 8 and sheet.probabilities[0] == 0.123
     assert math.isclose(math.exp(-sheet.total), math.prod(sheet.probabilities)) and np.allclose(np.exp(-sheet.nats), sheet.probabilities)
     assert math.isclose(sheet.perplexity, math.prod(sheet.probabilities) ** (-1 / 8))
+    assert exercise_sheets.chain(["a", "b"], np.log([0.99987, 1 - 1e-9])).probabilities.tolist() == [0.9999, 0.999999999]
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 import streamlit as st
 
+from core import counting, sequences
 from core import exercise_sheets as exercises
-from core import sequences
+from core.config import ModelConfig
 from core.figures.exercise_sheet import Asked, Block, Cell, Code, Sheet, printable
 from core.figures.numbers import plain_number
 from core.ui import run as runs
@@ -65,17 +66,18 @@ def _merges(page: Lesson, run: Run, seed: int) -> tuple[dict, list[Block]]:
 
 def _sampling(page: Lesson, run: Run, seed: int) -> tuple[dict, list[Block]]:
     made = exercises.sampling(seed, run.logits(), [run.tokenizer.visible(i) for i in range(run.model.config.vocab_size)])
-    u, T, temperature = made.logits, f"{made.temperature:g}", made.temperature
-    soft, warm, k, p = (made.truncated(**settings) for settings in ({}, {"temperature": temperature}, {"k": made.k}, {"p": made.p}))
-    columns = [page.label("sampling_token"), "u", "z = u − M", "e^z", "y", "z / T", "e^(z / T)", "y_T"]
-    rows = [[Code(token), f"{u[i]:.1f}".replace("-", "−"), *map(_asked, (u[i] - u[0], math.exp(u[i] - u[0]), soft.probs[i], (u[i] - u[0]) / temperature, math.exp((u[i] - u[0]) / temperature), warm.probs[i]))]
-            for i, token in enumerate(made.tokens)]
-    ends = [0.0, *p.interval_ends]
-    cut = [[Code(token), *map(_asked, (soft.cumulative[i], k.renormalised[i], p.renormalised[i])), Asked(f"{ends[i]:.4f} … {ends[i + 1]:.4f}" if p.kept[i] else "–")] for i, token in enumerate(made.tokens)]
+    one, warm, k, p = (made.truncated(**settings) for settings in ({}, {"temperature": made.temperature}, {"k": made.k}, {"p": made.p}))
+    token, numbers = page.label("sampling_token"), {"k": made.k, "p": f"{made.p:g}"}
+    softmax, cut, ends = [], [], [0.0, *p.interval_ends]
+    for i, name in enumerate(made.tokens):
+        z = made.logits[i] - made.logits[0]
+        softmax.append([Code(name), f"{made.logits[i]:.1f}".replace("-", "−"), *map(_asked, (z, math.exp(z), one.probs[i], z / made.temperature, math.exp(z / made.temperature), warm.probs[i]))])
+        interval = f"{ends[i]:.4f} … {ends[i + 1]:.4f}" if p.kept[i] else "–"
+        cut.append([Code(name), *map(_asked, (one.cumulative[i], k.renormalised[i], p.renormalised[i])), Asked(interval)])
     drawn = [[f"ξ = {made.xi:.2f}", Asked(made.tokens[made.drawn], code=True)], [page.label("sampling_greedy"), Asked(made.tokens[0], code=True)]]
-    blocks = [Block(page.label("sampling_softmax"), page.label("sampling_softmax_text", temperature=T), columns, rows),
-              Block(page.label("sampling_cut"), page.label("sampling_cut_text", k=made.k, p=f"{made.p:g}"),
-                    [page.label("sampling_token"), page.label("sampling_cumulative"), page.label("sampling_top_k", k=made.k), page.label("sampling_top_p", p=f"{made.p:g}"), page.label("sampling_interval")], cut),
+    cut_columns = [token, *(page.label(f"sampling_{name}", **numbers) for name in ("cumulative", "top_k", "top_p", "interval"))]
+    blocks = [Block(page.label("sampling_softmax"), page.label("sampling_softmax_text", temperature=f"{made.temperature:g}"), [token, "u", "z = u − M", "e^z", "y", "z / T", "e^(z / T)", "y_T"], softmax),
+              Block(page.label("sampling_cut"), page.label("sampling_cut_text", **numbers), cut_columns, cut),
               Block(page.label("sampling_draw"), page.label("sampling_draw_text", xi=f"{made.xi:.2f}"), [page.label("sampling_by"), page.label("sampling_drawn")], drawn)]
     return {"prompt": _quoted(run.text)}, blocks
 
@@ -85,13 +87,11 @@ def _chain(page: Lesson, run: Run, seed: int) -> tuple[dict, list[Block]]:
     examples = state.example_prompts()
     run = run if seed == 0 and len(run.token_ids) > 1 else runs.read(run.loaded, examples[seed % len(examples)])
     ids = run.token_ids[:exercises.MOST_TOKENS + 1]
-    log_probs = sequences.token_log_probs(run.loaded.runner, [ids])[0]
-    made = exercises.chain(run.tokens[1:len(ids)], log_probs)
+    made = exercises.chain(run.tokens[1:len(ids)], sequences.token_log_probs(run.loaded.runner, [ids])[0])
     products = made.probabilities.cumprod()
-    rows = [[Code(token), f"{probability:.3g}", Asked(plain_number(products[i])), _asked(made.nats[i]), _asked(made.nats[i] / math.log(2))] for i, (token, probability) in enumerate(zip(made.tokens, made.probabilities))]
-    n, size = len(made.tokens), run.model.config.vocab_size
-    whole = [[page.label("chain_sum_nats"), _asked(made.total)], [page.label("chain_sum_bits"), _asked(made.total / math.log(2))], [page.label("chain_mean"), _asked(made.total / n)],
-             [page.label("chain_perplexity"), _asked(made.perplexity)], [page.label("chain_uniform", n=size), _asked(math.log(size))]]
+    rows = [[Code(token), repr(float(made.probabilities[i])), _asked(products[i]), _asked(made.nats[i]), _asked(made.nats[i] / math.log(2))] for i, token in enumerate(made.tokens)]
+    size, found = run.model.config.vocab_size, {"sum_nats": made.total, "sum_bits": made.total / math.log(2), "mean": made.total / len(made.tokens), "perplexity": made.perplexity}
+    whole = [[page.label(f"chain_{name}"), _asked(value)] for name, value in found.items()] + [[page.label("chain_uniform", n=size), _asked(math.log(size))]]
     blocks = [Block(page.label("chain_tokens"), page.label("chain_tokens_text"), ["x_i", "p(x_i | …)", page.label("chain_product"), "−ln p", "−log₂ p"], rows),
               Block(page.label("chain_whole"), page.label("chain_whole_text"), [page.label("chain_quantity"), page.label("chain_value")], whole)]
     return {"text": run.tokenizer.decode(list(ids)).strip()}, blocks
@@ -111,26 +111,26 @@ def _positions(page: Lesson, run: Run, seed: int) -> tuple[dict, list[Block]]:
 
 def _counting(page: Lesson, run: Run, seed: int) -> tuple[dict, list[Block]]:
     config = exercises.architecture(seed, run.model.config)
-    counts, formulas = exercises.counted(config), _formulas(config)
+    counts, formulas = exercises.counted(config), _formulas(page, config)
     asked = [name for name in counts if name != "rough" and (counts[name] or name in ("E", "P"))]
     rows = [[page.label(f"counting_name_{name}"), Asked(formulas[name]), Asked(f"{counts[name]:,}")] for name in asked]
     rough = [[page.label("counting_name_rough"), Asked(f"{counts['rough']:,}")], [page.label("counting_ratio"), _asked(counts["blocks"] / counts["rough"])]]
     biases = {(True, True): "all", (False, True): "mlp", (True, False): "attention", (False, False): "none"}[config.attention_bias, config.mlp_bias]
-    blocks = [Block(page.label("counting_parts"), page.label("counting_parts_text", norm=page.label(f"counting_norm_{'both' if config.norm_bias else 'gain'}"),
-                                                           norms=exercises.counting.norm_count(config), biases=page.label(f"counting_biases_{biases}")),
-                    [page.label(f"counting_{name}") for name in ("part", "formula", "number")], rows),
-              Block(page.label("counting_share"), page.label("counting_share_text"), [page.label("counting_part"), page.label("counting_number")], rough)]
-    return {"kind": config.kind, "positions": config.positions, "vocab": config.vocab_size, "n": config.n_context, "d": config.d_model, "layers": config.n_layers, "heads": config.n_heads,
-            "d_k": config.d_k, "d_ff": config.d_ff or 0}, blocks
+    small = page.label("counting_parts_text", norm=page.label(f"counting_norm_{'both' if config.norm_bias else 'gain'}"), norms=counting.norm_count(config),
+                       biases=page.label(f"counting_biases_{biases}"))
+    blocks = [Block(page.label("counting_parts"), small, [page.label(f"counting_{name}") for name in ("part", "formula", "number")], rows),
+              Block(page.label("counting_share"), page.label("counting_share_text"), [page.label(f"counting_{name}") for name in ("part", "number")], rough, page.label("counting_why"))]
+    return {"kind": config.kind, "positions": config.positions, "vocab": config.vocab_size, "n": config.n_context, "d": config.d_model, "layers": config.n_layers,
+            "heads": config.n_heads, "d_k": config.d_k, "d_ff": config.d_ff or 0}, blocks
 
 
-def _formulas(config) -> dict[str, str]:
-    """How each part is counted, in the symbols of the sheet; "" where the numbers speak for themselves."""
-    n_attention = exercises.counting.attention_parameters(config)
-    attention = "4 d²" if n_attention == 4 * config.d_model ** 2 else "h d d_k + h_kv d (d_k + d_v) + h d_v d"
-    return {"E": "|V| d", "P": "N d" if config.positions == "learned" else "", "attention": attention, "mlp": "3 d d_ff" if config.gated else "2 d d_ff", "blocks": "L (attention + feed-forward)",
-            "norms": "norms × 2 d" if config.norm_bias else "norms × d", "biases": "L (4 d + d_ff + d)" if config.attention_bias and config.mlp_bias and not config.gated and config.n_kv_heads == config.n_heads else "",
-            "output": "|V| d", "total": "E + P + blocks + small"}
+def _formulas(page: Lesson, config: ModelConfig) -> dict[str, str]:
+    """How each part is counted, in the symbols of the sheet; "" where there is no short way."""
+    usual = counting.attention_parameters(config) == 4 * config.d_model ** 2
+    all_biases = config.attention_bias and config.mlp_bias and usual and not config.gated
+    return {"E": "|V| d", "P": "N d" if config.positions == "learned" else "", "attention": "4 d^2" if usual else "h d d_k + h_kv d (d_k + d_v) + h d_v d",
+            "mlp": "3 d d_ff" if config.gated else "2 d d_ff", "blocks": page.label("counting_formula_blocks"), "norms": page.label(f"counting_formula_norms_{'both' if config.norm_bias else 'gain'}"),
+            "biases": "L (4 d + d_ff + d)" if all_biases else "", "output": "|V| d", "total": page.label("counting_formula_total")}
 
 
 def _asked(value: float) -> Asked:
