@@ -8,12 +8,12 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 from core.model import Transformer
-from core.ui import cache, text
+from core.ui import cache, catalogue, text
 from tests import lessons
 from tests.prompts import PROMPTS
 
 ROOT = Path(__file__).parent.parent
-PAGES = sorted(path.stem for path in ROOT.glob("pages/*.py"))
+PAGES = sorted(path.stem for path in ROOT.glob("pages/*.py") if path.stem != catalogue.COURSE)      # the lessons
 
 
 def opened(page: str, prompt: str | None) -> AppTest:
