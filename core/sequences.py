@@ -38,6 +38,7 @@ def next_log_probs(model: Transformer, rows: Sequence[Sequence[int]]) -> np.ndar
     return np.concatenate(found)
 
 
+@torch.inference_mode()
 def continuation_log_probs(model: Transformer, contexts: Sequence[Sequence[int]], continuations: Sequence[Sequence[Sequence[int]]]) -> list[list[float]]:
     """ln p, in nats, of each continuation of each context, as token ids that fit together into the model's context: the sum over the continuation's tokens.
 
@@ -47,8 +48,12 @@ def continuation_log_probs(model: Transformer, contexts: Sequence[Sequence[int]]
         raise ValueError("Every continuation needs at least one token.")
     first = next_log_probs(model, contexts)
     long = [(i, k) for i, every in enumerate(continuations) for k, own in enumerate(every) if len(own) > 1]
-    rest = token_log_probs(model, [(*contexts[i], *continuations[i][k]) for i, k in long])
-    totals = {place: float(one[len(contexts[place[0]]) - 1:].sum()) for place, one in zip(long, rest)}
+    totals, places = {}, iter(long)
+    for batch, inputs in _batches(model, [(*contexts[i], *continuations[i][k]) for i, k in long]):
+        for row, vectors, (i, k) in zip(batch, model.final_vectors(inputs), places):
+            ids = continuations[i][k]
+            scores = (vectors[len(row) - len(ids) - 1:len(row) - 1] @ model.unembedding.T).cpu().double().log_softmax(-1)
+            totals[i, k] = float(scores.gather(-1, torch.tensor(ids)[:, None]).sum())
     return [[totals.get((i, k), float(first[i, own[0]])) for k, own in enumerate(every)] for i, every in enumerate(continuations)]
 
 
