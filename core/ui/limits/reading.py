@@ -9,7 +9,7 @@ from core.ui.instrument_state import Setting, Settings
 
 PREFIX = "limits_"
 SETTINGS = Settings("limits", {
-    "view": Setting("inputs", options=("inputs",)),
+    "view": Setting("inputs", options=("inputs", "words")),
     # inputs
     "control": Setting("none", options=("none", "random", "other")),
     "baseline": Setting("zero", options=("zero", "end")),        # of integrated gradients
