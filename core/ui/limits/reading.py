@@ -9,7 +9,7 @@ from core.ui.instrument_state import Setting, Settings
 
 PREFIX = "limits_"
 SETTINGS = Settings("limits", {
-    "view": Setting("inputs", options=("inputs", "words")),
+    "view": Setting("inputs", options=("inputs", "words", "meaning")),
     # inputs
     "control": Setting("none", options=("none", "random", "other")),
     "baseline": Setting("zero", options=("zero", "end")),        # of integrated gradients
@@ -26,6 +26,7 @@ SETTINGS = Settings("limits", {
     # meaning
     "test": Setting("roles", options=tuple(structure.TESTS)),
     "n": Setting("40", options=("20", "40", "80")),
+    "item": Setting(0, low=0, high=79),                          # the item that is looked at
     "seed": Setting(1, low=0, high=999_999),
 })
 read, keep, attached = SETTINGS.read, SETTINGS.keep, SETTINGS.attached
