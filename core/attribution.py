@@ -42,7 +42,8 @@ def gradient_times_input(score: Score, x: Tensor) -> np.ndarray:
 def integrated_gradients(score: Score, x: Tensor, baseline: Tensor, n_steps: int) -> np.ndarray:
     """(N,) each token's part of f(x) − f(baseline), both (N, d): the gradient averaged over the straight way from the baseline to x.
 
-    The integral is a Gauss-Legendre sum of n_steps gradients; what the parts lack to the difference is its error.
+    The integral is a Gauss-Legendre sum of n_steps gradients; what the parts lack to the difference is its error. That is large from a baseline of zeros
+    in a model that adds nothing for the position: there the first norm jumps from 0 to length 1.
     """
     nodes, weights = np.polynomial.legendre.leggauss(n_steps)
     alphas, weights = torch.tensor((nodes + 1) / 2, dtype=x.dtype, device=x.device), torch.tensor(weights / 2, dtype=x.dtype, device=x.device)

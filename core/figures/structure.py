@@ -25,8 +25,8 @@ def shares(tests: Sequence[str], scores: Mapping[str, Sequence[Proportion]], cha
     y = alt.Y("test:N", sort=list(tests), title=None, axis=alt.Axis(labelLimit=260, labelFontSize=12.5 * scale, labelColor=colour("text", theme)), scale=alt.Scale(paddingInner=0.2))
     lane, x = alt.YOffset("reading:N", sort=names), alt.X("share:Q", title=words[0], scale=alt.Scale(domain=[0, 1], nice=False), axis=alt.Axis(grid=True, values=[0, 0.25, 0.5, 0.75, 1], format="%"))
     tone = alt.Color("reading:N", sort=names, scale=alt.Scale(domain=names, range=[colour(meaning, theme, "ink") for meaning in ("kept", "attention", "mlp")][:len(names)]),
-                     legend=alt.Legend(title=None, orient="top", labelLimit=300))
-    shape = alt.Shape("reading:N", sort=names, scale=alt.Scale(domain=names, range=list(SHAPES[:len(names)])), legend=alt.Legend(title=None, orient="top", labelLimit=300))
+                     legend=alt.Legend(title=None, orient="top", columns=2, labelLimit=300))
+    shape = alt.Shape("reading:N", sort=names, scale=alt.Scale(domain=names, range=list(SHAPES[:len(names)])), legend=alt.Legend(title=None, orient="top", columns=2, labelLimit=300))
     ground = alt.Chart(pd.DataFrame({"test": [] if own is None else [tests[own]]})).mark_bar(color=colour("panel", theme)).encode(y=y, x=alt.XDatum(0), x2=alt.X2Datum(1))
     lines = alt.Chart(frame).mark_rule(strokeWidth=2 * scale).encode(x=alt.X("low:Q", title=words[0]), x2="high:Q", y=y, yOffset=lane, color=tone)
     marks = alt.Chart(frame).mark_point(filled=True, size=75 * scale, opacity=1).encode(

@@ -30,6 +30,7 @@ from core.ui.views import Reading
 METHODS = ("gradient", "integrated", "removed", "replaced", "rollout")
 MOST_TOKENS = 40            # that are explained, the end-of-text token among them
 RANDOM_SEED = 0
+GAP = 0.05                  # of the difference: what integrated gradients may miss without a word
 ALIKE = 0.1                 # of the sum: nearer than this, two tokens count as they do one by one
 BAND, BAND_PRESENT = 4.3, 3.3       # em
 
@@ -164,6 +165,9 @@ def _message(page: Lesson, here: Scene, n_left_out: int) -> dict:
     legend = [page.label("inputs_legend"), page.label("inputs_legend_scale")]
     if here.control:
         legend.append(page.label(f"inputs_legend_{read('control')}", target=here.run.tokenizer.visible(other_target(np.argsort(-here.run.logits(), kind="stable"), here.target))))
+    whole, total = here.parts.score - here.parts.baseline_score, float(here.parts.values["integrated"].sum())
+    if abs(total - whole) > GAP * abs(whole):
+        legend.append(page.label("inputs_gap", sum=readable(total), whole=readable(whole)))
     if n_left_out:
         legend.append(page.label("inputs_left_out", n=n_left_out, most=MOST_TOKENS))
     return {"text": page.labels("inputs_words"), "scale": state.scale(), "tokens": here.run.tokens, "rows": rows, "legend_lines": legend, "band": BAND_PRESENT if state.present() else BAND,

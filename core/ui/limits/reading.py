@@ -12,8 +12,8 @@ SETTINGS = Settings("limits", {
     "view": Setting("inputs", options=("inputs", "words", "meaning")),
     # inputs
     "control": Setting("none", options=("none", "random", "other")),
-    "baseline": Setting("zero", options=("zero", "end")),        # of integrated gradients
-    "steps": Setting("32", options=("8", "32", "128")),          # gradients in its sum
+    "baseline": Setting("end", options=("end", "zero")),        # of integrated gradients
+    "steps": Setting("64", options=("8", "64", "256")),          # gradients in its sum
     "token": Setting(-1, low=-1),                                # the token that is looked at; −1: the one whose removal changes most
     # words
     "pair": Setting("girl", options=(*contrasts.sets()["pairs"], "own")),

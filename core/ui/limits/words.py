@@ -25,7 +25,7 @@ K, K_PRESENT = 7, 5             # words that gain, and as many that lose
 LEAST = 1e-4                    # the probability that a token needs in one of the two texts to be drawn as a point
 LEAST_RATIO = 1e-3              # and to be listed by its ratio
 MOST_COUNTED, MOST_CHARACTERS, MOST_WORDS = 10, 300, 60
-CHART, CHART_PRESENT = 330, 270     # px
+CHART, CHART_PRESENT = 310, 250     # px
 
 
 @dataclass(frozen=True)
@@ -187,7 +187,7 @@ def _one_table(page: Lesson, run: Run, pair: Pair, found: Contrast) -> pd.DataFr
 def _all(page: Lesson, run: Run, name: str) -> Reading:
     every = range(len(contrasts.sets()["sentences"]))
     pair = of_set(name, every)
-    st.text_input(page.label("counted"), placeholder=", ".join(pair.counted), max_chars=MOST_CHARACTERS, help=page.label("counted_help", n=MOST_COUNTED), label_visibility="collapsed", **attached("counted"))
+    st.text_input(page.label("counted"), placeholder=", ".join(pair.counted), max_chars=MOST_CHARACTERS, width=700, label_visibility="collapsed", **attached("counted"))
     words = counted_words(pair)
     sets = {name: pair} | {key: of_set(key, every) for key, one in contrasts.sets()["pairs"].items() if one.get("control") and key != name}
     tables = {key: _ratios(run, one.texts, words) for key, one in sets.items()}
