@@ -60,6 +60,10 @@ def answer(at: AppTest, key: str, right: int) -> None:
 def test_the_views_bear_every_prompt(prompt: str | None):
     at = open_at(model=SMALL, limits_steps="8", limits_view="inputs", limits_pair="own", **({} if prompt is None else {"prompt": prompt}))
     assert fine(at) and given(at, "inputs")
+    if prompt in ("", "a"):
+        ids = run_of(prompt).token_ids
+        once, twice = (log_probs(run_of(""), row) for row in (ids, (*ids, *ids[1:])))
+        answer(at, "twice", 2 if not prompt else int(twice[once.argmax()] < once.max()))
     at.session_state["limits_view"] = "words"
     assert fine(at.run()) and at.get("vega_lite_chart")
 

@@ -220,12 +220,12 @@ def _spearman(page: Lesson, parts: Parts) -> list[tuple[str, str]]:
     return [(page.label("numbers_spearman", n=n), rf"\rho = 1 - \frac{{6 \sum_i (r_i - s_i)^2}}{{n (n^2 - 1)}} = 1 - \frac{{6 \cdot {squares}}}{{{n} \cdot {n * n - 1}}} = {latex_number(parts.agreement('removed', 'integrated'))}")]
 
 
-def _question(page: Lesson, here: Scene) -> Question | None:
-    """Whether the two tokens that cost most one by one cost as much as both together."""
+def _question(page: Lesson, here: Scene) -> Question:
+    """Whether the two tokens that cost most one by one cost as much as both together; of too short a prompt, what saying it twice does."""
     falls = here.parts.values["removed"]
     places = np.argsort(-falls[1:], kind="stable")[:2] + 1
     if len(falls) < 4 or falls[places].min() <= 0:
-        return None
+        return _twice(page, here)
     rest = [token_id for i, token_id in enumerate(here.run.token_ids) if i not in places]
     key = ("attribution of two", here.run.model_name, here.run.device, here.run.token_ids, here.target, tuple(places.tolist()))
     both = here.parts.score - cache.result(key, lambda: float(next_log_probs(here.run.loaded.runner, [rest])[0, here.target]), lambda made: 100)
@@ -235,3 +235,12 @@ def _question(page: Lesson, here: Scene) -> Question | None:
     return Question("two", page.label("question_two", one=one, other=other, a=readable(float(falls[places[0]])), b=readable(float(falls[places[1]])), target=code(here.run.tokenizer.visible(here.target))),
                     [page.label(f"question_two_{name}", sum=readable(alone)) for name in ("more", "same", "less")], answer,
                     page.label("because_two", both=readable(both, 4), sum=readable(alone, 4)))
+
+
+def _twice(page: Lesson, here: Scene) -> Question:
+    """Whether the target is more probable when the prompt has been read two times."""
+    ids, model = here.run.token_ids, here.run.loaded.runner
+    again = float(next_log_probs(model, [(*ids, *ids[1:])[:model.config.n_context]])[0, here.target])
+    answer = 2 if len(ids) == 1 else 0 if again > here.parts.score else 1
+    return Question("twice", page.label("question_twice", target=code(here.run.tokenizer.visible(here.target))), [page.label(f"question_twice_{name}") for name in ("more", "less", "same")], answer,
+                    page.label("because_twice", once=probability(math.exp(here.parts.score)), twice=probability(math.exp(again))))

@@ -147,12 +147,12 @@ def _table(page: Lesson, here: Scene) -> pd.DataFrame:
                          for test, readings in here.found.items() for reading, found in readings.items() for one in found for option, value in zip(one.item.options, one.log_probs)])
 
 
-def _question(page: Lesson, run: Run, here: Scene) -> Question | None:
-    """How many of the right answers are left when the words of the context are read backwards."""
-    right = [i for i, one in enumerate(here.own["whole"]) if one.right]
-    if not right:
-        return None
+def _question(page: Lesson, run: Run, here: Scene) -> Question:
+    """How many of the right answers (of all items, where none is right) are right when the words of the context are read backwards."""
+    whole = here.own["whole"]
+    right = [i for i, one in enumerate(whole) if one.right]
+    asked, kind = (right, "right") if right else (range(len(whole)), "all")
     backwards = answers(run, here.test, int(read("n")), int(read("seed")), "reversed")
-    left = sum(backwards[i].right for i in right)
-    return Question("backwards", page.label("question_backwards", test=page.label(f"test_{here.test}"), n=len(right), prompt=code(backwards[0].prompt)), [page.label(f"question_backwards_{name}") for name in ("few", "some", "all")],
-                    int(np.searchsorted(LEFT, left / len(right), side="right")), page.label("because_backwards", left=left, n=len(right)))
+    left = sum(backwards[i].right for i in asked)
+    return Question("backwards", page.label(f"question_backwards_{kind}", test=page.label(f"test_{here.test}"), n=len(asked), prompt=code(backwards[0].prompt)), [page.label(f"backwards_{name}") for name in ("few", "some", "most")],
+                    int(np.searchsorted(LEFT, left / len(asked), side="right")), page.label("because_backwards", left=left, n=len(asked)))
