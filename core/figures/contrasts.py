@@ -65,7 +65,7 @@ def spreads(rows: Sequence[str], values: Sequence[tuple[str, np.ndarray]], title
     zero = alt.Chart(pd.DataFrame({"zero": [0.0]})).mark_rule(color=colour("text", theme)).encode(x=alt.X("zero:Q", title=title))
     dots = alt.Chart(long).mark_point(filled=True, size=13 * scale, opacity=0.55).encode(x=alt.X("value:Q", title=title, axis=alt.Axis(grid=True, tickCount=7)), y=y, yOffset=lane, color=tone)
     lines = alt.Chart(sums).mark_rule(strokeWidth=1.6 * scale).encode(x=alt.X("low:Q", title=title), x2="high:Q", y=y, yOffset=lane, color=tone, strokeDash=dash)
-    means = alt.Chart(sums).mark_tick(thickness=4 * scale, size=11 * scale, opacity=1).encode(
+    means = alt.Chart(sums).mark_tick(thickness=4 * scale, size=8 * scale, opacity=1).encode(
         x=alt.X("mean:Q", title=title), y=y, yOffset=lane, color=tone,
         tooltip=[alt.Tooltip("row:N", title=" "), alt.Tooltip("set:N", title=" "), alt.Tooltip("shown:N", title=title)])
     return alt.layer(zero, dots, lines, means).properties(height=height, width="container", config=altair_theme(theme, scale))

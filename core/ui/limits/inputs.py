@@ -32,7 +32,7 @@ MOST_TOKENS = 40            # that are explained, the end-of-text token among th
 RANDOM_SEED = 0
 GAP = 0.05                  # of the difference: what integrated gradients may miss without a word
 ALIKE = 0.1                 # of the sum: nearer than this, two tokens count as they do one by one
-BAND, BAND_PRESENT = 4.3, 3.3       # em
+BAND, BAND_PRESENT = 4.3, 2.9       # em
 
 
 @dataclass(frozen=True)
@@ -70,9 +70,10 @@ def draw(page: Lesson, run: Run) -> Reading:
     """The controls and the bands of bars; returns what they show."""
     short = _shortened(run)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        with st.container(width=330, horizontal=True, vertical_alignment="bottom"):
-            page.named_token(short, len(short.token_ids) - 1)
-        for name in ("control", "baseline", "steps"):
+        if not state.present():
+            with st.container(width=330, horizontal=True, vertical_alignment="bottom"):
+                page.named_token(short, len(short.token_ids) - 1)
+        for name in ("control", "baseline", "steps")[:2 if state.present() else 3]:
             with st.container(width="content", gap=None):
                 st.caption(page.label(name))
                 choice(page, name)

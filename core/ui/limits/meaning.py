@@ -22,8 +22,8 @@ from core.ui.markdown import code
 from core.ui.run import Run
 from core.ui.views import Reading
 
-CHART, CHART_PRESENT = 316, 250     # px
-LIST, LIST_PRESENT = 200, 80
+CHART, CHART_PRESENT = 316, 262     # px
+LIST, LIST_PRESENT = 200, 100
 LEFT = (0.34, 0.9)                  # shares between the options of the question
 
 

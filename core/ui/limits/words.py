@@ -25,7 +25,7 @@ K, K_PRESENT = 7, 5             # words that gain, and as many that lose
 LEAST = 1e-4                    # the probability that a token needs in one of the two texts to be drawn as a point
 LEAST_RATIO = 1e-3              # and to be listed by its ratio
 MOST_COUNTED, MOST_CHARACTERS, MOST_WORDS = 10, 300, 60
-CHART, CHART_PRESENT = 310, 250     # px
+CHART, CHART_PRESENT = 310, 285     # px
 
 
 @dataclass(frozen=True)

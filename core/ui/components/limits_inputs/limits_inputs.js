@@ -60,8 +60,8 @@ class Inputs {
   row(svg, row, { y, band, over, side, step, em, n }) {
     const all = [...row.values, ...(row.control || [])].filter((value) => value !== null), top = Math.max(0, ...all), bottom = Math.min(0, ...all), room = band - over - 0.9 * em;
     const unit = top - bottom ? room / (top - bottom) : 0, zero = y + over + 0.3 * em + top * unit, group = draw("g", { "pointer-events": "none" }, svg);
-    draw("text", { x: 0, y: y + 1.3 * em, class: "name" }, group, row.name);
-    (over ? [row.note.join(", ")] : row.note).forEach((line, k) => draw("text", { x: 0, y: y + (2.4 + 1.1 * k) * em, class: "sans", "font-size": 0.84 * em }, group, line));
+    draw("text", { x: 0, y: y + 1.2 * em, class: "name" }, group, row.name);
+    (over || this.scale > 1 ? [row.note.join(", ")] : row.note).forEach((line, k) => draw("text", { x: 0, y: y + (2.3 + 1.1 * k) * em, class: "sans", "font-size": 0.84 * em }, group, line));
     draw("line", { x1: side, x2: side + n * step, y1: zero, y2: zero, class: "zero" }, group);
     row.values.forEach((value, i) => {
       const x = side + i * step, wide = Math.min(0.62 * step, 1.8 * em), middle = x + step / 2;
