@@ -161,9 +161,17 @@ def test_the_mean_over_twelve_sentences():
     table = at.dataframe[0].value
     assert table.iloc[:, 0].tolist() == ["dress", "gingerbread house"] and float(table.iloc[1, 1]) == pytest.approx(np.mean(ratios), abs=1e-3)
     assert float(table.iloc[1, 2]) == pytest.approx(np.std(ratios, ddof=1), abs=1e-3) and table.iloc[1, 4] == f"{sum(value > 0 for value in ratios)} / 12"
+    assert table.iloc[:, 5].tolist() == ["✓" if own else "–" for own in words.beyond(*_tables(run))]
     mean, error = formulas(at)
     *terms, m = numbers_in(mean)
     assert len(terms) == 12 and sum(terms) / 12 == pytest.approx(m, abs=1e-4) and numbers_in(error)[0] / math.sqrt(12) == pytest.approx(numbers_in(error)[1], abs=1e-4)
+
+
+def _tables(run: Run) -> tuple[np.ndarray, list[np.ndarray]]:
+    """The log-ratios of "dress" and "gingerbread house" for the names, and for the one other control."""
+    own, other = ([(contrasts.fitted(one, pair["a"]), contrasts.fitted(one, pair["b"])) for one in contrasts.sets()["sentences"]] for pair in (contrasts.sets()["pairs"][key] for key in ("names", "colours")))
+    first, second = (contrasts.log_ratios(run.model, run.tokenizer, texts, ["dress", "gingerbread house"]) for texts in (own, other))
+    return first, [second]
 
 
 # ---- parrot or meaning -----------------------------------------------------------------------------------------------------------------------

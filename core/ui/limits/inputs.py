@@ -69,9 +69,9 @@ class Scene:
 def draw(page: Lesson, run: Run) -> Reading:
     """The controls and the bands of bars; returns what they show."""
     short = _shortened(run)
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         if not state.present():
-            with st.container(width=330, horizontal=True, vertical_alignment="bottom"):
+            with st.container(width=260, horizontal=True, vertical_alignment="bottom"):
                 page.named_token(short, len(short.token_ids) - 1)
         for name in ("control", "baseline", "steps")[:2 if state.present() else 3]:
             with st.container(width="content", gap=None):

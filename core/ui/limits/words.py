@@ -194,7 +194,9 @@ def _all(page: Lesson, run: Run, name: str) -> Reading:
     moved = {key: Spread(np.array([found.total_variation for found in _contrasts(run, one.texts)])) for key, one in sets.items()}
     spreads = [Spread(line) for line in tables[name]]
     strongest = max(range(len(words)), key=lambda i: abs(spreads[i].mean))
+    clear = beyond(tables[name], [table for key, table in tables.items() if key != name])
     title = page.label("all_title", a=code(pair.a), b=code(pair.b), n=len(pair.texts), word=code(words[strongest]), times=readable(float(np.exp(spreads[strongest].mean))), above=spreads[strongest].n_above)
+    title += " " + page.label("all_clear", words=", ".join(map(code, (word for word, own in zip(words, clear) if own))) or page.label("none"))
     st.markdown(f"**{title}**")
     height = CHART_PRESENT if state.present() else CHART
     lanes = [page.label(f"pair_{key}") if not contrasts.sets()["pairs"][key].get("control") else page.label("lane_control", pair=page.label(f"pair_{key}")) for key in sets]
@@ -206,8 +208,21 @@ def _all(page: Lesson, run: Run, name: str) -> Reading:
         for lane, one in zip(lanes, moved.values()):
             st.markdown(page.label("moved", lane=lane, mean=readable(one.mean), deviation=readable(one.deviation)))
         st.caption(page.label("moved_note"))
-    return Reading(_all_lines(page, words[strongest], spreads[strongest]), _question(page, run, pair), [Spread, contrasts.log_ratios],
-                   {"sentences.csv": lambda: _all_table(page, sets, tables, words)}, f".st-key-{PREFIX}spreads", title, _spread_table(page, words, spreads))
+    return Reading(_all_lines(page, words[strongest], spreads[strongest]), _question(page, run, pair), [Spread, contrasts.log_ratios, beyond],
+                   {"sentences.csv": lambda: _all_table(page, sets, tables, words)}, f".st-key-{PREFIX}spreads", title, _spread_table(page, words, spreads, clear))
+
+
+def beyond(own: np.ndarray, controls: Sequence[np.ndarray]) -> list[bool]:
+    """Which rows of (words, sentences) log-ratios go beyond each control: a greater mean in size, and in the same sentences a mean difference of more than two standard errors.
+
+    >>> beyond(np.array([[1.0, 1.2, 0.9], [0.1, 0.2, 0.1]]), [np.array([[0.1, 0.0, 0.1], [0.3, 0.2, 0.4]])])
+    [True, False]
+    """
+    def clear(line: np.ndarray, other: np.ndarray) -> bool:
+        apart = Spread(line - other)
+        return abs(line.mean()) > abs(other.mean()) and abs(apart.mean) > 2 * apart.error
+
+    return [all(clear(line, table[i]) for table in controls) for i, line in enumerate(own)]
 
 
 def _all_lines(page: Lesson, word: str, spread: Spread) -> list[tuple[str, str]]:
@@ -216,9 +231,9 @@ def _all_lines(page: Lesson, word: str, spread: Spread) -> list[tuple[str, str]]
             (page.label("numbers_error", n=n), rf"\frac{{s}}{{\sqrt{{n}}}} = \frac{{{latex_operand(spread.deviation)}}}{{\sqrt{{{n}}}}} = {latex_number(spread.error)}, \qquad e^{{m}} = {latex_number(float(np.exp(spread.mean)))}")]
 
 
-def _spread_table(page: Lesson, words: Sequence[str], spreads: Sequence[Spread]) -> pd.DataFrame:
+def _spread_table(page: Lesson, words: Sequence[str], spreads: Sequence[Spread], clear: Sequence[bool]) -> pd.DataFrame:
     return pd.DataFrame({page.label("column_word"): words, page.label("column_mean"): [plain_number(one.mean) for one in spreads], page.label("column_deviation"): [plain_number(one.deviation) for one in spreads],
-                         page.label("column_error"): [plain_number(one.error) for one in spreads], page.label("column_above"): [f"{one.n_above} / {len(one.values)}" for one in spreads]})
+                         page.label("column_error"): [plain_number(one.error) for one in spreads], page.label("column_above"): [f"{one.n_above} / {len(one.values)}" for one in spreads], page.label("column_clear"): ["✓" if own else "–" for own in clear]})
 
 
 def _all_table(page: Lesson, sets: dict[str, Pair], tables: dict[str, np.ndarray], words: Sequence[str]) -> pd.DataFrame:

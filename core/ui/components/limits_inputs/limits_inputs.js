@@ -30,10 +30,10 @@ class Inputs {
     if (!width || !this.rows) return;
     this.place.replaceChildren();
     const em = emOf(this.root), font = monoFont(this.root, 0.92 * em), narrow = width < 40 * em, side = narrow ? 0 : 14.5 * em, n = this.tokens.length;
-    const step = Math.max(1.25 * em, Math.min(4.5 * em, (width - side) / n)), longest = 7 * em;
-    const texts = this.tokens.map((token) => shortened(token, font, longest));
-    const head = Math.max(...texts.map((text) => textWidth(text, font))) * 0.72 + 1.6 * em;
-    const over = narrow ? 2.7 * em : 0, band = this.band * em + over, tall = head + this.rows.length * band + 0.3 * em, wide = side + n * step + Math.max(0, head - 1.4 * em);
+    const texts = this.tokens.map((token) => shortened(token, font, 7 * em)), high = texts.map((text) => 0.72 * textWidth(text, font));
+    const beyond = Math.max(...high.map((own, i) => own - (n - 1 - i) * 1.25 * em));       // the last names lean out to the right
+    const step = Math.max(1.25 * em, Math.min(4.5 * em, (width - side - beyond) / n)), head = Math.max(...high) + 1.6 * em;
+    const over = narrow ? 2.7 * em : 0, band = this.band * em + over, tall = head + this.rows.length * band + 0.3 * em, wide = side + n * step + beyond;
     const svg = draw("svg", { class: "inputs-picture", role: "group", "font-size": 0.92 * em }, this.place);
     sized(svg, Math.max(width - 1, wide), tall, this.text.picture);
     this.tokens.forEach((token, i) => this.column(svg, i, texts[i], { x: side + i * step, step, head, tall, em }));
@@ -61,7 +61,7 @@ class Inputs {
     const all = [...row.values, ...(row.control || [])].filter((value) => value !== null), top = Math.max(0, ...all), bottom = Math.min(0, ...all), room = band - over - 0.9 * em;
     const unit = top - bottom ? room / (top - bottom) : 0, zero = y + over + 0.3 * em + top * unit, group = draw("g", { "pointer-events": "none" }, svg);
     draw("text", { x: 0, y: y + 1.2 * em, class: "name" }, group, row.name);
-    (over || this.scale > 1 ? [row.note.join(", ")] : row.note).forEach((line, k) => draw("text", { x: 0, y: y + (2.3 + 1.1 * k) * em, class: "sans", "font-size": 0.84 * em }, group, line));
+    (over ? [row.note.join(", ")] : this.scale > 1 ? row.note.slice(-1) : row.note).forEach((line, k) => draw("text", { x: 0, y: y + (2.3 + 1.1 * k) * em, class: "sans", "font-size": 0.84 * em }, group, line));
     draw("line", { x1: side, x2: side + n * step, y1: zero, y2: zero, class: "zero" }, group);
     row.values.forEach((value, i) => {
       const x = side + i * step, wide = Math.min(0.62 * step, 1.8 * em), middle = x + step / 2;
