@@ -70,9 +70,8 @@ def draw(page: Lesson, run: Run) -> Reading:
     """The controls and the bands of bars; returns what they show."""
     short = _shortened(run)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        if not state.present():
-            with st.container(width=260, horizontal=True, vertical_alignment="bottom"):
-                page.named_token(short, len(short.token_ids) - 1)
+        with st.popover(page.label("target"), help=page.label("target_help")):
+            page.named_token(short, len(short.token_ids) - 1)
         for name in ("control", "baseline", "steps")[:2 if state.present() else 3]:
             with st.container(width="content", gap=None):
                 st.caption(page.label(name))

@@ -202,7 +202,7 @@ def _all(page: Lesson, run: Run, name: str) -> Reading:
     lanes = [page.label(f"pair_{key}") if not contrasts.sets()["pairs"][key].get("control") else page.label("lane_control", pair=page.label(f"pair_{key}")) for key in sets]
     left, right = st.columns([5, 2], gap="medium")
     with left:
-        show(figures.spreads(words, list(zip(lanes, tables.values())), page.label("axis_all", a=pair.a, b=pair.b), state.theme(), state.scale(), height), "spreads")
+        show(figures.spreads(words, list(zip(lanes, tables.values())), page.label("axis_all"), state.theme(), state.scale(), height), "spreads")
     with right:
         st.markdown(page.label("moved_title"))
         for lane, one in zip(lanes, moved.values()):
