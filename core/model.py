@@ -153,16 +153,24 @@ class Transformer(nn.Module):
             x = block(x, settings, lambda X, block=block: block.attend_fused(X, X, settings, None), NO_EDITS)["resid_post"]
         return x if self.encoder.final_norm is None else self.encoder.final_norm(x, settings.norm)
 
+    def logits_of_embeddings(self, embedding: Tensor) -> Tensor:
+        """(|V|,) the last token's logits where the rows of `embedding` (N, d) or (B, N, d) stand in place of those of E that tokens pick: it can be
+        differentiated by them."""
+        return self._hidden_of(embedding, None, 0.0, True, None)[..., 0, :] @ self.unembedding.T
+
     def _hidden(self, token_ids: Tensor, cache: KVCache | None, dropout: float, last_only: bool, memory: Tensor | None) -> Tensor:
         """(N, d) h_final by the faster road, or (1, d) of the last token."""
+        self._check(token_ids, NOTHING, cache.n_tokens if cache is not None else 0)
+        return self._hidden_of(self.E[token_ids], cache, dropout, last_only, memory)
+
+    def _hidden_of(self, embedding: Tensor, cache: KVCache | None, dropout: float, last_only: bool, memory: Tensor | None) -> Tensor:
         start = cache.n_tokens if cache is not None else 0
-        self._check(token_ids, NOTHING, start)
         if (memory is None) != (self.encoder is None):
             raise ValueError(NEEDS_SOURCE if memory is None else NO_SOURCE)
-        settings = self._settings(token_ids.shape[-1], start, NOTHING, dropout)
+        settings = self._settings(embedding.shape[-2], start, NOTHING, dropout)
         across = None if memory is None else cross_settings(settings, memory.shape[-2])
-        position = self._added_positions(token_ids.shape[-1], start, NOTHING)
-        x = F.dropout(self.E[token_ids] if position is None else self.E[token_ids] + position, dropout)
+        position = self._added_positions(embedding.shape[-2], start, NOTHING)
+        x = F.dropout(embedding if position is None else embedding + position, dropout)
         for block in self.blocks:
             crossing = None if memory is None else lambda X, block=block: block.cross.attend_fused(X, memory, across, None)
             x = block(x, settings, lambda X, block=block: block.attend_fused(X, X, settings, cache), NO_EDITS, crossing)["resid_post"]
