@@ -1,0 +1,1 @@
+"""The lesson Limits: what each view is made of."""
