@@ -53,6 +53,7 @@ LESSONS = {
         "record, data": View(".st-key-architectures_corpora", (("record", "data"),))},
     "recurrence": {"unrolled": View(".unrolled canvas"), "gradient": View(".st-key-recurrence_gradient"), "serial": View(".st-key-recurrence_flops"), "copy": View(".st-key-recurrence_accuracy"),
                    "bottleneck": View(".st-key-recurrence_alignment")},
+    "limits": {"facts": View(".foot .verdict"), "memory": View(".st-key-limits_memory_nats"), "calibration": View(".st-key-limits_control_counts")},
 }
 
 

@@ -69,13 +69,15 @@ def draw(page: Lesson, run: Run) -> Reading:
                        verdict=page.label(_verdict(given)))
     st.markdown(f"**{title}**")
     titles, names = tuple(page.label(f"axis_{name}") for name in ("said", "came", "count")), (page.label("diagonal"), page.label("column_came"))
-    for column, name, one, caption in zip(st.columns(2, gap="medium"), ("given", "control"), (given, control),
-                                          (page.label("caption_given", source=page.label(f"source_{source}"), n=given.found.n), page.label("caption_control", temperature=f"{temperature:g}", n=control.found.n))):
-        with column:
-            st.markdown(page.label("ece", caption=caption, ece=_percent(one.found.expected_error), chance=_percent(float(one.chance.mean()))))
-            show(figures.reliability(one.found, titles, names, state.theme(), state.scale(), chart_height(155, 345, 290)), name)
+    columns = st.container(key=f"{PREFIX}diagrams").columns(2, gap="medium")
+    for column, name, one, caption in zip(columns, ("given", "control"), (given, control),
+                                          (page.label("caption_given", source=page.label(f"source_{source}")), page.label("caption_control", temperature=f"{temperature:g}"))):
+        with column.container(gap="xsmall"):
+            st.markdown(page.label("ece", caption=caption, n=one.found.n, ece=_percent(one.found.expected_error), chance=_percent(float(one.chance.mean()))))
+            show(figures.reliability(one.found, titles[:2], names, state.theme(), state.scale(), chart_height(160)), name)
+            show(figures.counts(one.found, titles[::2], state.theme(), state.scale(), chart_height(260, 350, 350)), f"{name}_counts")
     return Reading(_lines(page, given), _question(page, run, temperature, seed), [calibrate, chance_errors, losses.own_predictions],
-                   {"given.csv": lambda: _table(given), "control.csv": lambda: _table(control)}, f".st-key-{PREFIX}given", title, _bins(page, given))
+                   {"given.csv": lambda: _table(given), "control.csv": lambda: _table(control)}, f".st-key-{PREFIX}diagrams", title, _bins(page, given))
 
 
 def _given(page: Lesson, run: Run, source: str, seed: int) -> Measured:

@@ -42,7 +42,12 @@ class Case:
 
 def prompt_of(phrasing: str, relation: dict, subject: str) -> str:
     """The question for a subject, in one of PHRASINGS: the two first were trained on, the others never."""
-    return TEMPLATES[phrasing].format(q=relation["questions"][phrasing == "other"].format(s=subject))
+    return TEMPLATES[phrasing].format(q=question_of(phrasing, relation, subject))
+
+
+def question_of(phrasing: str, relation: dict, subject: str) -> str:
+    """The bare question."""
+    return relation["questions"][phrasing == "other"].format(s=subject)
 
 
 def subjects(relation: dict, group: str) -> list[tuple[str, str]]:
@@ -81,7 +86,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     asked = [_asked(relation, phrasing, group, own) for group in GROUPS]
     answers = [_leading(run, exercise) for exercise in asked]
     found = cases(page, run, phrasing)
-    title = page.label("facts_title", question=code(asked[1].prompt), answer=code(_shown(answers[1][0])), p=probability(answers[1][0].p), truth=code(asked[1].answer.strip()))
+    title = page.label("facts_title", question=code(question_of(phrasing, relation, subjects(relation, "untaught")[read("untaught")][0])), answer=code(_shown(answers[1][0])), p=probability(answers[1][0].p), truth=code(asked[1].answer.strip()))
     header = {"text": page.labels("facts"), "scale": state.scale(), "title_line": title.replace("`", ""), "note": " ".join(filter(None, (page.label(f"phrasing_note_{phrasing}"), origin(page, run.model_name)))),
               "rows": [_row(page, group, own, exercise, claims, found, names.index(relation["name"])) for group, exercise, claims in zip(GROUPS, asked, answers)],
               "areas": [page.label("facts_area", other=page.label(f"group_{group}"), value=plain_number(_area(found, group), 3)) for group in GROUPS[1:]],

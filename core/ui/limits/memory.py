@@ -18,7 +18,7 @@ from core.ui import cache, state
 from core.ui.check import Question
 from core.ui.components.limits_recital import limits_recital
 from core.ui.lesson import Lesson
-from core.ui.limits.reading import PREFIX, attached, chart_height, choice, keep, origin, read, show
+from core.ui.limits.reading import PREFIX, attached, chart_height, keep, origin, read, show
 from core.ui.markdown import code
 from core.ui.run import Run
 from core.ui.views import Reading
@@ -57,7 +57,6 @@ def draw(page: Lesson, run: Run) -> Reading:
         if read("start") > most:
             keep(start=most)
         st.slider(page.label("start"), 1, most, width=260, **attached("start"))
-        choice(page, "scale")
     now = [after(one, start) for one in every]
     own, twin = _pair(now, read("passage"))
     title = page.label("memory_title", n=start, name=own.passage.name, repeats=_times(page, own), recited=own.n_recited, all=len(own.token_ids), twin=twin.n_recited, twin_all=len(twin.token_ids))
@@ -66,13 +65,14 @@ def draw(page: Lesson, run: Run) -> Reading:
     with wide:
         header = {"text": {}, "scale": state.scale(), "key": page.label("recital_key"), "rows": [_row(page, run, own, "passage"), _row(page, run, twin, "twin")], "settings": {}}
         limits_recital(header, key=f"{PREFIX}recital", on_settings=lambda settings: None)
-    with beside:
-        values = {one: one.recited_share if read("scale") == "recited" else one.nats_per_token for one in now}
-        st.caption(page.label(f"memory_caption_{read('scale')}", n=start))
+    with beside, st.container(key=f"{PREFIX}charts", gap="xsmall"):
+        st.caption(page.label("memory_caption", n=start))
         groups = sorted({one.passage.repeats for one in now if one.passage.repeats})
-        frame = pd.DataFrame([_dot(page, one, groups.index(_repeats(now, one)), values[one], one.passage.name == own.passage.name) for one in now])
-        show(figures.passages(frame, [page.label("times_axis", n=n) for n in groups], (page.label("axis_repeats"), page.label(f"axis_{read('scale')}")), (page.label("dot_passage"), page.label("dot_twin")),
-                              read("scale") == "recited", state.theme(), state.scale(), chart_height(40)), "memory")
+        labels, kinds = [page.label("times_axis", n=n) for n in groups], (page.label("dot_passage"), page.label("dot_twin"))
+        for name in ("recited", "nats"):
+            frame = pd.DataFrame([_dot(page, one, groups.index(_repeats(now, one)), one.recited_share if name == "recited" else one.nats_per_token, one.passage.name == own.passage.name) for one in now])
+            titles = (page.label("axis_repeats") if name == "nats" else "", page.label(f"axis_{name}"))
+            show(figures.passages(frame, labels, titles, kinds, name == "recited", state.theme(), state.scale(), chart_height(195 if name == "recited" else 185), name == "recited"), f"memory_{name}")
     return Reading(_lines(page, run, own, twin), _question(page, every, read("passage")), [recitations, Recitation.n_recited.fget], {"passages.csv": lambda: _table(now)}, ".recital-text", title, _means(page, now))
 
 
@@ -119,7 +119,7 @@ def _strayed(run: Run, ids: tuple[int, ...]) -> list[tuple[int, float]]:
 def _dot(page: Lesson, one: Recitation, group: int, value: float, picked: bool) -> dict:
     kind = "passage" if one.passage.repeats else "twin"
     place = [other.name for other in teaching_text.canaries() if other.repeats].index(one.passage.name) % 4
-    return {"x": group + (-0.2 if kind == "passage" else 0.2) + 0.06 * (place - 1.5), "y": value, "kind": page.label(f"dot_{kind}"), "name": one.passage.name, "shown": readable(value), "picked": picked}
+    return {"group": group, "x": group + (-0.2 if kind == "passage" else 0.2) + 0.06 * (place - 1.5), "y": value, "kind": page.label(f"dot_{kind}"), "name": one.passage.name, "shown": readable(value), "picked": picked}
 
 
 def _lines(page: Lesson, run: Run, own: Recitation, twin: Recitation) -> list[tuple[str, str]]:

@@ -22,7 +22,6 @@ SETTINGS = Settings("limits", {
     "threshold": Setting(0.7, low=0, high=1),
     "passage": Setting("giant"),                  # the name of a canary and its twin
     "start": Setting(8, low=1, high=48),          # tokens of it that the model is given
-    "scale": Setting("recited", options=("recited", "nats")),
     "source": Setting("pages", options=SOURCES),
     "temperature": Setting(1.0, low=0.2, high=2),
     "seed": Setting(1, low=0, high=999),

@@ -3,6 +3,18 @@
 // A disc is a right answer and a cross a wrong one; what lies left of the threshold is not said. The threshold moves here, and Python learns of it when the hand rests.
 const EDGE = 9;     // pixels at both ends of the axis: half a slider's knob
 
+/** A level for each mark at x, so that marks of one level are at least `apart` pixels from each other. */
+function stacked(places, apart) {
+  const ends = [], levels = new Array(places.length);      // where the last mark of each level stands
+  for (const i of places.map((_, i) => i).sort((a, b) => places[a] - places[b])) {
+    let level = 0;
+    while (ends[level] !== undefined && places[i] - ends[level] < apart) level++;
+    ends[level] = places[i];
+    levels[i] = level;
+  }
+  return levels;
+}
+
 class Facts {
   constructor(root) {
     this.root = root;
@@ -16,8 +28,8 @@ class Facts {
     Object.assign(this.slider, { type: "range", min: 0, max: 1, step: 0.01 });
     this.slider.oninput = () => { this.threshold = Number(this.slider.value); this.mark(); };
     this.slider.onchange = () => this.send({ threshold: this.threshold, picked: null });
-    this.value = make("span", "", this.label);
-    this.areas_place = make("div", "muted", right);
+    this.value = make("span", "", right);
+    this.areas_place = make("span", "muted", right);
     this.said = make("div", "verdict", this.verdict);
     this.said.setAttribute("aria-live", "polite");
     this.remark = make("div", "muted", this.verdict);
@@ -31,7 +43,7 @@ class Facts {
     this.known = header.settings.threshold;
     this.title.textContent = this.title_line;
     this.remark.textContent = this.note;
-    this.areas_place.textContent = this.areas.join(" · ");
+    this.areas_place.textContent = ["", ...this.areas].join(" · ");
     this.slider.setAttribute("aria-label", this.text.threshold);
     this.build();
   }
@@ -39,6 +51,8 @@ class Facts {
   build() {
     if (!this.rows || !this.rows_place.clientWidth) return;
     this.em = emOf(this.root);
+    const font = monoFont(this.root, 0.9 * this.em);
+    this.names = Math.max(...this.rows.flatMap((row) => [this.text.rest, ...row.bars.map((bar) => bar.name)]).map((name) => textWidth(name, font))) + 0.6 * this.em;
     this.rows_place.replaceChildren();
     this.strips = this.rows.map((row) => this.line(row));
     this.mark();
@@ -56,35 +70,30 @@ class Facts {
   }
 
   bars(place, row) {
-    const em = this.em, width = place.clientWidth, step = 1.3 * em, height = (row.bars.length + 1) * step, font = monoFont(this.root, 0.9 * em);
+    const em = this.em, width = place.clientWidth, step = 1.22 * em, height = (row.bars.length + 1) * step, font = monoFont(this.root, 0.9 * em);
     const svg = draw("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "font-size": 0.9 * em, "aria-label": row.bars.map((bar) => `${bar.name} ${bar.shown}`).join(", ") }, place);
-    const names = Math.min(0.46 * width, Math.max(...[...row.bars.map((bar) => bar.name), this.text.rest].map((name) => textWidth(name, font))) + 0.6 * em);
-    const room = width - names - 6.5 * em;
+    const names = Math.min(0.46 * width, this.names), room = width - names - 6.5 * em;
     [...row.bars, { name: this.text.rest, p: row.rest[0], shown: row.rest[1], rest: true }].forEach((bar, k) => {
       const y = k * step;
       const name = draw("text", { x: names - 0.5 * em, y: y + 0.95 * em, "text-anchor": "end", class: bar.rest ? "sans" : "" }, svg, shortened(bar.name, font, names - 0.5 * em));
       draw("title", {}, name, bar.name);
-      draw("rect", { x: names, y: y + 0.15 * em, width: Math.max(1, bar.p * room), height: em, class: k ? "bar" : "bar said" }, svg);
+      draw("rect", { x: names, y: y + 0.12 * em, width: Math.max(1, bar.p * room), height: 0.96 * em, class: k ? "bar" : "bar said" }, svg);
       const right = bar.right ? ` ✓` : !k && row.truth ? " ✗" : "";
       draw("text", { x: names + bar.p * room + 0.4 * em, y: y + 0.95 * em, class: k ? "sans" : "sans strong" }, svg, bar.shown + right);
     });
   }
 
   strip(place, row) {
-    const em = this.em, width = place.clientWidth, height = 5.3 * em, floor = height - 1.1 * em, cells = new Map(), n = Math.max(20, Math.floor((width - 2 * EDGE) / (0.62 * em)));
+    const em = this.em, width = place.clientWidth, height = 5.2 * em, floor = height - 1.1 * em;
     const svg = draw("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "group", class: "facts-strip", "font-size": 0.85 * em, "aria-label": `${row.name}, ${this.text.axis}` }, place);
     const at = (p) => EDGE + p * (width - 2 * EDGE);
     const ground = draw("rect", { class: "held-ground", x: EDGE, y: 0, height: floor, width: 0 }, svg);
     for (const tick of [0, 0.25, 0.5, 0.75, 1]) draw("text", { x: at(tick), y: height - 2, "text-anchor": tick === 0 ? "start" : tick === 1 ? "end" : "middle", class: "sans" }, svg, tick);
     draw("line", { x1: EDGE, x2: width - EDGE, y1: floor, y2: floor, class: "axis" }, svg);
-    const placed = row.dots.map((dot) => {
-      const cell = Math.min(n - 1, Math.floor(dot[0] * n)), level = cells.get(cell) ?? 0;
-      cells.set(cell, level + 1);
-      return { dot, cell, level };
-    });
-    const rise = Math.min(0.6 * em, (floor - 0.4 * em) / Math.max(1, ...cells.values())), size = Math.min(0.25 * em, Math.max(2, rise / 2));
-    const marks = placed.map(({ dot, cell, level }, i) => {
-      const x = at((cell + 0.5) / n), y = floor - 0.35 * em - level * rise;
+    const levels = stacked(row.dots.map((dot) => at(dot[0])), 0.55 * em);
+    const rise = Math.min(0.55 * em, (floor - 0.4 * em) / (1 + Math.max(0, ...levels))), size = Math.min(0.24 * em, Math.max(2, rise / 2));
+    const marks = row.dots.map((dot, i) => {
+      const x = at(dot[0]), y = floor - 0.35 * em - levels[i] * rise;
       const mark = dot[1] ? draw("circle", { cx: x, cy: y, r: size, class: "dot right" }, svg) : draw("path", { d: `M${x - size} ${y - size}L${x + size} ${y + size}M${x - size} ${y + size}L${x + size} ${y - size}`, class: "dot wrong" }, svg);
       draw("title", {}, mark, `${dot[4]}  p = ${share(dot[0])}`);
       mark.onclick = () => this.send({ threshold: this.threshold, picked: [row.group, dot[2], dot[3]] });
