@@ -135,7 +135,7 @@ def _row(page: Lesson, group: str, own: str, exercise: Exercise, claims: list[Cl
     rest = max(0.0, 1 - math.fsum(claim.p for claim in claims))
     is_own = group == "invented" and bool(own)
     return {"group": group, "name": page.label("group_own" if is_own else f"group_{group}"), "ask": exercise.prompt, "truth": exercise.answer.strip(),
-            "bars": bars, "rest": [rest, probability(rest)], "picked": -1 if is_own else next(i for i, case in enumerate(mine) if (case.relation, case.place) == (relation, read(group))),
+            "bars": bars, "rest": rest, "picked": -1 if is_own else next(i for i, case in enumerate(mine) if (case.relation, case.place) == (relation, read(group))),
             "dots": [[round(case.claim.p, 6), case.claim.right, case.relation, case.place, f"{case.claim.exercise.prompt}{case.claim.text}"] for case in mine],
             "own": claims[0].p if is_own else None}
 

@@ -72,7 +72,7 @@ def draw(page: Lesson, run: Run) -> Reading:
         for name in ("recited", "nats"):
             frame = pd.DataFrame([_dot(page, one, groups.index(_repeats(now, one)), one.recited_share if name == "recited" else one.nats_per_token, one.passage.name == own.passage.name) for one in now])
             titles = (page.label("axis_repeats") if name == "nats" else "", page.label(f"axis_{name}"))
-            show(figures.passages(frame, labels, titles, kinds, name == "recited", state.theme(), state.scale(), chart_height(195 if name == "recited" else 185), name == "recited"), f"memory_{name}")
+            show(figures.passages(frame, labels, titles, kinds, name == "recited", state.theme(), state.scale(), chart_height(195 if name == "recited" else 185, presenting=325), name == "recited"), f"memory_{name}")
     return Reading(_lines(page, run, own, twin), _question(page, every, read("passage")), [recitations, Recitation.n_recited.fget], {"passages.csv": lambda: _table(now)}, ".recital-text", title, _means(page, now))
 
 

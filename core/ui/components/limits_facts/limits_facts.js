@@ -1,19 +1,8 @@
-// header: rows [{group, name, ask, truth, bars [{name, p, shown, right}], rest [p, shown], picked (index of a dot or −1), own (p of a question that is no dot, or null),
+// header: rows [{group, name, ask, truth, bars [{name, p, shown, right}], rest (p of all other answers), picked (index of a dot or −1), own (p of a question that is no dot, or null),
 // dots [[p, right, relation, place, tip]]}], areas [text], note, title_line, settings {threshold}.
 // A disc is a right answer and a cross a wrong one; what lies left of the threshold is not said. The threshold moves here, and Python learns of it when the hand rests.
 const EDGE = 9;     // pixels at both ends of the axis: half a slider's knob
-
-/** A level for each mark at x, so that marks of one level are at least `apart` pixels from each other. */
-function stacked(places, apart) {
-  const ends = [], levels = new Array(places.length);      // where the last mark of each level stands
-  for (const i of places.map((_, i) => i).sort((a, b) => places[a] - places[b])) {
-    let level = 0;
-    while (ends[level] !== undefined && places[i] - ends[level] < apart) level++;
-    ends[level] = places[i];
-    levels[i] = level;
-  }
-  return levels;
-}
+const CELLS = 100;  // columns of dots: as many as the slider has steps, so that the threshold always lies between two of them
 
 class Facts {
   constructor(root) {
@@ -32,7 +21,7 @@ class Facts {
     this.areas_place = make("span", "muted", right);
     this.said = make("div", "verdict", this.verdict);
     this.said.setAttribute("aria-live", "polite");
-    this.remark = make("div", "muted", this.verdict);
+    this.remark = make("div", "muted remark", this.verdict);
     onWidth(this.rows_place, () => this.build());
     onFont(root, () => this.build());
   }
@@ -51,6 +40,7 @@ class Facts {
   build() {
     if (!this.rows || !this.rows_place.clientWidth) return;
     this.em = emOf(this.root);
+    this.root.classList.toggle("present", this.scale > 1);
     const font = monoFont(this.root, 0.9 * this.em);
     this.names = Math.max(...this.rows.flatMap((row) => [this.text.rest, ...row.bars.map((bar) => bar.name)]).map((name) => textWidth(name, font))) + 0.6 * this.em;
     this.rows_place.replaceChildren();
@@ -69,11 +59,17 @@ class Facts {
     return { row, counts, ...this.strip(right, row) };
   }
 
+  /** The bars there is room for: on a projector two answers, and the others are part of the rest. */
+  shown(row) {
+    const most = this.scale > 1 ? 2 : row.bars.length, others = row.bars.slice(most).reduce((sum, bar) => sum + bar.p, row.rest);
+    return [...row.bars.slice(0, most), { name: this.text.rest, p: others, shown: share(others), rest: true }];
+  }
+
   bars(place, row) {
-    const em = this.em, width = place.clientWidth, step = 1.22 * em, height = (row.bars.length + 1) * step, font = monoFont(this.root, 0.9 * em);
-    const svg = draw("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "font-size": 0.9 * em, "aria-label": row.bars.map((bar) => `${bar.name} ${bar.shown}`).join(", ") }, place);
+    const bars = this.shown(row), em = this.em, width = place.clientWidth, step = 1.22 * em, height = bars.length * step, font = monoFont(this.root, 0.9 * em);
+    const svg = draw("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "font-size": 0.9 * em, "aria-label": bars.map((bar) => `${bar.name} ${bar.shown}`).join(", ") }, place);
     const names = Math.min(0.46 * width, this.names), room = width - names - 6.5 * em;
-    [...row.bars, { name: this.text.rest, p: row.rest[0], shown: row.rest[1], rest: true }].forEach((bar, k) => {
+    bars.forEach((bar, k) => {
       const y = k * step;
       const name = draw("text", { x: names - 0.5 * em, y: y + 0.95 * em, "text-anchor": "end", class: bar.rest ? "sans" : "" }, svg, shortened(bar.name, font, names - 0.5 * em));
       draw("title", {}, name, bar.name);
@@ -84,16 +80,17 @@ class Facts {
   }
 
   strip(place, row) {
-    const em = this.em, width = place.clientWidth, height = 5.2 * em, floor = height - 1.1 * em;
+    const em = this.em, width = place.clientWidth, height = (this.scale > 1 ? 3.6 : 5.2) * em, floor = height - 1.1 * em;
     const svg = draw("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "group", class: "facts-strip", "font-size": 0.85 * em, "aria-label": `${row.name}, ${this.text.axis}` }, place);
     const at = (p) => EDGE + p * (width - 2 * EDGE);
     const ground = draw("rect", { class: "held-ground", x: EDGE, y: 0, height: floor, width: 0 }, svg);
     for (const tick of [0, 0.25, 0.5, 0.75, 1]) draw("text", { x: at(tick), y: height - 2, "text-anchor": tick === 0 ? "start" : tick === 1 ? "end" : "middle", class: "sans" }, svg, tick);
     draw("line", { x1: EDGE, x2: width - EDGE, y1: floor, y2: floor, class: "axis" }, svg);
-    const levels = stacked(row.dots.map((dot) => at(dot[0])), 0.55 * em);
-    const rise = Math.min(0.55 * em, (floor - 0.4 * em) / (1 + Math.max(0, ...levels))), size = Math.min(0.24 * em, Math.max(2, rise / 2));
+    const cells = row.dots.map((dot) => Math.min(CELLS - 1, Math.floor(dot[0] * CELLS))), tally = new Map();
+    const levels = cells.map((cell) => { const level = tally.get(cell) ?? 0; tally.set(cell, level + 1); return level; });
+    const apart = (width - 2 * EDGE) / CELLS, rise = Math.min(0.55 * em, (floor - 0.4 * em) / Math.max(1, ...tally.values())), size = Math.max(2, Math.min(0.24 * em, rise / 2, 0.55 * apart));
     const marks = row.dots.map((dot, i) => {
-      const x = at(dot[0]), y = floor - 0.35 * em - levels[i] * rise;
+      const x = at((cells[i] + 0.5) / CELLS), y = floor - 0.35 * em - levels[i] * rise;
       const mark = dot[1] ? draw("circle", { cx: x, cy: y, r: size, class: "dot right" }, svg) : draw("path", { d: `M${x - size} ${y - size}L${x + size} ${y + size}M${x - size} ${y + size}L${x + size} ${y - size}`, class: "dot wrong" }, svg);
       draw("title", {}, mark, `${dot[4]}  p = ${share(dot[0])}`);
       mark.onclick = () => this.send({ threshold: this.threshold, picked: [row.group, dot[2], dot[3]] });
