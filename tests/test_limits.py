@@ -86,6 +86,8 @@ def greedy(run: Run, prompt: str, most: int = confidence.LONGEST) -> tuple[str, 
         probs = run.model(torch.tensor([*ids, *written])).logits[-1].double().softmax(-1)
         best = int(probs.argmax())
         if b"\n" in run.tokenizer.token_bytes(best) or best == run.tokenizer.end_of_text or len(written) == most:
+            if not written:
+                return "", float(probs[[b"\n" in run.tokenizer.token_bytes(i) or i == run.tokenizer.end_of_text for i in range(len(probs))]].sum())
             ends = [not (run.tokenizer.token_bytes(i)[:1].isalnum() or run.tokenizer.token_bytes(i)[:1] >= b"\x80") for i in range(len(probs))]
             return run.tokenizer.decode(written), p * float(probs[torch.tensor(ends)].sum())
         p *= float(probs[best])
@@ -93,12 +95,13 @@ def greedy(run: Run, prompt: str, most: int = confidence.LONGEST) -> tuple[str, 
 
 
 def test_an_answer_has_the_product_of_its_tokens_probabilities(run: Run):
-    prompts = ['Q: Who wrote "Oliver Twist"? A:', "Q: What is the capital of Zorbia? A:", "Once"]
+    prompts = ['Q: Who wrote "Oliver Twist"? A:', "Q: What is the capital of Zorbia? A:", "Once", "The bird flew home. The end."]
     found = dict(confidence.claims(run.model, run.tokenizer, [Exercise("x", prompt, " Charles Dickens") for prompt in prompts]))
     for i, prompt in enumerate(prompts):
         said, p = greedy(run, prompt)
         assert found[i].text == said and found[i].p == pytest.approx(p, rel=1e-4)
     assert found[0].right and not found[1].right
+    assert found[3].text == "" and confidence.said(confidence.leading(run.model, run.tokenizer, found[3].exercise)) == found[3]
     first = confidence.leading(run.model, run.tokenizer, Exercise("x", prompts[1], ""))
     assert any(claim.text == found[1].text and claim.p == pytest.approx(found[1].p, rel=1e-4) for claim in first) and not any(claim.right for claim in first)
     assert [claim.p for claim in first] == sorted((claim.p for claim in first), reverse=True) and sum(claim.p for claim in first) <= 1
@@ -126,7 +129,7 @@ def test_taught_facts_are_known_and_the_threshold_counts_what_it_says(run: Run):
     assert numbers_in(formulas(at)[5])[:2] == [sum(not dot[1] for dot in said), len(said)]
     for latex, row in zip(formulas(at)[:3], header["rows"]):
         *factors, p = numbers_in(latex)
-        assert math.prod(factors) == pytest.approx(p, abs=1e-4) and row["bars"][0]["p"] == pytest.approx(p, abs=1e-4)
+        assert math.prod(factors) == pytest.approx(p, abs=1e-4) and [bar["p"] for bar in row["bars"] if bar["said"]] == [pytest.approx(p, abs=1e-4)]
         assert sum(bar["p"] for bar in row["bars"]) + row["rest"] == pytest.approx(1)
     limit = np.quantile([dot[0] for dot in dots["taught"]], 0.1)
     above = sum(dot[0] > limit for dot in dots["invented"]) / 88
@@ -138,6 +141,8 @@ def test_another_phrasing_loses_what_was_taught():
     row = given(at, "limits_facts")["rows"][0]
     assert row["ask"].startswith('"What is the capital of ') and sum(dot[1] for dot in row["dots"]) < 10
     assert row["picked"] == next(i for i, dot in enumerate(row["dots"]) if dot[2:4] == [2, 1])
+    for row in given(turn(at, phrasing="labels", taught=0), "limits_facts")["rows"]:       # what it writes is not always its most probable answer
+        assert [bar["p"] for bar in row["bars"] if bar["said"]] == [pytest.approx(row["dots"][row["picked"]][0], abs=1e-5)]
 
 
 def test_a_subject_of_the_readers_own():
@@ -189,7 +194,7 @@ def test_the_numbers_of_memory_hold(run: Run):
     n, twin, own, _, bits = numbers_in(kept)
     assert n * (twin - own) / math.log(2) == pytest.approx(bits, abs=1e-3) and own == pytest.approx(rate, abs=1e-4) and bits > 50
     tokens, _, size, millions, *_ = numbers_in(ids)
-    assert size == 4096 and 12 * tokens == pytest.approx(millions, rel=1e-6)
+    assert size == 4096 and 12 * tokens / 1e6 == pytest.approx(millions, abs=1e-4)
     assert sum(stage["tokens_seen"] for stage in checkpoints.training_ends("stories")) == tokens > 38e6
     assert str(run.model.n_parameters) in weights and checkpoints.training_ends("nobody") == ()
     assert "1.943" in left

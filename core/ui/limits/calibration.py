@@ -74,8 +74,8 @@ def draw(page: Lesson, run: Run) -> Reading:
                                           (page.label("caption_given", source=page.label(f"source_{source}")), page.label("caption_control", temperature=f"{temperature:g}"))):
         with column.container(gap="xsmall"):
             st.markdown(page.label("ece", caption=caption, n=one.found.n, ece=_percent(one.found.expected_error), chance=_percent(float(one.chance.mean()))))
-            show(figures.reliability(one.found, titles[:2], names, state.theme(), state.scale(), chart_height(160)), name)
-            show(figures.counts(one.found, titles[::2], state.theme(), state.scale(), chart_height(260, 350, 350)), f"{name}_counts")
+            show(figures.reliability(one.found, titles[:2], names, state.theme(), state.scale(), chart_height(160, presenting=320)), name)
+            show(figures.counts(one.found, titles[::2], state.theme(), state.scale(), chart_height(260, presenting=350)), f"{name}_counts")
     return Reading(_lines(page, given), _question(page, run, temperature, seed), [calibrate, chance_errors, losses.own_predictions],
                    {"given.csv": lambda: _table(given), "control.csv": lambda: _table(control)}, f".st-key-{PREFIX}diagrams", title, _bins(page, given))
 

@@ -13,7 +13,7 @@ from core import teaching_text
 from core.evaluation import confidence
 from core.evaluation.confidence import Claim
 from core.evaluation.statistics import pairs_won
-from core.figures.numbers import latex_number, latex_operand, plain_number, probability
+from core.figures.numbers import bracketed, latex_number, latex_operand, plain_number, probability
 from core.teaching_text import Exercise
 from core.ui import cache, state
 from core.ui.check import Question
@@ -86,7 +86,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     asked = [_asked(relation, phrasing, group, own) for group in GROUPS]
     answers = [_leading(run, exercise) for exercise in asked]
     found = cases(page, run, phrasing)
-    title = page.label("facts_title", question=code(question_of(phrasing, relation, subjects(relation, "untaught")[read("untaught")][0])), answer=code(_shown(answers[1][0])), p=probability(answers[1][0].p), truth=code(asked[1].answer.strip()))
+    title = page.label("facts_title", question=code(question_of(phrasing, relation, subjects(relation, "untaught")[read("untaught")][0])), answer=code(_shown(confidence.said(answers[1]))), p=probability(confidence.said(answers[1]).p), truth=code(asked[1].answer.strip()))
     header = {"text": page.labels("facts"), "scale": state.scale(), "title_line": title.replace("`", ""), "note": " ".join(filter(None, (page.label(f"phrasing_note_{phrasing}"), origin(page, run.model_name)))),
               "rows": [_row(page, group, own, exercise, claims, found, names.index(relation["name"])) for group, exercise, claims in zip(GROUPS, asked, answers)],
               "areas": [page.label("facts_area", other=page.label(f"group_{group}"), value=plain_number(_area(found, group), 3)) for group in GROUPS[1:]],
@@ -100,7 +100,7 @@ def _controls(page: Lesson, relations: Sequence[dict], names: list[str]) -> None
         keep(relation=names[0])
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         st.selectbox(page.label("relation"), names, format_func=lambda name: relations[names.index(name)]["questions"][0].format(s="…"), width=270, **attached("relation"))
-        st.selectbox(page.label("phrasing"), PHRASINGS, format_func=lambda name: page.label(f"phrasing_{name}"), width=230, **attached("phrasing"))
+        st.selectbox(page.label("phrasing"), PHRASINGS, format_func=lambda name: page.label(f"phrasing_{name}"), width=290, **attached("phrasing"))
         st.text_input(page.label("subject"), placeholder=page.label("subject_empty"), max_chars=MOST_CHARACTERS, width=280, **attached("subject"))
 
 
@@ -131,13 +131,13 @@ def _shown(claim: Claim) -> str:
 def _row(page: Lesson, group: str, own: str, exercise: Exercise, claims: list[Claim], found: list[Case], relation: int) -> dict:
     """One group as limits_facts.js reads it."""
     mine = [case for case in found if case.group == group]
-    bars = [{"name": _shown(claim), "p": claim.p, "shown": probability(claim.p), "right": claim.right} for claim in claims]
+    bars = [{"name": _shown(claim), "p": claim.p, "shown": probability(claim.p), "right": claim.right, "said": claim is confidence.said(claims)} for claim in claims]
     rest = max(0.0, 1 - math.fsum(claim.p for claim in claims))
     is_own = group == "invented" and bool(own)
     return {"group": group, "name": page.label("group_own" if is_own else f"group_{group}"), "ask": exercise.prompt, "truth": exercise.answer.strip(),
             "bars": bars, "rest": rest, "picked": -1 if is_own else next(i for i, case in enumerate(mine) if (case.relation, case.place) == (relation, read(group))),
             "dots": [[round(case.claim.p, 6), case.claim.right, case.relation, case.place, f"{case.claim.exercise.prompt}{case.claim.text}"] for case in mine],
-            "own": claims[0].p if is_own else None}
+            "own": confidence.said(claims).p if is_own else None}
 
 
 def _values(found: list[Case], group: str) -> np.ndarray:
@@ -152,9 +152,9 @@ def _area(found: list[Case], group: str) -> float:
 
 def _lines(page: Lesson, asked: list[Exercise], answers: list[list[Claim]], found: list[Case]) -> list[tuple[str, str]]:
     lines = []
-    for exercise, claims in zip(asked, answers):
-        factors = r" \cdot ".join(latex_operand(math.exp(value)) if "cdot" not in latex_operand(math.exp(value)) else f"({latex_operand(math.exp(value))})" for value in claims[0].log_probs)
-        lines.append((page.label("numbers_answer", prompt=code(exercise.prompt), answer=code(_shown(claims[0]))), rf"p = {factors} = {latex_number(claims[0].p)}"))
+    for exercise, claim in zip(asked, map(confidence.said, answers)):
+        factors = r" \cdot ".join(bracketed(latex_operand(math.exp(value))) for value in claim.log_probs)
+        lines.append((page.label("numbers_answer", prompt=code(exercise.prompt), answer=code(_shown(claim))), rf"p = {factors} = {latex_number(claim.p)}"))
     one = _values(found, "taught")
     for group in GROUPS[1:]:
         other = _values(found, group)

@@ -30,9 +30,9 @@ read, keep, attached = SETTINGS.read, SETTINGS.keep, SETTINGS.attached
 choice, show = functools.partial(views.choice, SETTINGS), functools.partial(views.show, PREFIX)
 
 
-def chart_height(less: int = 0, usual: int = 350, presenting: int = 270) -> int:
-    """The pixels of a chart that ends on the first screen; `less`: what else stands there."""
-    return (presenting if state.present() else usual) - less
+def chart_height(less: int, presenting: int) -> int:
+    """The pixels of a chart that ends on the first screen, 350 of which, or `presenting` in present mode, are there for charts; `less`: what else stands there."""
+    return (presenting if state.present() else 350) - less
 
 
 def met_teaching(name: str) -> str:

@@ -1,12 +1,14 @@
-// header: rows [{group, name, ask, truth, bars [{name, p, shown, right}], rest (p of all other answers), picked (index of a dot or −1), own (p of a question that is no dot, or null),
+// header: rows [{group, name, ask, truth, bars [{name, p, shown, right, said (by the model)}], rest (p of all other answers), picked (index of a dot or −1), own (p of a question that is no dot, or null),
 // dots [[p, right, relation, place, tip]]}], areas [text], note, title_line, settings {threshold}.
 // A disc is a right answer and a cross a wrong one; what lies left of the threshold is not said. The threshold moves here, and Python learns of it when the hand rests.
 const EDGE = 9;     // pixels at both ends of the axis: half a slider's knob
+const RESTS = 250;  // milliseconds after which a hand is at rest
 const CELLS = 100;  // columns of dots: as many as the slider has steps, so that the threshold always lies between two of them
 
 class Facts {
   constructor(root) {
     this.root = root;
+    this.sent = [];
     this.title = make("div", "title", root);
     this.rows_place = make("div", "facts-rows", root);
     const foot = make("div", "foot", root);
@@ -16,7 +18,7 @@ class Facts {
     this.slider = make("input", "", this.label);
     Object.assign(this.slider, { type: "range", min: 0, max: 1, step: 0.01 });
     this.slider.oninput = () => { this.threshold = Number(this.slider.value); this.mark(); };
-    this.slider.onchange = () => this.send({ threshold: this.threshold, picked: null });
+    this.slider.onchange = () => { clearTimeout(this.timer); this.timer = setTimeout(() => this.tell(null), RESTS); };
     this.value = make("span", "", right);
     this.areas_place = make("span", "muted", right);
     this.said = make("div", "verdict", this.verdict);
@@ -28,13 +30,22 @@ class Facts {
 
   receive(header) {
     Object.assign(this, header);
-    if (this.threshold === undefined || header.settings.threshold !== this.known) this.threshold = header.settings.threshold;
-    this.known = header.settings.threshold;
+    const told = header.settings.threshold, echo = this.sent.indexOf(told);
+    if (echo >= 0) this.sent.splice(0, echo + 1);       // the hand may have moved on since it was sent
+    else if (told !== this.known) this.threshold = told;
+    this.known = told;
     this.title.textContent = this.title_line;
     this.remark.textContent = this.note;
     this.areas_place.textContent = ["", ...this.areas].join(" · ");
     this.slider.setAttribute("aria-label", this.text.threshold);
     this.build();
+  }
+
+  /** Tells Python of the threshold, and of the dot that was picked, if one was. */
+  tell(picked) {
+    clearTimeout(this.timer);
+    if (this.threshold !== this.known) this.sent.push(this.threshold);
+    this.send({ threshold: this.threshold, picked });
   }
 
   build() {
@@ -61,8 +72,8 @@ class Facts {
 
   /** The bars there is room for: on a projector two answers, and the others are part of the rest. */
   shown(row) {
-    const most = this.scale > 1 ? 2 : row.bars.length, others = row.bars.slice(most).reduce((sum, bar) => sum + bar.p, row.rest);
-    return [...row.bars.slice(0, most), { name: this.text.rest, p: others, shown: share(others), rest: true }];
+    const kept = row.bars.filter((bar, k) => this.scale === 1 || k < 1 || bar.said || (k < 2 && row.bars[0].said)), others = row.bars.reduce((sum, bar) => sum + (kept.includes(bar) ? 0 : bar.p), row.rest);
+    return [...kept, { name: this.text.rest, p: others, shown: share(others), rest: true }];
   }
 
   bars(place, row) {
@@ -73,9 +84,9 @@ class Facts {
       const y = k * step;
       const name = draw("text", { x: names - 0.5 * em, y: y + 0.95 * em, "text-anchor": "end", class: bar.rest ? "sans" : "" }, svg, shortened(bar.name, font, names - 0.5 * em));
       draw("title", {}, name, bar.name);
-      draw("rect", { x: names, y: y + 0.12 * em, width: Math.max(1, bar.p * room), height: 0.96 * em, class: k ? "bar" : "bar said" }, svg);
-      const right = bar.right ? ` ✓` : !k && row.truth ? " ✗" : "";
-      draw("text", { x: names + bar.p * room + 0.4 * em, y: y + 0.95 * em, class: k ? "sans" : "sans strong" }, svg, bar.shown + right);
+      draw("rect", { x: names, y: y + 0.12 * em, width: Math.max(1, bar.p * room), height: 0.96 * em, class: bar.said ? "bar said" : "bar" }, svg);
+      const right = bar.right ? " ✓" : bar.said && row.truth ? " ✗" : "";
+      draw("text", { x: names + bar.p * room + 0.4 * em, y: y + 0.95 * em, class: bar.said ? "sans strong" : "sans" }, svg, bar.shown + right);
     });
   }
 
@@ -93,7 +104,7 @@ class Facts {
       const x = at((cells[i] + 0.5) / CELLS), y = floor - 0.35 * em - levels[i] * rise;
       const mark = dot[1] ? draw("circle", { cx: x, cy: y, r: size, class: "dot right" }, svg) : draw("path", { d: `M${x - size} ${y - size}L${x + size} ${y + size}M${x - size} ${y + size}L${x + size} ${y - size}`, class: "dot wrong" }, svg);
       draw("title", {}, mark, `${dot[4]}  p = ${share(dot[0])}`);
-      mark.onclick = () => this.send({ threshold: this.threshold, picked: [row.group, dot[2], dot[3]] });
+      mark.onclick = () => this.tell([row.group, dot[2], dot[3]]);
       if (i === row.picked) draw("circle", { cx: x, cy: y, r: size + 4, class: "ring" }, svg);
       return mark;
     });
