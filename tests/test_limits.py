@@ -14,6 +14,7 @@ from core.evaluation import confidence, losses
 from core.evaluation.memory import recitations
 from core.evaluation.statistics import calibrate, chance_errors, pairs_won
 from core.generation import generate
+from core.learning import TASKS, Learner
 from core.sampling import SamplingConfig
 from core.teaching_text import Exercise
 from core.ui import cache, text
@@ -159,10 +160,12 @@ def test_pairs_and_what_models_have_read():
     assert fine(turn(at, view="memory")) and any("only a part" in m.value for m in at.markdown)
 
 
-def test_a_model_with_a_small_context_and_its_own_tokens():
-    at = open_at(model="induction", view="memory", start="48")
-    for view in VIEWS:
-        assert fine(turn(at, view=view)), view
+def test_models_with_a_small_context_and_tokens_of_their_own():
+    learner = Learner(TASKS["addition"]())
+    for name in ("induction", cache.keep_own(learner.copy(), learner.task.tokenizer, "addition-0")):
+        at = open_at(model=name, view="memory", start="48")
+        for view in VIEWS:
+            assert fine(turn(at, view=view)), (name, view)
 
 
 # ---- memory -----------------------------------------------------------------------------------------------------------------------------

@@ -47,7 +47,7 @@ def claims(model: Transformer, tokenizer: Tokenizer, exercises: Sequence[Exercis
     """What the model answers to each exercise, always the most probable token, up to the end of the line or LONGEST tokens: (i, its answer to exercises[i]), in no
     promised order. About 12 ms an exercise.
     """
-    rows, ends = [tokenizer.prompt(exercise.prompt, model.config.n_context - LONGEST).token_ids for exercise in exercises], _Ends.of(tokenizer)
+    rows, ends = [tokenizer.prompt(exercise.prompt, max(1, model.config.n_context - LONGEST)).token_ids for exercise in exercises], _Ends.of(tokenizer)
 
     def length(i: int) -> int:
         return len(rows[i])
@@ -62,7 +62,7 @@ def leading(model: Transformer, tokenizer: Tokenizer, exercise: Exercise, n: int
     """n whole answers, the most probable first: those that begin with each of the n most probable first tokens and go on with the most probable ones; among them
     the empty one, where the model would end the line at once. What it writes is `said` of them. An answer that shares its first token with another is not there.
     """
-    row = tokenizer.prompt(exercise.prompt, model.config.n_context - LONGEST - 1).token_ids
+    row = tokenizer.prompt(exercise.prompt, max(1, model.config.n_context - LONGEST - 1)).token_ids
     ends, scores = _Ends.of(tokenizer), log_probs_of(next_logits(model, [row], KVCache()))[0]
     found = [Claim(exercise, (), "", (float(scores[ends.of_line].logsumexp(-1)),))] if ends.of_line[scores.argmax()] else []
     best = scores.masked_fill(ends.of_line, -math.inf).topk(n - len(found))
