@@ -125,6 +125,17 @@ def history(name: str) -> tuple[Milestone, ...]:
     return load_history(_bundled(name))
 
 
+def training_ends(name: str) -> tuple[dict, ...]:
+    """What was written down at the end of each stage of a bundled model's training: tokens_seen in the stage, training_loss (nats per token) and others.
+
+    Empty for a name that is no bundled model's, or where nothing was written down.
+    """
+    path = BUNDLED / name / "training.json"
+    if name not in bundled_names() or not path.exists():
+        return ()
+    return tuple({entry.get("stage", 1): entry for entry in json.loads(path.read_text(encoding="utf-8"))}.values())
+
+
 def _bundled(name: str) -> Path:
     if name not in bundled_names():
         raise CheckpointError(f"There is no bundled model {name!r}; there are: {', '.join(bundled_names()) or 'none'}.")

@@ -53,7 +53,8 @@ LESSONS = {
         "record, data": View(".st-key-architectures_corpora", (("record", "data"),))},
     "recurrence": {"unrolled": View(".unrolled canvas"), "gradient": View(".st-key-recurrence_gradient"), "serial": View(".st-key-recurrence_flops"), "copy": View(".st-key-recurrence_accuracy"),
                    "bottleneck": View(".st-key-recurrence_alignment")},
-    "limits": {"inputs": View(".inputs-picture"), "inputs, random": View(".inputs-picture", (("control", "random"),)), "words": View(".st-key-limits_movers"),
+    "limits": {"facts": View(".foot .verdict"), "memory": View(".st-key-limits_memory_nats"), "calibration": View(".st-key-limits_control_counts"),
+               "inputs": View(".inputs-picture"), "inputs, random": View(".inputs-picture", (("control", "random"),)), "words": View(".st-key-limits_movers"),
                "words, all": View(".st-key-limits_spreads", (("span", "all"),)), "meaning": View(".st-key-limits_shares")},
 }
 
