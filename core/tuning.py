@@ -311,28 +311,22 @@ class PreferenceTuner(Tuner):
         """score: what a model's new continuations are worth by the rule; None where there is no rule."""
         self.beta, self._score = beta, score
         self.pairs, self.held_out = list(pairs), list(held_out)
-        self._reference = self._both(start, self.pairs)
-        self._held_out_reference = self._both(start, self.held_out)
+        self._held_out_reference = self._log_probs(start, self.held_out)
         super().__init__(start, old, parts, rank, seed)
 
     @staticmethod
-    def _rows(pairs: Sequence[Preference]) -> Answers:
-        """The preferred continuations, then the others."""
-        return answers([Pair(p.prompt, p.chosen) for p in pairs] + [Pair(p.prompt, p.rejected) for p in pairs])
-
-    @torch.no_grad()
-    def _both(self, model: Transformer, pairs: Sequence[Preference]) -> Tensor:
+    def _log_probs(model: Transformer, pairs: Sequence[Preference]) -> Tensor:
         """(2, B) ln π of the preferred continuations and of the others."""
-        return answer_log_probs(model, self._rows(pairs)).view(2, -1)
+        rows = answers([Pair(p.prompt, p.chosen) for p in pairs] + [Pair(p.prompt, p.rejected) for p in pairs])
+        return answer_log_probs(model, rows).view(2, -1)
 
     def _loss(self) -> Tensor:
-        picked = self._picked(len(self.pairs), BATCH_PREFERENCES)
-        now = answer_log_probs(self.model, self._rows([self.pairs[i] for i in picked])).view(2, -1)
-        return dpo_loss(margins(*now, *self._reference[:, picked]), self.beta)
+        picked = [self.pairs[i] for i in self._picked(len(self.pairs), BATCH_PREFERENCES)]
+        return dpo_loss(margins(*self._log_probs(self.model, picked), *self._log_probs(self.start, picked)), self.beta)
 
     def held_out_margins(self) -> Tensor:
         """(n,) m of the pairs not trained on, as the model is now."""
-        return margins(*self._both(self.model, self.held_out), *self._held_out_reference)
+        return margins(*self._log_probs(self.model, self.held_out), *self._held_out_reference)
 
     @torch.no_grad()
     def _measured(self, loss: float) -> TuningStep:

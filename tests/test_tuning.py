@@ -147,7 +147,7 @@ def test_preferences_are_learned(model, old):
     tuner = PreferenceTuner(model, old, PREFERENCES[3:], PREFERENCES[:3], beta=0.5, seed=1, score=lambda now: float(now.E[0, 0]))
     last = list(tuner.learn())[-1]
     assert last.right == 1 and last.margin > 0 and last.held_out < math.log(2) and last.kl > 0 and math.isfinite(last.score)
-    now = margins(*tuner._both(tuner.copy(), tuner.held_out), *tuner._both(model, tuner.held_out))
+    now = margins(*tuner._log_probs(tuner.copy(), tuner.held_out), *tuner._log_probs(model, tuner.held_out))
     assert tuner.beta * float(now.mean()) == pytest.approx(last.margin, abs=1e-4)
 
 

@@ -28,13 +28,15 @@ BETAS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 N_SCORED = 24                        # continuations that the rule judges, from openings that are not trained on
 
 
+def settings(page: Lesson) -> None:
+    """Whose preferences."""
+    choice(page, "judge")
+
+
 def draw(page: Lesson, run: Run, loaded: LoadedModel) -> Reading:
     """The instrument; returns what it shows."""
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        judge = choice(page, "judge")
-        beta = min(BETAS, key=lambda value: abs(value - read("beta")))
-        keep(beta=beta)                                 # an address may ask for what lies between two steps
-        st.select_slider(page.label("beta"), BETAS, width=170, help=page.label("beta_help"), **attached("beta"))
+    judge, beta = read("judge"), min(BETAS, key=lambda value: abs(value - read("beta")))
+    keep(beta=beta)                                 # an address may ask for what lies between two steps
     found = candidates_of(loaded)
     if judge == "own":
         _ballot(page, loaded, found)
@@ -47,8 +49,9 @@ def draw(page: Lesson, run: Run, loaded: LoadedModel) -> Reading:
         st.info(told)
         return Reading([], _question(page), [tuning.dpo_loss], {}, ".st-key-training_stage", told)
     tuner = tuner_of(key, lambda: PreferenceTuner(loaded.model, old_of(loaded), train, held_out, beta, read("parts"), read("rank"), read("seed"), _score(loaded, found)))
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         running = controls(page, key, tuner, loaded)
+        st.selectbox(page.label("beta"), BETAS, format_func=lambda value: page.label("beta_is", value=value), label_visibility="collapsed", width=110, help=page.label("beta_help"), **attached("beta"))
         asked_control(page, len(held_out))
     example = tuner.held_out[read("example") % len(held_out)]
     given = run.text if read("asked") == "prompt" else loaded.tokenizer.decode(example.prompt)
@@ -146,18 +149,15 @@ def _picture(page: Lesson, loaded: LoadedModel, key: Hashable, tuner: Preference
     decode, ids, history = loaded.tokenizer.decode, ids_of(loaded, given), list(tuner.history)
     before, now = written_before(loaded, ids), written_now(key, tuner, loaded, ids)
     with st.container(key=f"{PREFIX}tuning_pictures"):
-        losses, texts, beside = st.columns([4, 5, 3], gap="medium")
+        losses, texts, beside = st.columns([4, 6, 3], gap="medium")
         with losses:
             st.caption(page.label("caption_aligned"))
-            curves(page, "losses", ("held_out", "loss"), history, chart_height(235), {"ln 2": math.log(2)})
-            curves(page, "margins", ("margin", "kl"), history, chart_height(240))
-        with texts:
-            if read("asked") == "pair":
-                st.caption(page.label("caption_preference"))
-                st.markdown(f"> {one_line(given)}  \n**✓** {one_line(decode(example.chosen))}  \n✗ {one_line(decode(example.rejected))}")
-            else:
-                st.caption(page.label("caption_own_prompt"))
-                st.markdown(f"> {one_line(given)}")
+            curves(page, "losses", ("held_out", "loss"), history, chart_height(225), {"ln 2": math.log(2)})
+            curves(page, "margins", ("margin", "kl"), history, chart_height(225))
+        with texts, st.container(gap="xsmall"):
+            own = read("asked") == "prompt"
+            st.caption(page.label("caption_own_prompt" if own else "caption_preference"))
+            st.markdown(one_line(given) + ("" if own else f"  \n✓ {one_line(decode(example.chosen))}  \n✗ {one_line(decode(example.rejected))}"))
             comparison(page, before, now)
         with beside:
             bars(page, loaded, before, now)

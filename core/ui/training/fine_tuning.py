@@ -9,7 +9,7 @@ import streamlit as st
 import torch
 
 from core import low_rank, tuning, tuning_texts
-from core.figures.numbers import latex_number, latex_operand, readable
+from core.figures.numbers import latex_number, latex_operand, plain_number, readable
 from core.model import Transformer
 from core.tuning import Pair, SupervisedTuner
 from core.tuning_texts import Fact, TextPair
@@ -28,17 +28,20 @@ N_TRAIN, N_HELD_OUT = 200, 24
 MOST_WORDS = 40             # characters of the reader's own topic and food
 
 
+def settings(page: Lesson) -> None:
+    """What it is to learn."""
+    choice(page, "pairs")
+    if read("pairs") == "fact":
+        for name in ("topic", "food"):
+            st.text_input(page.label(name), max_chars=MOST_WORDS, placeholder=page.label(f"{name}_default"), width=150, label_visibility="collapsed", **attached(name))
+
+
 def draw(page: Lesson, run: Run, loaded: LoadedModel) -> Reading:
     """The instrument; returns what it shows."""
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        choice(page, "pairs")
-        if read("pairs") == "fact":
-            for name in ("topic", "food"):
-                st.text_input(page.label(name), max_chars=MOST_WORDS, placeholder=page.label(f"{name}_default"), width=170, label_visibility="collapsed", **attached(name))
     train, held_out = text_pairs(page)
     key = ("tuned", loaded.name, read("pairs"), fact_of(page) if read("pairs") == "fact" else None, read("parts"), read("rank") if read("parts") == "adapters" else 0, read("seed"))
     tuner = tuner_of(key, lambda: SupervisedTuner(loaded.model, old_of(loaded), encoded(loaded, train), encoded(loaded, held_out), read("parts"), read("rank"), read("seed")))
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         running = controls(page, key, tuner, loaded)
         asked_control(page, len(held_out))
     example = held_out[read("example") % len(held_out)]
@@ -95,13 +98,13 @@ def _picture(page: Lesson, loaded: LoadedModel, key: Hashable, tuner: Supervised
     pair, ids = encoded(loaded, [example])[0], ids_of(loaded, given)
     before, now = written_before(loaded, ids), written_now(key, tuner, loaded, ids)
     with st.container(key=f"{PREFIX}tuning_pictures"):
-        losses, texts, beside = st.columns([4, 5, 3], gap="medium")
+        losses, texts, beside = st.columns([4, 6, 3], gap="medium")
         with losses:
             st.caption(page.label("caption_tuning_losses"))
-            curves(page, "losses", ("held_out", "old"), list(tuner.history), chart_height(120))
-        with texts:
+            curves(page, "losses", ("held_out", "old"), list(tuner.history), chart_height(95), {page.label("level_old"): tuner.history[0].old})
+        with texts, st.container(gap="xsmall"):
             st.caption(page.label("caption_mask" if read("asked") == "pair" else "caption_own_prompt", n=len(pair.answer), all=len(pair.prompt) + len(pair.answer) - 1))
-            st.markdown(f"> {one_line(given)}" + (f" → {visible(loaded, pair.answer)}" if read("asked") == "pair" else ""))
+            st.markdown(one_line(given) + (f" → {visible(loaded, pair.answer)}" if read("asked") == "pair" else ""))
             comparison(page, before, now)
         with beside:
             bars(page, loaded, before, now)
@@ -111,8 +114,9 @@ def _mask_table(page: Lesson, loaded: LoadedModel, now: Transformer, pair: Pair)
     """Every token that is predicted, whether it counts, and what it costs before and now."""
     text = pair.prompt + pair.answer
     blank = [math.nan] * (len(pair.prompt) - 1)
+    before, after = ([plain_number(price) for price in blank + prices(model, pair)] for model in (loaded.model, now))
     return pd.DataFrame({page.label("table_token"): [loaded.tokenizer.visible(i) for i in text[1:]], page.label("table_counts"): [i >= len(blank) for i in range(len(text) - 1)],
-                         page.label("table_before"): blank + prices(loaded.model, pair), page.label("table_now"): blank + prices(now, pair)})
+                         page.label("table_before"): before, page.label("table_now"): after})
 
 
 def _lines(page: Lesson, loaded: LoadedModel, key: Hashable, tuner: SupervisedTuner, now: Transformer, pair: Pair, given: str) -> list[tuple[str, str]]:

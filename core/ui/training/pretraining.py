@@ -21,26 +21,30 @@ from core.ui.training.tuning_parts import N_BARS, Written, asked_control, ids_of
 from core.ui.views import Reading
 
 
+def settings(page: Lesson) -> None:
+    """What it is asked."""
+    asked_control(page, fine_tuning.N_HELD_OUT)
+
+
 def draw(page: Lesson, run: Run, loaded: LoadedModel) -> Reading:
     """The instrument; returns what it shows."""
-    train, held_out = fine_tuning.text_pairs(page)
+    _, held_out = fine_tuning.text_pairs(page)
     example = held_out[read("example") % len(held_out)]
     given = run.text if read("asked") == "prompt" else example.prompt
     ids = ids_of(loaded, given)
     made, record = written_before(loaded, ids), pretraining(loaded.name)
     title = _title(page, loaded, record)
     st.markdown(f"**{title}**")
-    asked_control(page, len(held_out))
     with st.container(key=f"{PREFIX}tuning_pictures"):
-        curve, texts, beside = st.columns([4, 5, 3], gap="medium")
+        curve, texts, beside = st.columns([4, 6, 3], gap="medium")
         with curve:
             _curve(page, loaded, record)
-        with texts:
+        with texts, st.container(gap="xsmall"):
             st.caption(page.label("caption_given"))
-            st.markdown(f"> {one_line(given)}")
+            st.markdown(one_line(given))
+            rows = [f"| **{page.label(f'row_{name}')}** | {one_line(getattr(made, name))} |" for name in ("greedy", "drawn")]
             with st.container(key=f"{PREFIX}comparison"):
-                for name in ("greedy", "drawn"):
-                    st.markdown(f"**{page.label(f'row_{name}', seed=read('dice'))}**: {one_line(getattr(made, name))}")
+                st.markdown(f"| | {page.label('column_goes_on')} |\n| --- | --- |\n" + "\n".join(rows))
         with beside:
             st.caption(page.label("caption_next_only"))
             best = made.log_probs.exp().topk(N_BARS + 2)
@@ -78,7 +82,7 @@ def _curve(page: Lesson, loaded: LoadedModel, record: pd.DataFrame) -> None:
     frame = pd.DataFrame({"line": page.label("tuning_line_held_out_text"), "x": record["millions"], "y": record["held_out"]})
     lines("tuning_pretraining", frame, figures.curve(
         {"held_out": page.label("tuning_line_held_out_text")}, {"held_out": "query"}, page.label("axis_millions"), page.label("axis_loss"), state.theme(), x_domain=(0, math.ceil(record["millions"].max())),
-        y_domain=(0, math.ceil(record["held_out"].max())), scale=state.scale(), height=chart_height(135)))
+        y_domain=(0, math.ceil(record["held_out"].max())), scale=state.scale(), height=chart_height(110)))
 
 
 def _lines(page: Lesson, loaded: LoadedModel, example, record: pd.DataFrame) -> list[tuple[str, str]]:

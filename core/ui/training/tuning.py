@@ -15,12 +15,13 @@ STAGES = {"pretrained": pretraining, "tuned": fine_tuning, "aligned": alignment}
 
 def draw(page: Lesson, run: Run) -> Reading:
     """The instrument; returns what it shows."""
-    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        stage = choice(page, "stage")
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        stage = STAGES[choice(page, "stage")]
         choice(page, "base")
+        stage.settings(page)
     loaded = base_of(run)
     if loaded.model.config.n_context < LEAST_CONTEXT:
         told = page.label("tuning_too_short", name=loaded.name, n=loaded.model.config.n_context, least=LEAST_CONTEXT)
         st.info(told)
         return Reading([], None, [], {}, ".st-key-training_stage", told)
-    return STAGES[stage].draw(page, run, loaded)
+    return stage.draw(page, run, loaded)

@@ -28,7 +28,7 @@ LEAST_CONTEXT = 96                  # tokens that a model must take to read the 
 TUNERS = "training_tuners"          # of the session: key -> Tuner, the latest last
 MOST_TUNERS = 2
 SHOWN = "training_tuning_shown"     # of the session: what its tuned model last wrote, and from what
-N_WRITTEN, N_BARS = 28, 5
+N_WRITTEN, N_BARS = 18, 5
 MEANINGS = {"held_out": "query", "loss": "excluded", "old": "key", "kl": "attention", "margin": "value"}
 AXIS_STEPS = tuple(range(100, 2001, 100)) + (5_000, 10 ** 4, 10 ** 5)
 
@@ -76,7 +76,7 @@ def written(model: Transformer, loaded: LoadedModel, ids: tuple[int, ...]) -> Wr
     texts = []
     for config in (SamplingConfig(temperature=0.0), SamplingConfig(temperature=tuning.TEMPERATURE)):
         steps = list(generate(model, ids, config, read("dice"), N_WRITTEN))
-        texts.append(loaded.tokenizer.decode([step.token_id for step in steps]) + (" ∎" if steps[-1].token_id == model.config.end_of_text else " …"))
+        texts.append(loaded.tokenizer.decode([step.token_id for step in steps]) + (" ‹end›" if steps[-1].token_id == model.config.end_of_text else " …"))
     with torch.inference_mode():
         return Written(*texts, model.logits(torch.tensor(ids))[-1].double().log_softmax(-1))
 
@@ -99,13 +99,12 @@ def written_now(key: Hashable, tuner: Tuner, loaded: LoadedModel, ids: tuple[int
 # ---- controls -------------------------------------------------------------------------------------------------------------------
 
 
-def controls(page: Lesson, key: Hashable, tuner: Tuner, loaded: LoadedModel, deeper: Callable[[], None] = lambda: None) -> bool:
+def controls(page: Lesson, key: Hashable, tuner: Tuner, loaded: LoadedModel) -> bool:
     """Tune, stop, reset; which weights; and a drawer. Whether it was running then."""
     running = worker.controls(page, key, "tune" if not tuner.step else "tune_on", tuner.learn, stop="pause")
     st.button(page.label("reset"), key="training_tuning_reset", icon=":material/restart_alt:", on_click=_reset, args=(page, key))
     choice(page, "parts")
     with st.popover(page.label("tuning_more"), key="training_tuning_more"):
-        deeper()
         if read("parts") == "adapters":
             st.slider(page.label("rank"), 1, 16, step=1, width=240, **attached("rank"))
         st.number_input(page.label("seed"), 0, 99, step=1, width=110, **attached("seed"))
@@ -131,10 +130,9 @@ def _adopt(tuner: Tuner, loaded: LoadedModel) -> None:
 
 def asked_control(page: Lesson, n: int) -> None:
     """What the model is given: the reader's prompt, or one of n held-out pairs, and the next of them."""
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        choice(page, "asked")
-        if read("asked") == "pair" and n > 1:
-            st.button(page.label("another"), key="training_another", icon=":material/skip_next:", on_click=lambda: keep(example=(read("example") + 1) % n))
+    choice(page, "asked")
+    if read("asked") == "pair" and n > 1:
+        st.button(page.label("another"), key="training_another", icon=":material/skip_next:", on_click=lambda: keep(example=(read("example") + 1) % n))
 
 
 # ---- pictures -------------------------------------------------------------------------------------------------------------------
@@ -175,7 +173,7 @@ def curves(page: Lesson, name: str, shown: Sequence[str], history: Sequence[Tuni
     domain = y_domain or (min(0.0, float(math.floor(min(values)))), float(max(1, math.ceil(max(values)))))
     lines(f"tuning_{name}", pd.DataFrame(rows, columns=["line", "x", "y"]), figures.curve(
         {line: page.label(f"tuning_line_{line}") for line in shown}, MEANINGS, page.label("axis_steps"), page.label(f"axis_tuning_{name}"), state.theme(), x_domain=(0, end), y_domain=domain,
-        levels=levels, scale=state.scale(), height=height))
+        levels=levels, points=len(history) == 1, scale=state.scale(), height=height))
 
 
 # ---- numbers --------------------------------------------------------------------------------------------------------------------
@@ -193,7 +191,13 @@ def learned_line(page: Lesson, tuner: Tuner) -> tuple[str, str]:
 
 
 def kl_line(page: Lesson, before: Written, now: Written) -> tuple[str, str]:
-    return page.label("numbers_kl"), rf"\mathrm{{KL}} = \sum_w p_{{\text{{now}}}}(w) \ln \frac{{p_{{\text{{now}}}}(w)}}{{p_{{\text{{before}}}}(w)}} = {latex_number(divergence(before, now))}\ \text{{nats}}"
+    """The divergence of the next-token distributions, with its largest term written out."""
+    terms = now.log_probs.exp() * (now.log_probs - before.log_probs)
+    most, total = int(terms.argmax()), divergence(before, now)
+    p, q = (latex_operand(math.exp(float(which.log_probs[most]))) for which in (now, before))
+    rest = total - float(terms[most])
+    return page.label("numbers_kl"), (r"\sum_w p_{\text{now}}(w) \ln \frac{p_{\text{now}}(w)}{p_{\text{before}}(w)} = "
+                                      rf"{p} \cdot \ln \frac{{{p}}}{{{q}}} + ({latex_operand(rest)}) = {latex_number(total)}\ \text{{nats}}")
 
 
 def old_line(page: Lesson, tuner: Tuner) -> tuple[str, str]:
