@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from core.ui import state
 from core.ui.lesson import Lesson
 from core.ui.run import Run
 from core.ui.training import alignment, fine_tuning, pretraining
@@ -17,7 +18,8 @@ def draw(page: Lesson, run: Run) -> Reading:
     """The instrument; returns what it shows."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         stage = STAGES[choice(page, "stage")]
-        choice(page, "base")
+        if not state.present():                  # where there is room for it
+            choice(page, "base")
         stage.settings(page)
     loaded = base_of(run)
     if loaded.model.config.n_context < LEAST_CONTEXT:

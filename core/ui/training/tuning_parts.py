@@ -154,7 +154,7 @@ def comparison(page: Lesson, before: Written, now: Written) -> None:
 def bars(page: Lesson, loaded: LoadedModel, before: Written, now: Written) -> None:
     """The next token's probability before and now, of the tokens that are the most probable in either."""
     p, q = before.log_probs.exp(), now.log_probs.exp()
-    ids = torch.maximum(p, q).topk(N_BARS).indices
+    ids = torch.maximum(p, q).topk(3 if state.present() else N_BARS).indices
     st.caption(page.label("caption_next_token", kl=readable(divergence(before, now))))
     show(residual_stream.two_distributions([loaded.tokenizer.visible(int(i)) for i in ids], p[ids].numpy(), q[ids].numpy(), (page.label("column_before"), page.label("column_now")),
                                            page.label("axis_probability"), state.theme(), state.scale(), chart_height(120)), "next_token")
@@ -193,7 +193,7 @@ def learned_line(page: Lesson, tuner: Tuner) -> tuple[str, str]:
 def kl_line(page: Lesson, before: Written, now: Written) -> tuple[str, str]:
     """The divergence of the next-token distributions, with its largest term written out."""
     terms = now.log_probs.exp() * (now.log_probs - before.log_probs)
-    most, total = int(terms.argmax()), divergence(before, now)
+    most, total = int((terms if now is not before else now.log_probs).argmax()), divergence(before, now)
     p, q = (latex_operand(math.exp(float(which.log_probs[most]))) for which in (now, before))
     rest = total - float(terms[most])
     return page.label("numbers_kl"), (r"\sum_w p_{\text{now}}(w) \ln \frac{p_{\text{now}}(w)}{p_{\text{before}}(w)} = "
