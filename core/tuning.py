@@ -30,6 +30,7 @@ from core.model import Transformer
 PARTS = ("all", "last", "adapters")
 RATES = {"all": 5e-4, "last": 1e-3, "adapters": 5e-3}       # of Adam: fewer weights have to go further
 DPO_SLOWER = 5.0                                             # DPO's rates are these divided by it
+WARM_UP = 10                                                 # steps over which the rate rises: Adam's first steps, taken at full length, tear up more than they teach
 CLIP = 1.0
 BATCH, BATCH_PREFERENCES = 6, 4
 EVERY, ROUND = 5, 100        # steps from one record to the next; after which it pauses by itself
@@ -258,6 +259,8 @@ class Tuner:
             yield self.history[-1]
 
     def _one_step(self) -> float:
+        for group in self._optimizer.param_groups:
+            group["lr"] = self.rate * min(1.0, (self.step + 1) / WARM_UP)
         loss = self._loss()
         self._optimizer.zero_grad()
         loss.backward()
