@@ -6,16 +6,12 @@ the part of a row that can be known is counted. Losses are in nats a counted tok
 from __future__ import annotations
 
 import functools
-import io
 import itertools
 import math
-import tempfile
 import threading
 import time
-import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Protocol
 
 import numpy as np
@@ -335,12 +331,7 @@ class Learner:
 
     def saved(self, card: str) -> bytes:
         """The model as it is now as a ZIP of the files that `core.checkpoints.load` reads, with `card` (Markdown) beside them."""
-        model, packed = self.copy(), io.BytesIO()
-        with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-            checkpoints.save(folder, model, self.task.tokenizer, card, torch.float32)
-            for path in sorted(Path(folder).iterdir()):
-                archive.write(path, path.name)
-        return packed.getvalue()
+        return checkpoints.archive(self.copy(), self.task.tokenizer, card)
 
 
 def thinned(history: list[Progress], most: int = 240) -> list[Progress]:

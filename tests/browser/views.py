@@ -36,7 +36,9 @@ LESSONS = {
                         "correct": View(".st-key-language_models_where"), "decipher": View(".cipher-walk"), "decipher, model": View(".cipher-walk", (("by", "model"),)), "tasks": View(".list"), "tasks, written": View(".list", (("task", "questions"),)), "tasks, labels": View(".list", (("task", "labels"), ("shots", "4")))},
     "generation": {"writing": View(".written-bars"), "strategies": View("svg.strategies"), "futures": View(".futures-tree"), "beam": View(".beam-tree"),
                    "beam, two tokens": View(".beam-tree", (("source", "tiny"),)), "cache": View(".st-key-generation_work")},
-    "training": {"forcing": View(".forcing-chart"), "live": View(".st-key-training_loss"), "childhood": View(".st-key-training_childhood_scores")},
+    "training": {"forcing": View(".forcing-chart"), "live": View(".st-key-training_loss"), "childhood": View(".st-key-training_childhood_scores"),
+                 "tuning": View(".st-key-training_next_token"), "tuning, pretrained": View(".st-key-training_next_token", (("stage", "pretrained"),)),
+                 "tuning, aligned": View(".st-key-training_tuning_margins", (("stage", "aligned"),))},
     "residual_stream": {
         "norms": View(".residual-norms .profile"), "norms, turn": View(".residual-grid canvas", (("measure", "turn"),)), "lens": View(".residual-grid canvas"),
         "contributions": View(".st-key-residual_stream_waterfall"), "norm, vector": View(".st-key-residual_stream_vector_after", first_screen=False),

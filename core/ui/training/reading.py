@@ -7,14 +7,14 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core import learning
+from core import learning, tuning, tuning_texts
 from core.ui import state, views
 from core.ui.instrument_state import Setting, Settings
 
 PREFIX = "training_"
 CHART, CHART_PRESENT = 350, 270      # px of a chart that ends on a 720 px screen, in present mode too
 SETTINGS = Settings("training", {
-    "view": Setting("forcing", options=("forcing", "live", "childhood")),
+    "view": Setting("forcing", options=("forcing", "live", "childhood", "tuning")),
     "unit": Setting("nats", options=("nats", "bits")),
     "packed": Setting(False),
     "place": Setting(-1, low=-1),                 # the picked prediction of a packed row; −1: the dearest
@@ -26,6 +26,18 @@ SETTINGS = Settings("training", {
     "head": Setting(0, low=0),                    # of the live model, counted through its layers
     "late": Setting(False),                       # the curves from shortly before the rise of induction on
     "milestone": Setting(-1, low=-1),             # index of the moment; −1: the last
+    "stage": Setting("tuned", options=("pretrained", "tuned", "aligned")),
+    "base": Setting("small", options=("small", "loaded")),
+    "pairs": Setting("feeling", options=(*tuning_texts.KINDS, "fact")),
+    "topic": Setting(""),                         # of the made-up fact; "": the lesson's own
+    "food": Setting(""),
+    "parts": Setting("all", options=tuning.PARTS),
+    "rank": Setting(4, low=1, high=16),
+    "judge": Setting("happy", options=(*tuning_texts.JUDGES, "own")),
+    "beta": Setting(0.1, low=0.02, high=1.0),
+    "asked": Setting("pair", options=("pair", "prompt")),      # what the model is given before and after
+    "example": Setting(0, low=0, high=999),       # which of the held-out pairs
+    "dice": Setting(0, low=0, high=999),          # seed of what is drawn
 })
 read, keep, attached = SETTINGS.read, SETTINGS.keep, SETTINGS.attached
 choice, show = functools.partial(views.choice, SETTINGS), functools.partial(views.show, PREFIX)
