@@ -125,6 +125,12 @@ def history(name: str) -> tuple[Milestone, ...]:
     return load_history(_bundled(name))
 
 
+def training_record(name: str) -> tuple[dict, ...]:
+    """What was measured while a bundled model was trained: stage, step, tokens_seen (in its stage), training_loss, held_out by text. Empty where nothing is kept of `name`."""
+    path = BUNDLED / name / "training.json"
+    return tuple(json.loads(path.read_text(encoding="utf-8"))) if name in bundled_names() and path.is_file() else ()
+
+
 def _bundled(name: str) -> Path:
     if name not in bundled_names():
         raise CheckpointError(f"There is no bundled model {name!r}; there are: {', '.join(bundled_names()) or 'none'}.")

@@ -7,14 +7,14 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core import learning
+from core import kepler, learning
 from core.ui import state, views
 from core.ui.instrument_state import Setting, Settings
 
 PREFIX = "training_"
 CHART, CHART_PRESENT = 350, 270      # px of a chart that ends on a 720 px screen, in present mode too
 SETTINGS = Settings("training", {
-    "view": Setting("forcing", options=("forcing", "live", "childhood")),
+    "view": Setting("forcing", options=("forcing", "live", "childhood", "kepler")),
     "unit": Setting("nats", options=("nats", "bits")),
     "packed": Setting(False),
     "place": Setting(-1, low=-1),                 # the picked prediction of a packed row; −1: the dearest
@@ -26,6 +26,12 @@ SETTINGS = Settings("training", {
     "head": Setting(0, low=0),                    # of the live model, counted through its layers
     "late": Setting(False),                       # the curves from shortly before the rise of induction on
     "milestone": Setting(-1, low=-1),             # index of the moment; −1: the last
+    "structure": Setting("ellipse", options=tuple(kepler.STRUCTURES)),
+    "method": Setting("lm", options=kepler.METHODS),
+    "noise": Setting(1.0, low=0.0, high=32.0),    # minutes of arc
+    "measured": Setting(24, low=4, high=60),
+    "fit_step": Setting(-1, low=-1),              # of the steps that a fit keeps; −1: the last
+    "day": Setting(9831, low=0, high=36525),      # after noon of 1 January 2000
 })
 read, keep, attached = SETTINGS.read, SETTINGS.keep, SETTINGS.attached
 choice, show = functools.partial(views.choice, SETTINGS), functools.partial(views.show, PREFIX)
