@@ -14,15 +14,15 @@ LAYERS = [
     ["core.strategies"],
     ["core.evaluation"],
     ["core.training"],
-    ["core.recipes", "core.milestones"],
+    ["core.recipes", "core.milestones", "core.descent"],
     ["core.blanks", "core.repetition", "core.translation", "core.futures", "core.cache_cost", "core.learning"],
     ["core.generation", "core.tasks", "core.induction", "core.huggingface", "core.copying", "core.compression", "core.shannon"],
     ["core.embeddings"],
     ["core.checkpoints", "core.analysis", "core.contributions", "core.loss", "core.teaching_text", "core.dates", "core.attention_steps", "core.symmetries", "core.sequences", "core.forcing", "core.grammar"],
     ["core.model", "core.corpus", "core.distributed", "core.segmentation", "core.neighbour_map", "core.growth", "core.recurrence", "core.worksheet", "core.scaling"],
     ["core.block", "core.sparse"],
-    ["core.attention", "core.trace", "core.intervention", "core.tokenizer", "core.sampling"],
-    ["core.positional", "core.normalisation", "core.activation", "core.counting", "core.presets", "core.record", "core.arithmetic_coding"],
+    ["core.attention", "core.trace", "core.intervention", "core.tokenizer", "core.sampling", "core.schedules"],
+    ["core.positional", "core.normalisation", "core.activation", "core.counting", "core.presets", "core.record", "core.arithmetic_coding", "core.kepler"],
     ["core.config", "core.scaling_laws"],
 ]
 HEAVY = {"torch", "streamlit", "core.model", "core.block", "core.trace"}
