@@ -18,7 +18,7 @@ LAYERS = [
     ["core.blanks", "core.repetition", "core.translation", "core.futures", "core.cache_cost", "core.learning"],
     ["core.generation", "core.tasks", "core.induction", "core.huggingface", "core.copying", "core.compression", "core.shannon"],
     ["core.embeddings"],
-    ["core.checkpoints", "core.analysis", "core.contributions", "core.loss", "core.teaching_text", "core.dates", "core.attention_steps", "core.symmetries", "core.sequences", "core.forcing", "core.grammar"],
+    ["core.checkpoints", "core.analysis", "core.contributions", "core.loss", "core.teaching_text", "core.dates", "core.attention_steps", "core.symmetries", "core.sequences", "core.forcing", "core.grammar", "core.packing"],
     ["core.model", "core.corpus", "core.distributed", "core.segmentation", "core.neighbour_map", "core.growth", "core.recurrence", "core.worksheet", "core.scaling"],
     ["core.block", "core.sparse"],
     ["core.attention", "core.trace", "core.intervention", "core.tokenizer", "core.sampling", "core.schedules"],

@@ -36,7 +36,9 @@ LESSONS = {
                         "correct": View(".st-key-language_models_where"), "tasks": View(".list"), "tasks, written": View(".list", (("task", "questions"),)), "tasks, labels": View(".list", (("task", "labels"), ("shots", "4")))},
     "generation": {"writing": View(".written-bars"), "strategies": View("svg.strategies"), "futures": View(".futures-tree"), "beam": View(".beam-tree"),
                    "beam, two tokens": View(".beam-tree", (("source", "tiny"),)), "cache": View(".st-key-generation_work")},
-    "training": {"forcing": View(".forcing-chart"), "live": View(".st-key-training_loss"), "childhood": View(".st-key-training_childhood_scores")},
+    "training": {"forcing": View(".forcing-chart"), "live": View(".st-key-training_loss"), "childhood": View(".st-key-training_childhood_scores"),
+                 "packing": View(".packing_rows"), "schedules": View(".st-key-training_schedule"), "schedules, like GPT-3": View(".st-key-training_schedule", (("like", "GPT-3 (175B)"),)),
+                 "schedules, paths": View(".st-key-training_descent", (("part", "descent"),)), "kepler": View(".instrument .panels"), "kepler, wrong": View(".instrument .panels", (("structure", "polynomial"),))},
     "residual_stream": {
         "norms": View(".residual-norms .profile"), "norms, turn": View(".residual-grid canvas", (("measure", "turn"),)), "lens": View(".residual-grid canvas"),
         "contributions": View(".st-key-residual_stream_waterfall"), "norm, vector": View(".st-key-residual_stream_vector_after", first_screen=False),

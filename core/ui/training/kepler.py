@@ -110,12 +110,21 @@ def date(day: int) -> str:
     return f"{when.day} {when:%B %Y}"
 
 
+def minutes(value: float, write=latex_number) -> str:
+    """An angle in minutes of arc for a formula; braced, since a power of ten and the sign of the minute may not stand side by side.
+
+    >>> minutes(1.5), minutes(2e15)
+    ("{1.5000}'", "{2.000000 \\\\cdot 10^{15}}'")
+    """
+    return f"{{{write(value)}}}'"
+
+
 def _lines(page: Lesson, made: Fit, at: int) -> list[tuple[str, str]]:
     n, noise, numbers = 3 * read("measured"), read("noise"), torch.from_numpy(made.numbers[at])
-    found = [(page.label("numbers_rms", step=made.steps[at]), rf"\sqrt{{\tfrac{{1}}{{{n}}} \sum r^2}} = {latex_number(made.train[at])}', \qquad \text{{{page.label('orbit_test')}:}}\ {latex_number(made.test[at])}'")]
+    found = [(page.label("numbers_rms", step=made.steps[at]), rf"\sqrt{{\tfrac{{1}}{{{n}}} \sum r^2}} = {minutes(made.train[at])}, \qquad \text{{{page.label('orbit_test')}:}}\ {minutes(made.test[at])}")]
     if noise and made.structure != "polynomial":
         share = made.numbers.shape[1] / n
-        found.append((page.label("numbers_left", n=n, k=made.numbers.shape[1]), rf"\sigma \sqrt{{1 - \frac{{{made.numbers.shape[1]}}}{{{n}}}}} = {noise:g}' \cdot \sqrt{{{latex_operand(1 - share)}}} = {latex_number(noise * math.sqrt(1 - share))}'"))
+        found.append((page.label("numbers_left", n=n, k=made.numbers.shape[1]), rf"\sigma \sqrt{{1 - \frac{{{made.numbers.shape[1]}}}{{{n}}}}} = {noise:g}' \cdot \sqrt{{{latex_operand(1 - share)}}} = {minutes(noise * math.sqrt(1 - share))}"))
     if made.structure not in ("ellipse", "equant"):
         return found
     own, true = kepler.elements(numbers), kepler.elements(kepler.planet())
@@ -125,8 +134,8 @@ def _lines(page: Lesson, made: Fit, at: int) -> list[tuple[str, str]]:
     found.append((page.label("numbers_directions", pole=f"{true.pole[0]:.2f}°, {true.pole[1]:.2f}°", perihelion=f"{true.perihelion:.2f}°", longitude=f"{true.longitude:.2f}°"),
                   rf"({latex_number(own.pole[0])}^\circ,\ {latex_number(own.pole[1])}^\circ), \qquad {latex_number(own.perihelion)}^\circ, \qquad {latex_number(own.longitude)}^\circ"))
     years, off = read("day") / 365.25, 360 * 60 * (1 / own.period - 1 / true.period)
-    found.append((page.label("numbers_period", years=readable(years, 4)), rf"360 \cdot 60' \left(\frac{{1}}{{{latex_number(own.period, 8)}}} - \frac{{1}}{{{latex_number(true.period, 8)}}}\right) = {latex_number(off)}'\ \text{{{page.label('a_year')}}},"
-                  rf" \qquad {latex_operand(years)} \cdot {latex_operand(off)}' = {latex_number(years * off)}'"))
+    found.append((page.label("numbers_period", years=readable(years, 4)), rf"360 \cdot 60' \left(\frac{{1}}{{{latex_number(own.period, 8)}}} - \frac{{1}}{{{latex_number(true.period, 8)}}}\right) = {minutes(off)}\ \text{{{page.label('a_year')}}},"
+                  rf" \qquad {latex_operand(years)} \cdot {minutes(off, latex_operand)} = {minutes(years * off)}"))
     return found + ([_equation(page, numbers, own, years)] if made.structure == "ellipse" else [])
 
 

@@ -15,7 +15,7 @@ from core.ui.instrument_state import Setting, Settings
 PREFIX = "training_"
 CHART, CHART_PRESENT = 350, 270      # px of a chart that ends on a 720 px screen, in present mode too
 SETTINGS = Settings("training", {
-    "view": Setting("forcing", options=("forcing", "live", "childhood", "schedules", "kepler")),
+    "view": Setting("forcing", options=("forcing", "live", "childhood", "packing", "schedules", "kepler")),
     "unit": Setting("nats", options=("nats", "bits")),
     "packed": Setting(False),
     "place": Setting(-1, low=-1),                 # the picked prediction of a packed row; −1: the dearest
@@ -27,6 +27,8 @@ SETTINGS = Settings("training", {
     "head": Setting(0, low=0),                    # of the live model, counted through its layers
     "late": Setting(False),                       # the curves from shortly before the rise of induction on
     "milestone": Setting(-1, low=-1),             # index of the moment; −1: the last
+    "row_length": Setting(8, low=4, high=32),     # tokens of a packed row
+    "row_place": Setting(0, low=0),               # the picked place, counted through the rows
     "part": Setting("schedules", options=("schedules", "descent")),
     "like": Setting("own"),                       # whose schedule is drawn: the reader's own, or a name of core.schedules.table
     "schedule": Setting("constant", options=schedules.KINDS),
