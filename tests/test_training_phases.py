@@ -148,7 +148,7 @@ def test_every_structure_sends_the_fit_that_was_made(structure: str):
     told = sent(at, "kepler_orbit")["told"]
     made = kepler.fit(structure, "lm", *kepler.measure(30, 2.0, 3))
     assert told["numbers"] == made.numbers.tolist() and told["train"] == made.train.tolist() and len(told["measured"]) == 30 and told["truth"] == kepler.planet().tolist()
-    rms = [float(x) for x in re.findall(rf"{{(\d+\.\d+)}}'", formulas(at)[0])]
+    rms = [float(x) for x in re.findall(r"{(\d+\.\d+)}'", formulas(at)[0])]
     assert rms[0] == pytest.approx(made.train[-1], abs=5e-5)
     best = min(kepler.STRUCTURES, key=lambda name: kepler.rms(name, kepler.fit(name, "lm", *kepler.measure(30, 2.0, 3)).last, kepler.measure(30, 2.0, 3)[1]))
     assert verdict(at, question(at).options.index(WORDS.label(f"structure_{best}")))

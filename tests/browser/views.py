@@ -37,7 +37,7 @@ LESSONS = {
     "generation": {"writing": View(".written-bars"), "strategies": View("svg.strategies"), "futures": View(".futures-tree"), "beam": View(".beam-tree"),
                    "beam, two tokens": View(".beam-tree", (("source", "tiny"),)), "cache": View(".st-key-generation_work")},
     "training": {"forcing": View(".forcing-chart"), "live": View(".st-key-training_loss"), "childhood": View(".st-key-training_childhood_scores"),
-                 "packing": View(".packing_rows"), "schedules": View(".st-key-training_schedule"), "schedules, like GPT-3": View(".st-key-training_schedule", (("like", "GPT-3 (175B)"),)),
+                 "packing": View(".packing_rows"), "schedules": View(".st-key-training_schedule"),
                  "schedules, paths": View(".st-key-training_descent", (("part", "descent"),)), "kepler": View(".instrument .panels"), "kepler, wrong": View(".instrument .panels", (("structure", "polynomial"),))},
     "residual_stream": {
         "norms": View(".residual-norms .profile"), "norms, turn": View(".residual-grid canvas", (("measure", "turn"),)), "lens": View(".residual-grid canvas"),
