@@ -40,7 +40,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     at = read("fit_step") if 0 <= read("fit_step") < len(made.steps) else len(made.steps) - 1
     title = _title(page, made)
     st.markdown(f"**{title}**")
-    kepler_orbit({"fit_step": read("fit_step"), "day": read("day")}, _told(made, data), page.labels("orbit"), key=KEY, height=chart_height(42), present=state.present(),
+    kepler_orbit({"fit_step": read("fit_step"), "day": read("day")}, _told(made, data), page.labels("orbit"), key=KEY, height=chart_height(35 if state.present() else 42), present=state.present(),
                  on_settings=lambda: SETTINGS.keep(**{name: value for name, value in dict(st.session_state[KEY].settings or {}).items() if name in ("fit_step", "day")}))
     if not state.present():
         st.markdown(phases(page, run, made))

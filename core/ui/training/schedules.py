@@ -84,7 +84,7 @@ def _sliders(page: Lesson, row: Trained | None) -> None:
         keep(rate=round(4 * read("rate")) / 4)
         st.select_slider(page.label("peak"), [quarter / 4 for quarter in range(low, high + 1)], format_func=lambda power: readable(10 ** power, 2), width=170, **attached("rate"))
     if row is None or (row.warmup == "yes" and row.start_steps is None and row.drawable):
-        st.slider(page.label("warmup" if row is None else "warmup_open"), 0, 50, format="%d %%", width=170, **attached("warmup"))
+        st.slider(page.label("warmup" if row is None else "warmup_open"), 0, 50, format="%d %%", width=200, **attached("warmup"))
     if row is None:
         st.slider(page.label("total"), 100, 20_000, step=100, width=170, **attached("total"))
         st.slider(page.label("floor"), 0, 100, format="%d %%", width=150, disabled=read("schedule") == "constant", **attached("floor"))
@@ -121,9 +121,10 @@ def _title(page: Lesson, row: Trained | None, shown: Schedule | None, peak: floa
 
 def _facts(page: Lesson, row: Trained) -> str:
     """What the table tells of a model, and what it leaves open, line by line."""
-    told = _told(page, row)
-    lines = [f"{name}: **{value}**" for name, value in zip(page.label("columns_settings").split("|")[1:], told[1:])]
-    return "  \n".join([*lines, page.label("facts_note", source=row.source)])
+    told = list(zip(page.label("columns_settings").split("|"), _told(page, row)))[1:]
+    lines = [f"{name}: **{value}**" for name, value in told if value != page.label("not_told")]
+    left = ", ".join(name for name, value in told if value == page.label("not_told"))
+    return "  \n".join([*lines, *([page.label("facts_open", names=left)] if left else []), page.label("facts_note", source=row.source)])
 
 
 def _told(page: Lesson, row: Trained) -> tuple[str, ...]:

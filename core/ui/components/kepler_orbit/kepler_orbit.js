@@ -3,6 +3,9 @@
 const LEAST = 0.01, MOST = 1e5;      // minutes of arc, the ends of the logarithmic axes
 const DAY = 86400000, J2000 = Date.UTC(2000, 0, 1, 12);
 
+/** An error as it is said: beyond half a turn it is no angle any more. */
+const angle = (minutes) => (minutes < 10000 ? `${significant(minutes)}′` : `> ${grouped(10000)}′`);
+
 class Orbit extends Instrument {
   constructor(root) {
     super(root);
@@ -88,8 +91,8 @@ class Orbit extends Instrument {
     const date = new Date(J2000 + settings.day * DAY), shown = date.toLocaleDateString("en-GB", { day: "numeric", month: "long", year: "numeric", timeZone: "UTC" });
     ranges.day.set(0, 36525, 1, settings.day, shown);
     const longitude = ((Math.atan2(now[1], now[0]) * 180) / Math.PI + 360) % 360, distance = Math.hypot(...now);
-    const values = { step: told.steps[this.at], train: significant(told.train[this.at]), test: significant(told.test[this.at]), date: shown, longitude: decimals(longitude, 2), distance: significant(distance, 4),
-      off: significant(off), km: significant(off * Math.sqrt(3) / 60 * (Math.PI / 180) * Math.hypot(...true_) * 149.597870700, 3) };
+    const values = { step: told.steps[this.at], train: angle(told.train[this.at]), test: angle(told.test[this.at]), date: shown, longitude: decimals(longitude, 2), distance: significant(distance, 4),
+      off: angle(off), km: significant(off * Math.sqrt(3) / 60 * (Math.PI / 180) * Math.hypot(...true_) * 149.597870700, 3) };
     for (const [name, { say }] of Object.entries(this.panels)) say(fill(labels[`caption_${name}`], values));
     rich(this.reading, fill(labels[distance > 100 ? "reading_lost" : "reading"], values));
   }
@@ -131,11 +134,11 @@ class Orbit extends Instrument {
 
   /** A frame with a logarithmic upright axis in minutes of arc, its first share shaded: the box, and where a value stands. */
   frame(context, surface, low, high, shaded = 0) {
-    const { theme } = this, left = 44, top = 6, width = surface.width - left - 8, height = surface.height - top - 20;
+    const { theme } = this, left = 3.7 * this.fontSize, top = 6, width = surface.width - left - 8, height = surface.height - top - 20;
     context.fillStyle = theme.read("panel");
     context.fillRect(left, top, shaded * width, height);
     const y = (value) => top + height * (1 - (Math.log10(Math.max(low, Math.min(high, value))) - Math.log10(low)) / (Math.log10(high) - Math.log10(low)));
-    const powers = Math.round(Math.log10(high / low)), every = height / powers < 15 ? 2 : 1;
+    const powers = Math.round(Math.log10(high / low)), every = Math.ceil((1.25 * this.fontSize * powers) / height);
     for (let power = Math.round(Math.log10(low)); power <= Math.log10(high) + 1e-9; power += every) {
       stroke(context, theme.read("grid"));
       line(context, left, y(10 ** power), left + width, y(10 ** power));
