@@ -10,15 +10,21 @@ class Packing {
     this.place.setAttribute("role", "group");
     this.place.onkeydown = (event) => this.key(event);
     this.aside = make("div", "aside", root);
+    this.svg = draw("svg", { class: "rows-chart", role: "img" }, this.place);
     this.small = ["packed", "padded"].map((name) => [name, make("p", "", this.aside), draw("svg", { role: "img" }, this.aside)]);
-    onWidth(this.aside, () => this.rows && this.maps());
+    onWidth(root, () => this.rows && this.plot());
+    onFont(root, () => this.rows && this.plot());
   }
 
   receive(header) {
     Object.assign(this, header);
     this.root.style.setProperty("--free", `${header.height}px`);
-    this.root.style.setProperty("--n", header.n);
     this.place.setAttribute("aria-label", this.text.keys);
+    this.plot();
+  }
+
+  plot() {
+    if (!this.place.clientWidth) return;
     this.build();
     this.maps();
   }
@@ -38,21 +44,28 @@ class Packing {
     this.send({ row_place: row * this.n + place });
   }
 
+  /** One line of cells for each row, the last of them, apart, for what is a target only. */
   build() {
-    this.place.replaceChildren();
+    const em = emOf(this.root), left = 1.6 * em, wide = Math.max(3.1 * em, (this.place.clientWidth - left - 0.8 * em) / (this.n + 1)), high = 2.2 * em, line = high + 0.45 * em;
+    sized(this.svg, left + (this.n + 1) * wide + 0.6 * em, this.rows.length * line + 4, this.text.keys);
+    this.svg.setAttribute("font-size", 0.92 * em);
+    this.svg.replaceChildren();
+    const font = monoFont(this.root, 0.92 * em);
     this.cells = this.rows.map((row, r) => {
-      const line = make("div", "row", this.place);
-      make("span", "number", line, String(r + 1));
-      const cells = row.cells.map((text, c) => {
-        const end = row.documents[c] < 0, names = ["cell", end ? "end" : row.documents[c] % 2 ? "odd" : "even", row.counted[c] ? "" : "free", row.first[c] ? "first" : ""];
-        const cell = make("div", names.join(" "), line, text);
-        cell.title = this.words(r, c);
-        cell.onclick = () => this.pick(r, c);
+      const y = 2 + r * line, texts = row.only === null ? row.cells : [...row.cells, row.only];
+      draw("text", { class: "sans", x: 0, y: y + high / 2, "dominant-baseline": "central" }, this.svg, String(r + 1));
+      return texts.map((text, c) => {
+        const only = c === this.n, kind = only ? "only" : !row.counted[c] ? "free" : row.documents[c] < 0 ? "end" : row.documents[c] % 2 ? "odd" : "even";
+        const x = left + c * wide + (only ? 0.4 * em : 0), cell = draw("g", { class: `cell ${kind}` }, this.svg);
+        if (!only) draw("title", {}, cell, this.words(r, c));
+        draw("rect", { x, y, width: wide, height: high }, cell);
+        if (kind === "free") draw("line", { x1: x, y1: y + high, x2: x + wide, y2: y }, cell);
+        if (!only && row.first[c]) draw("rect", { class: "first", x, y, width: 3, height: high }, cell);
+        draw("text", { x: x + wide / 2, y: y + high / 2, "text-anchor": "middle", "dominant-baseline": "central" }, cell, shortened(text, font, wide - 0.5 * em));
+        draw("rect", { class: "frame", x: x + 1.5, y: y + 1.5, width: wide - 3, height: high - 3 }, cell);
+        if (!only) cell.onclick = () => this.pick(r, c);
         return cell;
       });
-      cells.push(make("div", "cell only", line, row.only ?? ""));
-      if (row.only === null) cells.at(-1).style.visibility = "hidden";
-      return cells;
     });
     this.mark();
   }
