@@ -27,7 +27,7 @@ SETTINGS = Settings("training", {
     "head": Setting(0, low=0),                    # of the live model, counted through its layers
     "late": Setting(False),                       # the curves from shortly before the rise of induction on
     "milestone": Setting(-1, low=-1),             # index of the moment; −1: the last
-    "row_length": Setting(8, low=4, high=32),     # tokens of a packed row
+    "row_length": Setting(16, low=4, high=32),    # tokens of a packed row
     "row_place": Setting(0, low=0),               # the picked place, counted through the rows
     "part": Setting("schedules", options=("schedules", "descent")),
     "like": Setting("own"),                       # whose schedule is drawn: the reader's own, or a name of core.schedules.table
