@@ -38,7 +38,9 @@ LESSONS = {
                    "beam, two tokens": View(".beam-tree", (("source", "tiny"),)), "cache": View(".st-key-generation_work")},
     "training": {"forcing": View(".forcing-chart"), "live": View(".st-key-training_loss"), "childhood": View(".st-key-training_childhood_scores"),
                  "tuning": View(".st-key-training_next_token"), "tuning, pretrained": View(".st-key-training_next_token", (("stage", "pretrained"),)),
-                 "tuning, aligned": View(".st-key-training_tuning_margins", (("stage", "aligned"),))},
+                 "tuning, aligned": View(".st-key-training_tuning_margins", (("stage", "aligned"),)),
+                 "packing": View(".packing_rows"), "schedules": View(".st-key-training_schedule"),
+                 "schedules, paths": View(".st-key-training_descent", (("part", "descent"),)), "kepler": View(".instrument .panels"), "kepler, wrong": View(".instrument .panels", (("structure", "polynomial"),))},
     "residual_stream": {
         "norms": View(".residual-norms .profile"), "norms, turn": View(".residual-grid canvas", (("measure", "turn"),)), "lens": View(".residual-grid canvas"),
         "contributions": View(".st-key-residual_stream_waterfall"), "norm, vector": View(".st-key-residual_stream_vector_after", first_screen=False),
