@@ -14,6 +14,7 @@ CURVES = {
     "swish": F.silu,
     "swiglu": F.silu,   # the gate's curve; the gate then multiplies a second projection
     "geglu": F.gelu,
+    "geglu_tanh": lambda x: F.gelu(x, approximate="tanh"),
 }
 
 
@@ -21,7 +22,7 @@ def activate(name: str, x: Tensor) -> Tensor:
     """The curve of activation `name`, applied to each element of x.
 
     relu max(0, x); gelu x Φ(x) with Φ the normal distribution function, gelu_tanh its tanh approximation (Hendrycks and Gimpel 2016);
-    swish x σ(x) (Ramachandran et al. 2017); swiglu and geglu: the curve of their gate (Shazeer 2020).
+    swish x σ(x) (Ramachandran et al. 2017); swiglu, geglu and geglu_tanh: the curve of their gate (Shazeer 2020).
     """
     return CURVES[name](x)
 
@@ -42,7 +43,7 @@ def slope(name: str, x: Tensor, beta: float = 1.0) -> Tensor:
     if name in ("swish", "swiglu"):
         gate = torch.sigmoid(beta * x)
         return gate + beta * x * gate * (1 - gate)
-    if name == "gelu_tanh":
+    if name in ("gelu_tanh", "geglu_tanh"):
         t, inner = torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x ** 3)), math.sqrt(2 / math.pi) * (1 + 3 * 0.044715 * x ** 2)
         return 0.5 * (1 + t) + 0.5 * x * (1 - t ** 2) * inner
     return 0.5 * (1 + torch.erf(x / math.sqrt(2))) + x * torch.exp(-0.5 * x ** 2) / math.sqrt(2 * math.pi)

@@ -160,7 +160,7 @@ class MaskedLanguageModelling:
     def loss(self, model: Transformer, batch: BlanksBatch) -> Tensor:
         """Mean −log p over hidden tokens and labels together: each counts as one."""
         hidden = batch.targets != IGNORE
-        logits = model.final_vectors(batch.inputs)[hidden] @ model.unembedding.T           # of the hidden tokens alone: a seventh of the work
+        logits = model.logits_of(model.final_vectors(batch.inputs)[hidden])           # of the hidden tokens alone: a seventh of the work
         nats = F.cross_entropy(logits.float(), batch.targets[hidden], reduction="sum")
         nats = nats + F.cross_entropy(model.class_logits(batch.sentences).float(), batch.labels, reduction="sum")
         return nats / batch.n_targets
@@ -220,7 +220,7 @@ def held_out_blanks(model: Transformer, tokenizer: Tokenizer, documents: Sequenc
         for rows, _ in of_one_length(_rows(pieces, tokenizer, n_context), lambda length: 64, emptied=True):
             inputs, targets = (torch.from_numpy(a).to(model.device) for a in hide(rows, tokenizer, generator))
             hidden = targets != IGNORE
-            yield model.final_vectors(inputs)[hidden] @ model.unembedding.T, targets[hidden]
+            yield model.logits_of(model.final_vectors(inputs)[hidden]), targets[hidden]
 
     return _score(answers())
 

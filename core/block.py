@@ -19,13 +19,13 @@ from core.trace import BlockTrace, CrossTrace, Trace
 
 
 class Norm(nn.Module):
-    """Gain α (`weight`) and bias β of one norm; which norm it is, is the pass's to say."""
+    """Gain α (`weight`) and bias β of one norm over d_model, or another `width`; which norm it is, is the pass's to say."""
 
-    def __init__(self, config: ModelConfig) -> None:
+    def __init__(self, config: ModelConfig, width: int = 0) -> None:
         super().__init__()
-        self.epsilon = config.norm_epsilon
-        self.weight = nn.Parameter(torch.ones(config.d_model))
-        self.bias = nn.Parameter(torch.zeros(config.d_model)) if config.norm_bias else None
+        self.epsilon, width = config.norm_epsilon, width or config.d_model
+        self.weight = nn.Parameter(torch.ones(width))
+        self.bias = nn.Parameter(torch.zeros(width)) if config.norm_bias else None
 
     def forward(self, x: Tensor, kind: str) -> Tensor:
         return normalise(x, kind, self.weight, self.bias, self.epsilon)
@@ -45,8 +45,8 @@ class PassSettings:
     residual: bool
     allowed: Tensor                 # (N, M) bool
     mask: str = ""                  # the mask's name, where it has one
-    angles: Tensor | None = None    # (N, d_k/2) rotary angles of the new tokens
-    bias: Tensor | None = None      # (h, N, M) ALiBi
+    angles: Tensor | None = None    # (N, rotary_width/2) rotary angles of the new tokens
+    bias: Tensor | None = None      # (h, N, M) ALiBi, or the relative biases that all blocks share
     relative: Tensor | None = None  # (N, M) column of each block's relative bias
     dropout: float = 0.0
     score: str = "dot"
@@ -95,16 +95,18 @@ class Attention(nn.Module):
         self.W_Q, self.b_Q = parameter(h, d, d_k), parameter(h, d_k, present=config.attention_bias)
         self.W_K, self.b_K = parameter(h_kv, d, d_k), parameter(h_kv, d_k, present=config.attention_bias)
         self.W_V, self.b_V = parameter(h_kv, d, d_v), parameter(h_kv, d_v, present=config.attention_bias)
-        self.W_O, self.b_O = parameter(h, d_v, d), parameter(d, present=config.attention_bias)
+        self.W_O, self.b_O = parameter(h, d_v, d), parameter(d, present=config.attention_bias and config.output_bias)
+        self.q_norm, self.k_norm = (Norm(config, d_k), Norm(config, d_k)) if config.qk_norm else (None, None)
         self.W_S = parameter(h, d_k, d_k, present=config.score == "multiplicative")
         self.v_S = parameter(h, d_k, present=config.score == "additive")
 
     def project_qkv(self, X: Tensor, source: Tensor, angles: Tensor | None) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-        """Q (h, N, d_k) of X, K (h_kv, M, d_k) and V (h_kv, M, d_v) of source, and Q and K as turned by rotary positions."""
+        """Q (h, N, d_k) of X, K (h_kv, M, d_k) and V (h_kv, M, d_v) of source, and Q and K as the scores take them: normed, if they are, and turned by rotary positions."""
         Q, K, V = project(X, self.W_Q, self.b_Q), project(source, self.W_K, self.b_K), project(source, self.W_V, self.b_V)
+        normed_Q, normed_K = (Q, K) if self.q_norm is None else (self.q_norm(Q, "rmsnorm"), self.k_norm(K, "rmsnorm"))
         if angles is None:
-            return Q, K, V, Q, K
-        return Q, K, V, positional.rotate(Q, angles), positional.rotate(K, angles)
+            return Q, K, V, normed_Q, normed_K
+        return Q, K, V, positional.rotate(normed_Q, angles), positional.rotate(normed_K, angles)
 
     def scores(self, Q: Tensor, K: Tensor, settings: PassSettings) -> Tensor:
         """(h, N, M) how well each query matches each key, by the pass's score function: the model's own, or another with random weights."""
@@ -120,7 +122,7 @@ class Attention(nn.Module):
         return attention.random_score_weights(settings.score, self.config.n_heads, self.config.d_k, settings.score_seed, self.layer).to(like)
 
     def score_bias(self, settings: PassSettings) -> Tensor | None:
-        """(h, N, M) what positions add to the scores: ALiBi, or nothing."""
+        """(h, N, M) what positions add to the scores of every block: ALiBi, relative biases that all share, or nothing."""
         return settings.bias
 
     def write(self, head_out: Tensor) -> Tensor:
@@ -184,16 +186,16 @@ class Block(Attention):
         d, h, d_ff = config.d_model, config.n_heads, config.d_ff
         self.alpha, _ = deepnorm_constants(config, encoder=config.kind == "encoder-decoder" and not crossed)
         self.attn_norm, self.attn_out_norm = Norm(config), sandwich_norm(config)
-        self.r = parameter(h, 2 * config.relative_max_distance + 1, present=config.positions == "relative")
+        self.r = parameter(h, 2 * config.relative_max_distance + 1, present=config.positions == "relative" and not config.relative_buckets)
         self.cross = CrossAttention(config, layer) if crossed else None
         if d_ff is not None:
-            self.mlp_norm, self.mlp_out_norm = Norm(config), sandwich_norm(config)
+            self.mlp_norm, self.mlp_out_norm = self.attn_norm if config.shared_norm else Norm(config), sandwich_norm(config)
             self.W_gate, self.b_gate = parameter(d, d_ff, present=config.gated), parameter(d_ff, present=config.gated and config.mlp_bias)
             self.W_1, self.b_1 = parameter(d, d_ff), parameter(d_ff, present=config.mlp_bias)
             self.W_2, self.b_2 = parameter(d_ff, d), parameter(d, present=config.mlp_bias)
 
     def score_bias(self, settings: PassSettings) -> Tensor | None:
-        """(h, N, M) what positions add to the scores of this block: ALiBi, the block's relative biases, or nothing."""
+        """(h, N, M) what positions add to the scores of this block: ALiBi, relative biases of its own or shared, or nothing."""
         return settings.bias if settings.relative is None else self.r[:, settings.relative]
 
     def feed_forward(self, x: Tensor, activation: str | None = None) -> tuple[Tensor, Tensor, Tensor]:

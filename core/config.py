@@ -7,8 +7,8 @@ from dataclasses import dataclass
 KINDS = ("decoder", "encoder", "encoder-decoder")
 NORMS = ("layernorm", "rmsnorm")
 NORM_PLACEMENTS = ("pre", "post", "sandwich", "deepnorm")
-ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "swish", "swiglu", "geglu")
-GATED_ACTIVATIONS = ("swiglu", "geglu")
+ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "swish", "swiglu", "geglu", "geglu_tanh")
+GATED_ACTIVATIONS = ("swiglu", "geglu", "geglu_tanh")
 POSITIONS = ("none", "sinusoidal", "learned", "rotary", "alibi", "relative")
 MASKS = ("causal", "bidirectional", "sliding-window")
 SCORES = ("dot", "multiplicative", "additive")
@@ -44,18 +44,31 @@ class ModelConfig:
     activation: str = "gelu"
     positions: str = "learned"
     rotary_base: float = 10_000.0
+    d_rotary: int = 0                     # the first dimensions of a query and key, which rotary positions turn; the rest stay as they are; 0: all d_k
+    rotary_scaling: tuple[float, ...] = ()    # how the angular frequencies are slowed, for longer texts: see core.positional.rotary_frequencies; (): not
     relative_max_distance: int = 128      # relative biases are shared by all longer distances
+    relative_buckets: int = 0             # relative biases are shared by distances of one bucket, and by all blocks (T5); 0: every distance and block has its own
     mask: str = ""
     window: int = 64                      # keys a query sees under a sliding window, itself included
     parallel_residual: bool = False       # attention and feed-forward both read resid_pre
+    shared_norm: bool = False             # of a parallel residual: both read it through one and the same norm
+    qk_norm: bool = False                 # each query and key is divided by its root mean square, before any rotation (an RMSNorm over d_k)
     attention_bias: bool = True
+    output_bias: bool = True              # b_O, where attention_bias has biases at all
     mlp_bias: bool = True
     norm_bias: bool = True
     tied_embeddings: bool = True          # logits = h_final E^T
+    embedding_scale: float = 1.0          # times the rows of E as they enter the stream
+    embedding_norm: bool = False          # the sum of embedding and position is normed before the first block
+    n_token_types: int = 0                # texts told apart in one sequence (BERT's segments), a learned vector each
+    head_transform: bool = False          # the unembedding reads norm(act(h_final W_H + b_H)) instead of h_final (BERT)
+    unembedding_bias: bool = False        # b_U, one number a token added to its logit
+    logit_scale: float = 1.0              # times the logits, before b_U
     score: str = "dot"                    # how a query is matched with a key: q·k, q W_S·k, or v·tanh(q + k)
     scale_scores: bool = True             # divide q·k, or q W_S·k, by sqrt(d_k)
     n_classes: int = 0                    # of the classification head that reads the first token's final vector; 0: there is none
-    end_of_text: int | None = 0           # the token every sequence begins with; None: the model has no such custom
+    end_of_text: int | None = 0           # the token every sequence ends and, unless begin_of_text is another, begins with; None: the model has no such custom
+    begin_of_text: int | None = None      # the token every sequence begins with, where it is not end_of_text
     mask_token: int | None = None         # the token that stands for a blank to fill in; None: the model knows none
 
     def __post_init__(self) -> None:
@@ -64,6 +77,7 @@ class ModelConfig:
             "d_v": self.d_v or self.d_model // max(self.n_heads, 1),
             "d_ff": None if self.d_ff is None else self.d_ff or 4 * self.d_model,
             "n_kv_heads": self.n_kv_heads or self.n_heads,
+            "rotary_scaling": tuple(self.rotary_scaling),      # a list where it was read from JSON
             "n_encoder_layers": self.n_encoder_layers or (self.n_layers if self.kind == "encoder-decoder" else 0),
             "mask": self.mask or ("bidirectional" if self.kind == "encoder" else "causal"),
         }
@@ -85,19 +99,40 @@ class ModelConfig:
             raise ValueError(f"d_ff must be at least 1, or None for no feed-forward part, not {self.d_ff}.")
         if self.n_heads % self.n_kv_heads:
             raise ValueError(f"n_heads ({self.n_heads}) must be a multiple of n_kv_heads ({self.n_kv_heads}).")
-        if self.positions == "rotary" and self.d_k % 2:
-            raise ValueError(f"Rotary positions turn pairs of dimensions, so d_k must be even, not {self.d_k}.")
+        if self.positions == "rotary" and self.rotary_width % 2:
+            raise ValueError(f"Rotary positions turn pairs of dimensions, so d_k, or d_rotary where that is less, must be even, not {self.rotary_width}.")
+        if not 0 <= self.d_rotary <= self.d_k:
+            raise ValueError(f"d_rotary ({self.d_rotary}) cannot be more than d_k ({self.d_k}).")
+        if len(self.rotary_scaling) not in (0, 1, 4) or not all(number > 0 for number in self.rotary_scaling):
+            raise ValueError(f"rotary_scaling is empty, one number above 0, or four, not {self.rotary_scaling!r}.")
+        if self.relative_buckets < 0 or self.relative_buckets % 4:
+            raise ValueError(f"relative_buckets must be a multiple of 4 (both directions, near and far) or 0, not {self.relative_buckets}.")
         if self.norm_epsilon <= 0:
             raise ValueError(f"norm_epsilon must be above 0, not {self.norm_epsilon}.")
-        for name in ("end_of_text", "mask_token"):
+        for name in ("end_of_text", "begin_of_text", "mask_token"):
             if getattr(self, name) is not None and not 0 <= getattr(self, name) < self.vocab_size:
                 raise ValueError(f"{name} ({getattr(self, name)}) is no id of a vocabulary of {self.vocab_size} tokens.")
         if (self.n_encoder_layers > 0) != (self.kind == "encoder-decoder"):
             raise ValueError(f"n_encoder_layers ({self.n_encoder_layers}) belongs to an encoder-decoder, and this is a model of kind {self.kind!r}.")
-        if self.n_classes < 0:
-            raise ValueError(f"n_classes cannot be negative, and is {self.n_classes}.")
+        for name in ("n_classes", "n_token_types"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} cannot be negative, and is {getattr(self, name)}.")
+        if self.shared_norm and not self.parallel_residual:
+            raise ValueError("shared_norm belongs to a parallel residual.")
+        if self.kind == "encoder-decoder" and (self.embedding_norm or self.n_token_types or self.head_transform):
+            raise ValueError("An embedding norm, token types and a head's transform are defined for one stack only, not for an encoder-decoder.")
         if self.parallel_residual and (self.norm_placement != "pre" or self.kind == "encoder-decoder"):
             raise ValueError("A parallel residual is defined for norm_placement='pre' and without cross-attention only.")
+
+    @property
+    def first_token(self) -> int | None:
+        """The token every sequence begins with; None: the model has no such custom."""
+        return self.end_of_text if self.begin_of_text is None else self.begin_of_text
+
+    @property
+    def rotary_width(self) -> int:
+        """How many dimensions of a query and key rotary positions turn."""
+        return self.d_rotary or self.d_k
 
     @property
     def reads_normed(self) -> bool:

@@ -24,9 +24,10 @@ from core.trace import BlockTrace, CrossTrace, Trace
 class Part:
     """One addend of the stream.
 
-    kind: "embedding", "position", "head", "attention bias" (b_O), "mlp", "mlp bias" (b_2), in an encoder-decoder's decoder also "cross head" and
+    kind: "embedding", "position", "token type", "head", "attention bias" (b_O), "mlp", "mlp bias" (b_2), in an encoder-decoder's decoder also "cross head" and
     "cross attention bias", and the β of each norm on the way: "attention norm bias", "cross attention norm bias" and "mlp norm bias" of a
-    post-norm, DeepNorm or sandwich block, "final norm bias" of a pre-norm or sandwich model. layer, head: None where it has none.
+    post-norm, DeepNorm or sandwich block, "embedding norm bias" of a model that norms its embeddings, "final norm bias" of a pre-norm or sandwich model, and
+    "unembedding bias" (b_U), which stands in no stream but in the logits alone. layer, head: None where it has none.
     """
 
     kind: str
@@ -92,8 +93,11 @@ def final_parts(model: Transformer, trace: Trace, position: int) -> tuple[tuple[
     not be the stream, and ValueError says so.
     """
     addends = _Addends(trace.config.d_model, trace.resid_final.device)
-    addends.add(Part("embedding"), trace.embedding[position])
-    addends.add(Part("position"), None if trace.position is None else trace.position[position])
+    entering = [("embedding", trace.embedding), ("position", trace.position), ("token type", trace.token_type)]
+    for kind, added in entering:
+        addends.add(Part(kind), None if added is None else added[position])
+    if model.embedding_norm is not None:
+        addends.through(model.embedding_norm, trace.config.norm, sum(added[position] for _, added in entering if added is not None), Part("embedding norm bias"))
     for layer, (weights, block) in enumerate(zip(model.blocks, trace.blocks)):
         _add_block(addends, weights, block, layer, position, trace.config)
     if model.final_norm is not None:
@@ -155,14 +159,23 @@ def _check_sum(vectors: Tensor, h_final: Tensor) -> None:
         raise ValueError("The parts do not add up to this run's stream: take a run without interventions on sublayers, norms or the path.")
 
 
+def _check_linear(model: Transformer) -> None:
+    if model.W_H is not None:
+        raise ValueError("This model's head transforms its last vector by an activation before it gives logits, so a logit is no sum of parts.")
+
+
 def logit_contributions(model: Transformer, trace: Trace, position: int, token_id: int) -> Contributions:
     """What every part adds to the logit of `token_id` as the token after `position`: each part of h_final times the token's row of the unembedding.
 
     The values add up to trace.logits[position, token_id]: within 1e-5 of its size in float32 and 1e-10 in float64, measured against the
-    sum of their magnitudes where parts cancel.
+    sum of their magnitudes where parts cancel. Raises ValueError for a model whose head bends h_final before the unembedding: no sum survives that.
     """
+    _check_linear(model)
     parts, vectors = final_parts(model, trace, position)
-    return Contributions(parts, vectors @ model.unembedding[token_id].double(), float(trace.logits[position, token_id]))
+    values = vectors @ model.unembedding[token_id].double()
+    if model.b_U is not None:
+        parts, values = (*parts, Part("unembedding bias")), torch.cat([values, model.b_U[token_id].double()[None]])
+    return Contributions(parts, values, float(trace.logits[position, token_id]))
 
 
 def carry_to_final(model: Transformer, trace: Trace, position: int, layer: int, vectors: Tensor) -> Tensor:
@@ -187,19 +200,19 @@ def neuron_promotions(model: Transformer, trace: Trace, layer: int, position: in
     """(n, |V|) float64: what each of `neurons` (n,) int64 adds to every logit, firing as it does at `position` of block `layer`.
 
     A neuron writes its activation times its row of W_2 into the stream; on the direct path that goes through the frozen norms and meets the
-    rows of the unembedding. Over all d_ff neurons the sum is the contribution of the part "mlp".
+    rows of the unembedding. Over all d_ff neurons the sum is the contribution of the part "mlp". Raises ValueError as `logit_contributions` does.
     """
+    _check_linear(model)
     written = trace.blocks[layer].mlp_post[position, neurons].double()[:, None] * model.blocks[layer].W_2[neurons].double()
     return carry_to_final(model, trace, position, layer, written) @ model.unembedding.T.double()
 
 
 def logit_lens(model: Transformer, resid: Tensor) -> Tensor:
-    """The logits (..., |V|) that the stream `resid` (..., d) would give if the model stopped here: final norm, then unembedding.
+    """The logits (..., |V|) that the stream `resid` (..., d) would give if the model stopped here: final norm, head's transform if any, then unembedding.
 
     At resid_final these are the model's logits. Between blocks of a post-norm or DeepNorm model the stream is normed already, and only unembedded.
     """
-    h = resid if model.final_norm is None else model.final_norm(resid, model.config.norm)
-    return h @ model.unembedding.T
+    return model.logits_of(resid if model.final_norm is None else model.final_norm(resid, model.config.norm))
 
 
 @dataclass(frozen=True)

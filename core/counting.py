@@ -16,7 +16,7 @@ from core.config import ModelConfig
 PARTS = ("E", "P", "attention", "mlp", "norms", "biases", "output")
 BYTES = {"float32": 4, "bf16": 2, "int8": 1}      # of one number
 _FORWARD = ("model", "block", "attention", "positional", "normalisation", "activation")      # the modules of a forward pass
-_BIASES = ("b_Q", "b_K", "b_V", "b_O", "b_1", "b_2", "b_gate", "b_C")
+_BIASES = ("b_Q", "b_K", "b_V", "b_O", "b_1", "b_2", "b_gate", "b_C", "b_H", "b_U")
 
 
 def attention_parameters(config: ModelConfig) -> int:
@@ -27,8 +27,9 @@ def attention_parameters(config: ModelConfig) -> int:
 
 
 def attention_biases(config: ModelConfig) -> int:
-    """h d_k + h_kv (d_k + d_v) + d, or 0."""
-    return config.n_heads * config.d_k + config.n_kv_heads * (config.d_k + config.d_v) + config.d_model if config.attention_bias else 0
+    """h d_k + h_kv (d_k + d_v), and d more with b_O; or 0."""
+    output = config.d_model if config.output_bias else 0
+    return config.n_heads * config.d_k + config.n_kv_heads * (config.d_k + config.d_v) + output if config.attention_bias else 0
 
 
 def mlp_parameters(config: ModelConfig) -> int:
@@ -49,30 +50,34 @@ def stacks(config: ModelConfig) -> list[tuple[int, int]]:
 
 
 def norm_count(config: ModelConfig) -> int:
-    """Norms in the whole model: one a sublayer, two in a sandwich; one more at the end of every stack that reads normed vectors."""
-    feed_forward = 0 if config.d_ff is None else 1
+    """Norms of d features in the whole model: one a sublayer (one for both, where they share it), two in a sandwich; one more at the end of every stack that
+    reads normed vectors, one of the embeddings and one of a head's transform."""
+    feed_forward = 0 if config.d_ff is None or config.shared_norm else 1
     inside = sum(blocks * (attentions + feed_forward) for blocks, attentions in stacks(config)) * (2 if config.norm_placement == "sandwich" else 1)
-    return inside + (len(stacks(config)) if config.reads_normed else 0)
+    return inside + (len(stacks(config)) if config.reads_normed else 0) + config.embedding_norm + config.head_transform
 
 
 def parameters_by_part(config: ModelConfig) -> dict[str, int]:
     """The learned numbers by PARTS; they add up to the model's.
 
-    E: |V| d. P: n_context d for every stack that learns positions, or h (2 r + 1) a block for relative biases up to distance r. attention, mlp: the maps of
-    all blocks. norms: d gains each, and d shifts where they have them. biases: of those maps. output: |V| d of an untied unembedding, d n_classes of a
+    E: |V| d, and n_token_types d. P: n_context d for every stack that learns positions; or h (2 r + 1) a block for relative biases up to distance r, or h times
+    the buckets a stack where its blocks share them. attention, mlp: the maps of all blocks. norms: d gains each (d_k of those of queries and keys), and as many
+    shifts where they have them. biases: of those maps and of the unembedding. output: |V| d of an untied unembedding, d² of a head's transform, d n_classes of a
     classification head.
     """
     d, blocks = config.d_model, sum(count for count, _ in stacks(config))
     attentions = sum(count * each for count, each in stacks(config))
-    positions = {"learned": config.n_context * d * len(stacks(config)), "relative": blocks * config.n_heads * (2 * config.relative_max_distance + 1)}
+    positions = {"learned": config.n_context * d * len(stacks(config)), "relative": config.n_heads * (len(stacks(config)) * config.relative_buckets or blocks * (2 * config.relative_max_distance + 1))}
+    gains = norm_count(config) * d + (2 * attentions * config.d_k if config.qk_norm else 0)
     return {
-        "E": config.vocab_size * d,
+        "E": (config.vocab_size + config.n_token_types) * d,
         "P": positions.get(config.positions, 0),
         "attention": attentions * attention_parameters(config),
         "mlp": blocks * mlp_parameters(config),
-        "norms": norm_count(config) * d * (2 if config.norm_bias else 1),
-        "biases": attentions * attention_biases(config) + blocks * mlp_biases(config) + config.n_classes,
-        "output": (0 if config.tied_embeddings else config.vocab_size * d) + d * config.n_classes,
+        "norms": gains * (2 if config.norm_bias else 1),
+        "biases": attentions * attention_biases(config) + blocks * mlp_biases(config) + config.n_classes
+                  + (config.vocab_size if config.unembedding_bias else 0) + (d if config.head_transform else 0),
+        "output": (0 if config.tied_embeddings else config.vocab_size * d) + d * config.n_classes + (d * d if config.head_transform else 0),
     }
 
 
@@ -102,13 +107,13 @@ def part_of(name: str) -> str:
     *path, leaf = name.split(".")
     if any(step.endswith("norm") for step in path):
         return "norms"
-    if leaf in ("W_U", "W_C"):
+    if leaf in ("W_U", "W_C", "W_H"):
         return "output"
     if leaf in ("P", "r"):
         return "P"
     if leaf in _BIASES:
         return "biases"
-    return "E" if leaf == "E" else "mlp" if leaf in ("W_1", "W_2", "W_gate") else "attention"
+    return "E" if leaf in ("E", "T") else "mlp" if leaf in ("W_1", "W_2", "W_gate") else "attention"
 
 
 def structure_bits(config: ModelConfig) -> int:

@@ -71,8 +71,8 @@ class Hypothesis:
 def context_window(token_ids: Sequence[int], config: ModelConfig) -> tuple[int, ...]:
     """The tokens of a text that the model reads: all, or as many of the last ones as its context holds.
 
-    A text that begins with the end-of-text token keeps it in front, so that a long text is read just as the prompt bar
-    would cut it.
+    A text that begins with the token that the model's texts begin with (end of text, if it has no other) keeps it in front, so that a long
+    text is read just as the prompt bar would cut it.
 
     >>> context_window((0, 5, 6, 7, 8), ModelConfig(vocab_size=9, d_model=2, n_layers=1, n_heads=1, n_context=3))
     (0, 7, 8)
@@ -80,7 +80,7 @@ def context_window(token_ids: Sequence[int], config: ModelConfig) -> tuple[int, 
     token_ids, n = tuple(token_ids), config.n_context
     if len(token_ids) <= n:
         return token_ids
-    if token_ids[0] == config.end_of_text and n > 1:
+    if token_ids[0] == config.first_token and n > 1:
         return token_ids[:1] + token_ids[1 - n:]
     return token_ids[-n:]
 
@@ -91,7 +91,7 @@ def generate(model: Transformer, token_ids: Sequence[int], config: SamplingConfi
     """Continue a text: an iterator of steps, the last one the end-of-text token or the `max_new_tokens`-th token.
 
     token_ids  the prompt, at least one id.   config  temperature 0 is greedy.
-    source_ids what an encoder-decoder translates; its prompt is the end-of-text token, and what stands of the translation already.
+    source_ids what an encoder-decoder translates; its prompt is the first token of every text, and what stands of the translation already.
     seed       a whole number, or a torch.Generator on the CPU that goes on from where it stands. Every step takes one xi
                from it, greedy steps too: a change of `config` leaves the numbers of all later steps as they were.
     picks      step (0 for the first new token) -> the token that is taken there by hand, whatever xi says and even where it was cut.
@@ -186,7 +186,7 @@ def translations(model: Transformer, sources: Sequence[Sequence[int]], max_new_t
 def _translated(model: Transformer, sources: list[Sequence[int]], max_new_tokens: int) -> list[tuple[int, ...]]:
     """The most probable tokens for each of sources of one length, each up to its end of text. Texts that have ended stay in the batch unread."""
     end_of_text, memory, cache = model.config.end_of_text, _encoded(model, sources), KVCache()
-    texts = [(end_of_text,) for _ in sources]
+    texts = [(model.config.first_token,) for _ in sources]
     for _ in range(max_new_tokens):
         new = next_logits(model, texts, cache, memory).argmax(-1).tolist()
         texts = [text + (token_id,) for text, token_id in zip(texts, new)]

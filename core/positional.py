@@ -4,6 +4,8 @@ Angles and slopes are worked out in float64 on the CPU, since Apple's GPUs have 
 """
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor
 
@@ -31,20 +33,40 @@ def sinusoidal(n: int, d: int, base: float = 10_000.0, *, dtype: torch.dtype = t
     return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)[:, :d].to(dtype).to(device)
 
 
-def rotary_angles(n: int, d_k: int, base: float = 10_000.0, *, start: int = 0) -> Tensor:
-    """(n, d_k/2) angle in radians, float64, by which pair j of a query or key at positions start … start + n − 1 is turned: i ω_j. Source: Su et al. 2021."""
-    return torch.arange(start, start + n, dtype=torch.float64)[:, None] * frequencies(d_k, base)
+def rotary_frequencies(d: int, base: float = 10_000.0, scaling: tuple[float, ...] = ()) -> Tensor:
+    """(d/2,) float64 ω_j of each pair that rotary positions turn, slowed by `scaling` so that a model reads longer texts than it was first trained on.
+
+    (): as `frequencies` has them. (f,): all divided by f (Chen et al. 2023, position interpolation). (f, low, high, n), Llama 3's: pairs that turn more
+    than `high` times within the first n positions keep their ω, those that turn less than `low` times have ω / f, and between the two the share of
+    ω grows in proportion to the turns. Source: Dubey et al. 2024 and their code.
+    >>> rotary_frequencies(4, scaling=(2.0,)).tolist()
+    [0.5, 0.005]
+    """
+    omega = frequencies(d, base)
+    if len(scaling) == 4:
+        factor, low, high, n = scaling
+        turns = omega * n / (2 * math.pi)
+        kept = ((turns - low) / (high - low)).clamp(0, 1)
+        return kept * omega + (1 - kept) * omega / factor
+    return omega / scaling[0] if scaling else omega
+
+
+def rotary_angles(n: int, d: int, base: float = 10_000.0, *, start: int = 0, scaling: tuple[float, ...] = ()) -> Tensor:
+    """(n, d/2) angle in radians, float64, by which pair j of the first d dimensions of a query or key at positions start … start + n − 1 is turned: i ω_j. Source: Su et al. 2021."""
+    return torch.arange(start, start + n, dtype=torch.float64)[:, None] * rotary_frequencies(d, base, scaling)
 
 
 def rotate(x: Tensor, angles: Tensor) -> Tensor:
-    """(..., n, d_k) with each pair (x_j, x_{j + d_k/2}) turned by angles (n, d_k/2).
+    """(..., n, d_k) with each pair (x_j, x_{j + d/2}) of its first d dimensions turned by angles (n, d/2); the d_k − d others are left as they are.
 
-    The pair's two members stand half a width apart, as Llama, GPT-NeoX and transformers have them; any fixed pairing gives the
+    The pair's two members stand half of d apart, as Llama, GPT-NeoX and transformers have them; any fixed pairing gives the
     same scores up to a relabelling of the columns of W_Q and W_K. Lengths are kept, and q_i · k_j then depends on i − j alone.
     """
     cos, sin = angles.cos().to(x.dtype).to(x.device), angles.sin().to(x.dtype).to(x.device)
-    first, second = x.chunk(2, dim=-1)
-    return torch.cat([first * cos - second * sin, first * sin + second * cos], dim=-1)
+    d = 2 * angles.shape[-1]
+    turned, rest = (x, []) if d == x.shape[-1] else (x[..., :d], [x[..., d:]])
+    first, second = turned.chunk(2, dim=-1)
+    return torch.cat([first * cos - second * sin, first * sin + second * cos, *rest], dim=-1)
 
 
 def alibi_slopes(n_heads: int) -> Tensor:
@@ -75,3 +97,21 @@ def alibi_bias(n_queries: int, n_keys: int, n_heads: int, *, dtype: torch.dtype 
 def relative_index(n_queries: int, n_keys: int, max_distance: int, *, device: torch.device | str | None = None) -> Tensor:
     """(n_queries, n_keys) int64 column of the table r (h, 2 max_distance + 1) for each i − j, longer distances sharing the last one. Source: Shaw et al. 2018."""
     return distances(n_queries, n_keys, device=device).clamp(-max_distance, max_distance) + max_distance
+
+
+def relative_buckets(n_queries: int, n_keys: int, n_buckets: int, max_distance: int, *, both_sides: bool, device: torch.device | str | None = None) -> Tensor:
+    """(n_queries, n_keys) int64 column of the table r (h, n_buckets) for each i − j: near distances have a bucket each, farther ones share one with their
+    neighbours in log distance, and all from max_distance on share the last.
+
+    With `both_sides`, the first half of the buckets is for keys before the query and itself, the second for keys after it; otherwise all keys after it
+    share the query's own bucket. Source: Raffel et al. 2020 (T5) and their code, whose float32 logarithm decides on which side a distance falls.
+    >>> relative_buckets(1, 8, 8, 16, both_sides=False).tolist()
+    [[5, 5, 4, 4, 3, 2, 1, 0]]
+    """
+    distance, first = distances(n_queries, n_keys, device=device), 0
+    if both_sides:
+        n_buckets //= 2
+        first, distance = (distance < 0) * n_buckets, distance.abs()
+    distance, exact = distance.clamp(min=0), n_buckets // 2
+    far = exact + (torch.log(distance.clamp(min=1).float() / exact) / math.log(max_distance / exact) * (n_buckets - exact)).long()
+    return first + torch.where(distance < exact, distance, far.clamp(max=n_buckets - 1))

@@ -34,7 +34,7 @@ def next_log_probs(model: Transformer, rows: Sequence[Sequence[int]]) -> np.ndar
     found = [np.zeros((0, model.config.vocab_size))]
     for batch, inputs in _batches(model, rows):
         last = model.final_vectors(inputs)[torch.arange(len(batch)), [len(row) - 1 for row in batch]]
-        found.append((last @ model.unembedding.T).cpu().double().log_softmax(-1).numpy())
+        found.append(model.logits_of(last).cpu().double().log_softmax(-1).numpy())
     return np.concatenate(found)
 
 
@@ -52,7 +52,7 @@ def continuation_log_probs(model: Transformer, contexts: Sequence[Sequence[int]]
     for batch, inputs in _batches(model, [(*contexts[i], *continuations[i][k]) for i, k in long]):
         for row, vectors, (i, k) in zip(batch, model.final_vectors(inputs), places):
             ids = continuations[i][k]
-            scores = (vectors[len(row) - len(ids) - 1:len(row) - 1] @ model.unembedding.T).cpu().double().log_softmax(-1)
+            scores = model.logits_of(vectors[len(row) - len(ids) - 1:len(row) - 1]).cpu().double().log_softmax(-1)
             totals[i, k] = float(scores.gather(-1, torch.tensor(ids)[:, None]).sum())
     return [[totals.get((i, k), float(first[i, own[0]])) for k, own in enumerate(every)] for i, every in enumerate(continuations)]
 

@@ -73,7 +73,7 @@ def _last_log_probs(model: Transformer, contexts: Sequence[tuple[int, ...]]) -> 
         longest = max(map(len, batch))
         inputs = torch.tensor([[*ids, *[ids[0]] * (longest - len(ids))] for ids in batch], device=model.device)
         last = model.final_vectors(inputs)[torch.arange(len(batch)), torch.tensor([len(ids) - 1 for ids in batch])]
-        found |= zip(batch, (last @ model.unembedding.T).cpu().double().log_softmax(-1).numpy())
+        found |= zip(batch, model.logits_of(last).cpu().double().log_softmax(-1).numpy())
     return found
 
 

@@ -24,14 +24,21 @@ VISIBLE = {" ": "·", "\n": "⏎", "\t": "⇥", "\r": "␍"}
 
 @dataclass(frozen=True)
 class Prompt:
-    """A text as a model reads it: token_ids begin with the end-of-text token; n_cut of the text's first tokens did not fit and were left out."""
+    """A text as a model reads it, with the tokens that the model's texts begin and end with; n_cut of the text's first tokens did not fit and were left out."""
 
     token_ids: tuple[int, ...]
     n_cut: int
 
 
 class Tokenizer:
-    """A trained byte-level BPE. It is never changed after it was made, so many threads may share one."""
+    """A trained byte-level BPE. It is never changed after it was made, so many threads may share one.
+
+    end_of_text, mask_token: their ids, None where there is none. begin, end: the ids that a model of this tokenizer wants before and after every text; here
+    end of text before it, and nothing after. method: how it cuts a text; here "byte-level BPE". Tokenizers that were made elsewhere, by this or another
+    method, have the same face: core.huggingface.tokens.
+    """
+
+    method = "byte-level BPE"
 
     def __init__(self, bpe: tokenizers.Tokenizer) -> None:
         end_of_text = bpe.token_to_id(END_OF_TEXT)
@@ -39,7 +46,9 @@ class Tokenizer:
             raise ValueError(f"The tokenizer has no {END_OF_TEXT} token; train it with Tokenizer.train.")
         bpe.encode_special_tokens = True    # the letters "<|endoftext|>" in a reader's text are encoded as plain letters
         self._bpe = bpe
-        self.end_of_text: int = end_of_text
+        self.end_of_text: int | None = end_of_text
+        self.begin: tuple[int, ...] = (end_of_text,)
+        self.end: tuple[int, ...] = ()
         self.mask_token: int | None = bpe.token_to_id(MASK)
         self.vocab_size: int = bpe.get_vocab_size()
         signs = {end_of_text: VISIBLE_END_OF_TEXT, self.mask_token: VISIBLE_MASK}
@@ -141,12 +150,17 @@ class Tokenizer:
         return {token: i for i, token in enumerate(self._bytes) if token}
 
     def prompt(self, text: str, n_context: int) -> Prompt:
-        """`text` as the model reads it: end of text, then as many of its last tokens as n_context (at least 1) leaves room for."""
+        """`text` as the model reads it: as many of its last tokens as n_context (at least 1) leaves room for between `begin` and `end`.
+
+        An empty text of a model that adds nothing is its end-of-text token, if it has one, since a model cannot read nothing.
+        """
         if n_context < 1:
             raise ValueError(f"A context holds at least 1 token, not {n_context}.")
         ids = self.encode(text)
-        n_cut = max(0, len(ids) - (n_context - 1))
-        return Prompt((self.end_of_text, *ids[n_cut:]), n_cut)
+        room = max(0, n_context - len(self.begin) - len(self.end))
+        n_cut = max(0, len(ids) - room)
+        whole = (*self.begin, *ids[n_cut:], *self.end)
+        return Prompt(whole or (() if self.end_of_text is None else (self.end_of_text,)), n_cut)
 
     def _checked(self, token_id: int) -> int:
         if not 0 <= token_id < self.vocab_size:

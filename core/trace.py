@@ -42,10 +42,10 @@ class BlockTrace:
 
     resid_pre: Tensor        # (N, d)        the stream before the block
     X: Tensor                # (N, d)        what attention reads (after the norm, in a pre-norm or sandwich block)
-    Q: Tensor                # (h, N, d_k)   X W_Q + b_Q, before any rotation
+    Q: Tensor                # (h, N, d_k)   X W_Q + b_Q, before any norm or rotation
     K: Tensor                # (h_kv, N, d_k)
     V: Tensor                # (h_kv, N, d_v)
-    Q_rotated: Tensor        # (h, N, d_k)   what the scores are made of; Q itself where positions do not rotate
+    Q_rotated: Tensor        # (h, N, d_k)   what the scores are made of: normed, where the model norms its queries and keys, and turned, where positions rotate; else Q itself
     K_rotated: Tensor        # (h_kv, N, d_k)
     scores: Tensor           # (h, N, N)     q·k / sqrt(d_k), plus ALiBi or relative bias; before the mask
     allowed: Tensor          # (N, N) bool   which keys (columns) each query (row) may see
@@ -78,7 +78,7 @@ class EncoderTrace:
     """The encoder's part of an encoder-decoder's pass, over M source tokens."""
 
     token_ids: Tensor                # (M,) int64
-    embedding: Tensor                # (M, d)
+    embedding: Tensor                # (M, d)   rows of E, times the embedding scale
     position: Tensor | None          # (M, d)
     blocks: tuple[BlockTrace, ...]
     resid_final: Tensor              # (M, d)
@@ -91,14 +91,16 @@ class Trace:
 
     config: ModelConfig
     token_ids: Tensor                # (N,) int64, after any permutation
-    embedding: Tensor                # (N, d)   rows of E
+    embedding: Tensor                # (N, d)   rows of E, times the embedding scale
     position: Tensor | None          # (N, d)   what was added for the position; None where nothing is added
     blocks: tuple[BlockTrace, ...]
     resid_final: Tensor              # (N, d)   the stream after the last block
     h_final: Tensor                  # (N, d)   after the final norm (resid_final itself in a post-norm or DeepNorm model)
-    logits: Tensor                   # (N, |V|)
+    logits: Tensor                   # (N, |V|) Transformer.unembedding times h_final (times h_head, where the model has one), plus b_U
     class_logits: Tensor | None = None           # (n_classes,) of the classification head, which reads h_final of the first token
     encoder: EncoderTrace | None = None          # of an encoder-decoder
+    token_type: Tensor | None = None             # (N, d)   what was added for the text a token belongs to; None where nothing is added
+    h_head: Tensor | None = None                 # (N, d)   norm(act(h_final W_H + b_H)), which the unembedding of a model with a head's transform reads
 
     @property
     def probs(self) -> Tensor:

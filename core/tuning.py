@@ -83,7 +83,7 @@ def answers(pairs: Sequence[Pair], filler: int = 0) -> Answers:
 def token_log_probs(model: Transformer, rows: Answers) -> Tensor:
     """ln p of the tokens that count, in the order of the rows. The logits of the others are not computed."""
     counts = rows.targets != IGNORE
-    logits = model.final_vectors(rows.inputs)[counts] @ model.unembedding.T
+    logits = model.logits_of(model.final_vectors(rows.inputs)[counts])
     return -F.cross_entropy(logits, rows.targets[counts], reduction="none")
 
 
@@ -150,7 +150,7 @@ class OldText:
 
 def next_log_probs(model: Transformer, rows: Answers) -> Tensor:
     """(n, |V|) ln p of every token at each place that counts."""
-    return (model.final_vectors(rows.inputs)[rows.targets != IGNORE] @ model.unembedding.T).log_softmax(-1)
+    return model.logits_of(model.final_vectors(rows.inputs)[rows.targets != IGNORE]).log_softmax(-1)
 
 
 @torch.no_grad()

@@ -84,6 +84,6 @@ def test_figures_know_neither_models_nor_streamlit():
 
 
 def test_the_app_starts_without_transformers():
-    code = "import sys, core.ui.lesson, core.checkpoints, core.generation; print('transformers' in sys.modules)"
+    code = "import sys, core.ui.lesson, core.checkpoints, core.generation, core.huggingface; print('transformers' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=120)
     assert done.stdout.strip() == "False", done.stderr

@@ -33,7 +33,9 @@ ARCHITECTURES = [
     for norm, placement in itertools.product(("layernorm", "rmsnorm"), NORM_PLACEMENTS)
     for rest in (dict(), dict(d_ff=None), dict(attention_bias=False, mlp_bias=False, norm_bias=False, tied_embeddings=False),
                  dict(activation="swiglu", positions="rotary", d_k=4), dict(positions="sinusoidal", kind="encoder"))
-] + [dict(parallel_residual=True, norm=norm, positions="alibi") for norm in ("layernorm", "rmsnorm")]
+] + [dict(parallel_residual=True, norm=norm, positions="alibi") for norm in ("layernorm", "rmsnorm")] + [
+    dict(embedding_norm=True, n_token_types=2, unembedding_bias=True, norm_placement=placement) for placement in NORM_PLACEMENTS
+] + [dict(parallel_residual=True, shared_norm=True, embedding_scale=3.5, logit_scale=0.3, qk_norm=True, output_bias=False)]
 
 
 @pytest.mark.parametrize("settings", ARCHITECTURES, ids=lambda s: "-".join(f"{k}={v}" for k, v in s.items()))

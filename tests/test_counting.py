@@ -15,7 +15,8 @@ SIZES = dict(vocab_size=60, d_model=24, n_layers=3, n_heads=4, n_context=20)
 DESIGNS = [dict(kind=kind, norm_placement=placement, activation=activation) for kind, placement, activation in itertools.product(KINDS, NORM_PLACEMENTS, ACTIVATIONS)] + [
     dict(kind=kind, positions=positions, **rest) for kind, positions in itertools.product(KINDS, POSITIONS)
     for rest in (dict(n_kv_heads=2), dict(d_k=8, d_v=4, d_ff=50), dict(d_ff=None, attention_bias=False), dict(mlp_bias=False, norm_bias=False, tied_embeddings=False), dict(n_classes=3))
-] + [dict(score=score) for score in ("multiplicative", "additive")] + [dict(kind="encoder-decoder", n_encoder_layers=5)]
+] + [dict(positions="relative", relative_buckets=8, kind=kind) for kind in KINDS] + [dict(embedding_norm=True, head_transform=True, unembedding_bias=True, n_token_types=2), dict(qk_norm=True, d_k=8),
+     dict(parallel_residual=True, shared_norm=True), dict(output_bias=False)] + [dict(score=score) for score in ("multiplicative", "additive")] + [dict(kind="encoder-decoder", n_encoder_layers=5)]
 
 
 def on_meta(config: ModelConfig) -> dict[str, int]:

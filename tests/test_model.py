@@ -202,11 +202,15 @@ def test_arguments_that_cannot_be_run_are_refused_with_a_sentence():
 def test_config_refuses_what_cannot_be_built():
     good = dict(vocab_size=10, d_model=8, n_layers=1, n_heads=2, n_context=4)
     for bad in (dict(n_heads=0), dict(norm="batch"), dict(n_kv_heads=3), dict(positions="rotary", d_k=3), dict(end_of_text=10),
-                dict(norm_placement="post", parallel_residual=True), dict(norm_placement="sandwich", parallel_residual=True), dict(d_ff=-1), dict(n_layers=1.5)):
+                dict(norm_placement="post", parallel_residual=True), dict(norm_placement="sandwich", parallel_residual=True), dict(d_ff=-1), dict(n_layers=1.5),
+                dict(d_rotary=6), dict(d_rotary=3, positions="rotary"), dict(rotary_scaling=(1.0, 2.0)), dict(rotary_scaling=(0.0,)), dict(relative_buckets=6), dict(shared_norm=True),
+                dict(begin_of_text=10), dict(n_token_types=-1), dict(kind="encoder-decoder", head_transform=True)):
         with pytest.raises(ValueError):
             ModelConfig(**(good | bad))
     config = ModelConfig(**good)
     assert ModelConfig.from_dict(config.to_dict()) == config and hash(config) == hash(ModelConfig(**good))
+    slowed = ModelConfig(**good, rotary_scaling=[2.0])      # as JSON has it
+    assert slowed == ModelConfig(**good, rotary_scaling=(2.0,)) and hash(slowed)
     with pytest.raises(ValueError, match="Unknown"):
         ModelConfig.from_dict(config.to_dict() | {"colour": 1})
     with pytest.raises(ValueError, match="Missing"):

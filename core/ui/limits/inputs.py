@@ -125,8 +125,8 @@ def _made(run: Run, target: int, twin: str, kind: str, n_steps: int) -> Parts:
     end, ids = run.tokenizer.end_of_text, list(run.token_ids)
     others = ("attribution by tokens", run.model_name, run.device, run.token_ids, target, twin)
     found = cache.result(others, lambda: _by_tokens(model, ids, target, end), lambda made: 64 * len(ids))
-    x = model.E[torch.tensor(ids, device=model.device)]
-    baseline = torch.zeros_like(x) if kind == "zero" else model.E[end].expand_as(x)
+    x = model.embed(torch.tensor(ids, device=model.device))
+    baseline = torch.zeros_like(x) if kind == "zero" else model.embed(torch.tensor(end, device=model.device)).expand_as(x)
     score = attribution.log_prob_score(model, target)
     slopes = attribution.gradient(score, x[None])[0]
     with torch.no_grad():

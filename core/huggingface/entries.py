@@ -1,0 +1,118 @@
+"""How a tensor of a Hugging Face file becomes parameters of ours, and the way back: what each kind of weight looks like there and here.
+
+There, a torch Linear holds its map as (outputs, inputs), for all heads in one; GPT-2's Conv1D as (inputs, outputs). Here, maps are (inputs, outputs), one a head.
+Where a view of the file's numbers will do, it is a view: a map that is stored transposed stays so in memory.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from core.config import ModelConfig
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One tensor of theirs, by name and shape, and the parameters of ours that it holds: `split` takes it apart into them, `join` makes it of them."""
+
+    theirs: str
+    shape: tuple[int, ...]
+    ours: tuple[str, ...]
+    split: Callable[[Tensor], tuple[Tensor, ...]]
+    join: Callable[..., Tensor]
+
+
+def as_is(theirs: str, ours: str, *shape: int) -> Entry:
+    """The same tensor in both."""
+    return Entry(theirs, shape, (ours,), lambda w: (w,), lambda w: w)
+
+
+def offset(theirs: str, ours: str, by: float, *shape: int) -> Entry:
+    """A number apart: ours is theirs plus `by`."""
+    return Entry(theirs, shape, (ours,), lambda w: (w.float() + by,), lambda w: w - by)
+
+
+def transposed(theirs: str, ours: str, n_out: int, n_in: int) -> Entry:
+    """A Linear (n_out, n_in) that is our (n_in, n_out)."""
+    return Entry(theirs, (n_out, n_in), (ours,), lambda w: (w.T,), lambda w: w.T)
+
+
+def without_first(theirs: str, ours: str, n_first: int, n: int, d: int) -> Entry:
+    """A table (n_first + n, d) whose first rows stand for no position."""
+    return Entry(theirs, (n_first + n, d), (ours,), lambda w: (w[n_first:],), lambda w: F.pad(w, (0, 0, n_first, 0)))
+
+
+def into_heads(theirs: str, ours: str, h: int, d: int, k: int) -> Entry:
+    """A Linear (h k, d), head after head, that is our (h, d, k)."""
+    return Entry(theirs, (h * k, d), (ours,), lambda w: (w.reshape(h, k, d).transpose(1, 2),), lambda W: W.transpose(1, 2).reshape(h * k, d))
+
+
+def out_of_heads(theirs: str, ours: str, h: int, k: int, d: int) -> Entry:
+    """A Linear (d, h k) that is our (h, k, d)."""
+    return Entry(theirs, (d, h * k), (ours,), lambda w: (w.T.reshape(h, k, d),), lambda W: W.flatten(0, 1).T)
+
+
+def head_bias(theirs: str, ours: str, h: int, k: int) -> Entry:
+    """A vector (h k,) that is our (h, k)."""
+    return Entry(theirs, (h * k,), (ours,), lambda b: (b.reshape(h, k),), lambda b: b.flatten())
+
+
+def _names(ours: str, letter: str) -> tuple[str, ...]:
+    return tuple(f"{ours}{letter}_{name}" for name in "QKV")
+
+
+def gpt2_qkv(theirs: str, ours: str, config: ModelConfig) -> list[Entry]:
+    """A Conv1D (d, 3 h k): the queries of all heads, then the keys, then the values."""
+    h, d, k = config.n_heads, config.d_model, config.d_k
+
+    def split(w: Tensor) -> tuple[Tensor, ...]:
+        return tuple(part.reshape(d, h, k).transpose(0, 1) for part in w.chunk(3, dim=1))
+
+    def join(*parts: Tensor) -> Tensor:
+        return torch.cat([W.transpose(0, 1).reshape(d, h * k) for W in parts], dim=1)
+
+    return [Entry(f"{theirs}.weight", (d, 3 * h * k), _names(ours, "W"), split, join),
+            Entry(f"{theirs}.bias", (3 * h * k,), _names(ours, "b"), lambda b: tuple(b.reshape(3, h, k)), lambda *parts: torch.cat([b.flatten() for b in parts]))]
+
+
+def neox_qkv(theirs: str, ours: str, config: ModelConfig) -> list[Entry]:
+    """A Linear (3 h k, d), head after head, each with its query, its key and its value."""
+    h, d, k = config.n_heads, config.d_model, config.d_k
+    made = [Entry(f"{theirs}.weight", (3 * h * k, d), _names(ours, "W"), lambda w: tuple(w.reshape(h, 3, k, d).permute(1, 0, 3, 2)),
+                  lambda *parts: torch.stack(parts, 1).transpose(2, 3).reshape(3 * h * k, d))]
+    if config.attention_bias:
+        made.append(Entry(f"{theirs}.bias", (3 * h * k,), _names(ours, "b"), lambda b: tuple(b.reshape(h, 3, k).transpose(0, 1)), lambda *parts: torch.stack(parts, 1).flatten()))
+    return made
+
+
+def attention(config: ModelConfig, ours: str, theirs: str, q: str, k: str, v: str, o: str) -> list[Entry]:
+    """Four Linears by their names under `theirs`, with the biases that the config has, and the norms of queries and keys."""
+    h, h_kv, d, d_k, d_v = config.n_heads, config.n_kv_heads, config.d_model, config.d_k, config.d_v
+    made = [into_heads(f"{theirs}{q}.weight", f"{ours}W_Q", h, d, d_k), into_heads(f"{theirs}{k}.weight", f"{ours}W_K", h_kv, d, d_k),
+            into_heads(f"{theirs}{v}.weight", f"{ours}W_V", h_kv, d, d_v), out_of_heads(f"{theirs}{o}.weight", f"{ours}W_O", h, d_v, d)]
+    if config.attention_bias:
+        made += [head_bias(f"{theirs}{q}.bias", f"{ours}b_Q", h, d_k), head_bias(f"{theirs}{k}.bias", f"{ours}b_K", h_kv, d_k), head_bias(f"{theirs}{v}.bias", f"{ours}b_V", h_kv, d_v)]
+    if config.attention_bias and config.output_bias:
+        made.append(as_is(f"{theirs}{o}.bias", f"{ours}b_O", d))
+    if config.qk_norm:
+        made += [as_is(f"{theirs}{name}.weight", f"{ours}{name}.weight", d_k) for name in ("q_norm", "k_norm")]
+    return made
+
+
+def feed_forward(config: ModelConfig, ours: str, theirs: str, up: str, down: str, gate: str | None = None) -> list[Entry]:
+    """Two Linears, or three with a gate, and their biases."""
+    d, d_ff = config.d_model, config.d_ff
+    maps = [(up, "1", d_ff, d), (down, "2", d, d_ff)] + ([(gate, "gate", d_ff, d)] if gate else [])
+    made = [transposed(f"{theirs}{name}.weight", f"{ours}W_{which}", n_out, n_in) for name, which, n_out, n_in in maps]
+    return made + ([as_is(f"{theirs}{name}.bias", f"{ours}b_{which}", n_out) for name, which, n_out, _ in maps] if config.mlp_bias else [])
+
+
+def norm(config: ModelConfig, ours: str, theirs: str, gain_offset: float = 0.0) -> list[Entry]:
+    """The gain of a norm, which is gain_offset more than what is stored, and its bias, where it has one."""
+    d = config.d_model
+    gain = offset(f"{theirs}.weight", f"{ours}.weight", gain_offset, d) if gain_offset else as_is(f"{theirs}.weight", f"{ours}.weight", d)
+    return [gain] + ([as_is(f"{theirs}.bias", f"{ours}.bias", d)] if config.norm_bias else [])

@@ -1,0 +1,20 @@
+"""What goes wrong with a Hugging Face model, as one kind of exception."""
+from __future__ import annotations
+
+from core.checkpoints import CheckpointError
+
+
+class PretrainedError(CheckpointError):
+    """A Hugging Face model cannot be had, read or written; the message says in plain words what is wrong and what to do.
+
+    `reason` is one of REASONS, for a page that wants to offer its own way out.
+    """
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        if reason not in REASONS:
+            raise ValueError(f"The reason is one of {', '.join(REASONS)}, not {reason!r}.")
+        self.reason = reason
+
+
+REASONS = ("name", "unknown", "gated", "offline", "connection", "incomplete", "damaged", "format", "family", "config", "mismatch", "tokenizer", "architecture")

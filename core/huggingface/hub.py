@@ -1,0 +1,154 @@
+"""The Hugging Face Hub: what a model's files are, and fetching those that this program reads: config, tokenizer, safetensors; never code, never pickles.
+
+The work is huggingface_hub's, imported when it is first needed: it keeps downloads under HF_HOME, goes on with those that were broken off, takes a token from
+HF_TOKEN, and with HF_HUB_OFFLINE=1 asks no network. Nothing is reported about its user.
+"""
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from core.huggingface import tokens, weights
+from core.huggingface.errors import PretrainedError
+from core.huggingface.weights import Stored, modern
+
+CONFIG = "config.json"
+WANTED = [CONFIG, tokens.WHOLE, tokens.SETTINGS, tokens.SPECIAL, tokens.VOCABULARY, tokens.MERGES, weights.SINGLE, weights.INDEX, "model-?????-of-?????.safetensors"]
+PAGE = "https://huggingface.co/"
+
+
+def _client():
+    """The module huggingface_hub, told to report nothing and to draw nothing."""
+    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
+    os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
+    import huggingface_hub
+    return huggingface_hub
+
+
+def cached(name: str) -> Path | None:
+    """The folder of a model that was downloaded whole before; None if it was not. Asks no network."""
+    hub = _client()
+    try:
+        return Path(hub.snapshot_download(name, allow_patterns=WANTED, local_files_only=True))
+    except (hub.errors.LocalEntryNotFoundError, hub.errors.HFValidationError):
+        return None
+
+
+def listed(name: str) -> dict[str, int]:
+    """The files of a model on the Hub that this program reads, and how many bytes of each are still to come, 0 for one that is here already.
+
+    PretrainedError if they cannot be had or have no safetensors.
+    """
+    hub = _client()
+    with _told(name):
+        files = hub.snapshot_download(name, allow_patterns=WANTED, dry_run=True, tqdm_class=_reporter(None, 0))
+    if not any(file.filename == CONFIG for file in files):
+        raise PretrainedError("format", f"{name} on the Hub has no {CONFIG}, so it is no model of the transformers library. Choose another.")
+    if not any(file.filename.endswith(".safetensors") for file in files):
+        raise PretrainedError("format", f"{name} comes without safetensors, and this program reads no other weights, since they can run code. Look on its page ({PAGE}{name}) for a version "
+                              "with model.safetensors, or choose another model.")
+    return {file.filename: (file.file_size or 0) if file.will_download else 0 for file in files}
+
+
+def fetched(name: str, progress: Callable[[int, int], None] | None = None) -> Path:
+    """The folder with the files of a model, downloaded where they are not there yet; without a connection, as they were downloaded before.
+
+    progress is called with the bytes received and the bytes in all, from the threads that receive them. PretrainedError for whatever goes wrong.
+    """
+    hub = _client()
+    folder = cached(name)
+    try:
+        total = sum(listed(name).values())
+    except PretrainedError as error:
+        if folder is not None and error.reason in ("offline", "connection"):
+            return folder
+        raise
+    with _told(name):
+        return Path(hub.snapshot_download(name, allow_patterns=WANTED, tqdm_class=_reporter(progress, total)))
+
+
+def config(name: str) -> dict:
+    """The config.json of a model on the Hub."""
+    with _told(name):
+        path = _client().hf_hub_download(name, CONFIG)
+    return read_config(Path(path))
+
+
+def read_config(path: Path) -> dict:
+    """The table in a config.json. PretrainedError if it is missing or damaged."""
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(values, dict):
+            raise ValueError("it holds no table of settings.")
+        return values
+    except FileNotFoundError as error:
+        raise PretrainedError("incomplete", f"{path.parent} holds no {CONFIG}, so it is no model of the transformers library, or only half of one. Download the model again.") from error
+    except (OSError, ValueError) as error:
+        raise PretrainedError("damaged", f"{path} is damaged: {error} Download it again.") from error
+
+
+def headers(name: str) -> dict[str, Stored]:
+    """Every tensor of a model on the Hub, as weights.headers gives them, from the first bytes of its files."""
+    hub = _client()
+    with _told(name):
+        try:
+            files = hub.get_safetensors_metadata(name).files_metadata
+        except (hub.errors.SafetensorsParsingError, hub.errors.NotASafetensorsRepoError) as error:
+            raise PretrainedError("damaged", f"The weights of {name} on the Hub cannot be read: {error} Choose another model.") from error
+    return {modern(tensor): Stored(tensor, tuple(one.shape), one.dtype, file) for file, told in files.items() for tensor, one in told.tensors.items()}
+
+
+@contextmanager
+def _told(name: str) -> Iterator[None]:
+    """Every way in which the Hub can fail, as a PretrainedError with a plain sentence."""
+    hub = _client()
+    import httpx2
+    errors = hub.errors
+    try:
+        yield
+    except PretrainedError:
+        raise
+    except (OSError, ValueError, httpx2.HTTPError, errors.RevisionResolutionError) as error:
+        cause = error.__cause__ if isinstance(error, (errors.DryRunError, errors.LocalEntryNotFoundError)) and error.__cause__ is not None else error
+        raise _sentence(name, cause, errors) from error
+
+
+def _sentence(name: str, error: BaseException, errors) -> PretrainedError:
+    if isinstance(error, errors.HFValidationError):
+        return PretrainedError("name", f"{name!r} is no name of a model on the Hub: those are like gpt2 or EleutherAI/pythia-160m.")
+    if isinstance(error, errors.GatedRepoError):
+        return PretrainedError("gated", f"{name} is given only to those who have accepted its terms. Accept them on {PAGE}{name}, and start this program with your token in HF_TOKEN.")
+    if isinstance(error, errors.RepositoryNotFoundError):
+        return PretrainedError("unknown", f"There is no model {name} on the Hub, or it is private. Look at the spelling on {PAGE}models; for a private one, start this program with your token in HF_TOKEN.")
+    if isinstance(error, errors.OfflineModeIsEnabled):
+        return PretrainedError("offline", f"{name} was not downloaded before, and this program is told to stay offline (HF_HUB_OFFLINE). Start it without that, or choose a model that is here.")
+    if isinstance(error, errors.RemoteEntryNotFoundError):
+        return PretrainedError("incomplete", f"A file of {name} is missing on the Hub: {error}. Choose another model.")
+    if isinstance(error, errors.HfHubHTTPError) and error.response is not None:
+        return PretrainedError("connection", f"The Hub refused {name} (HTTP status {error.response.status_code}). Try again in a while.")
+    return PretrainedError("connection", f"{name} cannot be fetched: {error}. Look at the connection to {os.environ.get('HF_ENDPOINT', PAGE)} and the room on the disk, then try again; what was received is kept.")
+
+
+def _reporter(progress: Callable[[int, int], None] | None, total: int) -> type:
+    """A progress bar that draws nothing and tells `progress` of the bytes."""
+    from tqdm.auto import tqdm
+    lock, most = threading.Lock(), [0]
+
+    class Reporter(tqdm):
+        def __init__(self, *args, **kwargs) -> None:
+            self._received, self._counts_bytes = 0, kwargs.get("unit") == "B"
+            super().__init__(*args, **(kwargs | {"disable": True}))
+
+        def update(self, n: float | None = 1) -> None:
+            if not self._counts_bytes or progress is None:
+                return
+            with lock:                              # two bars count the same bytes: received, and written
+                self._received += int(n or 0)
+                most[0] = max(most[0], min(self._received, total))
+                progress(most[0], total)
+
+    return Reporter

@@ -1,0 +1,131 @@
+"""The weight files of a Hugging Face model: safetensors alone, single or in shards with an index. No file is ever unpickled.
+
+What a file holds is read off its header, so that a model can be judged before it is loaded; then one tensor after another goes into our parameters.
+"""
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import safetensors
+import torch
+from torch import Tensor
+
+from core.huggingface.entries import Entry
+from core.huggingface.errors import PretrainedError
+from core.huggingface.families import Plan
+
+SINGLE, INDEX = "model.safetensors", "model.safetensors.index.json"
+DTYPES = {"F32": "float32", "F16": "float16", "BF16": "bfloat16", "F64": "float64"}
+# What old files hold besides weights: masks, tables that follow from the config, and heads for other tasks.
+BESIDES = re.compile(r"(attn|attention)\.(masked_)?bias$|rotary_emb\.|position_ids$|(^|\.)pooler\.|cls\.seq_relationship\.|EncDecAttention\.relative_attention_bias\.")
+HEAD = ("W_H", "b_H", "b_U", "head_norm.weight", "head_norm.bias")
+MOST_TOLD = 5
+
+
+@dataclass(frozen=True)
+class Stored:
+    """One tensor of a file: its name there, its shape, its number format as safetensors spells it, and the file."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    file: str
+
+
+def modern(name: str) -> str:
+    """The name as it is today: the first BERT files have gamma and beta for the gain and bias of a norm."""
+    return re.sub(r"LayerNorm\.gamma$", "LayerNorm.weight", re.sub(r"LayerNorm\.beta$", "LayerNorm.bias", name))
+
+
+def weight_files(folder: Path) -> list[str]:
+    """The safetensors files of the model in `folder`. PretrainedError if there are none, or the index is damaged or names one that is missing."""
+    if (folder / INDEX).is_file():
+        try:
+            files = sorted(set(json.loads((folder / INDEX).read_text(encoding="utf-8"))["weight_map"].values()))
+            if not files or any(not isinstance(name, str) or Path(name).name != name for name in files):
+                raise ValueError("it names no files of this folder.")
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise PretrainedError("damaged", f"{folder / INDEX} is damaged: {error} Fetch the file again.") from error
+        if missing := [name for name in files if not (folder / name).is_file()]:
+            raise PretrainedError("incomplete", f"{folder} is only half there: {', '.join(missing[:MOST_TOLD])} {'is' if len(missing) == 1 else 'are'} missing, of {len(files)} weight files. "
+                                  "Download the model again; what is there already is kept.")
+        return files
+    if (folder / SINGLE).is_file():
+        return [SINGLE]
+    if any(folder.glob("*.bin")) or any(folder.glob("*.pt")) or any(folder.glob("*.h5")):
+        raise PretrainedError("format", f"{folder} holds its weights in a format that can run code when it is read. This program reads safetensors alone: load the model with transformers "
+                              "where you trust it, save it again with save_pretrained, or choose one that comes with model.safetensors.")
+    raise PretrainedError("incomplete", f"{folder} holds no weights: there is neither {SINGLE} nor {INDEX}. Download the model again.")
+
+
+def headers(folder: Path) -> dict[str, Stored]:
+    """Every tensor of the model in `folder`, by its modern name, read off the headers. PretrainedError for a file that is damaged or cut short."""
+    found = {}
+    for file in weight_files(folder):
+        with _opened(folder / file) as weights:
+            for name in weights.keys():
+                part = weights.get_slice(name)
+                found[modern(name)] = Stored(name, tuple(part.get_shape()), part.get_dtype(), file)
+    return found
+
+
+def _opened(path: Path):
+    try:
+        return safetensors.safe_open(path, "pt")
+    except (safetensors.SafetensorError, OSError, ValueError) as error:
+        raise PretrainedError("damaged", f"{path} is damaged or cut short ({path.stat().st_size} bytes: {error}). Delete it and download it again.") from error
+
+
+def located(plan: Plan, stored: Mapping[str, Stored]) -> dict[str, Stored]:
+    """The stored tensor of every entry of the plan, by the entry's name, which a file of the bare model has without the plan's prefix.
+
+    PretrainedError if one is missing, has another shape than the config says or is no plain number format, or if there is one that has no place in the model.
+    """
+    found = {entry.theirs: one for entry in plan.entries if (one := stored.get(entry.theirs) or stored.get(entry.theirs.removeprefix(plan.prefix)))}
+    problems = [f"{entry.theirs} is missing" for entry in plan.entries if entry.theirs not in found]
+    if problems and all(set(entry.ours) <= set(HEAD) for entry in plan.entries if entry.theirs not in found):
+        raise PretrainedError("mismatch", "These weights have no head that guesses words, so the model says nothing of a blank. Choose one that was saved for masked language modelling (…ForMaskedLM).")
+    for entry in plan.entries:
+        if (one := found.get(entry.theirs)) is None:
+            continue
+        if one.shape != entry.shape:
+            problems.append(f"{entry.theirs} is {one.shape}, and the config asks for {entry.shape}")
+        elif one.dtype not in DTYPES:
+            problems.append(f"{entry.theirs} is stored as {one.dtype}, and weights are {', '.join(DTYPES.values())}")
+    used, copies = {one.name for one in found.values()}, {*plan.copies, *(name.removeprefix(plan.prefix) for name in plan.copies)}
+    problems += [f"{name} has no place in this model" for name, one in stored.items() if one.name not in used and name not in copies and not BESIDES.search(name)]
+    if problems:
+        more = f"; and {len(problems) - MOST_TOLD} more" if len(problems) > MOST_TOLD else ""
+        raise PretrainedError("mismatch", f"The weights do not fit config.json: {'; '.join(problems[:MOST_TOLD])}{more}. Use the files that were published together.")
+    return found
+
+
+def parameters(folder: Path, plan: Plan, stored: Mapping[str, Stored], progress: Callable[[int, int], None] | None = None) -> dict[str, Tensor]:
+    """Our parameters by name, float32 on the CPU, read tensor by tensor: one of theirs is in memory at a time besides what is made already.
+
+    progress is called with the bytes read and the bytes in all. PretrainedError for what does not fit (`located`) and for numbers that are not finite.
+    """
+    found, made, done = located(plan, stored), {}, 0
+    total = sum(_numbers(entry) for entry in plan.entries) * 4
+    for entry in plan.entries:
+        with _opened(folder / found[entry.theirs].file) as weights:      # anew for each: what was mapped of the file is given back
+            made |= _taken(entry, weights.get_tensor(found[entry.theirs].name))
+        done += 4 * _numbers(entry)
+        if progress is not None:
+            progress(done, total)
+    return made
+
+
+def _taken(entry: Entry, tensor: Tensor) -> dict[str, Tensor]:
+    whole = tensor.to(torch.float32, copy=True)         # of its own: the file may change or go
+    if not torch.isfinite(whole.sum()):                 # which needs no second tensor to say so
+        raise PretrainedError("damaged", f"{entry.theirs} holds numbers that are not finite. Download the model again; if it stays so, the model itself is broken.")
+    return dict(zip(entry.ours, entry.split(whole), strict=True))
+
+
+def _numbers(entry: Entry) -> int:
+    return torch.Size(entry.shape).numel()
