@@ -31,8 +31,8 @@ def main() -> None:
 
 
 def _sections(words: text.TextFile) -> dict[str, list]:
-    """The existing lessons under their sections, in the order of the model."""
-    sections: dict[str, list] = {}
+    """The course, then the existing lessons under their sections, in the order of the model."""
+    sections: dict[str, list] = {"": [st.Page(f"pages/{catalogue.COURSE}.py", title=words.label("page_course"), url_path=catalogue.COURSE)]}
     for entry in catalogue.existing():
         page = st.Page(f"pages/{entry.id}.py", title=words.label(f"lesson_{entry.id}"), url_path=entry.id, default=entry.id == catalogue.HOME)
         sections.setdefault(words.label(f"section_{entry.section}"), []).append(page)

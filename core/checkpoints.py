@@ -5,8 +5,11 @@ A model's folder may hold its history too: a folder `history` with the weights o
 from __future__ import annotations
 
 import dataclasses
+import io
 import json
 import os
+import tempfile
+import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +25,7 @@ from core.tokenizer import Tokenizer
 
 BUNDLED = Path(__file__).resolve().parent.parent / "assets" / "models"
 WEIGHTS, CONFIG, TOKENIZER, CARD = "model.safetensors", "config.json", "tokenizer.json", "README.md"
-HISTORY, MILESTONES = "history", "history.json"
+HISTORY, MILESTONES, RECORD = "history", "history.json", "training.json"
 WEIGHT_DTYPES = (torch.float16, torch.bfloat16, torch.float32)
 
 
@@ -62,6 +65,16 @@ def save(folder: str | Path, model: Transformer, tokenizer: Tokenizer, card: str
     _write(folder / TOKENIZER, tokenizer.save)
     _write(folder / CONFIG, lambda path: path.write_text(json.dumps(model.config.to_dict(), indent=2) + "\n", encoding="utf-8"))
     _write(folder / CARD, lambda path: path.write_text(card, encoding="utf-8"))
+
+
+def archive(model: Transformer, tokenizer: Tokenizer, card: str) -> bytes:
+    """What `save` writes, with whole float32 weights, as one ZIP."""
+    packed = io.BytesIO()
+    with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as files:
+        save(folder, model, tokenizer, card, torch.float32)
+        for path in sorted(Path(folder).iterdir()):
+            files.write(path, path.name)
+    return packed.getvalue()
 
 
 def save_history(folder: str | Path, milestones: Sequence[Milestone], model: Transformer) -> None:
@@ -123,6 +136,22 @@ def load_bundled(name: str, device: torch.device | str = "cpu", step: int | None
 def history(name: str) -> tuple[Milestone, ...]:
     """The milestones of a model that comes with the project, by step; none if only its last weights were kept."""
     return load_history(_bundled(name))
+
+
+def training_record(name: str) -> tuple[dict, ...]:
+    """What was noted while a model that comes with the project was trained (stage, step, tokens_seen, training_loss, held_out by name, …), by step; none if nothing was."""
+    path = BUNDLED / name / RECORD
+    try:
+        return tuple(json.loads(path.read_text(encoding="utf-8"))) if name in bundled_names() else ()
+    except FileNotFoundError:
+        return ()
+    except (OSError, ValueError) as error:
+        raise CheckpointError(f"{path} is no record of a training: {error} Put the original file back.") from error
+
+
+def training_ends(name: str) -> tuple[dict, ...]:
+    """What was noted at the end of each stage of a bundled model's training; of `training_record` the last entry of each."""
+    return tuple({entry.get("stage", 1): entry for entry in training_record(name)}.values())
 
 
 def _bundled(name: str) -> Path:

@@ -4,12 +4,18 @@ Symbols as in core.config; L blocks of which an encoder-decoder's decoder has th
 """
 from __future__ import annotations
 
+import dataclasses
+import functools
+import json
+import zlib
 from collections.abc import Iterable
+from pathlib import Path
 
 from core.config import ModelConfig
 
 PARTS = ("E", "P", "attention", "mlp", "norms", "biases", "output")
 BYTES = {"float32": 4, "bf16": 2, "int8": 1}      # of one number
+_FORWARD = ("model", "block", "attention", "positional", "normalisation", "activation")      # the modules of a forward pass
 _BIASES = ("b_Q", "b_K", "b_V", "b_O", "b_1", "b_2", "b_gate", "b_C", "b_H", "b_U")
 
 
@@ -108,6 +114,16 @@ def part_of(name: str) -> str:
     if leaf in _BIASES:
         return "biases"
     return "E" if leaf in ("E", "T") else "mlp" if leaf in ("W_1", "W_2", "W_gate") else "attention"
+
+
+def structure_bits(config: ModelConfig) -> int:
+    """Bits that write the structure down: the sources that define the forward pass and the config, compressed. An upper bound, since a terser program would do."""
+    return 8 * len(zlib.compress(_sources() + json.dumps(dataclasses.asdict(config)).encode(), 9))
+
+
+@functools.cache
+def _sources() -> bytes:
+    return b"".join((Path(__file__).parent / f"{name}.py").read_bytes() for name in _FORWARD)
 
 
 def rough_parameters(config: ModelConfig) -> int:

@@ -6,16 +6,12 @@ the part of a row that can be known is counted. Losses are in nats a counted tok
 from __future__ import annotations
 
 import functools
-import io
 import itertools
 import math
-import tempfile
 import threading
 import time
-import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Protocol
 
 import numpy as np
@@ -29,6 +25,7 @@ from core.generation import generate
 from core.loss import next_token_loss
 from core.model import Transformer
 from core.sampling import SamplingConfig
+from core.schedules import Schedule
 from core.tokenizer import Tokenizer
 
 BYTES = 257                  # the smallest vocabulary: end of text and the bytes
@@ -226,7 +223,12 @@ class Knobs:
     """What can be turned while it learns. Plain gradient descent, the same with momentum 0.9 (Polyak 1964), Adam (Kingma and Ba 2015)."""
 
     optimizer: str = "adam"
-    learning_rate: float = 3e-3
+    learning_rate: float = 3e-3          # at its highest
+    schedule: Schedule = Schedule()
+
+    def rate_at(self, step: int) -> float:
+        """The learning rate of step number `step`, counted from 0."""
+        return self.learning_rate * self.schedule.share(step)
 
     def make(self, model: nn.Module) -> torch.optim.Optimizer:
         """A new optimizer, with no memory of earlier gradients."""
@@ -250,6 +252,11 @@ class Progress:
     whole: float
     knobs: Knobs
     sample: tuple[str, str, str]
+
+    @property
+    def rate(self) -> float:
+        """The learning rate of the last step that was taken, before the first that of the first."""
+        return self.knobs.rate_at(max(self.step - 1, 0))
 
     @property
     def diverged(self) -> bool:
@@ -300,7 +307,7 @@ class Learner:
         if self._made_for != knobs.optimizer:
             self._optimizer, self._made_for = knobs.make(self.model), knobs.optimizer
         for group in self._optimizer.param_groups:
-            group["lr"] = knobs.learning_rate
+            group["lr"] = knobs.rate_at(self.step)
         rows = self.task.rows(BATCH, self._batches, held_out=False)
         loss = next_token_loss(self.model.logits(rows.inputs), rows.targets)
         self._optimizer.zero_grad()
@@ -335,12 +342,7 @@ class Learner:
 
     def saved(self, card: str) -> bytes:
         """The model as it is now as a ZIP of the files that `core.checkpoints.load` reads, with `card` (Markdown) beside them."""
-        model, packed = self.copy(), io.BytesIO()
-        with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-            checkpoints.save(folder, model, self.task.tokenizer, card, torch.float32)
-            for path in sorted(Path(folder).iterdir()):
-                archive.write(path, path.name)
-        return packed.getvalue()
+        return checkpoints.archive(self.copy(), self.task.tokenizer, card)
 
 
 def thinned(history: list[Progress], most: int = 240) -> list[Progress]:

@@ -129,7 +129,7 @@ class Transformer(nn.Module):
         settings = self._settings(token_ids.shape[-1], 0, intervention)
         encoder = self._encode_traced(self._checked_source(source_ids), settings) if self.encoder or source_ids is not None else None
         edits = HeadEdits(intervention, self._reference(intervention)) if intervention.heads or intervention.sublayers else NO_EDITS
-        embedding, position, token_type = self._embed(token_ids), self._added_positions(token_ids.shape[-1], 0, intervention), self._added_types(token_ids, token_types)
+        embedding, position, token_type = self.embed(token_ids), self._added_positions(token_ids.shape[-1], 0, intervention), self._added_types(token_ids, token_types)
         x = self._entering(embedding, position, token_type, settings)
         patches, blocks = self._patch_vectors(intervention), []
         for layer, block in enumerate(self.blocks):
@@ -170,21 +170,29 @@ class Transformer(nn.Module):
         source_ids = self._checked_source(source_ids)
         settings = self._encoder_settings(self._settings(1, 0, NOTHING, dropout), source_ids.shape[-1])
         position = self._added_positions(source_ids.shape[-1], 0, NOTHING, self.encoder)
-        x = F.dropout(self._entering(self._embed(source_ids), position, None, settings), dropout)
+        x = F.dropout(self._entering(self.embed(source_ids), position, None, settings), dropout)
         for block in self.encoder.blocks:
             x = block(x, settings, lambda X, block=block: block.attend_fused(X, X, settings, None), NO_EDITS)["resid_post"]
         return x if self.encoder.final_norm is None else self.encoder.final_norm(x, settings.norm)
 
+    def logits_of_embeddings(self, embedding: Tensor) -> Tensor:
+        """(|V|,) the last token's logits where `embedding` (N, d) or (B, N, d) stands in place of what tokens pick (Trace.embedding): it can be
+        differentiated by it."""
+        return self.logits_of(self._hidden_of(embedding, None, 0.0, True, None)[..., 0, :])
+
     def _hidden(self, token_ids: Tensor, cache: KVCache | None, dropout: float, last_only: bool, memory: Tensor | None) -> Tensor:
         """(N, d) h_final by the faster road, or (1, d) of the last token."""
+        self._check(token_ids, NOTHING, cache.n_tokens if cache is not None else 0)
+        return self._hidden_of(self.embed(token_ids), cache, dropout, last_only, memory)
+
+    def _hidden_of(self, embedding: Tensor, cache: KVCache | None, dropout: float, last_only: bool, memory: Tensor | None) -> Tensor:
         start = cache.n_tokens if cache is not None else 0
-        self._check(token_ids, NOTHING, start)
         if (memory is None) != (self.encoder is None):
             raise ValueError(NEEDS_SOURCE if memory is None else NO_SOURCE)
-        settings = self._settings(token_ids.shape[-1], start, NOTHING, dropout)
+        settings = self._settings(embedding.shape[-2], start, NOTHING, dropout)
         across = None if memory is None else cross_settings(settings, memory.shape[-2])
-        position = self._added_positions(token_ids.shape[-1], start, NOTHING)
-        x = F.dropout(self._entering(self._embed(token_ids), position, self._added_types(token_ids, None), settings), dropout)
+        position = self._added_positions(embedding.shape[-2], start, NOTHING)
+        x = F.dropout(self._entering(embedding, position, None if self.T is None else self.T[0], settings), dropout)
         for block in self.blocks:
             crossing = None if memory is None else lambda X, block=block: block.cross.attend_fused(X, memory, across, None)
             x = block(x, settings, lambda X, block=block: block.attend_fused(X, X, settings, cache), NO_EDITS, crossing)["resid_post"]
@@ -193,7 +201,7 @@ class Transformer(nn.Module):
     def _encode_traced(self, source_ids: Tensor, decoder: PassSettings) -> EncoderTrace:
         """The encoder's pass with everything kept."""
         settings = self._encoder_settings(decoder, source_ids.shape[-1])
-        embedding, position = self._embed(source_ids), self._added_positions(source_ids.shape[-1], 0, NOTHING, self.encoder)
+        embedding, position = self.embed(source_ids), self._added_positions(source_ids.shape[-1], 0, NOTHING, self.encoder)
         x, blocks = self._entering(embedding, position, None, settings), []
         for block in self.encoder.blocks:
             blocks.append(traced(block, x, settings, NO_EDITS))
@@ -244,7 +252,8 @@ class Transformer(nn.Module):
             return stack.r[:, positional.relative_buckets(n, total, config.relative_buckets, config.relative_max_distance, both_sides=both_sides, device=self.device)]
         return None
 
-    def _embed(self, token_ids: Tensor) -> Tensor:
+    def embed(self, token_ids: Tensor) -> Tensor:
+        """(N, d) what the tokens put into the stream: their rows of E, times embedding_scale."""
         rows = self.E[token_ids]
         return rows if self.config.embedding_scale == 1 else self.config.embedding_scale * rows
 

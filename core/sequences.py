@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import torch
@@ -20,17 +20,51 @@ def token_log_probs(model: Transformer, rows: Sequence[Sequence[int]]) -> list[n
     Rows of different lengths go through the model side by side, filled at their ends, which a causal model does not see.
     Raises ValueError for an empty row, and as the model does for a row that is longer than its context.
     """
-    if not all(rows):
-        raise ValueError("Every row needs at least the token that it begins with.")
-    found, filling = [], model.config.end_of_text or 0
-    longest = max(map(len, rows), default=1)
-    step = max(1, BATCH_TOKENS // longest)
-    for batch in (rows[start:start + step] for start in range(0, len(rows), step)):
-        inputs = torch.tensor([[*row, *[filling] * (longest - len(row))] for row in batch], device=model.device)
+    found = []
+    for batch, inputs in _batches(model, rows):
         for logits, row in zip(model.logits(inputs), batch):
             scores = logits[:len(row) - 1].cpu().double().log_softmax(-1)
             found.append(scores.gather(-1, torch.tensor(row[1:], dtype=torch.int64)[:, None])[:, 0].numpy())
     return found
+
+
+@torch.inference_mode()
+def next_log_probs(model: Transformer, rows: Sequence[Sequence[int]]) -> np.ndarray:
+    """(M, |V|) ln p of every token of the vocabulary as the next one after each row, in nats, float64. Raises ValueError as `token_log_probs` does."""
+    found = [np.zeros((0, model.config.vocab_size))]
+    for batch, inputs in _batches(model, rows):
+        last = model.final_vectors(inputs)[torch.arange(len(batch)), [len(row) - 1 for row in batch]]
+        found.append(model.logits_of(last).cpu().double().log_softmax(-1).numpy())
+    return np.concatenate(found)
+
+
+@torch.inference_mode()
+def continuation_log_probs(model: Transformer, contexts: Sequence[Sequence[int]], continuations: Sequence[Sequence[Sequence[int]]]) -> list[list[float]]:
+    """ln p, in nats, of each continuation of each context, as token ids that fit together into the model's context: the sum over the continuation's tokens.
+
+    Those of one token share one pass over their context. Raises ValueError for an empty context or continuation.
+    """
+    if not all(map(len, (own for every in continuations for own in every))):
+        raise ValueError("Every continuation needs at least one token.")
+    first = next_log_probs(model, contexts)
+    long = [(i, k) for i, every in enumerate(continuations) for k, own in enumerate(every) if len(own) > 1]
+    totals, places = {}, iter(long)
+    for batch, inputs in _batches(model, [(*contexts[i], *continuations[i][k]) for i, k in long]):
+        for row, vectors, (i, k) in zip(batch, model.final_vectors(inputs), places):
+            ids = continuations[i][k]
+            scores = model.logits_of(vectors[len(row) - len(ids) - 1:len(row) - 1]).cpu().double().log_softmax(-1)
+            totals[i, k] = float(scores.gather(-1, torch.tensor(ids)[:, None]).sum())
+    return [[totals.get((i, k), float(first[i, own[0]])) for k, own in enumerate(every)] for i, every in enumerate(continuations)]
+
+
+def _batches(model: Transformer, rows: Sequence[Sequence[int]]) -> Iterator[tuple[Sequence[Sequence[int]], torch.Tensor]]:
+    """The rows in parts, each with its token ids (B, longest) filled at their ends."""
+    if not all(rows):
+        raise ValueError("Every row needs at least the token that it begins with.")
+    filling, longest = model.config.end_of_text or 0, max(map(len, rows), default=1)
+    step = max(1, BATCH_TOKENS // longest)
+    for batch in (rows[start:start + step] for start in range(0, len(rows), step)):
+        yield batch, torch.tensor([[*row, *[filling] * (longest - len(row))] for row in batch], device=model.device)
 
 
 def perplexity(log_probs: np.ndarray) -> float:

@@ -55,7 +55,8 @@ def words() -> dict:
 
 @cache
 def relations() -> tuple[dict, ...]:
-    """The relations of assets/teaching/facts.json: questions, statements, taught and untaught pairs (subject, answer)."""
+    """The relations of assets/teaching/facts.json: questions, statements, taught and untaught pairs (subject, answer); and
+    invented subjects, which no text holds and which have no answer."""
     return tuple(json.loads((DATA / "facts.json").read_text(encoding="utf-8"))["relations"])
 
 

@@ -26,7 +26,7 @@ words = {key: page.label(key) for key in page.words.labels if key in MAP_TEXT or
 def everything() -> None:
     """The map and all that is said of the picked row: a pick or a throw redraws these and nothing else."""
     if (asked := st.session_state.pop("overview_open", None)) in existing:
-        st.switch_page(f"pages/{asked}.py")
+        state.open_lesson(asked, {})
     run = page.run()
     selection = state.selection()
     position, at_end = selection.position, selection.position == len(run.token_ids) - 1

@@ -145,7 +145,10 @@ def test_the_numbers_of_a_design_hold_on_a_calculator(design: str):
     if config.kind != "encoder":
         left, one, whole_context = re.search(r"\\cdot 2 = ((?:2 \\cdot )?\d+ \\cdot \d+ \\cdot \(\d+ \+ \d+\) \\cdot 2) = ([\d\\,]+), .+ = ([\d\\,]+)$", lines[4]).groups()
         assert eval(left.replace(r"\cdot", "*")) == whole(one) and whole(one) * config.n_context == whole(whole_context)
-    assert len(lines) == (4 if config.kind == "encoder" else 5)
+    bits, structure, ratio = re.search(r"= \\frac\{([\d\\,]+)\}\{([\d\\,]+)\} = ([\d.]+(?: \\cdot 10\^\{\d+\})?)$", lines[-1]).groups()
+    assert whole(bits) == 16 * counting.n_parameters(config) and 8 * 5_000 < whole(structure) == counting.structure_bits(config) < 8 * 50_000
+    assert eval(ratio.replace(r" \cdot 10^{", "e").rstrip("}")) == pytest.approx(whole(bits) / whole(structure), rel=1e-4)
+    assert len(lines) == (5 if config.kind == "encoder" else 6)
 
 
 @pytest.mark.parametrize("design", ["stories", "gpt3", "first-base"])

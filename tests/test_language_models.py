@@ -113,7 +113,7 @@ def numbers_in(latex: str) -> list[float]:
 
 
 def test_the_formulas_hold_on_a_calculator(run: Run):
-    chain, logs, bits, rate = formulas(open_at())
+    chain, logs, bits, rate, table = formulas(open_at())
     *factors, p = numbers_in(chain.split("=", 2)[2])
     assert math.prod(factors) == pytest.approx(p, rel=1e-4) and len(factors) == 5
     *terms, total = numbers_in(logs)
@@ -122,6 +122,8 @@ def test_the_formulas_hold_on_a_calculator(run: Run):
     assert nats / 0.693147 == pytest.approx(shown, abs=1e-4) and again / 5 == pytest.approx(each, abs=1e-4)
     nats, shown = numbers_in(rate)
     assert math.exp(nats / 5) == pytest.approx(shown, abs=1e-3)
+    power, shown = numbers_in(table)
+    assert "4096^{5}" in table and power == pytest.approx(math.log10(4096), abs=1e-6) and shown == pytest.approx(5 * math.log10(4096), abs=1e-4)
 
 
 def test_the_odds_of_two_continuations(run: Run):

@@ -13,7 +13,7 @@ from tests import lessons
 from tests.prompts import PROMPTS
 
 ROOT = Path(__file__).parent.parent
-PAGES = sorted(entry.id for entry in catalogue.existing())
+PAGES = sorted(entry.id for entry in catalogue.existing())      # the lessons; pages/ has others beside them
 
 
 def opened(page: str, prompt: str | None) -> AppTest:

@@ -10,9 +10,11 @@ import numpy as np
 import torch
 
 from core import corpus
+from core.block import KVCache
 from core.corpus import IGNORE
 from core.evaluation.ngrams import TrigramModel
 from core.evaluation.statistics import Calibration, calibrate
+from core.generation import log_probs_of, next_logits, reorder
 from core.loss import HeldOutLoss, held_out_logits, held_out_loss
 from core.model import Transformer
 from core.tokenizer import Tokenizer
@@ -54,10 +56,36 @@ def calibration(model: Transformer, documents: Sequence[np.ndarray]) -> Calibrat
 
     About a second for 3,000 tokens.
     """
+    return calibrate(*top_predictions(model, documents))
+
+
+def top_predictions(model: Transformer, documents: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """At every position of the documents, as `calibration` counts them: the probability (M,) of the most probable token, and whether it came (M,) bool."""
     confidence, right = [], []
     for logits, targets in held_out_logits(model, documents):
         top = torch.softmax(logits.float(), dim=-1).max(dim=-1)
         counted = targets != IGNORE
         confidence.append(top.values[counted].cpu().numpy())
         right.append((top.indices == targets)[counted].cpu().numpy())
-    return calibrate(np.concatenate(confidence).astype(np.float64), np.concatenate(right))
+    return np.concatenate(confidence).astype(np.float64), np.concatenate(right)
+
+
+@torch.no_grad()
+def own_predictions(model: Transformer, n_texts: int, n_tokens: int, temperature: float, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """What a model says of texts that it draws itself, side by side, each from end of text on, at a temperature above 0: for each further token the
+    probability, at temperature 1, of the most probable token in each text, and whether that one was drawn.
+
+    At temperature 1 every token comes as often as it was said to: whatever is off in `calibrate` of the result is chance.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    texts, cache = [(model.config.end_of_text or 0,)] * n_texts, KVCache()
+    for _ in range(n_tokens):
+        log_probs = log_probs_of(next_logits(model, texts, cache))
+        top = log_probs.exp().max(-1)
+        drawn = torch.multinomial((log_probs / temperature).softmax(-1), 1, generator=generator)[:, 0]
+        yield top.values.numpy(), (drawn == top.indices).numpy()
+        goes_on = [row for row, token_id in enumerate(drawn.tolist()) if token_id != model.config.end_of_text]
+        if not goes_on:
+            return
+        texts = [(*texts[row], int(drawn[row])) for row in goes_on]
+        reorder(cache, goes_on)

@@ -1,4 +1,4 @@
-"""Shares of a sample and what they leave open; calibration of stated probabilities."""
+"""Shares of a sample and what they leave open; how well a number tells two kinds apart; calibration of stated probabilities."""
 from __future__ import annotations
 
 import math
@@ -37,6 +37,17 @@ class Proportion:
         centre, half = p + z * z / (2 * n), z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
         low, high = ((centre + sign * half) / (1 + z * z / n) for sign in (-1, 1))
         return (0.0 if self.right == 0 else low), (1.0 if self.right == n else high)    # exact there; else rounding leaves 1e-17
+
+
+def pairs_won(positive: np.ndarray, negative: np.ndarray) -> float:
+    """In how many pairs of a positive and a negative value the positive one is higher, an equal pair counting half: over all pairs, it is the area under the
+    ROC curve. 1: every threshold between them separates; 1/2: the value says nothing. Source: Mann and Whitney 1947; Hanley and McNeil 1982.
+
+    >>> pairs_won(np.array([0.9, 0.5]), np.array([0.5, 0.1]))
+    3.5
+    """
+    difference = np.asarray(positive, dtype=float)[:, None] - np.asarray(negative, dtype=float)[None]
+    return float((difference > 0).sum() + 0.5 * (difference == 0).sum())
 
 
 @dataclass(frozen=True)
@@ -78,3 +89,11 @@ def calibrate(confidence: np.ndarray, right: np.ndarray, n_bins: int = N_BINS) -
         confident, correct = (float(x[inside].mean()) if count else math.nan for x in (confidence, right))
         bins.append(Bin(b / n_bins, (b + 1) / n_bins, count, confident, correct))
     return Calibration(tuple(bins))
+
+
+def chance_errors(confidence: np.ndarray, n_draws: int = 400, seed: int = 0, n_bins: int = N_BINS) -> np.ndarray:
+    """The expected calibration error (n_draws,) that a model with these confidences (M,) would show if each came true with just that probability: what
+    chance alone does to a sample of this size, since the error is a mean of sizes and never below 0. Sorted, lowest first.
+    """
+    uniform = np.random.default_rng(seed).random((n_draws, len(confidence)))
+    return np.sort([calibrate(confidence, draws < confidence, n_bins).expected_error for draws in uniform])

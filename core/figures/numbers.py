@@ -47,6 +47,16 @@ def readable(value: float, digits: int = 3) -> str:
     return text.replace("-", "−")
 
 
+def superscript(value: float) -> str:
+    """A very large or very small number as it is written in a sentence, with a power of ten.
+
+    >>> superscript(3.15e23), superscript(1.2e-4)
+    ('3.15 · 10²³', '1.2 · 10⁻⁴')
+    """
+    digits, exponent = f"{value:.2e}".split("e")
+    return f"{digits.rstrip('0').rstrip('.')} · 10{str(int(exponent)).translate(str.maketrans('-0123456789', '⁻⁰¹²³⁴⁵⁶⁷⁸⁹'))}"
+
+
 def plain_number(value: float, places: int = 4) -> str:
     """A number for a table with `places` decimals; what is not 0 never reads as 0, what is below 1 in size never as 1.
 

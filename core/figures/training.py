@@ -29,12 +29,12 @@ def pushes(tokens: Sequence[str], gradient: np.ndarray, axis_title: str, theme: 
 
 
 def curve(names: Mapping[str, str], meanings: Mapping[str, str], x_title: str, y_title: str, theme: str, *, x_domain: tuple[float, float], y_domain: tuple[float, float],
-          levels: Mapping[str, float] | None = None, changes: Mapping[float, str] | None = None, marked: float | None = None, ticks: Sequence[str] = (), y_format: str = "~g", scale: float = 1.0,
+          levels: Mapping[str, float] | None = None, changes: Mapping[float, str] | None = None, marked: float | None = None, ticks: Sequence[str] = (), points: bool = False, y_format: str = "~g", scale: float = 1.0,
           height: int = 240) -> dict:
     """The Vega-Lite spec of lines over the steps of a training, for data with the columns line (its name), x and y; names and colour meanings by line.
 
     levels: values that are drawn across, by their names. changes: steps at which something was turned, with what stands there. marked: the step that is looked at.
-    ticks: the names of x = 0, 1, 2, …, where x counts and does not measure. A value beyond y_domain is drawn at its edge. Written out and without altair, whose checks of a
+    ticks: the names of x = 0, 1, 2, …, where x counts and does not measure. points: every value is a point too, as where there is but one. A value beyond y_domain is drawn at its edge. Written out and without altair, whose checks of a
     chart take longer than ten steps of a training: nothing but the data changes while one runs.
     """
     order, inks = [names[line] for line in names], [colour(meanings[line], theme, "ink") for line in names]
@@ -47,7 +47,7 @@ def curve(names: Mapping[str, str], meanings: Mapping[str, str], x_title: str, y
     dashes = {"field": "line", "type": "nominal", "scale": {"domain": order, "range": [[1, 0], [3, 3], [8, 3]][:len(order)]}, "legend": legend}
     tooltip = [{"field": "line", "type": "nominal", "title": " "}, {"field": "x", "type": "quantitative", "title": x_title}, {"field": "y", "type": "quantitative", "title": y_title or " ", "format": ".4~g"}]
     layers = _across(levels or {}, theme, scale) + _turned(changes or {}, theme, scale) + ([] if marked is None else _turned({marked: ""}, theme, scale))
-    layers.append({"mark": {"type": "line", "strokeWidth": 2.2 * scale, "clip": True}, "encoding": {"x": x, "y": y, "color": colours, "strokeDash": dashes}})
+    layers.append({"mark": {"type": "line", "strokeWidth": 2.2 * scale, "clip": True, "point": points}, "encoding": {"x": x, "y": y, "color": colours, "strokeDash": dashes}})
     layers.append({"mark": {"type": "point", "size": 60, "opacity": 0, "clip": True}, "encoding": {"x": x, "y": y, "tooltip": tooltip}})
     return {"layer": layers, "height": height, "padding": {"left": 5, "right": 5, "top": 5, "bottom": 5}, "autosize": {"type": "fit", "contains": "padding"}, "config": altair_theme(theme, scale)}
 

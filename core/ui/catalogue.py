@@ -6,6 +6,7 @@ from pathlib import Path
 
 PAGES = Path(__file__).resolve().parents[2] / "pages"
 HOME = "overview"
+COURSE = "course"     # no lesson, but the page that leads through them
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,11 @@ import pandas as pd
 import streamlit as st
 from streamlit.runtime.pages_manager import PagesManager
 
-from core.ui import check, code, experiments, named_token, pins, state, strip, text
+from core.ui import check, class_bar, code, experiments, named_token, pins, state, strip, text
 from core.ui.guard import fragment, guard
 from core.ui.run import Run, current
 
-__all__ = ["Lesson", "fragment", "guard", "open_lesson"]
+__all__ = ["Lesson", "enter_through_the_app", "fragment", "guard", "open_lesson"]
 
 
 def open_lesson(lesson: str) -> Lesson:
@@ -81,8 +81,10 @@ class Lesson:
                 st.dataframe(table, hide_index=True, width="content")
 
     def experiments(self) -> None:
-        """Try this: the file's `# try:` sections, each one click and each also a link; a step at a time in present mode."""
-        if state.present():
+        """Try this: the file's `# try:` sections, each one click and each also a link; a step at a time in present mode, where a class's own steps go first."""
+        if state.class_step():
+            class_bar.draw(self.frame_words)
+        elif state.present():
             experiments.draw_one(self.words.experiments, self.frame_words, self.id)
         else:
             with self._part("try"):

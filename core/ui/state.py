@@ -1,4 +1,4 @@
-"""The reader's state: prompt, model, device, selection, present mode. Read from the URL and written to it here and nowhere else.
+"""The reader's state: prompt, model, device, selection, present mode, the step of a class. Read from the URL and written to it here and nowhere else.
 
 A lesson's own widgets are bound to the URL by Streamlit (`bind="query-params"`, key prefix = lesson id); what all lessons share goes
 through this file. The URL is read when a session starts and when the reader goes back or forward in the browser's history; from then
@@ -24,7 +24,7 @@ PRESENT_SCALE = 1.2
 NOTICE_SECONDS = 10           # a notice outlasts the reruns that a component asks for when it is mounted
 _SELECTION = ("layer", "head", "position", "target")
 URL_WAITS = "url_waits"     # a key of the session
-_SHARED = ("prompt", "model", "device", "present", *_SELECTION)
+_SHARED = ("prompt", "model", "device", "present", "class", *_SELECTION)
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def begin() -> None:
     if not _can_be_asked_for(session["model"]):            # one that a reader trained has given its place
         notice("notice_url", name="model", value=_shortened(session["model"]))
         session["model"] = cache.model_names()[0]
-    for key in ("prompt", "model", "device", "present"):
+    for key in ("prompt", "model", "device", "present", "class"):
         session[key] = session[key]   # a widget's value survives a run in which it was not drawn
     _write_url()
 
@@ -114,6 +114,12 @@ def apply(settings: dict) -> None:
     """Sets any of prompt, model, device, present, layer, head, position, target and any widget's key, and runs the app again."""
     st.session_state["asked_for"] = st.session_state.get("asked_for", {}) | settings
     st.rerun()
+
+
+def open_lesson(lesson: str, settings: dict) -> None:
+    """Goes to a lesson, with `settings` as `apply` takes them. Not in callbacks: no page can be left there."""
+    st.session_state["asked_for"] = st.session_state.get("asked_for", {}) | settings
+    st.switch_page(f"pages/{lesson}.py", query_params={})       # said, not left out: to clear an address in which a widget's value stands, Streamlit refuses
 
 
 def fall_back_to_cpu() -> None:
@@ -211,6 +217,11 @@ def present() -> bool:
     return bool(st.session_state.get("present", False))
 
 
+def class_step() -> int:
+    """The step of the class that is being taught in present mode, from 1; 0: none is."""
+    return int(st.session_state.get("class", 0)) if present() else 0
+
+
 def scale() -> float:
     """How much larger type and marks are drawn than usual: above 1 in present mode."""
     return PRESENT_SCALE if present() else 1.0
@@ -222,12 +233,13 @@ def theme() -> str:
 
 
 def link(settings: dict | None = None, lesson: str | None = None) -> str:
-    """A link to the present state: relative to the app, all shared state spelled out, `settings` put over it.
+    """A link to the present state: relative to the app, all shared state spelled out, `settings` put over it (None: left out).
 
     Without `lesson` it is only the query ("?prompt=…"). A prompt of more than MAX_LINK_CHARACTERS is left out.
     """
     values = {key: value for key, value in st.query_params.to_dict().items() if key not in _SHARED}
     values |= _shared_values(defaults=True) | {key: _written(value) for key, value in (settings or {}).items()}
+    values = {key: value for key, value in values.items() if (settings or {}).get(key, value) is not None}
     if not fits_in_link(values.get("prompt", "")):
         values.pop("prompt")
     return (f"./{lesson}" if lesson is not None else "") + "?" + urllib.parse.urlencode(values, quote_via=urllib.parse.quote)
@@ -258,6 +270,7 @@ def _read_url() -> None:
             else:
                 notice("notice_url", name=key, value=_shortened(query[key]))
     session["present"] = query.get("present", "").lower() in ("true", "1")
+    session["class"] = _whole_number("class") or 0
     session["selection"] = {key: number for key in _SELECTION if (number := _whole_number(key)) is not None}
 
 
@@ -306,6 +319,8 @@ def _shared_values(defaults: bool = False) -> dict[str, str]:
         values["device"] = session["device"]
     if session.get("present"):
         values["present"] = "true"
+    if session.get("class"):
+        values["class"] = str(session["class"])
     return values | {key: str(value) for key, value in session.get("selection", {}).items() if value is not None}
 
 

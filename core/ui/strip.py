@@ -1,8 +1,6 @@
 """Where we are: the slim strip of the whole model on top of every lesson, the lesson's stages lit, each stage a way to its lesson."""
 from __future__ import annotations
 
-import streamlit as st
-
 from core.ui import cache, catalogue, state, text
 from core.ui.components.strip import stage_row
 
@@ -16,7 +14,7 @@ def draw(lesson: str) -> None:
     stages = [_stage(stage, lesson, words) for stage in catalogue.STAGES]
     followed = stage_row(words.label("strip_name"), words.label("strip_blocks", n=n_layers), stages, key=f"strip_{lesson}")
     if followed in {entry.id for entry in catalogue.existing()} - {lesson}:
-        st.switch_page(f"pages/{followed}.py")
+        state.open_lesson(followed, {})
 
 
 def _stage(stage: str, lesson: str, words: text.TextFile) -> dict:

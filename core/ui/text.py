@@ -7,6 +7,7 @@ A file is Markdown with headings of one `#`:
     # explanation            at most three paragraphs
     # labels                 lines `key: text with {values}`
     # try: id                one experiment: `title: …`, then lines `setting: value`, an empty line, then what to look for
+                             (other kinds of entry, such as the course's `# step: id`, are written alike)
     # anything_else          a Markdown section, read by its name
 
 A setting's value is JSON where it parses as JSON (numbers, true, "text with \\n"), plain text otherwise.
@@ -42,7 +43,11 @@ class TextFile:
     name: str
     sections: dict[str, str]
     labels: dict[str, str]
-    experiments: tuple[Experiment, ...]
+
+    @functools.cached_property
+    def experiments(self) -> tuple[Experiment, ...]:
+        """The sections `# try: id`."""
+        return self.entries("try")
 
     def section(self, key: str) -> str:
         """The Markdown under `# key`."""
@@ -55,6 +60,10 @@ class TextFile:
         if key not in self.labels:
             raise KeyError(f"assets/text/{LANGUAGE}/{self.name}.md has no label '{key}'.")
         return self.labels[key].format(**values) if values else self.labels[key]
+
+    def entries(self, kind: str) -> tuple[Experiment, ...]:
+        """The sections `# <kind>: id`, written as experiments are, in their order."""
+        return tuple(_experiment(heading.removeprefix(f"{kind}:").strip(), body) for heading, body in self.sections.items() if heading.startswith(f"{kind}:"))
 
 
 def load(name: str) -> TextFile:
@@ -71,8 +80,7 @@ def parse(name: str, source: str) -> TextFile:
     """
     pieces = _HEADING.split(source)
     sections = {heading: body.strip() for heading, body in zip(pieces[1::2], pieces[2::2])}
-    experiments = tuple(_experiment(heading.removeprefix("try:").strip(), body) for heading, body in sections.items() if heading.startswith("try:"))
-    return TextFile(name, sections, _labels(sections.get("labels", "")), experiments)
+    return TextFile(name, sections, _labels(sections.get("labels", "")))
 
 
 @functools.lru_cache(maxsize=64)

@@ -36,7 +36,11 @@ LESSONS = {
                         "correct": View(".st-key-language_models_where"), "decipher": View(".cipher-walk"), "decipher, model": View(".cipher-walk", (("by", "model"),)), "tasks": View(".list"), "tasks, written": View(".list", (("task", "questions"),)), "tasks, labels": View(".list", (("task", "labels"), ("shots", "4")))},
     "generation": {"writing": View(".written-bars"), "strategies": View("svg.strategies"), "futures": View(".futures-tree"), "beam": View(".beam-tree"),
                    "beam, two tokens": View(".beam-tree", (("source", "tiny"),)), "cache": View(".st-key-generation_work")},
-    "training": {"forcing": View(".forcing-chart"), "live": View(".st-key-training_loss"), "childhood": View(".st-key-training_childhood_scores")},
+    "training": {"forcing": View(".forcing-chart"), "live": View(".st-key-training_loss"), "childhood": View(".st-key-training_childhood_scores"),
+                 "tuning": View(".st-key-training_next_token"), "tuning, pretrained": View(".st-key-training_next_token", (("stage", "pretrained"),)),
+                 "tuning, aligned": View(".st-key-training_tuning_margins", (("stage", "aligned"),)),
+                 "packing": View(".packing_rows"), "schedules": View(".st-key-training_schedule"),
+                 "schedules, paths": View(".st-key-training_descent", (("part", "descent"),)), "kepler": View(".instrument .panels"), "kepler, wrong": View(".instrument .panels", (("structure", "polynomial"),))},
     "residual_stream": {
         "norms": View(".residual-norms .profile"), "norms, turn": View(".residual-grid canvas", (("measure", "turn"),)), "lens": View(".residual-grid canvas"),
         "contributions": View(".st-key-residual_stream_waterfall"), "norm, vector": View(".st-key-residual_stream_vector_after", first_screen=False),
@@ -53,6 +57,9 @@ LESSONS = {
         "record, data": View(".st-key-architectures_corpora", (("record", "data"),))},
     "recurrence": {"unrolled": View(".unrolled canvas"), "gradient": View(".st-key-recurrence_gradient"), "serial": View(".st-key-recurrence_flops"), "copy": View(".st-key-recurrence_accuracy"),
                    "bottleneck": View(".st-key-recurrence_alignment")},
+    "limits": {"facts": View(".foot .verdict"), "memory": View(".st-key-limits_memory_nats"), "calibration": View(".st-key-limits_control_counts"),
+               "inputs": View(".inputs-picture"), "inputs, random": View(".inputs-picture", (("control", "random"),)), "words": View(".st-key-limits_movers"),
+               "words, all": View(".st-key-limits_spreads", (("span", "all"),)), "meaning": View(".st-key-limits_shares")},
 }
 
 

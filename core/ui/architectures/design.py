@@ -278,6 +278,8 @@ def _lines(page: Lesson, config: ModelConfig, parts: dict[str, int], n: int) -> 
         twice = r"2 \cdot " if crossed else ""
         lines.append((page.label("numbers_cache_crossed" if crossed else "numbers_cache"), rf"{twice}L\, h_{{kv}} (d_k + d_v) \cdot 2 = {twice}{config.n_layers} \cdot {config.n_kv_heads} \cdot "
                       rf"({config.d_k} + {config.d_v}) \cdot 2 = {spaced(one)}, \qquad {spaced(one)} \cdot {config.n_context} = {spaced(one * config.n_context)}"))
+    structure = counting.structure_bits(config)
+    lines.append((page.label("numbers_structure"), rf"\frac{{16 \cdot {spaced(total)}}}{{{spaced(structure)}}} = \frac{{{spaced(16 * total)}}}{{{spaced(structure)}}} = {latex_number(16 * total / structure)}"))
     return lines
 
 

@@ -9,7 +9,7 @@ import streamlit as st
 
 from core import record, scaling_laws
 from core.figures import architectures as figures
-from core.figures.numbers import latex_number, readable
+from core.figures.numbers import latex_number, readable, superscript
 from core.ui import state
 from core.ui.architectures.reading import PREFIX, attached, choice, prefixed, show
 from core.ui.check import Question
@@ -45,16 +45,6 @@ def power(value: float) -> str:
     """
     digits, exponent = f"{value:.6e}".split("e")
     return rf"{digits.rstrip('0').rstrip('.')} \cdot 10^{{{int(exponent)}}}"
-
-
-def superscript(value: float) -> str:
-    """A large number as it is written in a sentence, with a power of ten.
-
-    >>> superscript(3.15e23)
-    '3.15 · 10²³'
-    """
-    digits, exponent = f"{value:.3g}".split("e") if "e" in f"{value:.3g}" else f"{value:.2e}".split("e")
-    return f"{digits} · 10{str(int(exponent)).translate(str.maketrans('-0123456789', '⁻⁰¹²³⁴⁵⁶⁷⁸⁹'))}"
 
 
 def _amount(value: float) -> str:

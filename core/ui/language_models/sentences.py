@@ -1,11 +1,13 @@
 """Sentences: what each token of some sentences costs, and the first five words of the picked one in every order."""
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core import sequences
+from core import counting, sequences
 from core.figures import language_models as figures
 from core.figures.numbers import latex_number, plain_number
 from core.ui import state
@@ -47,7 +49,7 @@ def draw(page: Lesson, run: Run) -> Reading:
         st.caption(page.label("cut", n=MOST_SENTENCES) if any(one.n_cut for one in found) else page.label("sentences_lengths" if len(lengths) > 1 else "sentences_fair"))
     with beside:
         orders = _orders(page, run, texts[picked], context)
-    return Reading(_lines(page, found[picked]), _question(page, run, found[picked], context), [sequences.token_log_probs, sequences.perplexity, sequences.orders],
+    return Reading(_lines(page, run, found[picked]), _question(page, run, found[picked], context), [sequences.token_log_probs, sequences.perplexity, sequences.orders],
                    {"sentences.csv": lambda: token_table(page, found), "orders.csv": lambda: _order_table(page, orders)}, ".sentences-list", title)
 
 
@@ -70,7 +72,7 @@ def _orders(page: Lesson, run: Run, text: str, context: str | None) -> list[Scor
     return every
 
 
-def _lines(page: Lesson, one: Scored) -> list[tuple[str, str]]:
+def _lines(page: Lesson, run: Run, one: Scored) -> list[tuple[str, str]]:
     n, total = len(one.tokens), float(one.bits.sum())
     if not n:
         return []
@@ -78,7 +80,9 @@ def _lines(page: Lesson, one: Scored) -> list[tuple[str, str]]:
     rate = rf"\exp\!\Big(-\frac{{1}}{{{n}}} \ln p\Big) = \exp\!\Big(\frac{{{latex_number(-one.total, 6)}}}{{{n}}}\Big) = {latex_number(one.perplexity)}"
     bits = rf"-\log_2 p = \frac{{-\ln p}}{{\ln 2}} = \frac{{{latex_number(-one.total, 6)}}}{{0.693147}} = {latex_number(total)}\ \text{{bits}}, \qquad \frac{{{latex_number(total)}}}{{{n}}} = {latex_number(total / n)}"
     names = [page.label(f"numbers_{name}", text=named(one.text)) for name in ("chain", "logs", "bits", "perplexity")]
-    return list(zip(names, (chain, logs, bits, rate)))
+    size = run.model.config.vocab_size
+    table = (page.label("numbers_table", size=f"{size:,}", n=n - 1, parameters=f"{counting.n_parameters(run.model.config):,}"), rf"|V|^{{t+1}} = {size}^{{{n}}} = 10^{{{n} \cdot {math.log10(size):.6f}}} = 10^{{{n * math.log10(size):.4f}}}")
+    return [*zip(names, (chain, logs, bits, rate)), table]
 
 
 def _question(page: Lesson, run: Run, one: Scored, context: str | None) -> Question:

@@ -12,6 +12,7 @@ from core import grammar, learning
 from core.figures import training as figures
 from core.figures.numbers import latex_number, latex_operand, readable
 from core.learning import CLIP, Knobs, Learner, Progress
+from core.schedules import KINDS
 from core.tokenizer import visible_form
 from core.ui import cache, state, worker
 from core.ui.check import Question
@@ -19,7 +20,8 @@ from core.ui.components.residual_grid import residual_grid
 from core.ui.lesson import Lesson
 from core.ui.markdown import code, unmarked
 from core.ui.run import Run
-from core.ui.training.reading import PREFIX, SETTINGS, attached, chart_height, choice, keep, lines, read
+from core.ui.training import schedules
+from core.ui.training.reading import PREFIX, SETTINGS, attached, chart_height, choice, keep, lines, read, scheduled
 from core.ui.views import Reading
 
 LEARNERS = "training_learners"      # of the session: key -> Learner, the latest last
@@ -46,16 +48,17 @@ def draw(page: Lesson, run: Run) -> Reading:
         rate = _rate(page)
         with st.popover(page.label("more"), key="training_more"):
             _more(page, learner)
-    learner.knobs = Knobs(read("optimizer"), rate)
+    learner.knobs = Knobs(read("optimizer"), rate, scheduled())
     worker.follow(page, key, running, lambda _: _picture(page, learner))
     last = learner.history[-1]
     return Reading(_lines(page, learner, last), _question(page, learner), [Learner.learn, Learner._one_step, type(learner.task).rows],
-                   {"training.csv": lambda: table(list(learner.history))}, ".st-key-training_live_pictures", _title(page, learner, last), real_settings(page), summary={page.label("view_live"): unmarked(_title(page, learner, last))})
+                   {"training.csv": lambda: table(list(learner.history))}, ".st-key-training_live_pictures", _title(page, learner, last), schedules.table(page), summary={page.label("view_live"): unmarked(_title(page, learner, last))})
 
 
 def _more(page: Lesson, learner: Learner) -> None:
     """Where it begins, and where the model can go."""
     st.number_input(page.label("seed"), 0, 99, step=1, width=110, **attached("seed"))
+    st.selectbox(page.label("schedule"), KINDS, format_func=lambda kind: page.label(f"schedule_{kind}"), help=page.label("schedule_help"), **attached("schedule"))
     card = page.label("card", task=page.label(f"task_{read('task')}"), seed=read("seed"), size=read("size"))
     st.download_button(page.label("take"), lambda: learner.saved(card), file_name=f"{read('task')}-{read('size')}.zip", mime="application/zip", icon=":material/download:", key="training_zip",
                        on_click="ignore", help=page.label("take_help"))
@@ -119,7 +122,7 @@ def _picture(page: Lesson, learner: Learner) -> None:
     """Title, sample, curves and one pattern, of what stands now."""
     history = list(learner.history)
     last = history[-1]
-    st.markdown(f"**{_title(page, learner, last)}**  \n{_sample(page, last)}")
+    st.markdown(f"**{_title(page, learner, last)}**  \n{_sample(page, last)}{_rate_now(page, learner, last)}")
     drawn = learning.thinned(history)
     end = next(n for n in AXIS_STEPS if n >= last.step)
     with st.container(key="training_live_pictures"):
@@ -135,6 +138,12 @@ def _picture(page: Lesson, learner: Learner) -> None:
                     y_format="%" if name == "accuracy" else "~g", scale=state.scale(), height=chart_height(120 if state.present() else 250)))
         with pattern:
             _pattern(page, learner)
+
+
+def _rate_now(page: Lesson, learner: Learner, last: Progress) -> str:
+    """Where the schedule stands; nothing where the learning rate stays as it is."""
+    schedule = learner.knobs.schedule
+    return "" if schedule.kind == "constant" else page.label("rate_now", kind=page.label(f"schedule_{schedule.kind}"), rate=readable(learner.knobs.rate_at(last.step), 3), total=schedule.total)
 
 
 def _sample(page: Lesson, last: Progress) -> str:
@@ -183,16 +192,10 @@ def _pattern(page: Lesson, learner: Learner) -> None:
                   key=f"{PREFIX}pattern", on_pick=lambda row, column: None)
 
 
-def real_settings(page: Lesson) -> pd.DataFrame:
-    """How large models were trained, as the lectures list it: to hold one's own learning rate against."""
-    head, *rows = [line.split(" | ") for line in page.text("settings").splitlines()]
-    return pd.DataFrame(rows, columns=head)
-
-
 def table(history: list[Progress]) -> pd.DataFrame:
     """Every record, a row each."""
     return pd.DataFrame([{"step": p.step, "seconds": p.seconds, "loss": p.loss, "held_out": p.held_out, "gradient_norm": p.gradient_norm, "accuracy": p.accuracy, "whole_rows": p.whole,
-                          "optimizer": p.knobs.optimizer, "learning_rate": p.knobs.learning_rate, "sample": p.sample[1]} for p in history])
+                          "optimizer": p.knobs.optimizer, "learning_rate": p.rate, "sample": p.sample[1]} for p in history])
 
 
 def _lines(page: Lesson, learner: Learner, last: Progress) -> list[tuple[str, str]]:

@@ -7,14 +7,15 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core import learning
+from core import descent, kepler, learning, schedules, tuning, tuning_texts
+from core.schedules import Schedule
 from core.ui import state, views
 from core.ui.instrument_state import Setting, Settings
 
 PREFIX = "training_"
 CHART, CHART_PRESENT = 350, 270      # px of a chart that ends on a 720 px screen, in present mode too
 SETTINGS = Settings("training", {
-    "view": Setting("forcing", options=("forcing", "live", "childhood")),
+    "view": Setting("forcing", options=("forcing", "live", "schedules", "packing", "childhood", "tuning", "kepler")),
     "unit": Setting("nats", options=("nats", "bits")),
     "packed": Setting(False),
     "place": Setting(-1, low=-1),                 # the picked prediction of a packed row; −1: the dearest
@@ -26,6 +27,35 @@ SETTINGS = Settings("training", {
     "head": Setting(0, low=0),                    # of the live model, counted through its layers
     "late": Setting(False),                       # the curves from shortly before the rise of induction on
     "milestone": Setting(-1, low=-1),             # index of the moment; −1: the last
+    "stage": Setting("tuned", options=("pretrained", "tuned", "aligned")),
+    "base": Setting("small", options=("small", "loaded")),
+    "pairs": Setting("feeling", options=(*tuning_texts.KINDS, "fact")),
+    "topic": Setting(""),                         # of the made-up fact; "": the lesson's own
+    "food": Setting(""),
+    "parts": Setting("all", options=tuning.PARTS),
+    "rank": Setting(4, low=1, high=16),
+    "judge": Setting("happy", options=(*tuning_texts.JUDGES, "own")),
+    "beta": Setting(0.1, low=0.02, high=1.0),
+    "asked": Setting("pair", options=("pair", "prompt")),      # what the model is given before and after
+    "example": Setting(0, low=0, high=999),       # which of the held-out pairs
+    "dice": Setting(0, low=0, high=999),          # seed of what is drawn
+    "row_length": Setting(16, low=4, high=32),    # tokens of a packed row
+    "row_place": Setting(0, low=0),               # the picked place, counted through the rows
+    "part": Setting("schedules", options=("schedules", "descent")),
+    "like": Setting("own"),                       # whose schedule is drawn: the reader's own, or a name of core.schedules.table
+    "schedule": Setting("constant", options=schedules.KINDS),
+    "warmup": Setting(5, low=0, high=50),         # % of the run
+    "total": Setting(2000, low=100, high=20_000),
+    "floor": Setting(10, low=0, high=100),        # % of the peak
+    "surface": Setting("bowl", options=tuple(descent.SURFACES)),
+    "descent_rate": Setting(-1.3, low=-3.0, high=0.0),      # log10
+    "descent_steps": Setting(40, low=1, high=200),
+    "structure": Setting("ellipse", options=tuple(kepler.STRUCTURES)),
+    "method": Setting("lm", options=kepler.METHODS),
+    "noise": Setting(1.0, low=0.0, high=32.0),    # minutes of arc
+    "measured": Setting(24, low=4, high=60),
+    "fit_step": Setting(-1, low=-1),              # of the steps that a fit keeps; −1: the last
+    "day": Setting(9831, low=0, high=36525),      # after noon of 1 January 2000
 })
 read, keep, attached = SETTINGS.read, SETTINGS.keep, SETTINGS.attached
 choice, show = functools.partial(views.choice, SETTINGS), functools.partial(views.show, PREFIX)
@@ -41,7 +71,17 @@ def to_numpy(tensor) -> np.ndarray:
     return tensor.detach().double().cpu().numpy()
 
 
+def scheduled() -> Schedule:
+    """The reader's own schedule."""
+    return Schedule(read("schedule"), round(read("total") * read("warmup") / 100), read("total"), read("floor") / 100)
+
+
 def lines(name: str, frame: pd.DataFrame, spec: dict) -> None:
-    """A chart of `core.figures.training.curve` with its data (line, x, y), updated in place, in a container that downloads and tests find by its class."""
+    """A chart of `core.figures.training.curve` with its data (line, x, y)."""
+    show_spec(name, frame, spec)
+
+
+def show_spec(name: str, frame: pd.DataFrame, spec: dict) -> None:
+    """A Vega-Lite spec with its data, updated in place, in a container that downloads and tests find by its class."""
     with st.container(key=f"{PREFIX}{name}"):
         st.vega_lite_chart(frame, spec, theme=None, width="stretch", key=f"{PREFIX}{name}_chart")

@@ -1,0 +1,1 @@
+"""The course page: its views, and the tables that it is made of."""

@@ -1,0 +1,1 @@
+"""The lesson Limits: one file a view."""

@@ -1,0 +1,83 @@
+"""The course page in a real Chromium: every view whole at every width, links that lead where they say, marks that stay, sheets that fit on paper."""
+from __future__ import annotations
+
+import re
+
+from core.ui import text
+from core.ui.course.reading import SETTINGS, SHEETS
+from tests.browser.pictures import cut_off
+from tests.browser.serving import settle
+
+COURSE = text.load("course")
+PAGES_AT_MOST = 2
+
+
+def test_every_view_is_drawn_without_an_error_and_whole_at_every_width(open_page):
+    page = open_page("course", width=1280, height=720, dark=True)
+    for view in SETTINGS.each["view"].options:
+        page.locator(".st-key-course_view_widget").get_by_text(COURSE.label(f"view_{view}"), exact=True).click()
+        settle(page)
+        page.locator(".st-key-course_stage .course .bar").first.wait_for()
+        assert page.errors == [] and page.get_by_test_id("stAlertContentError").count() == 0, view
+        for width in (1440, 1024, 390):
+            page.set_viewport_size({"width": width, "height": 844})
+            page.wait_for_timeout(250)
+            assert page.evaluate("document.scrollingElement.scrollWidth") <= width and cut_off(page) == [], (view, width)
+
+
+def test_links_and_marks(open_page):
+    """A tick stays with the browser, the search finds, and a link opens its lesson at the place it names."""
+    page = open_page("course")
+    page.locator(".lesson input").nth(1).check()
+    page.reload()
+    settle(page)
+    page.locator(".lesson input").nth(1).wait_for()
+    assert page.locator(".lesson input").nth(1).is_checked() and not page.locator(".lesson input").nth(0).is_checked()
+    page.goto(page.url.partition("?")[0] + "?term=vanishing gradient")
+    settle(page)
+    assert page.locator(".term.named b").inner_text() == "vanishing gradient"
+    page.locator("input.find").fill("softmax")
+    assert 1 < page.locator(".term:visible").count() < 12
+    link = page.locator(".term:visible", has=page.get_by_text("softmax", exact=True)).locator("a.go")
+    assert "attention_step=softmax" in link.get_attribute("href")
+    link.click()
+    page.locator(".st-key-attention_steps_instrument .picture").first.wait_for()
+    assert "attention_step=softmax" in page.url and page.errors == []
+
+
+def test_a_class_is_led_from_step_to_step_and_back_to_the_course(open_page):
+    """By button and by key; out of Next token too, whose settings are bound to the address."""
+    page = open_page("course?course_view=class")
+    page.locator("a.start").click()
+    page.get_by_text("1 / 8").wait_for()
+    page.locator("body").press("ArrowRight")
+    page.get_by_text("2 / 8").wait_for()
+    settle(page)
+    assert "tokens_merged=0" in page.url and "present=true" in page.url
+    page.goto(page.url.partition("/tokens")[0] + "/next_token?next_token_panel=k1_x0.6_s1&present=true&class=6")
+    settle(page)
+    page.get_by_role("button", name="Next", exact=True).click()
+    page.get_by_text("7 / 8").wait_for()
+    settle(page)
+    page.get_by_role("button", name=text.load("app").label("class_end")).click()
+    page.locator("a.start").wait_for()
+    assert "class=" not in page.url.replace("course_view=class", "") and "present" not in page.url and page.errors == []
+
+
+def test_every_sheet_and_its_solution_fit_on_their_pages(open_page):
+    """Printed as a browser prints them, on A4 and on Letter."""
+    page = open_page("course?course_view=sheets")
+    paper = page.context.new_page()
+    paper.emulate_media(media="print")
+    for sheet in SHEETS:
+        page.locator(".st-key-course_sheet_widget").get_by_text(COURSE.label(f"sheet_{sheet}"), exact=True).click()
+        settle(page)
+        page.frame_locator("iframe.paper").get_by_role("heading", name=COURSE.label(f"{sheet}_title")).first.wait_for()
+        for key in ("sheet", "solution"):
+            with page.expect_download() as waiting:
+                page.locator(f".st-key-course_{key}_file button").click()
+            paper.set_content(open(waiting.value.path(), encoding="utf-8").read())
+            for size in ("A4", "Letter"):
+                assert len(re.findall(rb"/Type\s*/Page\b", paper.pdf(format=size))) <= PAGES_AT_MOST, (sheet, key, size)
+            assert paper.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert page.errors == []

@@ -1,0 +1,29 @@
+"""Every idea of the lectures on its rendered page: one reader goes from picture to picture, as by the browser's history, and each idea's element is there."""
+from __future__ import annotations
+
+from playwright.sync_api import Error
+
+from core.ui import catalogue, text
+from core.ui.course import tables
+
+GO_TO = "(to) => { history.pushState({}, '', to); window.dispatchEvent(new PopStateEvent('popstate')); }"
+
+
+def one_of_each() -> list[tables.Idea]:
+    """The ideas whose place exists, one for each picture: a view of a lesson and an element in it. Views of one lesson stand together."""
+    found = {(idea.place.lesson, idea.place.view, idea.element): idea for idea in reversed(tables.ideas()) if tables.name_of(idea.place)}
+    return sorted(found.values(), key=lambda idea: (idea.place.lesson, idea.place.view))
+
+
+def test_every_idea_stands_where_the_table_says(open_page, server):
+    page, missing = open_page("tokens", width=1280, height=720), []
+    for idea in one_of_each():
+        page.evaluate(GO_TO, f"{server.url}/{catalogue.url_path(idea.place.lesson)}?{idea.place.query}")
+        try:
+            page.locator(f".st-key-lesson_head >> text={text.load(idea.place.lesson).section('title')}").first.wait_for(timeout=30_000)
+            page.locator(idea.element).first.wait_for(timeout=30_000)
+        except Error as error:      # all that is missing is told at once
+            missing.append(f"{idea.id} at {idea.place.lesson}?{idea.place.query}: {idea.element} ({type(error).__name__})")
+        assert page.get_by_test_id("stAlertContentError").count() == 0, idea.id
+    assert missing == []
+    assert page.errors == []
