@@ -4,34 +4,39 @@ from __future__ import annotations
 from urllib.parse import urlsplit
 
 import pytest
+from playwright.sync_api import Page
 
 from core.ui import catalogue, text
 from tests.browser.pictures import cut_off, pictures, pictures_at_rest
-from tests.browser.serving import settle
+from tests.browser.serving import Server, settle
 from tests.prompts import PROMPTS
 from tests.test_pages import PAGES
 
 LONG = PROMPTS["256 tokens"].strip()
 
 
-@pytest.mark.parametrize("prompt, width, height, dark", [("", 1280, 900, False), (f"?prompt={LONG}", 390, 844, True)], ids=["light", "256 tokens in the dark on a phone"])
-@pytest.mark.parametrize("name", PAGES)
-def test_page_opens_without_an_error_whole_and_asks_no_other_host(open_page, server, name, prompt, width, height, dark):
-    hosts = set()
-    page = open_page(catalogue.url_path(name) + prompt, width=width, height=height, dark=dark,
-                     watch=lambda request: hosts.add(urlsplit(request.url).netloc) if request.url.startswith("http") else None)
+def assert_whole(page: Page, name: str, hosts: set[str], server: Server) -> None:
+    """The page has its title and a picture, nothing failed on it or is cut off, and it has asked the server alone."""
     assert page.errors == []
     assert page.get_by_test_id("stAlertContentError").count() == 0 and page.get_by_test_id("stException").count() == 0
     assert page.get_by_role("heading", name=text.load(name).section("title"), exact=True).count() == 1
     assert pictures(page), "no picture stands on the page"
     assert hosts == {urlsplit(server.url).netloc}
-    assert page.evaluate("document.scrollingElement.scrollWidth") <= width and cut_off(page) == []
+    assert page.evaluate("document.scrollingElement.scrollWidth") <= page.viewport_size["width"] and cut_off(page) == []
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_an_experiment_changes_the_page_and_its_link_gives_the_same_picture(open_page, server, name):
-    experiment = text.load(name).experiments[0]
-    page = open_page(catalogue.url_path(name))
+def test_a_long_prompt_in_the_dark_on_a_phone_leaves_the_page_whole(open_page, server, name):
+    hosts = set()
+    page = open_page(f"{catalogue.url_path(name)}?prompt={LONG}", width=390, height=844, dark=True, watch=lambda request: hosts.add(urlsplit(request.url).netloc) if request.url.startswith("http") else None)
+    assert_whole(page, name, hosts, server)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_page_opens_whole_and_the_link_of_an_experiment_gives_the_same_picture(open_page, server, name):
+    hosts, experiment = set(), text.load(name).experiments[0]
+    page = open_page(catalogue.url_path(name), watch=lambda request: hosts.add(urlsplit(request.url).netloc) if request.url.startswith("http") else None)
+    assert_whole(page, name, hosts, server)
     before = pictures_at_rest(page)
     page.get_by_role("button", name=experiment.title, exact=True).click()
     settle(page)
