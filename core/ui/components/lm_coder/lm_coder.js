@@ -5,6 +5,7 @@
 class Coder {
   constructor(root) {
     this.root = root;
+    this.pending = new Set();     // steps on their way to Python: their echo must not move a hand that is further on
     this.title = make("div", "title", root);
     const place = make("div", "coder", root);
     this.strip = make("div", "strip", place);
@@ -23,10 +24,11 @@ class Coder {
   }
 
   receive(header) {
-    const same = this.stream === header.stream && this.known === header.settings.step;
+    const { step } = header.settings, same = this.stream === header.stream && (this.known === step || this.pending.has(step));
     Object.assign(this, header);
-    if (!same || this.step === undefined) this.step = Math.min(header.settings.step, this.tokens.length - 1);
-    this.known = header.settings.step;
+    if (!same || this.step === undefined) this.step = Math.min(step, this.tokens.length - 1);
+    this.known = step;
+    if (step === this.step) this.pending.clear();
     this.slider.max = this.tokens.length - 1;
     this.slider.setAttribute("aria-label", this.text.slider);
     for (const name of ["back", "on"]) this.root.querySelector(`.${name}`).setAttribute("aria-label", this.text[name]);
@@ -43,6 +45,7 @@ class Coder {
 
   keep() {
     this.known = this.step;
+    this.pending.add(this.step);
     this.send({ step: this.step });
   }
 
