@@ -8,6 +8,7 @@ Optimization"). β m is the implicit reward margin. A tuner works on a copy of i
 """
 from __future__ import annotations
 
+import abc
 import copy
 import itertools
 import math
@@ -220,7 +221,7 @@ def unfreeze(model: Transformer, parts: str, rank: int, generator: torch.Generat
     return list(learned.parameters())
 
 
-class Tuner:
+class Tuner(abc.ABC):
     """A model that is tuned. One thread at a time goes through `learn`; others may read `history` and call `copy`.
 
     All randomness comes from the seed. What a step pays and what is measured is said by the two kinds below.
@@ -278,11 +279,13 @@ class Tuner:
         """Which of n examples the next step takes."""
         return torch.randint(n, (batch,), generator=self._batches).tolist()
 
+    @abc.abstractmethod
     def _loss(self) -> Tensor:
-        raise NotImplementedError
+        """What the next batch costs, to be differentiated."""
 
+    @abc.abstractmethod
     def _measured(self, loss: float) -> TuningStep:
-        raise NotImplementedError
+        """The record of the model as it is now; `loss` is the mean of the last steps."""
 
 
 class SupervisedTuner(Tuner):
