@@ -27,3 +27,18 @@ def opened(lesson: str, settings: dict[str, str], **shared: str | None) -> AppTe
     at = open_at(lesson, **{f"{lesson}_{name}": value for name, value in settings.items()}, **shared)
     assert fine(at), [e.value for e in (*at.exception, *at.error)]
     return at
+
+
+def turn(at: AppTest, lesson: str, **settings) -> AppTest:
+    """Sets some of the lesson's settings in the same session."""
+    for name, value in settings.items():
+        at.session_state[f"{lesson}_{name}"] = value
+    return at.run()
+
+
+def answer(at: AppTest, key: str, right: int) -> None:
+    """Commits to the option of the page's question `key` that a second computation found, and is told that it is right."""
+    given = next(radio for radio in at.radio if radio.key.endswith(f"_{key}_given"))
+    given.set_value(right).run()
+    at.button(given.key.replace("_given", "_commit")).click().run()
+    assert fine(at) and any(m.value.startswith("Yes") for m in at.markdown), key

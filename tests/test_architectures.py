@@ -20,7 +20,7 @@ from core.ui import text
 from core.ui.architectures import cost, designs
 from core.ui.architectures.design import _wider
 from core.ui.architectures.reading import prefixed
-from tests import lessons
+from tests import lessons, messages
 from tests.lessons import fine
 from tests.messages import formulas, unpacked
 from tests.prompts import PROMPTS
@@ -32,7 +32,7 @@ open_at = functools.partial(lessons.open_at, "architectures")
 
 
 def given(at: AppTest) -> dict:
-    return unpacked(next(c.proto.bytes for c in at.get("bidi_component") if c.proto.component_name == "design_view"))
+    return messages.given(at, "design_view")
 
 
 def whole(written: str) -> int:

@@ -19,8 +19,8 @@ from core.model import Transformer
 from core.ui import cache, text
 from core.ui.architectures import activations, blank, norms, translate
 from core.ui.run import Run, read
-from tests import lessons
-from tests.messages import formulas, unpacked
+from tests import lessons, messages
+from tests.messages import formulas
 from tests.prompts import PROMPTS
 
 ROOT = Path(__file__).parent.parent
@@ -35,7 +35,7 @@ def open_at(view: str, **query: str) -> AppTest:
 
 
 def given(at: AppTest, view: str) -> dict:
-    return unpacked(next(c.proto.bytes for c in at.get("bidi_component") if c.proto.component_name == COMPONENT[view]))
+    return messages.given(at, COMPONENT[view])
 
 
 def answer(at: AppTest, key: str, option: int) -> str:

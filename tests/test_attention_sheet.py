@@ -20,9 +20,9 @@ from core.ui.attention import scaling as scaling_view
 from core.ui.attention import worksheet as worksheet_view
 from core.ui.lesson import Lesson
 from core.ui.run import Run, read
-from tests import lessons
+from tests import lessons, messages
 from tests.lessons import fine
-from tests.messages import formulas, unpacked
+from tests.messages import formulas
 from tests.prompts import PROMPTS
 
 COMPONENT = {"worksheet": "attention_worksheet", "scaling": "attention_scaling", "roles": "attention_matrices"}
@@ -38,7 +38,7 @@ def open_at(**query: str) -> AppTest:
 
 
 def given(at: AppTest, view: str) -> dict:
-    return unpacked(next(c.proto.bytes for c in at.get("bidi_component") if c.proto.component_name == COMPONENT[view]))
+    return messages.given(at, COMPONENT[view])
 
 
 def run_of(prompt: str, model: str = "stories") -> Run:

@@ -10,9 +10,9 @@ import pytest
 from core import cipher
 from core.cipher import ALPHABET, GAP, N_SIGNS
 from core.ui import cache, text
-from tests import lessons
+from tests import lessons, messages
 from tests.lessons import fine
-from tests.messages import formulas, unpacked
+from tests.messages import formulas
 
 WORDS = text.load("language_models")
 SECRET = WORDS.section("secret").strip()
@@ -28,7 +28,7 @@ def open_at(**settings: str):
 
 
 def given(at) -> dict:
-    return unpacked(next(c.proto.bytes for c in at.get("bidi_component") if c.proto.component_name == "lm_cipher"))
+    return messages.given(at, "lm_cipher")
 
 
 def test_triples_are_counted_as_they_stand_in_a_text():

@@ -18,9 +18,9 @@ from core.ui.generation import beam, branches, cache_view, strategies
 from core.ui.generation import futures as futures_view
 from core.ui.generation.reading import LENGTH, start
 from core.ui.run import Run, read
-from tests import lessons
+from tests import lessons, messages
 from tests.lessons import fine
-from tests.messages import formulas, unpacked
+from tests.messages import formulas
 from tests.prompts import PROMPTS
 
 VIEWS = ("writing", "strategies", "futures", "beam", "cache")
@@ -32,7 +32,7 @@ open_at = functools.partial(lessons.open_at, "generation")
 
 
 def given(at: AppTest, view: str) -> dict:
-    return unpacked(next(c.proto.bytes for c in at.get("bidi_component") if c.proto.component_name == f"generation_{view}"))
+    return messages.given(at, f"generation_{view}")
 
 
 def run_of(prompt: str, model: str = SMALL) -> Run:

@@ -26,13 +26,9 @@ from core.ui.heads.reading import Pair
 from core.ui.run import Run, read
 from tests import lessons
 from tests.lessons import fine
-from tests.messages import formulas, unpacked
+from tests.messages import formulas, given, unpacked
 from tests.prompts import PROMPTS
 from tests.test_pages import opened
-
-
-def given(at: AppTest, component: str) -> dict:
-    return unpacked(next(c.proto.bytes for c in at.get("bidi_component") if c.proto.component_name == component))
 
 
 def run_of(at: AppTest) -> Run:

@@ -1,6 +1,7 @@
 """The lesson Language models: probabilities are products of conditionals, the game and the coder keep their promises, the numbers hold, the answers are right."""
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import re
@@ -14,9 +15,9 @@ from core import sequences, shannon, teaching_text
 from core.ui import cache, text
 from core.ui.language_models import correct, exercises, guess
 from core.ui.run import Run, read
-from tests import lessons
-from tests.lessons import fine
-from tests.messages import formulas, unpacked
+from tests import lessons, messages
+from tests.lessons import answer, fine
+from tests.messages import formulas, numbers_in
 from tests.prompts import PROMPTS
 
 COMPONENT = {"sentences": "lm_sentences", "continuations": "lm_sentences", "guess": "lm_game", "compress": "lm_coder", "correct": "lm_sentences", "decipher": "lm_cipher", "tasks": "lm_tasks"}
@@ -28,15 +29,11 @@ def open_at(**query: str) -> AppTest:
     return lessons.open_at("language_models", **{key if key == "prompt" else f"language_models_{key}": value for key, value in query.items()})
 
 
-def turn(at: AppTest, **settings) -> AppTest:
-    """Sets some of the lesson's settings in the same session."""
-    for name, value in settings.items():
-        at.session_state[f"language_models_{name}"] = value
-    return at.run()
+turn = functools.partial(lessons.turn, lesson="language_models")
 
 
 def given(at: AppTest, view: str) -> dict:
-    return unpacked(next(c.proto.bytes for c in at.get("bidi_component") if c.proto.component_name == COMPONENT[view]))
+    return messages.given(at, COMPONENT[view])
 
 
 @pytest.fixture(scope="module")
@@ -52,13 +49,6 @@ def conditionals(run: Run, written: str, context: str = "") -> list[float]:
         trace = run.model(torch.tensor([run.tokenizer.end_of_text, *ids[:i]]))
         found.append(float(trace.logits[-1].double().softmax(-1)[ids[i]]))
     return found
-
-
-def answer(at: AppTest, key: str, right: int) -> None:
-    """Commits to the option that a second computation found, and is told that it is right."""
-    at.radio(f"language_models_{key}_given").set_value(right).run()
-    at.button(f"language_models_{key}_commit").click().run()
-    assert fine(at) and any(m.value.startswith("Yes") for m in at.markdown), key
 
 
 @pytest.mark.parametrize("prompt", PROMPTS.values(), ids=PROMPTS.keys())
@@ -106,10 +96,6 @@ def test_the_rank_among_all_orders_is_counted_right(run: Run):
     at = open_at(sentences=" ".join(own))
     rank = 1 + sum(value > totals[own] + 1e-6 for value in totals.values())
     assert len(totals) == 12 and rank > 1 and any(f"rank {rank} of all 12 orders" in m.value for m in at.markdown)
-
-
-def numbers_in(latex: str) -> list[float]:
-    return [float(value) * 10 ** int(power or 0) for value, power in re.findall(r"(-?\d+\.\d+)(?: \\cdot 10\^\{(-?\d+)\})?", latex)]
 
 
 def test_the_formulas_hold_on_a_calculator(run: Run):

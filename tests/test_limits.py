@@ -1,6 +1,7 @@
 """The lesson Limits: answers and their certainty, recited passages, calibration; each number against a second computation."""
 from __future__ import annotations
 
+import functools
 import math
 import re
 
@@ -21,9 +22,9 @@ from core.ui import cache, text
 from core.ui.limits import facts, memory
 from core.ui.limits.reading import met_teaching
 from core.ui.run import Run, read
-from tests import lessons
-from tests.lessons import fine
-from tests.messages import formulas, unpacked
+from tests import lessons, messages
+from tests.lessons import answer, fine
+from tests.messages import formulas, given
 from tests.prompts import PROMPTS
 
 WORDS = text.load("limits")
@@ -35,24 +36,8 @@ def open_at(**query: str) -> AppTest:
     return lessons.open_at("limits", **{key if key in ("prompt", "model") else f"limits_{key}": value for key, value in query.items()})
 
 
-def turn(at: AppTest, **settings) -> AppTest:
-    for name, value in settings.items():
-        at.session_state[f"limits_{name}"] = value
-    return at.run()
-
-
-def given(at: AppTest, component: str) -> dict:
-    return unpacked(next(c.proto.bytes for c in at.get("bidi_component") if c.proto.component_name == component))
-
-
-def numbers_in(latex: str) -> list[float]:
-    return [float(value) * 10 ** int(power or 0) for value, power in re.findall(r"(-?\d+(?:\.\d+)?)(?: \\cdot 10\^\{(-?\d+)\})?", latex)]
-
-
-def answer(at: AppTest, key: str, right: int) -> None:
-    at.radio(f"limits_{key}_given").set_value(right).run()
-    at.button(f"limits_{key}_commit").click().run()
-    assert fine(at) and any(m.value.startswith("Yes") for m in at.markdown), key
+turn = functools.partial(lessons.turn, lesson="limits")
+numbers_in = functools.partial(messages.numbers_in, whole=True)
 
 
 @pytest.fixture(scope="module")

@@ -15,9 +15,9 @@ from core import contrasts, structure
 from core.ui import cache, text
 from core.ui.limits import words
 from core.ui.run import Run, read
-from tests import lessons
-from tests.lessons import fine
-from tests.messages import formulas, unpacked
+from tests import lessons, messages
+from tests.lessons import answer, fine
+from tests.messages import formulas, numbers_in
 from tests.prompts import PROMPTS
 
 SMALL = "stories-small"
@@ -28,7 +28,7 @@ open_at = functools.partial(lessons.open_at, "limits")
 
 
 def given(at: AppTest, name: str) -> dict:
-    return unpacked(next(c.proto.bytes for c in at.get("bidi_component") if c.proto.component_name == f"limits_{name}"))
+    return messages.given(at, f"limits_{name}")
 
 
 def run_of(prompt: str) -> Run:
@@ -43,17 +43,6 @@ def log_probs(run: Run, ids) -> np.ndarray:
 
 def after(run: Run, prompt: str) -> np.ndarray:
     return log_probs(run, [run.tokenizer.end_of_text, *run.tokenizer.encode(prompt)])
-
-
-def numbers_in(latex: str) -> list[float]:
-    return [float(value) * 10 ** int(power or 0) for value, power in re.findall(r"(-?\d+\.\d+)(?: \\cdot 10\^\{(-?\d+)\})?", latex)]
-
-
-def answer(at: AppTest, key: str, right: int) -> None:
-    """Commits to the option that a second computation found, and is told that it is right."""
-    at.radio(f"limits_{key}_given").set_value(right).run()
-    at.button(f"limits_{key}_commit").click().run()
-    assert fine(at) and any(m.value.startswith("Yes") for m in at.markdown), key
 
 
 @pytest.mark.parametrize("prompt", PROMPTS.values(), ids=PROMPTS.keys())

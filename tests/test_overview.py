@@ -16,7 +16,8 @@ from core.sampling import truncate
 from core.ui import cache, overview, text
 from core.ui.components.overview_map import packing
 from core.ui.run import Run, read
-from tests.messages import formulas, unpacked
+from tests import messages
+from tests.messages import formulas
 from tests.prompts import PROMPTS
 from tests.test_pages import opened
 
@@ -25,7 +26,7 @@ ROOT = Path(__file__).parent.parent
 
 def given(at: AppTest) -> dict:
     """What the map of a page was given: header and arrays."""
-    return unpacked(next(c.proto.bytes for c in at.get("bidi_component") if c.proto.component_name == "overview_map"))
+    return messages.given(at, "overview_map")
 
 
 def run_of(at: AppTest) -> Run:

@@ -16,9 +16,9 @@ from core.ui import cache, text
 from core.ui.run import Run, read
 from core.ui.tokens import merges, methods, training, vocabulary
 from core.ui.tokens.reading import bundled_tokenizers, hex_bytes
-from tests import lessons
+from tests import lessons, messages
 from tests.lessons import fine
-from tests.messages import formulas, unpacked
+from tests.messages import formulas
 from tests.prompts import PROMPTS
 
 ROOT = Path(__file__).parent.parent
@@ -29,7 +29,7 @@ open_at = functools.partial(lessons.open_at, "tokens")
 
 
 def given(at: AppTest, view: str) -> dict:
-    return unpacked(next(c.proto.bytes for c in at.get("bidi_component") if c.proto.component_name == COMPONENT[view]))
+    return messages.given(at, COMPONENT[view])
 
 
 def run_of(prompt: str) -> Run:

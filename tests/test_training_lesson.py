@@ -16,9 +16,9 @@ from core.learning import TASKS, Copying, Learner
 from core.ui import cache, jobs, prompt_bar, text
 from core.ui.run import Run, of_tokens, read
 from core.ui.training import childhood, forcing, live
-from tests import lessons
+from tests import lessons, messages
 from tests.lessons import fine
-from tests.messages import formulas, unpacked
+from tests.messages import formulas
 from tests.prompts import PROMPTS
 
 WORDS = text.load("training")
@@ -31,7 +31,7 @@ def open_at(page: str = "training", **query: str) -> AppTest:
 
 
 def columns(at: AppTest) -> dict:
-    return unpacked(next(c.proto.bytes for c in at.get("bidi_component") if c.proto.component_name == "teacher_forcing"))
+    return messages.given(at, "teacher_forcing")
 
 
 def run_of(prompt: str, model: str = "stories") -> Run:
