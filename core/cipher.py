@@ -170,17 +170,33 @@ def model_scores(model: Transformer, tokenizer: Tokenizer, texts: Sequence[str])
     return [float(one.sum()) for one in sequences.token_log_probs(model, [(tokenizer.first, *tokenizer.encode(text)) for text in texts])]
 
 
-def repairs(model: Transformer, tokenizer: Tokenizer, ciphertext: str, key: str) -> Iterator[tuple[str, float]]:
-    """The key, then better and better ones, each with ln p of what it reads under the model, in nats: of all keys with two letters in each other's place, the
-    N_CANDIDATES with the highest `score` of order 3 are read by the model, and the best is the next, as long as it is better."""
-    counted, at = _Counted(ciphertext, 3), -np.inf
-    found = {key: model_scores(model, tokenizer, [encipher(ciphertext, key)])[0]}
-    while max(found.values()) > at:
-        key, at = max(found.items(), key=lambda one: one[1])
-        yield key, at
+@dataclass(frozen=True)
+class Repair:
+    """How far `repairs` are: the best key, ln p of what it reads under the model, in nats, and how many readings the model has weighed; new: whether the key is."""
+
+    key: str
+    log_prob: float
+    n_read: int
+    new: bool
+
+
+def repairs(model: Transformer, tokenizer: Tokenizer, ciphertext: str, key: str, n_candidates: int = N_CANDIDATES) -> Iterator[Repair]:
+    """The key, then better and better ones: of all keys with two letters in each other's place, the `n_candidates` with the highest `score` of order 3 are read by the
+    model, one step after each, and the best is the next, as long as it is better."""
+    counted, n_read, at, tried = _Counted(ciphertext, 3), 0, -math.inf, [key]
+    while True:
+        scores = []
+        for log_probs in sequences.each_token_log_probs(model, [(tokenizer.first, *tokenizer.encode(encipher(ciphertext, one))) for one in tried]):
+            scores.append(float(log_probs.sum()))
+            n_read += 1
+            if n_read > 1:
+                yield Repair(key, at, n_read, False)
+        if max(scores) <= at:
+            return
+        key, at = max(zip(tried, scores), key=lambda one: one[1])
+        yield Repair(key, at, n_read, True)
         swapped = [_swapped(key, i, j) for i in range(GAP) for j in range(i) if ALPHABET[i] in ciphertext.lower() or ALPHABET[j] in ciphertext.lower()]
-        likely = sorted(swapped, key=lambda one: -counted.score(_numbers(one)))[:N_CANDIDATES]
-        found = dict(zip(likely, model_scores(model, tokenizer, [encipher(ciphertext, one) for one in likely])))
+        tried = sorted(swapped, key=lambda one: -counted.score(_numbers(one)))[:n_candidates]
 
 
 def _swapped(key: str, i: int, j: int) -> str:

@@ -17,7 +17,7 @@ from torch import Tensor
 from core.config import ModelConfig
 from core.block import KVCache
 from core.model import NEEDS_SOURCE, NO_SOURCE, Transformer
-from core.sampling import SamplingConfig, Truncation, draw, truncate
+from core.sampling import SamplingConfig, Truncation, draw, drawn, truncate
 
 MOST_TEXTS = 10_000     # that exhaustive search compares
 
@@ -203,10 +203,7 @@ def _encoded(model: Transformer, sources: list[Sequence[int]]) -> Tensor:
 
 def _drawn(logits: Tensor, config: SamplingConfig, generator: torch.Generator) -> int:
     """The token that `config` draws from logits (|V|,) on the CPU."""
-    if config.temperature == 0:                              # as truncate decides it, without sorting
-        return int(logits.numpy().argmax())
-    truncation = truncate(logits, config)
-    return int(truncation.token_ids[draw(truncation, torch.rand((), generator=generator, dtype=torch.float64).item())])
+    return int(drawn(logits, config, [torch.rand((), generator=generator, dtype=torch.float64).item()])[1][0])
 
 
 def beam_search(model: Transformer, token_ids: Sequence[int], width: int, max_new_tokens: int = 20, n_pruned: int = 0) -> Iterator[tuple[Hypothesis, ...]]:
@@ -269,9 +266,12 @@ def _extensions(beams: tuple[Hypothesis, ...], live: list[int], log_probs: Tenso
     Impossible tokens are left out. Equal ones come in the order of their parents, then by token id.
     """
     so_far = torch.tensor([beams[place].log_prob for place in live], dtype=torch.float64)
-    totals, order = (so_far[:, None] + log_probs).flatten().sort(descending=True, stable=True)
+    totals = (so_far[:, None] + log_probs).flatten()
+    least = totals.topk(min(n, len(totals))).values[-1]
+    places = (totals >= least).nonzero()[:, 0]                # a few, and equal ones: sorting all would take as long as the model
+    order = places[totals[places].sort(descending=True, stable=True).indices][:n]
     extensions = []
-    for index in order[:n][totals[:n] > -math.inf].tolist():
+    for index in order[totals[order] > -math.inf].tolist():
         row, token_id = divmod(index, log_probs.shape[-1])
         beam = beams[live[row]]
         extensions.append(Hypothesis(beam.token_ids + (token_id,), beam.log_probs + (log_probs[row, token_id].item(),), live[row],

@@ -155,9 +155,9 @@ class Transformer(nn.Module):
         h_head = self._transformed(h_final, self.config.norm)
         return self._unembedded(h_final if h_head is None else h_head)
 
-    def final_vectors(self, token_ids: Tensor, dropout: float = 0.0) -> Tensor:
-        """(N, d) h_final, of which `logits_of` makes the logits, by the faster road: for the logits of a few positions alone."""
-        return self._hidden(token_ids, None, dropout, False, None)
+    def final_vectors(self, token_ids: Tensor, dropout: float = 0.0, cache: KVCache | None = None) -> Tensor:
+        """(N, d) h_final, of which `logits_of` makes the logits, by the faster road: for the logits of a few positions alone. cache: as `logits` takes it."""
+        return self._hidden(token_ids, cache, dropout, False, None)
 
     def class_logits(self, token_ids: Tensor, dropout: float = 0.0) -> Tensor:
         """(n_classes,) of the classification head, by the faster road. Raises ValueError for a model without one."""

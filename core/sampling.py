@@ -19,6 +19,8 @@ KEPT, MINUS_INFINITY, TEMPERATURE, TOP_K, TOP_P, MIN_P, TYPICAL_P = range(len(RU
 # bit of exp() was, in Python and in the browser alike.
 TOLERANCE = 1e-12
 
+HEAD = 1024     # tokens, the most probable ones, among which a draw is looked for first
+
 
 def _is_number(value) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
@@ -149,6 +151,58 @@ def draw(truncation: Truncation, xi: float) -> int:
     if not 0 <= xi < 1:
         raise ValueError(f"xi must be at least 0 and below 1, not {xi!r}.")
     return int(np.searchsorted(truncation.interval_ends, xi, side="right"))
+
+
+def drawn(logits, config: SamplingConfig, xis) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """What numbers xis (M,) draw from logits (|V|,): places, token ids and the probabilities they are drawn with, each (M,).
+
+    As `draw` finds them in `truncate`'s order, up to the last bit; where the head of the distribution decides, without sorting the whole vocabulary.
+
+    >>> places, token_ids, probs = drawn(np.log([0.2, 0.5, 0.3]), SamplingConfig(top_p=0.8), [0.0, 0.7])
+    >>> places.tolist(), token_ids.tolist(), probs.round(3).tolist()
+    ([0, 1], [1, 2], [0.625, 0.375])
+    """
+    logits, xis = _checked(logits), np.asarray(xis, dtype=np.float64)
+    token_ids, renormalised, ends = _head(logits, config, float(xis.max())) or _whole(logits, config)
+    places = np.searchsorted(ends, xis, side="right")
+    return places, token_ids[places], renormalised[places]
+
+
+def _whole(logits: np.ndarray, config: SamplingConfig) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Tokens, their probabilities among the kept, and the ends of their intervals, as `truncate` has them."""
+    truncation = truncate(logits, config)
+    return truncation.token_ids, truncation.renormalised, truncation.interval_ends
+
+
+def _head(logits: np.ndarray, config: SamplingConfig, largest_xi: float) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """The same of the most probable tokens alone; None where those do not decide what is kept, or what the largest xi draws."""
+    n = 1 if config.temperature == 0 else config.top_k or HEAD
+    if n > len(logits) // 2 or config.typical_p < 1 and not config.top_k:
+        return None
+    token_ids = _leading(logits, n)
+    if config.temperature == 0 or config.top_k:              # no later rule looks at what these leave out
+        _, renormalised, ends = _whole(logits[token_ids], config)
+        return token_ids, renormalised, ends
+    _, w = _weights(logits[token_ids], config.temperature)
+    total = np.exp((logits - logits[token_ids[0]]) / config.temperature).sum()
+    running = np.cumsum(w)
+    before = np.concatenate([[0.0], running[:-1]]) / total
+    kept = w >= config.min_p * (1 - TOLERANCE)
+    if config.top_p < 1:
+        kept &= before < max(config.top_p - TOLERANCE, TOLERANCE)       # the first stays always
+    cuts = config.top_p < 1 or config.min_p > 0
+    if kept[-1] if cuts else largest_xi >= running[-1] / total:
+        return None
+    w, mass = np.where(kept, w, 0.0), running[kept][-1] if cuts else total
+    return token_ids, w / mass, np.cumsum(w) / mass
+
+
+def _leading(logits: np.ndarray, n: int) -> np.ndarray:
+    """The ids of the n largest logits, as `truncate` orders them."""
+    least = np.partition(logits, len(logits) - n)[len(logits) - n]
+    above, equal = np.flatnonzero(logits > least), np.flatnonzero(logits == least)
+    token_ids = np.concatenate([above, equal[:n - len(above)]])
+    return token_ids[np.argsort(-logits[token_ids], kind="stable")]
 
 
 def _checked(logits) -> np.ndarray:

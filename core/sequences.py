@@ -3,29 +3,66 @@ from __future__ import annotations
 
 import itertools
 import math
+import os
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 import torch
 
+from core.block import KVCache
 from core.model import Transformer
 
-BATCH_TOKENS = 4096     # that go through the model side by side
+BATCH_TOKENS = 512      # that go through the model side by side
+UNEMBEDDED = 128        # positions whose logits are in memory at once: of a large vocabulary they take more than all else
 
 
-@torch.inference_mode()
 def token_log_probs(model: Transformer, rows: Sequence[Sequence[int]]) -> list[np.ndarray]:
     """For each row of token ids, ln p(x_i | x_0 … x_{i−1}) of all but the first, in nats, float64: the first is the context (end of text).
 
-    Rows of different lengths go through the model side by side, filled at their ends, which a causal model does not see.
     Raises ValueError for an empty row, and as the model does for a row that is longer than its context.
     """
-    found = []
-    for batch, inputs in _batches(model, rows):
-        for logits, row in zip(model.logits(inputs), batch):
-            scores = logits[:len(row) - 1].cpu().double().log_softmax(-1)
-            found.append(scores.gather(-1, torch.tensor(row[1:], dtype=torch.int64)[:, None])[:, 0].numpy())
-    return found
+    return list(each_token_log_probs(model, rows))
+
+
+def each_token_log_probs(model: Transformer, rows: Sequence[Sequence[int]]) -> Iterator[np.ndarray]:
+    """The same one by one, as they come.
+
+    Rows of different lengths go through the model side by side, filled at their ends, which a causal model does not see. What neighbours begin with alike is read
+    once for them: rows in the order of a dictionary cost least.
+    """
+    if not all(rows):
+        raise ValueError("Every row needs at least the token that it begins with.")
+    longest = max(map(len, rows), default=1)
+    step = max(1, BATCH_TOKENS // longest)
+    for start in range(0, len(rows), step):
+        yield from _of_batch(model, [tuple(row) for row in rows[start:start + step]])
+
+
+@torch.inference_mode()
+def _of_batch(model: Transformer, rows: Sequence[tuple[int, ...]]) -> list[np.ndarray]:
+    """`token_log_probs` of rows whose common beginning is read once."""
+    n_alike = max(1, len(os.path.commonprefix(rows)))
+    alike, cache, filling = rows[0][:n_alike], KVCache(), model.config.end_of_text or 0
+    first = _log_probs(model, model.final_vectors(torch.tensor([alike[:-1]], device=model.device), cache=cache)[0], alike[1:]) if n_alike > 1 else np.zeros(0)
+    own = [row[n_alike:] for row in rows]
+    longest = max(map(len, own))
+    if longest == 0:
+        return [first.copy() for _ in rows]
+    cache.keys_and_values = {layer: (K.expand(len(rows), -1, -1, -1), V.expand(len(rows), -1, -1, -1)) for layer, (K, V) in cache.keys_and_values.items()}
+    inputs = torch.tensor([[alike[-1], *ids[:-1], *[filling] * (longest - max(1, len(ids)))] for ids in own], device=model.device)
+    vectors = model.final_vectors(inputs, cache=cache)
+    read = torch.cat([vectors[i, :len(ids)] for i, ids in enumerate(own)])
+    found = np.split(_log_probs(model, read, [token_id for ids in own for token_id in ids]), np.cumsum([len(ids) for ids in own])[:-1])
+    return [np.concatenate([first, part]) for part in found]
+
+
+def _log_probs(model: Transformer, vectors: torch.Tensor, token_ids: Sequence[int]) -> np.ndarray:
+    """(M,) ln p of token i after the final vector i of vectors (M, d), nats, float64."""
+    found, ids = [], torch.tensor(token_ids, dtype=torch.int64)
+    for part, own in zip(vectors.split(UNEMBEDDED), ids.split(UNEMBEDDED)):
+        logits = model.logits_of(part).cpu().double()
+        found.append(logits.gather(-1, own[:, None])[:, 0] - logits.logsumexp(-1))
+    return torch.cat(found).numpy() if found else np.zeros(0)
 
 
 @torch.inference_mode()

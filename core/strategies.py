@@ -11,7 +11,7 @@ from core.block import KVCache
 from core.evaluation.samples import distinct_share
 from core.generation import log_probs_of, next_logits, reorder
 from core.model import Transformer
-from core.sampling import SamplingConfig, draw, truncate
+from core.sampling import SamplingConfig, drawn
 
 
 @dataclass(frozen=True)
@@ -51,8 +51,7 @@ def write_side_by_side(model: Transformer, token_ids: Sequence[int], jobs: Seque
         logits = next_logits(model, [prompt + texts[i].token_ids for i in live] if step else [prompt], cache).cpu().expand(len(live), -1)
         log_probs, rows = log_probs_of(logits), []
         for row, i in enumerate(live):
-            truncation = truncate(logits[row], jobs[i][0])
-            token_id = int(truncation.token_ids[draw(truncation, torch.rand((), generator=generators[i], dtype=torch.float64).item())])
+            token_id = int(drawn(logits[row], jobs[i][0], [torch.rand((), generator=generators[i], dtype=torch.float64).item()])[1][0])
             texts[i] = Written(texts[i].token_ids + (token_id,), texts[i].log_probs + (log_probs[row, token_id].item(),))
             if token_id != model.config.end_of_text:
                 rows.append(row)

@@ -9,3 +9,7 @@ if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
 torch.set_num_threads(1)
+
+from core.ui import working  # noqa: E402  (found through the path above)
+
+working.PATIENCE = 300      # seconds: a page that is read after one run is whole, however slow the machine

@@ -73,7 +73,9 @@ def test_the_search_finds_the_key_and_says_what_each_reading_is_worth(order: int
 def test_the_model_finds_the_letters_that_counting_left_open():
     loaded, hidden = cache.shared_model("stories", "cpu"), cipher.encipher(SECRET, cipher.random_key(1))
     start = cipher.search(hidden, 3).keys[-1]
-    rounds = list(cipher.repairs(loaded.model, loaded.tokenizer, hidden, start))
+    steps = list(cipher.repairs(loaded.model, loaded.tokenizer, hidden, start))
+    rounds = [(step.key, step.log_prob) for step in steps if step.new]
+    assert [step.n_read for step in steps if not step.new] == list(range(2, 2 + cipher.N_CANDIDATES * len(rounds))), "each reading is told"
     assert rounds[0][0] == start and letters_right(cipher.encipher(hidden, start), SECRET) < 94
     for (before, low), (after, high) in zip(rounds, rounds[1:]):
         assert high > low and sum(a != b for a, b in zip(before, after)) == 2

@@ -7,7 +7,8 @@
     PretrainedError                             the one exception of all of them: a sentence for the reader, and a `reason` (errors.REASONS)
 
 `name` is that of a model on the Hub (gpt2, EleutherAI/pythia-160m), or a folder: a Path, or a text that begins with /, ./, ../ or ~. A page that takes names from
-readers hands over the former only: `is_hub_name`. progress(done, total), in bytes, is told first of the download, then of the reading; from other threads.
+readers hands over the former only: `is_hub_name`. progress(done, total), in bytes, is told first of the download, then of the reading; from other threads. It
+stops both by raising Stopped: an unfinished download is taken off the disk again, a finished one stays.
 
 Families: GPT-2, OPT, GPT-NeoX (Pythia), Llama, Mistral, Qwen2, Qwen3, Gemma, Phi; BERT, RoBERTa, DistilBERT (encoders: Trace.h_head, token_types); T5
 (encoder-decoder: source_ids, Tokenizer.end after the source, ModelConfig.first_token before the target). transformers is never imported, nothing is unpickled,
@@ -25,13 +26,13 @@ import torch
 from core import counting
 from core.config import ModelConfig
 from core.huggingface import hub, tokens, weights
-from core.huggingface.errors import PretrainedError
+from core.huggingface.errors import PretrainedError, Stopped
 from core.huggingface.families import TITLES, Plan, plan_of
 from core.huggingface.saving import save_pretrained
 from core.model import Transformer
 from core.tokenizer import Tokenizer
 
-__all__ = ["PretrainedError", "Preview", "from_pretrained", "is_here", "is_hub_name", "preview", "save_pretrained"]
+__all__ = ["PretrainedError", "Preview", "Stopped", "from_pretrained", "is_here", "is_hub_name", "preview", "save_pretrained"]
 
 
 @dataclass(frozen=True)

@@ -18,3 +18,7 @@ class PretrainedError(CheckpointError):
 
 
 REASONS = ("name", "unknown", "gated", "offline", "connection", "incomplete", "damaged", "format", "family", "config", "mismatch", "tokenizer", "architecture")
+
+
+class Stopped(Exception):
+    """Raised by a `progress` callback: the download or the reading ends there, and nothing is kept of it that was not here before."""

@@ -1,7 +1,7 @@
 """The Hugging Face Hub: what a model's files are, and fetching those that this program reads: config, tokenizer, safetensors; never code, never pickles.
 
-The work is huggingface_hub's, imported when it is first needed: it keeps downloads under HF_HOME, goes on with those that were broken off, takes a token from
-HF_TOKEN, and with HF_HUB_OFFLINE=1 asks no network. Nothing is reported about its user.
+The work is huggingface_hub's, imported when it is first needed: it keeps downloads under HF_HOME, takes up a connection that was cut where it was cut, takes a token
+from HF_TOKEN, and with HF_HUB_OFFLINE=1 asks no network. Nothing is reported about its user.
 """
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from core.huggingface import tokens, weights
-from core.huggingface.errors import PretrainedError
+from core.huggingface.errors import PretrainedError, Stopped
 from core.huggingface.weights import Stored, modern
 
 CONFIG = "config.json"
@@ -25,6 +25,7 @@ def _client():
     """The module huggingface_hub, told to report nothing and to draw nothing."""
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
     os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
+    os.environ.setdefault("HF_HUB_DISABLE_XET", "1")         # its downloads cannot be stopped in the middle
     import huggingface_hub
     return huggingface_hub
 
@@ -57,9 +58,10 @@ def listed(name: str) -> dict[str, int]:
 def fetched(name: str, progress: Callable[[int, int], None] | None = None) -> Path:
     """The folder with the files of a model, downloaded where they are not there yet; without a connection, as they were downloaded before.
 
-    progress is called with the bytes received and the bytes in all, from the threads that receive them. PretrainedError for whatever goes wrong.
+    progress is called with the bytes received and the bytes in all, from the threads that receive them; where it raises Stopped, the disk is then as it was before.
+    PretrainedError for whatever goes wrong.
     """
-    hub = _client()
+    hub, before = _client(), _kept(name)
     folder = cached(name)
     try:
         total = sum(listed(name).values())
@@ -67,8 +69,19 @@ def fetched(name: str, progress: Callable[[int, int], None] | None = None) -> Pa
         if folder is not None and error.reason in ("offline", "connection"):
             return folder
         raise
-    with _told(name):
-        return Path(hub.snapshot_download(name, allow_patterns=WANTED, tqdm_class=_reporter(progress, total)))
+    try:
+        with _told(name):
+            return Path(hub.snapshot_download(name, allow_patterns=WANTED, tqdm_class=_reporter(progress, total)))
+    except Stopped:
+        for path in sorted(_kept(name) - before, reverse=True):             # what lies in a folder before the folder
+            path.rmdir() if path.is_dir() and not path.is_symlink() else path.unlink()
+        raise
+
+
+def _kept(name: str) -> set[Path]:
+    """Everything that is kept on the disk of a model."""
+    hub = _client()
+    return set((Path(hub.constants.HF_HUB_CACHE) / hub.file_download.repo_folder_name(repo_id=name, repo_type="model")).rglob("*"))
 
 
 def config(name: str) -> dict:
@@ -130,7 +143,7 @@ def _sentence(name: str, error: BaseException, errors) -> PretrainedError:
         return PretrainedError("incomplete", f"A file of {name} is missing on the Hub: {error}. Choose another model.")
     if isinstance(error, errors.HfHubHTTPError) and error.response is not None:
         return PretrainedError("connection", f"The Hub refused {name} (HTTP status {error.response.status_code}). Try again in a while.")
-    return PretrainedError("connection", f"{name} cannot be fetched: {error}. Look at the connection to {os.environ.get('HF_ENDPOINT', PAGE)} and the room on the disk, then try again; what was received is kept.")
+    return PretrainedError("connection", f"{name} cannot be fetched: {error}. Look at the connection to {os.environ.get('HF_ENDPOINT', PAGE)} and the room on the disk, then try again; files that came whole are kept.")
 
 
 def _reporter(progress: Callable[[int, int], None] | None, total: int) -> type:

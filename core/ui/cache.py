@@ -53,6 +53,14 @@ class ByteBoundedCache:
     def __len__(self) -> int:
         return len(self._entries)
 
+    def get(self, key: Hashable):
+        """The value of `key`; None if it is not there."""
+        with self._lock:
+            if key not in self._entries:
+                return None
+            self._entries.move_to_end(key)
+            return self._entries[key][0]
+
     def get_or_make(self, key: Hashable, make: Callable[[], object], size: Callable[[object], int]):
         """The value of `key`, made by `make()` when it is not there; `size(value)` is its weight in bytes."""
         with self._lock:
@@ -282,6 +290,11 @@ def _forward(loaded: LoadedModel, token_ids: tuple[int, ...], intervention: Inte
 def result(key: Hashable, make: Callable[[], object], size: Callable[[object], int]):
     """Any other computed value, kept in an LRU of its own: the key must name the model, the device and every input."""
     return _results().get_or_make(key, make, size)
+
+
+def kept(key: Hashable):
+    """A result that is there; None for one that was not made, or has given its place."""
+    return _results().get(key)
 
 
 def clear() -> None:

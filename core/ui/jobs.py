@@ -12,24 +12,35 @@ from collections.abc import Callable, Iterator
 
 LOG = logging.getLogger(__name__)
 MOST_AT_ONCE = 2           # on the whole server: more would only slow each other down
+MOST_QUEUED = 6            # at once of those that wait for a place: what a page computes by itself is not held up by what readers have started
 MOST_SECONDS = 300         # of one job, which then ends by itself
-_slots = threading.BoundedSemaphore(MOST_AT_ONCE)
+_slots, _queue = threading.BoundedSemaphore(MOST_AT_ONCE), threading.BoundedSemaphore(MOST_QUEUED)
 _started: dict[int, float] = {}            # of the running jobs, by their id
 
 
 class Job:
     """One iterator of records, run to its end, to `stop()`, to its failure or for MOST_SECONDS. `records` only ever grows."""
 
-    def __init__(self, make: Callable[[], Iterator]) -> None:
+    def __init__(self, make: Callable[[], Iterator], places: threading.BoundedSemaphore) -> None:
+        """places: one of them is taken when the job begins, and given back at its end."""
         self.records: list = []
-        self.failed = False
+        self.error: Exception | None = None
         self.stopped = False           # before its end
-        self._make, self._stop, self._started = make, threading.Event(), time.monotonic()
+        self._make, self._places, self._stop, self._asked = make, places, threading.Event(), time.monotonic()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     @property
     def running(self) -> bool:
         return self._thread.is_alive()
+
+    @property
+    def failed(self) -> bool:
+        return self.error is not None
+
+    @property
+    def seconds(self) -> float:
+        """Since it was asked for."""
+        return time.monotonic() - self._asked
 
     def stop(self) -> None:
         """Asks the job to end after the record that it is at."""
@@ -39,29 +50,51 @@ class Job:
         """Until it has ended, or that many seconds."""
         self._thread.join(seconds)
 
+    def start(self) -> Job:
+        """Begins; its place is taken already."""
+        _started[id(self)] = self._asked
+        self._thread.start()
+        return self
+
     def _run(self) -> None:
+        began = time.monotonic()
         try:
             for record in self._make():
                 self.records.append(record)
-                if self._stop.is_set() or time.monotonic() - self._started > MOST_SECONDS:
+                if self._stop.is_set() or time.monotonic() - began > MOST_SECONDS:
                     self.stopped = True
                     break
-        except Exception:
+        except Exception as error:
             LOG.exception("A long computation failed.")
-            self.failed = True
+            self.error = error.with_traceback(None)         # whose frames would hold on to a model
         finally:
             _started.pop(id(self), None)
-            _slots.release()
+            self._places.release()
 
-    def _start(self) -> Job:
-        _started[id(self)] = self._started
+
+class _Waiting(Job):
+    """The same, which waits for its place on its own thread."""
+
+    def start(self) -> Job:
         self._thread.start()
         return self
+
+    def _run(self) -> None:
+        while not self._places.acquire(timeout=0.1):
+            if self._stop.is_set():
+                self.stopped = True
+                return
+        super()._run()
 
 
 def start(make: Callable[[], Iterator]) -> Job | None:
     """A running job over the records that `make()` yields; None while MOST_AT_ONCE others run."""
-    return Job(make)._start() if _slots.acquire(blocking=False) else None
+    return Job(make, _slots).start() if _slots.acquire(blocking=False) else None
+
+
+def queue(make: Callable[[], Iterator]) -> Job:
+    """The same, that waits while MOST_QUEUED others of its kind run."""
+    return _Waiting(make, _queue).start()
 
 
 def longest_wait() -> int:

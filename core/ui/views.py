@@ -9,6 +9,7 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
+from core.ui import working
 from core.ui.check import Question
 from core.ui.guard import fragment
 from core.ui.instrument_state import Settings
@@ -31,6 +32,9 @@ class Reading:
     summary: Mapping[str, str] = field(default_factory=dict)   # for pins; empty: the title
 
 
+UNFINISHED = Reading([], None, [], {}, "", "")      # of a view whose result is not there yet
+
+
 class View(Protocol):
     """One view of a lesson, a module."""
 
@@ -44,26 +48,30 @@ def draw(page: Lesson, settings: Settings, views: Mapping[str, View]) -> None:
     A pick or a control redraws the view and what speaks of it, and nothing else of the app.
     """
 
-    @fragment
     def lesson() -> None:
-        run = page.run()
+        run, reading = page.run(), UNFINISHED
         with st.container(gap="xsmall"):
             with st.container(horizontal=True, vertical_alignment="center", key=f"{page.id}_bar"):
                 view = choice(settings, page, "view")
                 pins = st.container(width="content")
-            with st.container(gap="xsmall", key=f"{page.id}_stage"):
+            place = st.empty()
+            with st.container(gap="xsmall", key=f"{page.id}_stage"), working.frame() as frame:
                 reading = views[view].draw(page, run)
+        working.follow(frame, place, page.frame_words)
         title = unmarked(reading.title)
-        with pins:
-            page.pins(dict(reading.summary) or {page.label(f"view_{view}"): title})
+        if done := reading is not UNFINISHED:
+            with pins:
+                page.pins(dict(reading.summary) or {page.label(f"view_{view}"): title})
         page.explanation(view)
-        page.numbers(reading.lines, reading.table)
+        if done:
+            page.numbers(reading.lines, reading.table)
         page.experiments()
         if reading.question is not None:
             page.check(reading.question)
-        page.code(reading.functions, reading.data, reading.picture, title)
+        if done:
+            page.code(reading.functions, reading.data, reading.picture, title)
 
-    lesson()
+    fragment(lesson, run_every=working.EVERY if working.shows_growth() else None)()
 
 
 def cannot(said: str) -> Reading:

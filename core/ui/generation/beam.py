@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pandas as pd
@@ -12,7 +13,7 @@ from core.config import ModelConfig
 from core.figures.numbers import latex_number, latex_operand, plain_number, readable
 from core.generation import Hypothesis, beam_search, exhaustive_search
 from core.model import Transformer
-from core.ui import cache, state
+from core.ui import state, working
 from core.ui.check import Question
 from core.ui.components.generation_beam import generation_beam
 from core.ui.generation.reading import PREFIX, choice, controls, keep, note, read, start
@@ -20,6 +21,7 @@ from core.ui.lesson import Lesson
 from core.ui.markdown import code
 from core.ui.run import Run
 from core.ui.views import Reading
+from core.ui.working import Part
 
 N_STEPS, N_PRUNED = 8, 3
 TINY_TOKENS, TINY_STEPS = "AB", 4       # 2^(4 − 1) = 8 is the widest beam
@@ -58,24 +60,26 @@ def draw(page: Lesson, run: Run) -> Reading:
     tiny = read("source") == "tiny"
     with controls(page, "width", *(["seed"] if tiny else [])):
         tiny = choice(page, "source") == "tiny"
-    here = _tiny(read("width"), read("seed")) if tiny else _searched(run, read("width"))
+    here, whole = (_tiny(read("width"), read("seed")), True) if tiny else _searched(page, run, read("width"))
     step, place = picked(here)
     generation_beam(message(page, run, here, (step, place)), key=f"{PREFIX}beam", on_settings=lambda settings: keep(hypothesis=settings["hypothesis"]))
     title = page.label("beam_twin", width=here.width, n=len(here.steps), path=code(path(run, here, here.best)), best=readable(here.best.log_prob), greedy=readable(here.greedy.log_prob))
-    return Reading(_lines(page, run, here, here.steps[step][place]), _question(page, run, here), [beam_search, exhaustive_search] if tiny else [beam_search],
+    return Reading(_lines(page, run, here, here.steps[step][place]), _question(page, run, here) if whole else None, [beam_search, exhaustive_search] if tiny else [beam_search],
                    {"beams.csv": lambda: _table(page, run, here)}, ".beam-picture", title, _every(page, run, here), {f"ln P ({here.width})": readable(here.best.log_prob)})
 
 
-def _searched(run: Run, width: int) -> Scene:
+def _searched(page: Lesson, run: Run, width: int) -> tuple[Scene, bool]:
+    """The search as far as it has come, and whether that is all."""
     begin = start(run, N_STEPS)
 
-    def make() -> Scene:
-        steps = tuple(beam_search(run.loaded.runner, begin.token_ids, width, begin.length, N_PRUNED))
+    def steps() -> Iterator[Part]:
         *_, (greedy,) = beam_search(run.loaded.runner, begin.token_ids, 1, begin.length)
-        best = steps[-1][0]         # where greedy finds the same text, rounding must not tell the two apart
-        return Scene(None, run.model.config.vocab_size, len(begin.token_ids), width, steps, best if best.token_ids == greedy.token_ids else greedy, ())
+        done: Steps = ()
+        for step in beam_search(run.loaded.runner, begin.token_ids, width, begin.length, N_PRUNED):
+            done, best = (*done, step), step[0]         # where greedy finds the same text, rounding must not tell the two apart
+            yield Part(Scene(None, run.model.config.vocab_size, len(begin.token_ids), width, done, best if best.token_ids == greedy.token_ids else greedy, ()), len(done), begin.length)
 
-    return cache.result(("generation beam", run.model_name, run.device, begin, width), make, lambda made: 40_000)
+    return working.growing(("generation beam", run.model_name, run.device, begin, width), steps, lambda made: 40_000, page.label("beam_progress", width=width))
 
 
 @functools.lru_cache(maxsize=64)

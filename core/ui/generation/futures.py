@@ -2,14 +2,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import pandas as pd
 
 from core import futures as mathematics
 from core.figures.numbers import latex_number, latex_operand, readable
-from core.futures import Node, frequency_band
+from core.futures import Node, Tree, frequency_band
 from core.sampling import SamplingConfig
-from core.ui import cache, state
+from core.ui import state, working
 from core.ui.check import Question
 from core.ui.components.generation_futures import generation_futures
 from core.ui.generation.reading import PREFIX, Start, choice, controls, keep, note, read, sampling, start
@@ -17,10 +18,10 @@ from core.ui.lesson import Lesson
 from core.ui.markdown import code
 from core.ui.run import Run
 from core.ui.views import Reading
+from core.ui.working import Part
 
 N = 200
 QUARTERS = 4
-Tree = tuple[Node, ...]
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -28,18 +29,22 @@ def draw(page: Lesson, run: Run) -> Reading:
     with controls(page, "temperature", "top_k", "top_p", "seed"):
         depth = int(choice(page, "depth"))
     begin, config, seed = start(run, depth), sampling(), read("seed")
-    tree = tree_of(run, begin, config, seed)
+    (tree, other), whole = trees_of(page, run, begin, config, seed)
     picked = picked_node(tree)
     generation_futures(message(page, run, begin, tree, picked), key=f"{PREFIX}futures", on_settings=lambda settings: keep(future=settings["future"]))
     title = sentence(page, run, tree, picked)
-    return Reading(_lines(page, run, tree, picked), _question(page, run, begin, config, seed, tree), [mathematics.futures, frequency_band], {"futures.csv": lambda: _table(page, run, tree)},
+    return Reading(_lines(page, run, tree, picked), _question(page, seed, tree, other) if whole else None, [mathematics.futures, frequency_band], {"futures.csv": lambda: _table(page, run, tree)},
                    ".futures-picture", title, None, {page.label("column_different"): str(len(ends(tree))), page.label("column_mass"): readable(mass(tree))})
 
 
-def tree_of(run: Run, begin: Start, config: SamplingConfig, seed: int) -> Tree:
-    """N draws of begin.length tokens."""
+def trees_of(page: Lesson, run: Run, begin: Start, config: SamplingConfig, seed: int) -> tuple[tuple[Tree, Tree], bool]:
+    """N draws of begin.length tokens with the seed and, for the question, with the next one, as far as they are grown; and whether that is all."""
+    def steps() -> Iterator[Part]:
+        for trees in mathematics.grown(run.loaded.runner, begin.token_ids, config, (seed, seed + 1), N, begin.length):
+            yield Part(trees, N * sum(tree[-1].depth - 1 for tree in trees) + sum(node.count for tree in trees for node in tree if node.depth == tree[-1].depth), 2 * N * begin.length)
+
     key = ("generation futures", run.model_name, run.device, begin, config, seed)
-    return cache.result(key, lambda: mathematics.futures(run.loaded.runner, begin.token_ids, config, seed, N, begin.length), lambda made: 300 * len(made))
+    return working.growing(key, steps, lambda made: 300 * sum(map(len, made)), page.label("futures_progress"))
 
 
 def ends(tree: Tree) -> list[Node]:
@@ -99,10 +104,10 @@ def _lines(page: Lesson, run: Run, tree: Tree, picked: int) -> list[tuple[str, s
             (page.label("numbers_mass", n=len(ends(tree))), rf"\sum_{{\mathrm{{drawn}}}} P = {latex_number(mass(tree))}")]
 
 
-def _question(page: Lesson, run: Run, begin: Start, config: SamplingConfig, seed: int, tree: Tree) -> Question:
+def _question(page: Lesson, seed: int, tree: Tree, other: Tree) -> Question:
     """How many of N new draws bring a text that this tree has."""
     known = {node.token_ids for node in ends(tree)}
-    again = sum(node.count for node in ends(tree_of(run, begin, config, seed + 1)) if node.token_ids in known)
+    again = sum(node.count for node in ends(other) if node.token_ids in known)
     size = N // QUARTERS
     options = [page.label("question_again_range", low=i * size, high=(i + 1) * size - (i < QUARTERS - 1)) for i in range(QUARTERS)]
     return Question("again", page.label("question_again", n=N, seed=seed + 1), options, min(again // size, QUARTERS - 1), page.label("because_again", n=N, again=again, mass=readable(mass(tree))))

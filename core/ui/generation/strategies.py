@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +14,7 @@ from core.figures.numbers import latex_number, latex_operand, plain_number, read
 from core.generation import beam_search
 from core.sampling import SamplingConfig
 from core.strategies import Written, write_side_by_side
-from core.ui import cache, state
+from core.ui import state, working
 from core.ui.check import Question
 from core.ui.components.generation_strategies import generation_strategies
 from core.ui.generation.reading import GREEDY, PREFIX, Start, attached, controls, note, read, start
@@ -22,6 +22,7 @@ from core.ui.lesson import Lesson
 from core.ui.markdown import code
 from core.ui.run import Run
 from core.ui.views import Reading
+from core.ui.working import Part
 
 NAMES = ("greedy", "random", "top_k", "top_p", "beam")
 DRAWN = NAMES[1:4]          # those that depend on the seed
@@ -54,13 +55,10 @@ def draw(page: Lesson, run: Run) -> Reading:
     with controls(page, "top_k", "top_p", "width", "seed"):
         st.toggle(page.label("averaged", n=N_SEEDS), help=page.label("averaged_help"), **attached("averaged"))
     begin, seed = start(run), read("seed")
-    jobs = tuple((config, seed) for config in configs().values())
-    drawn = _written(page, run, begin, jobs, page.label("strategies_progress"))
-    texts = dict(zip(NAMES, (*drawn, _beam(page, run, begin, read("width")))))
-    here = Scene(begin, seed, texts, _many(page, run, begin, seed) if read("averaged") else {})
+    here, whole = _scene(page, run, begin, seed)
     generation_strategies(message(page, run, here), key=f"{PREFIX}strategies", on_settings=lambda _: None)
-    title = page.label("strategies_twin", texts="; ".join(f"{name_of(page, name)}: {code(_decoded(run, text))}, ln P = {readable(text.log_prob)}" for name, text in texts.items()))
-    return Reading(_lines(page, here), _question(page, here), [write_side_by_side, beam_search, distinct_share], {"strategies.csv": lambda: _table(page, run, here)}, ".strategies-picture",
+    title = page.label("strategies_twin", texts="; ".join(f"{name_of(page, name)}: {code(_decoded(run, text))}, ln P = {readable(text.log_prob)}" for name, text in here.texts.items()))
+    return Reading(_lines(page, here), _question(page, here) if whole else None, [write_side_by_side, beam_search, distinct_share], {"strategies.csv": lambda: _table(page, run, here)}, ".strategies-picture",
                    title, _numbers(page, here))
 
 
@@ -69,32 +67,40 @@ def name_of(page: Lesson, name: str) -> str:
     return page.label(f"strategy_{name}", k=read("top_k") or "∞", p=readable(read("top_p")), width=read("width"))
 
 
-def _written(page: Lesson, run: Run, begin: Start, jobs: tuple, said: str) -> tuple[Written, ...]:
-    """A text for each job, under a bar of progress."""
-    def make() -> tuple[Written, ...]:
-        bar, texts = st.empty(), ()
+def _scene(page: Lesson, run: Run, begin: Start, seed: int) -> tuple[Scene, bool]:
+    """What is written so far, and whether that is all: first what is drawn, then the beam, then what other seeds draw."""
+    jobs = tuple((config, seed) for config in configs().values())
+    drawn, whole = _written(page, run, begin, jobs, page.label("strategies_progress"))
+    texts, many = dict(zip(NAMES, drawn)), {}
+    if whole:
+        texts["beam"], whole = _beam(page, run, begin, read("width"))
+    if whole and read("averaged"):
+        many, whole = _many(page, run, begin, seed)
+    return Scene(begin, seed, texts, many), whole
+
+
+def _written(page: Lesson, run: Run, begin: Start, jobs: tuple, said: str) -> tuple[tuple[Written, ...], bool]:
+    """A text for each job as far as they are written, and whether that is all."""
+    def steps() -> Iterator[Part]:
+        texts = ()
         for i, texts in enumerate(write_side_by_side(run.loaded.runner, begin.token_ids, jobs, begin.length), 1):
-            bar.progress(i / begin.length, said)
-        bar.empty()
-        return texts
+            yield Part(texts, i, begin.length)
 
-    return cache.result(("generation strategies", run.model_name, run.device, begin, jobs), make, lambda made: 100 * sum(len(text.token_ids) + 1 for text in made))
+    return working.growing(("generation strategies", run.model_name, run.device, begin, jobs), steps, lambda made: 100 * sum(len(text.token_ids) + 1 for text in made), said)
 
 
-def _many(page: Lesson, run: Run, begin: Start, seed: int) -> dict[str, tuple[Written, ...]]:
+def _many(page: Lesson, run: Run, begin: Start, seed: int) -> tuple[dict[str, tuple[Written, ...]], bool]:
     jobs = tuple((configs()[name], seed + i) for name in DRAWN for i in range(N_SEEDS))
-    texts = _written(page, run, begin, jobs, page.label("averages_progress", n=N_SEEDS))
-    return {name: texts[i * N_SEEDS:(i + 1) * N_SEEDS] for i, name in enumerate(DRAWN)}
+    texts, whole = _written(page, run, begin, jobs, page.label("averages_progress", n=N_SEEDS))
+    return {name: texts[i * N_SEEDS:(i + 1) * N_SEEDS] for i, name in enumerate(DRAWN)}, whole
 
 
-def _beam(page: Lesson, run: Run, begin: Start, width: int) -> Written:
-    def make() -> Written:
-        best = None
-        for step in beam_search(run.loaded.runner, begin.token_ids, width, begin.length):
-            best = step[0]
-        return Written(best.token_ids[len(begin.token_ids):], best.log_probs)
+def _beam(page: Lesson, run: Run, begin: Start, width: int) -> tuple[Written, bool]:
+    def steps() -> Iterator[Part]:
+        for i, (best, *_) in enumerate(beam_search(run.loaded.runner, begin.token_ids, width, begin.length), 1):
+            yield Part(Written(best.token_ids[len(begin.token_ids):], best.log_probs), i, begin.length)
 
-    return cache.result(("generation beam text", run.model_name, run.device, begin, width), make, lambda made: 100 * len(made.token_ids))
+    return working.growing(("generation beam text", run.model_name, run.device, begin, width), steps, lambda made: 100 * len(made.token_ids), page.label("beam_progress", width=width))
 
 
 def again(token_ids: Sequence[int], n: int = GRAM) -> list[bool]:
@@ -154,7 +160,7 @@ def _measures(page: Lesson) -> list[str]:
 def _lines(page: Lesson, here: Scene) -> list[tuple[str, str]]:
     lines = []
     for name in ("greedy", "beam"):
-        text = here.texts[name]
+        text = here.texts.get(name, Written())
         if text.token_ids:
             lines.append((page.label("numbers_surprisal", name=name_of(page, name), n=len(text.token_ids)),
                           rf"-\frac{{\ln P}}{{n}} = \frac{{{latex_operand(-text.log_prob)}}}{{{len(text.token_ids)}}} = {latex_number(text.surprisal)}"))

@@ -10,7 +10,7 @@ from core.figures.numbers import latex_number, plain_number
 from core.ui import state
 from core.ui.check import Question
 from core.ui.components.lm_sentences import lm_sentences
-from core.ui.language_models.reading import PREFIX, Scored, attached, keep, named, product, read, row_of, scored, show, times, token_table
+from core.ui.language_models.reading import PREFIX, Scored, attached, keep, named, product, read, row_of, scored, scored_after, show, times, token_table
 from core.ui.lesson import Lesson
 from core.ui.run import Run
 from core.ui.views import Reading
@@ -49,7 +49,8 @@ def _shortened(page: Lesson, run: Run, texts: list[str]) -> None:
     ids = run.own_ids[-MOST_PROMPT_TOKENS:]
     if not ids:
         return
-    odds = np.array([one.total - other.total for one, other in (scored(run, texts, run.tokenizer.decode(ids[start:])) for start in range(len(ids)))])
+    found = scored_after(run, [(text, run.tokenizer.decode(ids[start:])) for start in range(len(ids)) for text in texts])
+    odds = np.array([one.total - other.total for one, other in zip(found[::2], found[1::2])])
     st.markdown(page.label("odds_title"))
     titles = page.label("odds_axis"), page.label("odds_from")
     show(figures.odds_line([run.tokenizer.visible(i) for i in ids], odds, titles, state.theme(), state.scale(), CHART_PRESENT if state.present() else CHART), "odds")

@@ -13,7 +13,7 @@ from core.figures.numbers import latex_number, plain_number, probability
 from core.ui import state
 from core.ui.check import Question
 from core.ui.components.lm_sentences import lm_sentences
-from core.ui.language_models.reading import PREFIX, Scored, attached, keep, named, read, row_of, scored, show
+from core.ui.language_models.reading import PREFIX, Scored, attached, keep, named, read, row_of, scored_so_far, show
 from core.ui.lesson import Lesson
 from core.ui.run import Run
 from core.ui.views import Reading
@@ -40,9 +40,8 @@ def draw(page: Lesson, run: Run) -> Reading:
     text = " ".join(str(read("garbled"))[:MOST_CHARACTERS].split())
     if not changed(text):
         text = page.label("garbled_default")
-    places = np.array([i for i, _ in changed(text)])
-    with st.spinner(page.label("correcting")):
-        seen, *every = scored(run, [text, *(one for _, one in changed(text))])
+    (seen, *every), whole = scored_so_far(run, [text, *(one for _, one in changed(text))], page.label("correcting"))
+    places = np.array([i for i, _ in changed(text)[:len(every)]])
     totals = np.array([one.total for one in every])
     weights = np.exp(totals - totals.max())
     posterior = weights / weights.sum()
@@ -60,7 +59,7 @@ def draw(page: Lesson, run: Run) -> Reading:
         mass = np.bincount(places, posterior, len(text))
         st.markdown(page.label("correct_where"))
         show(figures.letter_bars(text, mass, page.label("correct_axis"), state.theme(), state.scale(), CHART_PRESENT if state.present() else CHART), "where")
-    return Reading(_lines(page, best, every, float(posterior[ranking[0]]), seen), _question(page, seen, totals), [changed, sequences.token_log_probs],
+    return Reading(_lines(page, best, every, float(posterior[ranking[0]]), seen), _question(page, seen, totals) if whole else None, [changed, sequences.token_log_probs],
                    {"corrections.csv": lambda: _table(page, every, posterior, ranking)}, f".st-key-{PREFIX}where", title)
 
 

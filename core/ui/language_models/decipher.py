@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,15 +13,17 @@ import streamlit as st
 from core import cipher, shannon
 from core.cipher import ALPHABET, Walk
 from core.figures.numbers import latex_number, plain_number
-from core.ui import cache, state
+from core.ui import state, working
 from core.ui.check import Question
 from core.ui.components.lm_cipher import lm_cipher
 from core.ui.language_models.reading import PREFIX, attached, choice, keep, read
 from core.ui.lesson import Lesson
 from core.ui.run import Run
 from core.ui.views import Reading
+from core.ui.working import Part
 
 MOST_CHARACTERS = 160
+LARGE = 50_000_000       # parameters of a model that takes seconds for a text
 ORDER = {"letters": 1, "pairs": 2, "triples": 3, "model": 3}
 SHARES = (0.2, 0.5)      # of the letters: the limits between the options of the question
 
@@ -52,7 +55,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     """The text and its key, the way of reading it, and the walk to the best reading; returns what they show."""
     task = _task(page, min(MOST_CHARACTERS, run.model.config.n_context - 1))
     by = read("by")
-    walk = _walk(page, run, task, by)
+    walk, whole = _walk(page, run, task, by)
     goal = None if task.truth is None else _score(run, task.truth, by)
     step = len(walk.keys) - 1 if read("tried") < 0 else min(read("tried"), len(walk.keys) - 1)
     way = "model" if by == "model" else "counts"
@@ -60,10 +63,11 @@ def draw(page: Lesson, run: Run) -> Reading:
     lm_cipher({"text": text, "scale": state.scale(), "identity": f"{by} {task.ciphertext}", "cipher": task.ciphertext, "truth": task.truth, "keys": walk.keys, "scores": walk.scores, "steps": walk.steps,
                "goal": goal, "used": task.letters, "shares": _shares(task), "language": _language(), "settings": {"step": -1 if step == len(walk.keys) - 1 else step}},
               key=f"{PREFIX}cipher", on_settings=lambda settings: keep(tried=settings["step"]))
-    st.caption(page.label(f"cipher_note_{by}"))
+    few = by == "model" and _candidates(run) < cipher.N_CANDIDATES
+    st.caption(" ".join([page.label(f"cipher_note_{by}"), *([page.label("cipher_few", n=_candidates(run), all=cipher.N_CANDIDATES)] if few else [])]))
     key = walk.keys[-1]
     title = page.label("cipher_title_unknown", by=page.label(f"by_{by}")) if task.truth is None else page.label("cipher_title", by=page.label(f"by_{by}"), right=right(task, key), n=task.n_letters)
-    return Reading(_lines(page, task, key, by), _question(page, task), [cipher.by_frequency, cipher.search, cipher.repairs], {"readings.csv": lambda: _readings(page, task, walk), "letters.csv": lambda: _letters(page, task, key)},
+    return Reading(_lines(page, task, key, by), _question(page, task) if whole else None, [cipher.by_frequency, cipher.search, cipher.repairs], {"readings.csv": lambda: _readings(page, task, walk), "letters.csv": lambda: _letters(page, task, key)},
                    ".lines", title)
 
 
@@ -85,26 +89,31 @@ def _enciphered(text: str) -> Task:
     return Task(cipher.encipher(text, cipher.random_key(read("key"))), text)
 
 
-def _walk(page: Lesson, run: Run, task: Task, by: str) -> Walk:
-    """The keys on the way, each with ln p of its reading; computed once for all readers."""
+def _walk(page: Lesson, run: Run, task: Task, by: str) -> tuple[Walk, bool]:
+    """The keys on the way, each with ln p of its reading, and whether the way is at its end; computed once for all readers."""
     if by == "letters":
         key = cipher.by_frequency(task.ciphertext)
-        return Walk((0,), (key,), (_score(run, cipher.encipher(task.ciphertext, key), by),))
-    found = cache.result(("cipher", task.ciphertext, ORDER[by]), functools.partial(cipher.search, task.ciphertext, ORDER[by]), lambda walk: 120 * len(walk.keys))
+        return Walk((0,), (key,), (_score(run, cipher.encipher(task.ciphertext, key), by),)), True
+    found = working.result(("cipher", task.ciphertext, ORDER[by]), working.at_once(functools.partial(cipher.search, task.ciphertext, ORDER[by])), _size)
     if by != "model":
-        return found
-    place = st.empty()
+        return found, True
 
-    def repaired() -> Walk:
-        keys, scores = [], []
-        for key, score in cipher.repairs(run.loaded.runner, run.tokenizer, task.ciphertext, found.keys[-1]):
-            keys, scores = [*keys, key], [*scores, score]
-            place.caption(page.label("repairing", n=len(keys), ln=plain_number(score, 1)))
-        return Walk(tuple(range(len(keys))), tuple(keys), tuple(scores))
+    def steps() -> Iterator[Part]:
+        rounds: list[cipher.Repair] = []
+        for step in cipher.repairs(run.loaded.runner, run.tokenizer, task.ciphertext, found.keys[-1], _candidates(run)):
+            rounds += [step] if step.new else []
+            yield Part(Walk(tuple(range(len(rounds))), tuple(one.key for one in rounds), tuple(one.log_prob for one in rounds)), step.n_read)
 
-    made = cache.result(("cipher repaired", run.model_name, run.device, task.ciphertext, found.keys[-1]), repaired, lambda walk: 120 * len(walk.keys))
-    place.empty()
-    return made
+    return working.growing(("cipher repaired", run.model_name, run.device, task.ciphertext, found.keys[-1]), steps, _size, page.label("repairing"))
+
+
+def _size(walk: Walk) -> int:
+    return 120 * len(walk.keys)
+
+
+def _candidates(run: Run) -> int:
+    """How many keys the model weighs in each round: fewer of a large model, which takes seconds for each."""
+    return cipher.N_CANDIDATES if run.model.n_parameters <= LARGE else cipher.N_CANDIDATES // 4
 
 
 def _score(run: Run, text: str, by: str) -> float:

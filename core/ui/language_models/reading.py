@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,14 +10,16 @@ import pandas as pd
 
 from core import sequences
 from core.figures.numbers import bracketed, latex_number, latex_operand, plain_number
-from core.ui import cache, state, views
+from core.ui import state, views, working
 from core.ui.instrument_state import Setting, Settings
 from core.ui.lesson import Lesson
 from core.ui.markdown import code
 from core.ui.run import Run
+from core.ui.working import Part
 
 PREFIX = "language_models_"
 MOST_TOKENS = 40        # of a text that is shown token by token
+TOLD = 25               # texts between two words on how many are read
 TASKS = ("sentiment", "questions", "untaught", "opposites", "summary", "labels")
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 SETTINGS = Settings("language_models", {
@@ -67,21 +69,45 @@ class Scored:
         return sequences.perplexity(self.log_probs)
 
 
+Wanted = Sequence[tuple[str, str | None]]        # texts, each with what it goes on after: the last tokens of that, as many as leave room
+
+
 def scored(run: Run, texts: Sequence[str], context: str | None = None) -> list[Scored]:
-    """Each text by itself, or as it goes on after `context`: its last tokens, as many as leave room. Computed in one pass for all, once for all readers."""
-    key = ("sequences", run.model_name, run.device, tuple(texts), context)
-    return cache.result(key, lambda: _score(run, texts, context), lambda made: sum(200 + 100 * len(one.token_ids) for one in made))
+    """Each text by itself, or as it goes on after `context`. Computed once for all readers."""
+    return scored_after(run, [(text, context) for text in texts])
 
 
-def _score(run: Run, texts: Sequence[str], context: str | None) -> list[Scored]:
-    before = run.tokenizer.encode(state.clean_prompt(context or ""))
-    whole = [run.tokenizer.encode(joined(context, text)) for text in texts]
-    ids = [tuple(one[:MOST_TOKENS]) for one in whole]
-    room = run.model.config.n_context - 1
-    rows = [(run.tokenizer.first, *before[max(0, len(before) - room + len(own)):], *own) for own in ids]
-    found = sequences.token_log_probs(run.loaded.runner, rows)
-    return [Scored(text, own, tuple(map(run.tokenizer.visible, own)), log_probs[len(log_probs) - len(own):], len(full) - len(own))
-            for text, own, full, log_probs in zip(texts, ids, whole, found)]
+def scored_after(run: Run, wanted: Wanted) -> list[Scored]:
+    """Each text after its own context."""
+    return working.result(_key(run, wanted), functools.partial(_score, run, wanted), _size)
+
+
+def scored_so_far(run: Run, texts: Sequence[str], said: str) -> tuple[list[Scored], bool]:
+    """Each text by itself, as far as they are read, and whether those are all. said: as working.growing takes it."""
+    wanted = [(text, None) for text in texts]
+    return working.growing(_key(run, wanted), functools.partial(_score, run, wanted), _size, said)
+
+
+def _key(run: Run, wanted: Wanted) -> tuple:
+    return "sequences", run.model_name, run.device, tuple(wanted)
+
+
+def _size(made: list[Scored]) -> int:
+    return sum(200 + 100 * len(one.token_ids) for one in made)
+
+
+def _score(run: Run, wanted: Wanted) -> Iterator[Part]:
+    room, found, rows, whole = run.model.config.n_context - 1, [], [], []
+    for text, context in wanted:
+        before = run.tokenizer.encode(state.clean_prompt(context or ""))
+        whole.append(run.tokenizer.encode(joined(context, text)))
+        own = whole[-1][:MOST_TOKENS]
+        rows.append((run.tokenizer.first, *before[max(0, len(before) - room + len(own)):], *own))
+    for (text, _), full, log_probs in zip(wanted, whole, sequences.each_token_log_probs(run.loaded.runner, rows)):
+        own = tuple(full[:MOST_TOKENS])
+        found.append(Scored(text, own, tuple(map(run.tokenizer.visible, own)), log_probs[len(log_probs) - len(own):], len(full) - len(own)))
+        if len(found) % TOLD == 0 or len(found) == len(wanted):
+            yield Part(found[:], len(found), len(wanted))
 
 
 def joined(context: str | None, text: str) -> str:

@@ -35,7 +35,7 @@ CHANCE = 0.95               # of ln |V|: a loss above it is no better than chanc
 
 @dataclass(frozen=True)
 class Problem:
-    """What went wrong. reason: one of core.huggingface.errors.REASONS, or "memory", "kind", "busy", "unexpected"; said: the sentence for the reader."""
+    """What went wrong. reason: one of core.huggingface.errors.REASONS, or "memory", "kind", "busy", "stopped", "unexpected"; said: the sentence for the reader."""
 
     reason: str
     said: str
@@ -49,7 +49,7 @@ class Task:
         self.result: object = None
         self.problem: Problem | None = None
         self.phase, self.done, self.total = "waiting", 0, 0
-        self._make, self._slots = make, slots
+        self._make, self._slots, self._stop = make, slots, threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     @property
@@ -61,8 +61,23 @@ class Task:
         if self._thread.ident is not None:
             self._thread.join(seconds)
 
+    @property
+    def stopping(self) -> bool:
+        """Whether it was asked to end and has not yet."""
+        return self._stop.is_set() and self.running
+
+    def stop(self) -> None:
+        """Asks it to end between two pieces of the download or two tensors; nothing of it is kept then."""
+        self._stop.set()
+
+    def check(self) -> None:
+        """Ends it here where it was asked to."""
+        if self._stop.is_set():
+            raise huggingface.Stopped
+
     def tell(self, done: int, total: int) -> None:
         """Bytes so far, and in all: first of the download, if there is one, then of the reading."""
+        self.check()
         if self.phase == "download" and self.total and total != self.total:
             self.phase = "reading"
         self.done, self.total = done, total
@@ -77,11 +92,16 @@ class Task:
         return self
 
     def _run(self) -> None:
-        with self._slots:
-            try:
-                self.result = self._make(self)
-            except Exception as error:
-                self.problem = problem_of(self.name, error)
+        while not self._slots.acquire(timeout=0.1):
+            if self._stop.is_set():
+                self.problem = problem_of(self.name, huggingface.Stopped())
+                return
+        try:
+            self.result = self._make(self)
+        except Exception as error:
+            self.problem = problem_of(self.name, error)
+        finally:
+            self._slots.release()
 
 
 _looks: collections.OrderedDict[str, Task] = collections.OrderedDict()
@@ -169,7 +189,9 @@ def _load(task: Task) -> None:
     name = task.name
     source = names.source(name)
     task.phase = "reading" if huggingface.is_here(source) else "download"
+    task.check()
     preview = huggingface.preview(source)
+    task.check()
     if problem := not_for_lessons(preview):
         raise Refused(problem)
     room = room_for(preview)
@@ -178,7 +200,9 @@ def _load(task: Task) -> None:
     try:
         model, tokenizer = huggingface.from_pretrained(source, task.tell)
         task.phase = "measuring"
-        cache.keep_loaded(name, with_end(model, tokenizer), with_words(tokenizer), loss_on_fixed_text(model, tokenizer))
+        loss = loss_on_fixed_text(model, tokenizer)
+        task.check()
+        cache.keep_loaded(name, with_end(model, tokenizer), with_words(tokenizer), loss)
         with _lock:
             _looks.pop(name, None)              # it spoke of a download that is done
     finally:
@@ -197,6 +221,8 @@ def problem_of(name: str, error: Exception) -> Problem:
     """An exception as what a reader is told; the server's log has the rest."""
     if isinstance(error, Refused):
         return error.problem
+    if isinstance(error, huggingface.Stopped):
+        return Problem("stopped", words().label("stopped"))
     if isinstance(error, huggingface.PretrainedError):
         LOG.warning("%s: %s", name, error)
         return Problem(error.reason, without_paths(str(error), name))

@@ -53,7 +53,10 @@ def _progress(name: str, task: Task) -> None:
         st.progress(0.0, text=words().label("looking", name=title(name)))
         return
     part = task.done / task.total if task.total else 0.0
-    st.progress(min(1.0, part), text=words().label(task.phase, name=title(name), done=readable_bytes(task.done), total=readable_bytes(task.total)))
+    phase = "stopping" if task.stopping else task.phase
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.progress(min(1.0, part), text=words().label(phase, name=title(name), done=readable_bytes(task.done), total=readable_bytes(task.total)))
+        st.button(words().label("stop"), key="model_stop", icon=":material/stop:", disabled=task.stopping, help=words().label("stop_help"), on_click=task.stop)
 
 
 def _refused(name: str, problem: loading.Problem) -> None:
@@ -74,7 +77,7 @@ def _described(name: str, preview: Preview, load: Task | None) -> None:
     st.markdown("  \n".join(lines))
     problem = loading.not_for_lessons(preview) or loading.too_large(room) or (load.problem if load is not None else None)
     if problem is not None:
-        st.warning(escaped(problem.said))
+        (st.info if problem.reason == "stopped" else st.warning)(escaped(problem.said))
     with _buttons():
         if problem is None or load is not None and problem is load.problem:
             st.button(words().label("load"), key="model_load", type="primary", icon=":material/download:", on_click=loading.load, args=(name,))
