@@ -44,14 +44,22 @@ def centred(vectors: Tensor) -> Tensor:
     return vectors - vectors.mean(0)
 
 
-def similarity(E: Tensor, vector: Tensor, measure: str = "cosine") -> Tensor:
-    """How near `vector` (d,) is to each row of E: (|V|,), larger is nearer. "cosine", "dot" (the product), or "distance" (its negative, −‖E_i − v‖)."""
+def similarity(E: Tensor, vector: Tensor, measure: str = "cosine", lengths: Tensor | None = None) -> Tensor:
+    """How near `vector` (d,) is to each row of E: (|V|,), larger is nearer. "cosine", "dot" (the product), or "distance" (its negative, −‖E_i − v‖).
+
+    lengths: of the rows of E (|V|,), where they are known.
+    """
     if measure not in MEASURES:
         raise ValueError(f"Nearness is measured by {', '.join(MEASURES)}, not {measure!r}.")
     if measure == "distance":
         return -norms(E - vector)
     products = E @ vector
-    return products if measure == "dot" else (products / (norms(E) * norms(vector))).nan_to_num(0.0).clamp(-1, 1)
+    return products if measure == "dot" else (products / ((norms(E) if lengths is None else lengths) * norms(vector))).nan_to_num(0.0).clamp(-1, 1)
+
+
+def nearest_rows(E: Tensor, vectors: Tensor, lengths: Tensor) -> Tensor:
+    """(...,) the row of E, whose rows have these lengths (|V|,), that is nearest by cosine to each of some vectors (..., d), all in one product."""
+    return ((vectors.to(E.dtype) @ E.T) / lengths).nan_to_num(0.0).argmax(-1)
 
 
 def nearest(scores: Tensor, leave_out: Collection[int] = ()) -> Tensor:
@@ -134,11 +142,12 @@ class Analogy:
     rank_beside_c: int | None      # its place among the neighbours of c alone, c, a and b left out: what there is without any arithmetic
 
 
-def analogy(E: Tensor, a: int, b: int, c: int, expected: int) -> Analogy:
-    """The honest rank of an expected answer over the whole vocabulary, E (|V|, d)."""
+def analogy(E: Tensor, a: int, b: int, c: int, expected: int, lengths: Tensor | None = None) -> Analogy:
+    """The honest rank of an expected answer over the whole vocabulary, E (|V|, d). lengths: as `similarity` takes them."""
+    lengths = norms(E) if lengths is None else lengths
     vector = E[b] - E[a] + E[c]
-    scores, inputs = similarity(E, vector), (a, b, c)
-    return Analogy(inputs, expected, vector, scores, rank(scores, expected), rank(scores, expected, inputs), rank(similarity(E, E[c]), expected, inputs))
+    scores, inputs = similarity(E, vector, lengths=lengths), (a, b, c)
+    return Analogy(inputs, expected, vector, scores, rank(scores, expected), rank(scores, expected, inputs), rank(similarity(E, E[c], lengths=lengths), expected, inputs))
 
 
 # ---- a vector in its context ----------------------------------------------------------------------------------------------------

@@ -277,6 +277,11 @@ def trace(loaded: LoadedModel, token_ids: tuple[int, ...], intervention: Interve
     return _traces().get_or_make(key, lambda: _forward(loaded, token_ids, intervention), lambda made: _weight(loaded, made.n_bytes))
 
 
+def kept_trace(loaded: LoadedModel, token_ids: tuple[int, ...], intervention: Intervention = NOTHING) -> Trace | None:
+    """The same where it is there already."""
+    return _traces().get((loaded.name, loaded.device, intervention, token_ids))
+
+
 def _weight(loaded: LoadedModel, n_bytes: int) -> int:
     """What a trace weighs in its cache; too much to be kept, since it holds on to the weights, where its model has given its place meanwhile."""
     return TRACE_BYTES + 1 if names.is_library_name(loaded.name) and loaded.name not in shelf else n_bytes

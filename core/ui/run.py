@@ -13,10 +13,11 @@ from core.intervention import NOTHING, Intervention
 from core.model import Transformer
 from core.tokenizer import Tokenizer
 from core.trace import Trace
-from core.ui import cache, devices, state
+from core.ui import cache, devices, state, working
 
 MOST_TOKENS = 256       # that a lesson reads at once: more are too narrow to be told apart on a screen
 LEAST_TOKENS = 8
+LARGE = 50_000_000      # parameters of a model whose passes may take seconds
 
 
 @dataclass(frozen=True)
@@ -52,11 +53,11 @@ class Run:
 
     def trace_with(self, intervention: Intervention) -> Trace:
         """The forward pass under an Intervention."""
-        return cache.trace(self.loaded, self.token_ids, intervention)
+        return _traced(self.loaded, self.token_ids, intervention)
 
     def trace_of(self, token_ids: tuple[int, ...], intervention: Intervention = NOTHING) -> Trace:
         """The forward pass of the same model on other token ids (a second prompt, a permuted one)."""
-        return cache.trace(self.loaded, tuple(token_ids), intervention)
+        return _traced(self.loaded, tuple(token_ids), intervention)
 
     def with_text(self, text: str) -> Run:
         """The same model on another text, for a lesson that compares two."""
@@ -71,6 +72,16 @@ class Run:
     def logits(self, position: int = -1) -> np.ndarray:
         """(|V|,) float64 logits of the next token after `position`."""
         return self.trace.logits[position].to("cpu", torch.float64).numpy()
+
+
+def _traced(loaded: cache.LoadedModel, token_ids: tuple[int, ...], intervention: Intervention) -> Trace:
+    """The Trace of a pass; of a large model, which may take seconds, a view waits for it as for any long computation."""
+    if loaded.model.n_parameters <= LARGE or cache.kept_trace(loaded, token_ids, intervention) is not None:
+        return cache.trace(loaded, token_ids, intervention)
+    key = ("trace", loaded.name, loaded.device, token_ids, intervention)
+    made = working.made(key, lambda: cache.trace(loaded, token_ids, intervention), lambda _: cache.RESULT_BYTES + 1)       # a trace has a cache of its own
+    working.forget(key)
+    return made
 
 
 def room(config: ModelConfig) -> int:

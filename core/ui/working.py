@@ -14,6 +14,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from core.ui import cache, jobs, text
 
@@ -106,9 +107,11 @@ def growing(key: Hashable, steps: Callable[[], Iterator[Part]], size: Callable[[
         return known, True
     shared = _asked(key, steps, size)
     if shared.job.failed:
-        _forget(key)
+        forget(key)
         raise shared.job.error
     if shared.whole:
+        if cache.kept(key) is not None:
+            forget(key)                   # else this session alone holds it, so that it is not made at every run
         return shared.part.value, True
     here.shared, here.key, here.said = shared, key, said
     if shared.part.value is None:
@@ -124,12 +127,12 @@ def result(key: Hashable, steps: Callable[[], Iterator[Part]], size: Callable[[o
     return value
 
 
-def at_once(make: Callable[[], object]) -> Callable[[], Iterator[Part]]:
-    """The steps of what cannot say how far it is."""
+def made(key: Hashable, make: Callable[[], object], size: Callable[[object], int]):
+    """The same for what cannot say how far it is: `make()`, without any call to Streamlit."""
     def steps() -> Iterator[Part]:
         yield Part(make(), 1, 1)
 
-    return steps
+    return result(key, steps, size)
 
 
 def shows_growth() -> bool:
@@ -157,7 +160,7 @@ def _told(here: Frame, words: text.TextFile) -> None:
         st.button(words.label("working_stop"), key="working_stop", icon=":material/stop:", on_click=_leave, args=(here.key,))
     else:
         st.caption(words.label("working_stopped", said=said if known else words.label("working_nothing")))
-        st.button(words.label("working_again"), key="working_again", icon=":material/play_arrow:", on_click=_forget, args=(here.key,))
+        st.button(words.label("working_again"), key="working_again", icon=":material/play_arrow:", on_click=forget, args=(here.key,))
 
 
 def _last(parts: Iterator[Part]) -> object:
@@ -208,6 +211,11 @@ def _leave(key: Hashable) -> None:
             _running.pop(key, None)
 
 
-def _forget(key: Hashable) -> None:
-    """Callback: a new try begins when it is asked for."""
+def forget(key: Hashable) -> None:
+    """Lets go of a computation that has ended: what is asked for next begins anew, unless it is kept elsewhere."""
+    if get_script_run_ctx() is None:
+        return
     _mine().pop(key, None)
+    with _lock:
+        if (shared := _running.get(key)) is not None and not shared.job.running:
+            del _running[key]

@@ -12,7 +12,7 @@ from core import embeddings
 from core.embeddings import Analogy
 from core.figures import embeddings as figures
 from core.figures.numbers import latex_number, readable
-from core.ui import cache, state
+from core.ui import state, working
 from core.ui.check import Question
 from core.ui.embeddings.reading import PREFIX, Space, chart_height, keep, look_up, show, space, spelling, word
 from core.ui.lesson import Lesson
@@ -38,7 +38,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     here = space(run)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         a, b, c, expected = (word(page, run, name, helped=name == FIELDS[-1]) for name in FIELDS)
-    found, verdict = embeddings.analogy(here.E, a, b, c, expected), _verdict(page, run, here)
+    found, verdict = embeddings.analogy(here.E, a, b, c, expected, here.lengths), _verdict(page, run, here)
     title = _title(page, here, found)
     st.markdown(f"**{title}**")
     bars, plane, beside = st.columns([9, 8, 11], gap="small")
@@ -88,9 +88,9 @@ def _verdict(page: Lesson, run: Run, here: Space) -> Verdict:
         asked = [tuple(line.split()) for line in page.text("analogies").splitlines() if len(line.split()) == 4]
         ids = [[look_up(name, run.tokenizer) for name in words] for words in asked]
         kept = [(words, [i for i, _ in found]) for words, found in zip(asked, ids) if all(whole for _, whole in found)]
-        return Verdict([words for words, _ in kept], [embeddings.analogy(here.E, *found) for _, found in kept])
+        return Verdict([words for words, _ in kept], [embeddings.analogy(here.E, *found, here.lengths) for _, found in kept])
 
-    return cache.result(("analogies", run.model_name, run.device, page.text("analogies")), make, lambda made: sum(a.scores.nbytes + a.vector.nbytes for a in made.analogies))
+    return working.made(("analogies", run.model_name, run.device, page.text("analogies")), make, lambda made: sum(a.scores.nbytes + a.vector.nbytes for a in made.analogies))
 
 
 def _counts(verdict: Verdict) -> dict[str, int]:

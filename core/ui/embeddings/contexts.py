@@ -85,12 +85,12 @@ def _shared_word(page: Lesson, run: Run, other: Run) -> int | None:
 def _paths(run: Run, other: Run, token_id: int, equal: bool) -> Paths:
     """Both ways of the token's last place in each text, on the plane in which the points of both differ most."""
     places = [len(one.token_ids) - 1 - one.token_ids[::-1].index(token_id) for one in (run, other)]
-    E = space(run).E
+    E, lengths = space(run).E, space(run).lengths
     vectors = torch.stack([embeddings.path(E, one.trace, place).cpu().double() for one, place in zip((run, other), places)])
     vectors[:, 0] = E[token_id]
     seen = vectors / analysis.norms(vectors).unsqueeze(-1) if equal else vectors
     projection = embeddings.principal_axes(seen.flatten(0, 1), 2)
-    nearest = [[int(embeddings.similarity(E, vector.to(E.dtype)).argmax()) for vector in way] for way in vectors]
+    nearest = embeddings.nearest_rows(E, vectors, lengths).tolist()
     return Paths(token_id, vectors, seen, projection, analysis.cosines(vectors[0], vectors[1]).numpy(), nearest)
 
 

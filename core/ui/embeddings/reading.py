@@ -8,10 +8,11 @@ import streamlit as st
 import torch
 from torch import Tensor
 
+from core.analysis import norms
 from core.embeddings import LARGE, MEASURES, ROWS, Projection, principal_axes
 from core.figures.embeddings import kind_of
 from core.tokenizer import Tokenizer
-from core.ui import cache, state, views
+from core.ui import state, views, working
 from core.ui.instrument_state import Setting, Settings
 from core.ui.lesson import Lesson
 from core.ui.markdown import escaped
@@ -43,6 +44,7 @@ class Space:
     E: Tensor                # (|V|, d) float64; of a large model its own float32
     projection: Projection   # of E, on three axes
     places: Tensor           # (|V|, 3) where every row stands on them
+    lengths: Tensor          # (|V|,) of the rows
     names: tuple[str, ...]   # the visible form of every token
     kinds: tuple[str, ...]   # and which of KINDS it is
 
@@ -53,9 +55,9 @@ def space(run: Run) -> Space:
         own = run.model.E.detach().to("cpu")
         E = own.double() if own.numel() <= LARGE else own
         projection, names = principal_axes(E, 3), tuple(map(run.tokenizer.visible, range(len(E))))
-        return Space(E, projection, torch.cat([projection(rows) for rows in E.split(ROWS)]), names, tuple(map(kind_of, names)))
+        return Space(E, projection, torch.cat([projection(rows) for rows in E.split(ROWS)]), norms(E), names, tuple(map(kind_of, names)))
 
-    return cache.result(("embedding space", run.model_name, run.device), make, lambda made: (made.E.nbytes if made.E.dtype is torch.float64 else 0) + 100 * len(made.names))
+    return working.made(("embedding space", run.model_name, run.device), make, lambda made: (made.E.nbytes if made.E.dtype is torch.float64 else 0) + 100 * len(made.names))
 
 
 def look_up(typed: str, tokenizer: Tokenizer) -> tuple[int, bool]:

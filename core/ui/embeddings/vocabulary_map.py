@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import collections
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,13 +14,14 @@ import torch
 from core import embeddings, neighbour_map
 from core.figures import embeddings as figures
 from core.figures.numbers import latex_number, readable
-from core.ui import cache, state
+from core.ui import state, working
 from core.ui.check import Question
 from core.ui.embeddings.reading import PREFIX, Space, chart_height, choice, keep, space, spelling, word
 from core.ui.lesson import Lesson
 from core.ui.markdown import code
 from core.ui.run import Run
 from core.ui.views import Reading, cannot
+from core.ui.working import Part
 
 N_NAMED = 8
 N_MAPPED, N_MOVES, PERPLEXITY = 1000, 300, 20.0     # of the map by t-SNE: some seconds on one core
@@ -83,7 +85,7 @@ def _neighbourhoods(page: Lesson, run: Run, here: Space, token_id: int) -> Map:
     """The first N_MAPPED tokens that begin a word, where t-SNE puts them."""
     ids = [i for i, kind in enumerate(here.kinds) if kind == "word"][:N_MAPPED]
     directions = torch.nn.functional.normalize(here.E[ids], dim=1)
-    places, kept, straight = cache.result(("embeddings t-SNE", run.model_name, N_MAPPED, N_MOVES), lambda: _settled(page, directions), lambda made: made[0].nbytes)
+    places, kept, straight = working.result(("embeddings t-SNE", run.model_name, N_MAPPED, N_MOVES), lambda: _settled(directions), lambda made: made[0].nbytes, page.label("tsne_progress"))
     title = page.label("tsne_title", n=len(ids), kept=readable(100 * kept), k=N_KEPT, token=code(here.names[token_id]), near=N_NAMED)
     note = page.label("tsne_note", kept=readable(100 * kept), straight=readable(100 * straight), k=N_KEPT, chance=readable(100 * N_KEPT / (len(ids) - 1)))
     if token_id not in ids:
@@ -91,14 +93,12 @@ def _neighbourhoods(page: Lesson, run: Run, here: Space, token_id: int) -> Map:
     return Map(ids, places.numpy(), ["", ""], title, note)
 
 
-def _settled(page: Lesson, directions: torch.Tensor) -> tuple[torch.Tensor, float, float]:
-    """The places of t-SNE, computed under a bar of progress, and the share of neighbours that they keep, beside that of the principal plane where they began."""
+def _settled(directions: torch.Tensor) -> Iterator[Part]:
+    """The places of t-SNE, and the share of neighbours that they keep, beside that of the principal plane where they began."""
     start = embeddings.principal_axes(directions, 2)(directions)
-    bar = st.progress(0.0, page.label("tsne_progress"))
     for step in neighbour_map.tsne(directions.float(), start.float(), PERPLEXITY, N_MOVES):
-        bar.progress(step.step / step.steps, page.label("tsne_progress"))
-    bar.empty()
-    return step.places, *(neighbour_map.neighbours_kept(directions, places, N_KEPT) for places in (step.places.double(), start))
+        yield Part(None, step.step, step.steps)
+    yield Part((step.places, *(neighbour_map.neighbours_kept(directions, places, N_KEPT) for places in (step.places.double(), start))), step.steps, step.steps)
 
 
 def _pick(run: Run) -> None:

@@ -11,7 +11,7 @@ from core import arithmetic_coding, compression, sequences
 from core.compression import CodedToken
 from core.figures.numbers import latex_number, latex_operand, plain_number
 from core.tokenizer import encodable
-from core.ui import cache, state
+from core.ui import state, working
 from core.ui.check import Question
 from core.ui.components.lm_coder import lm_coder
 from core.ui.language_models.reading import PREFIX, keep, named, read
@@ -40,11 +40,10 @@ def coded(page: Lesson, run: Run, text: str) -> Coded:
     ids = tuple(run.tokenizer.encode(text)[:min(MOST_CODED, run.model.config.n_context - 1)])
 
     def make() -> Coded:
-        with st.spinner(page.label("coding")):
-            bits, steps = compression.compress(run.loaded.runner, ids)
-            return Coded(ids, tuple(bits), tuple(steps), tuple(compression.decompress(run.loaded.runner, bits)))
+        bits, steps = compression.compress(run.loaded.runner, ids)
+        return Coded(ids, tuple(bits), tuple(steps), tuple(compression.decompress(run.loaded.runner, bits)))
 
-    return cache.result(("compressed", run.model_name, run.device, ids), make, lambda made: 1_000 * len(made.steps) + 40 * len(made.bits))
+    return working.made(("compressed", run.model_name, run.device, ids), make, lambda made: 1_000 * len(made.steps) + 40 * len(made.bits))
 
 
 def draw(page: Lesson, run: Run) -> Reading:

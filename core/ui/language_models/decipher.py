@@ -18,12 +18,11 @@ from core.ui.check import Question
 from core.ui.components.lm_cipher import lm_cipher
 from core.ui.language_models.reading import PREFIX, attached, choice, keep, read
 from core.ui.lesson import Lesson
-from core.ui.run import Run
+from core.ui.run import LARGE, Run
 from core.ui.views import Reading
 from core.ui.working import Part
 
 MOST_CHARACTERS = 160
-LARGE = 50_000_000       # parameters of a model that takes seconds for a text
 ORDER = {"letters": 1, "pairs": 2, "triples": 3, "model": 3}
 SHARES = (0.2, 0.5)      # of the letters: the limits between the options of the question
 
@@ -94,7 +93,7 @@ def _walk(page: Lesson, run: Run, task: Task, by: str) -> tuple[Walk, bool]:
     if by == "letters":
         key = cipher.by_frequency(task.ciphertext)
         return Walk((0,), (key,), (_score(run, cipher.encipher(task.ciphertext, key), by),)), True
-    found = working.result(("cipher", task.ciphertext, ORDER[by]), working.at_once(functools.partial(cipher.search, task.ciphertext, ORDER[by])), _size)
+    found = working.made(("cipher", task.ciphertext, ORDER[by]), functools.partial(cipher.search, task.ciphertext, ORDER[by]), _size)
     if by != "model":
         return found, True
 

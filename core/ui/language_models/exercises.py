@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from core import teaching_text
 from core.evaluation import tasks as evaluation
 from core.teaching_text import Exercise
-from core.ui import cache
 from core.ui.run import Run
 
 SEED = 7                # of the exercises; the model was trained on none of them, facts aside
@@ -66,12 +65,12 @@ def examples(task: str, shots: int) -> str:
 
 
 def results(run: Run, task: str, shots: int) -> Iterator[list[Result]]:
-    """What the model makes of the task's exercises after the solved examples, part by part; each part is kept for all readers."""
+    """What the model makes of the task's exercises after the solved examples, part by part."""
     before = examples(task, shots)
     asked = [replace(one, prompt=before + one.prompt) for one in pool(task)[:SIZES[task]]]
     for start in range(0, len(asked), PART):
         part = asked[start:start + PART]
-        yield cache.result(("task", run.model_name, run.device, task, shots, start), lambda part=part: _worked_out(run, task, part), lambda made: 2_000 * len(made))
+        yield _worked_out(run, task, part)
 
 
 def _worked_out(run: Run, task: str, part: Sequence[Exercise]) -> list[Result]:

@@ -11,7 +11,7 @@ import streamlit as st
 from core import shannon
 from core.figures.numbers import latex_number, plain_number, probability
 from core.shannon import SYMBOLS
-from core.ui import cache, state
+from core.ui import state, working
 from core.ui.check import Question
 from core.ui.components.lm_game import lm_game
 from core.ui.language_models.reading import PREFIX, attached, keep, read
@@ -58,7 +58,7 @@ def played(run: Run, text: str) -> Played:
         truth = tuple(map(shannon.symbol, text))
         return Played(text, truth, found, tuple(shannon.guess_number(row, true) for row, true in zip(found, truth)))
 
-    return cache.result(("guessing", run.model_name, run.device, text), make, lambda made: made.probabilities.nbytes + 200 * len(made.text))
+    return working.made(("guessing", run.model_name, run.device, text), make, lambda made: made.probabilities.nbytes + 200 * len(made.text))
 
 
 def given(text: str) -> int:

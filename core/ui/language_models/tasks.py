@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,7 @@ from core.evaluation import tasks as evaluation
 from core.evaluation.statistics import Proportion
 from core.figures.numbers import latex_number, latex_operand, plain_number, probability
 from core.teaching_text import Exercise
-from core.ui import cache, state
+from core.ui import state, working
 from core.ui.check import Question
 from core.ui.components.lm_tasks import lm_tasks
 from core.ui.language_models import exercises
@@ -21,6 +22,7 @@ from core.ui.lesson import Lesson
 from core.ui.markdown import code
 from core.ui.run import Run
 from core.ui.views import Reading
+from core.ui.working import Part
 
 MOST_CHARACTERS = 300      # of the reader's own text
 LONGEST_ANSWER = 24        # tokens that the model writes to it
@@ -54,15 +56,14 @@ def draw(page: Lesson, run: Run) -> Reading:
 
 
 def _results(page: Lesson, run: Run, task: str, shots: int) -> list[Result]:
-    """All of the set, with a bar while it is worked out."""
-    n, found = exercises.SIZES[task], []
-    place = st.empty()
-    for part in exercises.results(run, task, shots):
-        found += part
-        if len(found) < n:
-            place.progress(len(found) / n, page.label("working", done=len(found), n=n))
-    place.empty()
-    return found
+    """All of the set."""
+    def steps() -> Iterator[Part]:
+        found: list[Result] = []
+        for part in exercises.results(run, task, shots):
+            found = found + part
+            yield Part(found, len(found), exercises.SIZES[task])
+
+    return working.result(("task", run.model_name, run.device, task, shots), steps, lambda made: 2_000 * len(made), page.label("working"))
 
 
 def _own(page: Lesson, run: Run, task: str, prompt: str) -> tuple[list[dict], str, list[float]]:
@@ -77,7 +78,7 @@ def _own(page: Lesson, run: Run, task: str, prompt: str) -> tuple[list[dict], st
         (written,) = evaluation.answers(run.loaded.runner, run.tokenizer, [Exercise(task, prompt, " word" * LONGEST_ANSWER)])
         return bars, written.text, values
 
-    return cache.result(("own task", run.model_name, run.device, task, prompt), make, lambda made: 3_000)
+    return working.made(("own task", run.model_name, run.device, task, prompt), make, lambda made: 3_000)
 
 
 def _bar(name: str, p: float, first: bool) -> dict:

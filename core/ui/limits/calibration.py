@@ -1,6 +1,7 @@
 """Calibration: of the tokens that were given 80 %, how many came true; on a text that the model never read, and on its own writing as the control."""
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,12 +13,13 @@ from core.evaluation import losses
 from core.evaluation.statistics import Calibration, calibrate, chance_errors
 from core.figures import limits as figures
 from core.figures.numbers import latex_number, latex_operand, plain_number
-from core.ui import cache, state, text
+from core.ui import state, text, working
 from core.ui.check import Question
 from core.ui.lesson import Lesson
 from core.ui.limits.reading import PREFIX, attached, chart_height, choice, read, show
 from core.ui.run import Run
 from core.ui.views import Reading
+from core.ui.working import Part
 
 KINDS = ("sentiment", "opposites", "agreement", "copying", "sums", "counting", "summary")
 OF_A_KIND = 16             # exercises of each kind
@@ -84,30 +86,27 @@ def _given(page: Lesson, run: Run, source: str, seed: int) -> Measured:
     prompt = run.tokenizer.decode(run.token_ids[1:]) if source == "prompt" else ""
 
     def make() -> Measured:
-        with st.spinner(page.label("measuring")):
-            found, room = [], MOST_TOKENS
-            for ids in corpus.tokenize(documents(source, seed, prompt), run.tokenizer).documents:
-                found.append(ids[:room])
-                room -= len(found[-1])
-                if room <= 0:
-                    break
-            return measured(*losses.top_predictions(run.loaded.runner, found))
+        found, room = [], MOST_TOKENS
+        for ids in corpus.tokenize(documents(source, seed, prompt), run.tokenizer).documents:
+            found.append(ids[:room])
+            room -= len(found[-1])
+            if room <= 0:
+                break
+        return measured(*losses.top_predictions(run.loaded.runner, found))
 
-    return cache.result(("calibration", run.model_name, run.device, source, seed * (source == "exercises"), prompt), make, lambda made: 20 * len(made.right) + 8_000)
+    return working.made(("calibration", run.model_name, run.device, source, seed * (source == "exercises"), prompt), make, lambda made: 20 * len(made.right) + 8_000)
 
 
 def _control(page: Lesson, run: Run, temperature: float, seed: int, n_texts: int, n_tokens: int) -> Measured:
-    """The model's opinion of texts that it writes itself, with a bar while it writes."""
-    def make() -> Measured:
-        place, parts = st.empty(), []
+    """The model's opinion of texts that it writes itself."""
+    def steps() -> Iterator[Part]:
+        parts = []
         for part in losses.own_predictions(run.loaded.runner, n_texts, n_tokens, temperature, seed):
             parts.append(part)
-            if n_tokens == TOKENS:
-                place.progress(len(parts) / n_tokens, page.label("writing", done=len(parts), n=n_tokens))
-        place.empty()
-        return measured(*map(np.concatenate, zip(*parts)))
+            yield Part(None, len(parts), n_tokens)
+        yield Part(measured(*map(np.concatenate, zip(*parts))), n_tokens, n_tokens)
 
-    return cache.result(("own predictions", run.model_name, run.device, temperature, seed, n_texts, n_tokens), make, lambda made: 20 * len(made.right) + 8_000)
+    return working.result(("own predictions", run.model_name, run.device, temperature, seed, n_texts, n_tokens), steps, lambda made: 20 * len(made.right) + 8_000, page.label("writing"))
 
 
 def _percent(value: float) -> str:

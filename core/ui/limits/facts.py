@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +15,7 @@ from core.evaluation.confidence import Claim
 from core.evaluation.statistics import pairs_won
 from core.figures.numbers import bracketed, latex_number, latex_operand, plain_number, probability
 from core.teaching_text import Exercise
-from core.ui import cache, state
+from core.ui import state, working
 from core.ui.check import Question
 from core.ui.components.limits_facts import limits_facts
 from core.ui.lesson import Lesson
@@ -23,6 +23,7 @@ from core.ui.limits.reading import PHRASINGS, PREFIX, attached, keep, origin, re
 from core.ui.markdown import code
 from core.ui.run import Run
 from core.ui.views import Reading
+from core.ui.working import Part
 
 GROUPS = ("taught", "untaught", "invented")
 N_CASES = 4                # of each group, for each kind of fact
@@ -64,16 +65,15 @@ def exercises(phrasing: str) -> list[tuple[int, int, Exercise]]:
 
 
 def cases(page: Lesson, run: Run, phrasing: str) -> list[Case]:
-    """All questions in a phrasing and the model's answers, with a bar while they are worked out; kept for all readers."""
-    def make() -> list[Case]:
-        asked, answers, bar = exercises(phrasing), {}, st.empty()
+    """All questions in a phrasing and the model's answers, kept for all readers."""
+    def steps() -> Iterator[Part]:
+        asked, answers = exercises(phrasing), {}
         for i, claim in confidence.claims(run.loaded.runner, run.tokenizer, [exercise for _, _, exercise in asked]):
             answers[i] = claim
-            bar.progress(len(answers) / len(asked), page.label("asking", done=len(answers), n=len(asked)))
-        bar.empty()
-        return [Case(exercise.kind, relation, place, answers[i]) for i, (relation, place, exercise) in enumerate(asked)]
+            yield Part(None, len(answers), len(asked))
+        yield Part([Case(exercise.kind, relation, place, answers[i]) for i, (relation, place, exercise) in enumerate(asked)], len(asked), len(asked))
 
-    return cache.result(("facts", run.model_name, run.device, phrasing), make, lambda made: 800 * len(made))
+    return working.result(("facts", run.model_name, run.device, phrasing), steps, lambda made: 800 * len(made), page.label("asking"))
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -121,7 +121,7 @@ def _asked(relation: dict, phrasing: str, group: str, own: str) -> Exercise:
 
 
 def _leading(run: Run, exercise: Exercise) -> list[Claim]:
-    return cache.result(("leading answers", run.model_name, run.device, exercise), lambda: confidence.leading(run.loaded.runner, run.tokenizer, exercise), lambda made: 800 * len(made))
+    return working.made(("leading answers", run.model_name, run.device, exercise), lambda: confidence.leading(run.loaded.runner, run.tokenizer, exercise), lambda made: 800 * len(made))
 
 
 def _shown(claim: Claim) -> str:

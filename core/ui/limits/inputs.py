@@ -18,7 +18,7 @@ from core.attribution import rank_correlation
 from core.figures.numbers import bracketed, latex_number, latex_operand, plain_number, probability, readable
 from core.model import Transformer
 from core.sequences import next_log_probs
-from core.ui import cache, state
+from core.ui import state, working
 from core.ui.check import Question
 from core.ui.components.limits_inputs import limits_inputs
 from core.ui.lesson import Lesson
@@ -96,15 +96,12 @@ def _scene(page: Lesson, run: Run) -> Scene:
     order = np.argsort(-log_probs, kind="stable")
     target = state.selection().target
     target = int(order[0]) if target is None else target
-    place = st.empty()
-    place.caption(page.label("inputs_working"))
     parts = _parts(run, target, "")
     control = None
     if read("control") == "random":
         control = _parts(run, target, "random")
     elif read("control") == "other":
         control = _parts(run, other_target(order, target), "")
-    place.empty()
     n, token = len(run.token_ids), read("token")
     falls = parts.values["removed"]
     return Scene(run, target, parts, control, token if 0 <= token < n else n - 1 if np.isnan(falls).all() else int(np.nanargmax(np.abs(falls))))
@@ -117,14 +114,14 @@ def other_target(order: Sequence[int], target: int) -> int:
 
 def _parts(run: Run, target: int, twin: str) -> Parts:
     key = ("attribution", run.model_name, run.device, run.token_ids, target, twin, read("baseline"), int(read("steps")))
-    return cache.result(key, lambda: _made(run, target, twin, *key[-2:]), lambda made: 64 * len(run.token_ids) + 500)
+    return working.made(key, lambda: _made(run, target, twin, *key[-2:]), lambda made: 64 * len(run.token_ids) + 500)
 
 
 def _made(run: Run, target: int, twin: str, kind: str, n_steps: int) -> Parts:
     model = attribution.random_twin(run.loaded.runner, RANDOM_SEED) if twin else run.loaded.runner
     end, ids = run.tokenizer.end_of_text, list(run.token_ids)
     others = ("attribution by tokens", run.model_name, run.device, run.token_ids, target, twin)
-    found = cache.result(others, lambda: _by_tokens(model, ids, target, end), lambda made: 64 * len(ids))
+    found = working.made(others, lambda: _by_tokens(model, ids, target, end), lambda made: 64 * len(ids))
     x = model.embed(torch.tensor(ids, device=model.device))
     baseline = torch.zeros_like(x) if kind == "zero" else model.embed(torch.tensor(end, device=model.device)).expand_as(x)
     score = attribution.log_prob_score(model, target)
@@ -228,7 +225,7 @@ def _question(page: Lesson, here: Scene) -> Question:
         return _twice(page, here)
     rest = [token_id for i, token_id in enumerate(here.run.token_ids) if i not in places]
     key = ("attribution of two", here.run.model_name, here.run.device, here.run.token_ids, here.target, tuple(places.tolist()))
-    both = here.parts.score - cache.result(key, lambda: float(next_log_probs(here.run.loaded.runner, [rest])[0, here.target]), lambda made: 100)
+    both = here.parts.score - working.made(key, lambda: float(next_log_probs(here.run.loaded.runner, [rest])[0, here.target]), lambda made: 100)
     alone = float(falls[places].sum())
     answer = 1 if abs(both - alone) <= ALIKE * alone else 0 if both > alone else 2
     one, other = (code(here.run.tokens[i]) for i in places)

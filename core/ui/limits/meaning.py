@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +14,7 @@ from core.evaluation.statistics import Z_95, Proportion
 from core.figures import structure as figures
 from core.figures.numbers import latex_number, latex_operand, plain_number, probability, readable
 from core.structure import READINGS, Answered
-from core.ui import cache, state
+from core.ui import cache, state, working
 from core.ui.check import Question
 from core.ui.components.limits_items import limits_items
 from core.ui.lesson import Lesson
@@ -21,6 +22,7 @@ from core.ui.limits.reading import PREFIX, attached, choice, keep, read, show
 from core.ui.markdown import code
 from core.ui.run import Run
 from core.ui.views import Reading
+from core.ui.working import Part
 
 CHART, CHART_PRESENT = 316, 262     # px
 LIST, LIST_PRESENT = 200, 100
@@ -71,13 +73,18 @@ def draw(page: Lesson, run: Run) -> Reading:
 
 
 def _scene(page: Lesson, run: Run) -> Scene:
-    """All answers, with a bar while they are worked out."""
-    n, seed, found, bar = int(read("n")), int(read("seed")), {}, st.empty()
-    for i, test in enumerate(structure.TESTS):
-        bar.progress(i / len(structure.TESTS), page.label("meaning_working", test=page.label(f"test_{test}")))
-        found[test] = {reading: answers(run, test, n, seed, reading) for reading in READINGS}
-    bar.empty()
-    test = read("test")
+    """All answers."""
+    n, seed, test = int(read("n")), int(read("seed")), read("test")
+
+    def steps() -> Iterator[Part]:
+        found, total = {}, len(structure.TESTS) * len(READINGS)
+        for i, one in enumerate(structure.TESTS):
+            found[one] = {}
+            for j, reading in enumerate(READINGS, 1):
+                found[one][reading] = answers(run, one, n, seed, reading)
+                yield Part(found if i * len(READINGS) + j == total else None, i * len(READINGS) + j, total)
+
+    found = working.result(("structure", run.model_name, run.device, n, seed), steps, lambda made: 100, page.label("meaning_working"))
     return Scene(found, test, min(read("item"), len(found[test]["whole"]) - 1))
 
 

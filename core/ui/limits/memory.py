@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +15,7 @@ from core.figures import limits as figures
 from core.figures.numbers import latex_number, latex_operand, plain_number, probability, readable
 from core.generation import generate
 from core.sampling import SamplingConfig
-from core.ui import cache, state
+from core.ui import state, working
 from core.ui.check import Question
 from core.ui.components.limits_recital import limits_recital
 from core.ui.lesson import Lesson
@@ -22,6 +23,7 @@ from core.ui.limits.reading import PREFIX, attached, chart_height, keep, origin,
 from core.ui.markdown import code
 from core.ui.run import Run
 from core.ui.views import Reading
+from core.ui.working import Part
 
 N_STRAYED = 20             # tokens of its own that are shown after it has left a passage
 GREEDY = SamplingConfig(temperature=0)
@@ -30,11 +32,13 @@ NEEDED = (1, 4, 16)        # tokens of a start: the limits between the options o
 
 def read_whole(page: Lesson, run: Run) -> list[Recitation]:
     """Every passage and every twin after its first token, in their order, kept for all readers; what follows a longer start is a part of this."""
-    def make() -> list[Recitation]:
-        with st.spinner(page.label("reciting")):
-            return list(recitations(run.loaded.runner, run.tokenizer, teaching_text.canaries(), 1))
+    def steps() -> Iterator[Part]:
+        passages, found = teaching_text.canaries(), []
+        for one in recitations(run.loaded.runner, run.tokenizer, passages, 1):
+            found.append(one)
+            yield Part(found if len(found) == len(passages) else None, len(found), len(passages))
 
-    return cache.result(("recitations", run.model_name, run.device), make, lambda made: sum(200 * len(one.token_ids) for one in made))
+    return working.result(("recitations", run.model_name, run.device), steps, lambda made: sum(200 * len(one.token_ids) for one in made), page.label("reciting"))
 
 
 def after(whole: Recitation, start: int) -> Recitation:
@@ -112,7 +116,7 @@ def _row(page: Lesson, run: Run, one: Recitation, kind: str) -> dict:
 def _strayed(run: Run, ids: tuple[int, ...]) -> list[tuple[int, float]]:
     """How the model goes on from where it leaves a passage: tokens and their probabilities."""
     start = (run.tokenizer.end_of_text, *ids)
-    return cache.result(("strayed", run.model_name, run.device, start),
+    return working.made(("strayed", run.model_name, run.device, start),
                         lambda: [(step.token_id, math.exp(step.log_prob)) for step in generate(run.loaded.runner, start, GREEDY, max_new_tokens=N_STRAYED)], lambda made: 100 * len(made))
 
 

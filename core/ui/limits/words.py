@@ -13,7 +13,7 @@ from core import contrasts
 from core.contrasts import Contrast, Spread, fitted
 from core.figures import contrasts as figures
 from core.figures.numbers import bracketed, latex_number, latex_operand, plain_number, readable
-from core.ui import cache, state
+from core.ui import state, working
 from core.ui.check import Question
 from core.ui.lesson import Lesson
 from core.ui.limits.reading import PREFIX, attached, choice, read, show
@@ -115,12 +115,12 @@ def _one_of(page: Lesson, name: str) -> Pair:
 
 def _contrasts(run: Run, texts: Sequence[tuple[str, str]]) -> list[Contrast]:
     key = ("contrasts", run.model_name, run.device, tuple(texts))
-    return cache.result(key, lambda: contrasts.contrasts(run.loaded.runner, run.tokenizer, texts), lambda made: 16 * len(texts) * run.model.config.vocab_size)
+    return working.made(key, lambda: contrasts.contrasts(run.loaded.runner, run.tokenizer, texts), lambda made: 16 * len(texts) * run.model.config.vocab_size)
 
 
 def _ratios(run: Run, texts: Sequence[tuple[str, str]], words: Sequence[str]) -> np.ndarray:
     key = ("contrast words", run.model_name, run.device, tuple(texts), tuple(words))
-    return cache.result(key, lambda: contrasts.log_ratios(run.loaded.runner, run.tokenizer, texts, words), lambda made: made.nbytes)
+    return working.made(key, lambda: contrasts.log_ratios(run.loaded.runner, run.tokenizer, texts, words), lambda made: made.nbytes)
 
 
 # ---- one sentence --------------------------------------------------------------------------------------------------------------------------

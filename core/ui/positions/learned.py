@@ -7,7 +7,7 @@ import streamlit as st
 from core import positional
 from core.figures import positions as figures
 from core.figures.numbers import latex_number, plain_number
-from core.ui import cache, state
+from core.ui import state, working
 from core.ui.check import Question
 from core.ui.components.position_learned import position_learned
 from core.ui.instrument_state import Setting
@@ -45,7 +45,7 @@ def _geometries(run: Run) -> tuple[figures.Geometry, figures.Geometry]:
         P = run.model.P.detach().to("cpu").double().numpy()
         return figures.geometry(P), figures.geometry(positional.sinusoidal(*P.shape).numpy())
 
-    return cache.result(("positions geometry", run.model_name, run.device), make, lambda made: sum(2 * one.P.nbytes + one.cosines.nbytes for one in made))
+    return working.made(("positions geometry", run.model_name, run.device), make, lambda made: sum(2 * one.P.nbytes + one.cosines.nbytes for one in made))
 
 
 def _numbers(page: Lesson, learned: figures.Geometry, i: int, near: int) -> list[tuple[str, str]]:

@@ -13,7 +13,7 @@ from core.contributions import Contributions, Part
 from core.figures import residual_stream as figures
 from core.figures.numbers import bracketed, latex_number, plain_number, readable
 from core.intervention import HeadEdit, Intervention
-from core.ui import cache, state
+from core.ui import state, working
 from core.ui.check import Question
 from core.ui.lesson import Lesson
 from core.ui.markdown import code
@@ -61,7 +61,7 @@ def _pick(head: Part | None) -> None:
 def contributions_of(run: Run, position: int, target: int) -> Contributions:
     """The parts of one logit, kept for all who ask for the same."""
     key = ("contributions", run.model_name, run.device, run.token_ids, position, target)
-    return cache.result(key, lambda: contributions.logit_contributions(run.model, run.trace, position, target), lambda made: 200 * len(made.parts))
+    return working.made(key, lambda: contributions.logit_contributions(run.model, run.trace, position, target), lambda made: 200 * len(made.parts))
 
 
 def part_name(page: Lesson, part: Part) -> str:

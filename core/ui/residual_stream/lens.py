@@ -10,7 +10,7 @@ from core import contributions
 from core.contributions import LensReading
 from core.figures import residual_stream as figures
 from core.figures.numbers import bracketed, latex_number, readable
-from core.ui import cache, state
+from core.ui import state, working
 from core.ui.check import Question
 from core.ui.components.residual_grid import residual_grid
 from core.ui.lesson import Lesson
@@ -64,7 +64,7 @@ def _stream_at(run: Run, depth: int, position: int) -> torch.Tensor:
 def _read(run: Run) -> LensReading:
     """The whole lens, kept for all who ask for the same prompt."""
     key = ("logit lens", run.model_name, run.device, run.token_ids)
-    return cache.result(key, lambda: contributions.read_lens(run.model, run.trace), lambda made: sum(t.nbytes for t in vars(made).values()))
+    return working.made(key, lambda: contributions.read_lens(run.model, run.trace), lambda made: sum(t.nbytes for t in vars(made).values()))
 
 
 def _grid(page: Lesson, run: Run, reading: LensReading, depth: int, title: str) -> None:
