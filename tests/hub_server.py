@@ -14,11 +14,16 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 
 class Hub(BaseHTTPRequestHandler):
-    """Models are folders under `root`, two levels deep; `gated` ones are listed, and their files refused; `asked` keeps every request."""
+    """Models are folders under `root`, two levels deep; `gated` ones are listed, and their files refused; `asked` keeps every request, `ranges` those for a part.
+
+    cuts: file, "us/model/model.safetensors" -> after how many bytes each answer with it breaks off, in turn; the rest come whole.
+    """
 
     root: Path
     gated: set[str] = set()
     asked: list[str] = []
+    ranges: list[str] = []
+    cuts: dict[str, list[int]] = {}
     protocol_version = "HTTP/1.1"
 
     def log_message(self, *args) -> None:
@@ -48,23 +53,29 @@ class Hub(BaseHTTPRequestHandler):
         if not (self.root / name).is_dir():
             return self._answer(404, b"", {"X-Error-Code": "RepoNotFound"})
         if name in self.gated:
-            return self._answer(403, b"", {"X-Error-Code": "GatedRepo"})
+            return self._answer(401, b"", {"X-Error-Code": "GatedRepo"})
         if not path.is_file():
             return self._answer(404, b"", {"X-Error-Code": "EntryNotFound", "X-Repo-Commit": COMMIT})
         content, headers = path.read_bytes(), {"ETag": f'"{_tag(path)}"', "X-Repo-Commit": COMMIT, "Accept-Ranges": "bytes"}
         if asked := self.headers.get("Range"):
+            type(self).ranges.append(f"{name}/{file} {asked}")
             first, _, last = asked.removeprefix("bytes=").partition("-")
             part = content[int(first):int(last) + 1 if last else None]
-            return self._answer(206, part, headers | {"Content-Range": f"bytes {first}-{int(first) + len(part) - 1}/{len(content)}"})
-        self._answer(200, content, headers)
+            return self._answer(206, part, headers | {"Content-Range": f"bytes {first}-{int(first) + len(part) - 1}/{len(content)}"}, self._cut(f"{name}/{file}", last))
+        self._answer(200, content, headers, self._cut(f"{name}/{file}"))
 
-    def _answer(self, status: int, body: bytes, headers: dict[str, str]) -> None:
+    def _cut(self, file: str, last: str = "") -> int | None:
+        """After how many bytes this answer breaks off; None if it does not. A part with an end is a look at a header, and comes whole."""
+        return self.cuts[file].pop(0) if self.cuts.get(file) and self.command == "GET" and not last else None
+
+    def _answer(self, status: int, body: bytes, headers: dict[str, str], cut: int | None = None) -> None:
         self.send_response(status)
         for name, value in {**headers, "Content-Length": str(len(body))}.items():
             self.send_header(name, value)
         self.end_headers()
         if self.command != "HEAD":
-            self.wfile.write(body)
+            self.wfile.write(body[:cut])
+            self.close_connection = cut is not None or self.close_connection
 
 
 def _tag(file: Path) -> str:
@@ -72,13 +83,13 @@ def _tag(file: Path) -> str:
 
 
 @contextmanager
-def served(root: Path, gated: set[str] = frozenset()) -> Iterator[tuple[str, list[str]]]:
-    """The address of a Hub with the models under `root`, and the requests that it gets, as they come."""
-    handler = type("Served", (Hub,), dict(root=root, gated=set(gated), asked=[]))
+def served(root: Path, gated: set[str] = frozenset(), cuts: dict[str, list[int]] | None = None) -> Iterator[tuple[str, type[Hub]]]:
+    """The address of a Hub with the models under `root`, and what it keeps of the requests, as they come."""
+    handler = type("Served", (Hub,), dict(root=root, gated=set(gated), asked=[], ranges=[], cuts=cuts or {}))
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
-        yield f"http://127.0.0.1:{server.server_port}", handler.asked
+        yield f"http://127.0.0.1:{server.server_port}", handler
     finally:
         server.shutdown()
         server.server_close()

@@ -8,8 +8,9 @@ import torch
 from core.cache_cost import bytes_per_token, greedy_without_cache, measured, multiplications
 from core.block import KVCache
 from core.config import ModelConfig
-from core.futures import frequency_band, futures
-from core.generation import beam_search, exhaustive_search, generate
+from core import futures as module
+from core.futures import frequency_band, futures, grown
+from core.generation import beam_search, exhaustive_search, generate, next_logits
 from core.sampling import SamplingConfig, truncate
 from core.strategies import Written, write_side_by_side
 from tests.test_generation import plain_log_probs, random_model
@@ -53,6 +54,18 @@ class TestFutures:
         shallow, deep, other = (futures(model, (1, 2), SamplingConfig(), seed, 100, depth) for seed, depth in ((4, 2), (4, 3), (5, 2)))
         assert [(node.token_ids, node.count) for node in deep if node.depth <= 2] == [(node.token_ids, node.count) for node in shallow]
         assert [(node.token_ids, node.count) for node in other] != [(node.token_ids, node.count) for node in shallow]
+
+    def test_two_trees_grown_side_by_side_are_the_same_trees_and_what_they_share_is_read_once(self, monkeypatch):
+        model, read = random_model(spread=0.2), []
+        monkeypatch.setattr(module, "next_logits", lambda model, texts, cache: read.append(len(texts)) or next_logits(model, texts, cache))
+        *parts, both = grown(model, (1, 2), SamplingConfig(), (4, 5), 100, 3)
+        together = sum(read)
+        alone = [futures(model, (1, 2), SamplingConfig(), seed, 100, 3) for seed in (4, 5)]
+        assert together < sum(read) - together and together == 1 + len({node.token_ids for tree in both for node in tree if node.depth < 3 and node.token_ids[-1:] != (0,)})
+        for tree, other in zip(both, alone):
+            assert [(node.token_ids, node.parent, node.count) for node in tree] == [(node.token_ids, node.parent, node.count) for node in other]
+            assert [node.path_prob for node in tree] == pytest.approx([node.path_prob for node in other], rel=1e-4)
+        assert all(part[0] == both[0][:len(part[0])] for part in parts), "what has grown stays"
 
     def test_temperature_zero_leaves_one_future(self):
         model = random_model()

@@ -11,6 +11,7 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 from core.block import KVCache
+from core.futures import futures
 from core.generation import generate, next_logits
 from core.sampling import SamplingConfig, truncate
 from core.ui import cache, text
@@ -185,9 +186,10 @@ def test_the_tree_and_its_formulas():
 def test_the_question_of_the_tree_by_another_way():
     run = run_of("Tom and Mia went to the park. Tom gave the ball to")
     begin = start(run, 4)
-    tree, other = (futures_view.tree_of(run, begin, USUAL, seed) for seed in (1, 2))
     page = _page()
-    found = futures_view._question(page, run, begin, USUAL, 1, tree)
+    (tree, _), _ = futures_view.trees_of(page, run, begin, USUAL, 1)
+    other = futures(run.model, begin.token_ids, USUAL, 2, futures_view.N, begin.length)
+    found = futures_view._question(page, 1, tree, other)
     texts = {node.token_ids for node in tree if node.depth == 4 or (node.depth and node.token_ids[-1] == 0)}
     again = sum(node.count for node in other if node.token_ids in texts)
     low, high = map(int, re.findall(r"\d+", found.options[found.answer]))

@@ -9,9 +9,12 @@ import re
 import numpy as np
 import pytest
 import torch
+import torch
 from streamlit.testing.v1 import AppTest
 
 from core import sequences, shannon, teaching_text
+from core.config import ModelConfig
+from core.model import Transformer
 from core.ui import cache, text
 from core.ui.language_models import correct, exercises, guess
 from core.ui.run import Run, read
@@ -88,6 +91,24 @@ def test_rows_side_by_side_are_what_each_is_alone(run: Run):
         assert np.allclose(found, sequences.token_log_probs(run.model, [row])[0], atol=1e-4) and len(found) == len(row) - 1
     with pytest.raises(ValueError):
         sequences.token_log_probs(run.model, [()])
+
+
+@pytest.mark.parametrize("positions, window", [("learned", None), ("rotary", None), ("alibi", 4)])
+def test_what_rows_begin_with_alike_is_read_once_and_changes_nothing(positions: str, window: int | None, monkeypatch: pytest.MonkeyPatch):
+    config = ModelConfig(vocab_size=40, d_model=16, n_layers=2, n_heads=2, n_context=16, positions=positions, **({"mask": "sliding-window", "window": window} if window else {}))
+    model, read = Transformer(config).initialise(torch.Generator().manual_seed(0)).requires_grad_(False), []
+    rows = [(*range(9), k, k + 1, *[3] * (k % 3)) for k in range(20)] + [tuple(range(9))]
+    with torch.no_grad():
+        plain = [model.logits(torch.tensor(row)).double().log_softmax(-1)[:-1].gather(-1, torch.tensor(row[1:])[:, None])[:, 0].numpy() for row in rows]
+    own = Transformer.final_vectors
+    monkeypatch.setattr(Transformer, "final_vectors", lambda model, token_ids, *more, **named: read.append(token_ids.numel()) or own(model, token_ids, *more, **named))
+    for one, other in zip(sequences.token_log_probs(model, rows), plain, strict=True):
+        assert one == pytest.approx(other, abs=1e-4)
+    assert sum(read) == 8 + len(rows) * 4 < sum(len(row) - 1 for row in rows) / 2
+    monkeypatch.setattr(sequences, "BATCH_TOKENS", 40)
+    monkeypatch.setattr(sequences, "UNEMBEDDED", 3)
+    for one, other in zip(sequences.each_token_log_probs(model, rows), plain, strict=True):
+        assert one == pytest.approx(other, abs=1e-4)
 
 
 def test_the_rank_among_all_orders_is_counted_right(run: Run):

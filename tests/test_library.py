@@ -214,6 +214,49 @@ def test_a_failed_load_gives_its_room_back(monkeypatch: pytest.MonkeyPatch):
     assert task.problem.reason == "memory" and cache.shelf.n_bytes == 0 and not cache.exists("folder:llama")
 
 
+def test_a_stopped_load_leaves_memory_as_it_was_and_can_begin_again(monkeypatch: pytest.MonkeyPatch):
+    told, tell = [], loading.Task.tell
+
+    def until_the_third(task: loading.Task, done: int, total: int) -> None:
+        told.append((done, total))
+        if len(told) == 3:
+            task.stop()
+        tell(task, done, total)
+
+    monkeypatch.setattr(loading.Task, "tell", until_the_third)
+    gc.collect()
+    before = sum(isinstance(one, Transformer) for one in gc.get_objects())
+    task = loading.load("folder:llama")
+    task.wait(60)
+    gc.collect()
+    assert task.problem.reason == "stopped" and len(told) == 3 and told[2][0] < told[2][1], "between two tensors"
+    assert not cache.exists("folder:llama") and cache.shelf.n_bytes == 0 and sum(isinstance(one, Transformer) for one in gc.get_objects()) == before
+    monkeypatch.setattr(loading.Task, "tell", tell)
+    assert loaded("folder:llama").model.n_parameters == 42_936
+
+
+def test_a_load_goes_on_while_its_reader_is_elsewhere_and_is_stopped_from_the_page(monkeypatch: pytest.MonkeyPatch):
+    began, asked = threading.Event(), threading.Event()
+
+    def endless(name, progress=None):
+        began.set()
+        while True:
+            progress(300, 1000)
+            asked.wait(0.05)
+
+    monkeypatch.setattr(huggingface, "from_pretrained", endless)
+    at = settled(open_at("models", model="folder:llama"), "folder:llama")
+    at.button(key="model_load").click().run()
+    assert began.wait(30)
+    task = loading.loading_of("folder:llama")
+    at.switch_page("pages/tokens.py").run()
+    assert fine(at) and task.running and at.switch_page("pages/models.py").run().button(key="model_stop"), "coming back finds it"
+    at.button(key="model_stop").click().run()
+    task.wait(30)
+    at.run()
+    assert fine(at) and WORDS.label("stopped") in said(at) and at.button(key="model_load") and cache.shelf.n_bytes == 0
+
+
 @pytest.mark.parametrize("error, reason", [(PretrainedError("offline", "It was told to stay offline."), "offline"), (PretrainedError("gated", "Accept its terms on https://huggingface.co/a/b first."), "gated"),
                                            (PretrainedError("unknown", "There is no model."), "unknown"), (RuntimeError("a secret detail"), "unexpected"), (OSError("/secret/place"), "unexpected")])
 def test_what_goes_wrong_is_a_plain_sentence_and_can_be_tried_again(error: Exception, reason: str, monkeypatch: pytest.MonkeyPatch):

@@ -9,7 +9,7 @@ from transformers.generation.logits_process import (MinPLogitsWarper, Temperatur
                                                     TypicalLogitsWarper)
 
 from core.sampling import (KEPT, MIN_P, MINUS_INFINITY, RULES, TEMPERATURE, TOP_K, TOP_P, TYPICAL_P, SamplingConfig, draw,
-                           truncate)
+                           drawn, truncate)
 
 EVERYTHING = SamplingConfig()
 # Ids 0..4 hold 0.1, 0.4, 0.05, 0.25, 0.2: sorted they are ids 1, 3, 4, 0, 2.
@@ -326,3 +326,17 @@ class TestDraw:
         assert (counts[~t.kept] == 0).all()
         error = np.sqrt(10_000 * t.renormalised * (1 - t.renormalised))
         assert (np.abs(counts - 10_000 * t.renormalised) <= 4 * error).all()
+
+
+@pytest.mark.parametrize("config", [SamplingConfig(temperature=0), SamplingConfig(top_k=40), SamplingConfig(0.7, top_k=9, top_p=0.8, min_p=0.01, typical_p=0.9), SamplingConfig(top_p=0.5),
+                                    SamplingConfig(1.5, top_p=0.95), SamplingConfig(min_p=0.02), SamplingConfig(top_p=0), SamplingConfig(), SamplingConfig(typical_p=0.5), SamplingConfig(50)], ids=str)
+def test_a_draw_that_looks_at_the_head_alone_is_the_draw_of_the_whole_distribution(config):
+    generator, xis = np.random.default_rng(0), [0.0, 0.3, 0.7, 0.95, 0.9999999]
+    for spread in (0.1, 1.0, 4.0):
+        logits = np.round(generator.standard_normal(5000) * spread, 2)          # with many ties
+        logits[:100] = -np.inf
+        whole = truncate(logits, config)
+        for few in (xis, xis[:2]):
+            places, token_ids, probs = drawn(logits, config, few)
+            assert places.tolist() == [draw(whole, xi) for xi in few] and token_ids.tolist() == whole.token_ids[places].tolist()
+            assert probs == pytest.approx(whole.renormalised[places], rel=1e-12)

@@ -61,7 +61,7 @@ def fetched(name: str, progress: Callable[[int, int], None] | None = None) -> Pa
     progress is called with the bytes received and the bytes in all, from the threads that receive them; where it raises Stopped, the disk is then as it was before.
     PretrainedError for whatever goes wrong.
     """
-    hub, before = _client(), _kept(name)
+    hub = _client()
     folder = cached(name)
     try:
         total = sum(listed(name).values())
@@ -69,6 +69,7 @@ def fetched(name: str, progress: Callable[[int, int], None] | None = None) -> Pa
         if folder is not None and error.reason in ("offline", "connection"):
             return folder
         raise
+    before = _kept(name)
     try:
         with _told(name):
             return Path(hub.snapshot_download(name, allow_patterns=WANTED, tqdm_class=_reporter(progress, total)))
@@ -80,8 +81,9 @@ def fetched(name: str, progress: Callable[[int, int], None] | None = None) -> Pa
 
 def _kept(name: str) -> set[Path]:
     """Everything that is kept on the disk of a model."""
-    hub = _client()
-    return set((Path(hub.constants.HF_HUB_CACHE) / hub.file_download.repo_folder_name(repo_id=name, repo_type="model")).rglob("*"))
+    _client()
+    from huggingface_hub import constants, file_download
+    return set((Path(constants.HF_HUB_CACHE) / file_download.repo_folder_name(repo_id=name, repo_type="model")).rglob("*"))
 
 
 def config(name: str) -> dict:

@@ -71,7 +71,7 @@ def draw(page: Lesson, settings: Settings, views: Mapping[str, View]) -> None:
         if done:
             page.code(reading.functions, reading.data, reading.picture, title)
 
-    fragment(lesson, run_every=working.EVERY if working.shows_growth() else None)()
+    fragment(lesson, run_every=working.every())()
 
 
 def cannot(said: str) -> Reading:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import secrets
 import threading
+import time
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
@@ -19,10 +20,10 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from core.ui import cache, jobs, text
 
 PATIENCE = 0.8          # seconds that a page waits for a result before it shows what there is so far
-EVERY = 0.7             # seconds between two pictures of what grows
+EVERY, IDLE = 0.7, 3    # seconds between two pictures of what grows, and how many times as long as one takes they are at least
 MOST_KEPT = 4           # of the latest that a session holds, whole or stopped
 JOBS, READER = "working_jobs", "working_reader"       # in the session: key -> job; the session's name among the readers of a job
-GROWS = "working_grows"                               # whether the lesson that is open showed something that grows
+GROWS = "working_grows"                               # seconds between two pictures of the open lesson, where it shows something that grows
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,8 @@ class Frame:
     shared: _Shared | None = None
     key: Hashable = None
     said: str = ""
+    began: float = field(default_factory=time.monotonic)
+    waited: float = 0.0         # seconds of the time since then
 
     @property
     def grows(self) -> bool:
@@ -105,7 +108,9 @@ def growing(key: Hashable, steps: Callable[[], Iterator[Part]], size: Callable[[
         return cache.result(key, lambda: _last(steps()), size), True
     if (known := cache.kept(key)) is not None:
         return known, True
+    before = time.monotonic()
     shared = _asked(key, steps, size)
+    here.waited += time.monotonic() - before
     if shared.job.failed:
         forget(key)
         raise shared.job.error
@@ -135,9 +140,9 @@ def made(key: Hashable, make: Callable[[], object], size: Callable[[object], int
     return result(key, steps, size)
 
 
-def shows_growth() -> bool:
-    """Whether the lesson that is open has to be drawn again and again."""
-    return st.session_state.get(GROWS, False)
+def every() -> float | None:
+    """Seconds between two pictures of the open lesson; None where it shows nothing that grows."""
+    return st.session_state.get(GROWS)
 
 
 def follow(here: Frame, place, frame_words: text.TextFile) -> None:
@@ -146,8 +151,8 @@ def follow(here: Frame, place, frame_words: text.TextFile) -> None:
     if here.shared is not None:
         with place, st.container(horizontal=True, vertical_alignment="center", gap="small", key="working"):
             _told(here, frame_words)
-    if here.grows != shows_growth():
-        st.session_state[GROWS] = here.grows
+    if here.grows != (every() is not None):
+        st.session_state[GROWS] = max(EVERY, IDLE * (time.monotonic() - here.began - here.waited)) if here.grows else None
         st.rerun()
 
 

@@ -1,0 +1,123 @@
+"""What grows on a thread while pages show it: shared by its readers, stopped when the last turns away, kept when it is whole."""
+from __future__ import annotations
+
+import threading
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.ui import cache, jobs, text, working
+from core.ui.working import Part
+from tests.lessons import fine
+
+gates: list[threading.Event] = []
+begun: list[int] = []
+broken = False
+
+
+def steps():
+    """Three parts, each after the first behind a gate."""
+    begun.append(len(begun))
+    if broken:
+        raise RuntimeError("broken")
+    for done, gate in enumerate(gates, 1):
+        gate.wait(30)
+        yield Part("abc"[:done], done, len(gates))
+
+
+def script():
+    import streamlit as st
+
+    from core.ui import text, working
+    from tests import test_working
+
+    place = st.empty()
+    with working.frame() as frame:
+        st.write("controls")
+        value, whole = working.growing("the key", test_working.steps, len, "{done} of {total} letters")
+        st.write(f"{value} {whole}")
+    working.follow(frame, place, text.load("app"))
+
+
+@pytest.fixture(autouse=True)
+def fresh(monkeypatch: pytest.MonkeyPatch):
+    global broken
+    broken = False
+    begun.clear()
+    gates[:] = [threading.Event() for _ in range(3)]
+    cache.clear()
+    monkeypatch.setattr(working, "PATIENCE", 0.3)
+    yield
+    for gate in gates:
+        gate.set()
+
+
+def page() -> AppTest:
+    return AppTest.from_function(script, default_timeout=60).run()
+
+
+def said(at: AppTest) -> list[str]:
+    return [element.value for element in at.markdown]
+
+
+def job_of(at: AppTest) -> jobs.Job:
+    return at.session_state[working.JOBS]["the key"].job
+
+
+def test_what_grows_is_shared_and_is_stopped_when_the_last_reader_turns_away():
+    words = text.load("app")
+    nothing = page()
+    assert said(nothing) == ["controls"], "the view is left where there is nothing yet"
+    assert nothing.button(key="working_stop").label == words.label("working_stop")
+    gates[0].set()
+    job = job_of(nothing)
+    while not job.records:
+        job.wait(0.05)
+    one, other = nothing.run(), page()
+    assert said(one) == said(other) == ["controls", "a False"] and len(begun) == 1 and job_of(other) is job
+    one.button(key="working_stop").click().run()
+    assert job.running and one.button(key="working_again") and words.label("working_stopped", said="1 of 3 letters") in [caption.value for caption in one.caption]
+    other.button(key="working_stop").click().run()
+    gates[1].set()
+    job.wait(30)
+    assert job.stopped and said(other.run()) == ["controls", "ab False"], "what it has made stays"
+    gates[2].set()
+    one.button(key="working_again").click().run()
+    for shared in one.session_state[working.JOBS].values():
+        shared.job.wait(30)
+    assert said(one.run()) == ["controls", "abc True"] and len(begun) == 2 and one.session_state[working.GROWS] is None and not one.button
+    assert said(page()) == ["controls", "abc True"] and len(begun) == 2, "it is kept for all"
+
+
+def test_what_fails_is_raised_in_the_page_and_tried_again():
+    global broken
+    broken = True
+    at = page()
+    assert len(at.exception) == 1
+    broken = False
+    for gate in gates:
+        gate.set()
+    at.run()
+    assert fine(at) and said(at)[-1] == "abc True" and len(begun) == 2
+
+
+def test_without_a_view_a_result_is_simply_computed():
+    for gate in gates:
+        gate.set()
+    assert working.growing("another key", steps, len) == ("abc", True) and working.made("a third", lambda: [1], len) == [1]
+
+
+def test_those_that_wait_have_places_of_their_own_and_can_be_stopped_meanwhile():
+    def wait():
+        gates[0].wait(30)
+        yield 1
+
+    held = [jobs.queue(wait) for _ in range(jobs.MOST_QUEUED)]
+    more = jobs.queue(wait)
+    more.stop()
+    more.wait(30)
+    assert more.stopped and not more.records and all(job.running for job in held) and jobs.longest_wait() == 0, "the places of what readers start are free"
+    gates[0].set()
+    for job in held:
+        job.wait(30)
+    assert all(job.records == [1] and not job.stopped for job in held)
