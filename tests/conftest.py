@@ -1,8 +1,10 @@
-"""Shared by all tests: the project root importable, one torch thread, as the app runs."""
+"""Shared by all tests: the project root importable, one torch thread, as the app runs, and one search for components instead of one for every page that a test opens."""
+import functools
 import sys
 from pathlib import Path
 
 import torch
+from streamlit.components.v2 import manifest_scanner
 
 ROOT = Path(__file__).resolve().parent.parent
 if str(ROOT) not in sys.path:
@@ -13,3 +15,6 @@ torch.set_num_threads(1)
 from core.ui import working  # noqa: E402  (found through the path above)
 
 working.PATIENCE = 300      # seconds: a page that is read after one run is whole, however slow the machine
+
+# AppTest reads the metadata of every installed package each time a test opens a page, which takes as long as the page itself; they stay the same while the tests run.
+manifest_scanner.scan_component_manifests = functools.cache(manifest_scanner.scan_component_manifests)
