@@ -214,6 +214,10 @@ def test_a_failed_load_gives_its_room_back(monkeypatch: pytest.MonkeyPatch):
     assert task.problem.reason == "memory" and cache.shelf.n_bytes == 0 and not cache.exists("folder:llama")
 
 
+def models_in_memory() -> int:
+    return sum(type(one) is Transformer for one in gc.get_objects())
+
+
 def test_a_stopped_load_leaves_memory_as_it_was_and_can_begin_again(monkeypatch: pytest.MonkeyPatch):
     told, tell = [], loading.Task.tell
 
@@ -225,12 +229,12 @@ def test_a_stopped_load_leaves_memory_as_it_was_and_can_begin_again(monkeypatch:
 
     monkeypatch.setattr(loading.Task, "tell", until_the_third)
     gc.collect()
-    before = sum(isinstance(one, Transformer) for one in gc.get_objects())
+    before = models_in_memory()
     task = loading.load("folder:llama")
     task.wait(60)
     gc.collect()
     assert task.problem.reason == "stopped" and len(told) == 3 and told[2][0] < told[2][1], "between two tensors"
-    assert not cache.exists("folder:llama") and cache.shelf.n_bytes == 0 and sum(isinstance(one, Transformer) for one in gc.get_objects()) == before
+    assert not cache.exists("folder:llama") and cache.shelf.n_bytes == 0 and models_in_memory() == before
     monkeypatch.setattr(loading.Task, "tell", tell)
     assert loaded("folder:llama").model.n_parameters == 42_936
 
@@ -250,11 +254,14 @@ def test_a_load_goes_on_while_its_reader_is_elsewhere_and_is_stopped_from_the_pa
     assert began.wait(30)
     task = loading.loading_of("folder:llama")
     at.switch_page("pages/tokens.py").run()
-    assert fine(at) and task.running and at.switch_page("pages/models.py").run().button(key="model_stop"), "coming back finds it"
+    assert fine(at) and task.running
+    other = settled(open_at("models"), "folder:llama")
+    assert other.button(key="models_use_folder:llama").label == WORDS.label("watch"), "another reader sees it, too"
+    assert at.switch_page("pages/models.py").run().button(key="model_stop"), "coming back finds it"
     at.button(key="model_stop").click().run()
     task.wait(30)
     at.run()
-    assert fine(at) and WORDS.label("stopped") in said(at) and at.button(key="model_load") and cache.shelf.n_bytes == 0
+    assert fine(at) and "The loading was stopped" in said(at) and at.button(key="model_load") and cache.shelf.n_bytes == 0
 
 
 @pytest.mark.parametrize("error, reason", [(PretrainedError("offline", "It was told to stay offline."), "offline"), (PretrainedError("gated", "Accept its terms on https://huggingface.co/a/b first."), "gated"),

@@ -31,7 +31,7 @@ def script():
     from core.ui import text, working
     from tests import test_working
 
-    place = st.empty()
+    place = st.container()
     with working.frame() as frame:
         st.write("controls")
         value, whole = working.growing("the key", test_working.steps, len, "{done} of {total} letters")

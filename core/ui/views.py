@@ -54,7 +54,7 @@ def draw(page: Lesson, settings: Settings, views: Mapping[str, View]) -> None:
             with st.container(horizontal=True, vertical_alignment="center", key=f"{page.id}_bar"):
                 view = choice(settings, page, "view")
                 pins = st.container(width="content")
-            place = st.empty()
+            place = st.container()          # no st.empty: that would take the bar away while the view is drawn anew
             with st.container(gap="xsmall", key=f"{page.id}_stage"), working.frame() as frame:
                 reading = views[view].draw(page, run)
         working.follow(frame, place, page.frame_words)

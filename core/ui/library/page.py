@@ -14,7 +14,7 @@ from core.counting import n_parameters
 from core.huggingface import PretrainedError, save_pretrained
 from core.ui import cache, devices, prompt_bar, state
 from core.ui.guard import guard
-from core.ui.library import names, shelf
+from core.ui.library import loading, names, shelf
 from core.ui.library.loading import readable_bytes, words
 from core.ui.library.offer import title
 from core.ui.markdown import escaped
@@ -40,7 +40,8 @@ def _row(name: str, said: str, note: str = "", verb: str = "use", place: str = "
         if name == state.model_name():
             st.caption(words().label("shown"), width="content")
         else:
-            verb = "use" if cache.exists(name) else verb
+            load = loading.loading_of(name)
+            verb = "use" if cache.exists(name) else "watch" if load is not None and load.running else verb
             st.button(words().label(verb), key=f"models_use_{place}{name}", on_click=state.want_model, args=(name,), help=words().label("use_help") if verb == "use" else None)
 
 
