@@ -23,6 +23,7 @@ SETTINGS = Settings("residual_stream", {
     "depth": Setting(-1, low=-1),                 # blocks passed, 0 the embedding; −1: all of them
     "detail": Setting("parts", options=("parts", "sublayers")),
     "order": Setting("model", options=("model", "size")),
+    "all": Setting(False),                        # whether the small parts of a large model have a bar each
     "norm_view": Setting("vector", options=("vector", "batch", "placement")),
     "norm_where": Setting("attention", options=("attention", "mlp", "final")),
     "feature": Setting(0, low=0),
