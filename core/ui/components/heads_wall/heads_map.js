@@ -30,7 +30,7 @@ function layMap(wall) {
   if (!wall.map) { wall.scroll.style.maxHeight = ""; frame.classList.remove("stacked"); return; }
   const wide = frame.clientWidth, stacked = wide < STACKED, within = (low, value, high) => Math.max(low, Math.min(high, Math.floor(value)));
   frame.classList.toggle("stacked", stacked);
-  const tall = stacked ? 190 : fitHeight(frame, wall.height, wall.most) - 62;
+  const tall = stacked ? 190 : fitHeight(frame, wall.height, wall.most) - 70;
   wall.cell = [within(3, ((stacked ? wide : wide * MAP_SHARE) - MAP_LEFT - 2) / heads, stacked ? 30 : 14), within(3, (tall - MAP_TOP) / layers, stacked ? 12 : 20)];
   const width = MAP_LEFT + heads * wall.cell[0] + 1, height = MAP_TOP + layers * wall.cell[1] + 1, ratio = window.devicePixelRatio || 1;
   root.style.width = stacked ? "100%" : `${width}px`;
