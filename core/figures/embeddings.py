@@ -26,7 +26,7 @@ KINDS = ("word", "part", "sign", "byte")     # begins a word, goes on within one
 _SYMBOLS = {"word": "circle", "part": "diamond", "sign": "square", "byte": "x"}
 _MEANINGS = {"word": "residual", "part": "mlp", "sign": "value", "byte": "excluded"}
 _BINS = 60
-MOST_WRITTEN = 14      # depths that have room for a token each below a line
+MOST_WRITTEN = 8       # depths that have room for a token each below a line
 CAMERA = {"eye": {"x": 0.28, "y": -1.35, "z": 0.42}, "center": {"x": 0, "y": 0, "z": -0.1}}     # along axis 2, the shorter side, and a little from above
 
 

@@ -46,7 +46,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     shown = rows if read("all") else summed_up(page, rows, picked)
     if order == "size":
         shown = sorted(shown, key=lambda row: ("parts" in row, -abs(row["value"])))
-    chart = figures.waterfall([row["name"] for row in shown], [row["meaning"] for row in shown], ["" if order == "size" else row["group"] for row in shown],
+    chart = figures.waterfall([row["name"] for row in shown], [row["meaning"] for row in shown], ["" if order == "size" and "parts" not in row else row["group"] for row in shown],
                               np.array([row["value"] for row in shown]), page.label("sum"), page.label("axis_logit"), state.theme(),
                               picked=picked, scale=state.scale(), height=chart_height(0 if state.present() else 40))
     heads = {part_name(page, part): part for part in found.parts if part.kind == "head"}
@@ -67,7 +67,8 @@ def summed_up(page: Lesson, rows: list[dict], picked: str) -> list[dict]:
     small = [rows[place] for place in others if rows[place]["name"] != picked]
     if not small:
         return rows
-    left_over = {"name": page.label("smaller_parts", n=len(small)), "meaning": "excluded", "group": "", "value": math.fsum(row["value"] for row in small), "parts": len(small)}
+    name = page.label("smaller_parts", n=len(small))
+    left_over = {"name": name, "meaning": "excluded", "group": name, "value": math.fsum(row["value"] for row in small), "parts": len(small)}
     return [row for place, row in enumerate(rows) if place in kept or row["name"] == picked] + [left_over]
 
 
