@@ -162,7 +162,7 @@ def alike_by_depth(cosines: np.ndarray, names: Sequence[str], nearest: Sequence[
                           "exact": [f"{value:.6g}" for value in cosines], "near_a": list(nearest[0]), "near_b": list(nearest[1]), "y_a": low - 0.22, "y_b": low - 0.42})
     written = thinned(len(cosines), MOST_WRITTEN)
     frame["written"] = [depth in written for depth in range(len(cosines))]
-    x = alt.X("depth:O", title=None, axis=alt.Axis(values=written, labelExpr=f"{json.dumps(list(names))}[datum.value]", labelAngle=0, labelFontWeight=600, orient="top"))
+    x = alt.X("depth:O", title=None, scale=alt.Scale(padding=max(0.5, len(cosines) / 16)), axis=alt.Axis(values=written, labelExpr=f"{json.dumps(list(names))}[datum.value]", labelAngle=0, labelFontWeight=600, orient="top"))
     y = alt.Y("cosine:Q", title=axis_title, scale=alt.Scale(domain=[low - 0.5, 1.18], nice=False), axis=alt.Axis(values=[0, 0.5, 1], grid=True))
     base = alt.Chart(frame).encode(x=x)
     ink, text = colour("residual", theme, "ink"), colour("text", theme)

@@ -31,8 +31,8 @@ function layMap(wall) {
   const wide = frame.clientWidth, stacked = wide < STACKED, within = (low, value, high) => Math.max(low, Math.min(high, Math.floor(value)));
   frame.classList.toggle("stacked", stacked);
   const tall = stacked ? 190 : fitHeight(frame, wall.height, wall.most) - 70;
-  wall.cell = [within(3, ((stacked ? wide : wide * MAP_SHARE) - MAP_LEFT - 2) / heads, stacked ? 30 : 14), within(3, (tall - MAP_TOP) / layers, stacked ? 12 : 20)];
-  const width = MAP_LEFT + heads * wall.cell[0] + 1, height = MAP_TOP + layers * wall.cell[1] + 1, ratio = window.devicePixelRatio || 1;
+  wall.cell = [within(3, ((stacked ? wide : wide * MAP_SHARE) - MAP_LEFT - 8) / heads, stacked ? 30 : 14), within(3, (tall - MAP_TOP) / layers, stacked ? 12 : 20)];
+  const width = MAP_LEFT + heads * wall.cell[0] + 7, height = MAP_TOP + layers * wall.cell[1] + 1, ratio = window.devicePixelRatio || 1;
   root.style.width = stacked ? "100%" : `${width}px`;
   for (const node of [places, canvas]) Object.assign(node.style, { width: `${width}px`, height: `${height}px` });
   [canvas.width, canvas.height] = [Math.round(width * ratio), Math.round(height * ratio)];
