@@ -13,7 +13,7 @@ WORDS, FRAME = text.load("library"), text.load("app")
 
 
 def test_a_model_from_a_folder_is_looked_at_loaded_and_run_by_every_lesson(browser: Browser, tmp_path):
-    library_models.folder(tmp_path, "deep")
+    library_models.folder(tmp_path, "llama")
     with serve(env={names.ROOTS: str(tmp_path)}) as server:
         context = browser.new_context(viewport={"width": 1280, "height": 800})
         page, errors = context.new_page(), []
@@ -27,21 +27,22 @@ def test_a_model_from_a_folder_is_looked_at_loaded_and_run_by_every_lesson(brows
         settle(page)
         page.locator(".st-key-lesson_models_folders").get_by_role("button", name=WORDS.label("look")).click()
         page.get_by_role("button", name=WORDS.label("load"), exact=True).click(timeout=60_000)
-        page.locator(".st-key-model_drawer", has_text="folder:deep").wait_for(timeout=60_000)
+        page.locator(".st-key-model_drawer", has_text="folder:llama").wait_for(timeout=60_000)
         settle(page)
         assert "model=folder" in page.url and "The%20cat" in page.url.replace("+", "%20")
         assert page.locator(".st-key-model_offer").count() == 0
         page.get_by_text("no better than chance").wait_for()
         for entry in catalogue.existing():
-            page.goto(f"{server.url}/{catalogue.url_path(entry.id)}?model=folder:deep")
+            page.goto(f"{server.url}/{catalogue.url_path(entry.id)}?model=folder:llama")
             settle(page)
-            page.locator(".st-key-model_drawer", has_text="folder:deep").wait_for(timeout=60_000)
+            page.locator(".st-key-model_drawer", has_text="folder:llama").wait_for(timeout=60_000)
             assert FRAME.label("error") not in page.locator("[data-testid=stMain]").inner_text(), entry.id
             assert errors == [], entry.id
+        library_models.folder(tmp_path, "deep")
         _walk_the_wall(page, server.url)
         assert errors == []
         page.set_viewport_size({"width": 390, "height": 844})
-        page.goto(f"{server.url}/models?model=folder:deep")
+        page.goto(f"{server.url}/models?model=folder:llama")
         settle(page)
         assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth <= innerWidth")
         context.close()
@@ -50,6 +51,8 @@ def test_a_model_from_a_folder_is_looked_at_loaded_and_run_by_every_lesson(brows
 def _walk_the_wall(page: Page, url: str) -> None:
     """The wall of 28 × 16 heads: the keyboard brings a head of the last layer into sight, so does the map, and a click there opens the head."""
     page.goto(f"{url}/heads?model=folder:deep")
+    page.get_by_role("button", name=WORDS.label("load"), exact=True).click(timeout=60_000)
+    page.locator(".st-key-model_drawer", has_text="folder:deep").wait_for(timeout=60_000)
     settle(page)
     heads, map_ = page.locator(".wall button.head"), page.locator(".wall .places")
     expect(heads).to_have_count(28 * 16)

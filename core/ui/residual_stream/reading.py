@@ -16,6 +16,7 @@ PREFIX = "residual_stream_"
 SCREEN = 312          # px of the first screen that prompt, strip, title and two rows of controls take above a picture
 CHART = 330           # px of a chart: the rest of a 720 px screen
 CHART_PRESENT = 290   # the same in present mode
+SEEN_WHOLE = 12       # blocks whose rows stand on the first screen with their names; of more the rows are flatter, or scroll
 SETTINGS = Settings("residual_stream", {
     "view": Setting("norms", options=("norms", "lens", "contributions", "norm", "mlp", "cut")),
     "measure": Setting("stream", options=("stream", "attention", "mlp", "change", "turn")),
