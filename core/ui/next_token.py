@@ -72,7 +72,7 @@ def append(run: Run, position: int) -> None:
         return
     if position == len(run.token_ids) - 1:
         state.append_token(token)
-    state.apply({"prompt": run.tokenizer.decode([*run.token_ids[1:position + 1], token]), "position": None})
+    state.apply({"prompt": run.tokenizer.decode([*run.own_ids_until(position), token]), "position": None})
 
 
 # ---- what the panel is given ------------------------------------------------------------------------------------------------

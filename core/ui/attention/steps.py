@@ -88,13 +88,9 @@ def _rest(steps: Steps, keys: range) -> tuple[dict, np.ndarray]:
 def _message(page: Lesson, run: Run, block: BlockTrace, weights: Block, both: dict[str, Steps], keys: range) -> tuple[dict, dict[str, np.ndarray]]:
     """Header and arrays of the component."""
     chosen, config, n = state.selection(), weights.config, len(run.tokens)
-    head, shared, rows = chosen.head, chosen.head // (config.n_heads // config.n_kv_heads), slice(keys.start, keys.stop)
+    head = chosen.head
     rest = {name: _rest(steps, keys) for name, steps in both.items()}
-    full = both["head"]
-    matrices = {"X": block.X[rows], "q_raw": block.Q[head, chosen.position], "K_raw": block.K[shared, rows], "q": full.q, "K": full.K[rows], "V": block.V[shared, rows],
-                "bias": full.bias[rows], "written": full.written, "allowed": block.allowed[rows, rows], "Q": block.Q_rotated[head, rows], "A": block.pattern[head, rows, rows],
-                "O": block.head_out[head, rows]} | ({} if weights.v_S is None else {"v_S": weights.v_S[head]}) | ({} if weights.q_norm is None else {"q_gain": weights.q_norm.weight, "k_gain": weights.k_norm.weight})
-    arrays = {name: matrix.detach().float().cpu().numpy() for name, matrix in matrices.items()}
+    arrays = vectors(block, weights, both["head"], head, chosen.position, keys)
     arrays |= {f"rest_{name}": carried.astype(np.float32) for name, (_, carried) in rest.items()}
     header = {
         "settings": {name: read(name) for name in KEPT}, "labels": words(page, config), "present": state.present(),
@@ -102,12 +98,29 @@ def _message(page: Lesson, run: Run, block: BlockTrace, weights: Block, both: di
         "options": {"layer": list(map(str, range(config.n_layers))), "head": list(map(str, range(config.n_heads))), "position": [f"{i} {token}" for i, token in enumerate(run.tokens)]},
         "variantNames": list(both), "stageNames": {name: stages(weights, name) for name in both}, "window": list(keys), "tokens": [run.tokens[j] for j in keys],
         "sizes": {"n": n, "d": config.d_model, "d_k": config.d_k, "d_v": config.d_v}, "score": config.score, "scaled": is_scaled(weights),
-        "norm": None if weights.q_norm is None else {"epsilon": weights.q_norm.epsilon},
-        "angles": positional.rotary_frequencies(config.rotary_width, config.rotary_base, config.rotary_scaling).tolist() if config.positions == "rotary" else [],
-        "path": live.address(head_live.NAME), "question": head_live.question(run, chosen.layer, head),
+        **ways(weights), "path": live.address(head_live.NAME), "question": head_live.question(run, chosen.layer, head),
         "rest": {name: outside for name, (outside, _) in rest.items()} | {"count": n - len(keys), "name": rest_name(n, keys)},
     }
     return header, arrays
+
+
+def vectors(block: BlockTrace, weights: Block, full: Steps, head: int, query: int, keys: range) -> dict[str, np.ndarray]:
+    """What the numbers of a window are made of, float32: the vectors of its keys and the query as the projections make them (q_raw, K_raw) and as the scores take them (q, K)."""
+    shared, rows = head // (weights.config.n_heads // weights.config.n_kv_heads), slice(keys.start, keys.stop)
+    matrices = {"X": block.X[rows], "q_raw": block.Q[head, query], "K_raw": block.K[shared, rows], "q": full.q, "K": full.K[rows], "V": block.V[shared, rows],
+                "bias": full.bias[rows], "written": full.written, "allowed": block.allowed[rows, rows], "Q": block.Q_rotated[head, rows], "A": block.pattern[head, rows, rows],
+                "O": block.head_out[head, rows]}
+    matrices |= {} if weights.v_S is None else {"v_S": weights.v_S[head]}
+    matrices |= {} if weights.q_norm is None else {"q_gain": weights.q_norm.weight, "k_gain": weights.k_norm.weight}
+    return {name: matrix.detach().float().cpu().numpy() for name, matrix in matrices.items()}
+
+
+def ways(weights: Block) -> dict:
+    """What the browser needs besides to make q and K from q_raw and K_raw: ε of the norm of queries and keys (None: there is none), and the angle of each turned pair at position 1."""
+    config = weights.config
+    turned = config.positions == "rotary"
+    return {"norm": None if weights.q_norm is None else {"epsilon": weights.q_norm.epsilon},
+            "angles": positional.rotary_frequencies(config.rotary_width, config.rotary_base, config.rotary_scaling).tolist() if turned else []}
 
 
 def words(page: Lesson, config: ModelConfig) -> dict[str, str]:
