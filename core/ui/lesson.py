@@ -73,7 +73,7 @@ class Lesson:
         if not state.present():
             with st.container(key="lesson_explanation"):
                 own, loaded = f"explanation_{view}", cache.shared_model(state.model_name(), state.device())
-                other = differs.said(self.words, view, loaded.model.config)
+                other = differs.said(self.words, view, loaded.model.config, loaded.tokenizer)
                 note = "\n\n" + " ".join([self.frame_words.label("differs", model=escaped(loaded.name)), *other]) if other else ""
                 st.markdown(self.text(own if own in self.words.sections else "explanation") + note)
 

@@ -129,7 +129,7 @@ def _logit_line(page: Lesson, say, run: Run, position: int, target: int) -> tupl
     terms = [*products[first], products.sum() - products[first].sum(), *([] if bias is None else [bias])]
     written = "".join(f"{'+' if value >= 0 else ''}{latex_operand(value)}" for value in terms).lstrip("+")
     added, symbol = "" if bias is None else " + b_x", "E_{xj}" if run.model.config.tied_embeddings else "(W_U)_{xj}"
-    caption = [say("tied" if run.model.config.tied_embeddings else "untied", d=len(h), last=page.label(f"last_{last_vector(run)}"))] + ([] if bias is None else [say("bias")])
+    caption = ([] if bias is None else [say("bias")]) + [say("tied" if run.model.config.tied_embeddings else "untied", d=len(h), last=page.label(f"last_{last_vector(run)}"))]
     return " ".join(caption), rf"u = h_N^L \cdot e(x){added} = \sum_{{j=1}}^{{{len(h)}}} h_j\,{symbol}{added} = {written} = {latex_number(sum(terms))}"
 
 

@@ -7,7 +7,7 @@ import streamlit as st
 import torch
 
 from core import contributions
-from core.activation import CURVES, activate
+from core.activation import CURVES, GATE_CURVES, activate
 from core.figures import feed_forward as figures
 from core.figures.numbers import bracketed, latex_number, latex_operand, readable
 from core.ui import state
@@ -21,7 +21,6 @@ from core.ui.views import Reading
 N_NEURONS, N_TOKENS = 5, 4
 ROW_HEIGHT = 26
 SHOWN_CURVES = ("relu", "gelu", "swish")
-GATE_CURVES = {"swiglu": "swish", "geglu": "gelu", "geglu_tanh": "gelu_tanh"}      # the curve of a gate
 INPUTS = np.linspace(-4, 4, 161)
 
 
