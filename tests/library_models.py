@@ -16,6 +16,7 @@ FAMILIES = {                 # name -> (case of tests.huggingface_models, its ch
     "llama": ("llama", dict(max_position_embeddings=CONTEXT)),                       # grouped heads, rotary, RMSNorm, gate, no biases, E not tied
     "neox": ("pythia", dict(max_position_embeddings=CONTEXT)),                       # parallel parts, part of each query turned
     "mistral": ("mistral", dict(max_position_embeddings=CONTEXT)),                   # a sliding window of 5
+    "phi": ("phi", dict(max_position_embeddings=CONTEXT)),                           # b_U, a norm that both parts share, half of each query turned
     "numbers": ("qwen3", dict(max_position_embeddings=CONTEXT)),                     # without a tokenizer
 }
 

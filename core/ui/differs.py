@@ -21,6 +21,7 @@ def facts(config: ModelConfig, tokenizer: Tokenizer) -> dict[str, bool]:
 def said(words: TextFile, view: str, config: ModelConfig, tokenizer: Tokenizer) -> list[str]:
     """The sentences of a lesson's file that hold for this model: its labels `differs_<fact>`, and `differs_<view>_<fact>` of the view that is shown."""
     values = {"d": config.d_model, "h": config.n_heads, "h_kv": config.n_kv_heads, "group": config.n_heads // config.n_kv_heads, "d_k": config.d_k, "window": config.window,
-              "turned": config.rotary_width, "base": f"{config.rotary_base:g}", "scale": f"{config.embedding_scale:.4g}"}
+              "turned": config.rotary_width, "base": f"{config.rotary_base:g}", "scale": f"{config.embedding_scale:.4g}",
+              "first": "" if tokenizer.first is None else tokenizer.visible(tokenizer.first)}
     keys = [key for fact, holds in facts(config, tokenizer).items() if holds for key in (f"differs_{fact}", f"differs_{view}_{fact}")]
     return [words.label(key, **values) for key in keys if key in words.labels]

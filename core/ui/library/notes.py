@@ -24,6 +24,4 @@ def of(run: runs.Run) -> list[str]:
         lines.append(words().label("note_room", room=room, context=config.n_context))
     if not run.tokenizer.encode(run.text) and not run.tokenizer.begin:
         lines.append(words().label("note_nothing", token=f"`{run.tokens[0]}`"))
-    elif not run.tokenizer.begin:
-        lines.append(words().label("note_first", token=f"`{run.tokenizer.visible(run.tokenizer.first)}`"))
     return lines
