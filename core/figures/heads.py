@@ -72,8 +72,8 @@ def scatter(table: pd.DataFrame, x: str, y: str, titles: tuple[str, str], domain
 def product_latex(config: ModelConfig, i: int | str, j: int | str) -> str:
     """How a model matches query i with key j, in LaTeX: q′ and k′ where positions turn them, q̂ and k̂ where they are normed and not turned.
 
-    >>> product_latex(ModelConfig(vocab_size=2, d_model=2, n_layers=1, n_heads=1, n_context=2, positions="rotary"), 3, 1)
-    "q'_{3} \\cdot k'_{1}"
+    >>> print(product_latex(ModelConfig(vocab_size=2, d_model=2, n_layers=1, n_heads=1, n_context=2, positions="rotary"), 3, 1))
+    q'_{3} \\cdot k'_{1}
     """
     if config.score == "additive":
         return rf"v \cdot \tanh(q_{{{i}}} + k_{{{j}}})"
