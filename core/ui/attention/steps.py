@@ -131,7 +131,7 @@ def words(page: Lesson, config: ModelConfig) -> dict[str, str]:
         labels |= {key.removesuffix(f"_{name}"): text for key, text in labels.items() if key.endswith(f"_{name}")}
     if group > 1:
         labels["note"] += f" {labels['grouped']}"
-    values = {"window": config.window, "turned": config.rotary_width, "all": config.d_k, "group": group}
+    values = {"window": config.window, "turned": config.rotary_width, "d_k": config.d_k, "group": group}
     return {key: functools.reduce(lambda text, name: text.replace(f"{{{name}}}", str(values[name])), values, text) for key, text in labels.items()}
 
 

@@ -117,7 +117,6 @@ class Steps extends Instrument {
     const q = simple ? X[i] : data.q, K = simple ? X : rows(data.K, this.sizes.d_k), outside = simple ? this.rest.simple : this.rest.head;
     const divisor = !simple && this.scaled ? Math.sqrt(this.sizes.d_k) : 1;
     this.stages = this.stageNames[simple ? "simple" : "head"];
-    if (!this.stages.includes(this.settings.step)) this.settings.step = this.stages.at(-1);
     this.ways = simple ? { qkv: { q, K } } : this.onTheWay(rows);
     const now = this.ways[this.level];
     const items = keys.map((j, r) => {
@@ -157,7 +156,10 @@ class Steps extends Instrument {
 
   get s() { return this.fontSize > 12 ? 1.2 : 1; }
 
-  get at() { return this.stages.indexOf(this.settings.step); }
+  /** The reader's step; the last one in a model that has no such step. */
+  get step() { return this.stages.includes(this.settings.step) ? this.settings.step : this.stages.at(-1); }
+
+  get at() { return this.stages.indexOf(this.step); }
 
   /** The picked key: the reader's, where it is in the window, else the one with the largest weight. */
   get picked() {
@@ -169,7 +171,7 @@ class Steps extends Instrument {
 
   goTo(at) {
     const next = this.stages[Math.max(0, Math.min(this.stages.length - 1, at))];
-    if (next === this.settings.step) return;
+    if (next === this.step) return;
     this.settings.step = next;
     this.focus = null;
     this.changed();
@@ -200,7 +202,7 @@ class Steps extends Instrument {
     const { s } = this, narrow = width < 680 * s, number = 68 * s, gap = narrow ? 8 : 12, names = (narrow ? 84 : 100) * s;
     const strips = this.simple ? { X: 1.5, v: 0, av: 1.5 } : { X: 1.2, k: 1.2, v: 1, av: 1 };
     const all = (this.simple ? ["X", "dot", "mask", "softmax", "av"] : ["X", "k", ...NUMBERS, "v", "av"]).filter((name) => !NUMBERS.includes(name) || this.stages.includes(name));
-    const here = this.settings.step, before = this.stages[this.at - 1];
+    const here = this.step, before = this.stages[this.at - 1];
     const near = { x: ["X"], qkv: ["k", "v"], norm: ["k"], turn: ["k"], sum: ["softmax", this.simple ? "X" : "v", "av"], write: ["v", "av"], matrix: ["softmax", "av"] }[here]
       ?? [["qkv", "norm", "turn"].includes(before) ? "k" : before === "x" ? "X" : before, here];
     const shown = narrow ? all.filter((name) => near.includes(name)) : all;
@@ -242,7 +244,7 @@ class Steps extends Instrument {
     this.range.max = this.stages.length - 1;
     this.range.value = this.at;
     this.range.style.setProperty("--share", `${(100 * this.at) / (this.stages.length - 1)}%`);
-    this.range.setAttribute("aria-valuetext", plain(this.labels[`stage_${this.settings.step}`]));
+    this.range.setAttribute("aria-valuetext", plain(this.labels[`stage_${this.step}`]));
     this.back.disabled = this.at === 0;
     this.forward.disabled = this.at === this.stages.length - 1;
     [...this.variants.children].forEach((node, k) => node.setAttribute("aria-checked", String(this.variantNames[k] === this.settings.variant)));
@@ -310,7 +312,7 @@ class Steps extends Instrument {
   }
 
   currentColumns() {
-    return { x: ["X"], qkv: ["k", "v"], norm: ["k"], turn: ["k"], sum: ["av"], write: ["av"], matrix: [] }[this.settings.step] ?? [this.settings.step];
+    return { x: ["X"], qkv: ["k", "v"], norm: ["k"], turn: ["k"], sum: ["av"], write: ["av"], matrix: [] }[this.step] ?? [this.step];
   }
 
   name(context, text, y, width, meaning) {
@@ -396,7 +398,7 @@ class Steps extends Instrument {
       stroke(context, ink("text"), 1.5);
       context.strokeRect(column.x + (c / width) * column.w - 0.5, y + 0.5, cell + 1, height - 1);
     };
-    const step = this.focus?.kind ?? this.kindOf(this.settings.step);
+    const step = this.focus?.kind ?? this.kindOf(this.step);
     if (step === "sum" && this.open("av")) {
       this.items.forEach((item) => frame(found.av, places.keys[item.r], this.width));
       frame(found.av, places.out, this.width);
@@ -492,7 +494,7 @@ class Steps extends Instrument {
   // ---- the numbers worked out -------------------------------------------------------------------------------------------
 
   say() {
-    const { labels } = this, step = this.settings.step, picked = this.picked, i = this.chosen.position;
+    const { labels } = this, step = this.step, picked = this.picked, i = this.chosen.position;
     const values = { i, j: picked.j, query: { chip: this.tokens[this.i] }, key: { chip: picked.token }, n: this.at + 1, all: this.stages.length,
       alpha: decimals(picked.alpha), score: decimals(picked.score), seen: this.items.filter((item) => item.seen).length, masked: this.items.filter((item) => !item.seen).length };
     const own = this.simple ? `say_simple_${step}` : step === "dot" && this.score === "additive" ? "say_additive" : step === "turn" && this.weighted ? "say_weighted" : `say_${step}`;
@@ -587,7 +589,7 @@ class Steps extends Instrument {
   /** A component of q or k turned with the other of its pair, or left as it is where the model turns the first components alone. */
   turnedDetail(name, row, own, now, c) {
     const half = this.angles.length, before = (at) => this.component(name, row, at, this.ways.norm ? "norm" : "qkv"), head = this.component(name, row, c, "turn");
-    if (c >= 2 * half) return this.formula(`${head} = ${before(c)} = ${decimals(now[c])}`, fill(this.labels.turn_left, { n: 2 * half, all: this.sizes.d_k }));
+    if (c >= 2 * half) return this.formula(`${head} = ${before(c)} = ${decimals(now[c])}`, this.labels.turn_left);
     const pair = c % half, first = c < half, angle = row * this.angles[pair], [a, b] = [own[pair], own[pair + half]], [cos, sin] = [Math.cos(angle), Math.sin(angle)];
     const shown = first ? `${decimals(a, 6)} · ${decimals(cos, 6)} − (${decimals(b, 6)} · ${decimals(sin, 6)})` : `${decimals(a, 6)} · ${decimals(sin, 6)} + ${decimals(b, 6)} · ${decimals(cos, 6)}`;
     this.formula(`${head} = ${first ? `${before(pair)} cos θ − ${before(pair + half)} sin θ` : `${before(pair)} sin θ + ${before(pair + half)} cos θ`} = ${shown} = ${decimals(now[c])}`,
