@@ -71,6 +71,7 @@ def own_words(page: Lesson, run: Run) -> dict[str, str]:
     config = run.model.config
     holds = {"stage_position": "" if run.trace.position is not None else config.positions, "stage_embed": "scaled" if config.embedding_scale != 1 else "",
              "stage_norm": "" if config.reads_normed else "plain", "shape_h": "" if config.reads_normed else "plain"}
+    holds |= {name: "parallel" if config.parallel_residual else "" for name in ("head_blocks", "stage_feed_forward")}
     untied = "" if config.tied_embeddings else "untied"
     return {name: page.label(f"{name}_{which}") for name, which in (holds | {"head_logits": untied, "stage_logits": untied}).items() if which}
 
