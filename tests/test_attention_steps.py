@@ -193,8 +193,8 @@ def test_the_browser_is_given_what_makes_every_number(name):
     assert np.allclose(arrays["written"], block.head_contribution[2, 18], atol=2e-4)
     asked, weights = unpacked(live.answer(header["question"]))
     X, project = arrays["X"].reshape(n, -1), lambda part: weights[f"W_{part}"].reshape(config.d_model, -1)
-    for part, vectors in (("Q", block.Q), ("K", block.K), ("V", block.V)):
-        assert np.allclose(X @ project(part) + weights[f"b_{part}"], vectors[2, keys], atol=1e-4)
+    for part, expected in (("Q", block.Q), ("K", block.K), ("V", block.V)):
+        assert np.allclose(X @ project(part) + weights[f"b_{part}"], expected[2, keys], atol=1e-4)
     assert np.allclose(block.head_out[2, 18] @ weights["W_O"].reshape(-1, config.d_model), arrays["written"], atol=2e-4)
     assert asked["asked"] == header["question"] and len(packed(header, arrays)) < 40_000      # the weights, six times as much, come once a head
     assert header["stageNames"]["head"] == stages(loaded(name).model.blocks[1], "head") and ("turn" in header["stageNames"]["head"]) == (name in ("stories-small", "scores-multiplicative"))
