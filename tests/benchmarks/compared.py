@@ -25,11 +25,14 @@ from torch import Tensor, nn
 from tests.benchmarks.timing import milliseconds, resident_megabytes
 
 
+GPT2 = ("transformers.models.auto.modeling_auto", "transformers.models.gpt2.modeling_gpt2")     # which transformers imports when they are first asked for
+
+
 class Compared(ABC):
     """One program with the model in it."""
 
     name: str
-    package: str                # whose import is no part of the loading
+    packages: tuple[str, ...]   # whose imports are no part of the loading
     distribution: str = ""      # whose version is told
 
     @abstractmethod
@@ -77,7 +80,7 @@ def n_bytes(kept: list[Tensor]) -> int:
 class Ours(Compared):
     """Our Trace, and the message that the lesson Heads sends to its wall of all heads."""
 
-    name, package = "our Trace", "core.huggingface"
+    name, packages = "our Trace", ("core.huggingface",)
 
     def __init__(self, folder: Path) -> None:
         from core import huggingface
@@ -109,7 +112,7 @@ class Ours(Compared):
 class Transformers(Compared):
     """transformers' own forward, with the attentions and the hidden states; its keys and values are not asked for."""
 
-    name, package = "transformers", "transformers"
+    name, packages = "transformers", GPT2
     distribution = "transformers"
 
     def __init__(self, folder: Path) -> None:
@@ -133,7 +136,7 @@ class Transformers(Compared):
 class TransformerLens(Compared):
     """run_with_cache over every hook point, of the weights as they are: no LayerNorm folded, nothing centred."""
 
-    name, package = "TransformerLens", "transformer_lens.model_bridge"
+    name, packages = "TransformerLens", (*GPT2, "transformer_lens.model_bridge")
     distribution = "transformer-lens"
 
     def __init__(self, folder: Path) -> None:
@@ -158,7 +161,7 @@ class TransformerLens(Compared):
 class BertViz(Transformers):
     """bertviz' head_view of all heads, its HTML made from transformers' attentions."""
 
-    name, package = "bertviz", "bertviz"
+    name, packages = "bertviz", (*GPT2, "bertviz")
     distribution = "bertviz"
 
     def picture(self, ids: Tensor) -> bytes:
@@ -199,7 +202,8 @@ def quiet() -> None:
 @torch.no_grad()
 def alone(tool: type[Compared], folder: Path, ids: Tensor) -> dict[str, float]:
     """Milliseconds of the processor to load the folder, and megabytes: resident after the imports, with the model, and at most until the end of one run."""
-    importlib.import_module(tool.package)
+    for package in tool.packages:
+        importlib.import_module(package)
     imported, made = resident_megabytes("self"), []
     took = milliseconds(lambda: made.append(tool(folder)), time.process_time)
     loaded = resident_megabytes("self")
