@@ -181,9 +181,15 @@ def prompt() -> str:
 
 
 def model_name() -> str:
-    """The model that the lessons show: the wanted one, or the main one while that is not loaded."""
+    """The model that the lessons show: the wanted one, or the main one while that is not loaded or is no decoder."""
+    wanted = loaded_model()
+    return wanted if wanted is not None and cache.kind(wanted) == "decoder" else cache.model_names()[0]
+
+
+def loaded_model() -> str | None:
+    """The wanted model, of whatever kind, where it is loaded; else None."""
     wanted = wanted_model()
-    return wanted if cache.exists(wanted) else cache.model_names()[0]
+    return wanted if cache.exists(wanted) else None
 
 
 def wanted_model() -> str:

@@ -29,6 +29,7 @@ class Reading:
     title: str               # Markdown, what the picture shows in one sentence
     table: pd.DataFrame | None = None
     summary: Mapping[str, str] = field(default_factory=dict)   # for pins; empty: the title
+    explanation: str = ""    # whose section is read below the picture; empty: the view's own
 
 
 class View(Protocol):
@@ -56,7 +57,7 @@ def draw(page: Lesson, settings: Settings, views: Mapping[str, View]) -> None:
         title = unmarked(reading.title)
         with pins:
             page.pins(dict(reading.summary) or {page.label(f"view_{view}"): title})
-        page.explanation(view)
+        page.explanation(reading.explanation or view)
         page.numbers(reading.lines, reading.table)
         page.experiments()
         if reading.question is not None:

@@ -1,4 +1,6 @@
-"""What stands under the prompt bar while a model is asked for that is not loaded: what it is, whether it fits, a button to load it, how far that is."""
+"""What stands under the prompt bar while a model is asked for that the page does not show: not loaded, what it is, whether it fits, a button to load it, how far that is;
+loaded and no decoder, which lesson shows it.
+"""
 from __future__ import annotations
 
 import streamlit as st
@@ -6,11 +8,12 @@ import streamlit as st
 from core.huggingface import Preview
 from core.ui import cache, devices, state, text
 from core.ui.guard import fragment
-from core.ui.library import loading, names
+from core.ui.library import loading, names, notes
 from core.ui.library.loading import Task, readable_bytes, words
 from core.ui.markdown import escaped
 
 EVERY = 0.6         # seconds between two looks at a running task
+SHOWN_IN = {"encoder": (("architectures", "blank"),), "encoder-decoder": (("architectures", "translate"),)}     # kind -> lessons, each with its view
 
 
 def draw() -> None:
@@ -19,15 +22,35 @@ def draw() -> None:
     if name == state.model_name() or not names.is_library_name(name):
         return
     with st.container(key="model_offer", border=True, gap="xsmall"):
+        if cache.exists(name):
+            _elsewhere(name)
+            return
         st.markdown(words().label("wanted", name=title(name), shown=escaped(state.model_name())))
         look, load = loading.look(name), loading.loading_of(name)
         waits = look.running or load is not None and load.running
         fragment(lambda: _offer(name, waits), run_every=EVERY if waits else None)()
 
 
+def _elsewhere(name: str) -> None:
+    """A model that the lessons cannot go on with: why, what the page shows in its place, and the way to where it is at work."""
+    loaded = cache.shared_model(name, devices.CPU)
+    st.markdown("  \n".join([words().label(f"kind_{cache.kind(name)}_not", name=title(name), shown=escaped(state.model_name())), f"<small>{notes.whose(loaded)}</small>"]), unsafe_allow_html=True)
+    with _buttons():
+        open_in(name)
+        _stay()
+
+
+def open_in(name: str, place: str = "") -> None:
+    """A button for each lesson that shows a loaded model which is no decoder; none for one that every lesson shows. place: where on the page they stand."""
+    for lesson, view in SHOWN_IN.get(cache.kind(name), ()):
+        said = text.load("app").label(f"lesson_{lesson}") + (f": {text.load(lesson).label(f'view_{view}')}" if view else "")
+        if st.button(words().label("open_in", lesson=said), key=f"model_open_{place}{lesson}", type="primary"):
+            state.open_lesson(lesson, {"model": name} | ({f"{lesson}_view": view} if view else {}))
+
+
 def title(name: str) -> str:
     """A model's name as Markdown shows it, without the mark of where it comes from."""
-    return escaped(name.removeprefix(names.IN_FOLDER).removeprefix(names.ON_HUB))
+    return escaped(names.short(name))
 
 
 def _offer(name: str, waited: bool) -> None:
@@ -71,8 +94,9 @@ def _described(name: str, preview: Preview, load: Task | None) -> None:
              words().label("preview_memory", dtype=preview.dtype, needed=readable_bytes(room.needed), free=readable_bytes(room.free), bound=readable_bytes(room.bound), device=device)]
     lines += [words().label("preview_download", download=readable_bytes(preview.download_bytes))] if preview.download_bytes else []
     lines += [] if preview.tokenizer else [words().label("preview_no_tokenizer")]
+    lines += [] if config.kind == "decoder" else [words().label(f"preview_{config.kind}")]
     st.markdown("  \n".join(lines))
-    problem = loading.not_for_lessons(preview) or loading.too_large(room) or (load.problem if load is not None else None)
+    problem = loading.too_large(room) or (load.problem if load is not None else None)
     if problem is not None:
         st.warning(escaped(problem.said))
     with _buttons():

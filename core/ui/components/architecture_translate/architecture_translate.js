@@ -1,5 +1,5 @@
 // header: source, target, inputs [visible]; p [per target token], shown [as text]; tops [per step [{token, p, shown}]]; sizes {n, m, h}; blocks {encoder, decoder, cross}; heads;
-// aligned [per block [per head …, mean]]; verdict, right, n_measured, cut; settings {attention, block, head (−1: mean), step (−1: all written)};
+// aligned [per block [per head …, mean]] or null; verdict, right, n_measured, cut; settings {attention, block, head (−1: mean), step (−1: all written)};
 // arrays encoder (L, h, M, M), decoder (L, h, N, N), cross (L, h, N, M).
 const SHAPES = { encoder: "full", cross: "cross", decoder: "triangle" };
 const PAUSE = 650;      // milliseconds a token while it plays
@@ -214,7 +214,7 @@ class Translate {
         node.setAttribute("aria-pressed", String(lit));
       }
     };
-    const block = this.blockNow(), aligned = this.attention === "cross" ? this.aligned[block] : null, share = (k) => (aligned ? ` ${Math.round(100 * aligned[k])} %` : "");
+    const block = this.blockNow(), aligned = this.attention === "cross" && this.aligned ? this.aligned[block] : null, share = (k) => (aligned ? ` ${Math.round(100 * aligned[k])} %` : "");
     group(this.text.block, Array.from({ length: this.blocks[this.attention] }, (_, b) => [String(b), b === block, () => this.pick({ block: b }), fill(this.text.block_named, { block: b })]));
     const title = (k, name) => name + (aligned ? fill(this.text.aligned, { share: (100 * aligned[k]).toFixed(1), n: this.n_measured }) : "");
     group(aligned ? this.text.head_aligned : this.text.head, [
