@@ -277,7 +277,7 @@ def _biased(page: Lesson, found: Translated, block: int, head: int, step: int) -
     key = int(own.pattern[head, step].argmax())
     q, k, score = own.Q[head, step].double(), own.K[_shared(own, head), key].double(), float(own.scores[head, step, key])
     match = float(q @ k) / (len(q) ** 0.5 if config.scale_scores else 1.0)
-    named = {"head": f"{block}.{head}", "query": code(found.input_tokens[step]), "key": code(found.input_tokens[key]), "distance": step - key}
+    named = {"head": f"{block}.{head}", "query": code(found.input_tokens[step]), "read": code(found.input_tokens[key]), "distance": step - key}
     return [(page.label("translate_numbers_bias", **named), rf"{latex_operand(match)} + {bracketed(latex_operand(score - match))} = {latex_number(score)}")]
 
 
