@@ -1,6 +1,7 @@
 """Encoders and encoder-decoders of the library: Architectures shows them as transformers computes them, and every page that cannot says so and leads there."""
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 
 import numpy as np
@@ -8,10 +9,11 @@ import pytest
 import torch
 
 from core import blanks
-from core.ui import cache, devices
+from core.ui import cache, catalogue, devices, run, text
 from core.ui.architectures import blank, translate
 from core.ui.library import loading, names
 from tests import library_models
+from tests.browser.views import LESSONS
 from tests.huggingface_models import hf
 from tests.lessons import answer, fine, open_at, opened
 from tests.messages import formulas, given, numbers_in
@@ -21,15 +23,17 @@ def theirs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, hf.Pr
     """Every model as transformers has it; ours are loaded from the folders that the operator offers."""
     root = tmp_path_factory.mktemp("kinds")
     made = {name: library_models.other_kind(root, name) for name in library_models.OTHER_KINDS}
+    made["bert"].base_model.save_pretrained(root / "headless")
+    shutil.copy(root / "bert" / "tokenizer.json", root / "headless")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(names.ROOTS, str(root))
         names._folders.cache_clear()
-        for name in made:
+        for name in names.folders():
             task = loading.load(f"folder:{name}")
             task.wait(60)
             assert task.problem is None, task.problem
         yield made
-    for name in made:
+    for name in (*made, "headless"):
         cache.shelf.drop(f"folder:{name}")
     names._folders.cache_clear()
 
@@ -98,7 +102,7 @@ def test_a_text_is_written_and_attended_to_as_transformers_does(theirs):
 
 
 def test_random_weights_are_known_whatever_the_kind(theirs):
-    for name in theirs:
+    for name in ("bert", "roberta", "t5"):
         assert loading.is_chance(ours(name).loss, ours(name).model.config.vocab_size), name
 
 
@@ -150,17 +154,43 @@ def test_a_text_is_written_by_the_readers_encoder_decoder(theirs):
     assert fine(at.run())
 
 
-@pytest.mark.parametrize("name, lesson, view", [("bert", "residual_stream", "blank"), ("t5", "attention", "translate")])
+@pytest.mark.parametrize("name, lesson, view", [("bert", "heads", "blank"), ("t5", "attention", "translate")])
 def test_a_lesson_that_cannot_show_it_says_so_and_leads_on(name: str, lesson: str, view: str, theirs):
     at = open_at(lesson, model=f"folder:{name}", prompt="The cat sat")
-    assert fine(at) and f"**{name}** is an encoder" in said(at) and "**stories**" in said(at) and "no better than chance" in said(at)
+    assert fine(at) and f"**{name}** is an encoder" in said(at) and "It shows **stories** in its place" in said(at) and "no better than chance" in said(at)
     assert at.session_state["model"] == f"folder:{name}" and at.query_params["model"] == f"folder:{name}"
-    assert any(button.key == "model_open_architectures" for button in at.button)
+    assert {"model_open_architectures", "model_open_tokens"} <= {button.key for button in at.button}
     at.session_state["architectures_view"] = view
     at.switch_page("pages/architectures.py").run()
-    assert fine(at) and given(at, f"architecture_{view}") and at.session_state["prompt"] == "The cat sat"
+    assert fine(at) and given(at, f"architecture_{view}") and at.session_state["prompt"] == "The cat sat" and "Its picture here is" in said(at)
+    at.switch_page(f"pages/{lesson}.py").run()
     at.button(key="model_stay").click().run()
     assert fine(at) and at.session_state["model"] == "stories" and "is an encoder" not in said(at)
+
+
+@pytest.mark.parametrize("name", ["headless", "t5"])
+def test_a_picture_that_is_true_of_it_is_drawn_and_any_other_says_why_not(name: str, theirs):
+    kind = ours(name).model.config.kind
+    at, refused = open_at("tokens", model=f"folder:{name}", prompt="the cat sat"), text.load("app").label(f"not_of_{kind}")
+    for lesson, views in catalogue.SHOWN[kind].runs.items():
+        at.switch_page(f"pages/{lesson}.py")
+        assert set(views) <= set(LESSONS[lesson])
+        for view in (*views, *[other for other in LESSONS[lesson] if other not in views and "," not in other][:1]):
+            at.session_state[f"{lesson}_view"] = view
+            at.run()
+            assert fine(at) and (refused in said(at)) == (view not in views), (lesson, view)
+            assert "Pictures that need one" in said(at) or "pictures that need one" in said(at)
+
+
+def test_an_encoder_without_a_head_says_what_can_be_looked_at(theirs):
+    at = opened("architectures", {"view": "blank"}, model="folder:headless")
+    assert "without an output head" in said(at) and "can be looked at" in said(at) and ours("headless").loss is None
+
+
+@pytest.mark.parametrize("name", ["bert", "t5"])
+def test_no_live_answer_is_made_of_a_model_without_next_token(name: str, theirs):
+    with pytest.raises(ValueError, match="no next token"):
+        run.of_tokens(f"folder:{name}", devices.CPU, (0, 1))
 
 
 def test_the_page_of_models_offers_the_lessons_that_show_it(theirs):

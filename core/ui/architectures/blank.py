@@ -23,6 +23,7 @@ from core.ui.check import Question
 from core.ui.components.architecture_blank import architecture_blank
 from core.ui.components.attention_view import attention_view
 from core.ui.lesson import Lesson
+from core.ui.library.loading import fills
 from core.ui.library.offer import title
 from core.ui.markdown import code
 from core.ui.run import Run, room
@@ -118,8 +119,8 @@ def draw(page: Lesson, run: Run) -> Reading:
     encoder, decoder = loaded(FILLS_BLANKS, run), loaded(WRITES_ON, run)
     if encoder is None or decoder is None:
         return missing(page, FILLS_BLANKS if encoder is None else WRITES_ON)
-    if encoder.tokenizer.mask_token is None:
-        return cannot(page.label("blank_no_mask", name=title(encoder.name)))
+    if not is_bundled(encoder) and not fills(encoder.model, encoder.tokenizer):
+        return cannot(page.label("blank_no_head" if encoder.tokenizer.mask_token is not None else "blank_no_mask", name=title(encoder.name)))
     _controls(page)
     marked = blanks.marked_text(read("blank_text")[:MOST_CHARACTERS], encoder.tokenizer, room(encoder.model.config))
     if not any(start < end for start, end in marked.spans):

@@ -33,6 +33,7 @@ MOST_CHARACTERS = 200       # of what is typed
 MOST_READ = 64              # tokens: as many as the bundled model reads, and as many columns as can be told apart
 MOST_WRITTEN = 40           # tokens; the longest date has 16
 MEASURED = 50               # held-out dates in each direction
+MOST_FACTORS = 16           # of a product that is written out; all probabilities stand in the table
 DATES, TEXTS = "translate_text", "translate_loaded_text"    # the settings for what is read: by the bundled model of dates, by one of the library
 WRITTEN_FORMS = tuple(range(len(dates.PHRASINGS)))
 
@@ -241,7 +242,7 @@ def _reading(page: Lesson, found: Translated, measures: Measured | None) -> Read
     head = min(read("translate_head"), config.n_heads - 1)
     cross = found.trace.blocks[block].cross
     row = cross.pattern[:, step].mean(0) if head < 0 else cross.pattern[head, step]
-    title = page.label("translate_twin", source=code(found.model.tokenizer.decode(found.source)), target=code(found.text), p=probability(float(found.probabilities.prod())),
+    title = page.label("translate_twin", source=code(found.model.tokenizer.decode(found.source)), target=code(found.text or " ".join(found.target_tokens)), p=probability(float(found.probabilities.prod())),
                        token=code(found.target_tokens[step]), most=code(found.source_tokens[int(row.argmax())]), weight=probability(float(row.max())))
     shown = head if head >= 0 else 0 if measures is None else int(measures.alignment.heads[block].argmax())      # in numbers one head is followed: of their mean, the best aligned one
     data = {"tokens.csv": lambda: token_table(page, found), "cross_attention.csv": lambda: cross_table(page, found)}
@@ -252,7 +253,8 @@ def _reading(page: Lesson, found: Translated, measures: Measured | None) -> Read
 
 def _lines(page: Lesson, found: Translated, block: int, head: int, step: int) -> list[tuple[str, str]]:
     p = found.probabilities
-    shown = r" \cdot ".join(latex_operand(float(one)) for one in p)
+    factors = [latex_operand(float(one)) for one in p]
+    shown = r" \cdot ".join(factors if len(p) <= MOST_FACTORS else [*factors[:3], r"\ldots", factors[-1]])
     cross = found.trace.blocks[block].cross
     strongest = int(cross.pattern[head, step].argmax())
     q, k = cross.Q[head, step].double(), cross.K[_shared(cross, head), strongest].double()

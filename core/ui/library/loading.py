@@ -220,10 +220,15 @@ def loss_on_fixed_text(model: Transformer, tokenizer: Tokenizer) -> float | None
     if isinstance(tokenizer, NumberedTokens):
         return None
     ids = torch.tensor(tokenizer.prompt(text.load("app").section("prompts"), min(256, model.config.n_context)).token_ids)
-    if len(ids) < 2 or model.config.kind == "encoder" and tokenizer.mask_token is None:
+    if len(ids) < 2 or model.config.kind == "encoder" and not fills(model, tokenizer):
         return None
     with torch.inference_mode():
         return float(next_token_loss(*_guesses(model, tokenizer, ids)))
+
+
+def fills(model: Transformer, tokenizer: Tokenizer) -> bool:
+    """Whether an encoder of the library can be asked what stands in a blank: it has a token for one, and the head that tells words (core.huggingface.families)."""
+    return tokenizer.mask_token is not None and model.config.head_transform
 
 
 def _guesses(model: Transformer, tokenizer: Tokenizer, ids: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

@@ -38,7 +38,7 @@ def _row(name: str, said: str, note: str = "", verb: str = "use", place: str = "
         st.markdown(said + (f"  \n<small>{note}</small>" if note else ""), unsafe_allow_html=True, width="stretch")
         if name in (state.model_name(), state.loaded_model()):
             st.caption(words().label("shown" if name == state.model_name() else "picked"), width="content")
-            offer.open_in(name, f"row_{place}")
+            offer.open_in(name, place=f"row_{place}")
         else:
             verb = "use" if cache.exists(name) else verb
             st.button(words().label(verb), key=f"models_use_{place}{name}", on_click=state.want_model, args=(name,), help=words().label("use_help") if verb == "use" else None)
