@@ -157,7 +157,7 @@ def test_a_text_is_written_by_the_readers_encoder_decoder(theirs):
 @pytest.mark.parametrize("name, lesson, view", [("bert", "heads", "blank"), ("t5", "attention", "translate")])
 def test_a_lesson_that_cannot_show_it_says_so_and_leads_on(name: str, lesson: str, view: str, theirs):
     at = open_at(lesson, model=f"folder:{name}", prompt="The cat sat")
-    assert fine(at) and f"**{name}** is an encoder" in said(at) and "It shows **stories** in its place" in said(at) and "no better than chance" in said(at)
+    assert fine(at) and f"**{name}** is an encoder" in said(at) and "The page shows **stories** in its place" in said(at) and "no better than chance" in said(at)
     assert at.session_state["model"] == f"folder:{name}" and at.query_params["model"] == f"folder:{name}"
     assert {"model_open_architectures", "model_open_tokens"} <= {button.key for button in at.button}
     at.session_state["architectures_view"] = view

@@ -25,16 +25,16 @@ class Entry:
 
 @dataclass(frozen=True)
 class Showing:
-    """What lessons have to show of a model that is no decoder. live: the view of Architectures in which it is at work; runs: lesson -> the views whose pictures are true of it."""
+    """What lessons have to show of a model that is no decoder. live: the view of Architectures in which it is at work; runs: lesson -> the views whose pictures are true of it, the one to open first."""
 
     live: str
     runs: Mapping[str, tuple[str, ...]]
 
 
 SHOWN = {   # by the kind of a model, as ModelConfig has it; a decoder is shown by all
-    "encoder": Showing("blank", {"tokens": ("merges", "methods", "train", "vocabulary"), "embeddings": ("product", "neighbours", "map", "arithmetic"),
+    "encoder": Showing("blank", {"tokens": ("vocabulary", "methods", "merges", "train"), "embeddings": ("product", "neighbours", "map", "arithmetic"),
                                  "positions": ("waves", "learned", "concat"), "residual_stream": ("norms",)}),
-    "encoder-decoder": Showing("translate", {"tokens": ("merges", "methods", "train", "vocabulary")}),
+    "encoder-decoder": Showing("translate", {"tokens": ("vocabulary", "methods", "merges", "train")}),
 }
 STAGES = ("text", "tokens", "embedding", "position", "attention", "stream", "mlp", "unembedding", "softmax", "sample")
 REPEATED = ("attention", "stream", "mlp")   # the stages that a model has once in each of its L blocks

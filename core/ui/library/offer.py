@@ -39,8 +39,10 @@ def _where(name: str) -> None:
     values = {"name": title(name), "shown": escaped(state.model_name()), "view": _live_view(kind)}
     if name == state.model_name() or here == LIVE:
         with st.container(key="model_where", horizontal=True, vertical_alignment="center", gap="small"):
-            st.caption("  \n".join([words().label(f"{kind}_{'live' if here == LIVE else 'here'}", **values), *([notes.whose(cache.shared_model(name, devices.CPU))] if here == LIVE else [])]))
-            open_in(name)
+            st.caption(words().label(f"{kind}_{'live' if here == LIVE else 'here'}", **values), width="content")
+            open_in(name, "tertiary")
+        if here == LIVE:
+            st.caption(notes.whose(cache.shared_model(name, devices.CPU)))
         return
     with st.container(key="model_offer", border=True, gap="xsmall"):
         st.markdown(words().label(f"{kind}_not", **values))

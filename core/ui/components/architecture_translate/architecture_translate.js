@@ -227,11 +227,11 @@ class Translate {
     if (!room || !this.target) return;
     const [rows, columns] = this.axes(), font = monoFont(this.root, 0.95 * em), width = (names) => Math.max(...names.map((name) => textWidth(cutShort(name), font)));
     const left = width(rows) + 1.2 * em, above = 0.75 * width(columns) + 1.4 * em, tall = Math.max(150, window.innerHeight - this.place.getBoundingClientRect().top - mainScroll(this.root) - (this.scale > 1 ? 62 : 34) - above);
-    const cell = Math.max(0.8 * em, Math.min(2.3 * em, (room - left - 2.2 * em) / columns.length, tall / rows.length));
+    const cell = Math.max(0.9 * em, Math.min(2.3 * em, (room - left - 2.2 * em) / columns.length, tall / rows.length));
     Object.assign(this, { cell, left, above });
     const size = { width: left + columns.length * cell + 2.2 * em, height: above + rows.length * cell + 3 };
     this.svg.replaceChildren();
-    for (const [name, value] of Object.entries({ ...size, viewBox: `0 0 ${size.width} ${size.height}`, "font-size": 0.95 * em, "aria-label": this.text.heat })) this.svg.setAttribute(name, value);
+    for (const [name, value] of Object.entries({ ...size, viewBox: `0 0 ${size.width} ${size.height}`, "font-size": Math.min(0.95 * em, cell), "aria-label": this.text.heat })) this.svg.setAttribute(name, value);
     columns.forEach((name, j) => this.label(name, left + (j + 0.5) * cell, above - 0.4 * em, "key", j, true));
     rows.forEach((name, i) => this.line(name, i, columns));
     this.frame = draw("rect", { class: "frame", x: left, width: columns.length * cell, height: cell }, this.svg);
