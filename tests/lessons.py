@@ -14,7 +14,7 @@ def open_at(lesson: str, **query: str | None) -> AppTest:
     for key, value in query.items():
         if value is not None:
             at.query_params[key] = value
-    return at.run().switch_page(f"pages/{lesson}.py").run()
+    return at.switch_page(f"pages/{lesson}.py").run()     # its page alone, as a link does: no run of the home page before it
 
 
 def fine(at: AppTest) -> bool:

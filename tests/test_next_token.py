@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import math
 import re
-from pathlib import Path
 
 import altair as alt
 import numpy as np
@@ -16,18 +15,13 @@ from core.sampling import SamplingConfig, truncate
 from core.ui import cache, text
 from core.ui.components.sampling_panel import Context, PanelSettings, pack, seeded_uniforms, unpack
 from core.ui.next_token import kept_counts
+from tests import lessons
 from tests.messages import formulas
 from tests.prompts import PROMPTS
 
-ROOT = Path(__file__).parent.parent
-
 
 def opened(prompt: str | None = None, **query: str) -> AppTest:
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
-    at = at.switch_page("pages/next_token.py")
-    for key, value in query.items() | ({"prompt": prompt}.items() if prompt is not None else set()):
-        at.session_state[key] = value
-    return at.run()
+    return lessons.open_at("next_token", prompt=prompt, **query)
 
 
 def given(at: AppTest) -> tuple[dict, np.ndarray]:

@@ -16,8 +16,8 @@ from core.sampling import truncate
 from core.ui import cache, overview, text
 from core.ui.components.overview_map import packing
 from core.ui.run import Run, read
-from tests import messages
-from tests.messages import formulas
+from tests import lessons, messages
+from tests.messages import formulas, numbers_in
 from tests.prompts import PROMPTS
 from tests.test_pages import opened
 
@@ -123,32 +123,26 @@ def check_draw(thrown: dict, probs: np.ndarray) -> None:
 
 
 def test_a_picked_position_is_lit_and_no_draw_is_offered_inside_the_text():
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    at.query_params["position"] = "3"
-    sent = given(at.run())
+    at = lessons.open_at("overview", position="3")
+    sent = given(at)
     assert sent["position"] == 3 and sent["draw"] is None
     assert np.array_equal(sent["logits"], run_of(at).trace.logits[3].numpy())
 
 
 def test_the_seed_of_the_link_decides_the_draw():
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    at.query_params["overview_seed"] = "7"
-    run = run_of(at.run())
+    at = lessons.open_at("overview", overview_seed="7")
+    run = run_of(at)
     assert given(at)["draw"]["xi"] == overview.xi_of(7, len(run.token_ids)) != overview.xi_of(8, len(run.token_ids))
     assert 0 <= overview.xi_of(7, 1) < 1
 
 
 def test_every_part_of_the_map_opens_a_lesson_that_exists():
-    lessons = given(opened("overview", None))["lessons"]
-    assert {"P", "attention", "stream", "logits"} <= set(lessons)
-    assert all((ROOT / "pages" / f"{lesson}.py").exists() for lesson in lessons.values())
+    led_to = given(opened("overview", None))["lessons"]
+    assert {"P", "attention", "stream", "logits"} <= set(led_to)
+    assert all((ROOT / "pages" / f"{lesson}.py").exists() for lesson in led_to.values())
 
 
 # ---- in numbers -------------------------------------------------------------------------------------------------------------------
-
-
-def numbers_in(latex: str) -> list[float]:
-    return [float(number) for number in re.findall(r"-?\d+\.\d+", latex)]
 
 
 def test_the_softmax_line_holds_on_a_calculator():
@@ -160,9 +154,7 @@ def test_the_softmax_line_holds_on_a_calculator():
 
 @pytest.mark.parametrize("position", [0, 5])
 def test_the_lines_of_the_page_are_the_models_own(position: int):
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    at.query_params["position"] = str(position)
-    at.run()
+    at = lessons.open_at("overview", position=str(position))
     trace = run_of(at).trace
     embed, stream, softmax, _ = formulas(at)
     e, p, total = numbers_in(embed)

@@ -19,6 +19,7 @@ from core.model import Transformer
 from core.ui import text
 from core.ui.instrument_state import Setting
 from core.ui.positions import biases, rotary, symmetry, waves
+from tests import lessons
 from tests.messages import formulas
 
 ROOT = Path(__file__).parent.parent
@@ -26,16 +27,7 @@ VIEWS = ("waves", "learned", "rotary", "biases", "concat", "symmetry", "beyond")
 
 
 def opened(view: str = "waves", prompt: str | None = None, **query: str) -> AppTest:
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    at.query_params["positions_view"] = view
-    for key, value in query.items():
-        at.query_params[key] = value
-    if prompt is not None:
-        at.query_params["prompt"] = prompt
-    at.run().switch_page("pages/positions.py")
-    for key, value in {"positions_view": view, **query}.items():   # AppTest's page switch leaves the query behind
-        at.query_params[key] = value
-    return at.run()
+    return lessons.open_at("positions", positions_view=view, prompt=prompt, **query)
 
 
 def component(at: AppTest, key: str):

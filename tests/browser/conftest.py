@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, Request
 
-from tests.browser.serving import Server, chromium, serve, settle
+from tests.browser.serving import STILL, Server, chromium, serve, settle
 
 
 @pytest.fixture(scope="session")
@@ -35,6 +35,7 @@ def open_page(browser: Browser, server: Server) -> Iterator[Callable[..., Page]]
               **options) -> Page:
         context = browser.new_context(viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light", **options)
         contexts.append(context)
+        context.add_init_script(STILL)
         page = context.new_page()
         page.errors = []
         page.on("console", lambda message: page.errors.append(f"{message.text} {message.location['url']}") if is_error(message) else None)

@@ -20,6 +20,17 @@ ROOT = Path(__file__).parent.parent.parent
 CHROMIUM_FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
                   "--disable-component-update", "--disable-sync"]
 READY = "[data-testid=stApp][data-test-script-state=notRunning][data-test-connection-state=CONNECTED]"
+# Told by the page's own changes: to ask at every frame, as playwright's waits do, keeps a browser without a GPU drawing all the while.
+SETTLED = """([ready, milliseconds]) => new Promise((settled, failed) => {
+    const look = () => document.querySelector(ready) && !document.querySelector("[data-testid=stSkeleton]") && (watch.disconnect(), settled());
+    const watch = new MutationObserver(look);
+    watch.observe(document, {subtree: true, childList: true, attributes: true, attributeFilter: ["data-test-script-state", "data-test-connection-state"]});
+    setTimeout(() => failed(new Error(`The page did not settle within ${milliseconds} ms.`)), milliseconds);
+    look();
+})"""
+# Streamlit's grey stand-ins pulse, and each frame of it is drawn by the CPU: that costs more than the page they stand for.
+STILL = """document.addEventListener("DOMContentLoaded", () =>
+    document.head.append(Object.assign(document.createElement("style"), {textContent: "[data-testid=stSkeleton] {animation: none !important}"})))"""
 
 
 @dataclass(frozen=True)
@@ -88,6 +99,5 @@ def chromium() -> Iterator[Browser]:
 def settle(page: Page, milliseconds: int = 60_000) -> None:
     """Wait until the script has run to its end, nothing is on its way to the page, and every component stands where its grey stand-in was."""
     for _ in range(2):
-        page.wait_for_selector(READY, timeout=milliseconds)
-        page.wait_for_function("!document.querySelector('[data-testid=stSkeleton]')", timeout=milliseconds)
+        page.evaluate(SETTLED, [READY, milliseconds])
         page.wait_for_timeout(150)
