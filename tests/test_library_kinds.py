@@ -175,7 +175,7 @@ def test_a_picture_that_is_true_of_it_is_drawn_and_any_other_says_why_not(name: 
     for lesson, views in catalogue.SHOWN[kind].runs.items():
         at.switch_page(f"pages/{lesson}.py")
         assert set(views) <= set(LESSONS[lesson])
-        for view in (*views, *[other for other in LESSONS[lesson] if other not in views and "," not in other][:1]):
+        for view in (*views[:2], *[other for other in LESSONS[lesson] if other not in views and "," not in other][:1]):
             at.session_state[f"{lesson}_view"] = view
             at.run()
             assert fine(at) and (refused in said(at)) == (view not in views), (lesson, view)

@@ -25,6 +25,7 @@ def test_a_model_from_a_folder_is_looked_at_loaded_and_run_by_every_lesson(brows
         page.locator(".st-key-model_drawer button").first.click()
         page.get_by_role("button", name=WORDS.label("another")).click()
         page.get_by_role("heading", name=WORDS.section("title"), exact=True).wait_for()
+        page.keyboard.press("Escape")                   # the drawer, which lies over the page
         settle(page)
         page.locator(".st-key-lesson_models_folders").get_by_role("button", name=WORDS.label("look")).first.click()
         page.get_by_role("button", name=WORDS.label("load"), exact=True).click(timeout=60_000)
