@@ -33,16 +33,16 @@ def reading(page) -> str:
     return page.locator(".reading").inner_text()
 
 
-@pytest.mark.parametrize("n, d, base, i", [(128, 64, 10_000, 40), (256, 512, 10_000, 255), (256, 2, 1, 7), (64, 128, 1_000_000, 63), (200, 30, 3.16, 111)])
-def test_browser_and_python_compute_the_same_waves(open_page, n, d, base, i):
+def test_browser_and_python_compute_the_same_waves(open_page):
     page = open_page("positions")
     view_of(page, "1")
-    set_now(page, {"n": n, "d": d, "base": base, "i": i, "j": 0, "pair": 0})
-    P = positional.sinusoidal(n, d, base).numpy()
-    np.testing.assert_allclose(np.array(view_of(page, "Array.from(view.P)")).reshape(n, d), P, rtol=0, atol=1e-12)
-    np.testing.assert_allclose(view_of(page, "Array.from(view.row)"), P @ P[i], rtol=0, atol=1e-11)
-    by_distance = [sum(math.cos(t * w) for w in positional.frequencies(d, base).tolist()) for t in range(n)]
-    np.testing.assert_allclose(view_of(page, "Array.from(view.distances)"), by_distance, rtol=0, atol=1e-11)
+    for n, d, base, i in [(128, 64, 10_000, 40), (256, 512, 10_000, 255), (256, 2, 1, 7), (64, 128, 1_000_000, 63), (200, 30, 3.16, 111)]:
+        set_now(page, {"n": n, "d": d, "base": base, "i": i, "j": 0, "pair": 0})
+        P = positional.sinusoidal(n, d, base).numpy()
+        np.testing.assert_allclose(np.array(view_of(page, "Array.from(view.P)")).reshape(n, d), P, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(view_of(page, "Array.from(view.row)"), P @ P[i], rtol=0, atol=1e-11)
+        by_distance = [sum(math.cos(t * w) for w in positional.frequencies(d, base).tolist()) for t in range(n)]
+        np.testing.assert_allclose(view_of(page, "Array.from(view.distances)"), by_distance, rtol=0, atol=1e-11)
 
 
 def test_a_drag_changes_the_waves_in_place_and_release_tells_python(open_page):
@@ -82,7 +82,7 @@ def test_the_keyboard_moves_the_cursor_through_all_panels(open_page):
     assert any("P_{41}" in latex for latex in page.locator(".katex annotation").all_text_contents())   # the numbers below have followed
 
 
-def test_hover_reads_position_dimension_and_value(open_page):
+def test_in_the_heatmap_hover_reads_and_a_press_picks_position_and_pair(open_page):
     page = open_page("positions")
     view_of(page, "1")
     box = page.locator("canvas.canvas-heat").bounding_box()
@@ -90,12 +90,6 @@ def test_hover_reads_position_dimension_and_value(open_page):
     page.wait_for_timeout(100)
     i, dimension, value = re.fullmatch(r"position (\d+), dimension (\d+): .* = (.*)", page.locator(".tip").inner_text()).groups()
     assert float(value.replace("\u2212", "-")) == pytest.approx(float(positional.sinusoidal(128, 64)[int(i), int(dimension)]), abs=5e-5)
-
-
-def test_a_press_in_the_heatmap_picks_position_and_pair(open_page):
-    page = open_page("positions")
-    view_of(page, "1")
-    box = page.locator("canvas.canvas-heat").bounding_box()
     page.mouse.click(box["x"] + box["width"] * 0.7, box["y"] + box["height"] * 0.5)
     page.wait_for_url(re.compile("positions_waves_pair="))
     settle(page)
@@ -140,16 +134,18 @@ def test_a_bar_of_the_relative_table_bends_the_matrix_and_the_link(open_page):
     assert after > 3 > before and view_of(page, "view.bias.relative(9, 6)") == after
 
 
-@pytest.mark.parametrize("mode, width", [("concatenate", 64), ("concatenate", 10), ("add", 64)])
-def test_both_roads_through_the_weights_meet(open_page, mode, width):
-    page = open_page(f"positions?positions_view=concat&positions_concat_mode={mode}&positions_concat_width={width}&positions_concat_i=9")
-    x, W_X, W_P, p, whole, k, worst = view_of(page, "[Array.from(view.x), Array.from(view.W_X), Array.from(view.W_P), Array.from(view.p), Array.from(view.whole), view.k, view.worst]")
-    W_X, W_P = np.array(W_X).reshape(-1, k), np.array(W_P).reshape(-1, k)
-    d_p = len(x) if mode == "add" else width
-    np.testing.assert_allclose(p, positional.sinusoidal(10, d_p)[9].numpy(), atol=1e-14)
-    expected = (np.array(x) + p) @ W_X if mode == "add" else np.concatenate([x, p]) @ np.concatenate([W_X, W_P[:width]])
-    np.testing.assert_allclose(whole, expected, atol=1e-12)
-    assert worst < 1e-13
+def test_both_roads_through_the_weights_meet(open_page):
+    page = open_page("positions?positions_view=concat&positions_concat_mode=add&positions_concat_width=64&positions_concat_i=9")
+    view_of(page, "1")
+    for mode, width in (("add", 64), ("concatenate", 64), ("concatenate", 10)):
+        set_now(page, {"mode": mode, "width": width})
+        x, W_X, W_P, p, whole, k, worst = view_of(page, "[Array.from(view.x), Array.from(view.W_X), Array.from(view.W_P), Array.from(view.p), Array.from(view.whole), view.k, view.worst]")
+        W_X, W_P = np.array(W_X).reshape(-1, k), np.array(W_P).reshape(-1, k)
+        d_p = len(x) if mode == "add" else width
+        np.testing.assert_allclose(p, positional.sinusoidal(10, d_p)[9].numpy(), atol=1e-14)
+        expected = (np.array(x) + p) @ W_X if mode == "add" else np.concatenate([x, p]) @ np.concatenate([W_X, W_P[:width]])
+        np.testing.assert_allclose(whole, expected, atol=1e-12)
+        assert worst < 1e-13
 
 
 def test_the_four_cases_of_the_symmetry_experiment(open_page):
