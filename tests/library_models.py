@@ -15,6 +15,7 @@ from tests.huggingface_models import hf
 CONTEXT = 300                # longer than what lessons read at once
 FAMILIES = {                 # name -> (case of tests.huggingface_models, its changes)
     "llama": ("llama", dict(max_position_embeddings=CONTEXT)),                       # grouped heads, rotary, RMSNorm, gate, no biases, E not tied
+    "deep": ("llama", dict(max_position_embeddings=CONTEXT, num_hidden_layers=28, num_attention_heads=16, num_key_value_heads=8, hidden_size=64)),    # the layers and heads of Qwen3-0.6B
     "neox": ("pythia", dict(max_position_embeddings=CONTEXT)),                       # parallel parts, part of each query turned
     "mistral": ("mistral", dict(max_position_embeddings=CONTEXT)),                   # a sliding window of 5
     "numbers": ("qwen3", dict(max_position_embeddings=CONTEXT)),                     # without a tokenizer
@@ -22,12 +23,12 @@ FAMILIES = {                 # name -> (case of tests.huggingface_models, its ch
 
 
 def folder(root: Path, name: str, vocab_size: int = 700) -> Path:
-    """The model `name` of FAMILIES below `root`. llama begins a text with <s>, the others with nothing; "numbers" has no tokenizer."""
+    """The model `name` of FAMILIES below `root`. llama and deep begin a text with <s>, the others with nothing; "numbers" has no tokenizer."""
     case, changes = FAMILIES[name]
     place = root / name
     huggingface_models.saved(case, place, vocab_size=vocab_size, bos_token_id=0, eos_token_id=0, pad_token_id=None, **changes)
     if name != "numbers":
-        save_tokenizer(place, vocab_size - 3, begins=name == "llama")
+        save_tokenizer(place, vocab_size - 3, begins=case == "llama")
     return place
 
 

@@ -20,9 +20,9 @@ from core.ui import cache, text
 from core.ui.components import heads_wall as wall
 from core.ui.components.attention_view import payload
 from core.ui.components.message import pack
-from core.ui.heads import below, live
+from core.ui.heads import below, live, words
 from core.ui.heads.panels import axis_end
-from core.ui.heads.reading import Pair
+from core.ui.heads.reading import MEASURES, Pair, Patterns
 from core.ui.run import Run, read
 from tests import lessons
 from tests.lessons import fine
@@ -74,6 +74,29 @@ def test_the_picture_of_a_long_prompt_takes_the_largest_weight_of_each_block():
     tiles, seen = wall.picture(pattern, np.tril(np.ones((5, 5), bool)), step=2)
     assert tiles[0].tolist() == [[0, 0, 0], [0, 128, 0], [0, 0, 255]]        # 255 sqrt(0.25) = 127.5, rounded to even
     assert seen.tolist() == np.tril(np.ones((3, 3), bool)).tolist()
+
+
+@pytest.mark.parametrize("n_heads, n", [(48, 48), (448, 15), (448, 16), (448, 64), (144, 256), (1024, 100)])
+def test_the_wall_of_any_model_sends_no_more_than_that_of_48_heads(n_heads: int, n: int):
+    lower = np.tril(np.ones((n, n), bool))
+    patterns = np.broadcast_to(lower / lower.sum(1, keepdims=True), (n_heads, n, n)).astype(np.float32)
+    fields, arrays = wall.wall_arrays(patterns, lower, [0])
+    assert arrays["values"].nbytes <= (48 * 49 // 2 * 48 * 4 if fields["whole"] else 128 * 129 // 2 * 48)
+    assert fields["whole"] == (n <= {48: 48, 448: 15, 144: 27, 1024: 10}[n_heads])
+    assert fields["whole"] or arrays["exact_values"].tobytes() == patterns[0][lower].tobytes()
+
+
+def test_a_wall_of_more_than_eight_layers_is_summed_up_by_a_map_and_by_how_many_heads_do_what():
+    values = np.linspace(0.0, 1.0, 9 * 4).reshape(9, 4)
+    measures = {name: values if name in words.SHARES else 3 * values for name in MEASURES} | {"induction": np.full((9, 4), np.nan)}
+    large, small = (Patterns(np.zeros(0), np.zeros(0), {name: one[:n] for name, one in measures.items()}) for n in (9, 8))
+    said = text.load("heads")
+    assert words.summary(said, None, small, "entropy") is None
+    sent = words.summary(said, None, large, "entropy")
+    assert sent.header() | {"labels": None} == {"names": list(MEASURES), "labels": None, "ends": [1.0, 1.0, 1.0, 1.0, 3.0, 3.0], "rooted": [True] * 4 + [False] * 2, "shown": "entropy", "picks": True}
+    assert sent.values().reshape(6, 9, 4)[4].tolist() == (3 * values).astype(np.float32).tolist() and np.isnan(sent.values().reshape(6, 36)[2]).all()
+    assert words.title(said, None, large) == said.label("wall_large", n=36, previous_token=int((values >= 0.4).sum()), first_token=0, induction=0, duplicate_token=0)
+    assert words.title(said, None, small) == said.label("wall", n=32)
 
 
 def test_scores_of_the_opened_head_keep_their_sign():

@@ -19,6 +19,8 @@ from core.figures.numbers import plain_number
 from core.model import Transformer
 from core.ui import cache, text
 from core.ui.components.message import pack
+from core.ui.lesson import Lesson
+from core.ui.residual_stream import contributions
 from tests import lessons
 from tests.messages import unpacked
 from tests.prompts import PROMPTS
@@ -251,6 +253,17 @@ def test_no_bar_of_the_waterfall_carries_the_name_that_a_larger_one_beside_it_ha
 
     assert {"sum", "part 16"} <= labelled() and not labelled() & {"part 12", "part 14"}
     assert "part 14" in labelled(picked="part 14")
+
+
+def test_the_small_parts_of_a_large_model_stand_as_one_bar_and_all_still_add_up():
+    page, values = Lesson("residual_stream", WORDS, FRAME), np.random.default_rng(0).normal(size=480) * np.logspace(0, -4, 480)
+    rows = [{"name": f"head {i}", "meaning": "attention", "group": "", "value": float(value)} for i, value in enumerate(values)]
+    *shown, rest = contributions.summed_up(page, rows, "head 479")
+    assert len(shown) == contributions.MOST_BARS + 1 and [row for row in rows if row in shown] == shown and rows[479] in shown
+    assert rest["name"] == WORDS.label("smaller_parts", n=480 - len(shown)) and rest["parts"] == 480 - len(shown)
+    assert min(abs(row["value"]) for row in shown[:-1]) >= max(abs(row["value"]) for row in rows if row not in shown)
+    assert math.fsum(row["value"] for row in [*shown, rest]) == pytest.approx(math.fsum(values), abs=1e-15)
+    assert contributions.summed_up(page, rows[:contributions.MOST_BARS + 1], "head 3") == rows[:contributions.MOST_BARS + 1]
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -45,7 +45,7 @@ def log_ratios(tokens: Sequence[str], p: np.ndarray, q: np.ndarray, named: Seque
     tooltip = [alt.Tooltip("token:N", title=" "), alt.Tooltip("p:N"), alt.Tooltip("q:N"), alt.Tooltip("ratio:Q", title="ln(q/p)", format=".4f")]
     zero = alt.Chart(pd.DataFrame({"zero": [0.0]})).mark_rule(color=colour("text", theme)).encode(y=alt.Y("zero:Q", title=titles[1]))
     points = alt.Chart(frame).mark_point(filled=True, opacity=0.75).encode(x=x, y=y, color=_signed("ratio", theme), size=alt.Size("moved:Q", legend=None, scale=alt.Scale(range=[14 * scale, 320 * scale])), tooltip=tooltip)
-    names = alt.Chart(frame[frame["named"]]).mark_text(font=MONO, fontSize=12 * scale, dy=-11 * scale).encode(x=x, y=y, text="token:N")
+    names = alt.Chart(frame[frame["named"]]).mark_text(font=MONO, fontSize=12 * scale, dy=-11 * scale, limit=130 * scale).encode(x=x, y=y, text="token:N")
     return alt.layer(zero, points, names).properties(height=height, width="container", config=altair_theme(theme, scale))
 
 

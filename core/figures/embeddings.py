@@ -17,6 +17,7 @@ import pandas as pd
 from core.figures.heads import distinct
 from core.figures.numbers import readable
 from core.figures.style import FONT, MONO, altair_theme, colour, template
+from core.figures.thinning import thinned
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -25,6 +26,7 @@ KINDS = ("word", "part", "sign", "byte")     # begins a word, goes on within one
 _SYMBOLS = {"word": "circle", "part": "diamond", "sign": "square", "byte": "x"}
 _MEANINGS = {"word": "residual", "part": "mlp", "sign": "value", "byte": "excluded"}
 _BINS = 60
+MOST_WRITTEN = 8       # depths that have room for a token each below a line
 CAMERA = {"eye": {"x": 0.28, "y": -1.35, "z": 0.42}, "center": {"x": 0, "y": 0, "z": -0.1}}     # along axis 2, the shorter side, and a little from above
 
 
@@ -84,7 +86,7 @@ def spread(scores: np.ndarray, marked: Sequence[tuple[str, float]], axis_titles:
     base = alt.Chart(lines)
     ink = colour("residual", theme, "ink")
     rules = base.mark_rule(color=ink, strokeWidth=1.6).encode(x=alt.X("score:Q", title=axis_titles[0]), y="zero:Q", y2="level:Q")
-    names = base.mark_text(align="right", dx=-5, font=MONO, fontSize=12 * scale, color=ink).encode(x="score:Q", y="level:Q", text="name:N")
+    names = base.mark_text(align="right", dx=-5, font=MONO, fontSize=12 * scale, limit=130 * scale, color=ink).encode(x="score:Q", y="level:Q", text="name:N")
     return _finish(alt.layer(bars, rules, names), theme, scale, height)
 
 
@@ -129,7 +131,7 @@ def arrows(points: pd.DataFrame, segments: pd.DataFrame, axis_titles: tuple[str,
     names = []
     for side, dy in (("datum.mark !== ''", -11), ("datum.mark === ''", 13)):      # each with a halo of the page's colour, so that a line may run under it
         near = base.transform_filter(side)
-        look = dict(align="left", dx=7, dy=dy, font=MONO, fontSize=13 * scale)
+        look = dict(align="left", dx=7, dy=dy, font=MONO, fontSize=13 * scale, limit=150 * scale)
         names += [near.mark_text(stroke=colour("page", theme), strokeWidth=5, **look).encode(text="name:N"), near.mark_text(**look).encode(text="name:N", color=tone)]
     return _finish(alt.layer(ways, dots, *names), theme, scale, height)
 
@@ -151,21 +153,27 @@ def two_paths(points: pd.DataFrame, axis_titles: tuple[str, str], theme: str, sc
 
 
 def alike_by_depth(cosines: np.ndarray, names: Sequence[str], nearest: Sequence[Sequence[str]], axis_title: str, theme: str, scale: float, height: int) -> alt.LayerChart:
-    """How alike two vectors A and B are at every depth, a cosine in [−1, 1] with its number; in two rows below, the tokens nearest to A and to B there."""
+    """How alike two vectors A and B are at every depth, a cosine in [−1, 1] with its number; in two rows below, the tokens nearest to A and to B there.
+
+    Of many depths only some are written out, the first and the last among them; hover says each.
+    """
     low = min(0.0, float(np.nanmin(cosines)) - 0.1)
     frame = pd.DataFrame({"depth": range(len(cosines)), "cosine": np.asarray(cosines, float), "name": list(names), "shown": [readable(value, 2) for value in cosines],
                           "exact": [f"{value:.6g}" for value in cosines], "near_a": list(nearest[0]), "near_b": list(nearest[1]), "y_a": low - 0.22, "y_b": low - 0.42})
-    x = alt.X("depth:O", title=None, axis=alt.Axis(labelExpr=f"{json.dumps(list(names))}[datum.value]", labelAngle=0, labelFontWeight=600, orient="top"))
+    written = thinned(len(cosines), MOST_WRITTEN)
+    frame["written"] = [depth in written for depth in range(len(cosines))]
+    x = alt.X("depth:O", title=None, scale=alt.Scale(padding=max(0.5, len(cosines) / 16)), axis=alt.Axis(values=written, labelExpr=f"{json.dumps(list(names))}[datum.value]", labelAngle=0, labelFontWeight=600, orient="top"))
     y = alt.Y("cosine:Q", title=axis_title, scale=alt.Scale(domain=[low - 0.5, 1.18], nice=False), axis=alt.Axis(values=[0, 0.5, 1], grid=True))
     base = alt.Chart(frame).encode(x=x)
     ink, text = colour("residual", theme, "ink"), colour("text", theme)
     line = base.mark_line(color=ink, strokeWidth=2.4 * scale).encode(y=y)
     dots = base.mark_point(filled=True, opacity=1, size=50 * scale, color=ink).encode(
         y=y, tooltip=[alt.Tooltip("name:N", title=" "), alt.Tooltip("exact:N", title=axis_title), alt.Tooltip("near_a:N", title="A ≈"), alt.Tooltip("near_b:N", title="B ≈")])
-    numbers = base.mark_text(dy=-11 * scale, fontSize=12 * scale, color=text).encode(y=y, text="shown:N")
+    told = base.transform_filter("datum.written")
+    numbers = told.mark_text(dy=-11 * scale, fontSize=12 * scale, color=text).encode(y=y, text="shown:N")
     rows = []
     for which, tone in (("a", ink), ("b", text)):
-        rows.append(base.mark_text(font=MONO, fontSize=11.5 * scale, color=tone, limit=60 * scale).encode(y=alt.Y(f"y_{which}:Q", title=axis_title), text=f"near_{which}:N"))
+        rows.append(told.mark_text(font=MONO, fontSize=11.5 * scale, color=tone, limit=60 * scale).encode(y=alt.Y(f"y_{which}:Q", title=axis_title), text=f"near_{which}:N"))
         name = alt.Chart(pd.DataFrame({"name": [f"{which.upper()} ≈"], "y": [frame[f"y_{which}"][0]]}))
         rows.append(name.mark_text(align="right", dx=-4, fontSize=12 * scale, fontWeight=600, color=tone).encode(x=alt.value(0), y=alt.Y("y:Q", title=axis_title), text="name:N"))
     return _finish(alt.layer(line, dots, numbers, *rows), theme, scale, height)

@@ -12,6 +12,7 @@ from core.figures import style
 ROLES = ("previous_token", "first_token", "induction", "duplicate_token")
 LEAST_SHARE = 0.4         # a head is named after what takes this share of its attention
 ROOM_FOR_VALUES = 1.5     # the axis runs this far past the longest bar, so that the values written behind the bars have room
+CROWD = 64                # points that still have room for labels between them
 LABEL_ROOM = (0.07, 0.06)  # what a label takes of the scatter's width and height
 
 
@@ -71,13 +72,18 @@ def scatter(table: pd.DataFrame, x: str, y: str, titles: tuple[str, str], domain
 def named_points(x: np.ndarray, y: np.ndarray, chosen: np.ndarray) -> np.ndarray:
     """Which points (m,), in shares of the axes, carry a label: the chosen one, then from the outside in those whose label meets no other; (m,) bool.
 
+    Of more than CROWD points only those whose label would stand over no other point.
+
     >>> named_points(np.array([0.9, 0.88, 0.1]), np.array([0.2, 0.2, 0.1]), np.array([False, False, False])).tolist()
     [True, False, True]
     """
     x, y, chosen = np.asarray(x), np.asarray(y), np.asarray(chosen)
-    named = np.zeros(len(x), bool)
+    named, free = np.zeros(len(x), bool), np.ones(len(x), bool)
+    if len(x) > CROWD:
+        right, up = x[None] - x[:, None], y[None] - y[:, None]
+        free = chosen | ~((right > 0) & (right < LABEL_ROOM[0]) & (np.abs(up) < LABEL_ROOM[1])).any(1)
     for i in sorted(range(len(x)), key=lambda i: (not chosen[i], -max(x[i], y[i]))):
-        named[i] = not any(abs(x[i] - x[j]) < LABEL_ROOM[0] and abs(y[i] - y[j]) < LABEL_ROOM[1] for j in np.flatnonzero(named))
+        named[i] = free[i] and not any(abs(x[i] - x[j]) < LABEL_ROOM[0] and abs(y[i] - y[j]) < LABEL_ROOM[1] for j in np.flatnonzero(named))
     return named
 
 

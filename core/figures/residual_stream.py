@@ -15,6 +15,11 @@ import pandas as pd
 
 from core.figures.numbers import readable
 from core.figures.style import altair_theme, colour, diverging
+from core.figures.thinning import thinned
+
+LONGEST_TOKEN = 130       # px of a token beside its bar; a longer one ends in an ellipsis, and hover says it whole
+MOST_GROUPS = 15          # names below a waterfall
+MOST_WRITTEN = 14         # rows of a square of cells that still have room for a number each
 
 
 def finish(chart: alt.TopLevelMixin, theme: str, height: int | None = None, scale: float = 1.0) -> alt.TopLevelMixin:
@@ -39,7 +44,7 @@ def _by_index(labels: Sequence[str]) -> str:
 
 
 def cosine_matrix(cosines: np.ndarray, layer_labels: Sequence[str], axis_title: str, theme: str, scale: float = 1.0, height: int = 300) -> alt.TopLevelMixin:
-    """One token's stream compared with itself at every pair of depths, (L + 1, L + 1) in [-1, 1], with the numbers written in."""
+    """One token's stream compared with itself at every pair of depths, (L + 1, L + 1) in [-1, 1], with the numbers written in as far as there is room; hover says each."""
     _same_length(layer_labels=layer_labels, cosines=cosines)
     n = len(cosines)
     rows, columns = np.divmod(np.arange(n * n), n)
@@ -47,12 +52,16 @@ def cosine_matrix(cosines: np.ndarray, layer_labels: Sequence[str], axis_title: 
     frame["shown"] = [readable(value, 2) for value in frame["cosine"]]
     frame["exact"] = [readable(value, 5) for value in frame["cosine"]]
     frame["deep"] = frame["cosine"].abs() > 0.6
-    axis = alt.Axis(labelExpr=_by_index(layer_labels), labelAngle=0)
-    base = alt.Chart(frame).encode(x=alt.X("column:O", title=axis_title, axis=alt.Axis(labelExpr=_by_index(layer_labels), labelAngle=-40)),
+    frame["between"] = [f"{layer_labels[row]} · {layer_labels[column]}" for row, column in zip(rows, columns)]
+    look = dict(labelExpr=_by_index(layer_labels), values=thinned(n, MOST_WRITTEN))
+    axis = alt.Axis(labelAngle=0, **look)
+    base = alt.Chart(frame).encode(x=alt.X("column:O", title=axis_title, axis=alt.Axis(labelAngle=-40, **look)),
                                    y=alt.Y("row:O", title=None, axis=axis))
     cells = base.mark_rect().encode(
         color=alt.Color("cosine:Q", scale=alt.Scale(domain=[-1, 1], range=[stop for _, stop in diverging(theme)], interpolate="rgb"), legend=None),
-        tooltip=[alt.Tooltip("exact:N", title="cos")])
+        tooltip=[alt.Tooltip("between:N", title=axis_title), alt.Tooltip("exact:N", title="cos")])
+    if n > MOST_WRITTEN:
+        return finish(cells, theme, height, scale)
     numbers = base.mark_text(fontSize=(12 if n <= 8 else 9) * scale).encode(text="shown:N", color=alt.condition(
         "datum.deep", alt.value(colour("page", theme)), alt.value(colour("text", theme))))
     return finish(cells + numbers, theme, height, scale)
@@ -72,8 +81,8 @@ def guesses(tokens: Sequence[str], probs: np.ndarray, axis_title: str, theme: st
     widest = alt.Scale(domain=[0, 1])
     bars = base.mark_bar(color=colour("kept", theme)).encode(x=alt.X("p:Q", title=axis_title, scale=widest, axis=alt.Axis(tickCount=3)),
                                                             tooltip=[alt.Tooltip("token:N", title=" "), alt.Tooltip("p:Q", title="p", format=".6g")])
-    names = base.mark_text(align="right", dx=-8, font="monospace", fontSize=13 * scale).encode(
-        x=alt.value(0), text="token:N", color=alt.condition("datum.marked", alt.value(colour("value", theme, "ink")), alt.value(colour("text", theme))))
+    names = base.mark_text(align="right", dx=-8, font="monospace", fontSize=13 * scale, limit=LONGEST_TOKEN * scale).encode(
+        x=alt.value(0), text="token:N", tooltip=alt.Tooltip("token:N", title=" "), color=alt.condition("datum.marked", alt.value(colour("value", theme, "ink")), alt.value(colour("text", theme))))
     numbers = base.mark_text(align="left", dx=5, fontSize=12 * scale, color=colour("muted", theme)).encode(x="p:Q", text="shown:N")
     return finish(bars + names + numbers, theme, height, scale)
 
@@ -85,7 +94,7 @@ def probability_by_layer(probs: np.ndarray, ranks: np.ndarray, layer_labels: Seq
     frame = pd.DataFrame({"depth": range(len(probs)), "p": np.asarray(probs, dtype=float), "rank": np.asarray(ranks) + 1})
     frame["shown"] = [readable(p, 4) for p in frame["p"]]
     x = alt.X("depth:Q", title=None, scale=alt.Scale(domain=[0, len(probs) - 1], padding=8),
-              axis=alt.Axis(values=list(range(len(probs))), labelExpr=_by_index(layer_labels), labelAngle=0, labelFlush=False, labelOverlap=True))
+              axis=alt.Axis(values=thinned(len(probs), 8), labelExpr=_by_index(layer_labels), labelAngle=0, labelFlush=False, labelOverlap=True))
     base = alt.Chart(frame).encode(x=x, y=alt.Y("p:Q", title=axis_titles[0], scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(tickCount=3, grid=True, titleAngle=0, titlePadding=14)))
     line = base.mark_line(color=colour("residual", theme, "ink"), strokeWidth=2.5 * scale)
     points = base.mark_point(filled=True, size=45 * scale, opacity=1, color=colour("residual", theme, "ink")).encode(
@@ -159,8 +168,9 @@ def _labels(frame: pd.DataFrame, n_named: int) -> tuple[list[str], np.ndarray, l
 
 
 def _group_axis(bands: pd.DataFrame) -> alt.Axis:
-    """Each band's name below its middle."""
-    names = {f"{row.middle:.2f}": row.group for row in bands.itertuples() if row.group}
+    """Each band's name below its middle, or that of every so many."""
+    named = [row for row in bands.itertuples() if row.group]
+    names = {f"{named[place].middle:.2f}": named[place].group for place in (thinned(len(named), MOST_GROUPS) if named else [])}
     return alt.Axis(values=[float(middle) for middle in names], labelExpr=f"({json.dumps(names)})[format(datum.value, '.2f')]", labelOverlap=True)
 
 
@@ -200,7 +210,7 @@ def two_distributions(tokens: Sequence[str], before: np.ndarray, after: np.ndarr
         tooltip=[alt.Tooltip("token:N", title=" "), alt.Tooltip("name:N", title=" "), alt.Tooltip("p:Q", title="p", format=".6g")])
     numbers = base.mark_text(align="left", dx=5, fontSize=11 * scale, color=colour("muted", theme)).encode(text="shown:N")
     labels = alt.Chart(pd.DataFrame({"place": range(len(tokens)), "token": list(tokens)})).mark_text(
-        align="right", dx=-8, font="monospace", fontSize=13 * scale).encode(y="place:O", x=alt.value(0), text="token:N")
+        align="right", dx=-8, font="monospace", fontSize=13 * scale, limit=LONGEST_TOKEN * scale).encode(y="place:O", x=alt.value(0), text="token:N", tooltip=alt.Tooltip("token:N", title=" "))
     return finish(alt.layer(bars, numbers, labels), theme, height, scale)
 
 

@@ -9,6 +9,9 @@ from core.ui.guard import fragment
 from core.ui.text import TextFile
 
 
+MOST_BUTTONS = 9      # options that stand below each other; more are a list to open
+
+
 @dataclass(frozen=True)
 class Question:
     """What the reader is asked: `options[answer]` was computed from the model, and the explanation says how. `key` tells a lesson's questions apart."""
@@ -30,8 +33,9 @@ def draw(lesson: str, question: Question, words: TextFile) -> None:
     asked = (question.question, tuple(options), answer)
     committed = st.session_state.get(f"{key}_committed")
     st.markdown(question.question)
-    given = st.radio(question.question, range(len(options)), format_func=options.__getitem__, index=None, key=f"{key}_given", label_visibility="collapsed",
-                     disabled=committed == asked)
+    look = dict(format_func=options.__getitem__, index=None, label_visibility="collapsed", disabled=committed == asked)
+    many = len(options) > MOST_BUTTONS      # the blocks of a large model
+    given = st.selectbox(question.question, range(len(options)), key=f"{key}_given_of_many", width=280, **look) if many else st.radio(question.question, range(len(options)), key=f"{key}_given", **look)
     if committed != asked:
         st.button(words.label("check_commit"), key=f"{key}_commit", disabled=given is None, on_click=_commit, args=(key, asked))
         return

@@ -1,7 +1,7 @@
 """The page Models in a real Chromium: a reader looks at a model in a folder, loads it, and every lesson runs on it."""
 from __future__ import annotations
 
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Page, expect
 
 from core.ui import catalogue, text
 from core.ui.library import names
@@ -46,8 +46,44 @@ def test_a_model_from_a_folder_is_looked_at_loaded_and_run_by_every_lesson(brows
         page.locator(".architecture_translate .heat rect").first.wait_for(timeout=60_000)
         settle(page)
         assert "model=folder%3At5" in page.url and "architectures_view=translate" in page.url and "The+cat" in page.url and errors == []
+        library_models.folder(tmp_path, "deep")
+        _walk_the_wall(page, server.url)
+        assert errors == []
         page.set_viewport_size({"width": 390, "height": 844})
         page.goto(f"{server.url}/models?model=folder:llama")
         settle(page)
         assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth <= innerWidth")
         context.close()
+
+
+def _walk_the_wall(page: Page, url: str) -> None:
+    """The wall of 28 × 16 heads: the keyboard brings a head of the last layer into sight, so does the map, and a click there opens the head."""
+    page.goto(f"{url}/heads?model=folder:deep")
+    page.get_by_role("button", name=WORDS.label("load"), exact=True).wait_for(timeout=60_000)
+    settle(page)
+    page.wait_for_timeout(1000)                              # the offer is drawn once more when the look at the model has ended
+    page.get_by_role("button", name=WORDS.label("load"), exact=True).click(timeout=60_000)
+    page.locator(".st-key-model_drawer", has_text="folder:deep").wait_for(timeout=60_000)
+    settle(page)
+    heads, map_ = page.locator(".wall button.head"), page.locator(".wall .places")
+    expect(heads).to_have_count(28 * 16)
+    page.wait_for_timeout(1800)                              # the wall has fitted itself to the window
+    heads.first.focus()
+    for _ in range(27):
+        page.keyboard.press("ArrowDown")
+    assert within_its_frame(page, 27 * 16)
+    box = map_.bounding_box()
+    map_.focus()
+    for key in ("ArrowDown", "ArrowRight"):
+        page.keyboard.press(key)
+    assert within_its_frame(page, 17) and "1.1" in page.locator(".wall .tip").inner_text()
+    page.mouse.click(box["x"] + box["width"] - 9, box["y"] + box["height"] - 3)
+    settle(page)
+    expect(page.locator(".view .title")).to_contain_text("Head 27.15")
+    assert within_its_frame(page, 27 * 16 + 15)
+
+
+def within_its_frame(page: Page, head: int) -> bool:
+    """Whether the tile of a head lies within the part of the wall that is in sight."""
+    frame, tile = page.locator(".wall .scroll").bounding_box(), page.locator(".wall button.head").nth(head).bounding_box()
+    return all(frame[at] - 1 <= tile[at] and tile[at] + tile[size] <= frame[at] + frame[size] + 1 for at, size in (("x", "width"), ("y", "height")))

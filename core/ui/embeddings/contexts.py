@@ -12,6 +12,7 @@ from torch import Tensor
 from core import analysis, embeddings
 from core.figures import embeddings as figures
 from core.figures.numbers import latex_number, readable
+from core.figures.thinning import thinned
 from core.ui import state
 from core.ui.check import Question
 from core.ui.embeddings.reading import PREFIX, attached, chart_height, keep, read, show, space
@@ -20,6 +21,7 @@ from core.ui.markdown import code
 from core.ui.run import Run
 from core.ui.views import Reading
 
+NAMED_BLOCKS = 8                # of each way in the plane
 OWN_STEPS = (0.1, 0.5, 0.9)     # the cosines that part the options of the question
 
 
@@ -100,10 +102,10 @@ def _depth(page: Lesson, names: list[str], depth: int) -> str:
 
 def _points(page: Lesson, paths: Paths, names: list[str], tokens: tuple[str, ...]) -> pd.DataFrame:
     places = paths.projection(paths.seen).numpy()
-    rows = []
+    rows, named = [], {2 + block for block in thinned(len(names) - 2, NAMED_BLOCKS)}
     for which, way in zip("AB", range(2)):
         for depth in range(len(names)):
-            label = names[0] if depth == 0 and way == 0 else f"{which} {names[depth]}" if depth >= 2 else ""
+            label = names[0] if depth == 0 and way == 0 else f"{which} {names[depth]}" if depth in named else ""
             rows.append({"path": which, "depth": depth, "name": _depth(page, names, depth), "x": places[way, depth, 0], "y": places[way, depth, 1] if places.shape[-1] > 1 else 0.0,
                          "nearest": tokens[paths.nearest[way][depth]], "cosine_between": paths.cosines[depth], "label": label})
     return pd.DataFrame(rows)

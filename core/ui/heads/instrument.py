@@ -13,7 +13,7 @@ from core.ui.guard import guard
 from core.ui.heads import live as heads_live
 from core.ui.heads import panels
 from core.ui.heads.reading import PREFIX, SETTINGS, Change, Pair, change_now, keep, patterns_of, picked_pair, read, redraw
-from core.ui.heads.words import wall_words
+from core.ui.heads.words import summary, title, wall_words
 from core.ui.lesson import Lesson
 from core.ui.markdown import code
 from core.ui.run import Run
@@ -86,8 +86,9 @@ def _wall(page: Lesson, run: Run) -> None:
 
 def _draw_wall(page: Lesson, run: Run, pair: Pair, change: Change | None) -> None:
     shown = patterns_of(run, change.intervention(run) if change else NOTHING)
-    text = {"title": page.label("wall_change" if change else "wall", n=run.model.config.n_layers * run.model.config.n_heads)}
-    heads_wall(shown.values, shown.allowed, run.tokens, key=f"{PREFIX}wall", text=text | {name: page.label(name) for name in ("scale", "masked", "waiting")},
+    text = {"title": title(page.words, change, shown)} | {name: page.label(name) for name in ("scale", "masked", "waiting")}
+    text |= {name: page.label(f"map_{name}") for name in ("measure", "nothing", "map")}
+    heads_wall(shown.values, shown.allowed, run.tokens, key=f"{PREFIX}wall", text=text, summary=summary(page.words, change, shown, read("map")), on_measure=_measure,
                selected=(pair.layer, pair.head), query=pair.query, **wall_words(page.words, run, change, shown),
                height=HEIGHT, theme=state.theme(), follow=f"{pair} {change_now()}", hand=_hand(page, run, change), on_hand=_scale,
                opens=not change and not state.present(), on_pick=functools.partial(_toggle, run) if change else _open,
@@ -107,6 +108,11 @@ def _scale(factor: float) -> None:
     """The hand has let go: the wall stands already, the panel follows."""
     keep(factor=factor)
     st.rerun("heads_panel")
+
+
+def _measure(name: str) -> None:
+    """The map shows it already."""
+    keep(map=name)
 
 
 def _open(layer: int, head: int) -> None:

@@ -3,8 +3,8 @@ from __future__ import annotations
 
 from core.ui import live, run, text
 from core.ui.components.heads_wall import wall_answer
-from core.ui.heads.reading import Change, patterns_of
-from core.ui.heads.words import wall_words
+from core.ui.heads.reading import MEASURES, Change, patterns_of
+from core.ui.heads.words import summary, wall_words
 
 NAME = "heads"
 
@@ -22,7 +22,8 @@ def answer(question: dict) -> bytes:
     heads = [int(head) for head in question["exact_heads"]]
     if not all(0 <= head < shown.values.shape[0] * shown.values.shape[1] for head in heads):
         raise ValueError("there is no such head")
-    return wall_answer(shown.values, shown.allowed, heads, **wall_words(text.load("heads"), asked, change, shown))
+    words = text.load("heads")
+    return wall_answer(shown.values, shown.allowed, heads, **wall_words(words, asked, change, shown), summary=summary(words, change, shown, MEASURES[0]))
 
 
 ROUTE = live.route(NAME, answer)

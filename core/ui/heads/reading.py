@@ -25,6 +25,7 @@ SETTINGS = Settings("heads", {
     "key": Setting(-1, low=-1),                # position of the key; −1: the one with the largest weight
     "shows": Setting("matrix", options=("matrix", "lines")),
     "values": Setting("weights", options=("weights", "scores")),
+    "map": Setting("previous_token", options=MEASURES),                          # of the map beside a large wall
     "x": Setting("previous_token", options=MEASURES),
     "y": Setting("induction", options=MEASURES),
     "changed": Setting(""),                    # names of heads, such as "3.5 4.*"

@@ -1,10 +1,41 @@
 """What is written on the wall's tiles: the role of each head, its measures, and a mark where the reader changed it."""
 from __future__ import annotations
 
+import numpy as np
+
 from core.figures import heads as figures
+from core.ui.components.heads_wall import HeadMap
 from core.ui.heads.reading import Change, Patterns, measured
 from core.ui.run import Run
 from core.ui.text import TextFile
+
+
+SEEN_WHOLE = 8            # layers and heads of a wall that is seen whole; a larger one has a map beside it
+SHARES = frozenset({"previous_token", "first_token", "induction", "duplicate_token"})      # between 0 and 1, and coloured as the tiles are
+
+
+def summary(words: TextFile, change: Change | None, shown: Patterns, measure: str) -> HeadMap | None:
+    """The map of all heads for a wall that is not seen whole. Shares run from 0 to 1, entropy and distance to their largest value."""
+    if max(shown.measures[measure].shape) <= SEEN_WHOLE:
+        return None
+    measures = {name: (words.label(f"measure_{name}"), values, 1.0 if name in SHARES else _largest(values)) for name, values in shown.measures.items()}
+    return HeadMap(measures, measure, SHARES, picks=change is None)
+
+
+def _largest(values: np.ndarray) -> float:
+    known = values[~np.isnan(values)]
+    return float(known.max(initial=0.0)) or 1.0
+
+
+def title(words: TextFile, change: Change | None, shown: Patterns) -> str:
+    """What stands above the wall; of a large one also how many heads have which role."""
+    n_layers, n_heads = shown.measures["entropy"].shape
+    if change:
+        return words.label("wall_change")
+    if max(n_layers, n_heads) <= SEEN_WHOLE:
+        return words.label("wall", n=n_layers * n_heads)
+    roles = figures.roles(shown.measures)
+    return words.label("wall_large", n=n_layers * n_heads, layers=n_layers, **{role: int((roles == role).sum()) for role in figures.ROLES})
 
 
 def wall_words(words: TextFile, run: Run, change: Change | None, shown: Patterns) -> dict[str, list]:

@@ -1,6 +1,7 @@
 """A chosen token's logit, taken apart into what every head, feed-forward part, embedding and bias adds to it."""
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 
 import numpy as np
@@ -12,15 +13,17 @@ from core import contributions
 from core.contributions import Contributions, Part
 from core.figures import residual_stream as figures
 from core.figures.numbers import bracketed, latex_number, plain_number, readable
+from core.figures.thinning import largest
 from core.intervention import HeadEdit, Intervention
 from core.ui import cache, state
 from core.ui.check import Question
 from core.ui.lesson import Lesson
 from core.ui.markdown import code
-from core.ui.residual_stream.reading import PREFIX, chart_height, choice, show, target_token, token_slider
+from core.ui.residual_stream.reading import PREFIX, attached, chart_height, choice, read, show, target_token, token_slider
 from core.ui.run import Run
 from core.ui.views import Reading
 
+MOST_BARS = 72       # as many as the parts of the bundled models
 MEANINGS = {"embedding": "residual", "position": "position", "head": "attention", "mlp": "mlp"}      # every other part is a bias: grey
 ATTENTION, FEED_FORWARD = ("head", "attention bias", "attention norm bias"), ("mlp", "mlp bias", "mlp norm bias")
 
@@ -39,17 +42,34 @@ def draw(page: Lesson, run: Run) -> Reading:
     rows = _rows(page, found, detail == "sublayers")
     title = _title(page, run, found, rows, position, target)
     st.markdown(f"**{title}**")
-    shown = sorted(rows, key=lambda row: -abs(row["value"])) if order == "size" else rows
-    chart = figures.waterfall([row["name"] for row in shown], [row["meaning"] for row in shown], ["" if order == "size" else row["group"] for row in shown],
+    picked = part_name(page, Part("head", state.selection().layer, state.selection().head))
+    shown = rows if read("all") else summed_up(page, rows, picked)
+    if order == "size":
+        shown = sorted(shown, key=lambda row: ("parts" in row, -abs(row["value"])))
+    chart = figures.waterfall([row["name"] for row in shown], [row["meaning"] for row in shown], ["" if order == "size" and "parts" not in row else row["group"] for row in shown],
                               np.array([row["value"] for row in shown]), page.label("sum"), page.label("axis_logit"), state.theme(),
-                              picked=part_name(page, Part("head", state.selection().layer, state.selection().head)), scale=state.scale(), height=chart_height(0 if state.present() else 40))
+                              picked=picked, scale=state.scale(), height=chart_height(0 if state.present() else 40))
     heads = {part_name(page, part): part for part in found.parts if part.kind == "head"}
     show(chart, "waterfall", lambda point: _pick(heads.get(point["name"])))
-    st.markdown(page.label("sum_line", n=len(found.parts), total=plain_number(found.total), logit=plain_number(found.logit), difference=f"{abs(found.total - found.logit):.1e}"))
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        st.markdown(page.label("sum_line", n=len(found.parts), total=plain_number(found.total), logit=plain_number(found.logit), difference=f"{abs(found.total - found.logit):.1e}"), width="content")
+        if len(rows) > len(shown) or read("all"):
+            st.toggle(page.label("all_parts", n=len(rows)), **attached("all"))
     return Reading(_lines(page, found, rows), _question(page, run, found, position, target), [contributions.logit_contributions, contributions.final_parts, contributions.frozen_norm],
                    {"contributions.csv": lambda: pd.DataFrame([{"part": part_name(page, part), "layer": part.layer, "head": part.head, "contribution": float(value)}
                                                        for part, value in zip(found.parts, found.values)])},
                    f".st-key-{PREFIX}waterfall", title)
+
+
+def summed_up(page: Lesson, rows: list[dict], picked: str) -> list[dict]:
+    """The MOST_BARS largest rows and the picked one in their order, and after them all others as one, with their sum and, under "parts", their number."""
+    kept, others = largest(np.array([row["value"] for row in rows]), MOST_BARS)
+    small = [rows[place] for place in others if rows[place]["name"] != picked]
+    if not small:
+        return rows
+    name = page.label("smaller_parts", n=len(small))
+    left_over = {"name": name, "meaning": "excluded", "group": name, "value": math.fsum(row["value"] for row in small), "parts": len(small)}
+    return [row for place, row in enumerate(rows) if place in kept or row["name"] == picked] + [left_over]
 
 
 def _pick(head: Part | None) -> None:

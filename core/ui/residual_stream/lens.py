@@ -15,7 +15,7 @@ from core.ui.check import Question
 from core.ui.components.residual_grid import residual_grid
 from core.ui.lesson import Lesson
 from core.ui.markdown import code, unmarked
-from core.ui.residual_stream.reading import PREFIX, chart_height, depth_names, depth_of, keep, screen, short_depth_names, show, target_token, to_numpy
+from core.ui.residual_stream.reading import PREFIX, SEEN_WHOLE, chart_height, depth_names, depth_of, keep, screen, short_depth_names, show, target_token, to_numpy
 from core.ui.run import Run
 from core.ui.views import Reading
 
@@ -73,7 +73,7 @@ def _grid(page: Lesson, run: Run, reading: LensReading, depth: int, title: str) 
     follows = np.array([*run.token_ids[1:], -1])
     residual_grid(to_numpy(reading.probs), texts=texts.astype(str), marks=ids == follows, row_labels=depth_names(page, run.model.config.n_layers), column_labels=run.tokens,
                   legend=page.label("legend_lens"), reading=page.label("reading_lens"), twin=unmarked(title), theme=state.theme(), key=f"{PREFIX}lens_grid",
-                  picked=(depth, state.selection().position), limits=(0.0, 1.0), least_column=round(66 * state.scale()), height=290, most_height=520, fit=screen(30), present=state.present(), on_pick=_pick)
+                  picked=(depth, state.selection().position), limits=(0.0, 1.0), least_column=round(66 * state.scale()), least_row=round(16 * state.scale()), rows_scroll=run.model.config.n_layers > SEEN_WHOLE, height=290, most_height=520, fit=screen(30), present=state.present(), on_pick=_pick)
 
 
 def _pick(row: int, column: int) -> None:

@@ -15,7 +15,7 @@ from core.ui.components.residual_grid import residual_grid
 from core.ui.components.residual_norms import residual_norms
 from core.ui.lesson import Lesson
 from core.ui.markdown import code, unmarked
-from core.ui.residual_stream.reading import PREFIX, attached, chart_height, choice, depth_names, depth_of, keep, screen, short_depth_names, show, to_numpy
+from core.ui.residual_stream.reading import PREFIX, SEEN_WHOLE, attached, chart_height, choice, depth_names, depth_of, keep, screen, short_depth_names, show, to_numpy
 from core.ui.run import Run
 from core.ui.views import Reading
 
@@ -60,7 +60,7 @@ def _description(page: Lesson, run: Run, name: str, values: np.ndarray, logarith
     limits = (-1.0, 1.0) if name == "turn" else (values[values > 0].min() if logarithmic else 0.0, values.max())
     return dict(row_labels=labels, column_labels=run.tokens, legend=page.label(f"legend_{name}"), reading=page.label(f"reading_{name}"),
                 twin=unmarked(_title(page, run, name, values, selected.position)), theme=state.theme(), signed=name == "turn", logarithmic=logarithmic,
-                picked=(row, selected.position), peak=tuple(int(i) for i in peak), limits=limits, height=270, most_height=520, fit=screen(),
+                picked=(row, selected.position), peak=tuple(int(i) for i in peak), limits=limits, height=270, least_row=16 if len(values) <= SEEN_WHOLE + 1 else 9, most_height=520, fit=screen(),
                 present=state.present(), on_pick=lambda r, c: _pick(r, c, whole))
 
 

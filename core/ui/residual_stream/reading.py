@@ -16,6 +16,7 @@ PREFIX = "residual_stream_"
 SCREEN = 312          # px of the first screen that prompt, strip, title and two rows of controls take above a picture
 CHART = 330           # px of a chart: the rest of a 720 px screen
 CHART_PRESENT = 290   # the same in present mode
+SEEN_WHOLE = 12       # blocks whose rows stand on the first screen with their names; of more the rows are flatter, or scroll
 SETTINGS = Settings("residual_stream", {
     "view": Setting("norms", options=("norms", "lens", "contributions", "norm", "mlp", "cut")),
     "measure": Setting("stream", options=("stream", "attention", "mlp", "change", "turn")),
@@ -23,6 +24,7 @@ SETTINGS = Settings("residual_stream", {
     "depth": Setting(-1, low=-1),                 # blocks passed, 0 the embedding; −1: all of them
     "detail": Setting("parts", options=("parts", "sublayers")),
     "order": Setting("model", options=("model", "size")),
+    "all": Setting(False),                        # whether the small parts of a large model have a bar each
     "norm_view": Setting("vector", options=("vector", "batch", "placement")),
     "norm_where": Setting("attention", options=("attention", "mlp", "final")),
     "feature": Setting(0, low=0),

@@ -5,7 +5,7 @@ const PAUSE = 350, ROW = 1.62, FEW = 7;      // bars in present mode, whose type
 class Writing {
   constructor(root) {
     this.root = root;
-    this.pending = new Set();
+    this.echoes = new Echoes();
     this.title = make("div", "title", root);
     this.title.setAttribute("aria-live", "polite");
     const columns = make("div", "columns written-picture", root), left = make("div", "left", columns);
@@ -35,15 +35,13 @@ class Writing {
     this.player.receive(this.text, this.last, PAUSE);
     this.root.classList.toggle("present", header.scale > 1);
     this.take.textContent = this.text.take;
-    const { written, picked } = header.settings, told = `${written} ${picked}`;
-    if (this.n === undefined || this.shownIdentity !== header.identity || (told !== this.known && !this.pending.has(told))) {
+    const { written, picked } = header.settings, moved = this.echoes.moves(`${written} ${picked}`, this.told);
+    if (this.n === undefined || this.shownIdentity !== header.identity || moved) {
       this.player.stop();
       this.player.at = Math.min(written < 0 ? this.last : written, this.last);
       this.picked = picked;
     }
     this.shownIdentity = header.identity;
-    this.known = told;
-    this.pending.delete(told);
     this.list();
     this.paint();
   }
@@ -72,10 +70,18 @@ class Writing {
     if (!this.player.playing) this.settle();
   }
 
+  /** How many tokens are written, −1 for all of them. */
+  get written() {
+    return this.n >= this.last ? -1 : this.n;
+  }
+
+  get told() {
+    return `${this.written} ${this.picked}`;
+  }
+
   settle(more = {}) {
-    const written = this.n >= this.last ? -1 : this.n;
-    this.pending.add(`${written} ${this.picked}`);
-    this.send({ written, picked: this.picked, branch: this.active, choose: null, take: false, ...more });
+    this.echoes.tell(this.told);
+    this.send({ written: this.written, picked: this.picked, branch: this.active, choose: null, take: false, ...more });
   }
 
   paint() {

@@ -1,6 +1,6 @@
 // Concatenate and W^O at one position. A row for each head: its piece of the concatenated vector, what its rows of W^O make of it, how long that is.
 
-const LABEL = 44, HEADING = 22, NARROW = 520;
+const LABEL = 44, HEADING = 22, NARROW = 520, LEAST_ROW = 14;
 
 export default function (component) {
   const { data, parentElement, setTriggerValue } = component;
@@ -17,7 +17,7 @@ export default function (component) {
 }
 
 function build(root) {
-  const sum = { root, stage: root.querySelector(".stage"), canvas: root.querySelector("canvas"), rows: root.querySelector(".rows"), tip: root.querySelector(".tip") };
+  const sum = { root, scroll: root.querySelector(".scroll"), stage: root.querySelector(".stage"), canvas: root.querySelector("canvas"), rows: root.querySelector(".rows"), tip: root.querySelector(".tip") };
   sum.stage.onpointermove = (event) => read(sum, event);
   sum.stage.onpointerleave = () => { sum.tip.hidden = true; };
   keepFitted(root, () => sum.text && arrange(sum));
@@ -29,7 +29,9 @@ const largest = (values) => values.reduce((most, v) => Math.max(most, Math.abs(v
 function arrange(sum) {
   const width = sum.stage.clientWidth, ratio = window.devicePixelRatio || 1;
   if (!width) return;
-  sum.height = fitHeight(sum.stage, sum.least, sum.most);
+  const room = fitHeight(sum.scroll, sum.least, sum.most);
+  sum.height = Math.max(room, HEADING + LEAST_ROW * sum.scale * sum.rowsOf.length);      // of many heads the rows scroll
+  sum.scroll.style.maxHeight = sum.height > room ? `${room}px` : "";
   const between = width < NARROW ? 40 : 58, numbers = (width < NARROW ? 132 : 170) * sum.scale;
   const row = (sum.height - HEADING) / sum.rowsOf.length, half = (width - LABEL - between - numbers) / 2;
   Object.assign(sum, { ratio, row, half, between, numbers, right: LABEL + half + between, end: LABEL + 2 * half + between });
@@ -120,5 +122,5 @@ function read(sum, event) {
   const value = (left ? piece : sum.vector(row))[at];
   if (value === undefined) return;
   const words = [element("b", "", sum.rowsOf[row]), element("small", "", ` ${at}  `), element("output", "", exact(value))];
-  showTip(sum.tip, words, x, sum.stage.offsetTop + HEADING + row * sum.row, sum.row);
+  showTip(sum.tip, words, x, sum.stage.offsetTop + HEADING + row * sum.row - sum.scroll.scrollTop, sum.row);
 }

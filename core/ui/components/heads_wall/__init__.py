@@ -1,9 +1,13 @@
-"""The wall of attention heads: every head's pattern as a tile of one canvas, fed one byte array. Click or Enter picks a head; hover reads a weight."""
+"""The wall of attention heads: every head's pattern as a tile of one canvas, fed one byte array. Click or Enter picks a head; hover reads a weight.
+
+What travels is bounded whatever the model: with more heads than the bundled ones have, each tile has fewer cells, and a map of all heads stands beside the wall."""
 from __future__ import annotations
 
 import functools
 import zlib
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +16,9 @@ import streamlit as st
 from core.ui.components.message import LIVE_JS, MESSAGE_JS, pack
 
 HERE = Path(__file__).parent
-WHOLE_TOKENS = 48        # up to this many tokens every weight travels (226 kB for 48 heads); beyond, bytes for the picture and single heads whole
-PICTURE_SIDE = 128       # most cells on a side of a tile sent as bytes: about a tile's width in pixels
+WHOLE_TOKENS = 48        # up to this many tokens every weight travels (226 kB for HEADS heads); beyond, bytes for the picture and single heads whole
+PICTURE_SIDE = 128       # most cells on a side of a tile sent as bytes: about a tile's width in pixels (396 kB for HEADS heads)
+HEADS = 48               # of more heads each sends less, so that the whole stays within what these send
 LEAST_TILE = 38          # pixels; below this a tile is no longer readable and the wall scrolls
 
 PATTERN_JS = MESSAGE_JS + (HERE / "pattern.js").read_text(encoding="utf-8")     # what the wall and the opened head share
@@ -23,8 +28,30 @@ _component = st.components.v2.component(
     "heads_wall",
     html=(HERE / "heads_wall.html").read_text(encoding="utf-8"),
     css=PATTERN_CSS + (HERE / "heads_wall.css").read_text(encoding="utf-8"),
-    js=PATTERN_JS + LIVE_JS + (HERE / "heads_wall.js").read_text(encoding="utf-8"),
+    js=PATTERN_JS + LIVE_JS + (HERE / "heads_map.js").read_text(encoding="utf-8") + (HERE / "heads_wall.js").read_text(encoding="utf-8"),
 )
+
+
+@dataclass(frozen=True)
+class HeadMap:
+    """One number of every head, layers × heads, which sums up a wall too large to be seen whole.
+
+    measures: name -> (label, values (L, h), the value at the deep end of the colour scale); NaN: nothing can be said. shown: the name of the one on the map.
+    rooted: those whose colour follows the square root, as the tiles' do. picks: whether a click there picks the head, or only brings it into sight.
+    """
+
+    measures: Mapping[str, tuple[str, np.ndarray, float]]
+    shown: str
+    rooted: frozenset[str]
+    picks: bool = True
+
+    def header(self) -> dict:
+        return {"names": list(self.measures), "labels": [label for label, _, _ in self.measures.values()], "ends": [end for _, _, end in self.measures.values()],
+                "rooted": [name in self.rooted for name in self.measures], "shown": self.shown, "picks": self.picks}
+
+    def values(self) -> np.ndarray:
+        """(M · L · h,) float32."""
+        return np.concatenate([values.reshape(-1) for _, values, _ in self.measures.values()]).astype(np.float32)
 
 
 def row_ranges(allowed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -56,17 +83,26 @@ def picture(patterns: np.ndarray, allowed: np.ndarray, step: int) -> tuple[np.nd
     return np.rint(np.sqrt(largest) * 255).astype(np.uint8), seen
 
 
+def most_cells(n_heads: int, side: int) -> int:
+    """The most cells on a side of each of n_heads tiles, so that together they have no more than HEADS tiles of `side` × `side`.
+
+    >>> most_cells(48, 128), most_cells(448, 128), most_cells(448, 48)
+    (128, 41, 15)
+    """
+    return min(side, math.isqrt(side * side * HEADS // n_heads))
+
+
 def wall_arrays(patterns: np.ndarray, allowed: np.ndarray, whole_heads: Sequence[int]) -> tuple[dict, dict[str, np.ndarray]]:
     """Header fields and arrays of the wall of (H, N, N) float32 patterns under one (N, N) bool mask.
 
-    N <= WHOLE_TOKENS: every allowed weight as float32. Beyond: `picture` of every head, and the weights of `whole_heads` in full.
+    N <= WHOLE_TOKENS, for more than HEADS heads less: every allowed weight as float32. Beyond: `picture` of every head, and the weights of `whole_heads` in full.
     """
-    n = len(allowed)
+    n, n_heads = len(allowed), len(patterns)
     digest = zlib.crc32(np.ascontiguousarray(patterns[:, -1]))
     first, last = row_ranges(allowed)
-    if n <= WHOLE_TOKENS:
+    if n <= most_cells(n_heads, WHOLE_TOKENS):
         return ({"n": n, "side": n, "whole": True, "digest": digest}, {"first": first, "last": last, "values": rows_of(patterns, allowed)})
-    tiles, seen = picture(patterns, allowed, step=-(-n // PICTURE_SIDE))
+    tiles, seen = picture(patterns, allowed, step=-(-n // most_cells(n_heads, PICTURE_SIDE)))
     seen_first, seen_last = row_ranges(seen)
     return ({"n": n, "side": len(seen), "whole": False, "digest": digest, "exact_heads": list(whole_heads)},
             {"first": seen_first, "last": seen_last, "values": rows_of(tiles, seen), "exact_first": first, "exact_last": last,
@@ -74,11 +110,15 @@ def wall_arrays(patterns: np.ndarray, allowed: np.ndarray, whole_heads: Sequence
 
 
 def wall_answer(patterns: np.ndarray, allowed: np.ndarray, exact_heads: Sequence[int], *, roles: Sequence[str], notes: Sequence[str], badges: Sequence[str],
-                crossed: Sequence[int]) -> bytes:
+                crossed: Sequence[int], summary: HeadMap | None = None) -> bytes:
     """What the wall's hand is answered: everything that a changed pattern changes, of (L, h, N, N) patterns. `exact_heads`: those to send whole."""
     flat = patterns.reshape(-1, *patterns.shape[2:])
     fields, arrays = wall_arrays(flat, allowed, sorted(set(exact_heads)))
-    return pack({**fields, **_words(len(flat), roles, notes, badges, crossed)}, arrays)
+    return pack({**fields, **_words(len(flat), roles, notes, badges, crossed)}, arrays | _summed_up(summary))
+
+
+def _summed_up(summary: HeadMap | None) -> dict[str, np.ndarray]:
+    return {} if summary is None else {"map_values": summary.values()}
 
 
 def _words(count: int, roles: Sequence[str], notes: Sequence[str], badges: Sequence[str], crossed: Sequence[int]) -> dict[str, list]:
@@ -87,14 +127,15 @@ def _words(count: int, roles: Sequence[str], notes: Sequence[str], badges: Seque
 
 def heads_wall(patterns: np.ndarray, allowed: np.ndarray, tokens: Sequence[str], *, key: str, text: dict[str, str],
                selected: tuple[int, int], query: int | None = None, roles: Sequence[str] = (), notes: Sequence[str] = (),
-               badges: Sequence[str] = (), crossed: Sequence[int] = (), height: tuple[int, int] = (400, 640), theme: str = "light", follow: str = "", hand: dict | None = None, opens: bool = True,
+               badges: Sequence[str] = (), crossed: Sequence[int] = (), summary: HeadMap | None = None, height: tuple[int, int] = (400, 640), theme: str = "light", follow: str = "", hand: dict | None = None, opens: bool = True,
                on_pick: Callable[[int, int], None] = lambda layer, head: None, on_stand: Callable[[], None] = lambda: None,
-               on_rest: Callable[[], None] = lambda: None, on_hand: Callable[[float], None] = lambda value: None) -> None:
+               on_rest: Callable[[], None] = lambda: None, on_hand: Callable[[float], None] = lambda value: None, on_measure: Callable[[str], None] = lambda name: None) -> None:
     """Draw the patterns (L, h, N, N) of one prompt's heads, rows of layers, columns of heads; `on_pick(layer, head)` is called on click or Enter.
 
     allowed: (N, N) bool, which keys each query may see. tokens: N visible forms. text: the strings "title", "scale", "masked", "waiting".
     roles, notes, badges: a word beside the head's label, a line shown on hover and focus, and a mark of what the reader changed; one for
     each head in order, or none. crossed: numbers (layer · h + head) of heads drawn crossed out. query: the row marked on every tile.
+    summary: the map beside the wall, with the strings "measure", "nothing" and "map" in `text`; `on_measure(name)` is called when another of its measures is chosen.
     height: the least and the most pixels that the tiles take; between them they end with the window.
     follow: what else on the page depends on. When it has changed, `on_stand()` is called as soon as the tiles stand, and `on_rest()` a moment
     after the last change. hand: a slider over the tiles that answers while it moves: "label", "low", "high", "step", "value", the "path" to ask, and
@@ -108,7 +149,7 @@ def heads_wall(patterns: np.ndarray, allowed: np.ndarray, tokens: Sequence[str],
     fields, arrays = wall_arrays(flat, allowed, sorted({chosen, min(asked, count - 1)}))
     header = {**fields, "layers": n_layers, "heads": n_heads, "tokens": list(tokens), "selected": chosen, "query": query, "text": text,
               **_words(count, roles, notes, badges, crossed),
-              "follow": follow, "hand": hand, "opens": opens, "height": height[0], "most": height[1], "least": LEAST_TILE, "theme": theme}
+              "follow": follow, "hand": hand, "opens": opens, "map": summary and summary.header(), "height": height[0], "most": height[1], "least": LEAST_TILE, "theme": theme}
 
     def picked() -> None:
         on_pick(*divmod(int(st.session_state[key].picked), n_heads))
@@ -119,5 +160,8 @@ def heads_wall(patterns: np.ndarray, allowed: np.ndarray, tokens: Sequence[str],
     def moved() -> None:
         on_hand(float(st.session_state[key].moved))
 
-    _component(key=key, data=pack(header, arrays), on_picked_change=picked, on_read_change=read, on_stands_change=on_stand, on_rested_change=on_rest,
-               on_moved_change=moved)
+    def measured() -> None:
+        on_measure(str(st.session_state[key].measured))
+
+    _component(key=key, data=pack(header, arrays | _summed_up(summary)), on_picked_change=picked, on_read_change=read, on_stands_change=on_stand, on_rested_change=on_rest,
+               on_moved_change=moved, on_measured_change=measured)

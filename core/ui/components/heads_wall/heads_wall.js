@@ -1,6 +1,8 @@
 // The wall: every head's pattern as a tile of one canvas; a button over each tile makes it reachable by keyboard and by screen reader.
 
-const LABEL = 15, GAP = 6;
+const LABEL = 15, GAP = 6, RAIL = 26;
+const MAPPED_TILE = 64;         // px, at most, of a tile on a wall that has a map
+const MOST_PIXELS = 12e6;      // of a canvas; some browsers draw none that is larger
 
 export default function (component) {
   const { data, parentElement, setTriggerValue } = component;
@@ -19,6 +21,7 @@ function receive(wall, header) {
   Object.assign(wall, header, { fresh: true, offset: rowOffsets(header.first, header.last) });
   keepExact(wall);
   describe(wall);
+  describeMap(wall);
   whenStyled(wall.root, () => layOut(wall));
   if (wall.pointer) showReading(wall);
 }
@@ -41,7 +44,7 @@ function rest(wall) {
 
 function build(root) {
   const part = (name) => root.querySelector(name);
-  const wall = { root, title: part(".title"), scale: part(".scale"), scroll: part(".scroll"), stage: part(".stage"), cells: part(".cells"),
+  const wall = { root, title: part(".title"), scale: part(".scale"), scroll: part(".scroll"), stage: part(".stage"), cells: part(".cells"), rails: part(".rail"), rail: 0,
     canvas: part("canvas.tiles"), overlay: part("canvas.overlay"), tip: part(".tip"), buttons: [], known: new Map() };
   const [label, input, amount] = part(".hand").children;
   wall.handle = { root: part(".hand"), label, input, amount, released: true };
@@ -51,6 +54,7 @@ function build(root) {
   wall.stage.onpointermove = (event) => point(wall, event);
   wall.stage.onpointerleave = () => forget(wall);
   wall.cells.onkeydown = (event) => step(wall, event);
+  buildMap(wall);
   keepFitted(wall.scroll, () => wall.first && layOut(wall));
   return wall;
 }
@@ -157,19 +161,22 @@ function addButton(wall, head) {
   wall.buttons.push(button);
 }
 
-// Tiles are as large as the width and the height asked for allow; under the least size the wall scrolls inside itself.
+// Tiles are as large as the width and the height asked for allow; under the least size the wall scrolls inside itself. A wall with a map scrolls anyhow.
 function tileSize(wall) {
-  const across = (wall.scroll.clientWidth - GAP * (wall.heads - 1) - 4) / wall.heads;
+  const across = (wall.scroll.clientWidth - wall.rail - GAP * (wall.heads - 1) - 4) / wall.heads;
+  if (wall.map) return Math.max(wall.least, Math.min(Math.floor(across), MAPPED_TILE));
   const down = fitHeight(wall.scroll, wall.height, wall.most) / wall.layers - LABEL - GAP;
   return Math.max(wall.least, Math.floor(Math.min(across, Math.max(down, wall.least))));
 }
 
 function layOut(wall) {
   if (!wall.scroll.clientWidth) return;
-  const ratio = window.devicePixelRatio || 1, tile = tileSize(wall);
-  if (!wall.fresh && tile === wall.tile && ratio === wall.ratio) return;
+  wall.rail = wall.map ? RAIL : 0;
+  layMap(wall);
+  const tile = tileSize(wall), width = wall.rail + wall.heads * (tile + GAP) - GAP + 4, height = wall.layers * (tile + LABEL + GAP);
+  const ratio = Math.min(window.devicePixelRatio || 1, Math.sqrt(MOST_PIXELS / (width * height)));
+  if (!wall.fresh && tile === wall.tile && ratio === wall.ratio) { paintMap(wall); frameWindow(wall); return; }
   wall.fresh = false;
-  const width = wall.heads * (tile + GAP) - GAP + 4, height = wall.layers * (tile + LABEL + GAP);
   wall.tile = tile;
   wall.stage.style.width = `${width}px`;
   wall.stage.style.height = `${height}px`;
@@ -182,11 +189,24 @@ function layOut(wall) {
     [canvas.width, canvas.height] = [Math.round(width * ratio), Math.round(height * ratio)];
   }
   wall.ratio = ratio;
+  layRail(wall);
   paint(wall);
+  paintMap(wall);
   mark(wall);
+  if (wall.map && wall.revealed !== wall.selected) bringIntoSight(wall, wall.selected, false);
+  wall.revealed = wall.selected;
+  frameWindow(wall);
 }
 
-const corner = (wall, head) => [2 + (head % wall.heads) * (wall.tile + GAP), LABEL + Math.floor(head / wall.heads) * (wall.tile + LABEL + GAP)];
+// The layers' numbers, which stay in sight while the wall scrolls sideways.
+function layRail(wall) {
+  while (wall.rails.children.length > (wall.map ? wall.layers : 0)) wall.rails.lastChild.remove();
+  if (!wall.map) return;
+  while (wall.rails.children.length < wall.layers) wall.rails.append(element("span", "", String(wall.rails.children.length)));
+  [...wall.rails.children].forEach((node, layer) => place(node, 0, corner(wall, layer * wall.heads)[1], RAIL - 4, wall.tile));
+}
+
+const corner = (wall, head) => [wall.rail + 2 + (head % wall.heads) * (wall.tile + GAP), LABEL + Math.floor(head / wall.heads) * (wall.tile + LABEL + GAP)];
 
 // All tiles in one image: each device pixel takes the cell it lies in, or the largest of several, and the masked part a faint hatch.
 function paint(wall) {
@@ -258,6 +278,7 @@ function mark(wall) {
     if (wall.crossed[head]) crossOut(context, x, y, wall.tile, ink);
     if (wall.pointer) crosshair(context, x, y, unit, wall, ink);
   }
+  markOnMap(wall);
 }
 
 function crossOut(context, x, y, tile, ink) {
@@ -286,7 +307,7 @@ function crosshair(context, x, y, unit, { pointer, tile }, ink) {
 
 function locate(wall, event) {
   const box = wall.stage.getBoundingClientRect();
-  const px = event.clientX - box.left - 2, py = event.clientY - box.top - LABEL;
+  const px = event.clientX - box.left - 2 - wall.rail, py = event.clientY - box.top - LABEL;
   const column = Math.floor(px / (wall.tile + GAP)), row = Math.floor(py / (wall.tile + LABEL + GAP));
   const x = px - column * (wall.tile + GAP), y = py - row * (wall.tile + LABEL + GAP);
   if (column < 0 || row < 0 || column >= wall.heads || row >= wall.layers || x < 0 || y < 0 || x >= wall.tile || y >= wall.tile) return null;
@@ -344,15 +365,20 @@ function pick(wall, head) {
 }
 
 function step(wall, event) {
-  const at = wall.buttons.indexOf(wall.root.getRootNode().activeElement);
-  const column = at % wall.heads, last = wall.buttons.length - 1;
-  const to = { ArrowLeft: column > 0 ? at - 1 : at, ArrowRight: column < wall.heads - 1 ? at + 1 : at, ArrowUp: at - wall.heads,
-    ArrowDown: at + wall.heads, Home: 0, End: last }[event.key];
+  const at = wall.buttons.indexOf(wall.root.getRootNode().activeElement), to = neighbour(wall, at, event.key);
   if (at < 0 || to === undefined) return;
   event.preventDefault();
   event.stopPropagation();
-  if (to < 0 || to > last) return;
+  if (to === at) return;
   wall.buttons[at].tabIndex = -1;
   wall.buttons[to].tabIndex = 0;
+  if (wall.map) bringIntoSight(wall, to, false);
   wall.buttons[to].focus();
+}
+
+// The head that a key leads to from head `at`, itself at the edge; undefined for a key that leads nowhere.
+function neighbour(wall, at, key) {
+  const column = at % wall.heads, last = wall.layers * wall.heads - 1;
+  const to = { ArrowLeft: column > 0 ? at - 1 : at, ArrowRight: column < wall.heads - 1 ? at + 1 : at, ArrowUp: at - wall.heads, ArrowDown: at + wall.heads, Home: 0, End: last }[key];
+  return to === undefined || (to >= 0 && to <= last) ? to : at;
 }

@@ -50,10 +50,13 @@ function element(tag, className, text) {
   return node;
 }
 
+const LONG_TOKEN = 12;
+
 // A token as a chip; dir=auto lets right-to-left text read right to left inside it.
 function chip(token, meaning) {
   const node = element("span", `chip ${meaning || ""}`, token);
   node.dir = "auto";
+  if (token.length > LONG_TOKEN) node.title = token;      // it may be cut
   return node;
 }
 

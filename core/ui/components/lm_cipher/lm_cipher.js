@@ -6,7 +6,7 @@ const LETTERS = "abcdefghijklmnopqrstuvwxyz";
 class Cipher {
   constructor(root) {
     this.root = root;
-    this.pending = new Set();     // steps on their way to Python: their echo must not move a hand that is further on
+    this.echoes = new Echoes();
     this.title = make("div", "title", root);
     this.player = new Player(root, this.title, { show: () => this.paint(), rest: () => this.settle() });
     this.lines = make("div", "lines", root);
@@ -27,22 +27,25 @@ class Cipher {
     Object.assign(this, header);
     const last = this.keys.length - 1, { step } = header.settings;
     this.player.receive(this.text, last, Math.min(700, Math.max(120, 9000 / Math.max(1, last))));
-    if (this.player.at === undefined || this.shown !== header.identity || (step !== this.known && !this.pending.has(step))) {
+    const moved = this.echoes.moves(step, this.at);
+    if (this.player.at === undefined || this.shown !== header.identity || moved) {
       this.player.stop();
       this.player.at = step < 0 ? last : Math.min(step, last);
     }
     this.shown = header.identity;
-    this.known = step;
-    if (step === (this.player.ended ? -1 : this.player.at)) this.pending.clear();
     this.player.bar.hidden = last === 0;
     this.tall = this.scale > 1 ? 1.9 : 6.2;     // em of the bars: on a projector the lines are large, and all must fit
     this.paint();
   }
 
   settle() {
-    this.known = this.player.ended ? -1 : this.player.at;
-    this.pending.add(this.known);
-    this.send({ step: this.known });
+    this.echoes.tell(this.at);
+    this.send({ step: this.at });
+  }
+
+  /** The step that is shown; −1 for the last. */
+  get at() {
+    return this.player.ended ? -1 : this.player.at;
   }
 
   drag(event) {

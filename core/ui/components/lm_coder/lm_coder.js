@@ -5,7 +5,7 @@
 class Coder {
   constructor(root) {
     this.root = root;
-    this.pending = new Set();     // steps on their way to Python: their echo must not move a hand that is further on
+    this.echoes = new Echoes();
     this.title = make("div", "title", root);
     const place = make("div", "coder", root);
     this.strip = make("div", "strip", place);
@@ -24,11 +24,9 @@ class Coder {
   }
 
   receive(header) {
-    const { step } = header.settings, same = this.stream === header.stream && (this.known === step || this.pending.has(step));
+    const { step } = header.settings, moved = this.echoes.moves(step, this.step), same = this.stream === header.stream && !moved;
     Object.assign(this, header);
     if (!same || this.step === undefined) this.step = Math.min(step, this.tokens.length - 1);
-    this.known = step;
-    if (step === this.step) this.pending.clear();
     this.slider.max = this.tokens.length - 1;
     this.slider.setAttribute("aria-label", this.text.slider);
     for (const name of ["back", "on"]) this.root.querySelector(`.${name}`).setAttribute("aria-label", this.text[name]);
@@ -44,8 +42,7 @@ class Coder {
   }
 
   keep() {
-    this.known = this.step;
-    this.pending.add(this.step);
+    this.echoes.tell(this.step);
     this.send({ step: this.step });
   }
 

@@ -1,6 +1,7 @@
 // Where everything stands. Wide: one row a token, the whole pass from left to right. Narrow: the same parts below each other.
 
 const NARROW = 700, GAP = 8, LEAST_BLOCK = 60;
+const ALL_OPEN = 8, OPEN_BLOCK = 78, THIN_BLOCK = 13;      // of more blocks than that those around the picked one are opened, where all together have no room
 
 // The edges of n rows between top and top + height. Where rows of the least height do not all fit, those around `focus` are opened and the others share the rest.
 function rowEdges(n, top, height, focus, least, most, opened = least) {
@@ -11,6 +12,14 @@ function rowEdges(n, top, height, focus, least, most, opened = least) {
   edges[0] = top + (fits ? (height - n * pitch) / 2 : 0);
   for (let i = 0; i < n; i++) edges[i + 1] = edges[i] + (i >= from && i < from + open ? pitch : thin);
   return edges;
+}
+
+// The widths of the blocks in the room they share, and which are opened.
+function blockWidths(layers, room, focus) {
+  if (layers <= ALL_OPEN || room >= layers * LEAST_BLOCK) return { widths: Array(layers).fill(Math.max(LEAST_BLOCK, room / layers)), from: 0, to: layers };
+  const open = Math.max(1, Math.min(layers, Math.floor((room - layers * THIN_BLOCK) / (OPEN_BLOCK - THIN_BLOCK))));
+  const from = Math.min(Math.max(0, focus - (open >> 1)), layers - open), to = from + open, thin = Math.max(THIN_BLOCK, (room - open * OPEN_BLOCK) / Math.max(1, layers - open));
+  return { widths: Array.from({ length: layers }, (_, l) => (l >= from && l < to ? OPEN_BLOCK : thin)), from, to };
 }
 
 const middle = (edges, i) => (edges[i] + edges[i + 1]) / 2;
@@ -50,24 +59,25 @@ function layOutWide(map, asked, height) {
   const outWidth = Math.max(14.5 * em, Math.min(23 * em, asked * 0.2)), hWidth = Math.max(20, imageWidth * 0.5);
   const left = chipWidth + 6 + names.length * imageWidth + (names.length - 1) * sign + fan + gutter;
   const right = 6 + hWidth + fan * 0.8 + outWidth;
-  const block = Math.max(LEAST_BLOCK, (asked - left - right) / layers), width = Math.max(asked, left + right + block * layers);
+  const { widths, from, to } = blockWidths(layers, asked - left - right, map.focus), starts = widths.reduce((all, w) => [...all, all.at(-1) + w], [left]);
+  const width = Math.max(asked, starts[layers] + right), widest = Math.max(...widths);
   const top = 3.1 * em, body = height - top - 2, line = 1.35 * em;
   const rows = rowEdges(n, top + 2, body - 4, position, 1.1 * em, 2.9 * em, 1.9 * em);
-  const grid = tileGrid(map.heads, 0, 0, block - GAP - 10, body * 0.4), rest = body - 3 * line - grid.tall - 8;
+  const grid = tileGrid(map.heads, 0, 0, widest - GAP - 10, body * 0.4), rest = body - 3 * line - grid.tall - 8;
   const parts = { tiles: top + line, lanes: top + line + grid.tall + 5, mlp: top + 3 * line + grid.tall + 5 + rest * 0.62 };
   const laneEdges = rowEdges(n, parts.lanes + line, parts.mlp - parts.lanes - 2 * line, position, 4 * scale, 2 * em, 7 * scale);
   const images = names.map((name, i) => ({ name, x: chipWidth + 6 + i * (imageWidth + sign), w: imageWidth, edges: rows }));
-  const blocks = Array.from({ length: layers }, (_, l) => wideBlock(map, l, left + l * block, block, parts, laneEdges, height - 4, line));
-  const h = { name: "h", x: left + layers * block + 6, w: hWidth, edges: laneEdges };
+  const blocks = Array.from({ length: layers }, (_, l) => wideBlock(map, l, starts[l], widths[l], parts, laneEdges, height - 4, l < from || l >= to));
+  const h = { name: "h", x: starts[layers] + 6, w: hWidth, edges: laneEdges };
   return { wide: true, width, height, top, em, line, parts, rows, images, sign, fan, gutter, blocks, h, chips: { x: 0, w: chipWidth },
     out: { x: h.x + h.w + fan * 0.8, y: 0, w: outWidth }, fanFrom: chipWidth + 6 + names.length * (imageWidth + sign) - sign, fanTo: left - gutter };
 }
 
-function wideBlock(map, l, x, w, parts, lanes, bottom, line) {
-  const inner = w - GAP;
-  return { l, x, w, inner, top: parts.tiles - line, bottom, lanes, xa: x + inner * 0.6, xm: x + inner * 0.87,
-    tiles: tileGrid(map.heads, x + 5, parts.tiles + 1, inner - 10, parts.lanes - parts.tiles - 3), writeTop: parts.lanes, writeBottom: parts.mlp - line,
-    mlp: { x: x + 5, w: inner - 10, edges: rowEdges(map.n, parts.mlp + 1, bottom - parts.mlp - 6, map.position, 2, 26) } };
+function wideBlock(map, l, x, w, parts, lanes, bottom, thin) {
+  const inner = w - (thin ? 2 : GAP), pad = thin ? 1 : 5, line = 1.35 * 13 * map.scale;
+  return { l, x, w, inner, thin, top: parts.tiles - line, bottom, lanes, xa: x + inner * 0.6, xm: x + inner * 0.87,
+    tiles: tileGrid(map.heads, x + pad, parts.tiles + 1, inner - 2 * pad, parts.lanes - parts.tiles - 3), writeTop: parts.lanes, writeBottom: parts.mlp - line,
+    mlp: { x: x + pad, w: inner - 2 * pad, edges: rowEdges(map.n, parts.mlp + 1, bottom - parts.mlp - 6, map.position, 2, 26) } };
 }
 
 function layOutNarrow(map, width) {
@@ -76,8 +86,9 @@ function layOutNarrow(map, width) {
   const imageWidth = (width - chipWidth - 11 - (names.length - 1) * sign) / names.length;
   const rows = rowEdges(n, top + 2, tall, position, 1.2 * em, 2.1 * em, 1.9 * em);
   const images = names.map((name, i) => ({ name, x: chipWidth + 8 + i * (imageWidth + sign), w: imageWidth, edges: rows }));
-  const lanesTall = Math.min(Math.max(40, n * 13), 150), mlpTall = Math.min(Math.max(16, n * 5), 60);
-  const perRow = Math.min(heads, Math.ceil(heads / Math.ceil((heads * 30) / (width - 10)))), tileTall = Math.ceil(heads / perRow) * ((width - 10) / perRow);
+  const small = layers > ALL_OPEN ? 0.45 : 1;                // many blocks below each other are flatter
+  const lanesTall = small * Math.min(Math.max(40, n * 13), 150), mlpTall = small * Math.min(Math.max(16, n * 5), 60);
+  const perRow = Math.min(heads, Math.ceil(heads / Math.ceil((heads * (small < 1 ? 20 : 30)) / (width - 10)))), tileTall = Math.ceil(heads / perRow) * ((width - 10) / perRow);
   const blockTall = tileTall + lanesTall + mlpTall + 3 * line + 16, first = top + tall + line * 2.4;
   const blocks = Array.from({ length: layers }, (_, l) => {
     const y = first + l * (blockTall + GAP), writeTop = y + line + tileTall + 4, mlpTop = writeTop + line + lanesTall + line;

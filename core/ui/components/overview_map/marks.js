@@ -40,6 +40,7 @@ function outlineRow(map, context, ink, { x, w, edges }) {
 }
 
 function markBlock(map, context, ink, block) {
+  if (block.thin) return;
   const part = map.stage === null ? 1 : stageShare(map, "attention", block.l);
   if (part > 0) paintFlows(map, context, ink, block, part);
   const y = middle(block.lanes, map.position);

@@ -1,6 +1,7 @@
 // The map's life: what Python sent, labels and chips, pointer and keys, and the walk through the stages.
 
 const STAGE_MS = 620, BLOCK_MS = 420;
+const MOST_PIXELS = 12e6;      // of a canvas; some browsers draw none that is larger
 
 export default function (component) {
   const { data, parentElement, setTriggerValue } = component;
@@ -8,6 +9,7 @@ export default function (component) {
   const map = (root.map ??= build(root));
   Object.assign(map, { P: null, mlp: null }, unpack(data), { send: setTriggerValue });
   map.sent = map.position;
+  map.focus = map.layer;
   map.offset = rowOffsets(map.first, map.last);
   map.stages = stagesOf(map);
   if (map.stage !== null && map.stage >= map.stages.length) map.stage = null;
@@ -60,9 +62,9 @@ function fit(map) {
 function arrange(map) {
   const width = (map.shownWidth = map.scroll.clientWidth);
   if (!width) return;
-  map.ratio = window.devicePixelRatio || 1;
   map.geometry = layOut(map, width, heightFor(map));
   const g = map.geometry;
+  map.ratio = Math.min(window.devicePixelRatio || 1, Math.sqrt(MOST_PIXELS / (g.width * g.height)));
   map.root.classList.toggle("narrow", !g.wide);
   Object.assign(map.area.style, { width: `${g.width}px`, height: g.wide ? `${g.height}px` : "auto", paddingTop: g.wide ? "" : `${g.height + 8}px` });
   for (const canvas of [map.base, map.over]) {
@@ -124,7 +126,7 @@ function placeLabels(map) {
     if (!single && image.name !== "E") label(map, `sign_${image.name}`, [text[`sign_${image.name}`]], [image.x - g.sign, (g.rows[0] + g.rows[n]) / 2 - g.em * 0.7, g.sign], { name: "sign", at: 2 });
   }
   const first = g.blocks[0];
-  label(map, "blocks", [...words("head_blocks"), fitting(words("shape_blocks", "shape_patterns", ...(d_ff ? ["shape_mlp"] : [])), g)], [first.x, g.wide ? 0 : g.firstBlock - 3 * g.em, layers * first.w], { part: "blocks", at: 3 });
+  label(map, "blocks", [...words("head_blocks"), fitting(words("shape_blocks", "shape_patterns", ...(d_ff ? ["shape_mlp"] : [])), g)], [first.x, g.wide ? 0 : g.firstBlock - 3 * g.em, g.blocks.at(-1).x + g.blocks.at(-1).w - first.x], { part: "blocks", at: 3 });
   for (const block of g.blocks) placeBlockLabels(map, block);
   label(map, "h", words("head_h", "shape_h"), g.wide ? [g.h.x - 6, g.h.edges[n] + 4, g.h.w + g.fan] : [0, g.h.edges[0] - 2.9 * g.em], { part: "h", at: map.stages.length - 4, name: g.wide ? "under" : "" });
   if (g.wide) placeRowTitles(map);
@@ -139,6 +141,10 @@ function fitting(shapes, g) {
 
 function placeBlockLabels(map, block) {
   const { l } = block, g = map.geometry, { text, n, position } = map, each = map.d_ff ? 2 : 1, at = 3 + l * each, value = (name) => map[name][l * n + position];
+  if (block.thin) {
+    if (l % Math.ceil((1.6 * g.em) / block.w) === 0) label(map, `thin_${l}`, [String(l)], [block.x, block.top + 1, block.inner], { name: "block thin", at });
+    return;
+  }
   label(map, `block_${l}`, [fill(text.block, { block: l })], [block.x + 5, block.top + 1, block.inner - 8], { part: "attention", at, name: "block" });
   label(map, `wrote_attention_${l}`, [`+ ${short(value("attention"))}`], [block.x + 4, block.writeTop, block.inner - 8], { name: "attention number", at });
   if (!map.d_ff) return;
@@ -223,7 +229,16 @@ function point(map, event) {
 
 function clicked(map, event) {
   const box = map.over.getBoundingClientRect(), at = map.geometry && findAt(map, event.clientX - box.left, event.clientY - box.top);
-  if (at) pick(map, at.row);
+  if (!at) return;
+  if (map.geometry.blocks[at.l]?.thin) openBlock(map, at.l);
+  pick(map, at.row);
+}
+
+// A thin block under the hand or in the walk is opened, and those beside it; Python hears of a picked one.
+function openBlock(map, l, picked = true) {
+  map.focus = l;
+  arrange(map);
+  if (picked) map.send("layer", l);
 }
 
 // ---- the walk ----
@@ -238,6 +253,7 @@ function next(map) {
   if (!map.playing) return;
   if (map.stage + 1 >= map.stages.length) return stop(map, true);
   map.stage += 1;
+  showBlock(map);
   const length = map.stages[map.stage].l === undefined ? STAGE_MS * 1.4 : map.stages[map.stage].l < 1 ? STAGE_MS * 1.6 : BLOCK_MS;
   const still = window.matchMedia("(prefers-reduced-motion: reduce)").matches, from = performance.now();
   map.moved = still ? 1 : 0;
@@ -263,7 +279,13 @@ function stepBy(map, way) {
   map.playing = false;
   map.moved = 1;
   map.stage = to < 0 || to >= map.stages.length ? null : to;
+  showBlock(map);
   show(map);
+}
+
+function showBlock(map) {
+  const l = map.stages[map.stage]?.l;
+  if (map.geometry.blocks[l]?.thin) openBlock(map, l, false);
 }
 
 // What stands for stages not reached yet is veiled, in the labels as on the canvas.
@@ -292,7 +314,7 @@ function say(map) {
     const weights = rowWeights(map, stage.l, position, null), j = weights.indexOf(Math.max(...weights));
     Object.assign(values, { key: map.tokens[j], weight: short(weights[j]), wrote: short(map[stage.name][stage.l * map.n + position]) });
   }
-  const name = stage ? `stage_${stage.name}${stage.name === "draw" && !map.draw ? "_none" : ""}` : map.exact ? "title" : "title_long";
+  const name = stage ? `stage_${stage.name}${stage.name === "draw" && !map.draw ? "_none" : ""}` : map.long ? "title_long" : "title";
   map.caption.replaceChildren(...phrase(text[name], values, ["token", "top", "key", "drawn"]));
   map.base.setAttribute("aria-label", map.caption.textContent);
 }

@@ -7,10 +7,10 @@ import torch
 from core import analysis
 from core.sampling import Truncation, draw
 from core.trace import Trace
-from core.ui.components.heads_wall import picture, row_ranges, rows_of
+from core.ui.components.heads_wall import most_cells, picture, row_ranges, rows_of
 
-EXACT_TOKENS = 48       # up to this many tokens every value travels as float32; beyond, as one byte, and hover says "about"
-TILE_SIDE = 64          # most cells on a side of a tile in a long prompt: more than its pixels
+EXACT_TOKENS = 48       # up to this many tokens, of a model with many heads fewer, every value travels as float32; beyond, as one byte, and hover says "about"
+TILE_SIDE = 64          # most cells on a side of a tile in a long prompt: more than its pixels; with many heads fewer
 MLP_COLUMNS = 64        # neighbouring neurons share a column of the feed-forward strip, the strongest is drawn
 CANDIDATES = 8          # next tokens listed for every position
 
@@ -36,7 +36,7 @@ def pass_arrays(trace: Trace) -> tuple[dict, dict[str, np.ndarray]]:
     """Sizes and arrays of the map that do not depend on the picked position.
 
     E, P, h (N, d); mlp (L, N, columns); the norms of the stream before each block, between its sublayers and of what each sublayer writes.
-    Patterns: every allowed weight up to EXACT_TOKENS tokens, else a summary of each head and the mean over each block's heads in full.
+    Patterns: every allowed weight up to EXACT_TOKENS tokens, with many heads fewer, else a summary of each head and the mean over each block's heads in full.
     """
     config, n = trace.config, trace.n_tokens
     images = {"E": trace.embedding, "P": trace.position, "h": trace.h_final}
@@ -44,7 +44,7 @@ def pass_arrays(trace: Trace) -> tuple[dict, dict[str, np.ndarray]]:
     if config.d_ff is not None:
         images["mlp"] = np.stack([strongest(block.mlp_post.cpu().numpy(), MLP_COLUMNS) for block in trace.blocks])
     sizes = {"n": n, "d": config.d_model, "layers": config.n_layers, "heads": config.n_heads, "vocabulary": config.vocab_size,
-             "d_ff": config.d_ff, "columns": images["mlp"].shape[-1] if "mlp" in images else 0, "exact": n <= EXACT_TOKENS}
+             "d_ff": config.d_ff, "columns": images["mlp"].shape[-1] if "mlp" in images else 0, "exact": n <= most_cells(config.n_layers * config.n_heads, EXACT_TOKENS), "long": n > EXACT_TOKENS}
     scales, arrays = {}, {}
     for name, values in images.items():
         scales[name] = float(np.abs(values).max()) or 1.0
@@ -72,7 +72,7 @@ def pattern_arrays(trace: Trace, exact: bool) -> tuple[dict, dict[str, np.ndarra
     ranges = {"first": first, "last": last}
     if exact:
         return {"step": 1}, ranges | {"patterns": rows_of(flat, allowed).astype(np.float32)}
-    step = -(-allowed.shape[0] // TILE_SIDE)
+    step = -(-allowed.shape[0] // most_cells(len(flat), TILE_SIDE))
     tiles, seen = picture(flat, allowed, step)
     mean = np.rint(np.sqrt(rows_of(stacked.mean(axis=1), allowed)) * 255).astype(np.uint8)
     return {"step": step, "side": tiles.shape[1]}, ranges | {"tiles": tiles, "seen": seen.astype(np.uint8), "mean": mean}

@@ -3,6 +3,7 @@
 class Packing {
   constructor(root) {
     this.root = root;
+    this.echoes = new Echoes();
     this.title = make("div", "title", root);
     this.title.setAttribute("aria-live", "polite");
     this.place = make("div", "scroll rows", root);
@@ -17,7 +18,9 @@ class Packing {
   }
 
   receive(header) {
-    Object.assign(this, header);
+    const { picked, ...rest } = header, moved = this.echoes.moves(String(picked), String(this.picked)), other = this.n !== header.n || this.rows?.length !== header.rows.length;
+    Object.assign(this, rest);
+    if (moved || other) this.picked = picked;
     this.root.style.setProperty("--free", `${header.height}px`);
     this.place.setAttribute("aria-label", this.text.keys);
     this.plot();
@@ -40,6 +43,7 @@ class Packing {
 
   pick(row, place) {
     this.picked = [row, place];
+    this.echoes.tell(String(this.picked));
     this.mark();
     this.send({ row_place: row * this.n + place });
   }

@@ -39,7 +39,7 @@ def grid_data(values: np.ndarray, *, row_labels: Sequence[str], column_labels: S
               theme: str, picked: tuple[int, int] | None, limits: tuple[float, float],
               signed: bool = False, logarithmic: bool = False, texts: np.ndarray | None = None, marks: np.ndarray | None = None,
               peak: tuple[int, int] | None = None, least_column: int = 4, least_row: int = 16,
-              height: int = 300, most_height: int = 460, fit: int = 0, column_band: bool = True, row_band: bool = False, numbered: bool = False,
+              height: int = 300, most_height: int = 460, fit: int = 0, column_band: bool = True, row_band: bool = False, numbered: bool = False, rows_scroll: bool = False,
               present: bool = False) -> tuple[dict, dict[str, np.ndarray]]:
     """Header and arrays of a grid of `values` (rows, columns); NaN is an empty, hatched cell.
 
@@ -48,6 +48,7 @@ def grid_data(values: np.ndarray, *, row_labels: Sequence[str], column_labels: S
     (signed: symmetric about zero; logarithmic: both above it). fit: pixels of the screen that everything else takes; the grid takes the rest, between height and
     most_height. Cells are at least least_column wide, and scroll sideways inside the grid where they do not fit. column_band, row_band:
     a frame around the picked column, row. numbered: the column labels are numbers, written upright as far as they have room.
+    rows_scroll: whether rows that do not fit, each at least least_row high, scroll inside the grid; else it grows.
     """
     values = np.ascontiguousarray(values, dtype=np.float32)
     if values.shape != (len(row_labels), len(column_labels)):
@@ -58,7 +59,7 @@ def grid_data(values: np.ndarray, *, row_labels: Sequence[str], column_labels: S
         "column_labels": list(column_labels), "low": float(limits[0]), "high": float(limits[1]), "scale": "div" if signed else "seq",
         "legend": legend, "reading": reading, "twin": twin, "theme": theme, "type": 1.25 if present else 1.0, "picked": picked,
         "peak": peak, "least_column": least_column, "least_row": least_row, "height": height, "most_height": most_height, "fit": fit,
-        "logarithmic": logarithmic, "column_band": column_band, "row_band": row_band, "numbered": numbered, "vocabulary": [str(text) for text in vocabulary],
+        "logarithmic": logarithmic, "column_band": column_band, "row_band": row_band, "numbered": numbered, "rows_scroll": rows_scroll, "vocabulary": [str(text) for text in vocabulary],
     }
     arrays = {"values": values}
     if indices is not None:

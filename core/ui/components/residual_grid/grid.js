@@ -78,7 +78,8 @@ function clipped(context, text, width) {
 function layOut(state) {
   const { data, box, canvas } = state;
   if (!data || !box.clientWidth) return;
-  const context = canvas.getContext("2d"), width = box.clientWidth;
+  state.scroller.style.overflowY = data.rows_scroll ? "scroll" : "hidden";
+  const context = canvas.getContext("2d"), width = data.rows_scroll ? state.scroller.clientWidth : box.clientWidth;
   context.font = fontOf(state, 12);
   const labels = Math.max(...data.row_labels.map((label) => context.measureText(label).width));
   state.left = Math.min(labels + 14, width * 0.28);
@@ -90,14 +91,16 @@ function layOut(state) {
   state.right = state.slanted ? Math.min(48, widest * 0.71) : 2;
   state.column = Math.min(MOST_COLUMN, Math.max(data.least_column, (width - state.left - state.right) / data.columns));
   state.top = state.slanted ? widest * 0.71 + 14 : 24 * data.type;
-  const height = Math.max(box.clientHeight || data.height, data.rows * data.least_row + state.top + LEGEND_HEIGHT);
-  const total = state.left + state.column * data.columns + state.right;
+  const room = box.clientHeight || data.height, least = data.rows * data.least_row + state.top + LEGEND_HEIGHT, scrolls = data.rows_scroll && least > room + 1;
+  const height = Math.max(room, least), total = state.left + state.column * data.columns + state.right;
   const scrollbar = total > width + 1 ? 14 : 0;
   state.row = Math.min(MOST_ROW * data.type, (height - state.top - LEGEND_HEIGHT * data.type - scrollbar) / data.rows);
-  state.height = state.top + state.row * data.rows + LEGEND_HEIGHT * data.type;
+  const whole = state.top + state.row * data.rows + LEGEND_HEIGHT * data.type;
   state.width = width;
+  state.scroller.style.height = scrolls ? `${room}px` : "";
   state.spacer.style.width = `${total}px`;
-  state.spacer.style.height = `${state.height}px`;
+  state.spacer.style.height = `${whole}px`;
+  state.height = scrolls ? state.scroller.clientHeight : whole;
   const ratio = window.devicePixelRatio || 1;
   canvas.style.width = `${width}px`; canvas.style.height = `${state.height}px`;
   canvas.width = Math.round(width * ratio); canvas.height = Math.round(state.height * ratio);
@@ -109,10 +112,16 @@ function reveal(state) {
   const at = state.picked.column * state.column, view = state.width - state.left - state.right;
   if (at < state.scroller.scrollLeft) state.scroller.scrollLeft = at - state.column;
   else if (at + state.column > state.scroller.scrollLeft + view) state.scroller.scrollLeft = at + 2 * state.column - view;
+  const top = state.picked.row * state.row, room = rowsEnd(state) - state.top;
+  if (top < state.scroller.scrollTop) state.scroller.scrollTop = top - state.row;
+  else if (top + state.row > state.scroller.scrollTop + room) state.scroller.scrollTop = top + 2 * state.row - room;
 }
 
+// Where the rows in sight end: above the legend, which stays.
+const rowsEnd = (state) => state.height - LEGEND_HEIGHT * state.data.type;
+
 function box(state, row, column) {
-  const x = state.left + column * state.column - state.scroller.scrollLeft, y = state.top + row * state.row;
+  const x = state.left + column * state.column - state.scroller.scrollLeft, y = state.top + row * state.row - state.scroller.scrollTop;
   return [x, y, state.column, state.row];
 }
 
@@ -125,7 +134,7 @@ function draw(state) {
   const first = Math.max(0, Math.floor(state.scroller.scrollLeft / state.column));
   const last = Math.min(data.columns - 1, Math.ceil((state.scroller.scrollLeft + state.width - state.left) / state.column));
   context.save();
-  context.beginPath(); context.rect(state.left, 0, state.width - state.left, state.height); context.clip();
+  context.beginPath(); context.rect(state.left, state.top - 2, state.width - state.left, rowsEnd(state) - state.top + 4); context.clip();
   for (let row = 0; row < data.rows; row++) for (let column = first; column <= last; column++) drawCell(state, context, row, column);
   drawOutlines(state, context);
   context.restore();
@@ -179,11 +188,11 @@ function drawOutlines(state, context) {
   if (state.picked && data.column_band) {
     const [x, , width] = box(state, 0, state.picked.column);
     context.strokeStyle = theme.text; context.lineWidth = 1; context.setLineDash([]);
-    context.strokeRect(x - 0.5, state.top - 0.5, width, state.row * data.rows);
+    context.strokeRect(x - 0.5, state.top - 0.5 - state.scroller.scrollTop, width, state.row * data.rows);
   }
   if (state.picked && data.row_band) {
     context.strokeStyle = theme.text; context.lineWidth = 1; context.setLineDash([]);
-    context.strokeRect(state.left - state.scroller.scrollLeft - 0.5, state.top + state.picked.row * state.row - 0.5, state.column * data.columns, Math.max(state.row, 3));
+    context.strokeRect(state.left - state.scroller.scrollLeft - 0.5, state.top + state.picked.row * state.row - state.scroller.scrollTop - 0.5, state.column * data.columns, Math.max(state.row, 3));
   }
   if (state.picked) {
     const cell = box(state, state.picked.row, state.picked.column);
@@ -221,15 +230,18 @@ function drawColumnLabels(state, context, first, last) {
 
 function drawRowLabels(state, context) {
   const { data, theme } = state;
-  context.clearRect(0, state.top - 2, state.left - 3, state.row * data.rows + 4);
+  const end = rowsEnd(state), shift = state.scroller.scrollTop;
+  context.clearRect(0, state.top - 2, state.left - 3, end - state.top + 4);
   context.textAlign = "right"; context.textBaseline = "middle";
   const every = Math.max(1, Math.ceil((15 * data.type) / state.row)), kept = [state.hover, state.picked].filter(Boolean).map((cell) => cell.row);
   for (let row = 0; row < data.rows; row++) {
+    const y = state.top + (row + 0.5) * state.row - shift;
+    if (y < state.top || y > end) continue;
     if (every > 1 && !kept.includes(row) && (row % every || kept.some((other) => Math.abs(other - row) < every))) continue;
     const strong = [state.hover, state.picked].some((cell) => cell && cell.row === row);
     context.font = fontOf(state, 12, "font", strong ? "bold" : "");
     context.fillStyle = strong ? theme.text : theme.muted;
-    context.fillText(clipped(context, data.row_labels[row], state.left - 8), state.left - 8, state.top + (row + 0.5) * state.row);
+    context.fillText(clipped(context, data.row_labels[row], state.left - 8), state.left - 8, y);
   }
 }
 
@@ -257,8 +269,8 @@ function drawLegend(state, context) {
 function cellAt(state, event) {
   const bounds = state.canvas.getBoundingClientRect();
   const column = Math.floor((event.clientX - bounds.left - state.left + state.scroller.scrollLeft) / state.column);
-  const row = Math.floor((event.clientY - bounds.top - state.top) / state.row);
-  const inside = row >= 0 && row < state.data.rows && column >= 0 && column < state.data.columns && event.clientX - bounds.left >= state.left;
+  const y = event.clientY - bounds.top, row = Math.floor((y - state.top + state.scroller.scrollTop) / state.row);
+  const inside = y >= state.top && y <= rowsEnd(state) && row >= 0 && row < state.data.rows && column >= 0 && column < state.data.columns && event.clientX - bounds.left >= state.left;
   return inside ? { row, column } : null;
 }
 

@@ -76,7 +76,7 @@ function drawAxes(state, context) {
   const every = Math.ceil((26 * data.type * data.depths.length) / (at.right - at.left));
   data.depths.forEach((name, i) => {
     context.font = fontOf(state, 12, "font", i === depth ? "bold" : ""); context.fillStyle = i === depth ? theme.text : theme.muted;
-    if (i === depth || i % every === 0) context.fillText(name, x(i), at.bottom + 14 * data.type);
+    if (i === depth || (i % every === 0 && (depth < 0 || Math.abs(i - depth) >= every))) context.fillText(name, x(i), at.bottom + 14 * data.type);
   });
   context.font = fontOf(state, 12); context.fillStyle = theme.muted;
   context.fillText(data.depth_title, (at.left + at.right) / 2, at.bottom + 31 * data.type);

@@ -6,7 +6,7 @@ const SHOWN_PAIRS = 12, LARGER = 1.12;
 class Merges {
   constructor(root) {
     this.root = root;
-    this.pending = new Set();
+    this.echoes = new Echoes();
     this.title = make("div", "title", root);
     this.title.setAttribute("aria-live", "polite");
     this.player = new Player(root, this.title, { show: () => this.paint(), rest: () => this.settle() });
@@ -28,13 +28,12 @@ class Merges {
     this.player.receive(this.text, this.last, Math.min(700, Math.max(150, 20000 / Math.max(1, this.last))));
     this.place.setAttribute("aria-label", this.text.twin);
     const { step, position } = header.settings;
-    if (this.player.at === undefined || this.shownIdentity !== header.identity || (step !== this.known && !this.pending.has(step))) {
+    const moved = this.echoes.moves(step, this.told);
+    if (this.player.at === undefined || this.shownIdentity !== header.identity || moved) {
       this.player.stop();
       this.player.at = Math.min(step < 0 ? this.last : step, this.last);
     }
     this.shownIdentity = header.identity;
-    this.known = step;
-    this.pending.delete(step);
     this.position = position;
     this.positionOf = this.positions();
     this.layout();
@@ -56,10 +55,14 @@ class Merges {
     return this.player.at;
   }
 
+  /** The step as Python knows it; −1 for the last. */
+  get told() {
+    return this.step >= this.last ? -1 : this.step;
+  }
+
   settle() {
-    const step = this.step >= this.last ? -1 : this.step;
-    this.pending.add(step);
-    this.send({ step, position: this.chosen === undefined ? null : this.position });     // what nobody has picked is not kept
+    this.echoes.tell(this.told);
+    this.send({ step: this.told, position: this.chosen === undefined ? null : this.position });     // what nobody has picked is not kept
   }
 
   /** The pieces after `step` steps, as trees: {id, start, end, children, made}. */

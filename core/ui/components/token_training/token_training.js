@@ -4,7 +4,7 @@
 class Training {
   constructor(root) {
     this.root = root;
-    this.pending = new Set();
+    this.echoes = new Echoes();
     this.title = make("div", "title", root);
     this.title.setAttribute("aria-live", "polite");
     const bar = make("label", "bar", root);
@@ -30,9 +30,8 @@ class Training {
     const { size, word, chosen } = header.settings;
     this.chosen = chosen;
     const nearest = this.sizes.reduce((best, asked, k) => (Math.abs(asked - size) < Math.abs(this.sizes[best] - size) ? k : best), 0);
-    if (!same || (size !== this.known && !this.pending.has(size))) this.at = nearest;
-    this.pending.delete(size);
-    this.known = size;
+    const moved = this.echoes.moves(size, this.sizes[this.at]);
+    if (!same || moved) this.at = nearest;
     if (!same || this.word === undefined) this.word = Math.min(word, this.letters.length - 1);
     this.slider.max = this.sizes.length - 1;
     this.slider.setAttribute("aria-label", this.text.slider);
@@ -67,7 +66,7 @@ class Training {
 
   settle() {
     const size = this.sizes[this.at];
-    this.pending.add(size);
+    this.echoes.tell(size);
     this.send({ size, word: this.chosen ? this.word : -1 });     // what nobody has picked is not kept
   }
 

@@ -49,6 +49,25 @@ function mount({ parentElement, data, setStateValue }, View) {
   });
 }
 
+/** What the hand has set and Python is still to hear of. Python says each back when its run is over; such an echo, late, must not move a hand that is further on. */
+class Echoes {
+  constructor() {
+    this.sent = new Set();
+  }
+
+  tell(value) {
+    this.sent.add(value);
+  }
+
+  /** Whether Python's `value` moves the hand: it is neither what Python said before nor an echo. `now` is where the hand stands. */
+  moves(value, now) {
+    const moved = value !== this.known && !this.sent.has(value);
+    this.known = value;
+    if (moved || value === now) this.sent.clear();
+    return moved;
+  }
+}
+
 /** Calls again with the new width when the place has another width. */
 function onWidth(node, again) {
   let width = 0;
