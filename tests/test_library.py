@@ -25,7 +25,7 @@ from core.learning import Copying, Learner
 from core.model import Transformer
 from core.ui import cache, catalogue, devices, differs, run, text
 from core.ui.library import loading, names, page, shelf
-from tests import huggingface_models, library_models
+from tests import library_models
 from tests.browser.views import LESSONS
 from tests.lessons import fine, open_at
 from tests.messages import formulas
@@ -257,17 +257,6 @@ def test_a_broken_folder_is_named_without_its_path(tmp_path: Path, monkeypatch: 
 def test_paths_are_taken_out_of_sentences_and_addresses_stay():
     said = "/srv/cache/models--a/snapshots/12/model.safetensors is damaged. Look on https://huggingface.co/a/b and ~/models/x/config.json."
     assert loading.without_paths(said, "hub:a/b") == "model.safetensors is damaged. Look on https://huggingface.co/a/b and config.json."
-
-
-def test_encoders_are_refused_with_a_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv(names.ROOTS, str(tmp_path))
-    for case in ("bert", "t5"):
-        huggingface_models.saved(case, tmp_path / case)
-    for case in ("bert", "t5"):
-        assert loading.not_for_lessons(looked(f"folder:{case}").result).reason == "kind"
-        task = loading.load(f"folder:{case}")
-        task.wait(60)
-        assert task.problem.reason == "kind" and cache.shelf.n_bytes == 0
 
 
 def test_random_weights_are_known_by_their_loss_and_trained_ones_too():

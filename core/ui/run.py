@@ -100,6 +100,8 @@ def of_tokens(name: str, device: str, token_ids: Sequence[int]) -> Run:
     """The Run that a question from outside a session names. ValueError for a model, a device or tokens that are not here."""
     if not cache.exists(name) or device not in devices.available():
         raise ValueError("there is no such model or device")
+    if cache.kind(name) != "decoder":
+        raise ValueError("this model tells no next token")
     loaded = cache.shared_model(name, device)
     ids = tuple(int(token_id) for token_id in token_ids)
     config = loaded.model.config

@@ -9,6 +9,7 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
+from core.ui import catalogue
 from core.ui.check import Question
 from core.ui.guard import fragment
 from core.ui.instrument_state import Settings
@@ -29,6 +30,7 @@ class Reading:
     title: str               # Markdown, what the picture shows in one sentence
     table: pd.DataFrame | None = None
     summary: Mapping[str, str] = field(default_factory=dict)   # for pins; empty: the title
+    explanation: str = ""    # whose section is read below the picture; empty: the view's own
 
 
 class View(Protocol):
@@ -52,11 +54,12 @@ def draw(page: Lesson, settings: Settings, views: Mapping[str, View]) -> None:
                 view = choice(settings, page, "view")
                 pins = st.container(width="content")
             with st.container(gap="xsmall", key=f"{page.id}_stage"):
-                reading = views[view].draw(page, run)
+                shown = catalogue.is_shown(page.id, view, run.model.config.kind)
+                reading = views[view].draw(page, run) if shown else cannot(page.frame_words.label(f"not_of_{run.model.config.kind}"))
         title = unmarked(reading.title)
         with pins:
             page.pins(dict(reading.summary) or {page.label(f"view_{view}"): title})
-        page.explanation(view)
+        page.explanation(reading.explanation or view)
         page.numbers(reading.lines, reading.table)
         page.experiments()
         if reading.question is not None:
