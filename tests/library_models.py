@@ -17,6 +17,7 @@ FAMILIES = {                 # name -> (case of tests.huggingface_models, its ch
     "deep": ("llama", dict(max_position_embeddings=CONTEXT, num_hidden_layers=28, num_attention_heads=16, num_key_value_heads=8, hidden_size=64)),    # the layers and heads of Qwen3-0.6B
     "neox": ("pythia", dict(max_position_embeddings=CONTEXT)),                       # parallel parts, part of each query turned
     "mistral": ("mistral", dict(max_position_embeddings=CONTEXT)),                   # a sliding window of 5
+    "phi": ("phi", dict(max_position_embeddings=CONTEXT)),                           # b_U, a norm that both parts share, half of each query turned
     "numbers": ("qwen3", dict(max_position_embeddings=CONTEXT)),                     # without a tokenizer
 }
 

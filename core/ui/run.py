@@ -68,6 +68,10 @@ class Run:
         begin, end = len(self.tokenizer.begin), len(self.tokenizer.end)
         return self.token_ids[begin:len(self.token_ids) - end] if self.text else ()
 
+    def own_ids_until(self, position: int) -> tuple[int, ...]:
+        """The tokens of the text itself up to a position, that one included."""
+        return self.token_ids[len(self.tokenizer.begin):position + 1] if self.text else ()
+
     def logits(self, position: int = -1) -> np.ndarray:
         """(|V|,) float64 logits of the next token after `position`."""
         return self.trace.logits[position].to("cpu", torch.float64).numpy()
