@@ -25,7 +25,7 @@ from core.learning import Copying, Learner
 from core.model import Transformer
 from core.ui import cache, catalogue, devices, differs, run, text
 from core.ui.library import loading, names, page, shelf
-from tests import library_models
+from tests import huggingface_models, library_models
 from tests.browser.views import LESSONS
 from tests.lessons import fine, open_at
 from tests.messages import formulas
