@@ -22,6 +22,7 @@ def main() -> None:
     with guard():
         state.begin()
     page = st.navigation(_sections(words), position="hidden" if state.present() else "top")
+    state.enter(page.url_path)
     with guard():
         page_style.inject()
         prompt_bar.draw()

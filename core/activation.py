@@ -17,6 +17,8 @@ CURVES = {
     "geglu_tanh": lambda x: F.gelu(x, approximate="tanh"),
 }
 
+GATE_CURVES = {"swiglu": "swish", "geglu": "gelu", "geglu_tanh": "gelu_tanh"}     # the curve of each gate under its own name
+
 
 def activate(name: str, x: Tensor) -> Tensor:
     """The curve of activation `name`, applied to each element of x.

@@ -30,7 +30,8 @@ LONGEST_EXCERPT = 8                        # sentences
 SENTENCE_START = re.compile(r"(?:(?<=[.!?])|(?<=[.!?][\"']))\s+(?=\S)")
 QUOTED = re.compile('"(.*)"')
 BRACKETED = re.compile(r"\[([^\[\]]+)\]")
-BERTS_MASK = "[MASK]"
+CLASSIFIES = "[CLS]"                       # the place whose final vector is classified, by BERT's name for it
+WRITTEN_MASK = re.compile(r"\[MASK\]|<mask>")     # as BERT and RoBERTa write a blank
 CLASSES = ("negative", "positive")         # what the classification head's logits stand for
 DOCUMENTS_AT_ONCE = 256
 
@@ -86,16 +87,18 @@ def _stacked(rows: Sequence[tuple[Sequence[int], int]]) -> tuple[np.ndarray, np.
 
 
 def hide(rows: np.ndarray, tokenizer: Tokenizer, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """inputs and targets (B, N) from rows (B, N) of token ids: 15 % of each row's tokens, never its first, are targets, all other targets IGNORE.
+    """inputs and targets (B, N) from rows (B, N) of token ids, each with what texts of this tokenizer begin and end with: 15 % of a row's other tokens are
+    targets, all other targets IGNORE.
 
-    Of the targets, 80 % are shown as the mask token, 10 % as a token drawn uniformly, and 10 % as they are. Raises ValueError for rows of one token.
+    Of the targets, 80 % are shown as the mask token, 10 % as a token drawn uniformly from those of text, and 10 % as they are. Raises ValueError for rows with nothing to hide.
     """
-    n_rows, n = rows.shape[0], rows.shape[1] - 1
+    n_rows, first = rows.shape[0], len(tokenizer.begin)
+    n = rows.shape[1] - first - len(tokenizer.end)
     if n < 1:
-        raise ValueError("A row needs a token besides its first, to hide it.")
-    chosen = 1 + generator.random((n_rows, n)).argsort(axis=1)[:, :max(1, round(HIDDEN_SHARE * n))]
+        raise ValueError("A row needs a token besides its first and last ones, to hide it.")
+    chosen = first + generator.random((n_rows, n)).argsort(axis=1)[:, :max(1, round(HIDDEN_SHARE * n))]
     hidden = np.take_along_axis(rows, chosen, axis=1)
-    ordinary = np.setdiff1d(np.arange(tokenizer.vocab_size), [tokenizer.end_of_text, tokenizer.mask_token])
+    ordinary = np.array(tokenizer.text_tokens)
     fate = generator.random(chosen.shape)
     shown = np.where(fate < MASKED, tokenizer.mask_token, np.where(fate < MASKED + REPLACED, generator.choice(ordinary, chosen.shape), hidden))
     inputs, targets = rows.copy(), np.full_like(rows, IGNORE)
@@ -261,37 +264,48 @@ def fill_blanks(model: Transformer, token_ids: Sequence[int]) -> tuple[Blank, ..
 
 @dataclass(frozen=True)
 class MarkedText:
-    """A text for such a model. token_ids: end of text first, with a mask token where nobody knows what stood there; `hidden`: the positions of
-    tokens that are known and to be hidden; n_cut tokens at its end did not fit."""
+    """A text for such a model. token_ids: with what the tokenizer's texts begin and end with, and a mask token where nobody knows what stood there; `hidden`: the
+    positions of tokens that are known and to be hidden; n_cut tokens at the text's end did not fit.
+
+    plain: the text without brackets; spans: where in it each token stands, (start, end) in characters, (0, 0) for what begins and ends it.
+    """
 
     token_ids: tuple[int, ...]
     hidden: tuple[int, ...]
-    n_cut: int = 0
+    n_cut: int
+    plain: str
+    spans: tuple[tuple[int, int], ...]
 
 
 def marked_text(text: str, tokenizer: Tokenizer, n_context: int) -> MarkedText:
-    """The text without its marks: what stands in [brackets] is to be hidden; ____ and [MASK] are blanks of unknown content.
+    """The text without its marks: what stands in [brackets] is to be hidden; ____, [MASK] and <mask> are blanks of unknown content.
 
-    Every token that shares a byte with a bracket's content is hidden.
+    Every token that shares a character with a bracket's content is hidden. Raises ValueError if this vocabulary has no mask token.
     """
-    pieces = BRACKETED.split(encodable(text).replace(BERTS_MASK, "____"))
-    plain, spans = "", []
+    if tokenizer.mask_token is None:
+        raise ValueError("This vocabulary has no token for a blank.")
+    pieces = BRACKETED.split(WRITTEN_MASK.sub("____", encodable(text)))
+    plain, marks = "", []
     for i, piece in enumerate(pieces):
         if i % 2:
-            spans.append((len(plain.encode()), len((plain + piece).encode())))
+            marks.append((len(plain), len(plain) + len(piece)))
         plain += piece
-    ids, hidden, end = [tokenizer.end_of_text], [], 0
+    found = _with_blanks(plain, tokenizer)
+    kept = found[:max(0, n_context - len(tokenizer.begin) - len(tokenizer.end))]
+    ids = (*tokenizer.begin, *(token_id for token_id, _, _ in kept), *tokenizer.end)
+    spans = (*((0, 0) for _ in tokenizer.begin), *((start, end) for _, start, end in kept), *((0, 0) for _ in tokenizer.end))
+    hidden = tuple(i for i, (start, end) in enumerate(spans) if ids[i] != tokenizer.mask_token and any(start < stop and first < end for first, stop in marks))
+    return MarkedText(ids, hidden, len(found) - len(kept), plain, spans)
+
+
+def _with_blanks(plain: str, tokenizer: Tokenizer) -> list[tuple[int, int, int]]:
+    """(id, start, end) of every token of a text in which runs of underscores are blanks."""
+    found, at = [], 0
     for part in re.split(f"({BLANK.pattern})", plain):
-        if BLANK.fullmatch(part):
-            ids.append(tokenizer.mask_token)
-            end += len(part)
-            continue
-        for token_id in tokenizer.encode(part):
-            start, end = end, end + len(tokenizer.token_bytes(token_id))
-            if any(start < stop and first < end for first, stop in spans):
-                hidden.append(len(ids))
-            ids.append(token_id)
-    return MarkedText(tuple(ids[:n_context]), tuple(position for position in hidden if position < n_context), max(0, len(ids) - n_context))
+        here = [(tokenizer.mask_token, 0, len(part))] if BLANK.fullmatch(part) else tokenizer.spans(part)
+        found += [(token_id, at + start, at + end) for token_id, start, end in here]
+        at += len(part)
+    return found
 
 
 def can_be_marked(token_id: int, tokenizer: Tokenizer) -> bool:
@@ -300,15 +314,15 @@ def can_be_marked(token_id: int, tokenizer: Tokenizer) -> bool:
     return bool(piece) and "\ufffd" not in piece and not set(piece) & set("[]")
 
 
-def with_marks(marked: MarkedText, tokenizer: Tokenizer) -> str:
-    """The text that `marked_text` reads as this: brackets around hidden tokens, without the space before them, and ____ for a blank."""
-    pieces = []
-    for is_hidden, run in itertools.groupby(enumerate(marked.token_ids), lambda entry: entry[0] in marked.hidden):
-        run = list(run)
-        if is_hidden:
-            whole = b"".join(tokenizer.token_bytes(token_id) for _, token_id in run)
-            bare = whole.lstrip(b" ") or whole
-            pieces.append(whole[:len(whole) - len(bare)] + b"[" + bare + b"]")
+def with_marks(marked: MarkedText) -> str:
+    """The text that `marked_text` reads as this: brackets around hidden tokens, without the space before them."""
+    pieces, at = [], 0
+    for _, run in itertools.groupby(enumerate(marked.hidden), lambda entry: entry[1] - entry[0]):      # neighbours
+        places = [marked.spans[position] for _, position in run]
+        start, end = max(at, places[0][0]), places[-1][1]
+        if start >= end:                                                                               # parts of a character that is marked already
             continue
-        pieces += [(b" ____" if position > 1 else b"____") if token_id == tokenizer.mask_token else tokenizer.token_bytes(token_id) for position, token_id in run]
-    return b"".join(pieces).decode("utf-8", errors="replace")
+        start += len(marked.plain[start:end]) - len(marked.plain[start:end].lstrip(" ")) if marked.plain[start:end].strip(" ") else 0
+        pieces += [marked.plain[at:start], f"[{marked.plain[start:end]}]"]
+        at = end
+    return "".join((*pieces, marked.plain[at:]))

@@ -55,9 +55,13 @@ def double_copy(model: Transformer) -> Transformer:
 
 
 def with_queries_as_keys(model: Transformer, layer: int, head: int) -> Transformer:
-    """The float64 model with the keys of one head made as its queries are: W_K = W_Q and b_K = b_Q, for that head alone."""
+    """The float64 model with the keys of one head made as its queries are: W_K = W_Q, b_K = b_Q, and the norm of keys that of queries, for that head alone."""
     def change(block: Block) -> None:
         block.W_K[head] = block.W_Q[head]
+        if block.k_norm is not None:      # one gain for the keys of all heads: each gets its own
+            gains = block.k_norm.weight.expand(len(block.W_K), 1, -1).clone()
+            gains[head] = block.q_norm.weight
+            block.k_norm.weight = nn.Parameter(gains, requires_grad=False)
         if block.b_K is not None:
             block.b_K[head] = block.b_Q[head]
 

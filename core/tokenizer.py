@@ -116,6 +116,14 @@ class Tokenizer:
         first, *others = BLANK.split(text)
         return self.encode(first) + [i for part in others for i in (self.mask_token, *self.encode(part))]
 
+    def spans(self, text: str) -> list[tuple[int, int, int]]:
+        """(id, start, end) of each token of `text`: it stands for text[start:end], in characters. Tokens that share a character share its place.
+
+        The space before a word may or may not be the token's, as its tokenizer has it. A lone surrogate counts as one character.
+        """
+        encoded = self._bpe.encode(encodable(text), add_special_tokens=False)
+        return [(token_id, start, end) for token_id, (start, end) in zip(encoded.ids, encoded.offsets)]
+
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         """The ids of each text, worked out in parallel."""
         return [e.ids for e in self._bpe.encode_batch([encodable(text) for text in texts], add_special_tokens=False)]
@@ -149,6 +157,11 @@ class Tokenizer:
     def id_of(self, token: bytes) -> int | None:
         """The id of the token that stands for these bytes; None if there is none."""
         return self._id_of_bytes.get(token)
+
+    @functools.cached_property
+    def text_tokens(self) -> tuple[int, ...]:
+        """The ids of all tokens that stand for text: no end of text, no blank, nothing that only marks a place."""
+        return tuple(i for i in range(self.vocab_size) if self.token_bytes(i))
 
     @functools.cached_property
     def _id_of_bytes(self) -> dict[bytes, int]:

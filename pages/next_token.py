@@ -56,14 +56,15 @@ def _fields(place) -> dict[str, str]:
 
 def _origin(run, position, target) -> None:
     """Where u comes from: h_N^L times the target's row of E, its largest terms."""
-    h, row = lesson.vectors(run, position, target)
-    terms = largest_terms(h, row)
-    u, rest = float(h @ row), float(h @ row) - float(terms["product"].sum())
-    st.markdown(page.label("origin_title", token=code(run.tokenizer.visible(target)), u=plain_number(u), d=len(h), n=len(terms), rest=f"{'+' if rest >= 0 else ''}{plain_number(rest)}"))
-    labels = {name: page.label(f"origin_{name}") for name in ("dimension", "product")}
+    h, row, bias = lesson.vectors(run, position, target)
+    terms, names = largest_terms(h, row), lesson.logit_names(page, run)
+    u, rest = float(h @ row) + (bias or 0), float(h @ row) - float(terms["product"].sum())
+    st.markdown(page.label("origin_title", token=code(run.tokenizer.visible(target)), u=plain_number(u), d=len(h), n=len(terms), rest=f"{'+' if rest >= 0 else ''}{plain_number(rest)}",
+                           bias="" if bias is None else f" {page.label('origin_bias', b=plain_number(bias))}", **names))
+    labels = {name: page.label(f"origin_{name}", **names) for name in ("dimension", "product")}
     chart, products = st.columns([3, 2], gap="large")
     chart.vega_lite_chart(terms_rows(terms), terms_chart(labels, state.theme(), state.scale()), theme=None, key="next_token_terms")
-    products.dataframe(lesson.terms_table(page, terms), hide_index=True, height=260)
+    products.dataframe(lesson.terms_table(page, run, terms), hide_index=True, height=260)
 
 
 everything()

@@ -40,7 +40,7 @@ def everything() -> None:
     thrown = packing.throw(truncation, overview.xi_of(seed, len(run.token_ids)), run.tokenizer.visible) if at_end else None
     with map_place:
         overview_map(sizes, arrays, key=MAP, logits=run.logits(position), tokens=run.tokens, token_ids=list(run.token_ids), candidates=candidates, position=position,
-                     layer=selection.layer, draw=thrown, text=words, lessons={part: lesson for part, lesson in LESSONS.items() if lesson in existing}, can_undo=overview.can_undo(),
+                     layer=selection.layer, draw=thrown, text=words | overview.own_words(page, run), lessons={part: lesson for part, lesson in LESSONS.items() if lesson in existing}, can_undo=overview.can_undo(),
                      scale=state.scale(), theme=state.theme(), on=functools.partial(_happened, len(run.token_ids) - 1))
     page.named_token(run, position)
 

@@ -9,7 +9,8 @@ from tokenizers import processors
 
 from core.tokenizer import Tokenizer
 from core.ui import text
-from tests import huggingface_models
+from tests import huggingface_models, test_huggingface_tokens
+from tests.huggingface_models import hf
 
 CONTEXT = 300                # longer than what lessons read at once
 FAMILIES = {                 # name -> (case of tests.huggingface_models, its changes)
@@ -17,6 +18,7 @@ FAMILIES = {                 # name -> (case of tests.huggingface_models, its ch
     "deep": ("llama", dict(max_position_embeddings=CONTEXT, num_hidden_layers=28, num_attention_heads=16, num_key_value_heads=8, hidden_size=64)),    # the layers and heads of Qwen3-0.6B
     "neox": ("pythia", dict(max_position_embeddings=CONTEXT)),                       # parallel parts, part of each query turned
     "mistral": ("mistral", dict(max_position_embeddings=CONTEXT)),                   # a sliding window of 5
+    "phi": ("phi", dict(max_position_embeddings=CONTEXT)),                           # b_U, a norm that both parts share, half of each query turned
     "numbers": ("qwen3", dict(max_position_embeddings=CONTEXT)),                     # without a tokenizer
 }
 
@@ -40,3 +42,19 @@ def save_tokenizer(place: Path, vocab_size: int, begins: bool) -> None:
         backend.post_processor = processors.TemplateProcessing(single=f"{name} $A", special_tokens=[(name, 0)])
     backend.save(str(place / "tokenizer.json"))
     (place / "tokenizer_config.json").write_text(json.dumps({"eos_token": name} if begins else {}))
+
+
+OTHER_KINDS = {              # name -> (case of tests.huggingface_models, maker of its tokenizer in tests.test_huggingface_tokens, its changes)
+    "bert": ("bert", "bert", dict(max_position_embeddings=CONTEXT)),                 # WordPiece, post-norm, a head's transform
+    "roberta": ("roberta", "roberta", dict(max_position_embeddings=CONTEXT)),        # byte-level, positions that begin after the padding token's
+    "t5": ("t5", "t5", dict(num_decoder_layers=2)),                                  # Unigram, relative positions; with more blocks, transformers' own cache fails
+}
+
+
+def other_kind(root: Path, name: str) -> hf.PreTrainedModel:
+    """The encoder or encoder-decoder `name` of OTHER_KINDS below `root`, with its tokenizer; as transformers has it."""
+    case, maker, changes = OTHER_KINDS[name]
+    place = root / name
+    place.mkdir()
+    vocab_size = test_huggingface_tokens.written(*getattr(test_huggingface_tokens, maker)(), place)
+    return huggingface_models.saved(case, place, vocab_size=vocab_size, **changes)

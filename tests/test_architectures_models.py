@@ -94,7 +94,7 @@ def test_marks_hide_what_stands_in_them_and_are_written_again(sentence: str, hid
     tokenizer = cache.shared_model("blanks", "cpu").tokenizer
     marked = blanks.marked_text(sentence, tokenizer, 128)
     assert [tokenizer.visible(marked.token_ids[i]) for i in marked.hidden] == hidden
-    assert blanks.marked_text(blanks.with_marks(marked, tokenizer), tokenizer, 128) == marked
+    assert blanks.marked_text(blanks.with_marks(marked), tokenizer, 128) == marked
     assert tokenizer.decode(marked.token_ids) == (sentence if sentence.startswith("a [[") else sentence.replace("[", "").replace("]", "")).replace("[[b]", "[b")
 
 
@@ -102,7 +102,7 @@ def test_unknown_blanks_and_long_texts():
     tokenizer = cache.shared_model("blanks", "cpu").tokenizer
     marked = blanks.marked_text("Tom ____ the [MASK] to 🐶[é]", tokenizer, 128)
     assert marked.token_ids.count(tokenizer.mask_token) == 2
-    assert blanks.marked_text(blanks.with_marks(marked, tokenizer), tokenizer, 128) == marked
+    assert blanks.marked_text(blanks.with_marks(marked), tokenizer, 128) == marked
     long = blanks.marked_text("dog " * 300, tokenizer, 128)
     assert len(long.token_ids) == 128 and long.n_cut == len(tokenizer.encode("dog " * 300)) + 1 - 128
 

@@ -12,14 +12,15 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from core import checkpoints
+from core import checkpoints, huggingface
 from core.attention_steps import head_steps, simple_steps, tempered_weights
+from core.model import Transformer
 from core.ui import cache, text
 from core.ui.attention import live, switches
 from core.ui.attention.averages import plane_of
-from core.ui.attention.steps import rest_name, stages, window
+from core.ui.attention.steps import rest_name, stages, vectors, ways, window
 from core.ui.components.attention_steps import packed
-from tests import lessons
+from tests import huggingface_models, lessons
 from tests.messages import formulas
 from tests.prompts import PROMPTS
 
@@ -67,7 +68,11 @@ def value_of(written: str) -> float:
 
 @pytest.mark.parametrize("name", MODELS)
 def test_the_steps_end_at_the_models_own_weights_and_output(name):
-    model, ids = loaded(name).model, ids_of(name)
+    the_steps_agree(loaded(name).model, ids_of(name))
+
+
+def the_steps_agree(model: Transformer, ids: torch.Tensor) -> None:
+    """Every head of a model, for one query: the steps against the trace, and q and k made again from the bytes that the browser is given, as it makes them."""
     trace = model(ids)
     for layer, (block, weights) in enumerate(zip(trace.blocks, model.blocks)):
         for head in range(model.config.n_heads):
@@ -78,6 +83,30 @@ def test_the_steps_end_at_the_models_own_weights_and_output(name):
             assert torch.allclose(steps.written.float(), block.head_contribution[head, query], atol=2e-4)
             assert torch.allclose(steps.scores.float(), block.scores[head, query], atol=1e-4)
             assert bool((steps.exponentials[~block.allowed[query]] == 0).all())
+            keys = window(len(ids), query)
+            sent, way = vectors(block, weights, steps, head, query, keys), ways(weights)
+            if weights.W_S is None:
+                assert np.allclose(on_the_way(sent["q_raw"], sent.get("q_gain"), way, query), sent["q"], atol=2e-5)
+            for k, made, j in zip(sent["K_raw"], sent["K"], keys):
+                assert np.allclose(on_the_way(k, sent.get("k_gain"), way, j), made, atol=2e-5)
+
+
+def on_the_way(x: np.ndarray, gain: np.ndarray | None, way: dict, position: int) -> np.ndarray:
+    """A query or key as attention_steps.js norms it and turns it: a pair stands half of the turned components apart, and those after them stay."""
+    x = x.astype(float)
+    if way["norm"]:
+        x = x / math.sqrt((x @ x) / len(x) + way["norm"]["epsilon"]) * gain
+    half, turned = len(way["angles"]), x.copy()
+    for pair, omega in enumerate(way["angles"]):
+        a, b, angle = x[pair], x[pair + half], position * omega
+        turned[pair], turned[pair + half] = a * math.cos(angle) - b * math.sin(angle), a * math.sin(angle) + b * math.cos(angle)
+    return turned
+
+
+@pytest.mark.parametrize("name", ["gpt2", "opt", "opt post-norm", "pythia", "phi grouped", "llama", "llama stretched", "mistral", "qwen2", "qwen3", "gemma"])
+def test_the_steps_of_every_family_end_at_its_own_weights_and_output(name, tmp_path):
+    huggingface_models.saved(name, tmp_path)
+    the_steps_agree(huggingface.from_pretrained(tmp_path)[0], huggingface_models.ids(20))
 
 
 def test_the_simple_variant_by_hand():
@@ -164,8 +193,8 @@ def test_the_browser_is_given_what_makes_every_number(name):
     assert np.allclose(arrays["written"], block.head_contribution[2, 18], atol=2e-4)
     asked, weights = unpacked(live.answer(header["question"]))
     X, project = arrays["X"].reshape(n, -1), lambda part: weights[f"W_{part}"].reshape(config.d_model, -1)
-    for part, vectors in (("Q", block.Q), ("K", block.K), ("V", block.V)):
-        assert np.allclose(X @ project(part) + weights[f"b_{part}"], vectors[2, keys], atol=1e-4)
+    for part, expected in (("Q", block.Q), ("K", block.K), ("V", block.V)):
+        assert np.allclose(X @ project(part) + weights[f"b_{part}"], expected[2, keys], atol=1e-4)
     assert np.allclose(block.head_out[2, 18] @ weights["W_O"].reshape(-1, config.d_model), arrays["written"], atol=2e-4)
     assert asked["asked"] == header["question"] and len(packed(header, arrays)) < 40_000      # the weights, six times as much, come once a head
     assert header["stageNames"]["head"] == stages(loaded(name).model.blocks[1], "head") and ("turn" in header["stageNames"]["head"]) == (name in ("stories-small", "scores-multiplicative"))

@@ -252,7 +252,7 @@ def test_the_contexts_are_the_streams_of_both_texts():
 
 def test_texts_without_a_common_word_are_told_so():
     at = opened("contexts", "apple", other="Tom ran")
-    assert [i.value for i in at.info] == [WORDS.label("contexts_none")]
+    assert [i.value for i in at.info] == [WORDS.label("contexts_none", token="`‹end›`")]
 
 
 def test_the_ranks_of_the_title_are_counted_over_the_whole_vocabulary():

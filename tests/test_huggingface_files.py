@@ -186,9 +186,20 @@ def test_weights_that_do_not_fit(folder):
     assert "; and 17 more" in refusal(folder, "mismatch")
 
 
-def test_an_encoder_without_a_head_says_so(tmp_path):
-    made("bert").bert.save_pretrained(tmp_path)
-    assert "no head that guesses words" in refusal(tmp_path, "mismatch")
+@pytest.mark.parametrize("name", ["bert", "roberta", "distilbert"])
+def test_an_encoder_without_a_head_is_loaded_without_one(name, tmp_path):
+    theirs = made(name).base_model
+    theirs.save_pretrained(tmp_path)
+    model, _ = huggingface.from_pretrained(tmp_path)
+    assert not model.config.head_transform and not huggingface.preview(tmp_path).config.unembedding_bias
+    ids = torch.arange(4, 20)
+    assert torch.allclose(model(ids).h_final, theirs(ids[None]).last_hidden_state[0], atol=1e-4)
+
+
+def test_half_a_head_is_missed(tmp_path):
+    made("bert").save_pretrained(tmp_path)
+    change_weights(tmp_path, lambda w: {key: value for key, value in w.items() if "transform.dense" not in key})
+    assert "cls.predictions.transform.dense.weight is missing" in refusal(tmp_path, "mismatch")
 
 
 def test_a_folder_that_is_not_there():

@@ -9,7 +9,6 @@ import re
 import numpy as np
 import pytest
 import torch
-import torch
 from streamlit.testing.v1 import AppTest
 
 from core import sequences, shannon, teaching_text

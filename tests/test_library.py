@@ -4,6 +4,7 @@ from __future__ import annotations
 import dataclasses
 import gc
 import math
+import re
 import threading
 import weakref
 import zipfile
@@ -15,16 +16,19 @@ import torch
 import transformers as hf
 from streamlit.testing.v1 import AppTest
 
-from core import counting, embeddings, huggingface
-from core.config import ModelConfig
-from core.huggingface import PretrainedError
+from core import contributions, counting, embeddings, huggingface
+from core.activation import GATE_CURVES
+from core.config import ACTIVATIONS, ModelConfig
+from core.huggingface import PretrainedError, families
+from core.huggingface.tokens import NumberedTokens
 from core.learning import Copying, Learner
 from core.model import Transformer
-from core.ui import cache, catalogue, devices, run, text
+from core.ui import cache, catalogue, devices, differs, run, text
 from core.ui.library import loading, names, page, shelf
 from tests import huggingface_models, library_models
 from tests.browser.views import LESSONS
 from tests.lessons import fine, open_at
+from tests.messages import formulas
 
 WORDS = text.load("library")
 
@@ -305,17 +309,6 @@ def test_paths_are_taken_out_of_sentences_and_addresses_stay():
     assert loading.without_paths(said, "hub:a/b") == "model.safetensors is damaged. Look on https://huggingface.co/a/b and config.json."
 
 
-def test_encoders_are_refused_with_a_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv(names.ROOTS, str(tmp_path))
-    for case in ("bert", "t5"):
-        huggingface_models.saved(case, tmp_path / case)
-    for case in ("bert", "t5"):
-        assert loading.not_for_lessons(looked(f"folder:{case}").result).reason == "kind"
-        task = loading.load(f"folder:{case}")
-        task.wait(60)
-        assert task.problem.reason == "kind" and cache.shelf.n_bytes == 0
-
-
 def test_random_weights_are_known_by_their_loss_and_trained_ones_too():
     one, vocabulary = loaded("folder:llama"), 700
     assert loading.is_chance(one.loss, vocabulary)
@@ -459,6 +452,61 @@ def test_every_view_of_every_lesson_works_on_other_models_or_says_why_not(name: 
             at.run()
             assert fine(at), (entry.id, view, [e.value for e in (*at.exception, *at.error)])
             assert at.session_state["model"] == f"folder:{name}"
+
+
+def value(written: str) -> float:
+    """A sum of products and quotients in LaTeX as a calculator reads it."""
+    for mark, plain in ((r"\frac", ""), (r"\sqrt", "math.sqrt"), (r"\cdot 10^", "*10**"), (r"\cdot", "*"), ("}{", ")/("), ("{", "("), ("}", ")"), (")(", ")*(")):
+        written = written.replace(mark, plain)
+    return eval(written, {"math": math})      # noqa: S307 (the page's own digits)
+
+
+def shown(at: AppTest, start: str) -> list[str]:
+    """What stands after each = of the formula that begins with this."""
+    return next(latex for latex in formulas(at) if latex.startswith(start)).split("=")[1:]
+
+
+def test_the_numbers_of_a_model_unlike_the_bundled_ones_hold_on_a_calculator():
+    phi, qwen = loaded("folder:phi"), loaded("folder:numbers")
+    at = open_at("next_token", model="folder:phi", prompt="The cat sat on the")
+    *_, terms, u = shown(at, "u = h_N^L")
+    logits = run.read(phi, "The cat sat on the").logits()
+    assert value(terms) == pytest.approx(float(u), abs=6e-5) and float(u) == pytest.approx(logits.max(), abs=6e-5)
+    assert len(re.findall(r"[\d.]+", terms)) == 5, "three products, the rest, and b_U"
+    at.switch_page("pages/attention.py").run()
+    _, turned, result = ["", *shown(at, "k'_")]
+    assert value(turned) == pytest.approx(float(result), abs=6e-5)
+    at = open_at("attention", model="folder:numbers", prompt="17 4 256 3", position="3", attention_component="3")
+    for start in (r"\hat{k}_", "k'_"):
+        made, result = shown(at, start)
+        assert value(made) == pytest.approx(float(result), abs=6e-5)
+    block = run.read(qwen, "17 4 256 3").trace.blocks[0]
+    key = int(re.match(r"k'_\{(\d+),3\}", next(latex for latex in formulas(at) if latex.startswith("k'_")))[1])
+    assert float(result) == pytest.approx(float(block.K_rotated[0, key, 3]), abs=6e-5)
+    at.session_state["residual_stream_view"] = "mlp"
+    at.switch_page("pages/residual_stream.py").run()
+    made, result = shown(at, r"a = ")[-2:]
+    neuron = int(re.search(r"W_2\^\{\((\d+)\)\}", "".join(formulas(at)))[1])
+    assert value(made) == pytest.approx(float(result), abs=6e-5) and float(result) == pytest.approx(float(block.mlp_post[3, neuron]), abs=6e-5)
+
+
+def test_every_kind_of_model_has_its_words():
+    """A label for every curve, part, and fact that a family brings, and no sentence about a fact that is not known."""
+    known = set(differs.facts(ModelConfig(vocab_size=2, d_model=2, n_layers=1, n_heads=1, n_context=2), NumberedTokens(2)))
+    residual, architectures = text.load("residual_stream").labels, text.load("architectures").labels
+    for name in ACTIVATIONS:
+        assert {f"curve_{name}", f"curve_{GATE_CURVES.get(name, name)}"} <= set(residual) and f"activations_short_{name}" in architectures
+    for kind in re.findall(r'"([a-z ]+)"', contributions.Part.__doc__):
+        assert f"part_{kind.replace(' ', '_')}" in residual, kind
+    for entry in catalogue.existing():
+        for label in text.load(entry.id).labels:
+            if label.startswith("differs_"):
+                fact = next((fact for fact in sorted(known, key=len) if label.endswith(f"_{fact}")), None)
+                assert fact is not None, label
+    for case in ("phi", "gemma", "qwen3", "mistral", "opt post-norm"):
+        config = families.plan_of(huggingface_models.CASES[case][0](**huggingface_models.CASES[case][1]).to_dict(), ()).config
+        said = {entry.id: differs.said(text.load(entry.id), view, config, NumberedTokens(61)) for entry in catalogue.existing() for view in ("steps", "contributions", "rotary", "product")}
+        assert said["overview"] and "{" not in str(said.values())
 
 
 @pytest.mark.parametrize("prompt", ["", "17 4 256", "x" * 3000])

@@ -7,6 +7,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
+from core.config import ModelConfig
 from core.figures import style
 
 ROLES = ("previous_token", "first_token", "induction", "duplicate_token")
@@ -67,6 +68,19 @@ def scatter(table: pd.DataFrame, x: str, y: str, titles: tuple[str, str], domain
     ring = base.transform_filter("datum.chosen").mark_point(size=230, color=text, strokeWidth=2.5)
     names = base.mark_text(align="left", dx=9, dy=-7, color=text, fontSize=12 * scale).encode(text="label:N")
     return alt.layer(points, ring, names).properties(height=height, width="container", config=style.altair_theme(theme, scale))
+
+
+def product_latex(config: ModelConfig, i: int | str, j: int | str) -> str:
+    """How a model matches query i with key j, in LaTeX: q′ and k′ where positions turn them, q̂ and k̂ where they are normed and not turned.
+
+    >>> print(product_latex(ModelConfig(vocab_size=2, d_model=2, n_layers=1, n_heads=1, n_context=2, positions="rotary"), 3, 1))
+    q'_{3} \\cdot k'_{1}
+    """
+    if config.score == "additive":
+        return rf"v \cdot \tanh(q_{{{i}}} + k_{{{j}}})"
+    mark = "{}'" if config.positions == "rotary" else r"\hat{{{}}}" if config.qk_norm else "{}"
+    weighted = " W_S" if config.score == "multiplicative" else ""
+    return rf"{mark.format('q')}_{{{i}}}{weighted} \cdot {mark.format('k')}_{{{j}}}"
 
 
 def named_points(x: np.ndarray, y: np.ndarray, chosen: np.ndarray) -> np.ndarray:

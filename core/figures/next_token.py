@@ -29,7 +29,7 @@ def terms_chart(labels: dict[str, str], theme: str, scale: float = 1.0) -> dict:
     labels: "dimension" and "product", the titles of the axes.
     """
     down, up = diverging(theme)[1][1], diverging(theme)[-2][1]
-    tooltip = [{"field": name, "type": "quantitative", "format": ".6f", "title": title} for name, title in (("h", "h_j"), ("e", "E_xj"), ("product", "h_j E_xj"))]
+    tooltip = [{"field": name, "type": "quantitative", "format": ".6f", "title": title} for name, title in (("h", "h_j"), ("e", "e(x)_j"), ("product", "h_j e(x)_j"))]
     return {
         "height": 250 * scale, "config": altair_theme(theme, scale),
         "encoding": {

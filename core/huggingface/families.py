@@ -146,17 +146,20 @@ def _for_both(entry: Entry) -> Entry:
 def _bert_like(f: Fields, names: Collection[str], base: str, head: dict[str, str], n_first: int, **settings) -> Plan:
     """What BERT, RoBERTa and DistilBERT have in common: all but the blocks. `head` names the parts of the masked-language head; n_first rows of the positions stand for none.
 
-    An untied unembedding has its own bias, where the file holds it; the head's is not used then.
+    An untied unembedding has its own bias, where the file holds it; the head's is not used then. A file without any part of that head is a model without one:
+    its config has no head_transform, and the logits that our Transformer makes with E of its last vectors say nothing.
     """
-    vocab_size = f.whole("vocab_size")
+    vocab_size, headed = f.whole("vocab_size"), not names or any(name.startswith((head["dense"], head["norm"], head["bias"], head["unembedding"])) for name in names)
     config = ModelConfig(
-        kind="encoder", vocab_size=vocab_size, norm_placement="post", embedding_norm=True, head_transform=True, unembedding_bias=True, norm_epsilon=f.number("layer_norm_eps", 1e-12),
-        tied_embeddings=f.get("tie_word_embeddings", True), end_of_text=None, **settings)
+        kind="encoder", vocab_size=vocab_size, norm_placement="post", embedding_norm=True, head_transform=headed, unembedding_bias=headed, norm_epsilon=f.number("layer_norm_eps", 1e-12),
+        tied_embeddings=f.get("tie_word_embeddings", True) or not headed, end_of_text=None, **settings)
     d, bias = config.d_model, f"{head['unembedding']}.bias"
     made = [entries.as_is(f"{base}embeddings.word_embeddings.weight", "E", vocab_size, d), *entries.norm(config, "embedding_norm", f"{base}embeddings.LayerNorm"),
              entries.without_first(f"{base}embeddings.position_embeddings.weight", "P", n_first, config.n_context, d)]
     if config.n_token_types:
         made.append(entries.as_is(f"{base}embeddings.token_type_embeddings.weight", "T", config.n_token_types, d))
+    if not headed:
+        return _finished(config, made, base, head["unembedding"])
     made += [entries.transposed(f"{head['dense']}.weight", "W_H", d, d), entries.as_is(f"{head['dense']}.bias", "b_H", d), *entries.norm(config, "head_norm", head["norm"]),
              entries.as_is(head["bias"] if config.tied_embeddings or bias not in names else bias, "b_U", vocab_size)]
     return _finished(config, made, base, head["unembedding"], (bias, head["bias"]))

@@ -137,6 +137,10 @@ class NumberedTokens(Tokenizer):
             raise ValueError(f"This model came without its tokenizer: write token ids, whole numbers from 0 to {self.vocab_size - 1} with blanks between them.")
         return [int(word) for word in text.split()]
 
+    def spans(self, text: str) -> list[tuple[int, int, int]]:
+        """(id, start, end) of each number in `text`, by its characters."""
+        return [(self.encode(word[0])[0], *word.span()) for word in re.finditer(r"\S+", text)]
+
     def encode_batch(self, texts: Iterable[str]) -> list[list[int]]:
         return [self.encode(text) for text in texts]
 

@@ -22,7 +22,6 @@ SINGLE, INDEX = "model.safetensors", "model.safetensors.index.json"
 DTYPES = {"F32": "float32", "F16": "float16", "BF16": "bfloat16", "F64": "float64"}
 # What old files hold besides weights: masks, tables that follow from the config, and heads for other tasks.
 BESIDES = re.compile(r"(attn|attention)\.(masked_)?bias$|rotary_emb\.|position_ids$|(^|\.)pooler\.|cls\.seq_relationship\.|EncDecAttention\.relative_attention_bias\.")
-HEAD = ("W_H", "b_H", "b_U", "head_norm.weight", "head_norm.bias")
 MOST_TOLD = 5
 
 
@@ -87,8 +86,6 @@ def located(plan: Plan, stored: Mapping[str, Stored]) -> dict[str, Stored]:
     """
     found = {entry.theirs: one for entry in plan.entries if (one := stored.get(entry.theirs) or stored.get(entry.theirs.removeprefix(plan.prefix)))}
     problems = [f"{entry.theirs} is missing" for entry in plan.entries if entry.theirs not in found]
-    if problems and all(set(entry.ours) <= set(HEAD) for entry in plan.entries if entry.theirs not in found):
-        raise PretrainedError("mismatch", "These weights have no head that guesses words, so the model says nothing of a blank. Choose one that was saved for masked language modelling (…ForMaskedLM).")
     for entry in plan.entries:
         if (one := found.get(entry.theirs)) is None:
             continue

@@ -185,6 +185,12 @@ def exists(name: str) -> bool:
     return name in model_names() or name in _own or name in shelf or name == f"{base}{MOMENT}{step}" and any(moment.step == step for moment in moments(base))
 
 
+def kind(name: str) -> str:
+    """The kind of a model that exists, as ModelConfig has it: only those of the library are ever anything but decoders."""
+    kept = shelf.get(name) if names.is_library_name(name) else None
+    return "decoder" if kept is None else kept[devices.CPU].model.config.kind
+
+
 def keep_own(model: Transformer, tokenizer: Tokenizer, title: str) -> str:
     """Keeps a model that a reader has trained, under a name that nobody can guess, so that every lesson can run it; the oldest gives its place."""
     name = f"{title}-{secrets.token_hex(3)}"

@@ -1,6 +1,7 @@
 """Which lessons there are, in the order of the model, and which stages of it each one shows. A lesson exists when its page file does."""
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +23,19 @@ class Entry:
         return PAGES / f"{self.id}.py"
 
 
+@dataclass(frozen=True)
+class Showing:
+    """What lessons have to show of a model that is no decoder. live: the view of Architectures in which it is at work; runs: lesson -> the views whose pictures are true of it, the one to open first."""
+
+    live: str
+    runs: Mapping[str, tuple[str, ...]]
+
+
+SHOWN = {   # by the kind of a model, as ModelConfig has it; a decoder is shown by all
+    "encoder": Showing("blank", {"tokens": ("vocabulary", "methods", "merges", "train"), "embeddings": ("product", "neighbours", "map", "arithmetic"),
+                                 "positions": ("waves", "learned", "concat"), "residual_stream": ("norms",)}),
+    "encoder-decoder": Showing("translate", {"tokens": ("vocabulary", "methods", "merges", "train")}),
+}
 STAGES = ("text", "tokens", "embedding", "position", "attention", "stream", "mlp", "unembedding", "softmax", "sample")
 REPEATED = ("attention", "stream", "mlp")   # the stages that a model has once in each of its L blocks
 
@@ -51,6 +65,16 @@ def existing() -> tuple[Entry, ...]:
 def entry(lesson: str) -> Entry:
     """The entry of a lesson id; KeyError for an unknown one."""
     return {entry.id: entry for entry in _ALL}[lesson]
+
+
+def runs(lesson: str, kind: str) -> bool:
+    """Whether a lesson can run on a model of that kind, with some of its views at least."""
+    return kind not in SHOWN or lesson in SHOWN[kind].runs
+
+
+def is_shown(lesson: str, view: str, kind: str) -> bool:
+    """Whether what a view draws is true of a model of that kind."""
+    return kind not in SHOWN or view in SHOWN[kind].runs.get(lesson, ())
 
 
 def lesson_of(stage: str) -> str | None:

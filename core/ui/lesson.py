@@ -14,8 +14,9 @@ import pandas as pd
 import streamlit as st
 from streamlit.runtime.pages_manager import PagesManager
 
-from core.ui import check, class_bar, code, experiments, named_token, pins, state, strip, text
+from core.ui import cache, check, class_bar, code, differs, experiments, named_token, pins, state, strip, text
 from core.ui.guard import fragment, guard
+from core.ui.markdown import escaped
 from core.ui.run import Run, current
 
 __all__ = ["Lesson", "enter_through_the_app", "fragment", "guard", "open_lesson"]
@@ -67,11 +68,14 @@ class Lesson:
         return {key.removeprefix(f"{prefix}_"): text for key, text in self.words.labels.items() if key.startswith(f"{prefix}_")}
 
     def explanation(self, view: str = "") -> None:
-        """The paragraphs below the instrument: the section `explanation_<view>`, if there is one, else `explanation`. Present mode leaves them out."""
+        """The paragraphs below the instrument: the section `explanation_<view>`, if there is one, else `explanation`, and in what the loaded model differs from
+        what they say. Present mode leaves them out."""
         if not state.present():
             with st.container(key="lesson_explanation"):
-                own = f"explanation_{view}"
-                st.markdown(self.text(own if own in self.words.sections else "explanation"))
+                own, loaded = f"explanation_{view}", cache.shared_model(state.model_name(), state.device())
+                other = differs.said(self.words, view, loaded.model.config, loaded.tokenizer)
+                note = "\n\n" + " ".join([self.frame_words.label("differs", model=escaped(loaded.name)), *other]) if other else ""
+                st.markdown(self.text(own if own in self.words.sections else "explanation") + note)
 
     def numbers(self, lines: Sequence[tuple[str, str]], table: pd.DataFrame | None = None) -> None:
         """In numbers: pairs (caption, LaTeX) with today's values put in, and a small table. Four decimals are the lesson's to write."""

@@ -72,7 +72,7 @@ def append(run: Run, position: int) -> None:
         return
     if position == len(run.token_ids) - 1:
         state.append_token(token)
-    state.apply({"prompt": run.tokenizer.decode([*run.token_ids[1:position + 1], token]), "position": None})
+    state.apply({"prompt": run.tokenizer.decode([*run.own_ids_until(position), token]), "position": None})
 
 
 # ---- what the panel is given ------------------------------------------------------------------------------------------------
@@ -117,23 +117,41 @@ def lines(page: Lesson, run: Run, position: int, target: int, truncation: Trunca
     def say(key: str, **values) -> str:
         return page.label(f"numbers_{key}", token=token, **values)
 
-    h, row = vectors(run, position, target)
-    products = h * row
-    first = np.argsort(-np.abs(products), kind="stable")[:3]
-    written = "".join(f"{'+' if value >= 0 else ''}{latex_operand(value)}" for value in (*products[first], products.sum() - products[first].sum())).lstrip("+")
-    result = [(say("tied" if run.model.config.tied_embeddings else "untied", d=len(h)),
-               rf"u = h_N^L \cdot e(x) = \sum_{{j=1}}^{{{len(h)}}} h_j\,E_{{xj}} = {written} = {latex_number(products.sum())}")]
-    return [*result, *_softmax_lines(say, logits, target, truncation), *_cut_lines(say, place, truncation), *_draw_lines(say, place, truncation, now),
+    return [_logit_line(page, say, run, position, target), *_softmax_lines(page, run, say, logits, target, truncation), *_cut_lines(say, place, truncation), *_draw_lines(say, place, truncation, now),
             *_summary_lines(say, truncation)]
 
 
-def vectors(run: Run, position: int, target: int) -> tuple[np.ndarray, np.ndarray]:
-    """h after the final norm at `position` and the row of E (of W_U, in an untied model) of the target, both (d,) float64."""
-    h = run.trace.h_final[position].double().cpu().numpy()
-    return h, run.model.unembedding[target].detach().double().cpu().numpy()
+def _logit_line(page: Lesson, say, run: Run, position: int, target: int) -> tuple[str, str]:
+    """The logit as a sum: the largest products of h and the target's row, the rest of them, and the token's bias in a model that has one."""
+    h, row, bias = vectors(run, position, target)
+    products = h * row
+    first = np.argsort(-np.abs(products), kind="stable")[:3]
+    terms = [*products[first], products.sum() - products[first].sum(), *([] if bias is None else [bias])]
+    written = "".join(f"{'+' if value >= 0 else ''}{latex_operand(value)}" for value in terms).lstrip("+")
+    added, symbol = "" if bias is None else " + b_x", "E_{xj}" if run.model.config.tied_embeddings else "(W_U)_{xj}"
+    caption = ([] if bias is None else [say("bias")]) + [say("tied" if run.model.config.tied_embeddings else "untied", d=len(h), last=page.label(f"last_{last_vector(run)}"))]
+    return " ".join(caption), rf"u = h_N^L \cdot e(x){added} = \sum_{{j=1}}^{{{len(h)}}} h_j\,{symbol}{added} = {written} = {latex_number(sum(terms))}"
 
 
-def _softmax_lines(say, logits: np.ndarray, target: int, truncation: Truncation) -> list[tuple[str, str]]:
+def vectors(run: Run, position: int, target: int) -> tuple[np.ndarray, np.ndarray, float | None]:
+    """The vector that the unembedding reads at `position` and the row of E (of W_U, in an untied model) of the target, both (d,) float64, and the target's b_U, if there is one."""
+    model, trace = run.model, run.trace
+    h = (trace.h_final if trace.h_head is None else trace.h_head)[position].double().cpu().numpy()
+    return h, model.unembedding[target].detach().double().cpu().numpy(), None if model.b_U is None else float(model.b_U[target])
+
+
+def last_vector(run: Run) -> str:
+    """What the vector has passed that the unembedding reads: "transformed" by the head, "normed" at the end, or "plain" in a model whose blocks norm their sums."""
+    return "transformed" if run.model.W_H is not None else "normed" if run.model.final_norm is not None else "plain"
+
+
+def logit_names(page: Lesson, run: Run) -> dict[str, str]:
+    """What the page calls the matrix whose rows give the logits, and what is added to the products."""
+    tied = run.model.config.tied_embeddings
+    return {"E": "E" if tied else "W_U", "entry": "E_xj" if tied else "(W_U)_xj", "added": "" if run.model.b_U is None else f" {page.label('added_bias')}"}
+
+
+def _softmax_lines(page: Lesson, run: Run, say, logits: np.ndarray, target: int, truncation: Truncation) -> list[tuple[str, str]]:
     temperature, best = truncation.config.temperature, logits.max()
     if temperature == 0:
         return [(say("argmax"), r"T = 0:\quad y_x = 1 \text{ if } x = \arg\max_w u_w,\ \text{else } 0")]
@@ -142,7 +160,7 @@ def _softmax_lines(say, logits: np.ndarray, target: int, truncation: Truncation)
     y = math.exp(difference / temperature) / total
     return [(say("scaled", best=plain_number(best, 6)),
              rf"\frac{{u - \max u}}{{T}} = \frac{{{latex_operand(logits[target])} - {bracketed(latex_operand(best))}}}{{{temperature:g}}} = {latex_operand(difference / temperature)}"),
-            (say("softmax", n=f"{len(logits):,}"),
+            (say("softmax", n=f"{len(logits):,}", **logit_names(page, run)),
              rf"y = \frac{{e^{{(u - \max u)/T}}}}{{\sum_w e^{{(u_w - \max u)/T}}}} = \frac{{e^{{{latex_operand(difference / temperature)}}}}}{{{latex_operand(total)}}} = {latex_number(y)}")]
 
 
@@ -197,10 +215,10 @@ def table(page: Lesson, run: Run, truncation: Truncation, logits: np.ndarray, n:
                          **named, page.label("column_rule"): [page.label(f"panel_rule_{RULES[code]}") if code else "" for code in truncation.cut_by[:n]]})
 
 
-def terms_table(page: Lesson, terms: pd.DataFrame) -> pd.DataFrame:
+def terms_table(page: Lesson, run: Run, terms: pd.DataFrame) -> pd.DataFrame:
     """The largest terms of a logit, with the six decimals that let a calculator arrive at the products."""
     columns = {"h": terms["h"], "e": terms["e"], "product": terms["product"]}
-    return pd.DataFrame({"j": terms["j"]} | {page.label(f"terms_{name}"): [plain_number(value, 6) for value in values] for name, values in columns.items()})
+    return pd.DataFrame({"j": terms["j"]} | {page.label(f"terms_{name}", **logit_names(page, run)): [plain_number(value, 6) for value in values] for name, values in columns.items()})
 
 
 def with_draws(table: pd.DataFrame, page: Lesson, truncation: Truncation, now: PanelSettings) -> pd.DataFrame:

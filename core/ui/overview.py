@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from core import analysis
-from core.figures.numbers import in_latex, latex_number, probability
+from core.figures.numbers import bracketed, in_latex, latex_number, latex_operand, probability
 from core.intervention import Intervention, SublayerEdit
 from core.sampling import Truncation, truncate
 from core.ui import cache, state
@@ -66,6 +66,16 @@ def undo() -> None:
         state.apply({"prompt": st.session_state[HISTORY].pop(), "position": None})
 
 
+def own_words(page: Lesson, run: Run) -> dict[str, str]:
+    """The map's words that are otherwise for this model: where it adds no P, scales E, norms its sums or has an unembedding of its own."""
+    config = run.model.config
+    holds = {"stage_position": "" if run.trace.position is not None else config.positions, "stage_embed": "scaled" if config.embedding_scale != 1 else "",
+             "stage_norm": "" if config.reads_normed else "plain", "shape_h": "" if config.reads_normed else "plain"}
+    holds |= {name: "parallel" if config.parallel_residual else "" for name in ("head_blocks", "stage_feed_forward")}
+    untied = "" if config.tied_embeddings else "untied"
+    return {name: page.label(f"{name}_{which}") for name, which in (holds | {"head_logits": untied, "stage_logits": untied}).items() if which}
+
+
 # ---- in numbers ---------------------------------------------------------------------------------------------------------------
 
 
@@ -81,6 +91,10 @@ def number_lines(page: Lesson, run: Run, position: int, layer: int, truncation: 
         e, p = (float(part) for part in parts)
         embed = rf"X_{{{position},0}} = E_{{{run.token_ids[position]},0}} + P_{{{position},0}} = {latex_number(e)} + ({latex_number(p)}) = {latex_number(e + p)}"
         lines.insert(0, (page.label("numbers_embed", position=position, token=token), embed))
+    elif (scale := run.model.config.embedding_scale) != 1:
+        row = float(run.model.E[run.token_ids[position], 0])
+        embed = rf"X_{{{position},0}} = \sqrt{{d}}\, E_{{{run.token_ids[position]},0}} = {latex_operand(scale)} \cdot {bracketed(latex_operand(row))} = {latex_number(scale * row)}"
+        lines.insert(0, (page.label("numbers_embed_scaled", position=position, token=token), embed))
     return lines
 
 
@@ -102,10 +116,10 @@ def softmax_latex(logits: np.ndarray, token_id: int) -> str:
 def part_table(page: Lesson, run: Run) -> pd.DataFrame:
     """Every part of the model in its order: what it makes of this prompt, as a shape, and how many learned numbers it has."""
     config, model, n = run.model.config, run.model, len(run.token_ids)
-    counts = {"E": model.E.numel(), "P": 0 if model.P is None else model.P.numel(), "unembedding": 0 if model.W_U is None else model.W_U.numel()}
+    counts = {"E": model.E.numel(), "P": 0 if model.P is None else model.P.numel(), "unembedding": sum(part.numel() for part in (model.W_U, model.b_U) if part is not None)}
     counts |= {"attention": 0, "mlp": 0, "norms": 0}
     for name, parameter in model.named_parameters():
-        if name not in ("E", "P", "W_U"):
+        if name not in ("E", "P", "W_U", "b_U"):
             leaf = name.split(".")[-1]
             part = "norms" if "norm" in name else "mlp" if leaf in ("W_1", "b_1", "W_2", "b_2", "W_gate", "b_gate") else "attention"
             counts[part] += parameter.numel()
@@ -113,7 +127,7 @@ def part_table(page: Lesson, run: Run) -> pd.DataFrame:
     rows = [("tokens", f"{n}", 0), ("E" if config.tied_embeddings else "E_untied", nd, counts["E"]), ("P", nd, counts["P"]),
             ("attention", f"{config.n_layers} × [{config.n_heads} × {n} × {n}]", counts["attention"]),
             ("mlp", f"{config.n_layers} × [{n} × {config.d_ff}]", counts["mlp"]), ("norms", nd, counts["norms"]),
-            ("unembedding", nd, counts["unembedding"]), ("logits", f"{n} × {config.vocab_size}", 0), ("total", "", run.model.n_parameters)]
+            ("unembedding_bias" if model.b_U is not None else "unembedding", f"{n} × {config.vocab_size}", counts["unembedding"]), ("logits", f"{n} × {config.vocab_size}", 0), ("total", "", run.model.n_parameters)]
     shown = [row for row in rows if row[2] or row[0] in ("tokens", "logits")]
     return pd.DataFrame([(page.label(f"part_{name}", layers=config.n_layers), shape, count) for name, shape, count in shown],
                         columns=[page.label("part"), page.label("shape"), page.label("parameters")])

@@ -49,7 +49,7 @@ def _examples(words: text.TextFile) -> None:
 def _model(words: text.TextFile, present: run.Run) -> None:
     n, n_context = len(present.token_ids), run.room(present.model.config)
     key = "status_cut" if present.n_cut else "status"
-    with st.popover(words.label(key, model=present.model_name, n=n, n_context=n_context, n_cut=present.n_cut), key="model_drawer"):
+    with st.popover(words.label(key, model=escaped(present.model_name), n=n, n_context=n_context, n_cut=present.n_cut), key="model_drawer"):
         _picker(words)
         if st.button(text.load("library").label("another"), key="another_model", icon=":material/add:", type="tertiary"):
             st.switch_page("pages/models.py")

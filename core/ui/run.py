@@ -69,6 +69,10 @@ class Run:
         begin, end = len(self.tokenizer.begin), len(self.tokenizer.end)
         return self.token_ids[begin:len(self.token_ids) - end] if self.text else ()
 
+    def own_ids_until(self, position: int) -> tuple[int, ...]:
+        """The tokens of the text itself up to a position, that one included."""
+        return self.token_ids[len(self.tokenizer.begin):position + 1] if self.text else ()
+
     def logits(self, position: int = -1) -> np.ndarray:
         """(|V|,) float64 logits of the next token after `position`."""
         return self.trace.logits[position].to("cpu", torch.float64).numpy()
@@ -107,6 +111,8 @@ def of_tokens(name: str, device: str, token_ids: Sequence[int]) -> Run:
     """The Run that a question from outside a session names. ValueError for a model, a device or tokens that are not here."""
     if not cache.exists(name) or device not in devices.available():
         raise ValueError("there is no such model or device")
+    if cache.kind(name) != "decoder":
+        raise ValueError("this model tells no next token")
     loaded = cache.shared_model(name, device)
     ids = tuple(int(token_id) for token_id in token_ids)
     config = loaded.model.config

@@ -15,7 +15,7 @@ import streamlit as st
 from streamlit.errors import StreamlitAPIException
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from core.ui import cache, devices, text
+from core.ui import cache, catalogue, devices, text
 from core.ui.library import names
 
 MAX_CHARACTERS = 20_000       # of a prompt; far more than any context takes
@@ -62,6 +62,16 @@ def begin() -> None:
     for key in ("prompt", "model", "device", "present", "class"):
         session[key] = session[key]   # a widget's value survives a run in which it was not drawn
     _write_url()
+
+
+def enter(page: str) -> None:
+    """Says which page is open, by its address relative to the app."""
+    st.session_state["page"] = page or catalogue.HOME
+
+
+def page() -> str:
+    """The id of the open page."""
+    return st.session_state.get("page", catalogue.HOME)
 
 
 def default_prompt() -> str:
@@ -181,9 +191,15 @@ def prompt() -> str:
 
 
 def model_name() -> str:
-    """The model that the lessons show: the wanted one, or the main one while that is not loaded."""
+    """The model that the open page shows: the wanted one, or the main one while that is not loaded or is of a kind that this page has nothing to show of."""
+    wanted = loaded_model()
+    return wanted if wanted is not None and catalogue.runs(page(), cache.kind(wanted)) else cache.model_names()[0]
+
+
+def loaded_model() -> str | None:
+    """The wanted model, of whatever kind, where it is loaded; else None."""
     wanted = wanted_model()
-    return wanted if cache.exists(wanted) else cache.model_names()[0]
+    return wanted if cache.exists(wanted) else None
 
 
 def wanted_model() -> str:

@@ -1,6 +1,7 @@
 """Where we are: the slim strip of the whole model on top of every lesson, the lesson's stages lit, each stage a way to its lesson."""
 from __future__ import annotations
 
+from core.config import ModelConfig
 from core.ui import cache, catalogue, state, text
 from core.ui.components.strip import stage_row
 
@@ -10,18 +11,20 @@ COLOURS = {"position": "position", "attention": "attention", "stream": "residual
 def draw(lesson: str) -> None:
     """The strip with the stages of `lesson` lit; following a stage opens its lesson with the same prompt and selection."""
     words = text.load("app")
-    n_layers = cache.shared_model(state.model_name(), state.device()).model.config.n_layers
-    stages = [_stage(stage, lesson, words) for stage in catalogue.STAGES]
-    followed = stage_row(words.label("strip_name"), words.label("strip_blocks", n=n_layers), stages, key=f"strip_{lesson}")
+    config = cache.shared_model(state.model_name(), state.device()).model.config
+    stages = [_stage(stage, lesson, words, config) for stage in catalogue.STAGES]
+    followed = stage_row(words.label("strip_name"), words.label("strip_blocks", n=config.n_layers), stages, key=f"strip_{lesson}")
     if followed in {entry.id for entry in catalogue.existing()} - {lesson}:
         state.open_lesson(followed, {})
 
 
-def _stage(stage: str, lesson: str, words: text.TextFile) -> dict:
+def _stage(stage: str, lesson: str, words: text.TextFile, config: ModelConfig) -> dict:
     leads_to = catalogue.lesson_of(stage)
     lit = stage in catalogue.entry(lesson).stages
     if lit and lesson != catalogue.HOME:
         leads_to = None   # we are there
     href = state.link(lesson=catalogue.url_path(leads_to)) if leads_to else None
-    return {"label": words.label(f"stage_{stage}"), "hint": words.label(f"hint_{stage}"), "lesson": leads_to, "href": href,
+    other = {"position": config.positions, "unembedding": "tied" if config.tied_embeddings else "untied"}.get(stage)
+    name = f"{stage}_{other}" if f"stage_{stage}_{other}" in words.labels else stage
+    return {"label": words.label(f"stage_{name}"), "hint": words.label(f"hint_{name}"), "lesson": leads_to, "href": href,
             "lit": lit, "repeated": stage in catalogue.REPEATED, "colour": COLOURS.get(stage, "kept")}

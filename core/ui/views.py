@@ -9,7 +9,7 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from core.ui import working
+from core.ui import catalogue, working
 from core.ui.check import Question
 from core.ui.guard import fragment
 from core.ui.instrument_state import Settings
@@ -30,6 +30,7 @@ class Reading:
     title: str               # Markdown, what the picture shows in one sentence
     table: pd.DataFrame | None = None
     summary: Mapping[str, str] = field(default_factory=dict)   # for pins; empty: the title
+    explanation: str = ""    # whose section is read below the picture; empty: the view's own
 
 
 UNFINISHED = Reading([], None, [], {}, "", "")      # of a view whose result is not there yet
@@ -56,18 +57,21 @@ def draw(page: Lesson, settings: Settings, views: Mapping[str, View]) -> None:
                 pins = st.container(width="content")
             place = st.container()          # no st.empty: that would take the bar away while the view is drawn anew
             with st.container(gap="xsmall", key=f"{page.id}_stage"), working.frame() as frame:
-                reading = views[view].draw(page, run)
+                shown = catalogue.is_shown(page.id, view, run.model.config.kind)
+                reading = views[view].draw(page, run) if shown else cannot(page.frame_words.label(f"not_of_{run.model.config.kind}"))
         working.follow(frame, place, page.frame_words)
-        title = unmarked(reading.title)
-        if done := reading is not UNFINISHED:
+        title, done = unmarked(reading.title), reading is not UNFINISHED
+        if done:
             with pins:
                 page.pins(dict(reading.summary) or {page.label(f"view_{view}"): title})
-        page.explanation(view)
-        if done:
-            page.numbers(reading.lines, reading.table)
+        page.explanation(reading.explanation or view)
+        with st.container():                # also where it stays empty: what redraws itself below must find its place again
+            if done:
+                page.numbers(reading.lines, reading.table)
         page.experiments()
-        if reading.question is not None:
-            page.check(reading.question)
+        with st.container():
+            if reading.question is not None:
+                page.check(reading.question)
         if done:
             page.code(reading.functions, reading.data, reading.picture, title)
 

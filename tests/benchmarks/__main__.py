@@ -8,7 +8,7 @@ from pathlib import Path
 
 import torch
 
-from tests.benchmarks import browser, engine, memory, recurrence
+from tests.benchmarks import browser, compared, comparison, engine, memory, recurrence
 from tests.benchmarks.lessons import FIRST_PICTURE, LESSONS, RERUN, SLIDER, WALL
 from tests.benchmarks.timing import Figure, table
 
@@ -20,14 +20,16 @@ GROUPS = {
     "settings": lambda n: browser.setting_figures(RERUN, n),
     "learning": lambda n: engine.learning_figures(n) + browser.training_figures(RERUN, n),
     "start": lambda n: memory.cold_start_figures(FIRST_PICTURE),
-    "memory": lambda n: memory.session_figures(),
+    "memory": lambda n: memory.session_figures() + memory.model_figures(),
     "recurrence": lambda n: recurrence.task_figures(),
+    "comparison": comparison.figures,
 }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
-    parser.add_argument("--only", nargs="+", choices=list(GROUPS), default=list(GROUPS), help="the groups to measure (default: all)")
+    parser.add_argument("--only", nargs="+", choices=list(GROUPS), default=[group for group in GROUPS if group != "comparison" or compared.installed()],
+                        help="the groups to measure (default: all, the comparison where its packages are installed)")
     parser.add_argument("--repeats", type=int, default=15, help="measurements of each figure (default: %(default)s)")
     parser.add_argument("--json", type=Path, help="where to write the figures as JSON")
     chosen = parser.parse_args()

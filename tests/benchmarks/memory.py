@@ -1,22 +1,21 @@
-"""What a session costs in memory, and what a cold start costs in time."""
+"""What a session and a model cost in memory, and what a cold start costs in time."""
 from __future__ import annotations
 
+import tempfile
 import time
 from pathlib import Path
 
+from playwright.sync_api import Page
+
+from core import huggingface
+from core.ui.library import names, shelf
+from tests import library_models
+from tests.benchmarks import comparison
 from tests.benchmarks.browser import first_picture
-from tests.benchmarks.timing import Figure, figure
+from tests.benchmarks.timing import Figure, figure, resident_megabytes
 from tests.browser.serving import chromium, serve, settle
 
 HERE = Path(__file__).parent
-
-
-def resident_megabytes(pid: int) -> float:
-    """RSS of a process in MB, from /proc (Linux)."""
-    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-        if line.startswith("VmRSS:"):
-            return int(line.split()[1]) / 1e3
-    raise RuntimeError(f"Process {pid} reports no resident memory.")
 
 
 def cold_start_figures(picture: str, repeats: int = 3) -> list[Figure]:
@@ -51,3 +50,35 @@ def session_figures(n_sessions: int = 20) -> list[Figure]:
             context.close()
     return [figure("server with one reader", [base], None, "MB"),
             figure("each further reader, own prompt of 60 tokens", [each], None, "MB", f"mean of {n_sessions}; traces are bounded at 512 MiB for all")]
+
+
+def model_figures() -> list[Figure]:
+    """Resident memory of the server before a GPT-2 of the small size is loaded, with it and its pass on Heads, and when it has given its place to a tiny model."""
+    with tempfile.TemporaryDirectory() as root:
+        comparison.saved(Path(root) / "small")
+        library_models.folder(Path(root), "neox")
+        n_bytes = huggingface.preview(Path(root) / "small").n_bytes
+        room = {names.ROOTS: root, shelf.GIGABYTES: str((n_bytes + 50_000) / 1e9)}      # for the one or the other, not for both
+        with serve(env=room) as server, chromium() as browser:
+            page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
+            page.goto(f"{server.url}/heads")
+            settle(page)
+            before = resident_megabytes(server.process.pid)
+            page.goto(f"{server.url}/heads?model={names.IN_FOLDER}small")
+            _load(page, "small")
+            held = resident_megabytes(server.process.pid)
+            page.locator(".st-key-model_drawer button").first.click()
+            page.locator(".st-key-another_model button").click()      # not by an address: the reader's session would stay a while, and hold what it shows
+            page.locator(".st-key-models_use_folder-neox button").click(timeout=120_000)
+            _load(page, "neox")
+            after = resident_megabytes(server.process.pid)
+    return [figure("server before a model is loaded", [before], None, "MB"),
+            figure("with a GPT-2 of the small size", [held], [before], "MB", f"its weights are {n_bytes / 1e6:.0f} MB; reference: before"),
+            figure("when it has given its place to a tiny model", [after], [before], "MB", "reference: before")]
+
+
+def _load(page: Page, name: str) -> None:
+    """A reader who has asked for a model loads it, and sees a page with it."""
+    page.locator(".st-key-model_load button").click(timeout=120_000)
+    page.locator(".st-key-model_drawer", has_text=names.IN_FOLDER + name).wait_for(timeout=120_000)
+    settle(page)

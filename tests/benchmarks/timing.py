@@ -3,8 +3,9 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -27,17 +28,36 @@ class Figure:
         return asdict(self) | {"ratio": self.ratio}
 
 
-def milliseconds(run: Callable[[], object]) -> float:
-    start = time.perf_counter()
+Clock = Callable[[], float]     # time.perf_counter, or time.process_time where the measured is all arithmetic and the machine is not idle
+
+
+def milliseconds(run: Callable[[], object], clock: Clock = time.perf_counter) -> float:
+    start = clock()
     run()
-    return 1e3 * (time.perf_counter() - start)
+    return 1e3 * (clock() - start)
 
 
 def alternate(ours: Callable[[], object], theirs: Callable[[], object], repeats: int) -> tuple[list[float], list[float]]:
     """Milliseconds of both, taken in turn after one warm-up each."""
-    ours(), theirs()
-    pairs = [(milliseconds(ours), milliseconds(theirs)) for _ in range(repeats)]
-    return [a for a, _ in pairs], [b for _, b in pairs]
+    a, b = in_turn([ours, theirs], repeats)
+    return a, b
+
+
+def in_turn(runs: Sequence[Callable[[], object]], repeats: int, clock: Clock = time.perf_counter) -> list[list[float]]:
+    """Milliseconds of each, taken in turn after one warm-up each."""
+    for run in runs:
+        run()
+    rounds = [[milliseconds(run, clock) for run in runs] for _ in range(repeats)]
+    return [list(times) for times in zip(*rounds)]
+
+
+def resident_megabytes(pid: int | str, peak: bool = False) -> float:
+    """RSS of a process in MB, now or at its highest, from /proc (Linux)."""
+    field = "VmHWM:" if peak else "VmRSS:"
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith(field):
+            return int(line.split()[1]) * 1024 / 1e6
+    raise RuntimeError(f"Process {pid} reports no resident memory.")
 
 
 def figure(name: str, values: list[float], references: list[float] | None, unit: str, note: str = "") -> Figure:

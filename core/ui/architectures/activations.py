@@ -58,7 +58,7 @@ def plain(name: str) -> str:
     >>> plain("swiglu"), plain("gelu")
     ('swish', 'gelu')
     """
-    return {"swiglu": "swish", "geglu": "gelu"}.get(name, name)
+    return activation.GATE_CURVES.get(name, name)
 
 
 def value_at(name: str, x: float, beta: float = 1.0) -> float:

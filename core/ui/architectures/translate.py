@@ -1,4 +1,4 @@
-"""Translate: an encoder-decoder turns dates in words into digits and back, and its cross-attention shows where it looks."""
+"""Translate: an encoder-decoder turns dates in words into digits and back, or one of the library a text into another, and its cross-attention shows where it looks."""
 from __future__ import annotations
 
 import itertools
@@ -11,14 +11,15 @@ import streamlit as st
 import torch
 
 from core import dates, translation
+from core.block import KVCache
 from core.dates import Phrase
 from core.figures.numbers import bracketed, latex_number, latex_operand, plain_number, probability
-from core.generation import translations
+from core.generation import next_logits, translations
 from core.model import Transformer
-from core.trace import CrossTrace, Trace
+from core.trace import BlockTrace, CrossTrace, Trace
 from core.translation import Alignment
 from core.ui import cache, state
-from core.ui.architectures.live_models import TRANSLATES, loaded, missing
+from core.ui.architectures.live_models import TRANSLATES, about, is_bundled, loaded, missing
 from core.ui.architectures.reading import PREFIX, attached, keep, read
 from core.ui.check import Question
 from core.ui.components.architecture_translate import architecture_translate
@@ -28,15 +29,18 @@ from core.ui.run import Run
 from core.ui.views import Reading
 
 CANDIDATES = 5
-MOST_CHARACTERS = 200       # of what is typed; the model reads 64 tokens
+MOST_CHARACTERS = 200       # of what is typed
+MOST_READ = 64              # tokens: as many as the bundled model reads, and as many columns as can be told apart
 MOST_WRITTEN = 40           # tokens; the longest date has 16
 MEASURED = 50               # held-out dates in each direction
+MOST_FACTORS = 16           # of a product that is written out; all probabilities stand in the table
+DATES, TEXTS = "translate_text", "translate_loaded_text"    # the settings for what is read: by the bundled model of dates, by one of the library
 WRITTEN_FORMS = tuple(range(len(dates.PHRASINGS)))
 
 
 @dataclass(frozen=True)
 class Translated:
-    """A source, its greedy translation, and the pass that wrote it: inputs are end of text and all of the translation but its last token."""
+    """A source, its greedy translation, and the pass that wrote it: inputs are the token that every text begins with and all of the translation but its last token."""
 
     model: cache.LoadedModel
     source: tuple[int, ...]
@@ -56,13 +60,18 @@ class Translated:
 
     @property
     def input_tokens(self) -> list[str]:
-        """What the decoder read at each of its N steps: end of text, then what it had written."""
+        """What the decoder read at each of its N steps: the token that begins every text, then what it had written."""
         return [self.model.tokenizer.visible(int(i)) for i in self.trace.token_ids]
 
     @property
     def text(self) -> str:
         """What was written, without its end of text."""
         return self.model.tokenizer.decode(self.target)
+
+    @property
+    def ends(self) -> bool:
+        """Whether the model has ended it itself."""
+        return self.target[-1] == self.model.model.config.end_of_text
 
     @property
     def probabilities(self) -> np.ndarray:
@@ -83,24 +92,27 @@ def draw(page: Lesson, run: Run) -> Reading:
     model = loaded(TRANSLATES, run)
     if model is None:
         return missing(page, TRANSLATES)
-    _controls(page)
-    typed = read("translate_text")[:MOST_CHARACTERS]
-    ids = model.tokenizer.encode(typed)
+    asked = DATES if is_bundled(model) else TEXTS
+    _controls(page, asked)
+    ids = model.tokenizer.encode(read(asked)[:MOST_CHARACTERS])
     if not ids:
-        st.info(page.label("translate_empty"))
-        ids = model.tokenizer.encode(page.label("translate_stand_in"))
+        st.info(page.label(f"{asked}_empty"))
+        ids = model.tokenizer.encode(page.label(f"{asked}_stand_in"))
     found = translated(model, tuple(ids))
-    measures = measured(model, direction_of(model.tokenizer.decode(found.source)))
+    measures = measured(model, direction_of(model.tokenizer.decode(found.source))) if is_bundled(model) else None
     architecture_translate(message(page, found, measures), key=f"{PREFIX}translate_instrument", arrays=patterns(found.trace), on_settings=_settled)
     return _reading(page, found, measures)
 
 
-def _controls(page: Lesson) -> None:
+def _controls(page: Lesson, asked: str) -> None:
+    """The field for the text, examples of it, and for the bundled model a random date."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.text_input(page.label("translate_field"), max_chars=MOST_CHARACTERS, label_visibility="collapsed", placeholder=page.label("translate_hint"), live=True, width="stretch", **attached("translate_text"))
+        st.text_input(page.label(f"{asked}_field"), max_chars=MOST_CHARACTERS, label_visibility="collapsed", placeholder=page.label(f"{asked}_hint"), live=True, width="stretch", **attached(asked))
         with st.popover(page.label("examples"), key=f"{PREFIX}translate_examples"):
-            for i, example in enumerate(filter(None, page.text("translate_examples").splitlines())):
-                st.button(example, key=f"{PREFIX}translate_example_{i}", type="tertiary", on_click=keep, kwargs={"translate_text": example, "translate_step": -1})
+            for i, example in enumerate(filter(None, page.text(f"{asked}_examples").splitlines())):
+                st.button(example, key=f"{PREFIX}{asked}_example_{i}", type="tertiary", on_click=keep, kwargs={asked: example, "translate_step": -1})
+        if asked != DATES:
+            return
         seed = read("translate_seed")
         st.button(page.label("translate_random", seed=seed), key=f"{PREFIX}translate_random", help=page.label("translate_random_help"), on_click=keep,
                   kwargs={"translate_text": random_source(seed), "translate_seed": (seed + 1) % 10_000, "translate_step": -1})
@@ -117,12 +129,14 @@ def direction_of(source: str) -> str:
 
 
 def translated(model: cache.LoadedModel, ids: tuple[int, ...]) -> Translated:
-    """The greedy translation of the first tokens of a source, as many as the model reads, with its trace."""
-    source = ids[:model.model.config.n_context]
+    """The greedy translation of the first tokens of a source, as many as are read, with its trace."""
+    begin, end = model.tokenizer.begin if not is_bundled(model) else (), model.tokenizer.end
+    kept = ids[:max(1, min(MOST_READ, model.model.config.n_context) - len(begin) - len(end))]
+    source = (*begin, *kept, *end)
 
     def make() -> Translated:
         target = greedy(model.runner, source)
-        return Translated(model, source, len(ids) - len(source), target, traced(model, source, target))
+        return Translated(model, source, len(ids) - len(kept), target, traced(model, source, target))
 
     return cache.result(("translation", model.name, model.device, ids), make, lambda made: made.trace.n_bytes)
 
@@ -136,7 +150,7 @@ def greedy(model: Transformer, source: tuple[int, ...]) -> tuple[int, ...]:
 def traced(model: cache.LoadedModel, source: tuple[int, ...], target: tuple[int, ...]) -> Trace:
     """The pass that predicts every token of the target from the source and the tokens before it."""
     with torch.inference_mode():
-        ids = torch.tensor([model.model.config.end_of_text, *target[:-1]], device=model.device)
+        ids = torch.tensor([model.model.config.first_token, *target[:-1]], device=model.device)
         return model.runner(ids, source_ids=torch.tensor(source, device=model.device)).to("cpu")
 
 
@@ -186,20 +200,27 @@ def verdict(found: Translated, least: float) -> str:
 # ---- what the component is given ---------------------------------------------------------------------------------------------------
 
 
-def message(page: Lesson, found: Translated, measures: Measured) -> dict:
+def message(page: Lesson, found: Translated, measures: Measured | None) -> dict:
     """The header of architecture_translate."""
     p = torch.softmax(found.trace.logits.double(), -1)
     tops = [[{"token": found.model.tokenizer.visible(int(i)), "p": float(row[i]), "shown": probability(float(row[i]))} for i in row.topk(CANDIDATES).indices] for row in p]
-    least = int(found.probabilities.argmin())
-    said = verdict(found, measures.least)
-    config = found.model.model.config
+    config, right = found.model.model.config, measures is not None and verdict(found, measures.least) == "right"
+    aligned = None if measures is None else [[float(one) for one in heads] + [float(mean)] for heads, mean in zip(measures.alignment.heads, measures.alignment.means)]
     return {"text": page.labels("translate"), "masks_text": page.labels("masks"), "scale": state.scale(), "source": found.source_tokens, "target": found.target_tokens, "inputs": found.input_tokens,
             "p": [float(one) for one in found.probabilities], "shown": [probability(float(one)) for one in found.probabilities], "tops": tops,
             "sizes": {"n": len(found.target), "m": len(found.source), "h": config.n_heads}, "blocks": {"encoder": config.n_encoder_layers, "decoder": config.n_layers, "cross": config.n_layers},
-            "heads": config.n_heads, "aligned": [[float(one) for one in heads] + [float(mean)] for heads, mean in zip(measures.alignment.heads, measures.alignment.means)],
-            "verdict": page.label(f"translate_verdict_{said}", token=found.target_tokens[least], p=probability(float(found.probabilities[least])), least=probability(measures.least), n=MEASURED),
-            "right": said == "right", "n_measured": MEASURED, "cut": page.label("translate_cut", n=found.n_cut) if found.n_cut else "",
+            "heads": config.n_heads, "aligned": aligned, "verdict": _said_of(page, found, measures), "right": right, "n_measured": MEASURED, "cut": page.label("translate_cut", n=found.n_cut) if found.n_cut else "",
             "settings": {"attention": read("translate_attention"), "block": read("translate_block"), "head": read("translate_head"), "step": read("translate_step")}}
+
+
+def _said_of(page: Lesson, found: Translated, measures: Measured | None) -> str:
+    """What is to be thought of the translation: of a date by the calendar, of another model's text by its least probable token."""
+    weakest = int(found.probabilities.argmin())
+    values = {"token": found.target_tokens[weakest], "p": probability(float(found.probabilities[weakest])), "n": MEASURED if measures is not None else len(found.target)}
+    if measures is not None:
+        return page.label(f"translate_verdict_{verdict(found, measures.least)}", least=probability(measures.least), **values)
+    stopped = "" if found.ends else " " + page.label("translate_stopped", n=len(found.target))
+    return f"{about(page, found.model)} {page.label('translate_loaded_verdict', **values)}{stopped}"
 
 
 def _settled(settings: dict) -> None:
@@ -215,36 +236,54 @@ def step_of(found: Translated) -> int:
     return len(found.target) - 1 if wanted < 1 else min(wanted, len(found.target)) - 1
 
 
-def _reading(page: Lesson, found: Translated, measures: Measured) -> Reading:
+def _reading(page: Lesson, found: Translated, measures: Measured | None) -> Reading:
     step, config = step_of(found), found.model.model.config
     block = min(read("translate_block"), config.n_layers - 1)
     head = min(read("translate_head"), config.n_heads - 1)
     cross = found.trace.blocks[block].cross
     row = cross.pattern[:, step].mean(0) if head < 0 else cross.pattern[head, step]
-    title = page.label("translate_twin", source=code(found.model.tokenizer.decode(found.source)), target=code(found.text), p=probability(float(found.probabilities.prod())),
+    title = page.label("translate_twin", source=code(found.model.tokenizer.decode(found.source)), target=code(found.text or " ".join(found.target_tokens)), p=probability(float(found.probabilities.prod())),
                        token=code(found.target_tokens[step]), most=code(found.source_tokens[int(row.argmax())]), weight=probability(float(row.max())))
-    shown = int(measures.alignment.heads[block].argmax()) if head < 0 else head      # in numbers one head is followed: of their mean, the best aligned one
-    data = {"tokens.csv": lambda: token_table(page, found), "cross_attention.csv": lambda: cross_table(page, found), "alignment.csv": lambda: alignment_table(page, measures)}
-    return Reading(_lines(page, found, block, shown, step), _question(page, found), [traced, patterns, translation.alignment], data, ".heat", title,
-                   weights_table(page, found, cross, shown, step), {page.label("translate_written"): found.text})
+    shown = head if head >= 0 else 0 if measures is None else int(measures.alignment.heads[block].argmax())      # in numbers one head is followed: of their mean, the best aligned one
+    data = {"tokens.csv": lambda: token_table(page, found), "cross_attention.csv": lambda: cross_table(page, found)}
+    data |= {} if measures is None else {"alignment.csv": lambda: alignment_table(page, measures)}
+    return Reading(_lines(page, found, block, shown, step), _question(page, found), [traced, patterns, greedy if measures is None else translation.alignment], data, ".heat", title,
+                   weights_table(page, found, cross, shown, step), {page.label("translate_written"): found.text}, "" if measures is not None else "translate_loaded")
 
 
 def _lines(page: Lesson, found: Translated, block: int, head: int, step: int) -> list[tuple[str, str]]:
     p = found.probabilities
-    shown = r" \cdot ".join(latex_operand(float(one)) for one in p)
+    factors = [latex_operand(float(one)) for one in p]
+    shown = r" \cdot ".join(factors if len(p) <= MOST_FACTORS else [*factors[:3], r"\ldots", factors[-1]])
     cross = found.trace.blocks[block].cross
     strongest = int(cross.pattern[head, step].argmax())
     q, k = cross.Q[head, step].double(), cross.K[_shared(cross, head), strongest].double()
     scores = cross.scores[head, step].double()
     total = float(torch.logsumexp(scores, -1))
     named = {"token": code(found.target_tokens[step]), "source": code(found.source_tokens[strongest]), "head": f"{block}.{head}"}
+    scaled = found.model.model.config.scale_scores
+    matched = rf"\frac{{q \cdot k}}{{\sqrt{{d_k}}}} = \frac{{{latex_operand(float(q @ k))}}}{{\sqrt{{{len(q)}}}}}" if scaled else r"q \cdot k"
+    weight = r"\frac{e^{q \cdot k / \sqrt{d_k}}}{\sum_j e^{q \cdot k_j / \sqrt{d_k}}}" if scaled else r"\frac{e^{q \cdot k}}{\sum_j e^{q \cdot k_j}}"
     return [(page.label("translate_numbers_p"), rf"p(y_{{1:{len(p)}}}) = \prod_t p(y_t \mid y_{{<t}}, x) = {shown} = {latex_number(float(p.prod()))}"),
-            (page.label("translate_numbers_score", **named), rf"\frac{{q \cdot k}}{{\sqrt{{d_k}}}} = \frac{{{latex_operand(float(q @ k))}}}{{\sqrt{{{len(q)}}}}} = {latex_number(float(scores[strongest]))}"),
-            (page.label("translate_numbers_weight", **named), rf"\alpha = \frac{{e^{{q \cdot k / \sqrt{{d_k}}}}}}{{\sum_j e^{{q \cdot k_j / \sqrt{{d_k}}}}}} = e^{{{latex_operand(float(scores[strongest]))} - {bracketed(latex_operand(total))}}} = {latex_number(float(torch.softmax(scores, -1)[strongest]))}"),
+            (page.label("translate_numbers_score" if scaled else "translate_numbers_score_unscaled", **named), rf"{matched} = {latex_number(float(scores[strongest]))}"),
+            (page.label("translate_numbers_weight", **named), rf"\alpha = {weight} = e^{{{latex_operand(float(scores[strongest]))} - {bracketed(latex_operand(total))}}} = {latex_number(float(torch.softmax(scores, -1)[strongest]))}"),
+            *_biased(page, found, block, head, step),
             (page.label("translate_numbers_shapes"), rf"\text{{encoder }} [{len(found.source)} \times {len(found.source)}], \quad \text{{decoder }} [{len(p)} \times {len(p)}], \quad \text{{cross }} [{len(p)} \times {len(found.source)}]")]
 
 
-def _shared(cross: CrossTrace, head: int) -> int:
+def _biased(page: Lesson, found: Translated, block: int, head: int, step: int) -> list[tuple[str, str]]:
+    """How a score of the decoder's own attention is made where a learned bias for the distance is added to it; nothing where positions enter otherwise."""
+    config, own = found.model.model.config, found.trace.blocks[block]
+    if config.positions != "relative":
+        return []
+    key = int(own.pattern[head, step].argmax())
+    q, k, score = own.Q[head, step].double(), own.K[_shared(own, head), key].double(), float(own.scores[head, step, key])
+    match = float(q @ k) / (len(q) ** 0.5 if config.scale_scores else 1.0)
+    named = {"head": f"{block}.{head}", "query": code(found.input_tokens[step]), "read": code(found.input_tokens[key]), "distance": step - key}
+    return [(page.label("translate_numbers_bias", **named), rf"{latex_operand(match)} + {bracketed(latex_operand(score - match))} = {latex_number(score)}")]
+
+
+def _shared(cross: CrossTrace | BlockTrace, head: int) -> int:
     """The key head that a query head reads."""
     return head // (cross.Q.shape[0] // cross.K.shape[0])
 
@@ -277,12 +316,13 @@ def alignment_table(page: Lesson, measures: Measured) -> pd.DataFrame:
 
 def forced(found: Translated) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The translation with its first token replaced by the second most probable one, and the model's own choices after that, token by token."""
-    model = found.model
+    config, runner = found.model.model.config, found.model.runner
     second = int(found.trace.logits[0].topk(2).indices[1])
-    target = (second,)
-    while target[-1] != model.model.config.end_of_text and len(target) < len(found.target) + 4:
-        logits = traced(model, found.source, (*target, model.model.config.end_of_text)).logits[-1]
-        target = (*target, int(logits.argmax()))
+    target, written = (second,), KVCache()
+    with torch.inference_mode():
+        memory = runner.encode(torch.tensor([found.source], device=found.model.device))
+        while target[-1] != config.end_of_text and len(target) < len(found.target) + 4:
+            target = (*target, int(next_logits(runner, [(config.first_token, *target)], written, memory)[0].argmax()))
     return target, found.target
 
 

@@ -114,7 +114,7 @@ def _lines(page: Lesson, run: Run, steps: Steps, likeness: dict[str, np.ndarray]
     best = int(steps.weights.argmax())
     exponentials = ((steps.scores[steps.allowed] - steps.top) / tau).exp()
     lines = [(page.label("numbers_convex", n=int(steps.allowed.sum())),
-              rf"o_{{{i}}} = \sum_j \alpha_{{{i},j}} v_j, \qquad \alpha_{{{i},j}} \ge 0, \qquad \sum_j \alpha_{{{i},j}} = {latex_number(float(weights.sum()))}"),
+              rf"o_{{{i}}} = \sum_j \alpha_{{{i},j}} v_j, \qquad \alpha_{{{i},j}} \ge 0, \qquad \sum_j \alpha_{{{i},j}} = {latex_number(round(float(weights.sum()), 12))}"),
              (page.label("numbers_length", j=longest, token=code(run.tokens[longest])),
               rf"\lVert o_{{{i}}} \rVert = {latex_number(float(steps.output.norm()))} \;\le\; \max_j \lVert v_j \rVert = \lVert v_{{{longest}}} \rVert = {latex_number(float(lengths[longest]))}"),
              (page.label("numbers_tempered", tau=f"{tau:.4g}", j=best, token=code(run.tokens[best])),

@@ -17,7 +17,7 @@ from core.ui.lesson import Lesson
 from core.ui.run import Run
 
 PREFIX = "attention_"
-STAGES = ("x", "qkv", "turn", "dot", "scale", "bias", "mask", "softmax", "sum", "write", "matrix")
+STAGES = ("x", "qkv", "norm", "turn", "dot", "scale", "bias", "mask", "softmax", "sum", "write", "matrix")
 SETTINGS = Settings("attention", {
     "view": Setting("steps", options=("steps", "switches", "scaling", "roles", "averages", "worksheet")),
     "step": Setting("write", options=STAGES),

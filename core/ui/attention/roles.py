@@ -277,7 +277,7 @@ def _change(page: Lesson, run: Run) -> Part:
     same = logits < UNSEEN
     title = page.label("roles_change_same" if same else "roles_change_other", head=head_name(layer, head), q=_small(moved[0]), k=_small(moved[1]), scores=_small(scores), logits=_small(logits))
     if not same:
-        why = config.score if config.score != "dot" else config.positions
+        why = config.score if config.score != "dot" else "qk_norm" if config.qk_norm else config.positions
         title += f" {page.label(f'roles_why_{why}')}" if f"roles_why_{why}" in page.words.labels else ""
     q_reach, k_reach, s_reach = (max(float(a.abs().max()), float(b.abs().max())) for a, b in ((own.Q, other.Q), (own.K, other.K), (own.scores, other.scores)))
     panels = [Panel("Q", page.label("roles_said_entries", largest=readable(float(own.Q.abs().max()))), "query", own.Q, reach=q_reach),
@@ -300,8 +300,9 @@ def basis_table(run: Run, own: Heads, other: Heads) -> pd.DataFrame:
 def _change_lines(page: Lesson, run: Run, found: Compared, A: Tensor, i: int) -> list[tuple[str, str]]:
     own, other = found.own, found.other
     j, singular, digits = int(own.pattern[i].argmax()), torch.linalg.svdvals(A), 12
+    invariance = page.label("roles_numbers_invariance" if found.difference < UNSEEN else "roles_numbers_invariance_other")
     return [
-        (page.label("roles_numbers_invariance"), r"(X W_Q A^{-1})(X W_K A^{\mathsf T})^{\mathsf T} = X W_Q\, A^{-1} A\, W_K^{\mathsf T} X^{\mathsf T} = Q K^{\mathsf T}"),
+        (invariance, r"(X W_Q A^{-1})(X W_K A^{\mathsf T})^{\mathsf T} = X W_Q\, A^{-1} A\, W_K^{\mathsf T} X^{\mathsf T} = Q K^{\mathsf T}"),
         (page.label("roles_numbers_condition", d=len(A)), rf"\frac{{\sigma_{{\max}}(A)}}{{\sigma_{{\min}}(A)}} = \frac{{{latex_operand(float(singular[0]))}}}{{{latex_operand(float(singular[-1]))}}} = {latex_number(float(singular[0] / singular[-1]))}"),
         (page.label("roles_numbers_same", query=code(run.tokens[i]), other=code(run.tokens[j])), rf"S_{{{i},{j}}} = {latex_number(float(own.scores[i, j]), digits)}, \qquad S^A_{{{i},{j}}} = {latex_number(float(other.scores[i, j]), digits)}"),
         (page.label("roles_numbers_logits"), rf"\max_{{i,w}} \left| u_{{i,w}} - u^A_{{i,w}} \right| = {latex_number(found.difference)}")]
@@ -351,10 +352,12 @@ def _relabel_lines(page: Lesson, run: Run, found: Relabelled, mantissa: float, p
     d, logarithm = config.d_model, symmetries.log10_factorial(config.d_model)
     lines = [(page.label("roles_numbers_factorial"), rf"d! = {d}! = {mantissa:.4f} \cdot 10^{{{power}}}, \qquad \log_{{10}} {d}! = \frac{{\ln\Gamma({d + 1})}}{{\ln 10}} = \frac{{{latex_operand(math.lgamma(d + 1))}}}{{{latex_operand(math.log(10))}}} = {latex_number(logarithm)}"),
              (page.label("roles_numbers_logits_relabelled"), rf"\max_{{i,w}} \left| u_{{i,w}} - u'_{{i,w}} \right| = {latex_number(found.difference)}")]
-    inner = [(config.n_heads, "h")] + ([(config.d_ff, r"d_{\mathrm{ff}}")] if config.d_ff is not None else [])
-    product = r" \cdot ".join(f"{symbol}!" for _, symbol in inner)
-    digits = logarithm + config.n_layers * sum(symmetries.log10_factorial(n) for n, _ in inner)
-    return [*lines, (page.label("roles_numbers_all", layers=config.n_layers), rf"d! \cdot \left({product}\right)^{{{config.n_layers}}} \approx 10^{{{digits:.1f}}}")]
+    shared = config.n_kv_heads < config.n_heads         # then whole groups may change places, and the query heads within each
+    inner = [((config.n_heads // config.n_kv_heads, config.n_kv_heads), r"(h/h_{kv})!^{\,h_{kv}}"), ((config.n_kv_heads, 1), "h_{kv}!")] if shared else [((config.n_heads, 1), "h!")]
+    inner += [((config.d_ff, 1), r"d_{\mathrm{ff}}!")] if config.d_ff is not None else []
+    product = r" \cdot ".join(symbol for _, symbol in inner)
+    digits = logarithm + config.n_layers * sum(times * symmetries.log10_factorial(n) for (n, times), _ in inner)
+    return [*lines, (page.label("roles_numbers_all_shared" if shared else "roles_numbers_all", layers=config.n_layers), rf"d! \cdot \left({product}\right)^{{{config.n_layers}}} \approx 10^{{{digits:.1f}}}")]
 
 
 def _relabel_question(page: Lesson, d: int, digits: int) -> Question:

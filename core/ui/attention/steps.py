@@ -1,6 +1,8 @@
 """Steps: every number of one head for one query, from the vectors to what it writes."""
 from __future__ import annotations
 
+import functools
+import math
 
 import numpy as np
 import pandas as pd
@@ -8,7 +10,8 @@ import pandas as pd
 from core import attention, positional
 from core.attention_steps import Steps, head_steps, is_scaled, simple_steps
 from core.block import Block
-from core.figures.heads import head_name
+from core.config import ModelConfig
+from core.figures.heads import head_name, product_latex
 from core.figures.numbers import bracketed, latex_number, latex_operand, plain_number, probability
 from core.trace import BlockTrace
 from core.ui import live, state
@@ -40,7 +43,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     values = dict(query=code(run.tokens[chosen.position]), i=chosen.position, answering=code(run.tokens[int(steps.weights.argmax())]), j=int(steps.weights.argmax()),
                   alpha=probability(float(steps.weights.max())), head=name, layer=chosen.layer)
     functions = [attention.dot_product_scores, attention.masked_softmax, head_steps] if variant == "head" else [simple_steps, attention.masked_softmax]
-    return Reading(numbers(page, run, steps, weights, key, variant), question(page, run, block, chosen.head, chosen.position), functions,
+    return Reading(numbers(page, run, block, steps, weights, key, variant), question(page, run, block, chosen.head, chosen.position), functions,
                    {"weights.csv": lambda: weights_table(page, run, steps), "products.csv": lambda: products_table(steps, key), "values.csv": lambda: values_table(run, steps)},
                    ".instrument .picture", page.label(f"steps_twin_{variant}", **values), weights_table(page, run, steps),
                    {page.label("pin_head"): name, "i": str(chosen.position), page.label("pin_key"): f"{values['j']}", "α": values["alpha"]})
@@ -70,7 +73,7 @@ def stages(weights: Block, variant: str) -> list[str]:
     if variant == "simple":
         return ["x", "dot", "mask", "softmax", "sum"]
     config = weights.config
-    absent = {"turn": config.positions != "rotary" and weights.W_S is None, "scale": not is_scaled(weights), "bias": config.positions not in ("alibi", "relative")}
+    absent = {"norm": weights.q_norm is None, "turn": config.positions != "rotary" and weights.W_S is None, "scale": not is_scaled(weights), "bias": config.positions not in ("alibi", "relative")}
     return [stage for stage in STAGES if not absent.get(stage)]
 
 
@@ -85,25 +88,51 @@ def _rest(steps: Steps, keys: range) -> tuple[dict, np.ndarray]:
 def _message(page: Lesson, run: Run, block: BlockTrace, weights: Block, both: dict[str, Steps], keys: range) -> tuple[dict, dict[str, np.ndarray]]:
     """Header and arrays of the component."""
     chosen, config, n = state.selection(), weights.config, len(run.tokens)
-    head, shared, rows = chosen.head, chosen.head // (config.n_heads // config.n_kv_heads), slice(keys.start, keys.stop)
+    head = chosen.head
     rest = {name: _rest(steps, keys) for name, steps in both.items()}
-    full = both["head"]
-    matrices = {"X": block.X[rows], "q_raw": block.Q[head, chosen.position], "K_raw": block.K[shared, rows], "q": full.q, "K": full.K[rows], "V": block.V[shared, rows],
-                "bias": full.bias[rows], "written": full.written, "allowed": block.allowed[rows, rows], "Q": block.Q_rotated[head, rows], "A": block.pattern[head, rows, rows],
-                "O": block.head_out[head, rows]} | ({} if weights.v_S is None else {"v_S": weights.v_S[head]})
-    arrays = {name: matrix.detach().float().cpu().numpy() for name, matrix in matrices.items()}
+    arrays = vectors(block, weights, both["head"], head, chosen.position, keys)
     arrays |= {f"rest_{name}": carried.astype(np.float32) for name, (_, carried) in rest.items()}
     header = {
-        "settings": {name: read(name) for name in KEPT}, "labels": page.labels("steps"), "present": state.present(),
+        "settings": {name: read(name) for name in KEPT}, "labels": words(page, config), "present": state.present(),
         "chosen": {"layer": chosen.layer, "head": head, "position": chosen.position},
         "options": {"layer": list(map(str, range(config.n_layers))), "head": list(map(str, range(config.n_heads))), "position": [f"{i} {token}" for i, token in enumerate(run.tokens)]},
         "variantNames": list(both), "stageNames": {name: stages(weights, name) for name in both}, "window": list(keys), "tokens": [run.tokens[j] for j in keys],
         "sizes": {"n": n, "d": config.d_model, "d_k": config.d_k, "d_v": config.d_v}, "score": config.score, "scaled": is_scaled(weights),
-        "angles": positional.frequencies(config.d_k, config.rotary_base).tolist() if config.positions == "rotary" else [],
-        "path": live.address(head_live.NAME), "question": head_live.question(run, chosen.layer, head),
+        **ways(weights), "path": live.address(head_live.NAME), "question": head_live.question(run, chosen.layer, head),
         "rest": {name: outside for name, (outside, _) in rest.items()} | {"count": n - len(keys), "name": rest_name(n, keys)},
     }
     return header, arrays
+
+
+def vectors(block: BlockTrace, weights: Block, full: Steps, head: int, query: int, keys: range) -> dict[str, np.ndarray]:
+    """What the numbers of a window are made of, float32: the vectors of its keys and the query as the projections make them (q_raw, K_raw) and as the scores take them (q, K)."""
+    shared, rows = head // (weights.config.n_heads // weights.config.n_kv_heads), slice(keys.start, keys.stop)
+    matrices = {"X": block.X[rows], "q_raw": block.Q[head, query], "K_raw": block.K[shared, rows], "q": full.q, "K": full.K[rows], "V": block.V[shared, rows],
+                "bias": full.bias[rows], "written": full.written, "allowed": block.allowed[rows, rows], "Q": block.Q_rotated[head, rows], "A": block.pattern[head, rows, rows],
+                "O": block.head_out[head, rows]}
+    matrices |= {} if weights.v_S is None else {"v_S": weights.v_S[head]}
+    matrices |= {} if weights.q_norm is None else {"q_gain": weights.q_norm.weight, "k_gain": weights.k_norm.weight}
+    return {name: matrix.detach().float().cpu().numpy() for name, matrix in matrices.items()}
+
+
+def ways(weights: Block) -> dict:
+    """What the browser needs besides to make q and K from q_raw and K_raw: ε of the norm of queries and keys (None: there is none), and the angle of each turned pair at position 1."""
+    config = weights.config
+    turned = config.positions == "rotary"
+    return {"norm": None if weights.q_norm is None else {"epsilon": weights.q_norm.epsilon},
+            "angles": positional.rotary_frequencies(config.rotary_width, config.rotary_base, config.rotary_scaling).tolist() if turned else []}
+
+
+def words(page: Lesson, config: ModelConfig) -> dict[str, str]:
+    """The component's labels; a label with the suffix of something that holds for this model stands in for the usual one."""
+    labels, group = page.labels("steps"), config.n_heads // config.n_kv_heads
+    holds = {"bare": not config.attention_bias, "stream": not config.reads_normed, "part": config.rotary_width < config.d_k, "window": config.mask == "sliding-window"}
+    for name in filter(holds.get, holds):
+        labels |= {key.removesuffix(f"_{name}"): text for key, text in labels.items() if key.endswith(f"_{name}")}
+    if group > 1:
+        labels["note"] += f" {labels['grouped']}"
+    values = {"window": config.window, "turned": config.rotary_width, "d_k": config.d_k, "group": group}
+    return {key: functools.reduce(lambda text, name: text.replace(f"{{{name}}}", str(values[name])), values, text) for key, text in labels.items()}
 
 
 def rest_name(n: int, keys: range) -> str:
@@ -119,21 +148,42 @@ def rest_name(n: int, keys: range) -> str:
 # ---- in numbers -----------------------------------------------------------------------------------------------------------------
 
 
-def numbers(page: Lesson, run: Run, steps: Steps, weights: Block, j: int, variant: str) -> list[tuple[str, str]]:
+def numbers(page: Lesson, run: Run, block: BlockTrace, steps: Steps, weights: Block, j: int, variant: str) -> list[tuple[str, str]]:
     """The chain for one key, and one component of the output. What is used again has more digits, so that a calculator arrives at the same four."""
     i, d_k = state.selection().position, len(steps.q)
     simple, additive = variant == "simple", variant == "head" and weights.v_S is not None
     q, k = to_numpy(steps.q), to_numpy(steps.K[j])
     pairs = zip(to_numpy(weights.v_S[state.selection().head]), np.tanh(q + k)) if additive else zip(q, k)
     written = [rf"({latex_number(a)})({latex_number(b)})" for a, b in list(pairs)[:TERMS]] + [r"\cdots"] * (d_k > TERMS)
-    left = rf"v \cdot \tanh(q_{{{i}}} + k_{{{j}}})" if additive else rf"x_{{{i}}} \cdot x_{{{j}}}" if simple else rf"q_{{{i}}} \cdot k_{{{j}}}"
+    left = rf"x_{{{i}}} \cdot x_{{{j}}}" if simple else product_latex(weights.config, i, j)
     product, score = float(steps.products[j]), float(steps.scores[j])
-    lines = [(page.label("numbers_dot", query=code(run.tokens[i]), answering=code(run.tokens[j]), i=i, j=j, n=d_k), rf"{left} = {' + '.join(written)} = {latex_operand(product)}")]
+    lines = [] if simple else _way_lines(page, block, steps, weights, i, j)
+    lines += [(page.label("numbers_dot", query=code(run.tokens[i]), answering=code(run.tokens[j]), i=i, j=j, n=d_k), rf"{left} = {' + '.join(written)} = {latex_operand(product)}")]
     divided = rf"\frac{{{latex_operand(product)}}}{{\sqrt{{{d_k}}}}}" if not simple and is_scaled(weights) else latex_operand(product)
     added = f" + {bracketed(latex_operand(float(steps.bias[j])))}" if bool((steps.bias != 0).any()) else ""
     if divided != latex_operand(product) or added:
         lines.append((page.label("numbers_score"), rf"s_{{{i},{j}}} = {divided}{added} = {latex_operand(score)}"))
     return lines + _softmax_lines(page, steps, i, j, score) + _output_lines(page, steps, i)
+
+
+def _way_lines(page: Lesson, block: BlockTrace, steps: Steps, weights: Block, i: int, j: int) -> list[tuple[str, str]]:
+    """One component of the key on its way to the score: normed, and turned with the other one of its pair, in a model that does so."""
+    config, c = weights.config, read("component") % len(steps.q)
+    k, lines = to_numpy(block.K[state.selection().head // (config.n_heads // config.n_kv_heads), j]), []
+    if weights.k_norm is not None:
+        gain, rms = to_numpy(weights.k_norm.weight), math.sqrt(float(k @ k) / len(k) + weights.k_norm.epsilon)
+        lines.append((page.label("numbers_norm", j=j, n=len(k), rms=plain_number(rms, 6)),
+                      rf"\hat{{k}}_{{{j},{c}}} = \frac{{{latex_operand(k[c])}}}{{{latex_operand(rms)}}} \cdot {bracketed(latex_operand(gain[c]))} = {latex_number(k[c] / rms * gain[c])}"))
+        k = k / rms * gain
+    half = config.rotary_width // 2
+    if config.positions == "rotary" and c < 2 * half:
+        pair, first = c % half, c < half
+        angle = j * float(positional.rotary_frequencies(config.rotary_width, config.rotary_base, config.rotary_scaling)[pair])
+        a, b = (k[pair], -k[pair + half]) if first else (k[pair + half], k[pair])
+        lines.append((page.label(f"numbers_turn_{'first' if first else 'second'}", j=j, c=c, other=pair + half if first else pair, angle=plain_number(angle, 6)),
+                      rf"k'_{{{j},{c}}} = {bracketed(latex_operand(a))} \cdot {bracketed(latex_operand(math.cos(angle)))} + {bracketed(latex_operand(b))} \cdot {bracketed(latex_operand(math.sin(angle)))}"
+                      rf" = {latex_number(a * math.cos(angle) + b * math.sin(angle))}"))
+    return lines
 
 
 def _softmax_lines(page: Lesson, steps: Steps, i: int, j: int, score: float) -> list[tuple[str, str]]:

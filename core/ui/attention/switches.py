@@ -1,6 +1,8 @@
 """Switches: scaling, mask and score function of the whole model changed in a real pass, and what the next token becomes."""
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -8,7 +10,7 @@ import streamlit as st
 from core import analysis, attention
 from core.analysis import Effect
 from core.figures import heads as figures
-from core.figures.heads import head_name
+from core.figures.heads import head_name, product_latex
 from core.figures.numbers import latex_number, latex_operand, probability, readable
 from core.figures.residual_stream import two_distributions
 from core.intervention import Intervention
@@ -154,7 +156,8 @@ def _note(page: Lesson, run: Run) -> str:
 def _lines(page: Lesson, run: Run, effect: Effect) -> list[tuple[str, str]]:
     chosen, config, score = state.selection(), run.model.config, in_use(run)
     divided = r" / \sqrt{d_k}" if config.scale_scores and switched(run).scale_scores is None else ""
-    formula = {"dot": rf"q_i \cdot k_j{divided}", "multiplicative": rf"q_i W_S \cdot k_j{divided}", "additive": r"v \cdot \tanh(q_i + k_j)"}[score]
+    bias = " + b_{ij}" if config.positions in ("alibi", "relative") else ""
+    formula = product_latex(dataclasses.replace(config, score=score), "i", "j") + (divided if score != "additive" else "") + bias
     moved, before, after = int(effect.token_ids[0]), float(effect.before[0]), float(effect.after[0])
     lines = [(page.label("numbers_score_now"), rf"s_{{ij}} = {formula}"),
              (page.label("numbers_kl", token=code(run.tokens[chosen.position])),

@@ -46,10 +46,10 @@ def draw(page: Lesson, run: Run) -> Reading:
         token_id = _shared_word(page, run, other)
         equal = st.toggle(page.label("equal"), help=page.label("equal_help"), **attached("equal"))
     if token_id is None:
-        st.info(page.label("contexts_none"))
+        st.info(page.label("contexts_none", token=code(run.tokens[0])))
         token_id, other = run.token_ids[0], run
     paths = _paths(run, other, token_id, equal)
-    names = [page.label("depth_static"), page.label("depth_entering"), *(str(block) for block in range(run.model.config.n_layers))]
+    names = [page.label("depth_static"), page.label("depth_entering" if run.trace.position is not None else "depth_entering_plain"), *(str(block) for block in range(run.model.config.n_layers))]
     here = space(run)
     last, lowest = len(names) - 1, int(np.argmin(paths.cosines))
     title = page.label("contexts_title", token=code(here.names[token_id]), kept=readable(100 * paths.projection.kept), lowest=readable(paths.cosines[lowest]), where=_depth(page, names, lowest))
@@ -67,8 +67,9 @@ def draw(page: Lesson, run: Run) -> Reading:
 
 
 def _shared_word(page: Lesson, run: Run, other: Run) -> int | None:
-    """The token that both texts hold, picked by the reader; at first the longest. None if they share none but the end of text."""
-    shared = [i for i in embeddings.shared_tokens(run.token_ids, other.token_ids) if i != run.tokenizer.end_of_text]
+    """The token that both texts hold, picked by the reader; at first the longest. None if they share none but those that every text begins and ends with."""
+    every = {run.tokenizer.end_of_text, *run.tokenizer.begin, *run.tokenizer.end}
+    shared = [i for i in embeddings.shared_tokens(run.token_ids, other.token_ids) if i not in every]
     if not shared:
         return None
     names = [run.tokenizer.visible(i) for i in shared]
@@ -97,7 +98,8 @@ def _paths(run: Run, other: Run, token_id: int, equal: bool) -> Paths:
 
 
 def _depth(page: Lesson, names: list[str], depth: int) -> str:
-    return [page.label("at_static"), page.label("at_entering"), *(page.label("at_block", block=name) for name in names[2:])][depth]
+    entering = "at_entering" if names[1] == page.label("depth_entering") else "at_entering_plain"
+    return [page.label("at_static"), page.label(entering), *(page.label("at_block", block=name) for name in names[2:])][depth]
 
 
 def _points(page: Lesson, paths: Paths, names: list[str], tokens: tuple[str, ...]) -> pd.DataFrame:

@@ -83,7 +83,8 @@ def message(page: Lesson, run: Run, here: Scene) -> dict:
     """The header of the component, as generation_writing.js has it."""
     visible = run.tokenizer.visible
     rules = [page.label(f"rule_{rule}") if rule else "" for rule in RULES]
-    before = here.begin.token_ids[1:] if here.begin.token_ids[:1] == (run.model.config.end_of_text,) else here.begin.token_ids
+    first = len(run.tokenizer.begin) if here.begin.token_ids[:1] == run.tokenizer.begin[:1] else 0
+    before = here.begin.token_ids[first:]
     return {"text": page.labels("writing") | {"note": note(page, here.begin)}, "identity": f"{branches.identity(run, here.begin, here.config, here.seed)} {here.picks} {here.active}",
             "scale": state.scale(), "prompt": [visible(i) for i in before[-MOST_PROMPT:]], "cut": len(before) > MOST_PROMPT, "rules": rules, "size": run.model.config.vocab_size,
             "ends": bool(here.steps) and here.steps[-1].token_id == run.model.config.end_of_text, "seed": here.seed,

@@ -9,7 +9,7 @@ import streamlit as st
 
 from core import analysis, attention
 from core.figures import heads as figures
-from core.figures.heads import head_name
+from core.figures.heads import head_name, product_latex
 from core.figures.numbers import bracketed, latex_number, latex_operand, plain_number, probability
 from core.trace import BlockTrace
 from core.ui.check import Question
@@ -20,7 +20,6 @@ from core.ui.markdown import code
 from core.ui.run import Run
 
 ADDED_TO_SCORES = ("alibi", "relative")     # position schemes that add to the scores
-PRODUCT = {"dot": r"q_{{{i}}} \cdot k_{{{j}}}", "multiplicative": r"q_{{{i}}} W_S \cdot k_{{{j}}}", "additive": r"v \cdot \tanh(q_{{{i}}} + k_{{{j}}})"}
 COLUMNS = {"dot": ("q_c", "k_c"), "multiplicative": ("(q W_S)_c", "k_c"), "additive": ("v_c", "tanh(q_c + k_c)")}
 TERMS = 3          # of the dot product that are written out; the rest are in the CSV
 
@@ -74,12 +73,12 @@ def number_lines(page: Lesson, run: Run, pair: Pair) -> list[tuple[str, str]]:
     d_k, product, score = len(q), float(products[pair.key]), float(scores[pair.key])
     terms = [rf"({latex_number(a)})({latex_number(b)})" for a, b in zip(q[:TERMS], k[:TERMS])] + [r"\cdots"] * (d_k > TERMS)
     lines = [(page.label("numbers_product", query_token=code(run.tokens[pair.query]), i=pair.query, key_token=code(run.tokens[pair.key]), j=pair.key, d_k=d_k, head=pair.name),
-              rf"\begin{{aligned}} {PRODUCT[run.model.config.score].format(i=pair.query, j=pair.key)} &= " + r" \\ &\quad + ".join(terms) + rf" \\ &= {latex_operand(product)} \end{{aligned}}")]
+              rf"\begin{{aligned}} {product_latex(run.model.config, pair.query, pair.key)} &= " + r" \\ &\quad + ".join(terms) + rf" \\ &= {latex_operand(product)} \end{{aligned}}")]
     divided = rf"\frac{{{latex_operand(product)}}}{{\sqrt{{{d_k}}}}}" if is_divided(run) else latex_operand(product)
     bias = f" + {bracketed(latex_operand(added[pair.key]))}" if run.model.config.positions in ADDED_TO_SCORES else ""
     lines.append((page.label(("numbers_score" if is_divided(run) else "numbers_score_plain") + "_bias" * bool(bias)), rf"s_{{{pair.query},{pair.key}}} = {divided}{bias} = {latex_operand(score)}"))
     if not allowed[pair.key]:
-        return [*lines, (page.label("numbers_masked"), rf"s = -\infty \quad\Rightarrow\quad \alpha_{{{pair.query},{pair.key}}} = 0")]
+        return [*lines, (page.label("numbers_masked" if pair.key > pair.query else "numbers_masked_window", window=run.model.config.window), rf"s = -\infty \quad\Rightarrow\quad \alpha_{{{pair.query},{pair.key}}} = 0")]
     top = scores[allowed].max()
     own, total = math.exp(score - top), np.exp(scores[allowed] - top).sum()
     return [*lines, (page.label("numbers_exp", m=plain_number(top, 6)), rf"e^{{s - m}} = e^{{{latex_operand(score)} - {bracketed(latex_operand(top))}}} = {latex_operand(own)}"),

@@ -17,7 +17,7 @@ from core.ui.components.lm_game import lm_game
 from core.ui.language_models.reading import PREFIX, attached, keep, read
 from core.ui.lesson import Lesson
 from core.ui.run import Run
-from core.ui.views import Reading
+from core.ui.views import Reading, cannot
 
 MOST_SIGNS = 160        # of a text that is played
 GIVEN_WORDS = 3         # that are shown from the start
@@ -42,7 +42,9 @@ class Played:
 
     @property
     def bits(self) -> np.ndarray:
-        return -np.log2(self.own)
+        """(n,) −log2 of it; ∞ where the model's tokens cannot write what came."""
+        with np.errstate(divide="ignore"):
+            return -np.log2(self.own)
 
 
 def passages(page: Lesson, run: Run) -> list[str]:
@@ -79,6 +81,8 @@ def reader_guesses(written: str, most: int) -> list[int]:
 
 def draw(page: Lesson, run: Run) -> Reading:
     """The choice of a text and the game; returns how it stands."""
+    if run.tokenizer.method == "numbers":
+        return cannot(page.label("guess_numbers"))
     texts = passages(page, run)
     if read("passage") >= len(texts):
         keep(passage=0)
@@ -169,7 +173,7 @@ def _question(page: Lesson, found: Played) -> Question:
     starts = [i for i in letters if i == 0 or not found.text[i - 1].isalpha()]
     inside = [i for i in letters if i not in set(starts)]
     first, later = (float(found.bits[where].mean()) if where else float("nan") for where in (starts, inside))
-    ratio = first / later if inside and starts and later else 1.0
+    ratio = first / later if inside and starts and 0 < later < np.inf else 1.0
     return Question("starts", page.label("starts"), [page.label(f"starts_{name}") for name in ("alike", "some", "much")], int(np.searchsorted(STEPS, ratio, side="right")),
                     page.label("starts_because", first=plain_number(first, 2), later=plain_number(later, 2), ratio=probability(ratio) if ratio < 1 else plain_number(ratio, 1)))
 

@@ -30,6 +30,7 @@ LOG = logging.getLogger(__name__)
 LOOKS_AT_ONCE, LOADS_AT_ONCE = 4, 2
 MOST_WAITING = 16           # tasks that run or wait, on the whole server
 MOST_KEPT = 64              # looks whose result is kept
+HIDDEN = 7                  # about 15 %, as such models learn
 CHANCE = 0.95               # of ln |V|: a loss above it is no better than chance, or hardly so
 
 
@@ -160,12 +161,6 @@ def room_for(preview: huggingface.Preview) -> Room:
     return cache.shelf.room(preview.n_bytes)
 
 
-def not_for_lessons(preview: huggingface.Preview) -> Problem | None:
-    """Why the lessons cannot run a model, if they cannot: they go on with a text, from left to right."""
-    kind = preview.config.kind
-    return None if kind == "decoder" else Problem("kind", words().label(f"kind_{kind}_not"))
-
-
 def too_large(room: Room) -> Problem | None:
     """What is said of a model that has no room, and what to do; None where it has."""
     if room.fits:
@@ -192,8 +187,6 @@ def _load(task: Task) -> None:
     task.check()
     preview = huggingface.preview(source)
     task.check()
-    if problem := not_for_lessons(preview):
-        raise Refused(problem)
     room = room_for(preview)
     if not cache.shelf.reserve(name, preview.n_bytes):
         raise Refused(too_large(room) or Problem("memory", words().label("too_large_now")))
@@ -247,16 +240,32 @@ def without_paths(said: str, name: str) -> str:
 def loss_on_fixed_text(model: Transformer, tokenizer: Tokenizer) -> float | None:
     """Nats per token that a model pays for the examples of the prompt bar, as one text; None without a tokenizer.
 
+    A decoder goes on from left to right; an encoder fills in every HIDDEN-th token, all of them hidden at once; an encoder-decoder writes the text that it has read.
     Near ln |V|, what guessing would pay, or above it: the model has learned nothing of such a text.
     """
     if isinstance(tokenizer, NumberedTokens):
         return None
-    ids = tokenizer.prompt(text.load("app").section("prompts"), min(256, model.config.n_context)).token_ids
-    if len(ids) < 2:
+    ids = torch.tensor(tokenizer.prompt(text.load("app").section("prompts"), min(256, model.config.n_context)).token_ids)
+    if len(ids) < 2 or model.config.kind == "encoder" and not fills(model, tokenizer):
         return None
     with torch.inference_mode():
-        logits = model.logits(torch.tensor(ids[:-1]))
-    return float(next_token_loss(logits, torch.tensor(ids[1:])))
+        return float(next_token_loss(*_guesses(model, tokenizer, ids)))
+
+
+def fills(model: Transformer, tokenizer: Tokenizer) -> bool:
+    """Whether an encoder of the library can be asked what stands in a blank: it has a token for one, and the head that tells words (core.huggingface.families)."""
+    return tokenizer.mask_token is not None and model.config.head_transform
+
+
+def _guesses(model: Transformer, tokenizer: Tokenizer, ids: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Logits (n, |V|) for tokens of a text that the model is not shown, and what they are (n,)."""
+    if model.config.kind == "decoder":
+        return model.logits(ids[:-1]), ids[1:]
+    if model.config.kind == "encoder-decoder":
+        return model.logits(torch.cat([torch.tensor([model.config.first_token]), ids[:-1]]), memory=model.encode(ids)), ids
+    asked = torch.arange(len(tokenizer.begin), len(ids) - len(tokenizer.end), HIDDEN)
+    shown = ids.index_fill(0, asked, tokenizer.mask_token)
+    return model.logits_of(model.final_vectors(shown)[asked]), ids[asked]
 
 
 def is_chance(loss: float | None, vocab_size: int) -> bool:

@@ -29,6 +29,15 @@ def is_library_name(name: str) -> bool:
     return name.startswith((IN_FOLDER, ON_HUB))
 
 
+def short(name: str) -> str:
+    """A model's name without the mark of where it comes from.
+
+    >>> short("folder:t5/small"), short("stories")
+    ('t5/small', 'stories')
+    """
+    return name.removeprefix(IN_FOLDER).removeprefix(ON_HUB)
+
+
 def is_offered(name: str) -> bool:
     """Whether the operator lets readers ask for this model; that it can be loaded is not said."""
     if name.startswith(IN_FOLDER):

@@ -1,22 +1,28 @@
-"""What stands under the prompt bar while a model is asked for that is not loaded: what it is, whether it fits, a button to load it, how far that is."""
+"""What stands under the prompt bar while a model is asked for that the page does not show: not loaded, what it is, whether it fits, a button to load it, how far that is;
+loaded and no decoder, which lesson shows it.
+"""
 from __future__ import annotations
 
 import streamlit as st
 
 from core.huggingface import Preview
-from core.ui import cache, devices, state, text
+from core.ui import cache, catalogue, devices, state, text
 from core.ui.guard import fragment
-from core.ui.library import loading, names
+from core.ui.library import loading, names, notes
 from core.ui.library.loading import Task, readable_bytes, words
 from core.ui.markdown import escaped
 
 EVERY = 0.6         # seconds between two looks at a running task
+LIVE = "architectures"      # the lesson in which a model that is no decoder is at work
 
 
 def draw() -> None:
     """The offer, where one is due."""
     name = state.wanted_model()
-    if name == state.model_name() or not names.is_library_name(name):
+    if not names.is_library_name(name):
+        return
+    if cache.exists(name):
+        _where(name)
         return
     with st.container(key="model_offer", border=True, gap="xsmall"):
         st.markdown(words().label("wanted", name=title(name), shown=escaped(state.model_name())))
@@ -25,9 +31,48 @@ def draw() -> None:
         fragment(lambda: _offer(name, waits), run_every=EVERY if waits else None)()
 
 
+def _where(name: str) -> None:
+    """Of a loaded model that is no decoder: what of it the page shows, and the way to where it is at work. All others are shown everywhere."""
+    kind, here = cache.kind(name), state.page()
+    if kind not in catalogue.SHOWN:
+        return
+    values = {"name": title(name), "shown": escaped(state.model_name()), "view": _live_view(kind)}
+    if name == state.model_name() or here == LIVE:
+        with st.container(key="model_where", horizontal=True, vertical_alignment="center", gap="small"):
+            st.caption(words().label(f"{kind}_{'live' if here == LIVE else 'here'}", **values), width="content")
+            open_in(name, "tertiary")
+        if here == LIVE:
+            st.caption(notes.whose(cache.shared_model(name, devices.CPU)))
+        return
+    with st.container(key="model_offer", border=True, gap="xsmall"):
+        st.markdown(words().label(f"{kind}_not", **values))
+        st.caption(notes.whose(cache.shared_model(name, devices.CPU)))
+        with _buttons():
+            open_in(name, "primary")
+            for lesson in catalogue.SHOWN[kind].runs:
+                _open(name, lesson, catalogue.SHOWN[kind].runs[lesson][0], "", "secondary", text.load("app").label(f"lesson_{lesson}"))
+            _stay()
+
+
+def _live_view(kind: str) -> str:
+    return text.load(LIVE).label(f"view_{catalogue.SHOWN[kind].live}")
+
+
+def open_in(name: str, weight: str = "secondary", place: str = "") -> None:
+    """The button to where a loaded model that is no decoder is at work; none for one that every lesson shows. place: where on the page it stands."""
+    kind = cache.kind(name)
+    if kind in catalogue.SHOWN:
+        _open(name, LIVE, catalogue.SHOWN[kind].live, place, weight, f"{text.load('app').label(f'lesson_{LIVE}')}: {_live_view(kind)}")
+
+
+def _open(name: str, lesson: str, view: str, place: str, weight: str, said: str) -> None:
+    if st.button(words().label("open_in", lesson=said), key=f"model_open_{place}{lesson}", type=weight):
+        state.open_lesson(lesson, {"model": name, f"{lesson}_view": view})
+
+
 def title(name: str) -> str:
     """A model's name as Markdown shows it, without the mark of where it comes from."""
-    return escaped(name.removeprefix(names.IN_FOLDER).removeprefix(names.ON_HUB))
+    return escaped(names.short(name))
 
 
 def _offer(name: str, waited: bool) -> None:
@@ -74,8 +119,10 @@ def _described(name: str, preview: Preview, load: Task | None) -> None:
              words().label("preview_memory", dtype=preview.dtype, needed=readable_bytes(room.needed), free=readable_bytes(room.free), bound=readable_bytes(room.bound), device=device)]
     lines += [words().label("preview_download", download=readable_bytes(preview.download_bytes))] if preview.download_bytes else []
     lines += [] if preview.tokenizer else [words().label("preview_no_tokenizer")]
+    lines += [] if config.kind == "decoder" else [words().label(f"preview_{config.kind}")]
+    lines += [words().label("preview_no_head")] if config.kind == "encoder" and not config.head_transform else []
     st.markdown("  \n".join(lines))
-    problem = loading.not_for_lessons(preview) or loading.too_large(room) or (load.problem if load is not None else None)
+    problem = loading.too_large(room) or (load.problem if load is not None else None)
     if problem is not None:
         (st.info if problem.reason == "stopped" else st.warning)(escaped(problem.said))
     with _buttons():

@@ -14,9 +14,8 @@ from core.counting import n_parameters
 from core.huggingface import PretrainedError, save_pretrained
 from core.ui import cache, devices, prompt_bar, state
 from core.ui.guard import guard
-from core.ui.library import loading, names, shelf
+from core.ui.library import loading, names, offer, shelf
 from core.ui.library.loading import readable_bytes, words
-from core.ui.library.offer import title
 from core.ui.markdown import escaped
 
 HUB_NAME = "models_hub_name"
@@ -37,8 +36,9 @@ def _row(name: str, said: str, note: str = "", verb: str = "use", place: str = "
     """One model: what it is, and the button that makes it the one that every lesson shows. place: of its second row on the page."""
     with st.container(horizontal=True, vertical_alignment="center", key=f"models_row_{place}{name}"):
         st.markdown(said + (f"  \n<small>{note}</small>" if note else ""), unsafe_allow_html=True, width="stretch")
-        if name == state.model_name():
-            st.caption(words().label("shown"), width="content")
+        if name in (state.model_name(), state.loaded_model()):
+            st.caption(words().label("shown" if name == state.model_name() else "picked"), width="content")
+            offer.open_in(name, place=f"row_{place}")
         else:
             load = loading.loading_of(name)
             verb = "use" if cache.exists(name) else "watch" if load is not None and load.running else verb
@@ -143,6 +143,6 @@ def _loaded() -> None:
     st.markdown(words().section("loaded"))
     listed = cache.shelf.listed()
     for name, n_bytes in listed:
-        _row(name, words().label("loaded_row", name=title(name), size=readable_bytes(n_bytes)), place="loaded_")
+        _row(name, words().label("loaded_row", name=offer.title(name), size=readable_bytes(n_bytes)), place="loaded_")
     said = "loaded_bound" if listed else "loaded_none"
     st.caption(words().label(said, taken=readable_bytes(cache.shelf.n_bytes), bound=readable_bytes(shelf.capacity()), free=readable_bytes(devices.memory_free())))

@@ -83,7 +83,7 @@ def draw(page: Lesson, run: Run) -> Reading:
 
 
 def _given(page: Lesson, run: Run, source: str, seed: int) -> Measured:
-    prompt = run.tokenizer.decode(run.token_ids[1:]) if source == "prompt" else ""
+    prompt = run.tokenizer.decode(run.own_ids) if source == "prompt" else ""
 
     def make() -> Measured:
         found, room = [], MOST_TOKENS

@@ -115,7 +115,7 @@ def _row(page: Lesson, run: Run, one: Recitation, kind: str) -> dict:
 
 def _strayed(run: Run, ids: tuple[int, ...]) -> list[tuple[int, float]]:
     """How the model goes on from where it leaves a passage: tokens and their probabilities."""
-    start = (run.tokenizer.end_of_text, *ids)
+    start = (run.tokenizer.first, *ids)
     return working.made(("strayed", run.model_name, run.device, start),
                         lambda: [(step.token_id, math.exp(step.log_prob)) for step in generate(run.loaded.runner, start, GREEDY, max_new_tokens=N_STRAYED)], lambda made: 100 * len(made))
 

@@ -45,13 +45,15 @@ def draw(page: Lesson, run: Run) -> Reading:
 
 
 def query_and_key(run: Run, layer: int, head: int, position: int) -> tuple[np.ndarray, np.ndarray]:
-    """(d_k,) float64: what the head's query at `position` and the key before it are, before any rotation. An odd width loses its last entry."""
-    block = run.trace.blocks[layer]
+    """What the head's query at `position` and the key before it are, before any rotation and after the model's norm of them: those of their dimensions that rotary
+    positions turn in this model, of another all d_k, float64. An odd width loses its last entry."""
+    block, weights, config = run.trace.blocks[layer], run.model.blocks[layer], run.model.config
     shared = head * block.K.shape[-3] // block.Q.shape[-3]
-    even = block.Q.shape[-1] // 2 * 2
-    q = block.Q[head, position, :even]
-    k = block.K[shared, max(position - 1, 0), :even]
-    return q.double().cpu().numpy(), k.double().cpu().numpy()
+    q, k = block.Q[head, position], block.K[shared, max(position - 1, 0)]
+    if weights.q_norm is not None:
+        q, k = weights.q_norm(q, "rmsnorm"), weights.k_norm(k, "rmsnorm")
+    width = (config.rotary_width if config.positions == "rotary" else config.d_k) // 2 * 2
+    return q[:width].double().cpu().numpy(), k[:width].double().cpu().numpy()
 
 
 def score(q: np.ndarray, k: np.ndarray, i: int, j: int, base: float) -> float:

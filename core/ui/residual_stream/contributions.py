@@ -10,6 +10,7 @@ import streamlit as st
 import torch
 
 from core import contributions
+from core.config import ModelConfig
 from core.contributions import Contributions, Part
 from core.figures import residual_stream as figures
 from core.figures.numbers import bracketed, latex_number, plain_number, readable
@@ -19,13 +20,14 @@ from core.ui import state, working
 from core.ui.check import Question
 from core.ui.lesson import Lesson
 from core.ui.markdown import code
-from core.ui.residual_stream.reading import PREFIX, attached, chart_height, choice, read, show, target_token, token_slider
+from core.ui.residual_stream.reading import PREFIX, attached, chart_height, choice, read, show, target_token, token_slider, unembedding_name
 from core.ui.run import Run
 from core.ui.views import Reading
 
 MOST_BARS = 72       # as many as the parts of the bundled models
-MEANINGS = {"embedding": "residual", "position": "position", "head": "attention", "mlp": "mlp"}      # every other part is a bias: grey
-ATTENTION, FEED_FORWARD = ("head", "attention bias", "attention norm bias"), ("mlp", "mlp bias", "mlp norm bias")
+MEANINGS = {"embedding": "residual", "token type": "residual", "position": "position", "head": "attention", "cross head": "attention", "mlp": "mlp"}      # every other part is a bias: grey
+SUBLAYERS = {"attention": ("head", "attention bias", "attention norm bias"), "cross_attention": ("cross head", "cross attention bias", "cross attention norm bias"),
+             "mlp": ("mlp", "mlp bias", "mlp norm bias")}
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -55,7 +57,7 @@ def draw(page: Lesson, run: Run) -> Reading:
         st.markdown(page.label("sum_line", n=len(found.parts), total=plain_number(found.total), logit=plain_number(found.logit), difference=f"{abs(found.total - found.logit):.1e}"), width="content")
         if len(rows) > len(shown) or read("all"):
             st.toggle(page.label("all_parts", n=len(rows)), **attached("all"))
-    return Reading(_lines(page, found, rows), _question(page, run, found, position, target), [contributions.logit_contributions, contributions.final_parts, contributions.frozen_norm],
+    return Reading(_lines(page, run, found, rows), _question(page, run, found, position, target), [contributions.logit_contributions, contributions.final_parts, contributions.frozen_norm],
                    {"contributions.csv": lambda: pd.DataFrame([{"part": part_name(page, part), "layer": part.layer, "head": part.head, "contribution": float(value)}
                                                        for part, value in zip(found.parts, found.values)])},
                    f".st-key-{PREFIX}waterfall", title)
@@ -96,10 +98,10 @@ def _rows(page: Lesson, found: Contributions, by_sublayer: bool) -> list[dict]:
                  "group": "" if part.layer is None else page.label("block", block=part.layer)} for part, value in zip(found.parts, found.values)]
     totals: dict[tuple, float] = defaultdict(float)
     for part, value in zip(found.parts, found.values):
-        kind = "attention" if part.kind in ATTENTION else "mlp" if part.kind in FEED_FORWARD else part.kind
+        kind = next((name for name, kinds in SUBLAYERS.items() if part.kind in kinds), part.kind)
         totals[kind, part.layer] += float(value)
     return [{"name": page.label(f"whole_{kind}", layer=layer) if layer is not None else part_name(page, Part(kind)), "value": value,
-             "meaning": "attention" if kind == "attention" else MEANINGS.get(kind, "excluded"), "group": "" if layer is None else page.label("block", block=layer)}
+             "meaning": "attention" if kind in ("attention", "cross_attention") else MEANINGS.get(kind, "excluded"), "group": "" if layer is None else page.label("block", block=layer)}
             for (kind, layer), value in totals.items()]
 
 
@@ -110,11 +112,20 @@ def _title(page: Lesson, run: Run, found: Contributions, rows: list[dict], posit
                       least_value="+" * (least["value"] > 0) + readable(least["value"]))
 
 
-def _lines(page: Lesson, found: Contributions, rows: list[dict]) -> list[tuple[str, str]]:
+def _lines(page: Lesson, run: Run, found: Contributions, rows: list[dict]) -> list[tuple[str, str]]:
+    config, E, bias = run.model.config, unembedding_name(run), "" if run.model.b_U is None else " + b_t"
     addends = " + ".join(bracketed(latex_number(row["value"])) for row in rows[:4])
     return [(page.label("numbers_sum", n=len(rows)), rf"\sum_k c_k = {addends} + \dots = {latex_number(found.total)}"),
-            (page.label("numbers_logit"), rf"u_t = h_N \cdot e_t = {latex_number(found.logit)}"),
-            (page.label("numbers_frozen"), r"c_k = \left(\alpha \odot \frac{p_k - \overline{p_k}}{\sigma(x)}\right) \cdot e_t , \qquad \sum_k p_k = x")]
+            (page.label("numbers_logit_bias" if bias else "numbers_logit", E=E), rf"u_t = h_N \cdot e_t{bias} = {latex_number(found.logit)}"),
+            (page.label("numbers_frozen_each" if not config.reads_normed else f"numbers_frozen_{config.norm}", E=E), _frozen_latex(config))]
+
+
+def _frozen_latex(config: ModelConfig) -> str:
+    """One part's share of a logit, with every norm on its way held still."""
+    if not config.reads_normed:
+        return r"c_k = \tilde{p}_k \cdot e_t , \qquad \sum_k \tilde{p}_k = h_N"
+    part = r"p_k - \overline{p_k}" if config.norm == "layernorm" else "p_k"
+    return rf"c_k = \left(\alpha \odot \frac{{{part}}}{{\sigma(x)}}\right) \cdot e_t , \qquad \sum_k p_k = x"
 
 
 def _question(page: Lesson, run: Run, found: Contributions, position: int, target: int) -> Question:

@@ -7,9 +7,9 @@ import streamlit as st
 import torch
 
 from core import contributions
-from core.activation import CURVES, activate
+from core.activation import CURVES, GATE_CURVES, activate
 from core.figures import feed_forward as figures
-from core.figures.numbers import bracketed, latex_number, readable
+from core.figures.numbers import bracketed, latex_number, latex_operand, readable
 from core.ui import state
 from core.ui.check import Question
 from core.ui.lesson import Lesson
@@ -37,7 +37,7 @@ def draw(page: Lesson, run: Run) -> Reading:
         return Reading([], _curve_question(page), [activate], {}, ".stAlert", page.label("no_mlp"))
     pre, post = to_numpy(block.mlp_pre[position]), to_numpy(block.mlp_post[position])
     strongest = strongest_neurons(run, layer, position)
-    title = page.label("title_neurons", token=code(run.tokens[position]), firing=int((pre > 0).sum()), n=len(pre), block=layer, neuron=int(strongest[0]), value=readable(post[strongest[0]]))
+    title = page.label("title_neurons_gated" if run.model.config.gated else "title_neurons", token=code(run.tokens[position]), firing=int((pre > 0).sum()), n=len(pre), block=layer, neuron=int(strongest[0]), value=readable(post[strongest[0]]))
     st.markdown(f"**{title}**")
     curve, bars = st.columns([2, 3])
     with curve:
@@ -88,11 +88,29 @@ def _lines(page: Lesson, run: Run, layer: int, position: int, neuron: int) -> li
     row = weights.W_2[neuron]
     length = float(row.norm())
     components = ",\\ ".join(latex_number(post * float(row[c])) for c in range(min(3, len(row))))
-    lines = [(page.label("numbers_neuron", neuron=neuron, token=code(run.tokens[position])), rf"z = x W_1 + b_1 = {latex_number(pre)}, \qquad a = \text{{{run.model.config.activation.replace('_', ' ')}}}(z) = {latex_number(post)}"),
+    lines = [*_activation_lines(page, run, layer, position, neuron, pre, post),
              (page.label("numbers_written", neuron=neuron), rf"a \cdot W_2^{{({neuron})}} = ({components},\ \dots), \qquad \lVert a W_2^{{({neuron})}} \rVert = {bracketed(latex_number(abs(post)))} \cdot {latex_number(length)} = {latex_number(abs(post) * length)}")]
-    if run.model.config.gated:
-        lines[0] = (lines[0][0], rf"a = \text{{act}}({latex_number(pre)}) \cdot (x W_1)_{{{neuron}}} = {latex_number(post)}")
     return lines
+
+
+def _activation_lines(page: Lesson, run: Run, layer: int, position: int, neuron: int, pre: float, post: float) -> list[tuple[str, str]]:
+    """How one neuron's activation comes about: the curve of its input, in a gated model times a second input."""
+    config, weights, token = run.model.config, run.model.blocks[layer], code(run.tokens[position])
+    curve, plus = page.label(f"curve_{GATE_CURVES.get(config.activation, config.activation)}"), lambda b, symbol: "" if b is None else f" + {symbol}"
+    if not config.gated:
+        return [(page.label("numbers_neuron", neuron=neuron, token=token), rf"z = x W_1{plus(weights.b_1, 'b_1')} = {latex_number(pre)}, \qquad a = \text{{{curve}}}(z) = {latex_number(post)}")]
+    gate, x = float(activate(config.activation, torch.tensor(pre, dtype=torch.float64))), read_by_feed_forward(run, layer)[position].double()
+    up = float(x @ weights.W_1[:, neuron].double() + (0 if weights.b_1 is None else weights.b_1[neuron].double()))
+    return [(page.label("numbers_gated", neuron=neuron, token=token),
+             rf"z = x W_{{gate}}{plus(weights.b_gate, 'b_{gate}')} = {latex_number(pre)}, \qquad u = x W_1{plus(weights.b_1, 'b_1')} = {latex_number(up)}"),
+            (page.label("numbers_gated_product", curve=curve), rf"a = \text{{{curve}}}(z) \cdot u = {bracketed(latex_operand(gate))} \cdot {bracketed(latex_operand(up))} = {latex_number(gate * up)}")]
+
+
+def read_by_feed_forward(run: Run, layer: int) -> torch.Tensor:
+    """(N, d) what the feed-forward part of a block reads: the stream after attention, or before it in a parallel block, through its norm where one stands before."""
+    block, weights, config = run.trace.blocks[layer], run.model.blocks[layer], run.model.config
+    stream = block.resid_pre if config.parallel_residual else block.resid_mid
+    return weights.mlp_norm(stream, config.norm) if config.reads_normed else stream
 
 
 def _firing_question(page: Lesson, run: Run, pre: np.ndarray, position: int) -> Question:

@@ -78,18 +78,30 @@ def _vector(page: Lesson, run: Run, matrix: Tensor, norm: Norm, position: int) -
     mean, std = (float(value) for value in normalisation.norm_statistics(x, kind, norm.epsilon))
     middle = (x - mean) / std
     after = norm(matrix[position], kind).double()
-    title = page.label("title_norm", token=code(run.tokens[position]), mean=readable(mean), std=readable(std), before=readable(float(x.norm())), after=readable(float(after.norm())))
+    rms = "_rms" if kind == "rmsnorm" else ""
+    title = page.label(f"title_norm{rms}", token=code(run.tokens[position]), mean=readable(mean), std=readable(std), before=readable(float(x.norm())), after=readable(float(after.norm())))
     st.markdown(f"**{title}**")
     with st.container(key=f"{PREFIX}vector", gap=None):
         for i, (name, values) in enumerate((("before", x), ("standard", middle), ("after", after))):
-            chart = vector_figures.vector_bars(to_numpy(values), page.label(f"stage_{name}"), page.label("axis_feature"), state.theme(), i == 2, state.scale(), chart_height(20 if state.present() else 0) // 3 - 8 + 34 * (i == 2))
+            chart = vector_figures.vector_bars(to_numpy(values), page.label(f"stage_{name}{rms}" if name != "before" else "stage_before"), page.label("axis_feature"), state.theme(), i == 2, state.scale(), chart_height(20 if state.present() else 0) // 3 - 8 + 34 * (i == 2))
             show(chart, f"vector_{name}")
-    gain, bias = norm.weight.double(), torch.zeros_like(x) if norm.bias is None else norm.bias.double()
-    lines = [(page.label("numbers_mean"), rf"\mu = \frac{{1}}{{d}} \sum_c x_c = {latex_number(mean)}, \qquad \sigma = \sqrt{{\tfrac{{1}}{{d}} \sum_c (x_c - \mu)^2 + \varepsilon}} = {latex_number(std)}")]
-    lines += [(page.label("numbers_component", c=c + 1), rf"\alpha_{c + 1} \frac{{x_{c + 1} - \mu}}{{\sigma}} + \beta_{c + 1} = {bracketed(latex_number(float(gain[c])))} \cdot "
-               rf"\frac{{{latex_number(float(x[c]))} - {bracketed(latex_number(mean))}}}{{{latex_number(std)}}} + {bracketed(latex_number(float(bias[c])))} = {latex_number(float(after[c]))}") for c in range(min(2, len(x)))]
+    lines = _norm_lines(page, norm, x, mean, std, after, bool(rms))
     table = pd.DataFrame({"feature": range(len(x)), "x": to_numpy(x), "standardised": to_numpy(middle), "normed": to_numpy(after)})
     return Reading(lines, _scale_question(page, x, norm, kind), [normalisation.norm_statistics, normalisation.normalise], {"layer_norm.csv": lambda: table}, f".st-key-{PREFIX}vector", title)
+
+
+def _norm_lines(page: Lesson, norm: Norm, x: Tensor, mean: float, std: float, after: Tensor, rms: bool) -> list[tuple[str, str]]:
+    """The norm's two statistics (of RMSNorm, which leaves the mean in, one), and its first two components."""
+    statistics = (rf"\sigma = \sqrt{{\tfrac{{1}}{{d}} \sum_c x_c^2 + \varepsilon}} = {latex_number(std)}" if rms else
+                  rf"\mu = \frac{{1}}{{d}} \sum_c x_c = {latex_number(mean)}, \qquad \sigma = \sqrt{{\tfrac{{1}}{{d}} \sum_c (x_c - \mu)^2 + \varepsilon}} = {latex_number(std)}")
+    lines = [(page.label("numbers_rms" if rms else "numbers_mean"), statistics)]
+    for c in range(min(2, len(x))):
+        less, shown = ("", "") if rms else (r" - \mu", f" - {bracketed(latex_number(mean))}")
+        plus, added = ("", "") if norm.bias is None else (rf" + \beta_{c + 1}", f" + {bracketed(latex_number(float(norm.bias[c])))}")
+        lines.append((page.label("numbers_component" if norm.bias is not None else "numbers_component_gain", c=c + 1),
+                      rf"\alpha_{c + 1} \frac{{x_{c + 1}{less}}}{{\sigma}}{plus} = {bracketed(latex_number(float(norm.weight[c])))} \cdot "
+                      rf"\frac{{{latex_number(float(x[c]))}{shown}}}{{{latex_number(std)}}}{added} = {latex_number(float(after[c]))}"))
+    return lines
 
 
 def _scale_question(page: Lesson, x: Tensor, norm: Norm, kind: str) -> Question:
@@ -98,7 +110,7 @@ def _scale_question(page: Lesson, x: Tensor, norm: Norm, kind: str) -> Question:
     ratio = float(tenfold.norm() / plainly.norm())
     options = [page.label("times_ten"), page.label("times_root"), page.label("times_one"), page.label("times_tenth")]
     answer = int(np.argmin([abs(np.log(ratio / factor)) for factor in (10, 10 ** 0.5, 1, 0.1)]))
-    return Question("layer_norm", page.label("question_layer_norm"), options, answer, page.label("because_layer_norm", ratio=readable(ratio, 6)))
+    return Question("layer_norm", page.label("question_layer_norm"), options, answer, page.label("because_layer_norm" if norm.bias is not None else "because_rms_norm", ratio=readable(ratio, 6)))
 
 
 # ---- against BatchNorm ---------------------------------------------------------------------------------------------------------

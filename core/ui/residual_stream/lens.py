@@ -15,7 +15,7 @@ from core.ui.check import Question
 from core.ui.components.residual_grid import residual_grid
 from core.ui.lesson import Lesson
 from core.ui.markdown import code, unmarked
-from core.ui.residual_stream.reading import PREFIX, SEEN_WHOLE, chart_height, depth_names, depth_of, keep, screen, short_depth_names, show, target_token, to_numpy
+from core.ui.residual_stream.reading import PREFIX, SEEN_WHOLE, chart_height, depth_names, depth_of, keep, screen, short_depth_names, show, target_token, to_numpy, unembedding_name
 from core.ui.run import Run
 from core.ui.views import Reading
 
@@ -119,8 +119,10 @@ def _lines(page: Lesson, run: Run, stream: torch.Tensor, probs: torch.Tensor, ta
     logits = to_numpy(contributions.logit_lens(run.model, stream))
     shifted = np.exp(logits - logits.max())
     token = code(run.tokenizer.visible(target))
+    plain, bias = run.model.final_norm is None, "" if run.model.b_U is None else " + b_t"
+    read = "x" if plain else r"\text{norm}(x)"
     return [
-        (page.label("numbers_lens", token=token), rf"u_t = \text{{norm}}(x) \cdot e_t = {latex_number(logits[target])}"),
+        (page.label("numbers_lens_plain" if plain else "numbers_lens", token=token, E=unembedding_name(run)), rf"u_t = {read} \cdot e_t{bias} = {latex_number(logits[target])}"),
         (page.label("numbers_lens_p", token=token), rf"y_t = \frac{{e^{{u_t}}}}{{\sum_w e^{{u_w}}}} = \frac{{e^{{{latex_number(logits[target])} - {bracketed(latex_number(logits.max()))}}}}}{{{latex_number(shifted.sum())}}} = {latex_number(float(probs[target]))}"),
     ]
 

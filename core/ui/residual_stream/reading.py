@@ -52,6 +52,11 @@ def target_token(run: Run, position: int) -> int:
     return int(run.trace.logits[position].argmax()) if target is None else target
 
 
+def unembedding_name(run: Run) -> str:
+    """The matrix whose rows give the logits, as it is written in a sentence."""
+    return "E" if run.model.config.tied_embeddings else "W_U"
+
+
 def to_numpy(tensor: Tensor):
     """A tensor as float64 numpy, from any device."""
     return tensor.detach().double().cpu().numpy()

@@ -60,8 +60,8 @@ def _lines(page: Lesson, run: Run, token: int) -> list[tuple[str, str]]:
     n, merges = run.tokenizer.vocab_size, len(run.tokenizer.merges)
     d = run.model.config.d_model
     signs = n - 256 - merges
-    lines = [(page.label("numbers_vocabulary", signs=signs), rf"|V| = {signs} + 256 + {merges} = {n}"),
-             (page.label("numbers_rows", share=f"{100 * n * d / run.model.n_parameters:.3g}"), rf"|V| \times d = {n} \times {d} = {n * d}")]
+    lines = [(page.label("numbers_vocabulary", signs=signs), rf"|V| = {signs} + 256 + {merges} = {n}")] if run.tokenizer.method == "byte-level BPE" else []
+    lines = [*lines, (page.label("numbers_rows", share=f"{100 * n * d / run.model.n_parameters:.3g}"), rf"|V| \times d = {n} \times {d} = {n * d}")]
     characters = run.tokenizer.token_bytes(token).decode("utf-8", errors="ignore")
     wide = next((c for c in characters if ord(c) > 0x7F), characters.strip()[:1] or characters[:1])
     if wide:

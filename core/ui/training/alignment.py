@@ -70,7 +70,7 @@ def candidates_of(loaded: LoadedModel) -> Candidates:
     def write() -> Candidates:
         tokenizer = loaded.tokenizer
         openings = tuning_texts.openings(4 * tuning.N_OPENINGS, read("seed"))
-        return tuning.candidates(loaded.model, [(tokenizer.end_of_text, *tokenizer.encode(opening)) for opening in openings], read("seed"))
+        return tuning.candidates(loaded.model, [(tokenizer.first, *tokenizer.encode(opening)) for opening in openings], read("seed"))
 
     return cache.result(("candidates", loaded.name, read("seed")), write, lambda made: 64 * tuning.N_OPENINGS * tuning.N_EACH * tuning.N_NEW)
 

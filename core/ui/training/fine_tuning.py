@@ -72,7 +72,7 @@ def encoded(loaded: LoadedModel, pairs: Sequence[TextPair]) -> list[Pair]:
     tokenizer, n = loaded.tokenizer, loaded.model.config.n_context
     made = []
     for pair in pairs:
-        prompt = (tokenizer.end_of_text, *tokenizer.encode(pair.prompt))[:n // 2]
+        prompt = (tokenizer.first, *tokenizer.encode(pair.prompt))[:n // 2]
         made.append(Pair(prompt, (*tokenizer.encode(pair.answer), tokenizer.end_of_text)[:n - len(prompt)]))
     return made
 

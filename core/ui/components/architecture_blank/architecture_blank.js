@@ -1,5 +1,5 @@
-// header: tokens [{token, true, how, can}]; picked (position or null); encoder and decoder {rows [{token, p, shown, rank, true, class, sure}], others, rest, rest_shown} or null;
-// true (visible form or null); losses [{token, loss}], mean; verdict {index, name, p, shown, names}; lit, sizes.
+// header: tokens [{token, true, how, can, special (what its title says of a token that is no part of the text, or "")}]; notes {encoder, decoder}; picked (position or null); encoder and decoder {rows [{token, p, shown, rank, true, class, sure}], others, rest, rest_shown} or null;
+// true (visible form or null); losses [{token, loss}], mean; verdict {place, index, name, p, shown, names} or null; lit, sizes.
 class Blank {
   constructor(root) {
     this.root = root;
@@ -20,8 +20,8 @@ class Blank {
     this.picture.replaceChildren();
     if (this.picked === null) make("p", "muted", this.picture, this.text.nothing);
     else {
-      this.side("encoder", this.text.both, this.text.both_note);
-      this.side("decoder", this.text.left, this.decoder ? this.text.left_note : this.text.left_unknown);
+      this.side("encoder", this.text.both, this.notes.encoder);
+      this.side("decoder", this.text.left, this.notes.decoder);
     }
     this.objective();
     drawKinds(this.kinds, this.masks_text, this.lit, this.sizes);
@@ -39,8 +39,8 @@ class Blank {
       node.type = "button";
       node.dir = "auto";
       node.textContent = token.how === "hidden" || token.how === "unknown" ? this.text.mask : token.token;
-      node.disabled = position === 0 || (!asked && !token.can);
-      node.title = position === 0 ? this.text.cls : fill(this.text[`word_${token.how}`], { token: token.true, shown: token.token });
+      node.disabled = Boolean(token.special) || (!asked && !token.can);
+      node.title = token.special || fill(this.text[`word_${token.how}`], { token: token.true, shown: token.token });
       node.setAttribute("aria-label", node.title);
       node.onclick = () => this.tell(asked && position !== this.picked ? "pick" : token.how === "unknown" ? "pick" : "toggle", position);
       if (asked && token.how !== "unknown") make("small", "", node, token.true).dir = "auto";
@@ -78,7 +78,8 @@ class Blank {
   classify() {
     const found = this.verdict;
     this.class.replaceChildren();
-    rich(make("span", "", this.class), this.text.class_says, { cls: { chip: "[CLS]" }, name: found.name, p: found.shown });
+    if (!found) return;
+    rich(make("span", "", this.class), this.text.class_says, { cls: { chip: found.place }, name: found.name, p: found.shown });
     const scale = make("span", "scale", this.class), positive = found.index ? found.p : 1 - found.p;
     make("span", "muted", scale, found.names[0]);
     const track = make("span", "track", scale);

@@ -1,5 +1,5 @@
 // header: source, target, inputs [visible]; p [per target token], shown [as text]; tops [per step [{token, p, shown}]]; sizes {n, m, h}; blocks {encoder, decoder, cross}; heads;
-// aligned [per block [per head …, mean]]; verdict, right, n_measured, cut; settings {attention, block, head (−1: mean), step (−1: all written)};
+// aligned [per block [per head …, mean]] or null; verdict, right, n_measured, cut; settings {attention, block, head (−1: mean), step (−1: all written)};
 // arrays encoder (L, h, M, M), decoder (L, h, N, N), cross (L, h, N, M).
 const SHAPES = { encoder: "full", cross: "cross", decoder: "triangle" };
 const PAUSE = 650;      // milliseconds a token while it plays
@@ -214,7 +214,7 @@ class Translate {
         node.setAttribute("aria-pressed", String(lit));
       }
     };
-    const block = this.blockNow(), aligned = this.attention === "cross" ? this.aligned[block] : null, share = (k) => (aligned ? ` ${Math.round(100 * aligned[k])} %` : "");
+    const block = this.blockNow(), aligned = this.attention === "cross" && this.aligned ? this.aligned[block] : null, share = (k) => (aligned ? ` ${Math.round(100 * aligned[k])} %` : "");
     group(this.text.block, Array.from({ length: this.blocks[this.attention] }, (_, b) => [String(b), b === block, () => this.pick({ block: b }), fill(this.text.block_named, { block: b })]));
     const title = (k, name) => name + (aligned ? fill(this.text.aligned, { share: (100 * aligned[k]).toFixed(1), n: this.n_measured }) : "");
     group(aligned ? this.text.head_aligned : this.text.head, [
@@ -227,11 +227,11 @@ class Translate {
     if (!room || !this.target) return;
     const [rows, columns] = this.axes(), font = monoFont(this.root, 0.95 * em), width = (names) => Math.max(...names.map((name) => textWidth(cutShort(name), font)));
     const left = width(rows) + 1.2 * em, above = 0.75 * width(columns) + 1.4 * em, tall = Math.max(150, window.innerHeight - this.place.getBoundingClientRect().top - mainScroll(this.root) - (this.scale > 1 ? 62 : 34) - above);
-    const cell = Math.max(0.8 * em, Math.min(2.3 * em, (room - left - 2.2 * em) / columns.length, tall / rows.length));
+    const cell = Math.max(0.9 * em, Math.min(2.3 * em, (room - left - 2.2 * em) / columns.length, tall / rows.length));
     Object.assign(this, { cell, left, above });
     const size = { width: left + columns.length * cell + 2.2 * em, height: above + rows.length * cell + 3 };
     this.svg.replaceChildren();
-    for (const [name, value] of Object.entries({ ...size, viewBox: `0 0 ${size.width} ${size.height}`, "font-size": 0.95 * em, "aria-label": this.text.heat })) this.svg.setAttribute(name, value);
+    for (const [name, value] of Object.entries({ ...size, viewBox: `0 0 ${size.width} ${size.height}`, "font-size": Math.min(0.95 * em, cell), "aria-label": this.text.heat })) this.svg.setAttribute(name, value);
     columns.forEach((name, j) => this.label(name, left + (j + 0.5) * cell, above - 0.4 * em, "key", j, true));
     rows.forEach((name, i) => this.line(name, i, columns));
     this.frame = draw("rect", { class: "frame", x: left, width: columns.length * cell, height: cell }, this.svg);

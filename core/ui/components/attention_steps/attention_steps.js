@@ -8,6 +8,14 @@ const product = (a, b) => a.reduce((sum, value, c) => sum + value * b[c], 0);
 /** a − b, and exactly 0 where sums taken in another order differ by rounding alone. */
 const nearly = (a, b) => (Math.abs(a - b) < 1e-9 * Math.max(1, Math.abs(b)) ? 0 : a - b);
 const reach = (values) => values.reduce((most, value) => Math.max(most, Math.abs(value)), 1e-9);
+const meanSquare = (values) => product(values, values) / values.length;
+/** A query or key over its root mean square, times the norm's gain: core/block.py's q_norm and k_norm. */
+function normed(values, gain, epsilon) {
+  const rms = Math.sqrt(meanSquare(values) + epsilon);
+  return Float64Array.from(values, (value, c) => (value / rms) * gain[c]);
+}
+/** How a component of q or k is marked at each step that changes it. */
+const MARKS = { qkv: "", norm: "\u0302", turn: "′" };
 
 /** The numbers of a body as arrays by their names. */
 function named(header, body) {
@@ -94,7 +102,7 @@ class Steps extends Instrument {
     if (this.variants.childElementCount !== both.length) {
       this.variants.replaceChildren();
       for (const variant of both) {
-        const node = this.button(this.variants, labels[`variant_${variant}`], () => { this.settings.variant = variant; this.changed(); });
+        const node = this.button(this.variants, labels[`variant_${variant}`], () => { this.settings.variant = variant; this.focus = null; this.changed(); });
         node.setAttribute("role", "radio");
       }
     }
@@ -108,11 +116,14 @@ class Steps extends Instrument {
     const width = simple ? d : this.sizes.d_v, from = simple ? X : rows(data.V, width);
     const q = simple ? X[i] : data.q, K = simple ? X : rows(data.K, this.sizes.d_k), outside = simple ? this.rest.simple : this.rest.head;
     const divisor = !simple && this.scaled ? Math.sqrt(this.sizes.d_k) : 1;
+    this.stages = this.stageNames[simple ? "simple" : "head"];
+    this.ways = simple ? { qkv: { q, K } } : this.onTheWay(rows);
+    const now = this.ways[this.level];
     const items = keys.map((j, r) => {
       const dot = this.score === "additive" && !simple ? q.reduce((sum, value, c) => sum + data.v_S[c] * Math.tanh(value + K[r][c]), 0) : product(q, K[r]);
       const scale = dot / divisor, bias = simple ? 0 : data.bias[r], seen = data.allowed[i * keys.length + r] > 0;
       const exp = seen ? Math.exp(nearly(scale + bias, outside.top)) : 0;
-      return { j, r, token: this.tokens[r], X: X[r], K: K[r], V: from[r], dot, scale, bias, score: scale + bias, seen, exp };
+      return { j, r, token: this.tokens[r], X: X[r], K: K[r], k: now.K[r], V: from[r], dot, scale, bias, score: scale + bias, seen, exp };
     });
     const total = items.reduce((sum, item) => sum + item.exp, outside.sum);
     for (const item of items) {
@@ -124,14 +135,31 @@ class Steps extends Instrument {
     const out = Float64Array.from({ length: width }, (_, c) => items.reduce((sum, item) => sum + item.AV[c], restAV[c]));
     const written = simple ? null : data.written;
     Object.assign(this, { simple, items, i, q, total, top: outside.top, out, written, restAV, restAlpha: outside.sum / total, width, divisor,
-      reaches: { X: reach(data.X), qk: simple ? 1 : Math.max(reach(data.q), reach(data.K)), v: reach(simple ? data.X : data.V), av: reach([...out, ...items.flatMap((item) => reach(item.AV))]), written: written ? reach(written) : 1 } });
-    this.stages = this.stageNames[simple ? "simple" : "head"];
-    if (!this.stages.includes(this.settings.step)) this.settings.step = this.stages.at(-1);
+      reaches: { X: reach(data.X), qk: simple ? 1 : Math.max(reach(now.q), ...now.K.map(reach)), v: reach(simple ? data.X : data.V), av: reach([...out, ...items.flatMap((item) => reach(item.AV))]), written: written ? reach(written) : 1 } });
   }
+
+  /** The query and the window's keys after each step that changes them: as the projections make them, normed, and as the scores take them. */
+  onTheWay(rows) {
+    const { data, norm, sizes: { d_k } } = this, K = rows(data.K_raw, d_k), found = { qkv: { q: data.q_raw, K } };
+    if (norm) found.norm = { q: normed(data.q_raw, data.q_gain, norm.epsilon), K: K.map((k) => normed(k, data.k_gain, norm.epsilon)) };
+    if (this.stages.includes("turn")) found.turn = { q: data.q, K: rows(data.K, d_k) };
+    return found;
+  }
+
+  /** The last of those steps that the reader has reached. */
+  get level() { return ["turn", "norm"].find((name) => this.ways[name] && this.stages.indexOf(name) <= this.at) ?? "qkv"; }
+
+  /** The query as the reader sees it now. */
+  get query() { return this.ways[this.level].q; }
+
+  get weighted() { return this.score === "multiplicative"; }
 
   get s() { return this.fontSize > 12 ? 1.2 : 1; }
 
-  get at() { return this.stages.indexOf(this.settings.step); }
+  /** The reader's step; the last one in a model that has no such step. */
+  get step() { return this.stages.includes(this.settings.step) ? this.settings.step : this.stages.at(-1); }
+
+  get at() { return this.stages.indexOf(this.step); }
 
   /** The picked key: the reader's, where it is in the window, else the one with the largest weight. */
   get picked() {
@@ -143,7 +171,7 @@ class Steps extends Instrument {
 
   goTo(at) {
     const next = this.stages[Math.max(0, Math.min(this.stages.length - 1, at))];
-    if (next === this.settings.step) return;
+    if (next === this.step) return;
     this.settings.step = next;
     this.focus = null;
     this.changed();
@@ -174,9 +202,9 @@ class Steps extends Instrument {
     const { s } = this, narrow = width < 680 * s, number = 68 * s, gap = narrow ? 8 : 12, names = (narrow ? 84 : 100) * s;
     const strips = this.simple ? { X: 1.5, v: 0, av: 1.5 } : { X: 1.2, k: 1.2, v: 1, av: 1 };
     const all = (this.simple ? ["X", "dot", "mask", "softmax", "av"] : ["X", "k", ...NUMBERS, "v", "av"]).filter((name) => !NUMBERS.includes(name) || this.stages.includes(name));
-    const here = this.settings.step, before = this.stages[this.at - 1];
-    const near = { x: ["X"], qkv: ["k", "v"], turn: ["k"], sum: ["softmax", this.simple ? "X" : "v", "av"], write: ["v", "av"], matrix: ["softmax", "av"] }[here]
-      ?? [before === "qkv" || before === "turn" ? "k" : before === "x" ? "X" : before, here];
+    const here = this.step, before = this.stages[this.at - 1];
+    const near = { x: ["X"], qkv: ["k", "v"], norm: ["k"], turn: ["k"], sum: ["softmax", this.simple ? "X" : "v", "av"], write: ["v", "av"], matrix: ["softmax", "av"] }[here]
+      ?? [["qkv", "norm", "turn"].includes(before) ? "k" : before === "x" ? "X" : before, here];
     const shown = narrow ? all.filter((name) => near.includes(name)) : all;
     const fixed = shown.reduce((sum, name) => sum + (name === "softmax" ? 1.55 * number : NUMBERS.includes(name) ? number : 0), names + gap * shown.length + 2);
     const weight = shown.reduce((sum, name) => sum + (strips[name] ?? 0), 0) || 1, found = {};
@@ -216,7 +244,7 @@ class Steps extends Instrument {
     this.range.max = this.stages.length - 1;
     this.range.value = this.at;
     this.range.style.setProperty("--share", `${(100 * this.at) / (this.stages.length - 1)}%`);
-    this.range.setAttribute("aria-valuetext", plain(this.labels[`stage_${this.settings.step}`]));
+    this.range.setAttribute("aria-valuetext", plain(this.labels[`stage_${this.step}`]));
     this.back.disabled = this.at === 0;
     this.forward.disabled = this.at === this.stages.length - 1;
     [...this.variants.children].forEach((node, k) => node.setAttribute("aria-checked", String(this.variantNames[k] === this.settings.variant)));
@@ -243,7 +271,7 @@ class Steps extends Instrument {
   paint() {
     const { surface, layout, theme } = this, context = surface.begin(), { found, names, places, height, header, s } = layout, ink = theme.read;
     const font = (size, bold, mono) => { context.font = `${bold ? "700 " : ""}${size * s}px ${mono ? theme.mono : theme.font}`; };
-    const picked = this.picked, turned = this.stages.includes("turn") && this.at >= this.stages.indexOf("turn");
+    const picked = this.picked;
     context.fillStyle = ink("panel");
     context.fillRect(0, places.keys[picked.r], surface.width, height);
     const now = this.currentColumns();
@@ -255,7 +283,7 @@ class Steps extends Instrument {
       }
       context.globalAlpha = reached ? 1 : 0.45;
       font(12.5, true);
-      write(context, this.heading(name, turned), x, 9 * s, ink(MEANING[name] ? `${MEANING[name]}-ink` : "text"), "left");
+      write(context, this.heading(name), x, 9 * s, ink(MEANING[name] ? `${MEANING[name]}-ink` : "text"), "left");
       font(10.5);
       write(context, this.shape(name), x, 23 * s, ink("muted"), "left");
       context.globalAlpha = 1;
@@ -264,17 +292,17 @@ class Steps extends Instrument {
     font(11.5, true, true);
     this.name(context, `${this.labels.query_row} ${this.chosen.position} ${this.tokens[this.i]}`, places.query, names, "query-ink");
     if (found.X) this.strip(context, found.X, places.query, this.items[this.i].X, this.reaches.X, "X", true);
-    if (found.k) this.strip(context, found.k, places.query, this.q, this.reaches.qk, "q", this.open("k"));
+    if (found.k) this.strip(context, found.k, places.query, this.query, this.reaches.qk, "q", this.open("k"));
     if (places.rest !== null) this.restRow(context, font);
     this.items.forEach((item) => this.row(context, item, font, item === picked));
     this.outRows(context, font);
     this.markComponent(context, picked);
   }
 
-  heading(name, turned) {
+  heading(name) {
     const { labels } = this;
     if (this.simple && `head_simple_${name}` in labels) return labels[`head_simple_${name}`];
-    if (name === "k" && turned) return labels.head_turned;
+    if (name === "k" && this.level !== "qkv") return labels[this.level === "norm" ? "head_normed" : this.weighted ? "head_weighted" : "head_turned"];
     return name === "dot" && !this.simple && this.score === "additive" ? labels.head_additive : labels[`head_${name}`];
   }
 
@@ -284,7 +312,7 @@ class Steps extends Instrument {
   }
 
   currentColumns() {
-    return { x: ["X"], qkv: ["k", "v"], turn: ["k"], sum: ["av"], write: ["av"], matrix: [] }[this.settings.step] ?? [this.settings.step];
+    return { x: ["X"], qkv: ["k", "v"], norm: ["k"], turn: ["k"], sum: ["av"], write: ["av"], matrix: [] }[this.step] ?? [this.step];
   }
 
   name(context, text, y, width, meaning) {
@@ -308,7 +336,7 @@ class Steps extends Instrument {
     const { found, names, places, height } = this.layout, y = places.keys[item.r], ink = this.theme.read;
     font(11.5, picked, true);
     this.name(context, `${String(item.j).padStart(2)} ${item.token}`, y, names, picked ? "key-ink" : "text");
-    const vector = { X: [item.X, this.reaches.X], k: [item.K, this.reaches.qk], v: [item.V, this.reaches.v], av: [item.AV, this.reaches.av] };
+    const vector = { X: [item.X, this.reaches.X], k: [item.k, this.reaches.qk], v: [item.V, this.reaches.v], av: [item.AV, this.reaches.av] };
     for (const [name, column] of Object.entries(found)) {
       const open = this.open(name);
       if (vector[name]) { this.strip(context, column, y, ...vector[name], name, open); continue; }
@@ -370,13 +398,13 @@ class Steps extends Instrument {
       stroke(context, ink("text"), 1.5);
       context.strokeRect(column.x + (c / width) * column.w - 0.5, y + 0.5, cell + 1, height - 1);
     };
-    const step = this.focus?.kind ?? this.settings.step;
+    const step = this.focus?.kind ?? this.kindOf(this.step);
     if (step === "sum" && this.open("av")) {
       this.items.forEach((item) => frame(found.av, places.keys[item.r], this.width));
       frame(found.av, places.out, this.width);
     }
-    if (["q", "qkv"].includes(step) && this.open("k")) frame(found.k, places.query, this.sizes.d_k);
-    if (step === "k") frame(found.k, places.keys[picked.r], this.sizes.d_k);
+    if (step === "q" && this.open("k")) frame(found.k, places.query, this.sizes.d_k);
+    if (step === "k" && this.open("k")) frame(found.k, places.keys[picked.r], this.sizes.d_k);
     if (step === "v") frame(found.v, places.keys[picked.r], this.width);
     if (step === "x") frame(found.X, places.keys[picked.r], this.sizes.d);
   }
@@ -421,17 +449,29 @@ class Steps extends Instrument {
 
   reading({ kind, item, c }) {
     const i = this.chosen.position, j = item?.j, { data, sizes } = this;
-    const value = { x: () => item.X[c], q: () => this.q[c], k: () => item.K[c], v: () => item.V[c], sum: () => (item ? item.AV[c] : this.out[c]), write: () => this.written[c],
+    const value = { x: () => item.X[c], q: () => this.query[c], k: () => item.k[c], v: () => item.V[c], sum: () => (item ? item.AV[c] : this.out[c]), write: () => this.written[c],
       dot: () => item.dot, scale: () => item.scale, bias: () => item.bias, mask: () => (item.seen ? item.score : -Infinity), softmax: () => item.alpha }[kind]();
-    const symbol = { x: `x_{${j},${c}}`, q: `q_{${i},${c}}`, k: `k_{${j},${c}}`, v: `v_{${j},${c}}`, sum: item ? `α_{${i},${j}} v_{${j},${c}}` : `o_{${i},${c}}`, write: `(o W_{O})_{${c}}`,
+    const symbol = { x: `x_{${j},${c}}`, q: this.component("q", i, c), k: this.component("k", j, c), v: `v_{${j},${c}}`, sum: item ? `α_{${i},${j}} v_{${j},${c}}` : `o_{${i},${c}}`, write: `(o W_{O})_{${c}}`,
       dot: this.dotSymbol(j), scale: `${this.dotSymbol(j)} / √d_k`, bias: `b_{${i},${j}}`, mask: `s_{${i},${j}}`, softmax: `α_{${i},${j}}` }[kind];
     return `${symbol} = ${decimals(value)}`;
   }
 
   dotSymbol(j) {
     const i = this.chosen.position;
-    return this.simple ? `x_{${i}}·x_{${j}}` : this.score === "additive" ? `v·tanh(q_{${i}} + k_{${j}})` : `q_{${i}}·k_{${j}}`;
+    return this.simple ? `x_{${i}}·x_{${j}}` : this.score === "additive" ? `v·tanh(q_{${i}} + k_{${j}})` : `q${this.mark}_{${i}}${this.weighted ? " W_{S}" : ""}·k${this.mark}_{${j}}`;
   }
+
+  /** What marks the vectors that the scores take. */
+  get mark() { return MARKS[this.ways.turn && !this.weighted ? "turn" : this.ways.norm ? "norm" : "qkv"]; }
+
+  /** A component of q or k as it is now, by its name: q̂ after the norm, q′ after the turn. */
+  component(name, row, c, level = this.level) {
+    if (level === "turn" && this.weighted) return name === "q" ? `(q_{${row}} W_{S})_{${c}}` : `k_{${row},${c}}`;
+    return `${name}${MARKS[level]}_{${row},${c}}`;
+  }
+
+  /** What a step works out where nothing was clicked. */
+  kindOf(step) { return { qkv: "q", norm: "q", turn: this.weighted ? "q" : "k", matrix: "write" }[step] ?? step; }
 
   /** The head's weights, once they are here; the first time they are asked for. */
   get weights() {
@@ -454,10 +494,10 @@ class Steps extends Instrument {
   // ---- the numbers worked out -------------------------------------------------------------------------------------------
 
   say() {
-    const { labels } = this, step = this.settings.step, picked = this.picked, i = this.chosen.position;
+    const { labels } = this, step = this.step, picked = this.picked, i = this.chosen.position;
     const values = { i, j: picked.j, query: { chip: this.tokens[this.i] }, key: { chip: picked.token }, n: this.at + 1, all: this.stages.length,
       alpha: decimals(picked.alpha), score: decimals(picked.score), seen: this.items.filter((item) => item.seen).length, masked: this.items.filter((item) => !item.seen).length };
-    const own = this.simple ? `say_simple_${step}` : step === "dot" && this.score === "additive" ? "say_additive" : step === "turn" && this.score === "multiplicative" ? "say_weighted" : `say_${step}`;
+    const own = this.simple ? `say_simple_${step}` : step === "dot" && this.score === "additive" ? "say_additive" : step === "turn" && this.weighted ? "say_weighted" : `say_${step}`;
     const told = labels[step === "mask" && !values.masked ? "say_mask_none" : own] ?? labels[`say_${step}`];
     this.sentence(this.title, `${fill(labels.count, values)} ${told}`, values);
     this.surface.canvas.setAttribute("aria-label", this.title.textContent);
@@ -465,7 +505,7 @@ class Steps extends Instrument {
     this.detail.replaceChildren();
     this.detail.className = `detail ${step === "matrix" && !this.focus ? "is-matrix" : ""}`;
     if (step === "matrix" && !this.focus) this.matrixForm();
-    else this.workedOut(this.focus?.kind ?? { qkv: "q", matrix: "write" }[step] ?? step, picked, this.focus?.c ?? this.settings.component);
+    else this.workedOut(this.focus?.kind ?? this.kindOf(step), picked, this.focus?.c ?? this.settings.component);
   }
 
   /** A template with {names}; a value {chip: text} becomes a chip, the rest may have _ and ^ marks. */
@@ -479,9 +519,9 @@ class Steps extends Instrument {
   }
 
   workedOut(kind, item, c) {
-    const { data, sizes, chosen: { position: i } } = this, j = item.j, d = sizes.d, weighted = ["q", "k", "v", "write"].includes(kind) || (kind === "turn" && this.score === "multiplicative");
-    const weights = weighted ? this.weights : null;
-    if (weighted && !weights) return this.formula("", this.labels.weights_wait);
+    const { data, sizes, chosen: { position: i } } = this, j = item.j, d = sizes.d, { level } = this, bent = ["q", "k"].includes(kind) && level !== "qkv" && !(this.weighted && level === "turn");
+    const needed = ["q", "k", "v", "write"].includes(kind) && !bent, weights = needed ? this.weights : null;
+    if (needed && !weights) return this.formula("", this.labels.weights_wait);
     const column = (W, width) => Float64Array.from({ length: d }, (_, r) => weights[W][r * width + c]);
     const projection = (name, W, b, X, row, width, value) => {
       const bias = weights[b]?.[c];
@@ -492,17 +532,20 @@ class Steps extends Instrument {
     c = Math.min(c, width - 1);
     if (kind === "x") return this.formula(`x_{${j},${c}} = ${decimals(item.X[c])}`, this.labels.x_says);
     if (kind === "q" || kind === "k") {
-      const own = kind === "q" ? data.q_raw : data.K_raw.subarray(item.r * sizes.d_k, (item.r + 1) * sizes.d_k), row = kind === "q" ? i : j;
+      const row = kind === "q" ? i : j, at = (name) => (kind === "q" ? this.ways[name].q : this.ways[name].K[item.r]), own = at("qkv");
+      if (bent) return level === "norm" ? this.normedDetail(kind, row, own, at("norm"), c) : this.turnedDetail(kind, row, at(this.ways.norm ? "norm" : "qkv"), at("turn"), c);
+      if (level === "turn" && kind === "q") {
+        return this.terms(`${this.component("q", i, c)} = Σ_a q_{${i},a} W_{S,a,${c}}`, own, Float64Array.from({ length: sizes.d_k }, (_, a) => weights.W_S[a * sizes.d_k + c]), ["q", "WS"], ["query", "text"], `= ${decimals(this.q[c])}`);
+      }
       return projection(kind, kind === "q" ? "W_Q" : "W_K", kind === "q" ? "b_Q" : "b_K", kind === "q" ? this.items[this.i].X : item.X, row, sizes.d_k, own[c]);
     }
     if (kind === "v") return projection("v", "W_V", "b_V", item.X, j, sizes.d_v, item.V[c]);
-    if (kind === "turn") return this.turnedDetail(item, c);
-    const dotted = this.dotSymbol(j), unit = this.simple ? ["x", "x"] : ["q", "k"], meanings = this.simple ? ["residual", "residual"] : ["query", "key"];
+    const dotted = this.dotSymbol(j), unit = this.simple ? ["x", "x"] : [`q${this.mark}`, `k${this.mark}`], meanings = this.simple ? ["residual", "residual"] : ["query", "key"];
     if (kind === "dot") {
       if (this.score === "additive" && !this.simple) {
         return this.terms(`${dotted} = Σ_c v_c tanh(q_{${i},c} + k_{${j},c})`, data.v_S, Float64Array.from(this.q, (value, at) => Math.tanh(value + item.K[at])), ["v", "tanh"], ["text", "key"], `= ${decimals(item.dot)}`);
       }
-      return this.terms(`${dotted} = Σ_c ${unit[0]}_{${i},c} ${unit[1]}_{${j},c}`, this.q, item.K, unit, meanings, `= ${decimals(item.dot)}`);
+      return this.terms(`${dotted} = Σ_c ${this.weighted && !this.simple ? `(q_{${i}} W_{S})_c` : `${unit[0]}_{${i},c}`} ${unit[1]}_{${j},c}`, this.q, item.K, unit, meanings, `= ${decimals(item.dot)}`);
     }
     if (kind === "scale") return this.formula(`${dotted} / √d_k = ${decimals(item.dot, 6)} / √${sizes.d_k} = ${decimals(item.dot, 6)} / ${decimals(Math.sqrt(sizes.d_k), 6)} = ${decimals(item.scale)}`, this.labels.scale_says);
     if (kind === "bias") return this.formula(`s_{${i},${j}} = ${decimals(item.scale, 6)} + (${decimals(item.bias, 6)}) = ${decimals(item.score)}`, this.labels.bias_says);
@@ -536,17 +579,21 @@ class Steps extends Instrument {
     }
   }
 
-  turnedDetail(item, c) {
-    const { data, sizes, chosen: { position: i } } = this, { d_k } = sizes;
-    c = Math.min(c, d_k - 1);
-    if (this.score === "multiplicative") {
-      return this.terms(`(q_{${i}} W_S)_{${c}} = Σ_a q_{${i},a} W_{S,a,${c}}`, data.q_raw, Float64Array.from({ length: d_k }, (_, a) => this.weights.W_S[a * d_k + c]), ["q", "WS"], ["query", "text"], `= ${decimals(this.q[c])}`);
-    }
-    const half = d_k / 2, pair = c % half, first = c < half, own = data.K_raw.subarray(item.r * d_k, (item.r + 1) * d_k), angle = item.j * this.angles[pair];
-    const [a, b] = [own[pair], own[pair + half]], [cos, sin] = [Math.cos(angle), Math.sin(angle)];
+  /** A component over the root mean square of its vector, times its gain; then the sum of squares. */
+  normedDetail(name, row, own, now, c) {
+    const { norm: { epsilon }, sizes: { d_k }, data } = this, gain = data[`${name}_gain`][c], squares = product(own, own), rms = Math.sqrt(meanSquare(own) + epsilon);
+    this.formula(`${this.component(name, row, c)} = g_{${c}} ${name}_{${row},${c}} / rms = ${decimals(gain, 6)} · ${decimals(own[c], 6)} / ${decimals(rms, 6)} = ${decimals(now[c])}`, this.labels.norm_says);
+    this.terms(`rms^{2} = Σ_a ${name}_{${row},a}^{2} / d_k + ε`, own, own, [name, name], [MEANING[name], MEANING[name]], `= ${decimals(squares, 6)} / ${d_k} + ${epsilon} = ${decimals(rms * rms, 6)}`);
+  }
+
+  /** A component of q or k turned with the other of its pair, or left as it is where the model turns the first components alone. */
+  turnedDetail(name, row, own, now, c) {
+    const half = this.angles.length, before = (at) => this.component(name, row, at, this.ways.norm ? "norm" : "qkv"), head = this.component(name, row, c, "turn");
+    if (c >= 2 * half) return this.formula(`${head} = ${before(c)} = ${decimals(now[c])}`, this.labels.turn_left);
+    const pair = c % half, first = c < half, angle = row * this.angles[pair], [a, b] = [own[pair], own[pair + half]], [cos, sin] = [Math.cos(angle), Math.sin(angle)];
     const shown = first ? `${decimals(a, 6)} · ${decimals(cos, 6)} − (${decimals(b, 6)} · ${decimals(sin, 6)})` : `${decimals(a, 6)} · ${decimals(sin, 6)} + ${decimals(b, 6)} · ${decimals(cos, 6)}`;
-    this.formula(`k'_{${item.j},${c}} = ${first ? `k_{${item.j},${pair}} cos θ − k_{${item.j},${pair + half}} sin θ` : `k_{${item.j},${pair}} sin θ + k_{${item.j},${pair + half}} cos θ`} = ${shown} = ${decimals(item.K[c])}`,
-      fill(this.labels.turn_says, { j: item.j, omega: decimals(this.angles[pair], 6), angle: decimals(angle, 6) }));
+    this.formula(`${head} = ${first ? `${before(pair)} cos θ − ${before(pair + half)} sin θ` : `${before(pair)} sin θ + ${before(pair + half)} cos θ`} = ${shown} = ${decimals(now[c])}`,
+      fill(this.labels.turn_says, { name, j: row, omega: decimals(this.angles[pair], 6), angle: decimals(angle, 6), half }));
   }
 
   softmaxDetail(item) {
@@ -575,7 +622,7 @@ class Steps extends Instrument {
       ["Q", [n, d_k], m, d_k, (r, c) => data.Q[r * d_k + c], "query"], [this.labels.times], ["K^{T}", [d_k, n], d_k, m, (r, c) => data.K[c * d_k + r], "key"], ["→"],
       [this.labels.pattern, [n, n], m, m, (r, c) => (data.allowed[r * m + c] ? data.A[r * m + c] : NaN), "text"], [this.labels.times], ["V", [n, d_v], m, d_v, (r, c) => data.V[r * d_v + c], "value"], ["="],
       [this.labels.heads, [n, d_v], m, d_v, (r, c) => data.O[r * d_v + c], "value"]];
-    rich(make("p", "formula", this.detail), `${this.labels[this.score === "additive" ? "matrix_additive" : this.scaled ? "matrix_form" : "matrix_unscaled"]}   ${fill(this.labels.matrix_drawn, { first: items[0].j, last: items.at(-1).j })}`);
+    rich(make("p", "formula", this.detail), `${fill(this.labels[this.score === "additive" ? "matrix_additive" : this.scaled ? "matrix_form" : "matrix_unscaled"], { bias: this.stages.includes("bias") ? " + bias" : "" })}   ${fill(this.labels.matrix_drawn, { first: items[0].j, last: items.at(-1).j })}`);
     const line = make("div", "matrices", this.detail), tall = Math.max(5, Math.min(10, 68 / m)), thin = Math.max(1.2, (tall * m) / d_k), wide = Math.max(2.5, 110 / d_k);
     for (const part of parts) {
       if (part.length === 1) { make("span", "sign", line, part[0]); continue; }

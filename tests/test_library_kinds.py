@@ -1,0 +1,199 @@
+"""Encoders and encoder-decoders of the library: Architectures shows them as transformers computes them, and every page that cannot says so and leads there."""
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+import torch
+
+from core import blanks
+from core.ui import cache, catalogue, devices, run, text
+from core.ui.architectures import blank, translate
+from core.ui.library import loading, names
+from tests import library_models
+from tests.browser.views import LESSONS
+from tests.huggingface_models import hf
+from tests.lessons import answer, fine, open_at, opened
+from tests.messages import formulas, given, numbers_in
+
+@pytest.fixture(scope="module")
+def theirs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, hf.PreTrainedModel]]:
+    """Every model as transformers has it; ours are loaded from the folders that the operator offers."""
+    root = tmp_path_factory.mktemp("kinds")
+    made = {name: library_models.other_kind(root, name) for name in library_models.OTHER_KINDS}
+    made["bert"].base_model.save_pretrained(root / "headless")
+    shutil.copy(root / "bert" / "tokenizer.json", root / "headless")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(names.ROOTS, str(root))
+        names._folders.cache_clear()
+        for name in names.folders():
+            task = loading.load(f"folder:{name}")
+            task.wait(60)
+            assert task.problem is None, task.problem
+        yield made
+    for name in (*made, "headless"):
+        cache.shelf.drop(f"folder:{name}")
+    names._folders.cache_clear()
+
+
+def ours(name: str) -> cache.LoadedModel:
+    return cache.shared_model(f"folder:{name}", devices.CPU)
+
+
+# ---- as transformers computes them ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["bert", "roberta"])
+@pytest.mark.parametrize("seed", [None, 3])
+def test_a_blank_is_filled_as_transformers_fills_it(name: str, seed: int | None, theirs):
+    encoder, decoder = ours(name), cache.shared_model("stories", devices.CPU)
+    filled = blank.fill(encoder, decoder, blanks.marked_text("The cat [sat] on the ____, and the café ate.", encoder.tokenizer, 256), seed)
+    backend = hf.AutoTokenizer.from_pretrained(names.source(f"folder:{name}"))
+    plain = backend("The cat sat on the").input_ids[:-1]
+    assert filled.true_ids[:len(plain)] == tuple(plain)
+    assert filled.true_ids[-1] in (backend.sep_token_id, backend.eos_token_id) and {filled.true_ids[i] for i in filled.own}.isdisjoint({filled.true_ids[0], filled.true_ids[-1]})
+    if seed is None:
+        assert all(filled.inputs[i] == backend.mask_token_id for i in filled.blanks) and sum(filled.true_id(i) is None for i in filled.blanks) == 1
+    with torch.no_grad():
+        expected = torch.softmax(theirs[name](torch.tensor([filled.inputs])).logits[0].double(), -1)
+    for position in filled.blanks:
+        assert position in filled.own
+        assert torch.allclose(filled.of_encoder(position), expected[position], rtol=1e-3, atol=1e-7)
+
+
+def test_what_the_decoder_says_of_a_word_is_its_own_chain_over_its_own_tokens(theirs):
+    encoder, decoder = ours("bert"), cache.shared_model("stories", devices.CPU)
+    filled = blank.fill(encoder, decoder, blanks.marked_text("Once upon a time, there was a caterpillar [on] a mat.", encoder.tokenizer, 256), None)
+    assert not filled.shares and filled.marked.plain.endswith("a mat.")
+    (position,) = [i for i in filled.blanks]
+    tokenizer = decoder.tokenizer
+    read, word = [*tokenizer.begin, *tokenizer.encode("Once upon a time, there was a caterpillar")], tokenizer.encode(" on")
+    p = 1.0
+    for token_id in word:
+        p *= float(torch.softmax(decoder.model(torch.tensor(read)).logits[-1].double(), -1)[token_id])
+        read.append(token_id)
+    assert filled.left_of_true(position) == pytest.approx(p, rel=1e-4) and filled.in_decoder(position) == tuple(word)
+
+
+@pytest.mark.parametrize("sentence", ["The [cat] sat, naïve [café].", "[The] cat", "the 🙂 [cat] ____ x", "a [cat and other] rat"])
+@pytest.mark.parametrize("name", ["bert", "roberta"])
+def test_marks_come_back_with_other_tokenizers(sentence: str, name: str, theirs):
+    tokenizer = ours(name).tokenizer
+    marked = blanks.marked_text(sentence, tokenizer, 256)
+    assert marked.hidden and blanks.with_marks(marked) == sentence and blanks.marked_text(blanks.with_marks(marked), tokenizer, 256) == marked
+    assert "".join(marked.plain[marked.spans[i][0]:marked.spans[i][1]] for i in marked.hidden).replace(" ", "") == "".join(sentence[sentence.index("[") + 1:].split("[")[k].split("]")[0] for k in range(sentence.count("["))).replace(" ", "")
+
+
+def test_a_text_is_written_and_attended_to_as_transformers_does(theirs):
+    model = ours("t5")
+    found = translate.translated(model, tuple(model.tokenizer.encode("the cat ate the rat")))
+    backend = hf.AutoTokenizer.from_pretrained(names.source("folder:t5"))
+    assert found.source == tuple(backend("the cat ate the rat").input_ids) and found.source[-1] == backend.eos_token_id
+    made = theirs["t5"].generate(torch.tensor([found.source]), max_new_tokens=translate.MOST_WRITTEN, do_sample=False)[0].tolist()
+    assert [int(found.trace.token_ids[0]), *found.target] == made and made[0] == theirs["t5"].config.decoder_start_token_id
+    assert found.ends == (made[-1] == backend.eos_token_id)
+    with torch.no_grad():
+        expected = theirs["t5"](input_ids=torch.tensor([found.source]), decoder_input_ids=torch.tensor([made[:-1]]), output_attentions=True)
+    for name, attentions in (("cross", expected.cross_attentions), ("decoder", expected.decoder_attentions), ("encoder", expected.encoder_attentions)):
+        assert np.allclose(translate.patterns(found.trace)[name], torch.cat(attentions).numpy(), atol=2e-5), name
+    assert found.probabilities == pytest.approx(torch.softmax(expected.logits[0].double(), -1)[range(len(found.target)), list(found.target)].numpy(), rel=1e-3)
+
+
+def test_random_weights_are_known_whatever_the_kind(theirs):
+    for name in ("bert", "roberta", "t5"):
+        assert loading.is_chance(ours(name).loss, ours(name).model.config.vocab_size), name
+
+
+# ---- the pages --------------------------------------------------------------------------------------------------------------------------
+
+
+def said(at) -> str:
+    return "\n".join(element.value for kind in (at.markdown, at.caption, at.info, at.warning) for element in kind)
+
+
+@pytest.mark.parametrize("name", ["bert", "roberta"])
+def test_the_blanks_are_filled_by_the_readers_encoder(name: str, theirs):
+    at = opened("architectures", {"view": "blank", "blank_text": "the cat [sat] on the mat"}, model=f"folder:{name}")
+    sent = given(at, "architecture_blank")
+    assert name in sent["notes"]["encoder"] and "random" in sent["notes"]["encoder"] and sent["verdict"] is None and "no better than chance" in said(at)
+    assert sent["tokens"][0]["token"] == ours(name).tokenizer.visible(ours(name).tokenizer.begin[0]) and sent["tokens"][0]["special"] and sent["tokens"][-1]["special"]
+    assert not any(word in str([sent[part] for part in ("tokens", "notes", "encoder", "losses")]) for word in ("‹end›", "60.7"))
+    assert sum(row["p"] for row in sent["encoder"]["rows"]) + sent["encoder"]["rest"] == pytest.approx(1) and sent["encoder"]["rows"][0]["class"] is None
+    filled = blank.fill(ours(name), cache.shared_model("stories", devices.CPU), blanks.marked_text("the cat [sat] on the mat", ours(name).tokenizer, 256), None)
+    blinded = hf_probability(theirs[name], filled)
+    before = float(filled.of_encoder(filled.blanks[0])[filled.true_id(filled.blanks[0])])
+    answer(at, "blank_mask", 0 if 2 * blinded < before else 1 if blinded < before else 2)
+    at.session_state["architectures_blank_text"] = "the cat"
+    assert fine(at.run()) and given(at, "architecture_blank")["picked"] is None
+
+
+def hf_probability(model: hf.PreTrainedModel, filled: blank.Filled) -> float:
+    """What transformers' model gives the hidden token under a triangular mask."""
+    n, (position, *_) = len(filled.inputs), filled.blanks
+    triangle = torch.full((n, n), torch.finfo(torch.float32).min).triu(1)[None, None]
+    with torch.no_grad():
+        logits = model(torch.tensor([filled.inputs]), attention_mask=triangle).logits[0, position].double()
+    return float(torch.softmax(logits, -1)[filled.true_id(position)])
+
+
+def test_a_text_is_written_by_the_readers_encoder_decoder(theirs):
+    at = opened("architectures", {"view": "translate", "translate_loaded_text": "the cat ate the rat", "translate_head": "1", "translate_step": "3"}, model="folder:t5")
+    sent, found = given(at, "architecture_translate"), translate.translated(ours("t5"), tuple(ours("t5").tokenizer.encode("the cat ate the rat")))
+    assert sent["target"] == found.target_tokens and sent["aligned"] is None and "t5" in sent["verdict"] and "random" in sent["verdict"] and not sent["right"]
+    assert sent["source"][-1] == "‹/s›" and sent["inputs"][0] == "‹pad›" and not any(button.key == "architectures_translate_random" for button in at.button)
+    assert "no better than chance" in said(at) and "text in, text out" in said(at) and " date" not in sent["verdict"]
+    match, bias, score = numbers_in(formulas(at)[3])
+    table = theirs["t5"].decoder.block[0].layer[0].SelfAttention.compute_bias(3, 3)[0, 1, 2]
+    assert match + bias == pytest.approx(score, abs=2e-4) and min(abs(table - bias)) < 1e-4
+    own, other = translate.forced(found)
+    assert own[0] != other[0]
+    answer(at, "translate", 0 if own[1:] == other[1:] else 1)
+    at.session_state["architectures_translate_loaded_text"] = ""
+    assert fine(at.run())
+
+
+@pytest.mark.parametrize("name, lesson, view", [("bert", "heads", "blank"), ("t5", "attention", "translate")])
+def test_a_lesson_that_cannot_show_it_says_so_and_leads_on(name: str, lesson: str, view: str, theirs):
+    at = open_at(lesson, model=f"folder:{name}", prompt="The cat sat")
+    assert fine(at) and f"**{name}** is an encoder" in said(at) and "The page shows **stories** in its place" in said(at) and "no better than chance" in said(at)
+    assert at.session_state["model"] == f"folder:{name}" and at.query_params["model"] == f"folder:{name}"
+    assert {"model_open_architectures", "model_open_tokens"} <= {button.key for button in at.button}
+    at.session_state["architectures_view"] = view
+    at.switch_page("pages/architectures.py").run()
+    assert fine(at) and given(at, f"architecture_{view}") and at.session_state["prompt"] == "The cat sat" and "Its picture here is" in said(at)
+    at.switch_page(f"pages/{lesson}.py").run()
+    at.button(key="model_stay").click().run()
+    assert fine(at) and at.session_state["model"] == "stories" and "is an encoder" not in said(at)
+
+
+@pytest.mark.parametrize("name", ["headless", "t5"])
+def test_a_picture_that_is_true_of_it_is_drawn_and_any_other_says_why_not(name: str, theirs):
+    kind = ours(name).model.config.kind
+    at, refused = open_at("tokens", model=f"folder:{name}", prompt="the cat sat"), text.load("app").label(f"not_of_{kind}")
+    for lesson, views in catalogue.SHOWN[kind].runs.items():
+        at.switch_page(f"pages/{lesson}.py")
+        assert set(views) <= set(LESSONS[lesson])
+        for view in (*views[:2], *[other for other in LESSONS[lesson] if other not in views and "," not in other][:1]):
+            at.session_state[f"{lesson}_view"] = view
+            at.run()
+            assert fine(at) and (refused in said(at)) == (view not in views), (lesson, view)
+            assert "Pictures that need one" in said(at) or "pictures that need one" in said(at)
+
+
+def test_an_encoder_without_a_head_says_what_can_be_looked_at(theirs):
+    at = opened("architectures", {"view": "blank"}, model="folder:headless")
+    assert "without an output head" in said(at) and "can be looked at" in said(at) and ours("headless").loss is None
+
+
+@pytest.mark.parametrize("name", ["bert", "t5"])
+def test_no_live_answer_is_made_of_a_model_without_next_token(name: str, theirs):
+    with pytest.raises(ValueError, match="no next token"):
+        run.of_tokens(f"folder:{name}", devices.CPU, (0, 1))
+
+
+def test_the_page_of_models_offers_the_lessons_that_show_it(theirs):
+    at = open_at("models", model="folder:t5")
+    keys = {button.key for button in at.button}
+    assert fine(at) and {"model_open_architectures", "model_open_row_architectures", "model_open_row_loaded_architectures", "models_use_folder:bert"} <= keys
