@@ -19,7 +19,7 @@ PICTURES = "() => {" + WALK + """
     ["d", "x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "r", "width", "height", "transform", "fill", "stroke"].map((a) => m.getAttribute(a) ?? "").join(" ")
     + (m.tagName === "text" ? m.textContent : "")).join("; ");
   return walk(document, []).flatMap((e) =>
-    e.tagName === "CANVAS" && e.width * e.height > 0 && !e.closest("[data-testid=stDataFrame]") ? [e.toDataURL()]
+    e.tagName === "CANVAS" && e.width * e.height > 0 && e.checkVisibility() && !e.closest("[data-testid=stDataFrame]") ? [e.toDataURL()]
     : e.tagName === "svg" && e.getBoundingClientRect().width > 100 ? [marks(e)] : []);
 }"""
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.browser.pictures import cut_off, pictures, unpainted
+from tests.browser.pictures import cut_off, unpainted
 from tests.browser.views import LESSONS, RESTING, end_of, reach
 
 ABOVE_THE_BAR = [lesson for lesson in LESSONS if lesson != "positions"]     # its instruments scroll on a small projector
@@ -15,7 +15,7 @@ def test_every_view_draws_without_an_error_and_is_whole_at_every_width(open_page
     for name in LESSONS[lesson]:
         view = reach(page, lesson, name)
         assert page.errors == [] and page.get_by_test_id("stAlertContentError").count() == 0, name
-        assert pictures(page) and unpainted(page, f".st-key-{lesson}_stage") == 0, name
+        assert unpainted(page, f".st-key-{lesson}_stage") == 0, name
         assert not view.first_screen or end_of(page, view) <= 720, name
         for width in (1024, 390) if name == next(iter(LESSONS[lesson])) else (390,):     # a tablet's once a lesson: that takes minutes for all
             page.set_viewport_size({"width": width, "height": 844})

@@ -28,7 +28,8 @@ def draw() -> None:
         st.markdown(words().label("wanted", name=title(name), shown=escaped(state.model_name())))
         look, load = loading.look(name), loading.loading_of(name)
         waits = look.running or load is not None and load.running
-        fragment(lambda: _offer(name, waits), run_every=EVERY if waits else None)()
+        # Also while nothing runs: Streamlit may call what a click asks for and not draw the fragment anew, where the click comes as a run of the page ends.
+        fragment(lambda: _offer(name, waits), run_every=EVERY)()
 
 
 def _where(name: str) -> None:
