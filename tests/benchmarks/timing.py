@@ -1,6 +1,7 @@
 """How the benchmarks measure: alternating runs, so that both sides see the same machine, and the median with its range."""
 from __future__ import annotations
 
+import os
 import statistics
 import time
 from collections.abc import Callable, Sequence
@@ -58,6 +59,12 @@ def resident_megabytes(pid: int | str, peak: bool = False) -> float:
         if line.startswith(field):
             return int(line.split()[1]) * 1024 / 1e6
     raise RuntimeError(f"Process {pid} reports no resident memory.")
+
+
+def processor_seconds(pid: int) -> float:
+    """What a process has taken of the processor so far, all its threads together, from /proc (Linux)."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def figure(name: str, values: list[float], references: list[float] | None, unit: str, note: str = "") -> Figure:

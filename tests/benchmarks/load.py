@@ -1,0 +1,159 @@
+"""A class at work: readers who change something every few seconds, and readers who come and go."""
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+import statistics
+import time
+from collections import Counter
+
+from tests.benchmarks.reader import Answer, Reader, Shown, key_of, query_of
+from tests.benchmarks.timing import Figure, figure, processor_seconds, resident_megabytes
+from tests.browser.serving import serve
+
+EVERY = 3.0             # seconds from one action of a reader to the next
+WITHIN = 1_000          # milliseconds in which an answer shall be complete
+MIX = {"prompt": 25, "slider": 25, "view": 20, "page": 15, "selection": 15}     # of what readers do, in percent
+CLASS = ("The cat sat on the mat.", "Once upon a time, there was a little girl", "The capital of France is", "What a lovely day! I am so")     # what a whole class types
+SUBJECTS, VERBS, PLACES = ("dog", "girl", "bird", "king", "tree", "boat"), ("saw", "liked", "lost", "found", "made", "ate"), ("the park", "a big house", "the red box", "her garden", "school")
+PICKS = {"overview_map": "picked", "heads_wall": "picked", "embeddings_product": "picked"}         # components in which something can be picked by its number
+FRAME = ("prompt", "present", "device", "moment", "model_picked")                                  # widgets above the lesson
+SETTERS = ("slider", "number_input", "selectbox", "radio")
+
+
+def sentence(dice: random.Random) -> str:
+    """A prompt: one of the class's, or one of the reader's own."""
+    if dice.random() < 0.4:
+        return dice.choice(CLASS)
+    return " ".join(f"The {dice.choice(SUBJECTS)} {dice.choice(VERBS)} the {dice.choice(SUBJECTS)} in {dice.choice(PLACES)}." for _ in range(dice.randint(1, 5)))
+
+
+class Pupil:
+    """One reader with dice of their own, and all that they were answered."""
+
+    def __init__(self, reader: Reader, seed: int) -> None:
+        self.reader, self.dice, self.answers = reader, random.Random(seed), []
+
+    async def work(self, seconds: float) -> None:
+        """Opens a page and changes something every EVERY seconds, until that many have passed; a slow answer delays what follows it."""
+        clock = asyncio.get_running_loop()
+        await asyncio.sleep(self.dice.uniform(0, EVERY))
+        end = clock.time() + seconds
+        self.answers.append(await self.reader.open(self.dice.choice(_lessons(self.reader)), query_of(prompt=sentence(self.dice))))
+        while clock.time() < end and not self.reader.closed:
+            began = clock.time()
+            self.answers.append(await self.act())
+            await asyncio.sleep(max(0.0, began + EVERY * self.dice.uniform(0.8, 1.2) - clock.time()))
+
+    async def act(self) -> Answer:
+        """One action of the mix; where the page offers no such one, the prompt."""
+        action = self.dice.choices(list(MIX), list(MIX.values()))[0]
+        reader, dice = self.reader, self.dice
+        if action == "page":
+            return await reader.open(dice.choice(_lessons(reader)))
+        found = reader.find(OFFERED[action])
+        if action == "prompt" or not found:
+            return await reader.set("prompt", reader.find(lambda shown: key_of(shown) == "prompt")[0], sentence(dice))
+        shown = dice.choice(found)
+        return await reader.set(action, shown, _another(shown, reader, dice))
+
+
+def _lessons(reader: Reader) -> list[str]:
+    return [page for page in reader.pages if page not in ("course", "models")] or [""]
+
+
+def _sets(shown: Shown) -> bool:
+    return shown.kind in SETTERS and not shown.widget.disabled and not key_of(shown).startswith(FRAME) and (shown.kind != "slider" or shown.widget.max > shown.widget.min)
+
+
+OFFERED = {"prompt": lambda shown: False, "slider": _sets, "view": lambda shown: shown.kind == "button_group" and not shown.widget.disabled,
+           "selection": lambda shown: shown.kind == "bidi_component" and key_of(shown) in PICKS or shown.kind == "button" and key_of(shown).startswith("do_")}
+
+
+def _another(shown: Shown, reader: Reader, dice: random.Random):
+    """A value of a widget that it may take, most often another one."""
+    widget, kind = shown.widget, shown.kind
+    if kind == "button":
+        return True
+    if kind == "bidi_component":
+        return {PICKS[key_of(shown)]: dice.randint(0, 3)}
+    if kind == "button_group":
+        return [dice.choice(widget.options).content]
+    if kind in ("selectbox", "radio"):
+        return dice.choice(widget.options)
+    if kind == "number_input":
+        low, high = widget.min if widget.has_min else 0, widget.max if widget.has_max else 10
+        return low + (widget.step or 1) * dice.randint(0, max(0, min(9, int((high - low) / (widget.step or 1)))))
+    steps = round((widget.max - widget.min) / widget.step)
+    place = widget.min + widget.step * dice.randint(0, steps)
+    return [widget.options[round(place)]] if widget.options else [min(place, widget.max)]
+
+
+# ---- a class ----------------------------------------------------------------------------------------------------------------------
+
+
+async def class_at_work(url: str, n_readers: int, seconds: float, seed: int = 0) -> list[Answer]:
+    """All answers that n readers got, in no order."""
+    async with contextlib.AsyncExitStack() as open_pages:
+        pupils = [Pupil(await open_pages.enter_async_context(Reader(url)), 1_000 * seed + i) for i in range(n_readers)]
+        await asyncio.gather(*(pupil.work(seconds) for pupil in pupils))
+    return [answer for pupil in pupils for answer in pupil.answers]
+
+
+def load_figures(n_readers: int = 30, seconds: float = 300, seed: int = 0) -> list[Figure]:
+    """How quickly a server answers n readers, each of whom changes something every EVERY seconds, and what it takes. Its clients run on the same machine."""
+    with serve() as server:
+        alone = asyncio.run(class_at_work(server.url, 1, min(seconds, 60), seed + 1))        # also warms: what is imported once, and the class's own prompts
+        before = resident_megabytes(server.process.pid)
+        cpu, began = processor_seconds(server.process.pid), time.perf_counter()
+        answers = asyncio.run(class_at_work(server.url, n_readers, seconds, seed))
+        busy = (processor_seconds(server.process.pid) - cpu) / (time.perf_counter() - began)
+        after = resident_megabytes(server.process.pid)
+    return [*answer_figures(answers, alone, n_readers), figure("processor that the server takes", [100 * busy], None, "%", "of one core"),
+            figure("memory of the server after it", [after], [before], "MB", "reference: with one reader before")]
+
+
+def answer_figures(answers: list[Answer], alone: list[Answer], n_readers: int) -> list[Figure]:
+    """The figures of a class, the reference being one reader alone."""
+    times, reference = sorted(answer.milliseconds for answer in answers), sorted(answer.milliseconds for answer in alone)
+    wrong = Counter(answer.error for answer in answers if answer.error)
+    note = f"{len(answers)} answers to {n_readers} readers; reference: one reader alone, {len(alone)} answers"
+    lines = [figure("answers within a second", [100 * share_within(times, WITHIN)], [100 * share_within(reference, WITHIN)], "%", note),
+             figure("answers that failed", [float(sum(wrong.values()))], None, "", "; ".join(f"{n} × {what}" for what, n in wrong.most_common(5)))]
+    lines += [figure(f"time of an answer, {q}th percentile", [percentile(times, q)], [percentile(reference, q)], "ms") for q in (50, 95, 99)]
+    for action in MIX:
+        if mine := sorted(answer.milliseconds for answer in answers if answer.action == action):
+            lines.append(figure(f"time of an answer, 95th percentile: {action}", [percentile(mine, 95)], None, "ms", f"{len(mine)} answers, the middle one {statistics.median(mine):.0f} ms"))
+    return [*lines, figure("sent to a reader for an answer", [statistics.mean(answer.received for answer in answers) / 1e3], None, "kB", "mean, before compression"),
+            figure("sent by a reader with a question", [statistics.mean(answer.sent for answer in answers) / 1e3], None, "kB", "mean")]
+
+
+def share_within(times: list[float], most: float) -> float:
+    return sum(one <= most for one in times) / max(1, len(times))
+
+
+def percentile(ordered: list[float], q: float) -> float:
+    """The least of the values that q percent of them do not exceed.
+
+    >>> percentile([1, 2, 3, 4], 50), percentile([1, 2, 3, 4], 95)
+    (2, 4)
+    """
+    return ordered[max(0, -int(-len(ordered) * q // 100) - 1)]
+
+
+# ---- those who come and go --------------------------------------------------------------------------------------------------------
+
+
+async def visits(url: str, count: int, at_once: int = 10, seed: int = 0) -> list[Answer]:
+    """So many readers, a few at once, each of whom opens a lesson, does one thing of the mix, and closes the page."""
+    places, answers = asyncio.Semaphore(at_once), []
+
+    async def visit(i: int) -> None:
+        async with places, Reader(url) as reader:
+            pupil = Pupil(reader, 1_000_000 + 1_000 * seed + i)
+            await reader.open("", query_of(prompt=CLASS[i % len(CLASS)]))
+            answers.extend([await reader.open(pupil.dice.choice(_lessons(reader))), await pupil.act()])
+
+    await asyncio.gather(*(visit(i) for i in range(count)))
+    return answers
