@@ -17,6 +17,7 @@ from pathlib import Path
 
 import streamlit as st
 import torch
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from core import checkpoints
 from core.config import STORIES
@@ -24,7 +25,7 @@ from core.intervention import NOTHING, Intervention
 from core.model import Transformer
 from core.tokenizer import Tokenizer
 from core.trace import Trace
-from core.ui import devices, text
+from core.ui import devices, passes, text
 from core.ui.library import names
 from core.ui.library.shelf import Shelf
 
@@ -39,13 +40,14 @@ MOST_MOMENTS = 8
 
 
 class ByteBoundedCache:
-    """A least-recently-used store whose values together take at most `capacity` bytes. Safe from many threads.
+    """A least-recently-used store whose values together take at most `capacity` bytes. Safe from many threads, which make a value once if they ask for it together.
 
-    A value larger than the whole store is returned and not kept.
+    A value larger than the whole store is returned and not kept. look: called now and then by a thread that waits for a value that another makes.
     """
 
-    def __init__(self, capacity: int) -> None:
+    def __init__(self, capacity: int, look: Callable[[], None] = lambda: None) -> None:
         self.capacity = capacity
+        self._shared, self._look = passes.Shared(), look
         self.n_bytes = 0
         self._entries: collections.OrderedDict[Hashable, tuple[object, int]] = collections.OrderedDict()
         self._lock = threading.Lock()
@@ -55,21 +57,12 @@ class ByteBoundedCache:
 
     def get(self, key: Hashable):
         """The value of `key`; None if it is not there."""
-        with self._lock:
-            if key not in self._entries:
-                return None
-            self._entries.move_to_end(key)
-            return self._entries[key][0]
+        return self._entry(key)[0]
 
     def get_or_make(self, key: Hashable, make: Callable[[], object], size: Callable[[object], int]):
         """The value of `key`, made by `make()` when it is not there; `size(value)` is its weight in bytes."""
-        with self._lock:
-            if key in self._entries:
-                self._entries.move_to_end(key)
-                return self._entries[key][0]
-        value = make()   # outside the lock: a slow forward pass must not hold up the others
-        self._put(key, value, size(value))
-        return value
+        value, is_there = self._entry(key)
+        return value if is_there else self._shared.get(key, lambda: self._made(key, make, size), self._look)
 
     def clear(self) -> None:
         with self._lock:
@@ -81,6 +74,21 @@ class ByteBoundedCache:
         with self._lock:
             for key in [key for key in self._entries if _names(key, name)]:
                 self.n_bytes -= self._entries.pop(key)[1]
+
+    def _entry(self, key: Hashable) -> tuple[object, bool]:
+        with self._lock:
+            if key not in self._entries:
+                return None, False
+            self._entries.move_to_end(key)
+            return self._entries[key][0], True
+
+    def _made(self, key: Hashable, make: Callable[[], object], size: Callable[[object], int]):
+        value, is_there = self._entry(key)
+        if is_there:            # another thread has just made it
+            return value
+        value = make()   # outside the lock: a slow forward pass must not hold up the others
+        self._put(key, value, size(value))
+        return value
 
     def _put(self, key: Hashable, value: object, n_bytes: int) -> None:
         if n_bytes > self.capacity:
@@ -212,12 +220,12 @@ def _continues_text(folder: Path, name: str) -> bool:
 
 @functools.lru_cache(maxsize=1)
 def _traces() -> ByteBoundedCache:
-    return ByteBoundedCache(TRACE_BYTES)
+    return ByteBoundedCache(TRACE_BYTES, _look)
 
 
 @functools.lru_cache(maxsize=1)
 def _results() -> ByteBoundedCache:
-    return ByteBoundedCache(RESULT_BYTES)
+    return ByteBoundedCache(RESULT_BYTES, _look)
 
 
 def shared_model(name: str, device: str) -> LoadedModel:
@@ -280,7 +288,7 @@ def _copied(model: Transformer, device: str) -> Transformer:
 def trace(loaded: LoadedModel, token_ids: tuple[int, ...], intervention: Intervention = NOTHING) -> Trace:
     """The Trace of one forward pass, on the CPU, computed once for each (model, device, intervention, token ids)."""
     key = (loaded.name, loaded.device, intervention, token_ids)
-    return _traces().get_or_make(key, lambda: _forward(loaded, token_ids, intervention), lambda made: _weight(loaded, made.n_bytes))
+    return _traces().get_or_make(key, lambda: _in_turn(loaded, token_ids, intervention), lambda made: _weight(loaded, made.n_bytes))
 
 
 def kept_trace(loaded: LoadedModel, token_ids: tuple[int, ...], intervention: Intervention = NOTHING) -> Trace | None:
@@ -291,6 +299,24 @@ def kept_trace(loaded: LoadedModel, token_ids: tuple[int, ...], intervention: In
 def _weight(loaded: LoadedModel, n_bytes: int) -> int:
     """What a trace weighs in its cache; too much to be kept, since it holds on to the weights, where its model has given its place meanwhile."""
     return TRACE_BYTES + 1 if names.is_library_name(loaded.name) and loaded.name not in shelf else n_bytes
+
+
+def _in_turn(loaded: LoadedModel, token_ids: tuple[int, ...], intervention: Intervention) -> Trace:
+    """The pass, when the reader's turn on the device has come."""
+    with passes.line(loaded.device).turn(_reader(), _look):
+        return _forward(loaded, token_ids, intervention)
+
+
+def _reader() -> Hashable:
+    """Who waits: the session of a page's run; a thread of its own that computes for anyone."""
+    context = get_script_run_ctx(suppress_warning=True)
+    return threading.get_ident() if context is None else context.session_id
+
+
+def _look() -> None:
+    """Ends a wait of a page's run that is superseded, or whose page was closed: to read the session's state raises Streamlit's own signal then."""
+    if get_script_run_ctx(suppress_warning=True) is not None:
+        st.session_state.get("page")
 
 
 def _forward(loaded: LoadedModel, token_ids: tuple[int, ...], intervention: Intervention) -> Trace:
