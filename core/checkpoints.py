@@ -5,6 +5,7 @@ A model's folder may hold its history too: a folder `history` with the weights o
 from __future__ import annotations
 
 import dataclasses
+import functools
 import io
 import json
 import os
@@ -119,8 +120,13 @@ def load(folder: str | Path, device: torch.device | str = "cpu", step: int | Non
 
 
 def bundled_names() -> tuple[str, ...]:
-    """The models that come with the project, by name."""
-    return tuple(sorted(path.parent.name for path in BUNDLED.glob(f"*/{CONFIG}")))
+    """The models that come with the project, by name. Looked up again when one was added or taken away."""
+    return _names_in(BUNDLED, BUNDLED.stat().st_mtime_ns if BUNDLED.exists() else 0)
+
+
+@functools.lru_cache(maxsize=8)
+def _names_in(folder: Path, modified: int) -> tuple[str, ...]:
+    return tuple(sorted(path.parent.name for path in folder.glob(f"*/{CONFIG}")))
 
 
 def bundled_config(name: str) -> ModelConfig:

@@ -29,7 +29,7 @@ def growth(rows: pd.DataFrame, names: Mapping[str, str], axis_titles: tuple[str,
                                    color=alt.Color("method:N", scale=alt.Scale(domain=methods, range=[colour(MEANINGS[m], theme, "ink") for m in methods]), legend=None))
     lines = base.mark_line(strokeWidth=2.6 * scale).encode(strokeDash=alt.StrokeDash("method:N", scale=alt.Scale(domain=methods, range=[DASHES[m] for m in methods]), legend=None))
     points = base.mark_point(filled=True, size=42 * scale, opacity=1).encode(tooltip=[alt.Tooltip("name:N", title=" "), alt.Tooltip("n:Q", title="N"), alt.Tooltip("shown:N", title=axis_titles[1])])
-    labels = base.properties(data=_ends(frame)).mark_text(align="left", dx=8, fontSize=13 * scale, fontWeight=600).encode(text="name:N")
+    labels = base.properties(data=_ends(frame)).mark_text(align="left", dx=8, fontSize=13 * scale, fontWeight=600).encode(text=alt.Text("name:N"))
     return finish(lines + points + labels, theme, height, scale)
 
 
@@ -56,7 +56,7 @@ def timeline(rows: pd.DataFrame, names: Mapping[str, str], axis_title: str, them
     points = base.mark_point(size=80 * scale, opacity=1, filled=True, strokeWidth=1.8).encode(
         fill=alt.Fill("access:N", scale=kinds, legend=None), stroke=alt.Stroke("access:N", scale=alt.Scale(domain=access, range=[colour("value", theme, "ink"), colour("text", theme)]), legend=None),
         tooltip=[alt.Tooltip(f"{field}:N", title=" ") for field in ("name", "shown", "more")])
-    named = base.transform_filter("datum.named").encode(text="name:N")
+    named = base.transform_filter("datum.named").encode(text=alt.Text("name:N"))
     halo = named.mark_text(dy=-12, fontSize=12 * scale, stroke=colour("page", theme), strokeWidth=4)
     return finish(halo + points + named.mark_text(dy=-12, fontSize=12 * scale, color=colour("text", theme)), theme, height, scale)
 
@@ -69,7 +69,7 @@ def scores(rows: pd.DataFrame, axis_titles: tuple[str, str], theme: str, scale: 
         shape=alt.Shape("ours:N", scale=alt.Scale(domain=[True, False], range=["diamond", "circle"]), legend=None),
         color=alt.Color("ours:N", scale=alt.Scale(domain=[True, False], range=[colour("attention", theme, "ink"), colour("excluded", theme, "ink")]), legend=None),
         tooltip=[alt.Tooltip("name:N", title=" "), alt.Tooltip("shown:N", title=" ")])
-    labels = base.mark_text(dy=-12, fontSize=12 * scale, color=colour("text", theme)).encode(text="name:N")
+    labels = base.mark_text(dy=-12, fontSize=12 * scale, color=colour("text", theme)).encode(text=alt.Text("name:N"))
     return finish(points + labels, theme, height, scale)
 
 
@@ -88,6 +88,6 @@ def amounts(names: list[str], values: list[float], shown: list[str], axis_title:
     frame = pd.DataFrame({"place": range(len(names)), "name": names, "value": values, "shown": shown, "from": 1.0})
     y = alt.Y("name:N", title=None, sort=names, scale=alt.Scale(paddingInner=0.3))
     base = alt.Chart(frame).encode(y=y)
-    bars = base.mark_bar(color=colour("kept", theme)).encode(x=alt.X("from:Q", title=axis_title, scale=alt.Scale(type="log"), axis=alt.Axis(values=[1, 10, 100, 1000], format="~s")), x2="value:Q")
-    texts = base.mark_text(align="left", dx=5, fontSize=12 * scale, color=colour("muted", theme)).encode(x="value:Q", text="shown:N")
+    bars = base.mark_bar(color=colour("kept", theme)).encode(x=alt.X("from:Q", title=axis_title, scale=alt.Scale(type="log"), axis=alt.Axis(values=[1, 10, 100, 1000], format="~s")), x2=alt.X2("value:Q"))
+    texts = base.mark_text(align="left", dx=5, fontSize=12 * scale, color=colour("muted", theme)).encode(x=alt.X("value:Q"), text=alt.Text("shown:N"))
     return finish(bars + texts, theme, height, scale)

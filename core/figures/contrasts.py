@@ -31,7 +31,7 @@ def movers(tokens: Sequence[str], p: np.ndarray, q: np.ndarray, values: np.ndarr
     base = alt.Chart(frame).encode(y=y)
     x = alt.X("value:Q", title=titles[0], scale=alt.Scale(domain=[-most, most], nice=False), axis=alt.Axis(grid=True, tickCount=4, format="~g"))
     bars = base.mark_bar().encode(x=x, color=_signed("value", theme), tooltip=tooltip)
-    sides = [base.transform_filter(where).mark_text(fontSize=11.5 * scale, align=align, baseline="middle", dx=dx, color=colour("muted", theme)).encode(x=alt.datum(0), text="shown:N")
+    sides = [base.transform_filter(where).mark_text(fontSize=11.5 * scale, align=align, baseline="middle", dx=dx, color=colour("muted", theme)).encode(x=alt.datum(0), text=alt.Text("shown:N"))
              for where, align, dx in (("datum.value > 0", "right", -6), ("datum.value <= 0", "left", 6))]
     return alt.layer(bars, *sides).properties(height=height, width="container", config=altair_theme(theme, scale))
 
@@ -45,7 +45,7 @@ def log_ratios(tokens: Sequence[str], p: np.ndarray, q: np.ndarray, named: Seque
     tooltip = [alt.Tooltip("token:N", title=" "), alt.Tooltip("p:N"), alt.Tooltip("q:N"), alt.Tooltip("ratio:Q", title="ln(q/p)", format=".4f")]
     zero = alt.Chart(pd.DataFrame({"zero": [0.0]})).mark_rule(color=colour("text", theme)).encode(y=alt.Y("zero:Q", title=titles[1]))
     points = alt.Chart(frame).mark_point(filled=True, opacity=0.75).encode(x=x, y=y, color=_signed("ratio", theme), size=alt.Size("moved:Q", legend=None, scale=alt.Scale(range=[14 * scale, 320 * scale])), tooltip=tooltip)
-    names = alt.Chart(frame[frame["named"]]).mark_text(font=MONO, fontSize=12 * scale, dy=-11 * scale, limit=130 * scale).encode(x=x, y=y, text="token:N")
+    names = alt.Chart(frame[frame["named"]]).mark_text(font=MONO, fontSize=12 * scale, dy=-11 * scale, limit=130 * scale).encode(x=x, y=y, text=alt.Text("token:N"))
     return alt.layer(zero, points, names).properties(height=height, width="container", config=altair_theme(theme, scale))
 
 
@@ -64,7 +64,7 @@ def spreads(rows: Sequence[str], values: Sequence[tuple[str, np.ndarray]], title
     dash = alt.StrokeDash("set:N", sort=names, scale=alt.Scale(domain=names, range=[[1, 0], [6, 3], [2, 2]][:len(names)]), legend=alt.Legend(title=None, orient="top", columns=2, labelLimit=400))
     zero = alt.Chart(pd.DataFrame({"zero": [0.0]})).mark_rule(color=colour("text", theme)).encode(x=alt.X("zero:Q", title=title))
     dots = alt.Chart(long).mark_point(filled=True, size=13 * scale, opacity=0.55).encode(x=alt.X("value:Q", title=title, axis=alt.Axis(grid=True, tickCount=7)), y=y, yOffset=lane, color=tone)
-    lines = alt.Chart(sums).mark_rule(strokeWidth=1.6 * scale).encode(x=alt.X("low:Q", title=title), x2="high:Q", y=y, yOffset=lane, color=tone, strokeDash=dash)
+    lines = alt.Chart(sums).mark_rule(strokeWidth=1.6 * scale).encode(x=alt.X("low:Q", title=title), x2=alt.X2("high:Q"), y=y, yOffset=lane, color=tone, strokeDash=dash)
     means = alt.Chart(sums).mark_tick(thickness=4 * scale, size=8 * scale, opacity=1).encode(
         x=alt.X("mean:Q", title=title), y=y, yOffset=lane, color=tone,
         tooltip=[alt.Tooltip("row:N", title=" "), alt.Tooltip("set:N", title=" "), alt.Tooltip("shown:N", title=title)])

@@ -64,12 +64,12 @@ def ranked_bars(tokens: Sequence[str], scores: np.ndarray, ranks: Sequence[int],
     fill = alt.Fill("mark:N", legend=None, scale=alt.Scale(domain=domain_of_marks, range=[colour("residual", theme), colour("page", theme), colour("value", theme)]))
     stroke = alt.Stroke("mark:N", legend=None, scale=alt.Scale(domain=domain_of_marks, range=[colour(meaning, theme, "ink") for meaning in ("residual", "residual", "value")]))
     tooltip = [alt.Tooltip("token:N", title=" "), alt.Tooltip("rank:Q", title="#"), alt.Tooltip("exact:N", title=axis_title)]
-    bars = base.mark_bar(strokeWidth=1.4).encode(x=x, x2="zero:Q", fill=fill, stroke=stroke, strokeDash=alt.StrokeDash("mark:N", legend=None, scale=alt.Scale(domain=domain_of_marks, range=[[1, 0], [3, 2], [1, 0]])))
+    bars = base.mark_bar(strokeWidth=1.4).encode(x=x, x2=alt.X2("zero:Q"), fill=fill, stroke=stroke, strokeDash=alt.StrokeDash("mark:N", legend=None, scale=alt.Scale(domain=domain_of_marks, range=[[1, 0], [3, 2], [1, 0]])))
     names = base.mark_text(align="right", dx=-8, font=MONO, fontSize=13 * scale, limit=110 * scale).encode(
-        x=alt.value(0), text="token:N", color=alt.Color("mark:N", legend=None, scale=alt.Scale(domain=domain_of_marks, range=[text, text, colour("value", theme, "ink")])))
-    places = base.mark_text(align="right", dx=-122 * scale, fontSize=11 * scale, color=muted).encode(x=alt.value(0), text="rank:Q")
-    numbers = base.mark_text(align="left" if high > 0 else "right", dx=5 if high > 0 else -5, fontSize=12 * scale, color=muted).encode(x=x, text="shown:N")
-    rows = base.mark_rect(opacity=0, cursor="pointer").encode(x=alt.value(-142 * scale), x2=alt.value("width"), tooltip=tooltip).add_params(
+        x=alt.XValue(0), text=alt.Text("token:N"), color=alt.Color("mark:N", legend=None, scale=alt.Scale(domain=domain_of_marks, range=[text, text, colour("value", theme, "ink")])))
+    places = base.mark_text(align="right", dx=-122 * scale, fontSize=11 * scale, color=muted).encode(x=alt.XValue(0), text=alt.Text("rank:Q"))
+    numbers = base.mark_text(align="left" if high > 0 else "right", dx=5 if high > 0 else -5, fontSize=12 * scale, color=muted).encode(x=x, text=alt.Text("shown:N"))
+    rows = base.mark_rect(opacity=0, cursor="pointer").encode(x=alt.XValue(-142 * scale), x2=alt.X2Value("width"), tooltip=tooltip).add_params(
         alt.selection_point(name="picked", fields=["place"], toggle=False))
     return _finish(alt.layer(bars, names, places, numbers, rows), theme, scale, height)
 
@@ -82,11 +82,11 @@ def spread(scores: np.ndarray, marked: Sequence[tuple[str, float]], axis_titles:
     lines["level"], lines["zero"] = lines["level"] * counts.max(), 0.0
     x = alt.X("from:Q", title=axis_titles[0], scale=alt.Scale(nice=False, zero=False), axis=alt.Axis(tickCount=6, format="~g"))
     bars = alt.Chart(frame).mark_bar(color=colour("excluded", theme), binSpacing=0).encode(
-        x=x, x2="to:Q", y=alt.Y("count:Q", title=axis_titles[1], axis=alt.Axis(tickCount=4, grid=True)), y2="zero:Q", tooltip=[alt.Tooltip("range:N", title=axis_titles[0]), alt.Tooltip("count:Q", title=axis_titles[1])])
+        x=x, x2=alt.X2("to:Q"), y=alt.Y("count:Q", title=axis_titles[1], axis=alt.Axis(tickCount=4, grid=True)), y2=alt.Y2("zero:Q"), tooltip=[alt.Tooltip("range:N", title=axis_titles[0]), alt.Tooltip("count:Q", title=axis_titles[1])])
     base = alt.Chart(lines)
     ink = colour("residual", theme, "ink")
-    rules = base.mark_rule(color=ink, strokeWidth=1.6).encode(x=alt.X("score:Q", title=axis_titles[0]), y="zero:Q", y2="level:Q")
-    names = base.mark_text(align="right", dx=-5, font=MONO, fontSize=12 * scale, limit=130 * scale, color=ink).encode(x="score:Q", y="level:Q", text="name:N")
+    rules = base.mark_rule(color=ink, strokeWidth=1.6).encode(x=alt.X("score:Q", title=axis_titles[0]), y=alt.Y("zero:Q"), y2=alt.Y2("level:Q"))
+    names = base.mark_text(align="right", dx=-5, font=MONO, fontSize=12 * scale, limit=130 * scale, color=ink).encode(x=alt.X("score:Q"), y=alt.Y("level:Q"), text=alt.Text("name:N"))
     return _finish(alt.layer(bars, rules, names), theme, scale, height)
 
 
@@ -101,12 +101,12 @@ def rank_dots(names: Sequence[str], ranks: np.ndarray, baseline: np.ndarray, cho
     x = alt.X("rank:Q", title=titles[0], scale=alt.Scale(type="log", domain=[0.9, most], nice=False), axis=alt.Axis(values=[10 ** k for k in range(int(math.log10(most)) + 1)], format="~d", grid=True))
     base = alt.Chart(frame).encode(y=y)
     tooltip = [alt.Tooltip("name:N", title=" "), alt.Tooltip("rank:Q", title=titles[1]), alt.Tooltip("baseline:Q", title=titles[2])]
-    lines = base.mark_rule(color=muted, strokeWidth=1).encode(x=x, x2="baseline:Q")
+    lines = base.mark_rule(color=muted, strokeWidth=1).encode(x=x, x2=alt.X2("baseline:Q"))
     hollow = base.mark_point(filled=True, size=50 * scale, opacity=1, fill=colour("page", theme), stroke=muted, strokeWidth=1.4).encode(x=alt.X("baseline:Q", title=titles[0]))
     full = base.mark_point(filled=True, size=65 * scale, opacity=1, color=ink).encode(x=x)
     labels = base.mark_text(align="right", dx=-8, fontSize=min(11 * scale, 0.8 * (height - 45) / max(len(names), 1)), limit=172 * scale).encode(
-        x=alt.value(0), text="name:N", color=alt.Color("chosen:N", legend=None, scale=alt.Scale(domain=[False, True], range=[text, ink])))
-    rows = base.mark_rect(opacity=0, cursor="pointer").encode(x=alt.value(-180 * scale), x2=alt.value("width"), tooltip=tooltip).add_params(
+        x=alt.XValue(0), text=alt.Text("name:N"), color=alt.Color("chosen:N", legend=None, scale=alt.Scale(domain=[False, True], range=[text, ink])))
+    rows = base.mark_rect(opacity=0, cursor="pointer").encode(x=alt.XValue(-180 * scale), x2=alt.X2Value("width"), tooltip=tooltip).add_params(
         alt.selection_point(name="picked", fields=["place"], toggle=False))
     return _finish(alt.layer(lines, hollow, full, labels, rows), theme, scale, height)
 
@@ -123,7 +123,7 @@ def arrows(points: pd.DataFrame, segments: pd.DataFrame, axis_titles: tuple[str,
     x = alt.X("x:Q", title=axis_titles[0], scale=alt.Scale(domain=[low[0] - pad[0], high[0] + 1.6 * pad[0]], nice=False), axis=alt.Axis(tickCount=5))
     y = alt.Y("y:Q", title=axis_titles[1], scale=alt.Scale(domain=[low[1] - pad[1], high[1] + pad[1]], nice=False), axis=alt.Axis(tickCount=5))
     ways = alt.Chart(segments).mark_rule(strokeWidth=1.8, color=colour("residual", theme, "ink")).encode(
-        x=x, y=y, x2="x2:Q", y2="y2:Q", strokeDash=alt.StrokeDash("dashed:N", legend=None, scale=alt.Scale(domain=[False, True], range=[[1, 0], [5, 4]])))
+        x=x, y=y, x2=alt.X2("x2:Q"), y2=alt.Y2("y2:Q"), strokeDash=alt.StrokeDash("dashed:N", legend=None, scale=alt.Scale(domain=[False, True], range=[[1, 0], [5, 4]])))
     tone = alt.Color("mark:N", scale=alt.Scale(domain=list(ink), range=list(ink.values())), legend=None)
     shape = alt.Shape("mark:N", scale=alt.Scale(domain=list(ink), range=["circle", "diamond", "cross"]), legend=None)
     base = alt.Chart(points).encode(x=x, y=y)
@@ -132,7 +132,7 @@ def arrows(points: pd.DataFrame, segments: pd.DataFrame, axis_titles: tuple[str,
     for side, dy in (("datum.mark !== ''", -11), ("datum.mark === ''", 13)):      # each with a halo of the page's colour, so that a line may run under it
         near = base.transform_filter(side)
         look = dict(align="left", dx=7, dy=dy, font=MONO, fontSize=13 * scale, limit=150 * scale)
-        names += [near.mark_text(stroke=colour("page", theme), strokeWidth=5, **look).encode(text="name:N"), near.mark_text(**look).encode(text="name:N", color=tone)]
+        names += [near.mark_text(stroke=colour("page", theme), strokeWidth=5, **look).encode(text=alt.Text("name:N")), near.mark_text(**look).encode(text=alt.Text("name:N"), color=tone)]
     return _finish(alt.layer(ways, dots, *names), theme, scale, height)
 
 
@@ -143,12 +143,12 @@ def two_paths(points: pd.DataFrame, axis_titles: tuple[str, str], theme: str, sc
     x = alt.X("x:Q", title=axis_titles[0], scale=alt.Scale(zero=False, padding=34), axis=alt.Axis(tickCount=6))
     y = alt.Y("y:Q", title=axis_titles[1], scale=alt.Scale(zero=False, padding=24), axis=alt.Axis(tickCount=5))
     base = alt.Chart(points).encode(x=x, y=y)
-    lines = base.mark_line(strokeWidth=2.4 * scale).encode(color=tone, order="depth:Q", strokeDash=alt.StrokeDash("path:N", scale=alt.Scale(domain=domain, range=[[1, 0], [6, 4]]), legend=None))
+    lines = base.mark_line(strokeWidth=2.4 * scale).encode(color=tone, order=alt.Order("depth:Q"), strokeDash=alt.StrokeDash("path:N", scale=alt.Scale(domain=domain, range=[[1, 0], [6, 4]]), legend=None))
     dots = base.mark_point(filled=True, opacity=1, size=70 * scale).encode(
         color=tone, shape=alt.Shape("path:N", scale=alt.Scale(domain=domain, range=["circle", "square"]), legend=None),
         tooltip=[alt.Tooltip("path:N", title=" "), alt.Tooltip("name:N", title=" "), alt.Tooltip("nearest:N", title="≈"), alt.Tooltip("x:Q", format=".4~g"), alt.Tooltip("y:Q", format=".4~g")])
-    above = base.transform_filter("datum.path === 'A'").mark_text(dy=-13 * scale, fontSize=12 * scale, fontWeight=600).encode(text="label:N", color=tone)
-    below = base.transform_filter("datum.path === 'B'").mark_text(dy=15 * scale, fontSize=12 * scale, fontWeight=600).encode(text="label:N", color=tone)
+    above = base.transform_filter("datum.path === 'A'").mark_text(dy=-13 * scale, fontSize=12 * scale, fontWeight=600).encode(text=alt.Text("label:N"), color=tone)
+    below = base.transform_filter("datum.path === 'B'").mark_text(dy=15 * scale, fontSize=12 * scale, fontWeight=600).encode(text=alt.Text("label:N"), color=tone)
     return _finish(alt.layer(lines, dots, above, below), theme, scale, height)
 
 
@@ -170,12 +170,12 @@ def alike_by_depth(cosines: np.ndarray, names: Sequence[str], nearest: Sequence[
     dots = base.mark_point(filled=True, opacity=1, size=50 * scale, color=ink).encode(
         y=y, tooltip=[alt.Tooltip("name:N", title=" "), alt.Tooltip("exact:N", title=axis_title), alt.Tooltip("near_a:N", title="A ≈"), alt.Tooltip("near_b:N", title="B ≈")])
     told = base.transform_filter("datum.written")
-    numbers = told.mark_text(dy=-11 * scale, fontSize=12 * scale, color=text).encode(y=y, text="shown:N")
+    numbers = told.mark_text(dy=-11 * scale, fontSize=12 * scale, color=text).encode(y=y, text=alt.Text("shown:N"))
     rows = []
     for which, tone in (("a", ink), ("b", text)):
         rows.append(told.mark_text(font=MONO, fontSize=11.5 * scale, color=tone, limit=60 * scale).encode(y=alt.Y(f"y_{which}:Q", title=axis_title), text=f"near_{which}:N"))
         name = alt.Chart(pd.DataFrame({"name": [f"{which.upper()} ≈"], "y": [frame[f"y_{which}"][0]]}))
-        rows.append(name.mark_text(align="right", dx=-4, fontSize=12 * scale, fontWeight=600, color=tone).encode(x=alt.value(0), y=alt.Y("y:Q", title=axis_title), text="name:N"))
+        rows.append(name.mark_text(align="right", dx=-4, fontSize=12 * scale, fontWeight=600, color=tone).encode(x=alt.XValue(0), y=alt.Y("y:Q", title=axis_title), text=alt.Text("name:N")))
     return _finish(alt.layer(line, dots, numbers, *rows), theme, scale, height)
 
 

@@ -21,7 +21,7 @@ def vector_bars(values: np.ndarray, title: str, axis_title: str, theme: str, las
     x = alt.X("feature:Q", title=axis_title if last else None, scale=alt.Scale(domain=[-1, len(values)], nice=False), axis=alt.Axis(labels=last, format="d"))
     y = alt.Y("value:Q", title=None, axis=alt.Axis(tickCount=3, format=".3~g", minExtent=52))
     band = alt.Chart(pd.DataFrame({"low": [mean - std], "high": [mean + std]})).mark_rect(color=colour("residual", theme), opacity=0.16).encode(
-        y=alt.Y("low:Q", title=None), y2="high:Q")
+        y=alt.Y("low:Q", title=None), y2=alt.Y2("high:Q"))
     line = alt.Chart(pd.DataFrame({"mean": [mean]})).mark_rule(color=colour("text", theme), strokeWidth=1.5 * scale, strokeDash=[5, 3]).encode(y=alt.Y("mean:Q", title=None))
     bars = alt.Chart(frame).mark_bar(color=colour("residual", theme, "ink"), size=max(1.0, 700 / len(values))).encode(
         x=x, y=y, tooltip=[alt.Tooltip("feature:Q", title=axis_title), alt.Tooltip("shown:N", title=" ")])
@@ -63,5 +63,5 @@ def neuron_bars(activations: np.ndarray, picked: Sequence[int], axis_titles: tup
                                    y=alt.Y("activation:Q", title=axis_titles[1], axis=alt.Axis(tickCount=4, grid=True, format=".3~g")))
     bars = base.mark_bar(size=max(1.0, 900 / len(activations)), color=colour("mlp", theme, "ink")).encode(
         tooltip=[alt.Tooltip("neuron:Q", title=axis_titles[0]), alt.Tooltip("shown:N", title=axis_titles[1])])
-    names = base.mark_text(dy=-8, fontSize=12 * scale, fontWeight=600).encode(text="label:N")
+    names = base.mark_text(dy=-8, fontSize=12 * scale, fontWeight=600).encode(text=alt.Text("label:N"))
     return finish(bars + names, theme, height, scale)

@@ -46,7 +46,7 @@ def _names(frame: pd.DataFrame, x: alt.X, y: alt.Y, theme: str, scale: float) ->
     for side, align, part in ((1, "left", named[named.index <= last / 2]), (-1, "right", named[named.index > last / 2])):
         for own in (False, True):
             mark = dict(align=align, dx=side * 11 * scale, dy=10 * scale if side < 0 else 0, font=MONO, fontSize=12 * scale, fontWeight=700 if own else 400, color=colour("text" if own else "muted", theme))
-            rows.append(alt.Chart(part[part["own"] == own]).mark_text(**mark).encode(x=x, y=y, text="text:N"))
+            rows.append(alt.Chart(part[part["own"] == own]).mark_text(**mark).encode(x=x, y=y, text=alt.Text("text:N")))
     return rows
 
 
@@ -77,5 +77,5 @@ def letter_bars(text: str, mass: np.ndarray, title: str, theme: str, scale: floa
     y = alt.Y("p:Q", title=title, scale=alt.Scale(domain=[0, 1.08]), axis=alt.Axis(grid=True, values=[0, 0.5, 1], format="~g"))
     base = alt.Chart(frame).encode(x=alt.X("place:N", sort=None, title=None, axis=axis), y=y, tooltip=[alt.Tooltip("letter:N", title=" "), alt.Tooltip("exact:N", title=title)])
     bars = base.mark_bar(color=colour("kept", theme))
-    return alt.layer(bars, base.mark_text(dy=-8 * scale, fontSize=12 * scale, color=colour("text", theme)).encode(text="shown:N")).properties(
+    return alt.layer(bars, base.mark_text(dy=-8 * scale, fontSize=12 * scale, color=colour("text", theme)).encode(text=alt.Text("shown:N"))).properties(
         height=height, width="container", config=altair_theme(theme, scale))

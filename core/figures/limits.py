@@ -33,7 +33,7 @@ def passages(frame: pd.DataFrame, groups: Sequence[str], titles: tuple[str, str]
     dots = base.mark_point(filled=True, opacity=0.9, size=70 * scale).encode(color=tone, shape=shape, tooltip=tooltip)
     ring = base.transform_filter("datum.picked").mark_point(filled=False, size=200 * scale, strokeWidth=2, opacity=1, color=colour("text", theme))
     means = alt.Chart(frame).transform_aggregate(y="mean(y)", left="min(x)", right="max(x)", groupby=["group", "kind"]).transform_calculate(from_="datum.left - 0.06", to="datum.right + 0.06").mark_rule(
-        strokeWidth=2).encode(x=alt.X("from_:Q", title=titles[0] or None), x2="to:Q", y=y, color=tone)
+        strokeWidth=2).encode(x=alt.X("from_:Q", title=titles[0] or None), x2=alt.X2("to:Q"), y=y, color=tone)
     return alt.layer(means, dots, ring).properties(height=height, width="container", config=altair_theme(theme, scale))
 
 
@@ -53,9 +53,9 @@ def reliability(found: Calibration, titles: tuple[str, str], names: tuple[str, s
     tooltip = [alt.Tooltip("bin:N", title=" "), alt.Tooltip("said_shown:N", title=titles[0]), alt.Tooltip("came_shown:N", title=titles[1]), alt.Tooltip("reading:N", title=names[1])]
     ink, quiet = colour("kept", theme, "ink"), colour("excluded", theme, "ink")
     diagonal = alt.Chart(pd.DataFrame({"said": [0.0, 1.0], "came": [0.0, 1.0]})).mark_line(color=quiet, strokeDash=[5, 4], strokeWidth=1.5).encode(x=x, y=y)
-    word = alt.Chart(pd.DataFrame({"said": [0.02], "came": [0.93], "text": [names[0]]})).mark_text(align="left", baseline="middle", fontSize=12 * scale, color=colour("muted", theme)).encode(x=x, y=y, text="text:N")
+    word = alt.Chart(pd.DataFrame({"said": [0.02], "came": [0.93], "text": [names[0]]})).mark_text(align="left", baseline="middle", fontSize=12 * scale, color=colour("muted", theme)).encode(x=x, y=y, text=alt.Text("text:N"))
     base = alt.Chart(pd.DataFrame(rows))
-    intervals = base.mark_rule(color=ink, strokeWidth=2 * scale).encode(x=x, y=alt.Y("low:Q", title=titles[1], scale=SPAN), y2="high:Q", tooltip=tooltip)
+    intervals = base.mark_rule(color=ink, strokeWidth=2 * scale).encode(x=x, y=alt.Y("low:Q", title=titles[1], scale=SPAN), y2=alt.Y2("high:Q"), tooltip=tooltip)
     dots = base.mark_point(filled=True, opacity=1, size=70 * scale, color=ink).encode(x=x, y=y, tooltip=tooltip)
     return alt.layer(diagonal, word, intervals, dots).properties(height=height, width="container", config=altair_theme(theme, scale))
 
@@ -64,7 +64,7 @@ def counts(found: Calibration, titles: tuple[str, str], theme: str, scale: float
     """How many predictions lie in each bin: bars that stand under those of `reliability`. titles: of x and of y."""
     frame = pd.DataFrame([{"left": one.low, "right": one.high, "count": one.count, "bin": _bin(one)} for one in found.bins])
     return alt.Chart(frame).mark_rect(color=colour("kept", theme), stroke=colour("page", theme)).encode(
-        x=alt.X("left:Q", title=titles[0], scale=SPAN, axis=alt.Axis(format="%", values=TICKS)), x2="right:Q",
+        x=alt.X("left:Q", title=titles[0], scale=SPAN, axis=alt.Axis(format="%", values=TICKS)), x2=alt.X2("right:Q"),
         y=alt.Y("count:Q", title=titles[1], axis=alt.Axis(grid=False, tickCount=2, format="~s", minExtent=40 * scale, maxExtent=40 * scale)), y2=alt.datum(0),
         tooltip=[alt.Tooltip("bin:N", title=" "), alt.Tooltip("count:Q", title=titles[1])]).properties(height=height, width="container", config=altair_theme(theme, scale))
 

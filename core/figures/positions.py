@@ -149,9 +149,9 @@ def losses_by_position(table: pd.DataFrame, picked: str, trained: int, titles: t
     ends = data[data["nats"] <= high].groupby("scheme").tail(1)
     ends = ends.assign(at=ends.groupby("middle")["nats"].transform(lambda nats: spread(nats.to_numpy(), 15 * scale * (high - low) / height)))
     names = [alt.Chart(ends[ends["bold"] == bold]).mark_text(align="left", dx=8, fontSize=12 * scale, fontWeight="bold" if bold else "normal").encode(
-        x="middle:Q", y="at:Q", text="name:N", color=colour) for bold in (False, True)]
-    mark = alt.Chart(pd.DataFrame({"x": [trained], "text": [titles[2]]})).encode(x="x:Q")
-    said = mark.mark_text(align="left", baseline="top", dx=6, fontSize=12 * scale).encode(text="text:N", y=alt.value(0))
+        x=alt.X("middle:Q"), y=alt.Y("at:Q"), text=alt.Text("name:N"), color=colour) for bold in (False, True)]
+    mark = alt.Chart(pd.DataFrame({"x": [trained], "text": [titles[2]]})).encode(x=alt.X("x:Q"))
+    said = mark.mark_text(align="left", baseline="top", dx=6, fontSize=12 * scale).encode(text=alt.Text("text:N"), y=alt.YValue(0))
     return alt.layer(*lines, points, *names, mark.mark_rule(strokeDash=[3, 3]), said).properties(
         height=height, width="container", padding={"right": 90 * scale, "left": 5, "top": 5, "bottom": 5}, config=style.altair_theme(theme, scale))
 

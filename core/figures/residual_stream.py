@@ -62,7 +62,7 @@ def cosine_matrix(cosines: np.ndarray, layer_labels: Sequence[str], axis_title: 
         tooltip=[alt.Tooltip("between:N", title=axis_title), alt.Tooltip("exact:N", title="cos")])
     if n > MOST_WRITTEN:
         return finish(cells, theme, height, scale)
-    numbers = base.mark_text(fontSize=(12 if n <= 8 else 9) * scale).encode(text="shown:N", color=alt.condition(
+    numbers = base.mark_text(fontSize=(12 if n <= 8 else 9) * scale).encode(text=alt.Text("shown:N"), color=alt.condition(
         "datum.deep", alt.value(colour("page", theme)), alt.value(colour("text", theme))))
     return finish(cells + numbers, theme, height, scale)
 
@@ -82,8 +82,8 @@ def guesses(tokens: Sequence[str], probs: np.ndarray, axis_title: str, theme: st
     bars = base.mark_bar(color=colour("kept", theme)).encode(x=alt.X("p:Q", title=axis_title, scale=widest, axis=alt.Axis(tickCount=3)),
                                                             tooltip=[alt.Tooltip("token:N", title=" "), alt.Tooltip("p:Q", title="p", format=".6g")])
     names = base.mark_text(align="right", dx=-8, font="monospace", fontSize=13 * scale, limit=LONGEST_TOKEN * scale).encode(
-        x=alt.value(0), text="token:N", tooltip=alt.Tooltip("token:N", title=" "), color=alt.condition("datum.marked", alt.value(colour("value", theme, "ink")), alt.value(colour("text", theme))))
-    numbers = base.mark_text(align="left", dx=5, fontSize=12 * scale, color=colour("muted", theme)).encode(x="p:Q", text="shown:N")
+        x=alt.XValue(0), text=alt.Text("token:N"), tooltip=alt.Tooltip("token:N", title=" "), color=alt.condition("datum.marked", alt.value(colour("value", theme, "ink")), alt.value(colour("text", theme))))
+    numbers = base.mark_text(align="left", dx=5, fontSize=12 * scale, color=colour("muted", theme)).encode(x=alt.X("p:Q"), text=alt.Text("shown:N"))
     return finish(bars + names + numbers, theme, height, scale)
 
 
@@ -126,21 +126,21 @@ def waterfall(names: Sequence[str], meanings: Sequence[str], groups: Sequence[st
     kinds = ["residual", "position", "attention", "mlp", "excluded"]
     bands = _bands(groups)
     x = alt.X("place:Q", title=None, scale=alt.Scale(domain=[-0.5, n + 1.2], nice=False), axis=_group_axis(bands))
-    band = alt.Chart(bands).transform_filter("datum.odd").mark_rect(color=colour("panel", theme)).encode(x=alt.X("from:Q", axis=_group_axis(bands)), x2="to:Q")
+    band = alt.Chart(bands).transform_filter("datum.odd").mark_rect(color=colour("panel", theme)).encode(x=alt.X("from:Q", axis=_group_axis(bands)), x2=alt.X2("to:Q"))
     zero = alt.Chart(pd.DataFrame({"zero": [0]})).mark_rule(color=colour("muted", theme)).encode(y=alt.Y("zero:Q", title=axis_title))
     base = alt.Chart(frame)
     bars = base.mark_bar(strokeWidth=1).encode(
-        x=x, x2="next:Q", y=alt.Y("start:Q", title=axis_title, axis=alt.Axis(grid=True, tickCount=5, format=".3~g")), y2="end:Q",
+        x=x, x2=alt.X2("next:Q"), y=alt.Y("start:Q", title=axis_title, axis=alt.Axis(grid=True, tickCount=5, format=".3~g")), y2=alt.Y2("end:Q"),
         fill=alt.Fill("meaning:N", scale=alt.Scale(domain=kinds, range=[colour(kind, theme) for kind in kinds]), legend=None),
         stroke=alt.Stroke("meaning:N", scale=alt.Scale(domain=kinds, range=[colour(kind, theme, "ink") for kind in kinds]), legend=None))
     ring = base.transform_filter("datum.chosen").mark_bar(fillOpacity=0, stroke=colour("text", theme), strokeWidth=2.5 * scale).encode(
-        x=x, x2="next:Q", y=alt.Y("start:Q", title=axis_title), y2="end:Q")
+        x=x, x2=alt.X2("next:Q"), y=alt.Y("start:Q", title=axis_title), y2=alt.Y2("end:Q"))
     columns = base.mark_rect(opacity=0, cursor="pointer").encode(
-        x=x, x2="after:Q", y=alt.value(0), y2=alt.value("height"), tooltip=[alt.Tooltip("name:N", title=" "), alt.Tooltip("shown:N", title=axis_title)]
+        x=x, x2=alt.X2("after:Q"), y=alt.YValue(0), y2=alt.Y2Value("height"), tooltip=[alt.Tooltip("name:N", title=" "), alt.Tooltip("shown:N", title=axis_title)]
     ).add_params(alt.selection_point(name="picked", fields=["name"], toggle=False))
-    steps = base.mark_rule(strokeWidth=1, color=colour("grid", theme, "ink"), opacity=0.7).encode(x=x, x2="after:Q", y=alt.Y("end:Q", title=axis_title))
+    steps = base.mark_rule(strokeWidth=1, color=colour("grid", theme, "ink"), opacity=0.7).encode(x=x, x2=alt.X2("after:Q"), y=alt.Y("end:Q", title=axis_title))
     labels = base.mark_text(dy=-8, fontSize=12 * scale, fontWeight=600, color=colour("text", theme), opacity=alt.ExprRef("width < 560 ? 0 : 1")).encode(
-        x=alt.X("label_x:Q", axis=_group_axis(bands)), y=alt.Y("label_y:Q", title=axis_title), text="label:N")
+        x=alt.X("label_x:Q", axis=_group_axis(bands)), y=alt.Y("label_y:Q", title=axis_title), text=alt.Text("label:N"))
     return finish(alt.layer(band, zero, steps, bars, ring, labels, columns), theme, height, scale)
 
 
@@ -208,9 +208,9 @@ def two_distributions(tokens: Sequence[str], before: np.ndarray, after: np.ndarr
         fill=alt.Fill("which:N", scale=alt.Scale(domain=order, range=[colour("residual", theme), colour("page", theme)]), legend=None),
         strokeDash=alt.StrokeDash("which:N", scale=alt.Scale(domain=order, range=[[1, 0], [4, 3]]), legend=None),
         tooltip=[alt.Tooltip("token:N", title=" "), alt.Tooltip("name:N", title=" "), alt.Tooltip("p:Q", title="p", format=".6g")])
-    numbers = base.mark_text(align="left", dx=5, fontSize=11 * scale, color=colour("muted", theme)).encode(text="shown:N")
+    numbers = base.mark_text(align="left", dx=5, fontSize=11 * scale, color=colour("muted", theme)).encode(text=alt.Text("shown:N"))
     labels = alt.Chart(pd.DataFrame({"place": range(len(tokens)), "token": list(tokens)})).mark_text(
-        align="right", dx=-8, font="monospace", fontSize=13 * scale, limit=LONGEST_TOKEN * scale).encode(y="place:O", x=alt.value(0), text="token:N", tooltip=alt.Tooltip("token:N", title=" "))
+        align="right", dx=-8, font="monospace", fontSize=13 * scale, limit=LONGEST_TOKEN * scale).encode(y=alt.Y("place:O"), x=alt.XValue(0), text=alt.Text("token:N"), tooltip=alt.Tooltip("token:N", title=" "))
     return finish(alt.layer(bars, numbers, labels), theme, height, scale)
 
 
@@ -227,7 +227,7 @@ def growth_lines(lengths: dict[str, np.ndarray], names: dict[str, str], dashes: 
         color=alt.Color("which:N", scale=alt.Scale(domain=domain, range=[colour(meanings[w], theme, "ink") for w in domain]), legend=None))
     lines = base.mark_line(strokeWidth=2.6 * scale).encode(strokeDash=alt.StrokeDash("which:N", scale=alt.Scale(domain=domain, range=[dashes[w] for w in domain]), legend=None))
     points = base.mark_point(filled=True, size=30 * scale, opacity=1).encode(tooltip=[alt.Tooltip("name:N", title=" "), alt.Tooltip("depth:Q", title=axis_titles[0]), alt.Tooltip("shown:N", title=axis_titles[1])])
-    ends = base.properties(data=_ends(lengths, names)).mark_text(align="left", dx=8, fontSize=13 * scale, fontWeight=600).encode(text="name:N")
+    ends = base.properties(data=_ends(lengths, names)).mark_text(align="left", dx=8, fontSize=13 * scale, fontWeight=600).encode(text=alt.Text("name:N"))
     return finish(lines + points + ends, theme, height, scale)
 
 

@@ -6,6 +6,7 @@ the panel. A fill that does not reach 3:1 against the page by itself is drawn wi
 """
 from __future__ import annotations
 
+import functools
 import json
 from typing import TYPE_CHECKING
 
@@ -168,6 +169,7 @@ def _stops(anchors: list[str]) -> list[list]:
     return stops
 
 
+@functools.cache
 def _mix(one: str, other: str, share: float) -> str:
     a, b = _to_oklab(one), _to_oklab(other)
     return _from_oklab([x + (y - x) * share for x, y in zip(a, b)])

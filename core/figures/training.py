@@ -22,9 +22,9 @@ def pushes(tokens: Sequence[str], gradient: np.ndarray, axis_title: str, theme: 
     x = alt.X("g:Q", title=axis_title, scale=alt.Scale(domain=[-1, 1]), axis=alt.Axis(values=[-1, -0.5, 0, 0.5, 1], grid=True))
     tone = alt.Color("true:N", scale=alt.Scale(domain=[True, False], range=[colour("value", theme), colour("key", theme)]), legend=None)
     bars = base.mark_bar().encode(x=x, color=tone, tooltip=[alt.Tooltip("token:N", title=" "), alt.Tooltip("g:Q", title="∂(−ln p)/∂u", format=".6g")])
-    names = base.mark_text(font="monospace", fontSize=13 * scale, baseline="middle", align="right", dx=-6, limit=120 * scale).encode(x=alt.value(0), text="token:N")
-    right = base.transform_filter("!datum.true").mark_text(align="left", dx=5, fontSize=12 * scale, color=colour("muted", theme)).encode(x=x, text="shown:N")
-    left = base.transform_filter("datum.true").mark_text(align="left", dx=5, fontSize=12 * scale, color=colour("muted", theme)).encode(x=alt.datum(0), text="shown:N")
+    names = base.mark_text(font="monospace", fontSize=13 * scale, baseline="middle", align="right", dx=-6, limit=120 * scale).encode(x=alt.XValue(0), text=alt.Text("token:N"))
+    right = base.transform_filter("!datum.true").mark_text(align="left", dx=5, fontSize=12 * scale, color=colour("muted", theme)).encode(x=x, text=alt.Text("shown:N"))
+    left = base.transform_filter("datum.true").mark_text(align="left", dx=5, fontSize=12 * scale, color=colour("muted", theme)).encode(x=alt.datum(0), text=alt.Text("shown:N"))
     return (bars + names + right + left).properties(height=height, padding={"left": 90 * scale, "right": 8, "top": 5, "bottom": 5}, config=altair_theme(theme, scale))
 
 

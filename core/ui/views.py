@@ -9,7 +9,7 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from core.ui import catalogue, working
+from core.ui import catalogue, charts, working
 from core.ui.check import Question
 from core.ui.guard import fragment
 from core.ui.instrument_state import Settings
@@ -106,4 +106,4 @@ def show(prefix: str, chart: alt.TopLevelMixin, name: str, on_pick: Callable[[di
 
     picking = {} if on_pick is None else {"on_select": pick, "selection_mode": "picked"}
     with st.container(key=f"{prefix}{name}"):
-        st.altair_chart(chart, theme=None, width="stretch", key=key, **picking)
+        charts.show(chart, key=key, **picking)

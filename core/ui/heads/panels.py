@@ -11,7 +11,7 @@ from core import analysis
 from core.figures import heads as figures
 from core.figures.heads import head_name
 from core.figures.numbers import probability
-from core.ui import state
+from core.ui import charts, state
 from core.ui.components.attention_view import attention_view
 from core.ui.components.heads_sum import heads_sum
 from core.ui.heads.reading import MEASURES, PREFIX, Pair, attached, change_now, choose, keep, measured, patterns_of, read, redraw, title_of
@@ -50,7 +50,7 @@ def what_they_do(page: Lesson, run: Run, pair: Pair) -> None:
     titles = tuple(page.label(f"measure_{name}") for name in (x, y))
     chart = figures.scatter(table, x, y, titles, tuple(axis_end(patterns.measures[name]) for name in (x, y)), pair.name, state.theme(), state.scale(),
                             CHART + 50)
-    st.altair_chart(chart, theme=None, key=f"{PREFIX}scatter", on_select=_pick_point, selection_mode="picked", width="stretch")
+    charts.show(chart, key=f"{PREFIX}scatter", on_select=_pick_point, selection_mode="picked")
 
 
 def what_they_write(page: Lesson, run: Run, pair: Pair) -> None:
@@ -88,7 +88,7 @@ def change(page: Lesson, run: Run, pair: Pair) -> None:
     st.markdown(f"**{_change_title(page, run, effect.kl, p, q)}**")
     titles = tuple(page.label(f"change_{name}") for name in ("axis", "before", "after"))
     chart = figures.before_after([run.tokenizer.visible(int(i)) for i in ids], p[ids], q[ids], titles, state.theme(), state.scale(), CHART + 50 * state.present())
-    st.altair_chart(chart, theme=None, key=f"{PREFIX}before_after", width="stretch")
+    charts.show(chart, key=f"{PREFIX}before_after")
 
 
 def two_prompts(page: Lesson, run: Run, pair: Pair) -> None:
