@@ -218,33 +218,6 @@ def test_the_line_names_stand_apart():
     assert sorted(placed.tolist()) == pytest.approx([0.5, 1.0, 1.5, 9.0])
 
 
-# ---- long computations --------------------------------------------------------------------------------------------------------------
-
-
-def test_jobs_are_bounded_and_stop_and_say_that_they_failed():
-    go = threading.Event()
-
-    def endless():
-        while True:
-            yield 1
-            go.wait(10)
-
-    running = [jobs.start(endless) for _ in range(jobs.MOST_AT_ONCE)]
-    assert all(running) and jobs.start(endless) is None
-    for job in running:
-        job.stop()
-    go.set()
-    for job in running:
-        job.wait(10)
-        assert not job.running and job.stopped and job.records
-    failing = jobs.start(lambda: iter([1 // 0]))
-    failing.wait(10)
-    assert failing.failed and not failing.running
-    whole = jobs.start(lambda: iter([1, 2, 3]))
-    whole.wait(10)
-    assert whole.records == [1, 2, 3] and not whole.stopped
-
-
 # ---- the page ---------------------------------------------------------------------------------------------------------------------
 
 
@@ -364,9 +337,9 @@ def test_a_training_belongs_to_its_reader_and_can_be_stopped(monkeypatch):
     other.run()
     assert not other.session_state["recurrence_jobs"] and "After 6 steps" not in "\n".join(m.value for m in other.markdown)
     with pytest.MonkeyPatch.context() as full:
-        full.setattr(jobs, "start", lambda make: None)
+        full.setattr(jobs, "start", lambda make, watched: None)
         other.button("recurrence_run").click().run()
-    assert text.load("app").label("worker_full", n=jobs.MOST_AT_ONCE, seconds=jobs.longest_wait()) in [w.value for w in other.warning]
+    assert text.load("app").label("worker_full", n=jobs.MOST_AT_ONCE, waiting=jobs.MOST_WAITING) in [w.value for w in other.warning]
 
 
 def test_the_tables_hold_what_the_pictures_show():

@@ -150,24 +150,33 @@ def test_two_readers_train_pause_turn_and_reset_each_their_own():
     assert learner_in(one).step == 0 and learner_in(one) is not learner and fine(one)
 
 
-def test_where_all_places_are_taken_the_wait_is_told(monkeypatch: pytest.MonkeyPatch):
-    go = threading.Event()
+def test_where_all_places_are_taken_the_reader_waits_in_line_and_begins_by_itself():
+    go, words = threading.Event(), text.load("app")
 
     def wait():
         go.wait(60)
         yield 0
 
-    held = [jobs.start(wait) for _ in range(jobs.MOST_AT_ONCE)]
+    held = [jobs.start(wait) for _ in range(jobs.MOST_AT_ONCE + 2)]
     try:
-        assert jobs.start(wait) is None and 0 < jobs.longest_wait() <= jobs.MOST_SECONDS
+        assert until(lambda: jobs.in_line() == (jobs.MOST_AT_ONCE, 2))
         at = open_at(training_view="live")
         at.button("training_run").click().run()
-        assert any(re.search(r"free in \d+ seconds", warning.value) for warning in at.warning) and learner_in(at).step == 0
+        mine = list(at.session_state["training_jobs"].values())[-1]
+        assert at.button("training_run").label == words.label("worker_leave") and mine.waiting and learner_in(at).step == 0
+        assert any(re.search(r"2 before you, about \d+ seconds", info.value) for info in at.info)
+        at.button("training_run").click().run()
+        assert until(lambda: not mine.running) and mine.stopped and jobs.in_line() == (jobs.MOST_AT_ONCE, 2) and at.run().button("training_run").label == WORDS.label("train")
+        at.button("training_run").click().run()
+        mine = list(at.session_state["training_jobs"].values())[-1]
     finally:
         go.set()
         for job in held:
             job.wait(10)
-    assert until(lambda: jobs.longest_wait() == 0)
+    assert until(lambda: learner_in(at).step > 0) and not mine.waiting
+    mine.stop()
+    mine.wait(60)
+    assert until(lambda: jobs.in_line() == (0, 0)) and fine(at.run())
 
 
 def test_every_task_and_size_opens_and_the_levels_are_in_the_picture():

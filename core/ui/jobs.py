@@ -1,6 +1,7 @@
-"""Long computations of a reader, each on a thread of its own, with what they have made so far: a bounded number at once, each stoppable.
+"""Long computations of readers, each on a thread of its own, with what they have made so far: a bounded number at once, the others in a line, each stoppable.
 
-A job belongs to the session that keeps it. The thread knows nothing of any session and makes no call to Streamlit.
+A job belongs to the session that keeps it. The thread knows nothing of any session and makes no call to Streamlit. Where others wait, a job that has had its turn
+steps back behind them between two records, so that the wait is bounded whatever the jobs are, and nobody loses what was made.
 """
 from __future__ import annotations
 
@@ -8,30 +9,123 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 LOG = logging.getLogger(__name__)
-MOST_AT_ONCE = 2           # on the whole server: more would only slow each other down
-MOST_QUEUED = 6            # at once of those that wait for a place: what a page computes by itself is not held up by what readers have started
-MOST_SECONDS = 300         # of one job, which then ends by itself
-_slots, _queue = threading.BoundedSemaphore(MOST_AT_ONCE), threading.BoundedSemaphore(MOST_QUEUED)
-_started: dict[int, float] = {}            # of the running jobs, by their id
+MOST_AT_ONCE = 2           # on the whole server of those that readers start: more would only slow each other down
+MOST_WAITING = 40          # of them in the line: a class and some more
+TURN = 20                  # seconds that one of them runs at a stretch while others wait
+MOST_QUEUED = 6            # at once of those that a page computes by itself, which are not held up by what readers have started
+MOST_SECONDS = 300         # that one job runs, which then ends by itself
+AWAY = 30                  # seconds that nobody has its page open, after which it ends: a connection that breaks is there again before
+LOOKS = 0.25               # seconds between two looks of one that waits, at whether it still has to
+
+
+class Places:
+    """`most` jobs run at once; the others wait in the order in which they came, at most `longest`. turn: seconds after which one makes room, None for never."""
+
+    def __init__(self, most: int, longest: float, turn: float | None) -> None:
+        self.most, self.longest, self.turn = most, longest, turn
+        self._running: dict[Job, float] = {}        # since when
+        self._waiting: list[Job] = []
+        self._lock = threading.Lock()
+
+    def ask(self, job: Job) -> bool:
+        """Gives the job a place, or one in the line; False where that is full."""
+        with self._lock:
+            if len(self._waiting) >= self.longest and len(self._running) >= self.most:
+                return False
+            self._waiting.append(job)
+            self._admit()
+            return True
+
+    def leave(self, job: Job) -> None:
+        """The job has ended, or waits no longer."""
+        with self._lock:
+            self._running.pop(job, None)
+            if job in self._waiting:
+                self._waiting.remove(job)
+            self._admit()
+
+    def withdraw(self, job: Job) -> None:
+        """A job that waits leaves the line, and is woken."""
+        with self._lock:
+            if job in self._waiting:
+                self._waiting.remove(job)
+                job.turn.set()
+
+    def make_room(self, job: Job) -> bool:
+        """Between two records: a job that has had its turn goes behind those that wait; whether it did."""
+        with self._lock:
+            if self.turn is None or not self._waiting or time.monotonic() - self._running[job] < self.turn:
+                return False
+            del self._running[job]
+            self._waiting.append(job)
+            job.turn.clear()
+            self._admit()
+            return not job.turn.is_set()
+
+    def wait_of(self, job: Job) -> tuple[int, int]:
+        """How many are before a waiting job, and in how many seconds its turn comes at the latest, if no record takes long; (0, 0) for one that does not wait."""
+        with self._lock:
+            if job not in self._waiting:
+                return 0, 0
+            before, now = self._waiting.index(job), time.monotonic()
+            return before, max(1, math.ceil(seconds_until(before, [now - since for since in self._running.values()], self.most, self.turn or MOST_SECONDS)))
+
+    @property
+    def counts(self) -> tuple[int, int]:
+        """How many run, and how many wait."""
+        with self._lock:
+            return len(self._running), len(self._waiting)
+
+    def _admit(self) -> None:
+        """The lock is held."""
+        while self._waiting and len(self._running) < self.most:
+            job = self._waiting.pop(0)
+            self._running[job] = time.monotonic()
+            job.turn.set()
+
+
+def seconds_until(before: int, held: Sequence[float], most: int, turn: float) -> float:
+    """Seconds until a place is given to the one who has `before` others before it in the line, if every turn is used to its end.
+
+    held: seconds for which the running ones have had their places. most: how many places there are.
+
+    >>> seconds_until(0, [5.0, 15.0], 2, 20), seconds_until(1, [5.0, 15.0], 2, 20), seconds_until(2, [5.0, 15.0], 2, 20)
+    (5.0, 15.0, 25.0)
+    """
+    free = sorted(max(0.0, turn - seconds) for seconds in held) or [0.0]
+    return free[before % len(free)] + turn * (before // most)
 
 
 class Job:
     """One iterator of records, run to its end, to `stop()`, to its failure or for MOST_SECONDS. `records` only ever grows."""
 
-    def __init__(self, make: Callable[[], Iterator], places: threading.BoundedSemaphore) -> None:
-        """places: one of them is taken when the job begins, and given back at its end."""
+    def __init__(self, make: Callable[[], Iterator], places: Places, watched: Callable[[], bool] = lambda: True) -> None:
+        """watched: whether anybody has its page open; a job that nobody waits for gives its place to others."""
         self.records: list = []
         self.error: Exception | None = None
         self.stopped = False           # before its end
-        self._make, self._places, self._stop, self._asked = make, places, threading.Event(), time.monotonic()
+        self.turn = threading.Event()  # whether it may run; set by its places
+        self._make, self._places, self._watched, self._asked = make, places, watched, time.monotonic()
+        self._stop, self._left_since = threading.Event(), None
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     @property
     def running(self) -> bool:
+        """Whether there is more to come of it, now or when its turn has come."""
         return self._thread.is_alive()
+
+    @property
+    def waiting(self) -> bool:
+        """Whether it stands in the line, before its first turn or between two."""
+        return self.running and not self.turn.is_set()
+
+    @property
+    def wait_told(self) -> tuple[int, int]:
+        """How many are before it in the line, and seconds until its turn at the latest."""
+        return self._places.wait_of(self)
 
     @property
     def failed(self) -> bool:
@@ -43,61 +137,72 @@ class Job:
         return time.monotonic() - self._asked
 
     def stop(self) -> None:
-        """Asks the job to end after the record that it is at."""
+        """Asks the job to end after the record that it is at, or to leave the line at once."""
         self._stop.set()
+        self._places.withdraw(self)
 
     def wait(self, seconds: float | None = None) -> None:
         """Until it has ended, or that many seconds."""
         self._thread.join(seconds)
 
-    def start(self) -> Job:
-        """Begins; its place is taken already."""
-        _started[id(self)] = self._asked
+    def start(self) -> Job | None:
+        """The job itself, which runs or waits from here on; None where the line is full."""
+        if not self._places.ask(self):
+            return None
         self._thread.start()
         return self
 
     def _run(self) -> None:
-        began = time.monotonic()
         try:
-            for record in self._make():
-                self.records.append(record)
-                if self._stop.is_set() or time.monotonic() - began > MOST_SECONDS:
-                    self.stopped = True
-                    break
+            self.stopped = not (self._came_to_its_turn() and self._ran_to_its_end())
         except Exception as error:
             LOG.exception("A long computation failed.")
             self.error = error.with_traceback(None)         # whose frames would hold on to a model
         finally:
-            _started.pop(id(self), None)
-            self._places.release()
+            self._places.leave(self)
+
+    def _came_to_its_turn(self) -> bool:
+        """Waits for it; False where the job was stopped, or nobody waits for it any longer."""
+        while not self.turn.wait(LOOKS):
+            if self._stop.is_set() or self._is_left():
+                return False
+        return not self._stop.is_set()
+
+    def _ran_to_its_end(self) -> bool:
+        ran, began = 0.0, time.monotonic()
+        for record in self._make():
+            self.records.append(record)
+            if self._stop.is_set() or self._is_left() or ran + time.monotonic() - began > MOST_SECONDS:
+                return False
+            if self._places.make_room(self):
+                ran += time.monotonic() - began
+                if not self._came_to_its_turn():
+                    return False
+                began = time.monotonic()
+        return True
+
+    def _is_left(self) -> bool:
+        """Whether nobody has had its page open for AWAY seconds."""
+        if self._watched():
+            self._left_since = None
+        elif self._left_since is None:
+            self._left_since = time.monotonic()
+        return self._left_since is not None and time.monotonic() - self._left_since >= AWAY
 
 
-class _Waiting(Job):
-    """The same, which waits for its place on its own thread."""
-
-    def start(self) -> Job:
-        self._thread.start()
-        return self
-
-    def _run(self) -> None:
-        while not self._places.acquire(timeout=0.1):
-            if self._stop.is_set():
-                self.stopped = True
-                return
-        super()._run()
+_slots, _queue = Places(MOST_AT_ONCE, MOST_WAITING, TURN), Places(MOST_QUEUED, math.inf, None)
 
 
-def start(make: Callable[[], Iterator]) -> Job | None:
-    """A running job over the records that `make()` yields; None while MOST_AT_ONCE others run."""
-    return Job(make, _slots).start() if _slots.acquire(blocking=False) else None
+def start(make: Callable[[], Iterator], watched: Callable[[], bool] = lambda: True) -> Job | None:
+    """A job over the records that `make()` yields, which a reader has asked for: MOST_AT_ONCE run, MOST_WAITING wait; None where as many wait already."""
+    return Job(make, _slots, watched).start()
 
 
-def queue(make: Callable[[], Iterator]) -> Job:
-    """The same, that waits while MOST_QUEUED others of its kind run."""
-    return _Waiting(make, _queue).start()
+def queue(make: Callable[[], Iterator], watched: Callable[[], bool] = lambda: True) -> Job:
+    """The same for what a page computes by itself: it waits while MOST_QUEUED others of its kind run."""
+    return Job(make, _queue, watched).start()
 
 
-def longest_wait() -> int:
-    """Seconds until a place is free at the latest; 0 if one is free now."""
-    started = list(_started.values())
-    return 0 if len(started) < MOST_AT_ONCE else max(1, math.ceil(min(started) + MOST_SECONDS - time.monotonic()))
+def in_line() -> tuple[int, int]:
+    """How many of those that readers started run, and how many wait."""
+    return _slots.counts

@@ -5,7 +5,7 @@ from collections.abc import Callable, Hashable, Iterator
 
 import streamlit as st
 
-from core.ui import jobs
+from core.ui import jobs, presence
 from core.ui.guard import fragment
 from core.ui.jobs import Job
 from core.ui.lesson import Lesson
@@ -37,10 +37,12 @@ def running(page: Lesson, key: Hashable) -> bool:
 
 
 def controls(page: Lesson, key: Hashable, verb: str, make: Callable[[], Iterator], stop: str = "stop") -> bool:
-    """The button that starts it, or the one that stops it (`verb` and `stop` are their labels); whether it was running then."""
+    """The button that starts it, or the one that stops it or leaves the line (`verb` and `stop` are their labels); whether it was running or waiting then."""
     key_of_both = f"{page.id}_run"            # one element that changes: two would stand side by side while pictures follow each other quickly
     if was_running := running(page, key):
-        st.button(page.label(stop), key=key_of_both, icon=":material/stop:", on_click=job_of(page, key).stop)
+        job = job_of(page, key)
+        label = page.frame_words.label("worker_leave") if job.waiting and not job.records else page.label(stop)
+        st.button(label, key=key_of_both, icon=":material/stop:", on_click=job.stop)
     else:
         st.button(page.label(verb), key=key_of_both, icon=":material/play_arrow:", type="primary", on_click=_start, args=(page, key, make))
     return was_running
@@ -57,7 +59,7 @@ def end(page: Lesson) -> None:
 def _start(page: Lesson, key: Hashable, make: Callable[[], Iterator]) -> None:
     """One at a time for each session: what it has running is stopped and gives its place."""
     end(page)
-    job, kept = None if running(page, key) else jobs.start(make), _jobs(page)
+    job, kept = None if running(page, key) else jobs.start(make, presence.of_this_session()), _jobs(page)
     st.session_state[f"{page.id}_full"] = job is None
     if job is not None:
         kept.pop(key, None)
@@ -67,20 +69,24 @@ def _start(page: Lesson, key: Hashable, make: Callable[[], Iterator]) -> None:
 
 
 def follow(page: Lesson, key: Hashable, was_running: bool, draw: Callable[[list], None], total: int | None = None) -> None:
-    """Draws the records; where it `was_running` when its button was drawn, again and again while they come, and at the end the whole page once more.
-    total: the records there will be, for the progress above."""
+    """Draws the records; where it `was_running` when its button was drawn, again and again while they come, and at the end the whole page once more. While it waits in the
+    line its place is told. total: the records there will be, for the progress above."""
     job = job_of(page, key)
+    was_waiting = job is not None and job.waiting
     if st.session_state.pop(f"{page.id}_full", False):
-        st.warning(page.frame_words.label("worker_full", n=jobs.MOST_AT_ONCE, seconds=jobs.longest_wait()))
+        st.warning(page.frame_words.label("worker_full", n=jobs.MOST_AT_ONCE, waiting=jobs.MOST_WAITING))
     if job is not None and job.failed:
         st.error(page.frame_words.label("worker_failed"))
 
     def picture() -> None:
         ended, records = not running(page, key), records_of(page, key)      # in this order: what came until then is all
+        if was_running and job.waiting:
+            before, seconds = job.wait_told
+            st.info(page.frame_words.label("worker_waits" if before else "worker_next", n=jobs.MOST_AT_ONCE, before=before, seconds=seconds), icon=":material/hourglass_empty:")
         if was_running and total is not None:
             st.progress(min(1.0, len(records) / total), text=page.label("progress", done=len(records), total=total))
         draw(records)
-        if was_running and ended:
+        if was_running and (ended or job.waiting != was_waiting):
             st.rerun()
 
     fragment(picture, run_every=EVERY if was_running else None)()      # at rest too: what stands at the same place is updated, not drawn a second time
