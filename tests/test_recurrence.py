@@ -4,7 +4,6 @@ from __future__ import annotations
 import functools
 import math
 import re
-import threading
 
 import numpy as np
 import pytest

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import altair as alt
 import pandas as pd
 
-from core.figures.style import POWER_OF_TEN, TIMES_POWER_OF_TEN, altair_theme, colour
+from core.figures.style import POWER_OF_TEN, TIMES_POWER_OF_TEN, colour, framed
 
 MEANINGS = {"attention": "attention", "window": "key", "recurrent": "residual"}
 DASHES = {"attention": [1, 0], "window": [6, 3], "recurrent": [2, 2]}
@@ -17,7 +17,7 @@ DASHES = {"attention": [1, 0], "window": [6, 3], "recurrent": [2, 2]}
 
 def finish(chart: alt.TopLevelMixin, theme: str, height: int, scale: float) -> alt.TopLevelMixin:
     """The chart in the house's look, its type `scale` times larger than usual (present mode)."""
-    return chart.properties(height=height).properties(config=altair_theme(theme, scale))
+    return framed(chart, theme, scale, height=height)
 
 
 def growth(rows: pd.DataFrame, names: Mapping[str, str], axis_titles: tuple[str, str], theme: str, value_format: str = "~s", scale: float = 1.0, height: int = 300) -> alt.TopLevelMixin:
@@ -30,7 +30,7 @@ def growth(rows: pd.DataFrame, names: Mapping[str, str], axis_titles: tuple[str,
     lines = base.mark_line(strokeWidth=2.6 * scale).encode(strokeDash=alt.StrokeDash("method:N", scale=alt.Scale(domain=methods, range=[DASHES[m] for m in methods]), legend=None))
     points = base.mark_point(filled=True, size=42 * scale, opacity=1).encode(tooltip=[alt.Tooltip("name:N", title=" "), alt.Tooltip("n:Q", title="N"), alt.Tooltip("shown:N", title=axis_titles[1])])
     labels = base.properties(data=_ends(frame)).mark_text(align="left", dx=8, fontSize=13 * scale, fontWeight=600).encode(text=alt.Text("name:N"))
-    return finish(lines + points + labels, theme, height, scale)
+    return finish(alt.layer(lines, points, labels), theme, height, scale)
 
 
 def _powers(values: pd.Series) -> list[float]:
@@ -70,7 +70,7 @@ def scores(rows: pd.DataFrame, axis_titles: tuple[str, str], theme: str, scale: 
         color=alt.Color("ours:N", scale=alt.Scale(domain=[True, False], range=[colour("attention", theme, "ink"), colour("excluded", theme, "ink")]), legend=None),
         tooltip=[alt.Tooltip("name:N", title=" "), alt.Tooltip("shown:N", title=" ")])
     labels = base.mark_text(dy=-12, fontSize=12 * scale, color=colour("text", theme)).encode(text=alt.Text("name:N"))
-    return finish(points + labels, theme, height, scale)
+    return finish(alt.layer(points, labels), theme, height, scale)
 
 
 def power_law(curve: pd.DataFrame, point: tuple[float, float], axis_titles: tuple[str, str], theme: str, scale: float = 1.0, height: int = 200) -> alt.TopLevelMixin:
@@ -80,7 +80,7 @@ def power_law(curve: pd.DataFrame, point: tuple[float, float], axis_titles: tupl
     line = alt.Chart(curve).mark_line(color=colour("residual", theme, "ink"), strokeWidth=2.4 * scale).encode(x=x, y=y)
     mark = alt.Chart(pd.DataFrame({"scale": [point[0]], "loss": [point[1]]})).mark_point(size=130 * scale, filled=True, opacity=1, color=colour("drawn", theme), stroke=colour("text", theme), strokeWidth=1.5).encode(
         x=x, y=y, tooltip=[alt.Tooltip("scale:Q", title=axis_titles[0], format=".3g"), alt.Tooltip("loss:Q", title=axis_titles[1], format=".4f")])
-    return finish(line + mark, theme, height, scale)
+    return finish(alt.layer(line, mark), theme, height, scale)
 
 
 def amounts(names: list[str], values: list[float], shown: list[str], axis_title: str, theme: str, scale: float = 1.0, height: int = 300) -> alt.TopLevelMixin:
@@ -90,4 +90,4 @@ def amounts(names: list[str], values: list[float], shown: list[str], axis_title:
     base = alt.Chart(frame).encode(y=y)
     bars = base.mark_bar(color=colour("kept", theme)).encode(x=alt.X("from:Q", title=axis_title, scale=alt.Scale(type="log"), axis=alt.Axis(values=[1, 10, 100, 1000], format="~s")), x2=alt.X2("value:Q"))
     texts = base.mark_text(align="left", dx=5, fontSize=12 * scale, color=colour("muted", theme)).encode(x=alt.X("value:Q"), text=alt.Text("shown:N"))
-    return finish(bars + texts, theme, height, scale)
+    return finish(alt.layer(bars, texts), theme, height, scale)

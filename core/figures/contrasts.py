@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from core.figures.numbers import probability, readable
-from core.figures.style import MONO, POWER_OF_TEN, altair_theme, colour, diverging
+from core.figures.style import MONO, POWER_OF_TEN, colour, diverging, framed
 
 
 def _signed(field: str, theme: str) -> alt.Color:
@@ -33,7 +33,7 @@ def movers(tokens: Sequence[str], p: np.ndarray, q: np.ndarray, values: np.ndarr
     bars = base.mark_bar().encode(x=x, color=_signed("value", theme), tooltip=tooltip)
     sides = [base.transform_filter(where).mark_text(fontSize=11.5 * scale, align=align, baseline="middle", dx=dx, color=colour("muted", theme)).encode(x=alt.datum(0), text=alt.Text("shown:N"))
              for where, align, dx in (("datum.value > 0", "right", -6), ("datum.value <= 0", "left", 6))]
-    return alt.layer(bars, *sides).properties(height=height, width="container", config=altair_theme(theme, scale))
+    return framed(alt.layer(bars, *sides), theme, scale, height=height, width="container")
 
 
 def log_ratios(tokens: Sequence[str], p: np.ndarray, q: np.ndarray, named: Sequence[bool], titles: tuple[str, str], theme: str, scale: float, height: int) -> alt.LayerChart:
@@ -46,7 +46,7 @@ def log_ratios(tokens: Sequence[str], p: np.ndarray, q: np.ndarray, named: Seque
     zero = alt.Chart(pd.DataFrame({"zero": [0.0]})).mark_rule(color=colour("text", theme)).encode(y=alt.Y("zero:Q", title=titles[1]))
     points = alt.Chart(frame).mark_point(filled=True, opacity=0.75).encode(x=x, y=y, color=_signed("ratio", theme), size=alt.Size("moved:Q", legend=None, scale=alt.Scale(range=[14 * scale, 320 * scale])), tooltip=tooltip)
     names = alt.Chart(frame[frame["named"]]).mark_text(font=MONO, fontSize=12 * scale, dy=-11 * scale, limit=130 * scale).encode(x=x, y=y, text=alt.Text("token:N"))
-    return alt.layer(zero, points, names).properties(height=height, width="container", config=altair_theme(theme, scale))
+    return framed(alt.layer(zero, points, names), theme, scale, height=height, width="container")
 
 
 def spreads(rows: Sequence[str], values: Sequence[tuple[str, np.ndarray]], title: str, theme: str, scale: float, height: int) -> alt.LayerChart:
@@ -68,4 +68,4 @@ def spreads(rows: Sequence[str], values: Sequence[tuple[str, np.ndarray]], title
     means = alt.Chart(sums).mark_tick(thickness=4 * scale, size=8 * scale, opacity=1).encode(
         x=alt.X("mean:Q", title=title), y=y, yOffset=lane, color=tone,
         tooltip=[alt.Tooltip("row:N", title=" "), alt.Tooltip("set:N", title=" "), alt.Tooltip("shown:N", title=title)])
-    return alt.layer(zero, dots, lines, means).properties(height=height, width="container", config=altair_theme(theme, scale))
+    return framed(alt.layer(zero, dots, lines, means), theme, scale, height=height, width="container")

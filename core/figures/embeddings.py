@@ -16,7 +16,7 @@ import pandas as pd
 
 from core.figures.heads import distinct
 from core.figures.numbers import readable
-from core.figures.style import FONT, MONO, altair_theme, colour, template
+from core.figures.style import FONT, MONO, colour, framed, template
 from core.figures.thinning import thinned
 
 if TYPE_CHECKING:
@@ -230,4 +230,4 @@ def _plain(token: str) -> str:
 
 
 def _finish(chart: alt.LayerChart, theme: str, scale: float, height: int) -> alt.LayerChart:
-    return chart.properties(height=height, width="container", config=altair_theme(theme, scale))
+    return framed(chart, theme, scale, height=height, width="container")

@@ -64,4 +64,4 @@ def neuron_bars(activations: np.ndarray, picked: Sequence[int], axis_titles: tup
     bars = base.mark_bar(size=max(1.0, 900 / len(activations)), color=colour("mlp", theme, "ink")).encode(
         tooltip=[alt.Tooltip("neuron:Q", title=axis_titles[0]), alt.Tooltip("shown:N", title=axis_titles[1])])
     names = base.mark_text(dy=-8, fontSize=12 * scale, fontWeight=600).encode(text=alt.Text("label:N"))
-    return finish(bars + names, theme, height, scale)
+    return finish(alt.layer(bars, names), theme, height, scale)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import altair as alt
 import pandas as pd
 
-from core.figures.style import altair_theme, colour
+from core.figures.style import colour, framed
 
 
 def over_tokens(tokens: Sequence[int], lines: Sequence[tuple[str, Sequence[float]]], titles: tuple[str, str], theme: str, scale: float, height: int) -> alt.LayerChart:
@@ -24,4 +24,4 @@ def over_tokens(tokens: Sequence[int], lines: Sequence[tuple[str, Sequence[float
     line = base.mark_line(strokeWidth=2.2).encode(strokeDash=alt.StrokeDash("line:N", legend=None, scale=alt.Scale(domain=names, range=[[1, 0], [6, 3]][:len(names)])))
     points = base.mark_point(filled=True, size=32, opacity=1).encode(tooltip=[alt.Tooltip("line:N", title=" "), alt.Tooltip("n:Q", title=titles[0]), alt.Tooltip("shown:N", title=titles[1])])
     ends = base.transform_filter(alt.datum.n == max(tokens)).mark_text(align="right", dy=-10, dx=-2, fontSize=13 * scale, fontWeight="bold").encode(text=alt.Text("line:N"))
-    return alt.layer(line, points, ends).properties(height=height, width="container", config=altair_theme(theme, scale))
+    return framed(alt.layer(line, points, ends), theme, scale, height=height, width="container")

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from core.figures.numbers import readable
-from core.figures.style import MONO, altair_theme, colour
+from core.figures.style import MONO, colour, framed
 
 
 def ranked_orders(texts: Sequence[str], log_probs: np.ndarray, own: int, titles: tuple[str, str], theme: str, scale: float, height: int) -> alt.LayerChart:
@@ -28,7 +28,7 @@ def ranked_orders(texts: Sequence[str], log_probs: np.ndarray, own: int, titles:
     points = base.mark_point(filled=True, opacity=1).encode(
         color=alt.Color("own:N", legend=None, scale=alt.Scale(domain=[False, True], range=[colour("excluded", theme), colour("kept", theme)])),
         size=alt.Size("own:N", legend=None, scale=alt.Scale(domain=[False, True], range=[34 * scale, 150 * scale])))
-    return alt.layer(_room(frame, y), points, *_names(frame, x, y, theme, scale)).properties(height=height, width="container", config=altair_theme(theme, scale))
+    return framed(alt.layer(_room(frame, y), points, *_names(frame, x, y, theme, scale)), theme, scale, height=height, width="container")
 
 
 def _room(frame: pd.DataFrame, y: alt.Y) -> alt.Chart:
@@ -64,7 +64,7 @@ def odds_line(tokens: Sequence[str], odds: np.ndarray, titles: tuple[str, str], 
     ink = colour("kept", theme, "ink")
     zero = alt.Chart(pd.DataFrame({"zero": [0.0]})).mark_rule(color=colour("text", theme), strokeWidth=1.5 * scale).encode(y=alt.Y("zero:Q", title=titles[0]))
     layers = [zero, base.mark_line(color=ink, strokeWidth=2 * scale).encode(y=y), base.mark_point(filled=True, opacity=1, size=45 * scale, color=ink).encode(y=y)]
-    return alt.layer(*layers).properties(height=height, width="container", config=altair_theme(theme, scale))
+    return framed(alt.layer(*layers), theme, scale, height=height, width="container")
 
 
 def letter_bars(text: str, mass: np.ndarray, title: str, theme: str, scale: float, height: int) -> alt.LayerChart:
@@ -77,5 +77,4 @@ def letter_bars(text: str, mass: np.ndarray, title: str, theme: str, scale: floa
     y = alt.Y("p:Q", title=title, scale=alt.Scale(domain=[0, 1.08]), axis=alt.Axis(grid=True, values=[0, 0.5, 1], format="~g"))
     base = alt.Chart(frame).encode(x=alt.X("place:N", sort=None, title=None, axis=axis), y=y, tooltip=[alt.Tooltip("letter:N", title=" "), alt.Tooltip("exact:N", title=title)])
     bars = base.mark_bar(color=colour("kept", theme))
-    return alt.layer(bars, base.mark_text(dy=-8 * scale, fontSize=12 * scale, color=colour("text", theme)).encode(text=alt.Text("shown:N"))).properties(
-        height=height, width="container", config=altair_theme(theme, scale))
+    return framed(alt.layer(bars, base.mark_text(dy=-8 * scale, fontSize=12 * scale, color=colour("text", theme)).encode(text=alt.Text("shown:N"))), theme, scale, height=height, width="container")

@@ -9,7 +9,7 @@ import pandas as pd
 
 from core.evaluation.statistics import Bin, Calibration, Proportion
 from core.figures.numbers import readable
-from core.figures.style import altair_theme, colour
+from core.figures.style import altair_theme, colour, framed
 
 SPAN = alt.Scale(domain=[0, 1], nice=False)
 TICKS = [0, 0.2, 0.4, 0.6, 0.8, 1]
@@ -34,7 +34,7 @@ def passages(frame: pd.DataFrame, groups: Sequence[str], titles: tuple[str, str]
     ring = base.transform_filter("datum.picked").mark_point(filled=False, size=200 * scale, strokeWidth=2, opacity=1, color=colour("text", theme))
     means = alt.Chart(frame).transform_aggregate(y="mean(y)", left="min(x)", right="max(x)", groupby=["group", "kind"]).transform_calculate(from_="datum.left - 0.06", to="datum.right + 0.06").mark_rule(
         strokeWidth=2).encode(x=alt.X("from_:Q", title=titles[0] or None), x2=alt.X2("to:Q"), y=y, color=tone)
-    return alt.layer(means, dots, ring).properties(height=height, width="container", config=altair_theme(theme, scale))
+    return framed(alt.layer(means, dots, ring), theme, scale, height=height, width="container")
 
 
 def reliability(found: Calibration, titles: tuple[str, str], names: tuple[str, str], theme: str, scale: float = 1.0, height: int = 200) -> alt.LayerChart:
@@ -57,7 +57,7 @@ def reliability(found: Calibration, titles: tuple[str, str], names: tuple[str, s
     base = alt.Chart(pd.DataFrame(rows))
     intervals = base.mark_rule(color=ink, strokeWidth=2 * scale).encode(x=x, y=alt.Y("low:Q", title=titles[1], scale=SPAN), y2=alt.Y2("high:Q"), tooltip=tooltip)
     dots = base.mark_point(filled=True, opacity=1, size=70 * scale, color=ink).encode(x=x, y=y, tooltip=tooltip)
-    return alt.layer(diagonal, word, intervals, dots).properties(height=height, width="container", config=altair_theme(theme, scale))
+    return framed(alt.layer(diagonal, word, intervals, dots), theme, scale, height=height, width="container")
 
 
 def counts(found: Calibration, titles: tuple[str, str], theme: str, scale: float = 1.0, height: int = 90) -> alt.Chart:

@@ -152,8 +152,7 @@ def losses_by_position(table: pd.DataFrame, picked: str, trained: int, titles: t
         x=alt.X("middle:Q"), y=alt.Y("at:Q"), text=alt.Text("name:N"), color=colour) for bold in (False, True)]
     mark = alt.Chart(pd.DataFrame({"x": [trained], "text": [titles[2]]})).encode(x=alt.X("x:Q"))
     said = mark.mark_text(align="left", baseline="top", dx=6, fontSize=12 * scale).encode(text=alt.Text("text:N"), y=alt.YValue(0))
-    return alt.layer(*lines, points, *names, mark.mark_rule(strokeDash=[3, 3]), said).properties(
-        height=height, width="container", padding={"right": 90 * scale, "left": 5, "top": 5, "bottom": 5}, config=style.altair_theme(theme, scale))
+    return style.framed(alt.layer(*lines, points, *names, mark.mark_rule(strokeDash=[3, 3]), said), theme, scale, height=height, width="container", padding={"right": 90 * scale, "left": 5, "top": 5, "bottom": 5})
 
 
 def spread(places: np.ndarray, gap: float) -> np.ndarray:

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from core.figures.numbers import readable
-from core.figures.style import altair_theme, colour, diverging
+from core.figures.style import colour, diverging, framed
 from core.figures.thinning import thinned
 
 LONGEST_TOKEN = 130       # px of a token beside its bar; a longer one ends in an ellipsis, and hover says it whole
@@ -24,9 +24,7 @@ MOST_WRITTEN = 14         # rows of a square of cells that still have room for a
 
 def finish(chart: alt.TopLevelMixin, theme: str, height: int | None = None, scale: float = 1.0) -> alt.TopLevelMixin:
     """The chart in the house's look, its type `scale` times larger than usual (present mode)."""
-    if height is not None:
-        chart = chart.properties(height=height)
-    return chart.properties(config=altair_theme(theme, scale))
+    return framed(chart, theme, scale, **({} if height is None else {"height": height}))
 
 
 def _same_length(**columns: Sequence) -> None:
@@ -64,7 +62,7 @@ def cosine_matrix(cosines: np.ndarray, layer_labels: Sequence[str], axis_title: 
         return finish(cells, theme, height, scale)
     numbers = base.mark_text(fontSize=(12 if n <= 8 else 9) * scale).encode(text=alt.Text("shown:N"), color=alt.condition(
         "datum.deep", alt.value(colour("page", theme)), alt.value(colour("text", theme))))
-    return finish(cells + numbers, theme, height, scale)
+    return finish(alt.layer(cells, numbers), theme, height, scale)
 
 
 # ---- the lens -----------------------------------------------------------------------------------------------------------------
@@ -84,7 +82,7 @@ def guesses(tokens: Sequence[str], probs: np.ndarray, axis_title: str, theme: st
     names = base.mark_text(align="right", dx=-8, font="monospace", fontSize=13 * scale, limit=LONGEST_TOKEN * scale).encode(
         x=alt.XValue(0), text=alt.Text("token:N"), tooltip=alt.Tooltip("token:N", title=" "), color=alt.condition("datum.marked", alt.value(colour("value", theme, "ink")), alt.value(colour("text", theme))))
     numbers = base.mark_text(align="left", dx=5, fontSize=12 * scale, color=colour("muted", theme)).encode(x=alt.X("p:Q"), text=alt.Text("shown:N"))
-    return finish(bars + names + numbers, theme, height, scale)
+    return finish(alt.layer(bars, names, numbers), theme, height, scale)
 
 
 def probability_by_layer(probs: np.ndarray, ranks: np.ndarray, layer_labels: Sequence[str], axis_titles: tuple[str, str], theme: str,
@@ -99,7 +97,7 @@ def probability_by_layer(probs: np.ndarray, ranks: np.ndarray, layer_labels: Seq
     line = base.mark_line(color=colour("residual", theme, "ink"), strokeWidth=2.5 * scale)
     points = base.mark_point(filled=True, size=45 * scale, opacity=1, color=colour("residual", theme, "ink")).encode(
         tooltip=[alt.Tooltip("shown:N", title=axis_titles[0]), alt.Tooltip("rank:Q", title=axis_titles[1])])
-    return finish(line + points, theme, height, scale)
+    return finish(alt.layer(line, points), theme, height, scale)
 
 
 # ---- a logit as a sum -----------------------------------------------------------------------------------------------------------
@@ -228,7 +226,7 @@ def growth_lines(lengths: dict[str, np.ndarray], names: dict[str, str], dashes: 
     lines = base.mark_line(strokeWidth=2.6 * scale).encode(strokeDash=alt.StrokeDash("which:N", scale=alt.Scale(domain=domain, range=[dashes[w] for w in domain]), legend=None))
     points = base.mark_point(filled=True, size=30 * scale, opacity=1).encode(tooltip=[alt.Tooltip("name:N", title=" "), alt.Tooltip("depth:Q", title=axis_titles[0]), alt.Tooltip("shown:N", title=axis_titles[1])])
     ends = base.properties(data=_ends(lengths, names)).mark_text(align="left", dx=8, fontSize=13 * scale, fontWeight=600).encode(text=alt.Text("name:N"))
-    return finish(lines + points + ends, theme, height, scale)
+    return finish(alt.layer(lines, points, ends), theme, height, scale)
 
 
 def _ends(lengths: dict[str, np.ndarray], names: dict[str, str]) -> pd.DataFrame:

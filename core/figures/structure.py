@@ -8,7 +8,7 @@ import pandas as pd
 
 from core.evaluation.statistics import Proportion
 from core.figures.numbers import readable
-from core.figures.style import altair_theme, colour
+from core.figures.style import colour, framed
 
 SHAPES = ("circle", "diamond", "triangle-up")
 
@@ -32,4 +32,4 @@ def shares(tests: Sequence[str], scores: Mapping[str, Sequence[Proportion]], cha
     marks = alt.Chart(frame).mark_point(filled=True, size=75 * scale, opacity=1).encode(
         x=x, y=y, yOffset=lane, color=tone, shape=shape, tooltip=[alt.Tooltip("test:N", title=" "), alt.Tooltip("reading:N", title=" "), alt.Tooltip("shown:N", title=words[0])])
     blind = alt.Chart(floor).mark_tick(thickness=2.5 * scale, color=colour("text", theme), opacity=1).encode(x=x, y=y, tooltip=[alt.Tooltip("test:N", title=" "), alt.Tooltip("shown:N", title=words[1])])
-    return alt.layer(ground, blind, lines, marks).properties(height=height, width="container", config=altair_theme(theme, scale))
+    return framed(alt.layer(ground, blind, lines, marks), theme, scale, height=height, width="container")

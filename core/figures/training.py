@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from core.figures.numbers import readable
-from core.figures.style import altair_theme, colour
+from core.figures.style import altair_theme, colour, framed
 
 
 def pushes(tokens: Sequence[str], gradient: np.ndarray, axis_title: str, theme: str, scale: float = 1.0, height: int = 300) -> alt.TopLevelMixin:
@@ -25,7 +25,7 @@ def pushes(tokens: Sequence[str], gradient: np.ndarray, axis_title: str, theme: 
     names = base.mark_text(font="monospace", fontSize=13 * scale, baseline="middle", align="right", dx=-6, limit=120 * scale).encode(x=alt.XValue(0), text=alt.Text("token:N"))
     right = base.transform_filter("!datum.true").mark_text(align="left", dx=5, fontSize=12 * scale, color=colour("muted", theme)).encode(x=x, text=alt.Text("shown:N"))
     left = base.transform_filter("datum.true").mark_text(align="left", dx=5, fontSize=12 * scale, color=colour("muted", theme)).encode(x=alt.datum(0), text=alt.Text("shown:N"))
-    return (bars + names + right + left).properties(height=height, padding={"left": 90 * scale, "right": 8, "top": 5, "bottom": 5}, config=altair_theme(theme, scale))
+    return framed(alt.layer(bars, names, right, left), theme, scale, height=height, padding={"left": 90 * scale, "right": 8, "top": 5, "bottom": 5})
 
 
 def curve(names: Mapping[str, str], meanings: Mapping[str, str], x_title: str, y_title: str, theme: str, *, x_domain: tuple[float, float], y_domain: tuple[float, float],

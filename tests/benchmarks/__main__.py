@@ -8,7 +8,7 @@ from pathlib import Path
 
 import torch
 
-from tests.benchmarks import browser, compared, comparison, engine, memory, recurrence
+from tests.benchmarks import browser, compared, comparison, engine, load, memory, recurrence
 from tests.benchmarks.lessons import FIRST_PICTURE, LESSONS, RERUN, SLIDER, WALL
 from tests.benchmarks.timing import Figure, table
 
@@ -24,19 +24,27 @@ GROUPS = {
     "recurrence": lambda n: recurrence.task_figures(),
     "comparison": comparison.figures,
 }
+CLASSES = {         # of many readers, for minutes: measured where they are named
+    "load": lambda chosen: load.load_figures(chosen.readers, chosen.seconds, chosen.seed),
+    "sessions": lambda chosen: load.visit_figures(chosen.count),
+}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
-    parser.add_argument("--only", nargs="+", choices=list(GROUPS), default=[group for group in GROUPS if group != "comparison" or compared.installed()],
-                        help="the groups to measure (default: all, the comparison where its packages are installed)")
+    parser.add_argument("--only", nargs="+", choices=[*GROUPS, *CLASSES], default=[group for group in GROUPS if group != "comparison" or compared.installed()],
+                        help="the groups to measure (default: all but load and sessions, the comparison where its packages are installed)")
     parser.add_argument("--repeats", type=int, default=15, help="measurements of each figure (default: %(default)s)")
+    parser.add_argument("--readers", type=int, default=30, help="of load: who change something every few seconds (default: %(default)s)")
+    parser.add_argument("--seconds", type=float, default=300, help="of load: how long (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=0, help="of load: decides what they do (default: %(default)s)")
+    parser.add_argument("--count", type=int, default=1000, help="of sessions: how many are opened and closed (default: %(default)s)")
     parser.add_argument("--json", type=Path, help="where to write the figures as JSON")
     chosen = parser.parse_args()
     torch.set_num_threads(1)
     figures: list[Figure] = []
     for group in chosen.only:
-        measured = GROUPS[group](chosen.repeats)
+        measured = GROUPS[group](chosen.repeats) if group in GROUPS else CLASSES[group](chosen)
         print(table(measured), flush=True)
         print()
         figures += measured

@@ -7,12 +7,14 @@ import random
 import statistics
 import time
 from collections import Counter
+from collections.abc import Sequence
 
 from tests.benchmarks.reader import Answer, Reader, Shown, key_of, query_of
 from tests.benchmarks.timing import Figure, figure, processor_seconds, resident_megabytes
-from tests.browser.serving import serve
+from tests.browser.serving import Server, serve
 
 EVERY = 3.0             # seconds from one action of a reader to the next
+SESSION_SECONDS = 125   # for which the server keeps the session of a closed page, in case it comes back, and some more
 WITHIN = 1_000          # milliseconds in which an answer shall be complete
 MIX = {"prompt": 25, "slider": 25, "view": 20, "page": 15, "selection": 15}     # of what readers do, in percent
 CLASS = ("The cat sat on the mat.", "Once upon a time, there was a little girl", "The capital of France is", "What a lovely day! I am so")     # what a whole class types
@@ -104,14 +106,18 @@ async def class_at_work(url: str, n_readers: int, seconds: float, seed: int = 0)
 def load_figures(n_readers: int = 30, seconds: float = 300, seed: int = 0) -> list[Figure]:
     """How quickly a server answers n readers, each of whom changes something every EVERY seconds, and what it takes. Its clients run on the same machine."""
     with serve() as server:
-        alone = asyncio.run(class_at_work(server.url, 1, min(seconds, 60), seed + 1))        # also warms: what is imported once, and the class's own prompts
-        before = resident_megabytes(server.process.pid)
-        cpu, began = processor_seconds(server.process.pid), time.perf_counter()
+        process = server.process.pid
+        asyncio.run(visits(server.url, range(4 * len(CLASS) * 4)))           # a server that has been in use: every lesson was opened once
+        before, began = resident_megabytes(process), processor_seconds(process)
+        alone = asyncio.run(class_at_work(server.url, 1, min(seconds, 60), seed + 1))
+        of_one, start = processor_seconds(process), time.perf_counter()
         answers = asyncio.run(class_at_work(server.url, n_readers, seconds, seed))
-        busy = (processor_seconds(server.process.pid) - cpu) / (time.perf_counter() - began)
-        after = resident_megabytes(server.process.pid)
-    return [*answer_figures(answers, alone, n_readers), figure("processor that the server takes", [100 * busy], None, "%", "of one core"),
-            figure("memory of the server after it", [after], [before], "MB", "reference: with one reader before")]
+        taken, passed = processor_seconds(process) - of_one, time.perf_counter() - start
+        after = resident_megabytes(process)
+    return [*answer_figures(answers, alone, n_readers),
+            figure("processor time of the server for an answer", [1e3 * taken / len(answers)], [1e3 * (of_one - began) / len(alone)], "ms", "all its threads together"),
+            figure("processor that the server takes", [100 * taken / passed], None, "%", "of one core"),
+            figure("memory of the server after it", [after], [before], "MB", "reference: before the class")]
 
 
 def answer_figures(answers: list[Answer], alone: list[Answer], n_readers: int) -> list[Figure]:
@@ -145,15 +151,36 @@ def percentile(ordered: list[float], q: float) -> float:
 # ---- those who come and go --------------------------------------------------------------------------------------------------------
 
 
-async def visits(url: str, count: int, at_once: int = 10, seed: int = 0) -> list[Answer]:
-    """So many readers, a few at once, each of whom opens a lesson, does one thing of the mix, and closes the page."""
+async def visits(url: str, numbers: Sequence[int], at_once: int = 4) -> list[Answer]:
+    """So many readers, a few at once, each of whom opens the app and then a lesson with one of the class's prompts, sets something there, and closes the page."""
     places, answers = asyncio.Semaphore(at_once), []
 
     async def visit(i: int) -> None:
         async with places, Reader(url) as reader:
-            pupil = Pupil(reader, 1_000_000 + 1_000 * seed + i)
-            await reader.open("", query_of(prompt=CLASS[i % len(CLASS)]))
-            answers.extend([await reader.open(pupil.dice.choice(_lessons(reader))), await pupil.act()])
+            answers.append(await reader.open("", query_of(prompt=CLASS[i % len(CLASS)])))
+            lessons = sorted(_lessons(reader))
+            answers.append(await reader.open(lessons[i // len(CLASS) % len(lessons)]))
+            if found := reader.find(OFFERED["view"]):
+                shown = found[0]
+                answers.append(await reader.set("view", shown, [shown.widget.options[i % len(shown.widget.options)].content]))
 
-    await asyncio.gather(*(visit(i) for i in range(count)))
+    await asyncio.gather(*(visit(i) for i in numbers))
     return answers
+
+
+def visit_figures(count: int = 1_000, n_warm: int = 250, forgotten: float = SESSION_SECONDS) -> list[Figure]:
+    """What `count` readers who came and went leave behind in the server, after n_warm others have filled the caches with what they all ask for."""
+    async def all_of_them(server: Server) -> tuple[list[Answer], list[float]]:
+        answers, sizes = [], []
+        for numbers in (range(n_warm), *(range(n_warm + i * count // 4, n_warm + (i + 1) * count // 4) for i in range(4))):
+            answers += await visits(server.url, numbers)
+            await asyncio.sleep(forgotten)
+            await visits(server.url, range(1))           # whoever comes next makes the server forget those whose time is over
+            sizes.append(resident_megabytes(server.process.pid))
+        return answers, sizes
+
+    with serve() as server:
+        answers, sizes = asyncio.run(all_of_them(server))
+    wrong = Counter(answer.error for answer in answers if answer.error)
+    return [figure(f"memory of the server after {count} sessions", sizes[-1:], sizes[:1], "MB", f"reference: after the first {n_warm}; in quarters: {', '.join(f'{size:.0f}' for size in sizes)}"),
+            figure("answers that failed", [float(sum(wrong.values()))], None, "", f"of {len(answers)}; " + "; ".join(f"{n} × {what}" for what, n in wrong.most_common(5)))]
