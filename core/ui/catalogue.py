@@ -1,6 +1,7 @@
 """Which lessons there are, in the order of the model, and which stages of it each one shows. A lesson exists when its page file does."""
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,7 +59,12 @@ _ALL = (
 
 
 def existing() -> tuple[Entry, ...]:
-    """The lessons whose page file is there."""
+    """The lessons whose page file is there. Looked up again when a file was added or taken away: every run of a page asks many times."""
+    return _existing(PAGES.stat().st_mtime_ns)
+
+
+@functools.lru_cache(maxsize=2)
+def _existing(modified: int) -> tuple[Entry, ...]:
     return tuple(entry for entry in _ALL if entry.path.exists())
 
 

@@ -10,6 +10,7 @@ rarely, and one of its own length hardly ever. Lengths made equal by padding wou
 from __future__ import annotations
 
 import collections
+import logging
 import os
 import threading
 import time
@@ -17,6 +18,8 @@ from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+LOG = logging.getLogger(__name__)
+LONG = 2.0              # seconds of a wait that the server's log tells
 LOOKS = 0.1             # seconds between two looks, of one who waits, at whether it still has to
 
 
@@ -100,6 +103,8 @@ class Line:
         with self._lock:
             before = self.waits
             self.waits = Waits(before.turns + 1, before.waited + (seconds > 0), before.seconds + seconds, max(before.longest, seconds))
+        if seconds > LONG:
+            LOG.warning("A forward pass waited %.1f s for its turn: %s.", seconds, self.waits)
 
 
 class _Making:
@@ -167,12 +172,6 @@ def line(device: str) -> Line:
         if device not in _lines:
             _lines[device] = Line(cores() if device == "cpu" else 1)
         return _lines[device]
-
-
-def lines() -> dict[str, Line]:
-    """Those that were asked for so far."""
-    with _lines_lock:
-        return dict(_lines)
 
 
 def cores() -> int:
