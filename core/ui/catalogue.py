@@ -38,7 +38,8 @@ WHOLE: tuple[str, ...] = ()
 
 SHOWN = {   # by the kind of a model, as ModelConfig has it; a decoder is shown by all
     "encoder": Showing("blank", {"tokens": ("vocabulary", "methods", "merges", "train"), "embeddings": ("product", "neighbours", "map", "arithmetic"),
-                                 "positions": ("waves", "learned", "concat"), "heads": WHOLE, "residual_stream": ("norms",)}),
+                                 "positions": ("waves", "learned", "concat"), "attention": ("steps", "switches", "scaling", "roles", "averages", "worksheet"), "heads": WHOLE, "residual_stream": ("norms",)},
+                       predicts=frozenset({("attention", "switches"), ("attention", "roles")})),
     "encoder-decoder": Showing("translate", {"tokens": ("vocabulary", "methods", "merges", "train")}),
 }
 STAGES = ("text", "tokens", "embedding", "position", "attention", "stream", "mlp", "unembedding", "softmax", "sample")
