@@ -11,13 +11,15 @@ import pytest
 import torch
 
 from core import analysis, blanks
+from core.figures.numbers import readable
 from core.intervention import HeadEdit, Intervention
 from core.ui import cache, catalogue, devices, run, text
 from core.ui.architectures import blank, translate
 from core.ui.heads import live
 from core.ui.heads.reading import measures_of, patterns_of
 from core.ui.library import loading, names
-from tests import library_models
+from core.ui.markdown import code
+from tests import library_models, test_attention_steps
 from tests.browser.views import LESSONS
 from tests.huggingface_models import hf
 from tests.lessons import answer, fine, open_at, opened
@@ -185,11 +187,13 @@ def test_a_picture_that_is_true_of_it_is_drawn_and_any_other_says_why_not(name: 
         if views == catalogue.WHOLE:
             continue
         at.switch_page(f"pages/{lesson}.py")
-        assert set(views) <= set(LESSONS[lesson])
+        assert set(views) <= {name.split(",")[0] for name in LESSONS[lesson]}
+        at.session_state["attention_step"] = "mask"
         for view in (*views[:2], *[other for other in LESSONS[lesson] if other not in views and "," not in other][:1]):
             at.session_state[f"{lesson}_view"] = view
             at.run()
             assert fine(at) and (refused in said(at)) == (view not in views), (lesson, view)
+            assert (text.load("app").label("no_head") in said(at)) == (name == "headless" and catalogue.predicts(lesson, view, kind)), (lesson, view)
             assert "ictures that need" in said(at)
 
 
@@ -251,6 +255,34 @@ def test_a_panel_of_heads_says_nothing_of_a_next_token(name: str, panel: str, th
         own, other = encoder.trace.h_final[place].double(), cut.h_final[place].double()
         found.append(float((other - own).norm() / own.norm()) if name == "headless" else analysis.effect(encoder.trace.logits[place], cut.logits[place]).kl)
     answer(at, "knockout", int(np.argmax(found)))
+
+
+@pytest.mark.parametrize("name, lesson, view", [("bert", "residual_stream", "lens"), ("roberta", "residual_stream", "contributions"), ("bert", "residual_stream", "norm"), ("bert", "residual_stream", "mlp"),
+                                                ("roberta", "residual_stream", "cut"), ("bert", "attention", "steps"), ("roberta", "attention", "switches"), ("bert", "attention", "roles"),
+                                                ("bert", "attention", "averages"), ("roberta", "attention", "scaling"), ("bert", "embeddings", "contexts")])
+def test_a_view_of_an_encoder_is_drawn_at_the_blank_and_says_nothing_of_a_next_token(name: str, lesson: str, view: str, theirs):
+    at = opened(lesson, {"view": view, "norm_where": "embedding", "mask": "causal", "scaling": "own", "roles_part": "relabel", "other": "a cat sat on a mat"}, model=f"folder:{name}", prompt=BLANKED)
+    assert not NEXT.search(said(at)) and not any(text.load("app").label(why) in said(at) for why in ("no_head", "not_of_encoder"))
+    encoder = run.read(ours(name), BLANKED)
+    place, formulae = encoder.token_ids.index(encoder.tokenizer.mask_token), formulas(at)
+    assert encoder.asked == place
+    logits = patterns_and_logits(theirs[name], list(encoder.token_ids))[1]
+    best = int(logits[place].argmax())
+    if view == "lens":
+        assert np.allclose(encoder.logits(place), logits[place], atol=1e-4) and code(encoder.tokenizer.visible(best)) in said(at)
+        assert numbers_in(formulae[0])[-1] == pytest.approx(float(logits[place, best]), abs=2e-4)
+    if view == "contributions":
+        assert all(numbers_in(line)[-1] == pytest.approx(float(logits[place, best]), abs=2e-4) for line in formulae[:2])
+    if view == "switches":
+        triangle = torch.full((len(encoder.token_ids),) * 2, torch.finfo(torch.float32).min).triu(1)[None, None]
+        with torch.no_grad():
+            switched = theirs[name](torch.tensor([encoder.token_ids]), attention_mask=triangle).logits[0, place].double()
+        assert f"KL = {readable(analysis.effect(logits[place], switched).kl)}" in said(at)
+    if view == "steps":
+        header, arrays = test_attention_steps.given(at)
+        assert "mask" not in header["stageNames"]["head"] + header["stageNames"]["simple"] and arrays["allowed"].all()
+    if view == "roles":
+        assert any("logits change by" in line and "rounding" in line for line in said(at).splitlines())
 
 
 def test_an_encoder_without_a_head_says_what_can_be_looked_at(theirs):
