@@ -259,7 +259,8 @@ def test_a_panel_of_heads_says_nothing_of_a_next_token(name: str, panel: str, th
 
 @pytest.mark.parametrize("name, lesson, view", [("bert", "residual_stream", "lens"), ("roberta", "residual_stream", "contributions"), ("bert", "residual_stream", "norm"), ("bert", "residual_stream", "mlp"),
                                                 ("roberta", "residual_stream", "cut"), ("bert", "attention", "steps"), ("roberta", "attention", "switches"), ("bert", "attention", "roles"),
-                                                ("bert", "attention", "averages"), ("roberta", "attention", "scaling"), ("bert", "embeddings", "contexts")])
+                                                ("bert", "attention", "averages"), ("roberta", "attention", "scaling"), ("bert", "embeddings", "contexts"),
+                                                ("bert", "overview", "")])
 def test_a_view_of_an_encoder_is_drawn_at_the_blank_and_says_nothing_of_a_next_token(name: str, lesson: str, view: str, theirs):
     at = opened(lesson, {"view": view, "norm_where": "embedding", "mask": "causal", "scaling": "own", "roles_part": "relabel", "other": "a cat sat on a mat"}, model=f"folder:{name}", prompt=BLANKED)
     assert not NEXT.search(said(at)) and not any(text.load("app").label(why) in said(at) for why in ("no_head", "not_of_encoder"))
@@ -281,6 +282,14 @@ def test_a_view_of_an_encoder_is_drawn_at_the_blank_and_says_nothing_of_a_next_t
     if view == "steps":
         header, arrays = test_attention_steps.given(at)
         assert "mask" not in header["stageNames"]["head"] + header["stageNames"]["simple"] and arrays["allowed"].all()
+    if lesson == "overview":
+        sent, ids = given(at, "overview_map"), torch.tensor([encoder.token_ids])
+        assert sent["here"] and sent["blanks"] == [sent["position"]] == [place] and sent["draw"] is None and sent["last"].tolist() == [len(encoder.token_ids) - 1] * len(encoder.token_ids)
+        with torch.no_grad():
+            entering = theirs[name].base_model.embeddings(ids)[0].numpy()
+        assert np.allclose(sent["X"].reshape(entering.shape), entering, atol=1e-5) and sent["candidates"][place][0][1] == best
+        *parts, total = numbers_in(formulae[0])
+        assert len(parts) == 3 and sum(parts) == pytest.approx(total, abs=2e-4)
     if view == "roles":
         assert any("logits change by" in line and "rounding" in line for line in said(at).splitlines())
 

@@ -38,7 +38,7 @@ WHOLE: tuple[str, ...] = ()
 
 SHOWN = {   # by the kind of a model, as ModelConfig has it; a decoder is shown by all
     "encoder": Showing("blank", {"tokens": ("vocabulary", "methods", "merges", "train"), "embeddings": ("product", "neighbours", "map", "contexts", "arithmetic"),
-                                 "positions": ("waves", "learned", "concat"), "attention": ("steps", "switches", "scaling", "roles", "averages", "worksheet"), "heads": WHOLE, "residual_stream": ("norms", "lens", "contributions", "norm", "mlp", "cut")},
+                                 "positions": ("waves", "learned", "concat"), "overview": WHOLE, "attention": ("steps", "switches", "scaling", "roles", "averages", "worksheet"), "heads": WHOLE, "residual_stream": ("norms", "lens", "contributions", "norm", "mlp", "cut")},
                        predicts=frozenset({("attention", "switches"), ("attention", "roles"), ("residual_stream", "lens"), ("residual_stream", "contributions"), ("residual_stream", "cut")})),
     "encoder-decoder": Showing("translate", {"tokens": ("vocabulary", "methods", "merges", "train")}),
 }
