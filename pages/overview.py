@@ -52,7 +52,7 @@ def everything() -> None:
     page.numbers(overview.number_lines(page, run, position, selection.layer, truncation))
     page.experiments()
     page.check(overview.question(page, run, position, truncation))
-    page.code([Transformer.forward, truncate, draw], data=overview.tables(page, run, truncation), picture=f".st-key-{MAP}", twin=overview.twin(page, run, position, truncation))
+    page.code([Transformer.forward, truncate, *([] if run.is_encoder else [draw])], data=overview.tables(page, run, truncation), picture=f".st-key-{MAP}", twin=overview.twin(page, run, position, truncation))
 
 
 def _happened(asked: int, event: str, value) -> None:

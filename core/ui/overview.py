@@ -169,7 +169,7 @@ def question(page: Lesson, run: Run, position: int, truncation: Truncation) -> Q
 
 def tables(page: Lesson, run: Run, truncation: Truncation) -> dict[str, Callable[[], pd.DataFrame]]:
     """The data of the map: the likeliest next tokens of the picked position, all lengths by block and token, and the parts of the model."""
-    return {"next_tokens.csv": lambda: _likeliest(run, truncation), "lengths.csv": lambda: _lengths(run), "parts.csv": lambda: part_table(page, run)}
+    return {"expected_tokens.csv" if run.is_encoder else "next_tokens.csv": lambda: _likeliest(run, truncation), "lengths.csv": lambda: _lengths(run), "parts.csv": lambda: part_table(page, run)}
 
 
 def _likeliest(run: Run, truncation: Truncation) -> pd.DataFrame:

@@ -75,7 +75,7 @@ def draw(page: Lesson, run: Run) -> Reading:
                                state.scale(), CHART_PRESENT if state.present() else CHART), "switches_bars")
     st.caption(_note(page, run))
     return Reading(_lines(page, run, effect), question(page, run), [attention.dot_product_scores, attention.multiplicative_scores, attention.additive_scores, attention.masked_softmax],
-                   {"next_tokens.csv": lambda: pd.DataFrame({"token": [run.tokenizer.visible(int(i)) for i in ids], "before": p[ids], "after": q[ids]}),
+                   {"expected_tokens.csv" if run.is_encoder else "next_tokens.csv": lambda: pd.DataFrame({"token": [run.tokenizer.visible(int(i)) for i in ids], "before": p[ids], "after": q[ids]}),
                     "patterns.csv": lambda: _patterns_table(run, change)},
                    f".st-key-{PREFIX}switches_bars", title, trained_table(page, run), {page.label("pin_switches"): _named(page, run, change), "KL": readable(effect.kl)})
 
