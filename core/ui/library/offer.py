@@ -33,9 +33,9 @@ def draw() -> None:
 
 
 def _where(name: str) -> None:
-    """Of a loaded model that is no decoder: what of it the page shows, and the way to where it is at work. All others are shown everywhere."""
+    """Of a loaded model that is no decoder: what of it the page shows, and the way to where it is at work. All others are shown everywhere; present mode leaves out what is no refusal."""
     kind, here = cache.kind(name), state.page()
-    if kind not in catalogue.SHOWN:
+    if kind not in catalogue.SHOWN or state.present() and name == state.model_name():
         return
     values = {"name": title(name), "shown": escaped(state.model_name()), "view": _live_view(kind)}
     if name == state.model_name() or here == LIVE:
