@@ -151,6 +151,24 @@ def previous_token_score(pattern: Tensor) -> Tensor:
     return pattern.diagonal(offset=-1, dim1=-2, dim2=-1).mean(-1)
 
 
+def next_token_score(pattern: Tensor) -> Tensor:
+    """Mean attention from a token to the one after it, α_{i, i+1} over i = 0 ... N − 2: (..., N, N) -> (...) in [0, 1]; 0 under a causal mask, NaN for one token."""
+    return pattern.diagonal(offset=1, dim1=-2, dim2=-1).mean(-1)
+
+
+def own_token_score(pattern: Tensor) -> Tensor:
+    """Mean attention from a token to itself, α_{i, i}: (..., N, N) -> (...) in [0, 1]; NaN for one token, which has no choice."""
+    return pattern.diagonal(dim1=-2, dim2=-1).mean(-1) if pattern.shape[-1] > 1 else pattern[..., 0, 0] * torch.nan
+
+
+def last_token_score(pattern: Tensor) -> Tensor:
+    """Mean attention from a token to position N − 1, α_{i, N−1} over i = 0 ... N − 2: (..., N, N) -> (...) in [0, 1]; NaN for one token.
+
+    In an encoder such as BERT the separator that ends every text stands there: many of its heads rest on it (Clark et al., 2019, "What Does BERT Look At?").
+    """
+    return pattern[..., :-1, -1].mean(-1)
+
+
 def first_token_score(pattern: Tensor) -> Tensor:
     """Mean attention from a token to position 0, α_{i, 0} over i = 1 ... N − 1: (..., N, N) -> (...) in [0, 1]; NaN for one token.
 
@@ -164,6 +182,12 @@ def earlier_occurrences(token_ids: Tensor) -> Tensor:
     """[i, j] is True where token j is the same as token i and stands before it: (..., N) -> (..., N, N) bool."""
     same = token_ids.unsqueeze(-1) == token_ids.unsqueeze(-2)
     return same.tril(-1)
+
+
+def other_occurrences(token_ids: Tensor) -> Tensor:
+    """[i, j] is True where token j is the same as token i and another one, before it or after: (..., N) -> (..., N, N) bool."""
+    earlier = earlier_occurrences(token_ids)
+    return earlier | earlier.mT
 
 
 def after_earlier_occurrences(token_ids: Tensor) -> Tensor:
@@ -191,29 +215,32 @@ def induction_score(pattern: Tensor, token_ids: Tensor) -> Tensor:
     return _share_on(pattern, after_earlier_occurrences(token_ids))
 
 
-def duplicate_token_score(pattern: Tensor, token_ids: Tensor) -> Tensor:
+def duplicate_token_score(pattern: Tensor, token_ids: Tensor, looks_ahead: bool = False) -> Tensor:
     """Mean attention from a token to earlier occurrences of the same token, summed over them: (..., h, N, N), (..., N) -> (..., h) in [0, 1].
 
-    Counted are the queries whose token occurred before; NaN if none did.
+    Counted are the queries whose token occurred before; NaN if none did. looks_ahead: later occurrences count as well, in a model that sees them.
     """
-    return _share_on(pattern, earlier_occurrences(token_ids))
+    return _share_on(pattern, (other_occurrences if looks_ahead else earlier_occurrences)(token_ids))
 
 
 @dataclass(frozen=True)
 class HeadStatistics:
-    """One number for each head of each block, (..., L, h); see the function of the same name for each."""
+    """One number for each head of each block, (..., L, h); see the function of the same name for each. In an encoder a duplicate is one before or after."""
 
     entropy: Tensor
     distance: Tensor
     previous_token: Tensor
+    next_token: Tensor
+    own_token: Tensor
     first_token: Tensor
+    last_token: Tensor
     induction: Tensor
     duplicate_token: Tensor
 
 
 def head_statistics(trace: Trace) -> HeadStatistics:
     """Every measure of every head on the prompt of `trace`."""
-    ids, blocks = trace.token_ids, trace.blocks
+    ids, blocks, looks_ahead = trace.token_ids, trace.blocks, trace.config.kind == "encoder"
 
     def each(measure) -> Tensor:
         return torch.stack([measure(block) for block in blocks], dim=-2)
@@ -222,9 +249,12 @@ def head_statistics(trace: Trace) -> HeadStatistics:
         entropy=each(lambda b: mean_entropy(b.pattern, b.allowed)),
         distance=each(lambda b: mean_head_distance(b.pattern, b.allowed)),
         previous_token=each(lambda b: previous_token_score(b.pattern)),
+        next_token=each(lambda b: next_token_score(b.pattern)),
+        own_token=each(lambda b: own_token_score(b.pattern)),
         first_token=each(lambda b: first_token_score(b.pattern)),
+        last_token=each(lambda b: last_token_score(b.pattern)),
         induction=each(lambda b: induction_score(b.pattern, ids)),
-        duplicate_token=each(lambda b: duplicate_token_score(b.pattern, ids)),
+        duplicate_token=each(lambda b: duplicate_token_score(b.pattern, ids, looks_ahead)),
     )
 
 

@@ -1,8 +1,9 @@
-"""What each part of the model says about the next token: the logit lens, and a logit taken apart into what every part adds to it.
+"""What each part of the model says about the token it predicts: the logit lens, and a logit taken apart into what every part adds to it.
 
 The stream is a sum, and the map from it to a logit is linear but for one thing: a norm divides by a σ that depends on the whole sum. Hold that σ
 where it was in this pass ("freeze" it) and everything is linear, subtracting the mean included: every part has a share of its own, and the
-shares add up to the logit. Biases are parts of their own; there is no remainder. These are *direct* contributions: what an early head
+shares add up to the logit. The head of a BERT bends the last vector by an activation before it meets the words: each of its units is held as the factor
+act(z)/z by which it passed its input on in this pass. Biases are parts of their own; there is no remainder. These are *direct* contributions: what an early head
 changes in later blocks counts as theirs, and what an encoder does as that of the cross-attention which reads it. (Elhage et al., 2021, "A Mathematical Framework for Transformer Circuits"; the lens: nostalgebraist, 2020.)
 """
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from core.activation import activate
 from core.block import Norm
 from core.config import ModelConfig
 from core.model import Transformer
@@ -26,8 +28,8 @@ class Part:
 
     kind: "embedding", "position", "token type", "head", "attention bias" (b_O), "mlp", "mlp bias" (b_2), in an encoder-decoder's decoder also "cross head" and
     "cross attention bias", and the β of each norm on the way: "attention norm bias", "cross attention norm bias" and "mlp norm bias" of a
-    post-norm, DeepNorm or sandwich block, "embedding norm bias" of a model that norms its embeddings, "final norm bias" of a pre-norm or sandwich model, and
-    "unembedding bias" (b_U), which stands in no stream but in the logits alone. layer, head: None where it has none.
+    post-norm, DeepNorm or sandwich block, "embedding norm bias" of a model that norms its embeddings, "final norm bias" of a pre-norm or sandwich model,
+    "head bias" (b_H) and "head norm bias" of a head's transform, and "unembedding bias" (b_U), which stands in no stream but in the logits alone. layer, head: None where it has none.
     """
 
     kind: str
@@ -159,19 +161,33 @@ def _check_sum(vectors: Tensor, h_final: Tensor) -> None:
         raise ValueError("The parts do not add up to this run's stream: take a run without interventions on sublayers, norms or the path.")
 
 
-def _check_linear(model: Transformer) -> None:
-    if model.W_H is not None:
-        raise ValueError("This model's head transforms its last vector by an activation before it gives logits, so a logit is no sum of parts.")
+def through_head(model: Transformer, trace: Trace, position: int, vectors: Tensor) -> Tensor:
+    """The linear map that the head's transform is at `position`, applied to vectors (..., d), float64: W_H, each unit's factor act(z)/z and its norm's σ held as they
+    were, biases left out. A model without one: the vectors as they are."""
+    return vectors if model.W_H is None else _past_units(model, trace, position, vectors.double() @ model.W_H.double())
+
+
+def _past_units(model: Transformer, trace: Trace, position: int, addends: Tensor) -> Tensor:
+    """Addends (..., d) of the inputs z of the head's units, as they are in h_head: times the units' factors, through the frozen norm."""
+    z = trace.h_final[position].double() @ model.W_H.double() + model.b_H.double()
+    passed = activate(model.config.activation, z)
+    factors = torch.where(z == 0, 0.0, passed / z)            # a unit whose input is 0 passes nothing on, whatever its factor
+    return frozen_norm(model.head_norm, trace.config.norm, passed, addends * factors)
 
 
 def logit_contributions(model: Transformer, trace: Trace, position: int, token_id: int) -> Contributions:
-    """What every part adds to the logit of `token_id` as the token after `position`: each part of h_final times the token's row of the unembedding.
+    """What every part adds to the logit of `token_id` as the token after `position` (an encoder's: at it): each part of h_final, through the head's transform if the
+    model has one, times the token's row of the unembedding.
 
     The values add up to trace.logits[position, token_id]: within 1e-5 of its size in float32 and 1e-10 in float64, measured against the
-    sum of their magnitudes where parts cancel. Raises ValueError for a model whose head bends h_final before the unembedding: no sum survives that.
+    sum of their magnitudes where parts cancel.
     """
-    _check_linear(model)
     parts, vectors = final_parts(model, trace, position)
+    vectors = through_head(model, trace, position, vectors)
+    if model.W_H is not None:
+        biases = {"head bias": _past_units(model, trace, position, model.b_H.double()), "head norm bias": model.head_norm.bias}
+        found = {Part(kind): bias.double() for kind, bias in biases.items() if bias is not None}
+        parts, vectors = (*parts, *found), torch.cat([vectors, torch.stack(list(found.values()))])
     values = vectors @ model.unembedding[token_id].double()
     if model.b_U is not None:
         parts, values = (*parts, Part("unembedding bias")), torch.cat([values, model.b_U[token_id].double()[None]])
@@ -199,12 +215,11 @@ def carry_to_final(model: Transformer, trace: Trace, position: int, layer: int, 
 def neuron_promotions(model: Transformer, trace: Trace, layer: int, position: int, neurons: Tensor) -> Tensor:
     """(n, |V|) float64: what each of `neurons` (n,) int64 adds to every logit, firing as it does at `position` of block `layer`.
 
-    A neuron writes its activation times its row of W_2 into the stream; on the direct path that goes through the frozen norms and meets the
-    rows of the unembedding. Over all d_ff neurons the sum is the contribution of the part "mlp". Raises ValueError as `logit_contributions` does.
+    A neuron writes its activation times its row of W_2 into the stream; on the direct path that goes through the frozen norms, and the head's transform if
+    there is one, and meets the rows of the unembedding. Over all d_ff neurons the sum is the contribution of the part "mlp".
     """
-    _check_linear(model)
     written = trace.blocks[layer].mlp_post[position, neurons].double()[:, None] * model.blocks[layer].W_2[neurons].double()
-    return carry_to_final(model, trace, position, layer, written) @ model.unembedding.T.double()
+    return through_head(model, trace, position, carry_to_final(model, trace, position, layer, written)) @ model.unembedding.T.double()
 
 
 def logit_lens(model: Transformer, resid: Tensor) -> Tensor:

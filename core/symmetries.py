@@ -19,7 +19,8 @@ from core.config import ModelConfig
 from core.model import Transformer
 from core.trace import BlockTrace
 
-WIDTH_AXES = {"E": 1, "P": 1, "W_U": 1, "W_Q": 1, "W_K": 1, "W_V": 1, "W_O": 2, "b_O": 0, "W_gate": 0, "W_1": 0, "W_2": 1, "b_2": 0, "weight": 0, "bias": 0, "W_C": 0}
+WIDTH_AXES = {"E": (1,), "P": (1,), "T": (1,), "W_U": (1,), "W_Q": (1,), "W_K": (1,), "W_V": (1,), "W_O": (2,), "b_O": (0,), "W_gate": (0,), "W_1": (0,), "W_2": (1,), "b_2": (0,),
+              "weight": (0,), "bias": (0,), "W_C": (0,), "W_H": (0, 1), "b_H": (0,)}     # what a head's transform gives meets the rows of E, as the stream does
 
 
 @dataclass(frozen=True)
@@ -90,9 +91,9 @@ def relabelled(model: Transformer, order: Tensor) -> Transformer:
     other = copy.deepcopy(model)
     with torch.no_grad():
         for name, values in other.named_parameters():
-            axis = WIDTH_AXES.get(name.rsplit(".", 1)[-1])
-            if axis is not None and not name.endswith(("q_norm.weight", "k_norm.weight")):        # those stand on the d_k dimensions of a head
-                values.copy_(values.index_select(axis, order))
+            for axis in WIDTH_AXES.get(name.rsplit(".", 1)[-1], ()):
+                if not name.endswith(("q_norm.weight", "k_norm.weight")):        # those stand on the d_k dimensions of a head
+                    values.copy_(values.index_select(axis, order))
     return other
 
 

@@ -167,14 +167,14 @@ class Tokenizer:
     def _id_of_bytes(self) -> dict[bytes, int]:
         return {token: i for i, token in enumerate(self._bytes) if token}
 
-    def prompt(self, text: str, n_context: int) -> Prompt:
+    def prompt(self, text: str, n_context: int, blanks: bool = False) -> Prompt:
         """`text` as the model reads it: as many of its last tokens as n_context (at least 1) leaves room for between `begin` and `end`.
 
-        An empty text of a model that adds nothing is its end-of-text token, if it has one, since a model cannot read nothing.
+        blanks: whether a run of underscores is a mask token, as `encode_blanks` reads it. An empty text of a model that adds nothing is its end-of-text token, if it has one, since a model cannot read nothing.
         """
         if n_context < 1:
             raise ValueError(f"A context holds at least 1 token, not {n_context}.")
-        ids = self.encode(text)
+        ids = self.encode_blanks(text) if blanks else self.encode(text)
         room = max(0, n_context - len(self.begin) - len(self.end))
         n_cut = max(0, len(ids) - room)
         whole = (*self.begin, *ids[n_cut:], *self.end)

@@ -28,33 +28,37 @@ def everything() -> None:
     if (asked := st.session_state.pop("overview_open", None)) in existing:
         state.open_lesson(asked, {})
     run = page.run()
+    if not run.has_head:
+        st.info(page.frame_words.label("no_head"))
+        return
     selection = state.selection()
     position, at_end = selection.position, selection.position == len(run.token_ids) - 1
     truncation = overview.truncation_of(run, position)
     sizes, arrays, candidates = overview.packed_pass(run)
     map_place, below = st.container(), st.container(horizontal=True, vertical_alignment="bottom", key="overview_below")
     with below:
-        seed = st.number_input(page.label("seed"), min_value=0, value=overview.FIRST_SEED, step=1, key=SEED, bind="query-params", help=page.label("seed_hint"), width=140)
+        seed = None if run.is_encoder else st.number_input(page.label("seed"), min_value=0, value=overview.FIRST_SEED, step=1, key=SEED, bind="query-params", help=page.label("seed_hint"), width=140)
         page.pins({page.label("pin_token"): run.tokens[position], page.label("pin_top"): run.tokenizer.visible(int(truncation.token_ids[0])),
                    page.label("pin_p"): plain_number(truncation.probs[0]), page.label("pin_entropy"): plain_number(truncation.entropy_before)})
-    thrown = packing.throw(truncation, overview.xi_of(seed, len(run.token_ids)), run.tokenizer.visible) if at_end else None
+    thrown = packing.throw(truncation, overview.xi_of(seed, len(run.token_ids)), run.tokenizer.visible) if at_end and seed is not None else None
+    blanks = [i for i, token in enumerate(run.token_ids) if run.is_encoder and token == run.tokenizer.mask_token]
     with map_place:
         overview_map(sizes, arrays, key=MAP, logits=run.logits(position), tokens=run.tokens, token_ids=list(run.token_ids), candidates=candidates, position=position,
-                     layer=selection.layer, draw=thrown, text=words | overview.own_words(page, run), lessons={part: lesson for part, lesson in LESSONS.items() if lesson in existing}, can_undo=overview.can_undo(),
-                     scale=state.scale(), theme=state.theme(), on=functools.partial(_happened, len(run.token_ids) - 1))
+                     layer=selection.layer, draw=thrown, here=run.is_encoder, blanks=blanks, text=words | overview.own_words(page, run), lessons={part: lesson for part, lesson in LESSONS.items() if lesson in existing}, can_undo=overview.can_undo(),
+                     scale=state.scale(), theme=state.theme(), on=functools.partial(_happened, run.asked))
     page.named_token(run, position)
 
     page.explanation()
     page.numbers(overview.number_lines(page, run, position, selection.layer, truncation))
     page.experiments()
     page.check(overview.question(page, run, position, truncation))
-    page.code([Transformer.forward, truncate, draw], data=overview.tables(page, run, truncation), picture=f".st-key-{MAP}", twin=overview.twin(page, run, position, truncation))
+    page.code([Transformer.forward, truncate, *([] if run.is_encoder else [draw])], data=overview.tables(page, run, truncation), picture=f".st-key-{MAP}", twin=overview.twin(page, run, position, truncation))
 
 
-def _happened(last: int, event: str, value) -> None:
-    """What a click in the map asks for. Picking the `last` token follows the end of the text from then on."""
+def _happened(asked: int, event: str, value) -> None:
+    """What a click in the map asks for. Picking the `asked` token, the last one, follows the end of the text from then on; in an encoder its blank."""
     if event == "picked":
-        state.select(position=None if value == last else int(value))
+        state.select(position=None if value == asked else int(value))
     elif event == "layer":
         state.select(layer=int(value))
     elif event == "opened":

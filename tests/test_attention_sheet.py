@@ -271,7 +271,8 @@ def small(**changes) -> Transformer:
 
 
 CONFIGS = [{}, {"positions": "rotary", "norm": "rmsnorm", "norm_bias": False, "activation": "swiglu", "d_k": 4}, {"positions": "alibi", "d_ff": None, "tied_embeddings": False},
-           {"positions": "relative", "n_kv_heads": 2, "norm_placement": "post"}, {"positions": "none", "attention_bias": False, "parallel_residual": True, "activation": "geglu"}]
+           {"positions": "relative", "n_kv_heads": 2, "norm_placement": "post"}, {"positions": "none", "attention_bias": False, "parallel_residual": True, "activation": "geglu"},
+           {"kind": "encoder", "norm_placement": "post", "embedding_norm": True, "n_token_types": 2, "head_transform": True, "unembedding_bias": True}]
 IDS = torch.tensor([1, 5, 3, 9, 2, 5])
 
 
@@ -307,10 +308,10 @@ def test_computed_positions_cannot_follow_a_relabelling():
 
 
 def test_every_weight_that_touches_the_stream_is_relabelled():
-    model = Transformer(ModelConfig(vocab_size=41, d_model=37, n_layers=1, n_heads=3, n_context=11, d_k=5, d_v=7, d_ff=13, activation="swiglu", tied_embeddings=False, n_classes=2))
+    model = Transformer(ModelConfig(vocab_size=41, d_model=37, n_layers=1, n_heads=3, n_context=11, d_k=5, d_v=7, d_ff=13, activation="swiglu", tied_embeddings=False, n_classes=2, head_transform=True,
+                                    embedding_norm=True, n_token_types=2, unembedding_bias=True, kind="encoder"))
     for name, values in model.named_parameters():
-        axis = symmetries.WIDTH_AXES.get(name.rsplit(".", 1)[-1])
-        assert (37 in values.shape) == (axis is not None) and (axis is None or values.shape[axis] == 37), name
+        assert symmetries.WIDTH_AXES.get(name.rsplit(".", 1)[-1], ()) == tuple(axis for axis, size in enumerate(values.shape) if size == 37), name
 
 
 def test_a_matrix_of_scores_is_its_two_parts():

@@ -35,7 +35,9 @@ ARCHITECTURES = [
                  dict(activation="swiglu", positions="rotary", d_k=4), dict(positions="sinusoidal", kind="encoder"))
 ] + [dict(parallel_residual=True, norm=norm, positions="alibi") for norm in ("layernorm", "rmsnorm")] + [
     dict(embedding_norm=True, n_token_types=2, unembedding_bias=True, norm_placement=placement) for placement in NORM_PLACEMENTS
-] + [dict(parallel_residual=True, shared_norm=True, embedding_scale=3.5, logit_scale=0.3, qk_norm=True, output_bias=False)]
+] + [dict(parallel_residual=True, shared_norm=True, embedding_scale=3.5, logit_scale=0.3, qk_norm=True, output_bias=False)] + [
+    dict(kind="encoder", head_transform=True, embedding_norm=True, n_token_types=2, unembedding_bias=True, norm_placement="post", activation=activation, **rest)
+    for activation in ("gelu", "relu", "swish") for rest in (dict(), dict(norm="rmsnorm", norm_bias=False, tied_embeddings=False))]
 
 
 @pytest.mark.parametrize("settings", ARCHITECTURES, ids=lambda s: "-".join(f"{k}={v}" for k, v in s.items()))
@@ -112,7 +114,7 @@ def test_a_run_with_a_sublayer_off_is_refused():
         logit_contributions(model, model(IDS, Intervention(sublayers=(SublayerEdit(1, "attention"),))), 5, 3)
 
 
-@pytest.mark.parametrize("settings", [dict(), dict(norm_placement="post"), dict(norm="rmsnorm", activation="geglu", norm_placement="post"),
+@pytest.mark.parametrize("settings", [dict(), dict(norm_placement="post"), dict(norm="rmsnorm", activation="geglu", norm_placement="post"), dict(kind="encoder", head_transform=True, norm_placement="post"),
                                       dict(kind="encoder-decoder", norm_placement="post"), dict(norm_placement="sandwich"), dict(norm_placement="deepnorm"),
                                       dict(kind="encoder-decoder", norm_placement="sandwich"), dict(kind="encoder-decoder", norm_placement="deepnorm")], ids=str)
 @pytest.mark.parametrize("layer", [0, 2])

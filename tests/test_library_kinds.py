@@ -1,6 +1,8 @@
 """Encoders and encoder-decoders of the library: Architectures shows them as transformers computes them, and every page that cannot says so and leads there."""
 from __future__ import annotations
 
+import copy
+import re
 import shutil
 from collections.abc import Iterator
 
@@ -8,15 +10,24 @@ import numpy as np
 import pytest
 import torch
 
-from core import blanks
+from core import analysis, blanks
+from core.figures.numbers import readable
+from core.intervention import HeadEdit, Intervention
 from core.ui import cache, catalogue, devices, run, text
 from core.ui.architectures import blank, translate
+from core.ui.heads import live
+from core.ui.heads.reading import measures_of, patterns_of
 from core.ui.library import loading, names
-from tests import library_models
+from core.ui.markdown import code
+from tests import library_models, test_attention_steps
 from tests.browser.views import LESSONS
 from tests.huggingface_models import hf
 from tests.lessons import answer, fine, open_at, opened
-from tests.messages import formulas, given, numbers_in
+from tests.messages import formulas, given, numbers_in, unpacked
+
+BLANKED = "the cat sat on the ____ and ate"
+NEXT = re.compile("next token(?! say so)|token that follows|word to come")      # what an encoder has nothing to say of, but where it is said to have nothing
+
 
 @pytest.fixture(scope="module")
 def theirs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, hf.PreTrainedModel]]:
@@ -154,7 +165,7 @@ def test_a_text_is_written_by_the_readers_encoder_decoder(theirs):
     assert fine(at.run())
 
 
-@pytest.mark.parametrize("name, lesson, view", [("bert", "heads", "blank"), ("t5", "attention", "translate")])
+@pytest.mark.parametrize("name, lesson, view", [("bert", "generation", "blank"), ("t5", "attention", "translate")])
 def test_a_lesson_that_cannot_show_it_says_so_and_leads_on(name: str, lesson: str, view: str, theirs):
     at = open_at(lesson, model=f"folder:{name}", prompt="The cat sat")
     assert fine(at) and f"**{name}** is an encoder" in said(at) and "The page shows **stories** in its place" in said(at) and "no better than chance" in said(at)
@@ -173,13 +184,117 @@ def test_a_picture_that_is_true_of_it_is_drawn_and_any_other_says_why_not(name: 
     kind = ours(name).model.config.kind
     at, refused = open_at("tokens", model=f"folder:{name}", prompt="the cat sat"), text.load("app").label(f"not_of_{kind}")
     for lesson, views in catalogue.SHOWN[kind].runs.items():
+        if views == catalogue.WHOLE:
+            continue
         at.switch_page(f"pages/{lesson}.py")
-        assert set(views) <= set(LESSONS[lesson])
+        assert set(views) <= {name.split(",")[0] for name in LESSONS[lesson]}
+        at.session_state["attention_step"] = "mask"
         for view in (*views[:2], *[other for other in LESSONS[lesson] if other not in views and "," not in other][:1]):
             at.session_state[f"{lesson}_view"] = view
             at.run()
             assert fine(at) and (refused in said(at)) == (view not in views), (lesson, view)
-            assert "Pictures that need one" in said(at) or "pictures that need one" in said(at)
+            assert (text.load("app").label("no_head") in said(at)) == (name == "headless" and catalogue.predicts(lesson, view, kind)), (lesson, view)
+            assert "ictures that need" in said(at)
+
+
+def patterns_and_logits(model: hf.PreTrainedModel, token_ids: list[int]) -> tuple[np.ndarray, torch.Tensor]:
+    """Every weight (L · h, N, N) and the logits (N, |V|) of an encoder, as transformers computes them."""
+    with torch.no_grad():
+        made = model(torch.tensor([token_ids]), output_attentions=True)
+    return torch.cat(made.attentions).flatten(0, 1).numpy(), made.logits[0].double()
+
+
+@pytest.mark.parametrize("name", ["bert", "roberta"])
+def test_every_head_of_an_encoder_stands_on_the_wall_whole_and_its_loss_is_felt_at_the_picked_position(name: str, theirs):
+    at = opened("heads", {"panel": "change", "changed": "0.1"}, model=f"folder:{name}", prompt=BLANKED)
+    tokenizer, wall = ours(name).tokenizer, given(at, "heads_wall")
+    ids = [*tokenizer.begin, *tokenizer.encode_blanks(BLANKED), *tokenizer.end]
+    n, place = len(ids), ids.index(tokenizer.mask_token)
+    assert wall["tokens"] == [tokenizer.visible(i) for i in ids] and wall["query"] == place and tokenizer.begin and tokenizer.end
+    assert wall["first"].tolist() == [0] * n and wall["last"].tolist() == [n - 1] * n
+    cut, width = copy.deepcopy(theirs[name]), theirs[name].config.hidden_size // theirs[name].config.num_attention_heads
+    with torch.no_grad():
+        cut.base_model.encoder.layer[0].attention.output.dense.weight[:, width:2 * width] = 0.0
+    (_, before), (expected, after) = (patterns_and_logits(model, ids) for model in (theirs[name], cut))
+    assert np.allclose(wall["values"].reshape(expected.shape), expected, atol=2e-5)
+    kl = float(torch.nn.functional.kl_div(after[place].log_softmax(-1), before[place].log_softmax(-1), log_target=True, reduction="sum"))
+    assert float(re.search(r"KL divergence ([\d.e-]+\d)", said(at))[1]) == pytest.approx(kl, rel=2e-2, abs=1e-6)
+    assert f"(i = {place})" in said(at) and not NEXT.search(said(at))
+    hand = {**live_question(at, ours(name)), "factor": 0.5, "exact_heads": [0]}
+    answered = unpacked(live.answer({**hand, "changed": "0.1", "action": "zero"}))
+    assert answered["values"].tobytes() == wall["values"].tobytes() and answered["notes"] == wall["notes"]
+
+
+def live_question(at, loaded: cache.LoadedModel) -> dict:
+    """What the wall asks with while a hand moves."""
+    return {"model": loaded.name, "device": devices.CPU, "token_ids": [int(i) for i in (*loaded.tokenizer.begin, *loaded.tokenizer.encode_blanks(at.session_state["prompt"]), *loaded.tokenizer.end)]}
+
+
+def test_what_heads_of_an_encoder_look_at_is_measured_on_both_sides(theirs):
+    found = run.read(ours("bert"), "the cat ate the rat")
+    values, measures = patterns_of(found).values, patterns_of(found).measures
+    n = len(found.token_ids)
+    assert set(measures) == set(measures_of(found)) and "induction" not in measures
+    (first, second) = [i for i, token in enumerate(found.token_ids) if token == found.tokenizer.encode("the")[0]]
+    for pattern, place in ((values[0, 1], (0, 1)), (values[1, 0], (1, 0))):
+        by_hand = {"previous_token": np.mean([pattern[i, i - 1] for i in range(1, n)]), "next_token": np.mean([pattern[i, i + 1] for i in range(n - 1)]), "own_token": np.trace(pattern) / n,
+                   "first_token": pattern[1:, 0].mean(), "last_token": pattern[:-1, -1].mean(), "duplicate_token": (pattern[first, second] + pattern[second, first]) / 2}
+        assert {name: measures[name][place] for name in by_hand} == pytest.approx(by_hand, rel=1e-5)
+
+
+@pytest.mark.parametrize("name, panel", [("headless", "change"), ("roberta", "roles"), ("bert", "prompts")])
+def test_a_panel_of_heads_says_nothing_of_a_next_token(name: str, panel: str, theirs):
+    at = opened("heads", {"panel": panel, "changed": "0.0 1.*"}, model=f"folder:{name}", prompt="the cat ate the rat")
+    assert fine(at) and not NEXT.search(said(at)) and (text.load("app").label("no_head") in said(at)) == (name == "headless")
+    asked = next(radio for radio in at.radio if radio.key == "heads_knockout_given")
+    encoder, place = run.read(ours(name), "the cat ate the rat"), len(run.read(ours(name), "the cat ate the rat").token_ids) - 2
+    found = []
+    for head in asked.options:
+        layer, index = map(int, head.split("."))
+        cut = encoder.model(torch.tensor(encoder.token_ids), Intervention(heads=(HeadEdit(layer, index),)))
+        own, other = encoder.trace.h_final[place].double(), cut.h_final[place].double()
+        found.append(float((other - own).norm() / own.norm()) if name == "headless" else analysis.effect(encoder.trace.logits[place], cut.logits[place]).kl)
+    answer(at, "knockout", int(np.argmax(found)))
+
+
+@pytest.mark.parametrize("name, lesson, view", [("bert", "residual_stream", "lens"), ("roberta", "residual_stream", "contributions"), ("bert", "residual_stream", "norm"), ("bert", "residual_stream", "mlp"),
+                                                ("roberta", "residual_stream", "cut"), ("bert", "attention", "steps"), ("roberta", "attention", "switches"), ("bert", "attention", "roles"),
+                                                ("bert", "attention", "averages"), ("roberta", "attention", "scaling"), ("bert", "embeddings", "contexts"),
+                                                ("bert", "overview", "")])
+def test_a_view_of_an_encoder_is_drawn_at_the_blank_and_says_nothing_of_a_next_token(name: str, lesson: str, view: str, theirs):
+    at = opened(lesson, {"view": view, "norm_where": "embedding", "mask": "causal", "scaling": "own", "other": "a cat sat on a mat"}, model=f"folder:{name}", prompt=BLANKED)
+    assert not NEXT.search(said(at)) and not any(text.load("app").label(why) in said(at) for why in ("no_head", "not_of_encoder"))
+    encoder = run.read(ours(name), BLANKED)
+    place, formulae = encoder.token_ids.index(encoder.tokenizer.mask_token), formulas(at)
+    assert encoder.asked == place
+    logits = patterns_and_logits(theirs[name], list(encoder.token_ids))[1]
+    best = int(logits[place].argmax())
+    if view == "lens":
+        assert np.allclose(encoder.logits(place), logits[place], atol=1e-4) and code(encoder.tokenizer.visible(best)) in said(at)
+        assert numbers_in(formulae[0])[-1] == pytest.approx(float(logits[place, best]), abs=2e-4)
+    if view == "contributions":
+        assert all(numbers_in(line)[-1] == pytest.approx(float(logits[place, best]), abs=2e-4) for line in formulae[:2])
+    if view == "switches":
+        triangle = torch.full((len(encoder.token_ids),) * 2, torch.finfo(torch.float32).min).triu(1)[None, None]
+        with torch.no_grad():
+            switched = theirs[name](torch.tensor([encoder.token_ids]), attention_mask=triangle).logits[0, place].double()
+        assert f"KL = {readable(analysis.effect(logits[place], switched).kl)}" in said(at)
+    if view == "steps":
+        header, arrays = test_attention_steps.given(at)
+        assert "mask" not in header["stageNames"]["head"] + header["stageNames"]["simple"] and arrays["allowed"].all()
+    if lesson == "overview":
+        sent, ids = given(at, "overview_map"), torch.tensor([encoder.token_ids])
+        assert sent["here"] and sent["blanks"] == [sent["position"]] == [place] and sent["draw"] is None and sent["last"].tolist() == [len(encoder.token_ids) - 1] * len(encoder.token_ids)
+        with torch.no_grad():
+            entering = theirs[name].base_model.embeddings(ids)[0].numpy()
+        assert np.allclose(sent["X"].reshape(entering.shape), entering, atol=1e-5) and sent["candidates"][place][0][1] == best
+        *parts, total = numbers_in(formulae[0])
+        assert len(parts) == 3 and sum(parts) == pytest.approx(total, abs=2e-4)
+    if view == "roles":
+        sent = given(at, "attention_matrices")
+        shown = next(k for k, panel in enumerate(sent["panels"]) if panel["name"] == text.load("attention").label("roles_panel_pattern"))
+        assert not any(panel["masked"] for panel in sent["panels"])
+        assert np.allclose(sent[f"m{shown}"].ravel(), patterns_and_logits(theirs[name], list(encoder.token_ids))[0][0].ravel(), atol=2e-5)
 
 
 def test_an_encoder_without_a_head_says_what_can_be_looked_at(theirs):
@@ -187,10 +302,9 @@ def test_an_encoder_without_a_head_says_what_can_be_looked_at(theirs):
     assert "without an output head" in said(at) and "can be looked at" in said(at) and ours("headless").loss is None
 
 
-@pytest.mark.parametrize("name", ["bert", "t5"])
-def test_no_live_answer_is_made_of_a_model_without_next_token(name: str, theirs):
-    with pytest.raises(ValueError, match="no next token"):
-        run.of_tokens(f"folder:{name}", devices.CPU, (0, 1))
+def test_no_live_answer_is_made_of_a_model_of_two_stacks(theirs):
+    with pytest.raises(ValueError, match="two stacks"):
+        run.of_tokens("folder:t5", devices.CPU, (0, 1))
 
 
 def test_the_page_of_models_offers_the_lessons_that_show_it(theirs):

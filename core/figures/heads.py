@@ -10,7 +10,7 @@ import pandas as pd
 from core.config import ModelConfig
 from core.figures import style
 
-ROLES = ("previous_token", "first_token", "induction", "duplicate_token")
+ROLES = ("previous_token", "next_token", "own_token", "first_token", "last_token", "induction", "duplicate_token")
 LEAST_SHARE = 0.4         # a head is named after what takes this share of its attention
 ROOM_FOR_VALUES = 1.5     # the axis runs this far past the longest bar, so that the values written behind the bars have room
 CROWD = 64                # points that still have room for labels between them
@@ -23,13 +23,14 @@ def head_name(layer: int, head: int) -> str:
 
 
 def roles(measures: Mapping[str, np.ndarray]) -> np.ndarray:
-    """(L, h) strings: the one of ROLES with the largest share of each head's attention, "" where none reaches LEAST_SHARE; NaN counts as none.
+    """(L, h) strings: that of the measured ROLES with the largest share of each head's attention, "" where none reaches LEAST_SHARE; NaN counts as none.
 
-    >>> roles({name: np.array([[share]]) for name, share in zip(ROLES, (0.1, 0.8, np.nan, 0.2))}).tolist()
+    >>> roles({"previous_token": np.array([[0.1]]), "first_token": np.array([[0.8]]), "induction": np.array([[np.nan]])}).tolist()
     [['first_token']]
     """
-    shares = np.stack([np.nan_to_num(measures[name], nan=-1.0) for name in ROLES])
-    names = np.array(ROLES, dtype=object)[shares.argmax(0)]
+    measured = [name for name in ROLES if name in measures]
+    shares = np.stack([np.nan_to_num(measures[name], nan=-1.0) for name in measured])
+    names = np.array(measured, dtype=object)[shares.argmax(0)]
     return np.where(shares.max(0) >= LEAST_SHARE, names, "")
 
 

@@ -26,15 +26,21 @@ class Entry:
 
 @dataclass(frozen=True)
 class Showing:
-    """What lessons have to show of a model that is no decoder. live: the view of Architectures in which it is at work; runs: lesson -> the views whose pictures are true of it, the one to open first."""
+    """What lessons have to show of a model that is no decoder. live: the view of Architectures in which it is at work; runs: lesson -> the views whose pictures are true of it, the one to open
+    first (WHOLE: the lesson has no views, and all of it is); predicts: those of them that show what it predicts, and so need its output head."""
 
     live: str
     runs: Mapping[str, tuple[str, ...]]
+    predicts: frozenset[tuple[str, str]] = frozenset()
+
+
+WHOLE: tuple[str, ...] = ()
 
 
 SHOWN = {   # by the kind of a model, as ModelConfig has it; a decoder is shown by all
-    "encoder": Showing("blank", {"tokens": ("vocabulary", "methods", "merges", "train"), "embeddings": ("product", "neighbours", "map", "arithmetic"),
-                                 "positions": ("waves", "learned", "concat"), "residual_stream": ("norms",)}),
+    "encoder": Showing("blank", {"tokens": ("vocabulary", "methods", "merges", "train"), "embeddings": ("product", "neighbours", "map", "contexts", "arithmetic"),
+                                 "positions": ("waves", "learned", "concat"), "overview": WHOLE, "attention": ("steps", "switches", "scaling", "roles", "averages", "worksheet"), "heads": WHOLE, "residual_stream": ("norms", "lens", "contributions", "norm", "mlp", "cut")},
+                       predicts=frozenset({("attention", "switches"), ("attention", "roles"), ("residual_stream", "lens"), ("residual_stream", "contributions"), ("residual_stream", "cut")})),
     "encoder-decoder": Showing("translate", {"tokens": ("vocabulary", "methods", "merges", "train")}),
 }
 STAGES = ("text", "tokens", "embedding", "position", "attention", "stream", "mlp", "unembedding", "softmax", "sample")
@@ -80,7 +86,12 @@ def runs(lesson: str, kind: str) -> bool:
 
 def is_shown(lesson: str, view: str, kind: str) -> bool:
     """Whether what a view draws is true of a model of that kind."""
-    return kind not in SHOWN or view in SHOWN[kind].runs.get(lesson, ())
+    return kind not in SHOWN or runs(lesson, kind) and (SHOWN[kind].runs[lesson] == WHOLE or view in SHOWN[kind].runs[lesson])
+
+
+def predicts(lesson: str, view: str, kind: str) -> bool:
+    """Whether a view draws what a model of that kind predicts, which one without an output head does not."""
+    return kind in SHOWN and (lesson, view) in SHOWN[kind].predicts
 
 
 def lesson_of(stage: str) -> str | None:

@@ -25,7 +25,7 @@ __all__ = ["Lesson", "enter_through_the_app", "fragment", "guard", "open_lesson"
 def open_lesson(lesson: str) -> Lesson:
     """Draws the strip with the lesson's stages lit, its title and its one sentence. `lesson` is the stem of page and text file."""
     enter_through_the_app()
-    page = Lesson(lesson, text.load(lesson), text.load("app"))
+    page = Lesson(lesson, *(text.load(name).of_kind(cache.kind(state.model_name())) for name in (lesson, "app")))
     strip.draw(lesson)
     with st.container(key="lesson_head"):
         st.markdown(f"## {page.text('title')}\n{page.text('sentence')}")
@@ -45,7 +45,7 @@ def enter_through_the_app() -> None:
 
 @dataclass(frozen=True)
 class Lesson:
-    """One open lesson. `words` is its text file, `frame_words` the frame's own."""
+    """One open lesson. `words` is its text file, `frame_words` the frame's own, both as they speak of a model of the loaded one's kind."""
 
     id: str
     words: text.TextFile

@@ -87,9 +87,11 @@ def number_lines(page: Lesson, run: Run, position: int, layer: int, truncation: 
              (page.label("numbers_softmax", token=token, top=escaped(run.tokenizer.visible(top))), softmax_latex(run.logits(position), top))]
     lines.append((page.label("numbers_parameters"), table_latex(part_table(page, run))))
     if trace.position is not None:
-        parts = (trace.embedding[position, 0], trace.position[position, 0])
-        e, p = (float(part) for part in parts)
-        embed = rf"X_{{{position},0}} = E_{{{run.token_ids[position]},0}} + P_{{{position},0}} = {latex_number(e)} + ({latex_number(p)}) = {latex_number(e + p)}"
+        symbols = {f"E_{{{run.token_ids[position]},0}}": trace.embedding, f"P_{{{position},0}}": trace.position} | ({} if trace.token_type is None else {"T_{0,0}": trace.token_type})
+        values = [float(part[position, 0]) for part in symbols.values()]
+        entering = "S" if run.model.embedding_norm is not None else "X"         # the sum is X itself, unless a norm makes X of it
+        embed = (rf"{entering}_{{{position},0}} = {' + '.join(symbols)} = {latex_number(values[0])} + {' + '.join(f'({latex_number(value)})' for value in values[1:])}"
+                 rf" = {latex_number(sum(values))}")
         lines.insert(0, (page.label("numbers_embed", position=position, token=token), embed))
     elif (scale := run.model.config.embedding_scale) != 1:
         row = float(run.model.E[run.token_ids[position], 0])
@@ -117,16 +119,17 @@ def part_table(page: Lesson, run: Run) -> pd.DataFrame:
     """Every part of the model in its order: what it makes of this prompt, as a shape, and how many learned numbers it has."""
     config, model, n = run.model.config, run.model, len(run.token_ids)
     counts = {"E": model.E.numel(), "P": 0 if model.P is None else model.P.numel(), "unembedding": sum(part.numel() for part in (model.W_U, model.b_U) if part is not None)}
+    counts |= {"token_types": 0 if model.T is None else model.T.numel(), "head": 0 if model.W_H is None else model.W_H.numel() + model.b_H.numel()}
     counts |= {"attention": 0, "mlp": 0, "norms": 0}
     for name, parameter in model.named_parameters():
-        if name not in ("E", "P", "W_U", "b_U"):
+        if name not in ("E", "P", "T", "W_H", "b_H", "W_U", "b_U"):
             leaf = name.split(".")[-1]
             part = "norms" if "norm" in name else "mlp" if leaf in ("W_1", "b_1", "W_2", "b_2", "W_gate", "b_gate") else "attention"
             counts[part] += parameter.numel()
     nd = f"{n} × {config.d_model}"
-    rows = [("tokens", f"{n}", 0), ("E" if config.tied_embeddings else "E_untied", nd, counts["E"]), ("P", nd, counts["P"]),
+    rows = [("tokens", f"{n}", 0), ("E" if config.tied_embeddings else "E_untied", nd, counts["E"]), ("P", nd, counts["P"]), ("token_types", nd, counts["token_types"]),
             ("attention", f"{config.n_layers} × [{config.n_heads} × {n} × {n}]", counts["attention"]),
-            ("mlp", f"{config.n_layers} × [{n} × {config.d_ff}]", counts["mlp"]), ("norms", nd, counts["norms"]),
+            ("mlp", f"{config.n_layers} × [{n} × {config.d_ff}]", counts["mlp"]), ("norms", nd, counts["norms"]), ("head", nd, counts["head"]),
             ("unembedding_bias" if model.b_U is not None else "unembedding", f"{n} × {config.vocab_size}", counts["unembedding"]), ("logits", f"{n} × {config.vocab_size}", 0), ("total", "", run.model.n_parameters)]
     shown = [row for row in rows if row[2] or row[0] in ("tokens", "logits")]
     return pd.DataFrame([(page.label(f"part_{name}", layers=config.n_layers), shape, count) for name, shape, count in shown],
@@ -166,7 +169,7 @@ def question(page: Lesson, run: Run, position: int, truncation: Truncation) -> Q
 
 def tables(page: Lesson, run: Run, truncation: Truncation) -> dict[str, Callable[[], pd.DataFrame]]:
     """The data of the map: the likeliest next tokens of the picked position, all lengths by block and token, and the parts of the model."""
-    return {"next_tokens.csv": lambda: _likeliest(run, truncation), "lengths.csv": lambda: _lengths(run), "parts.csv": lambda: part_table(page, run)}
+    return {"expected_tokens.csv" if run.is_encoder else "next_tokens.csv": lambda: _likeliest(run, truncation), "lengths.csv": lambda: _lengths(run), "parts.csv": lambda: part_table(page, run)}
 
 
 def _likeliest(run: Run, truncation: Truncation) -> pd.DataFrame:

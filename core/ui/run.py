@@ -73,8 +73,27 @@ class Run:
         """The tokens of the text itself up to a position, that one included."""
         return self.token_ids[len(self.tokenizer.begin):position + 1] if self.text else ()
 
+    @property
+    def is_encoder(self) -> bool:
+        """Whether the model tells which token stands at a position, seeing all of the text, and not which one follows."""
+        return self.model.config.kind == "encoder"
+
+    @property
+    def has_head(self) -> bool:
+        """Whether the model's logits mean anything: an encoder may have come without the head that makes them (core.huggingface.families)."""
+        return not self.is_encoder or self.model.config.head_transform
+
+    @property
+    def asked(self) -> int:
+        """The position whose prediction is asked about where a reader has picked none: the last one; in an encoder the first blank, or else the last token of the text itself."""
+        last = len(self.token_ids) - 1
+        if not self.is_encoder:
+            return last
+        mask = self.tokenizer.mask_token
+        return self.token_ids.index(mask) if mask in self.token_ids else max(0, last - len(self.tokenizer.end))
+
     def logits(self, position: int = -1) -> np.ndarray:
-        """(|V|,) float64 logits of the next token after `position`."""
+        """(|V|,) float64 logits of the next token after `position`, of an encoder those of the token at it."""
         return self.trace.logits[position].to("cpu", torch.float64).numpy()
 
 
@@ -99,20 +118,21 @@ def room(config: ModelConfig) -> int:
 def read(loaded: cache.LoadedModel, text: str) -> Run:
     """The Run of a text: its last tokens, as many as there is room for, after the token that the model's texts begin with.
 
-    An empty text of a model that begins with none is its token 0, since a model cannot read nothing.
+    An empty text of a model that begins with none is its token 0, since a model cannot read nothing. An encoder that knows a token for it reads ____ as a blank to fill in.
     """
-    prompt = loaded.tokenizer.prompt(state.clean_prompt(text), room(loaded.model.config))
+    config, tokenizer = loaded.model.config, loaded.tokenizer
+    prompt = tokenizer.prompt(state.clean_prompt(text), room(config), blanks=config.kind == "encoder" and tokenizer.mask_token is not None)
     token_ids = prompt.token_ids or (0,)
     tokens = [loaded.tokenizer.visible(token_id) for token_id in token_ids]
     return Run(loaded, text, token_ids, tokens, prompt.n_cut)
 
 
 def of_tokens(name: str, device: str, token_ids: Sequence[int]) -> Run:
-    """The Run that a question from outside a session names. ValueError for a model, a device or tokens that are not here."""
+    """The Run that a question from outside a session names. ValueError for a model, a device or tokens that are not here, or a model of two stacks."""
     if not cache.exists(name) or device not in devices.available():
         raise ValueError("there is no such model or device")
-    if cache.kind(name) != "decoder":
-        raise ValueError("this model tells no next token")
+    if cache.kind(name) == "encoder-decoder":
+        raise ValueError("this model needs a text for each of its two stacks")
     loaded = cache.shared_model(name, device)
     ids = tuple(int(token_id) for token_id in token_ids)
     config = loaded.model.config
@@ -125,5 +145,5 @@ def current() -> Run:
     """The Run of the shared prompt under the chosen model; the selection is held within its bounds from here on."""
     run = read(cache.shared_model(state.model_name(), state.device()), state.prompt())
     config = run.model.config
-    state.set_bounds(state.Bounds(config.n_layers, config.n_heads, len(run.token_ids), config.vocab_size))
+    state.set_bounds(state.Bounds(config.n_layers, config.n_heads, len(run.token_ids), config.vocab_size, run.asked))
     return run

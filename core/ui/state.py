@@ -39,12 +39,13 @@ class Selection:
 
 @dataclass(frozen=True)
 class Bounds:
-    """Sizes of the present run, which a selection is clamped to."""
+    """Sizes of the present run, which a selection is clamped to, and the position that is selected where none was picked."""
 
     n_layers: int
     n_heads: int
     n_tokens: int
     vocab_size: int
+    asked: int
 
 
 def begin() -> None:
@@ -156,20 +157,20 @@ def select(**chosen: int | None) -> None:
 
 
 def selection() -> Selection:
-    """The reader's selection, clamped to the present run (`Lesson.run` says its sizes); the last position unless another was picked.
+    """The reader's selection, clamped to the present run (`Lesson.run` says its sizes); the position that `Run.asked` names unless another was picked.
 
     The URL then says it: a request that was on its way while another picked something else brings the old one back.
     """
     chosen = st.session_state.get("selection", {})
     if chosen:
         _write_url()
-    bounds = st.session_state.get("bounds", Bounds(1, 1, 1, 1))
+    bounds = st.session_state.get("bounds", Bounds(1, 1, 1, 1, 0))
     position = chosen.get("position")
     target = chosen.get("target")
     return Selection(
         layer=_clamp(chosen.get("layer") or 0, bounds.n_layers),
         head=_clamp(chosen.get("head") or 0, bounds.n_heads),
-        position=bounds.n_tokens - 1 if position is None else _clamp(position, bounds.n_tokens),
+        position=bounds.asked if position is None else _clamp(position, bounds.n_tokens),
         target=None if target is None else _clamp(target, bounds.vocab_size),
     )
 

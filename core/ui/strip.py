@@ -10,8 +10,8 @@ COLOURS = {"position": "position", "attention": "attention", "stream": "residual
 
 def draw(lesson: str) -> None:
     """The strip with the stages of `lesson` lit; following a stage opens its lesson with the same prompt and selection."""
-    words = text.load("app")
     config = cache.shared_model(state.model_name(), state.device()).model.config
+    words = text.load("app").of_kind(config.kind)
     stages = [_stage(stage, lesson, words, config) for stage in catalogue.STAGES]
     followed = stage_row(words.label("strip_name"), words.label("strip_blocks", n=config.n_layers), stages, key=f"strip_{lesson}")
     if followed in {entry.id for entry in catalogue.existing()} - {lesson}:

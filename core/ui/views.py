@@ -57,8 +57,9 @@ def draw(page: Lesson, settings: Settings, views: Mapping[str, View]) -> None:
                 pins = st.container(width="content")
                 place = st.container()      # beside the rest, so that nothing below moves when it comes and goes; an st.empty would be emptied while the view is drawn anew
             with st.container(gap="xsmall", key=f"{page.id}_stage"), working.frame() as frame:
-                shown = catalogue.is_shown(page.id, view, run.model.config.kind)
-                reading = views[view].draw(page, run) if shown else cannot(page.frame_words.label(f"not_of_{run.model.config.kind}"))
+                kind = run.model.config.kind
+                why = f"not_of_{kind}" if not catalogue.is_shown(page.id, view, kind) else "no_head" if catalogue.predicts(page.id, view, kind) and not run.has_head else ""
+                reading = cannot(page.frame_words.label(why)) if why else views[view].draw(page, run)
         working.follow(frame, place, page.frame_words)
         title, done = unmarked(reading.title), reading is not UNFINISHED
         if done:

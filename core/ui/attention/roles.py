@@ -210,9 +210,9 @@ def _symmetric(page: Lesson, run: Run) -> Part:
         Panel("scores", page.label("roles_said_scores", own=matched, n=n), "", parts.centred, reach=spread, keys=True),
         Panel("symmetric", page.label("roles_said_share", share=readable(100 * parts.share)), "", parts.symmetric, reach=spread, keys=True),
         Panel("antisymmetric", page.label("roles_said_share", share=readable(100 * (1 - parts.share))), "", parts.antisymmetric, reach=spread, keys=True),
-        Panel("pattern", page.label("roles_said_next", at=run.tokens[i], token=_bare(names[0]), p=probability(float(tops[0].values))), "attention", own.pattern, "seq", 1.0, True, masked=True),
+        Panel("pattern", page.label("roles_said_next", at=run.tokens[i], token=_bare(names[0]), p=probability(float(tops[0].values))), "attention", own.pattern, "seq", 1.0, True, masked=not run.is_encoder),
         Panel("alike", page.label("roles_said_alike", own=matched_alike, n=n, asymmetry=_small(asymmetry)), "query", symmetries.split(alike.scores).centred, keys=True),
-        Panel("alike_pattern", page.label("roles_said_next", at=run.tokens[i], token=_bare(names[1]), p=probability(float(tops[1].values))), "attention", alike.pattern, "seq", 1.0, True, masked=True)]
+        Panel("alike_pattern", page.label("roles_said_next", at=run.tokens[i], token=_bare(names[1]), p=probability(float(tops[1].values))), "attention", alike.pattern, "seq", 1.0, True, masked=not run.is_encoder)]
     effect = analysis.effect(own.logits[i], alike.logits[i])
     return Part(panels, title, _symmetric_lines(page, run, own, alike, i), _symmetric_question(page, run, matched, matched_alike, n), [symmetries.split, symmetries.own_match, symmetries.with_queries_as_keys],
                 {"scores.csv": lambda: score_table(run, own, alike)}, {page.label("roles_summary_share"): f"{readable(100 * parts.share)} %", page.label("roles_summary_kl"): readable(effect.kl)})

@@ -35,7 +35,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     block, weights = picked_block(run)
     chosen, variant = state.selection(), read("variant")
     both = {"head": head_steps(block, weights, chosen.head, chosen.position), "simple": simple_steps(block.X, chosen.position, block.allowed[chosen.position])}
-    keys = window(len(run.tokens), chosen.position, WINDOW_PRESENT if state.present() else WINDOW)
+    keys = window(len(run.tokens), chosen.position, WINDOW_PRESENT if state.present() else WINDOW, both_ways=run.is_encoder)
     header, arrays = _message(page, run, block, weights, both, keys)
     attention_steps(header, arrays, key=f"{PREFIX}steps_instrument", on_settings=_settled, on_select=lambda picked: state.select(**picked))
     steps, name = both[variant], head_name(chosen.layer, chosen.head)
@@ -53,13 +53,13 @@ def _settled(settings: dict) -> None:
     keep(**{name: settings[name] for name in KEPT if name in settings})
 
 
-def window(n: int, query: int, most: int = WINDOW) -> range:
-    """The positions of up to `most` keys that are shown one by one: all, or those before the query, the query itself and a few behind it.
+def window(n: int, query: int, most: int = WINDOW, both_ways: bool = False) -> range:
+    """The positions of up to `most` keys that are shown one by one: all, or those before the query, the query itself and a few behind it; as many behind as before, if it sees them.
 
-    >>> window(8, 3), window(40, 39), window(40, 20), window(40, 2)
-    (range(0, 8), range(28, 40), range(11, 23), range(0, 12))
+    >>> window(8, 3), window(40, 39), window(40, 20), window(40, 2), window(40, 20, both_ways=True)
+    (range(0, 8), range(28, 40), range(11, 23), range(0, 12), range(14, 26))
     """
-    end = min(n, max(most, query + 1 + AHEAD))
+    end = min(n, max(most, query + (most // 2 if both_ways else 1 + AHEAD)))
     return range(max(0, end - most), end)
 
 
@@ -70,10 +70,11 @@ def picked_key(steps: Steps, keys: range) -> int:
 
 def stages(weights: Block, variant: str) -> list[str]:
     """The steps that this model's attention has, in their order; the simple variant's."""
-    if variant == "simple":
-        return ["x", "dot", "mask", "softmax", "sum"]
     config = weights.config
-    absent = {"norm": weights.q_norm is None, "turn": config.positions != "rotary" and weights.W_S is None, "scale": not is_scaled(weights), "bias": config.positions not in ("alibi", "relative")}
+    absent = {"mask": config.mask == "bidirectional"}
+    if variant == "simple":
+        return [stage for stage in ("x", "dot", "mask", "softmax", "sum") if not absent.get(stage)]
+    absent |= {"norm": weights.q_norm is None, "turn": config.positions != "rotary" and weights.W_S is None, "scale": not is_scaled(weights), "bias": config.positions not in ("alibi", "relative")}
     return [stage for stage in STAGES if not absent.get(stage)]
 
 
@@ -232,12 +233,12 @@ def values_table(run: Run, steps: Steps) -> pd.DataFrame:
 
 def question(page: Lesson, run: Run, block: BlockTrace, head: int, query: int) -> Question:
     """The same head, the query one place earlier, whose picture is not on the page: which key gets the largest weight?"""
-    before = query - 1
-    if before < 1:
+    before = query - 1 if query > 0 or not run.is_encoder else min(1, len(run.tokens) - 1)
+    if before < 1 and (not run.is_encoder or len(run.tokens) < 3):
         return Question("first", page.label("question_first", token=code(run.tokens[0])), ["0", f"1/{max(2, len(run.tokens))}", "1"], 2, page.label("because_first"))
     row = to_numpy(block.pattern[head, before])
     seen = [j for j in np.argsort(-row, kind="stable") if block.allowed[before, j]]
-    best, options = int(seen[0]), sorted({int(seen[0]), before, int(seen[-1]), 0, before - 1, int(seen[len(seen) // 2])})
+    best, options = int(seen[0]), sorted({int(seen[0]), before, int(seen[-1]), 0, max(0, before - 1), int(seen[len(seen) // 2])})
     while len(options) > 4:
         options.remove(next(j for j in options[::-1] if j not in (best, before, 0)))
     shares = "; ".join(page.label("one_weight", token=code(run.tokens[j]), j=j, alpha=probability(float(row[j]))) for j in options)

@@ -75,7 +75,7 @@ def draw(page: Lesson, run: Run) -> Reading:
                                state.scale(), CHART_PRESENT if state.present() else CHART), "switches_bars")
     st.caption(_note(page, run))
     return Reading(_lines(page, run, effect), question(page, run), [attention.dot_product_scores, attention.multiplicative_scores, attention.additive_scores, attention.masked_softmax],
-                   {"next_tokens.csv": lambda: pd.DataFrame({"token": [run.tokenizer.visible(int(i)) for i in ids], "before": p[ids], "after": q[ids]}),
+                   {"expected_tokens.csv" if run.is_encoder else "next_tokens.csv": lambda: pd.DataFrame({"token": [run.tokenizer.visible(int(i)) for i in ids], "before": p[ids], "after": q[ids]}),
                     "patterns.csv": lambda: _patterns_table(run, change)},
                    f".st-key-{PREFIX}switches_bars", title, trained_table(page, run), {page.label("pin_switches"): _named(page, run, change), "KL": readable(effect.kl)})
 
@@ -101,9 +101,9 @@ def _pattern(page: Lesson, pattern, allowed, tokens: list[str], which: str, titl
 
 
 def trained_run(score: str, run: Run) -> Run | None:
-    """The same text under the small model that was trained with a score function; None where it is not bundled."""
+    """The same text under the small model that was trained with a score function; None where it is not bundled, or goes on with texts and the loaded model does not."""
     name = TRAINED[score]
-    return read_text(cache.shared_model(name, run.device), run.text) if name in cache.model_names() else None
+    return read_text(cache.shared_model(name, run.device), run.text) if name in cache.model_names() and not run.is_encoder else None
 
 
 def same_place(other: Run, run: Run) -> int:
@@ -169,8 +169,10 @@ def _lines(page: Lesson, run: Run, effect: Effect) -> list[tuple[str, str]]:
     return lines
 
 
-def trained_table(page: Lesson, run: Run) -> pd.DataFrame:
-    """What the three models that were trained alike but for the score function say next, on the same text."""
+def trained_table(page: Lesson, run: Run) -> pd.DataFrame | None:
+    """What the three models that were trained alike but for the score function say next, on the same text; None beside a model that says nothing next."""
+    if run.is_encoder:
+        return None
     rows = []
     for score in TRAINED:
         if (other := trained_run(score, run)) is not None:
@@ -193,10 +195,11 @@ def _patterns_table(run: Run, change: Intervention) -> pd.DataFrame:
 def question(page: Lesson, run: Run) -> Question:
     """Which of the switches, thrown alone, changes the next token least; at the first token, where no score can change anything, why."""
     config, position = run.model.config, state.selection().position
-    if position == 0:
+    if position == 0 and config.mask != "bidirectional":
         return Question("switches_first", page.label("question_switches_first", token=code(run.tokens[0])), [page.label(f"option_{name}") for name in ("yes", "no")], 1,
                         page.label("because_switches_first"))
-    changes = {"bidirectional": Intervention(mask="bidirectional"), "window": Intervention(mask="sliding-window", window=ASKED_WINDOW),
+    other = "causal" if config.mask == "bidirectional" else "bidirectional"
+    changes = {other: Intervention(mask=other), "window": Intervention(mask="sliding-window", window=ASKED_WINDOW),
                "random": Intervention(score=other_score(config.score))}
     if config.score != "additive":
         changes = {"scaling": Intervention(scale_scores=False)} | changes

@@ -15,6 +15,7 @@ from core.trace import BlockTrace
 from core.ui.check import Question
 from core.ui.guard import guard
 from core.ui.heads.reading import PREFIX, Pair, divergence_of, patterns_of, picked_pair, title_of
+from core.ui.heads.words import counts
 from core.ui.lesson import Lesson
 from core.ui.markdown import code
 from core.ui.run import Run
@@ -34,7 +35,7 @@ def draw(page: Lesson, run: Run) -> None:
         _check(page, run)
         patterns = patterns_of(run)
         page.code([attention.dot_product_scores, attention.masked_softmax, BlockTrace.head_contribution.fget, analysis.previous_token_score,
-                   analysis.induction_score, analysis.rollout],
+                   analysis.next_token_score if run.is_encoder else analysis.induction_score, analysis.rollout],
                   data={"heads.csv": lambda: figures.statistics_table(patterns.measures), "weights.csv": lambda: weights_table(page, run, pair), "products.csv": lambda: products_table(run, pair)},
                   picture=f".st-key-{PREFIX}wall canvas.tiles", twin=twin(page, run, pair))
 
@@ -108,8 +109,7 @@ def twin(page: Lesson, run: Run, pair: Pair) -> str:
     patterns = patterns_of(run)
     roles = figures.roles(patterns.measures)
     row = patterns.values[pair.layer, pair.head, pair.query]
-    return page.label("twin", n=roles.size, previous=int((roles == "previous_token").sum()), first=int((roles == "first_token").sum()),
-                      induction=int((roles == "induction").sum()), title=title_of(page, patterns.measures, roles[pair.layer, pair.head], pair.layer, pair.head),
+    return page.label("twin", n=roles.size, **counts(patterns), title=title_of(page, patterns.measures, roles[pair.layer, pair.head], pair.layer, pair.head),
                       query_token=code(run.tokens[pair.query]), key_token=code(run.tokens[int(row.argmax())]), share=probability(float(row.max())))
 
 
@@ -125,8 +125,9 @@ def suspects(run: Run) -> list[tuple[int, int]]:
 
 def _check(page: Lesson, run: Run) -> None:
     """Which of four heads, switched off alone, changes the next token's distribution most?"""
-    heads, last = suspects(run), len(run.token_ids) - 1
-    divergences = [divergence_of(run, layer, head, last) for layer, head in heads]
+    heads, at = suspects(run), run.asked
+    divergences = [divergence_of(run, layer, head, at) for layer, head in heads]
     names = [head_name(layer, head) for layer, head in heads]
     found = ", ".join(page.label("check_one", head=name, kl=f"{kl:.3g}") for name, kl in zip(names, divergences))
-    page.check(Question("knockout", page.label("check", token=code(run.tokens[last])), names, int(np.argmax(divergences)), page.label("check_because", found=found)))
+    headless = "" if run.has_head else "_headless"
+    page.check(Question("knockout", page.label(f"check{headless}", token=code(run.tokens[at]), i=at), names, int(np.argmax(divergences)), page.label(f"check_because{headless}", found=found)))

@@ -22,7 +22,7 @@ def answer(question: dict) -> bytes:
     heads = [int(head) for head in question["exact_heads"]]
     if not all(0 <= head < shown.values.shape[0] * shown.values.shape[1] for head in heads):
         raise ValueError("there is no such head")
-    words = text.load("heads")
+    words = text.load("heads").of_kind(asked.model.config.kind)
     return wall_answer(shown.values, shown.allowed, heads, **wall_words(words, asked, change, shown), summary=summary(words, change, shown, MEASURES[0]))
 
 

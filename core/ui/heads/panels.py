@@ -14,7 +14,7 @@ from core.figures.numbers import probability
 from core.ui import charts, state
 from core.ui.components.attention_view import attention_view
 from core.ui.components.heads_sum import heads_sum
-from core.ui.heads.reading import MEASURES, PREFIX, Pair, attached, change_now, choose, keep, measured, patterns_of, read, redraw, title_of
+from core.ui.heads.reading import PREFIX, SETTINGS, Pair, attached, change_now, choose, keep, measured, measures_of, moved_by, patterns_of, read, redraw, title_of
 from core.ui.lesson import Lesson
 from core.ui.markdown import code
 from core.ui.run import Run
@@ -40,8 +40,8 @@ def one_head(page: Lesson, run: Run, pair: Pair) -> None:
 def what_they_do(page: Lesson, run: Run, pair: Pair) -> None:
     """Every head as a point of two measures; a click picks it."""
     with st.container(horizontal=True, gap="small"):
-        x = _axis(page, "x")
-        y = _axis(page, "y")
+        x = _axis(page, run, "x")
+        y = _axis(page, run, "y")
     patterns = patterns_of(run)
     table = figures.statistics_table(patterns.measures)
     if table[[x, y]].isna().all().any():
@@ -80,12 +80,16 @@ def change(page: Lesson, run: Run, pair: Pair) -> None:
                       label_visibility="collapsed", width=170)
         st.button(page.label("undo"), key=f"{PREFIX}undo", disabled=not st.session_state.get(f"{PREFIX}history"), on_click=_undo)
         st.button(page.label("clear"), key=f"{PREFIX}clear", disabled=not change_now().heads(run), on_click=_clear)
-    before = run.trace.logits[pair.query]
-    after = run.trace_with(change_now().intervention(run)).logits[pair.query]
+    changed = run.trace_with(change_now().intervention(run))
+    if not run.has_head:
+        st.markdown(f"**{_moved_title(page, run, moved_by(run.trace, changed, pair.query), pair.query)}**")
+        st.info(page.frame_words.label("no_head"))
+        return
+    before, after = (trace.logits[pair.query] for trace in (run.trace, changed))
     effect = analysis.effect(before, after, k=TOKENS_COMPARED // 3)
     p, q = (torch.softmax(logits.double(), -1).cpu().numpy() for logits in (before, after))
     ids = figures.candidates(p, q, effect.token_ids[effect.before != effect.after].tolist(), TOKENS_COMPARED)
-    st.markdown(f"**{_change_title(page, run, effect.kl, p, q)}**")
+    st.markdown(f"**{_change_title(page, run, effect.kl, p, q, pair.query)}**")
     titles = tuple(page.label(f"change_{name}") for name in ("axis", "before", "after"))
     chart = figures.before_after([run.tokenizer.visible(int(i)) for i in ids], p[ids], q[ids], titles, state.theme(), state.scale(), CHART + 50 * state.present())
     charts.show(chart, key=f"{PREFIX}before_after")
@@ -97,7 +101,7 @@ def two_prompts(page: Lesson, run: Run, pair: Pair) -> None:
     other = run.with_text(typed or page.label("other_default"))
     for column, shown, name in zip(st.columns(2), (run, other), ("here", "there")):
         patterns = patterns_of(shown)
-        share = {measure: patterns.measures[measure][pair.layer, pair.head] for measure in MEASURES}
+        share = {measure: values[pair.layer, pair.head] for measure, values in patterns.measures.items()}
         role = figures.roles(patterns.measures)[pair.layer, pair.head]
         with column:
             _view(page, patterns.values[pair.layer, pair.head], patterns.allowed, shown.tokens, name, title_of(page, patterns.measures, role, pair.layer, pair.head),
@@ -128,8 +132,12 @@ def _view(page: Lesson, values: np.ndarray, allowed: np.ndarray, tokens: list[st
                    theme=state.theme(), **how)
 
 
-def _axis(page: Lesson, name: str) -> str:
-    return st.selectbox(page.label(f"axis_{name}"), MEASURES, format_func=lambda measure: page.label(f"measure_{measure}"), width=round(300 * state.scale()), **attached(name))
+def _axis(page: Lesson, run: Run, name: str) -> str:
+    """The measure on one axis; one that is not taken of this model gives way to the next of those that are."""
+    options = measures_of(run)
+    if read(name) not in options:
+        keep(**{name: SETTINGS.each[name].default if SETTINGS.each[name].default in options else "next_token"})
+    return st.selectbox(page.label(f"axis_{name}"), options, format_func=lambda measure: page.label(f"measure_{measure}"), width=round(300 * state.scale()), **attached(name))
 
 
 def axis_end(values: np.ndarray) -> float:
@@ -140,14 +148,19 @@ def axis_end(values: np.ndarray) -> float:
     return min(most, 1.0) if largest <= 1.0 else most
 
 
-def _change_title(page: Lesson, run: Run, kl: float, p: np.ndarray, q: np.ndarray) -> str:
+def _moved_title(page: Lesson, run: Run, share: float, at: int) -> str:
+    changed = change_now().heads(run)
+    return page.label("change_moved", n=len(changed), at=code(run.tokens[at]), i=at, share=f"{share:.3g}") if changed else page.label("change_none")
+
+
+def _change_title(page: Lesson, run: Run, kl: float, p: np.ndarray, q: np.ndarray, at: int) -> str:
     changed = change_now().heads(run)
     if not changed:
         return page.label("change_none")
     first, then = int(p.argmax()), int(q.argmax())
     visible = {i: code(run.tokenizer.visible(i)) for i in (first, then)}
     return page.label("change_same" if first == then else "change_other", kl=f"{kl:.3g}", n=len(changed), token=visible[first], other=visible[then],
-                      before=probability(float(p[first])), after=probability(float(q[then])))
+                      before=probability(float(p[first])), after=probability(float(q[then])), at=code(run.tokens[at]), i=at)
 
 
 def _pick(query: int, key: int) -> None:

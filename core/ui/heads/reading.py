@@ -12,6 +12,7 @@ from core import analysis
 from core.figures.heads import head_name
 from core.figures.numbers import probability
 from core.intervention import NOTHING, HeadEdit, Intervention
+from core.trace import Trace
 from core.ui import cache, state
 from core.ui.instrument_state import Setting, Settings
 from core.ui.lesson import Lesson
@@ -20,14 +21,16 @@ from core.ui.run import Run
 PREFIX = "heads_"
 ACTIONS = ("zero", "mean", "scale", "uniform")
 MEASURES = ("previous_token", "first_token", "induction", "duplicate_token", "entropy", "distance")
+IN_AN_ENCODER = ("previous_token", "next_token", "own_token", "first_token", "last_token", "duplicate_token", "entropy", "distance")     # induction is about what came before
+EVERY_MEASURE = tuple(dict.fromkeys(MEASURES + IN_AN_ENCODER))
 SETTINGS = Settings("heads", {
     "panel": Setting("wall", options=("wall", "head", "roles", "write", "change", "prompts", "rollout")),   # "wall" alone in present mode
     "key": Setting(-1, low=-1),                # position of the key; −1: the one with the largest weight
     "shows": Setting("matrix", options=("matrix", "lines")),
     "values": Setting("weights", options=("weights", "scores")),
-    "map": Setting("previous_token", options=MEASURES),                          # of the map beside a large wall
-    "x": Setting("previous_token", options=MEASURES),
-    "y": Setting("induction", options=MEASURES),
+    "map": Setting("previous_token", options=EVERY_MEASURE),                     # of the map beside a large wall
+    "x": Setting("previous_token", options=EVERY_MEASURE),
+    "y": Setting("induction", options=EVERY_MEASURE),
     "changed": Setting(""),                    # names of heads, such as "3.5 4.*"
     "action": Setting("zero", options=ACTIONS),
     "factor": Setting(0.5, low=-1.0, high=3.0),
@@ -108,7 +111,12 @@ def _read(run: Run, intervention: Intervention) -> Patterns:
     trace = run.trace_with(intervention)
     measured = analysis.head_statistics(trace)
     values = torch.stack([block.pattern for block in trace.blocks]).float().cpu().numpy()
-    return Patterns(values, trace.blocks[0].allowed.cpu().numpy(), {name: getattr(measured, name).double().cpu().numpy() for name in MEASURES})
+    return Patterns(values, trace.blocks[0].allowed.cpu().numpy(), {name: getattr(measured, name).double().cpu().numpy() for name in measures_of(run)})
+
+
+def measures_of(run: Run) -> tuple[str, ...]:
+    """What is measured of the heads of a model of this kind."""
+    return IN_AN_ENCODER if run.is_encoder else MEASURES
 
 
 def attached(name: str) -> dict:
@@ -162,7 +170,18 @@ def measured(value: float) -> str:
 
 
 def divergence_of(run: Run, layer: int, head: int, position: int) -> float:
-    """KL(before ‖ after) in nats of the next token after `position`, with this head alone set to zero."""
+    """KL(before ‖ after) in nats of what is predicted at `position`, with this head alone set to zero; of a model without a head for that, how far its last vector there is moved."""
     key = ("heads_kl", run.model_name, id(run.model), run.device, run.token_ids, layer, head, position)
     off = Intervention(heads=(HeadEdit(layer, head),))
-    return cache.result(key, lambda: analysis.effect(run.trace.logits[position], run.trace_with(off).logits[position]).kl, lambda _: 64)
+
+    def found() -> float:
+        before, after = run.trace, run.trace_with(off)
+        return analysis.effect(before.logits[position], after.logits[position]).kl if run.has_head else moved_by(before, after, position)
+
+    return cache.result(key, found, lambda _: 64)
+
+
+def moved_by(before: Trace, after: Trace, position: int) -> float:
+    """‖h′ − h‖ / ‖h‖ of the last vector at a position, in two runs on the same tokens."""
+    own = before.h_final[position].double()
+    return float((after.h_final[position].double() - own).norm() / own.norm())

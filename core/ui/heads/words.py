@@ -11,7 +11,7 @@ from core.ui.text import TextFile
 
 
 SEEN_WHOLE = 8            # layers and heads of a wall that is seen whole; a larger one has a map beside it
-SHARES = frozenset({"previous_token", "first_token", "induction", "duplicate_token"})      # between 0 and 1, and coloured as the tiles are
+SHARES = frozenset(figures.ROLES)      # between 0 and 1, and coloured as the tiles are
 
 
 def summary(words: TextFile, change: Change | None, shown: Patterns, measure: str) -> HeadMap | None:
@@ -19,7 +19,7 @@ def summary(words: TextFile, change: Change | None, shown: Patterns, measure: st
     if max(shown.measures[measure].shape) <= SEEN_WHOLE:
         return None
     measures = {name: (words.label(f"measure_{name}"), values, 1.0 if name in SHARES else _largest(values)) for name, values in shown.measures.items()}
-    return HeadMap(measures, measure, SHARES, picks=change is None)
+    return HeadMap(measures, measure if measure in measures else next(iter(measures)), SHARES, picks=change is None)
 
 
 def _largest(values: np.ndarray) -> float:
@@ -34,16 +34,20 @@ def title(words: TextFile, change: Change | None, shown: Patterns) -> str:
         return words.label("wall_change")
     if max(n_layers, n_heads) <= SEEN_WHOLE:
         return words.label("wall", n=n_layers * n_heads)
+    return words.label("wall_large", n=n_layers * n_heads, layers=n_layers, **counts(shown))
+
+
+def counts(shown: Patterns) -> dict[str, int]:
+    """How many heads have each of the roles."""
     roles = figures.roles(shown.measures)
-    return words.label("wall_large", n=n_layers * n_heads, layers=n_layers, **{role: int((roles == role).sum()) for role in figures.ROLES})
+    return {role: int((roles == role).sum()) for role in figures.ROLES}
 
 
 def wall_words(words: TextFile, run: Run, change: Change | None, shown: Patterns) -> dict[str, list]:
     """The arguments `roles`, `notes`, `badges` and `crossed` of the wall, one entry a head in order; no change: no badges."""
     config = run.model.config
     roles = [words.label(f"role_{role}") if role else "" for role in figures.roles(shown.measures).flat]
-    values = [shown.measures[name].reshape(-1) for name in ("previous_token", "first_token", "entropy")]
-    notes = [words.label("note", previous=measured(p), first=measured(f), entropy=measured(e)) for p, f, e in zip(*values)]
+    notes = [words.label("note", **{name: measured(float(value)) for name, value in zip(shown.measures, values)}) for values in zip(*(found.flat for found in shown.measures.values()))]
     changed = sorted(layer * config.n_heads + head for layer, head in change.heads(run)) if change else []
     badge = words.label(f"badge_{change.action}", factor=change.factor) if change else ""
     return {"roles": roles, "notes": notes, "badges": [badge if i in changed else "" for i in range(len(roles))],

@@ -33,9 +33,9 @@ def draw() -> None:
 
 
 def _where(name: str) -> None:
-    """Of a loaded model that is no decoder: what of it the page shows, and the way to where it is at work. All others are shown everywhere."""
+    """Of a loaded model that is no decoder: what of it the page shows, and the way to where it is at work. All others are shown everywhere; present mode leaves out what is no refusal."""
     kind, here = cache.kind(name), state.page()
-    if kind not in catalogue.SHOWN:
+    if kind not in catalogue.SHOWN or state.present() and name == state.model_name():
         return
     values = {"name": title(name), "shown": escaped(state.model_name()), "view": _live_view(kind)}
     if name == state.model_name() or here == LIVE:
@@ -50,8 +50,8 @@ def _where(name: str) -> None:
         st.caption(notes.whose(cache.shared_model(name, devices.CPU)))
         with _buttons():
             open_in(name, "primary")
-            for lesson in catalogue.SHOWN[kind].runs:
-                _open(name, lesson, catalogue.SHOWN[kind].runs[lesson][0], "", "secondary", text.load("app").label(f"lesson_{lesson}"))
+            for lesson, views in catalogue.SHOWN[kind].runs.items():
+                _open(name, lesson, views[0] if views else None, "", "secondary", text.load("app").label(f"lesson_{lesson}"))
             _stay()
 
 
@@ -66,9 +66,9 @@ def open_in(name: str, weight: str = "secondary", place: str = "") -> None:
         _open(name, LIVE, catalogue.SHOWN[kind].live, place, weight, f"{text.load('app').label(f'lesson_{LIVE}')}: {_live_view(kind)}")
 
 
-def _open(name: str, lesson: str, view: str, place: str, weight: str, said: str) -> None:
+def _open(name: str, lesson: str, view: str | None, place: str, weight: str, said: str) -> None:
     if st.button(words().label("open_in", lesson=said), key=f"model_open_{place}{lesson}", type=weight):
-        state.open_lesson(lesson, {"model": name, f"{lesson}_view": view})
+        state.open_lesson(lesson, {"model": name} | ({} if view is None else {f"{lesson}_view": view}))
 
 
 def title(name: str) -> str:

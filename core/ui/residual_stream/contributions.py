@@ -116,14 +116,19 @@ def _lines(page: Lesson, run: Run, found: Contributions, rows: list[dict]) -> li
     config, E, bias = run.model.config, unembedding_name(run), "" if run.model.b_U is None else " + b_t"
     addends = " + ".join(bracketed(latex_number(row["value"])) for row in rows[:4])
     return [(page.label("numbers_sum", n=len(rows)), rf"\sum_k c_k = {addends} + \dots = {latex_number(found.total)}"),
-            (page.label("numbers_logit_bias" if bias else "numbers_logit", E=E), rf"u_t = h_N \cdot e_t{bias} = {latex_number(found.logit)}"),
+            (page.label("numbers_logit_bias" if bias else "numbers_logit", E=E), rf"u_t = {_unembedded(config)} \cdot e_t{bias} = {latex_number(found.logit)}"),
             (page.label("numbers_frozen_each" if not config.reads_normed else f"numbers_frozen_{config.norm}", E=E), _frozen_latex(config))]
+
+
+def _unembedded(config: ModelConfig) -> str:
+    """The vector that meets the rows of the unembedding."""
+    return "h'" if config.head_transform else "h_N"
 
 
 def _frozen_latex(config: ModelConfig) -> str:
     """One part's share of a logit, with every norm on its way held still."""
     if not config.reads_normed:
-        return r"c_k = \tilde{p}_k \cdot e_t , \qquad \sum_k \tilde{p}_k = h_N"
+        return rf"c_k = \tilde{{p}}_k \cdot e_t , \qquad \sum_k \tilde{{p}}_k = {_unembedded(config)}"
     part = r"p_k - \overline{p_k}" if config.norm == "layernorm" else "p_k"
     return rf"c_k = \left(\alpha \odot \frac{{{part}}}{{\sigma(x)}}\right) \cdot e_t , \qquad \sum_k p_k = x"
 

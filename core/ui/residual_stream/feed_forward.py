@@ -45,7 +45,8 @@ def draw(page: Lesson, run: Run) -> Reading:
     with bars:
         chart = figures.neuron_bars(post, strongest, (page.label("axis_neuron"), page.label("axis_activation")), state.theme(), state.scale(), chart_height(_table_height(N_NEURONS) - 20 * state.present()))
         show(chart, "neurons")
-        _promoted(page, run, layer, position, strongest, post)
+        if run.has_head:
+            _promoted(page, run, layer, position, strongest, post)
     data = pd.DataFrame({"neuron": range(len(pre)), "before": pre, "after": post})
     return Reading(_lines(page, run, layer, position, int(strongest[0])), _firing_question(page, run, pre, position), [activate, contributions.neuron_promotions],
                    {"neurons.csv": lambda: data}, f".st-key-{PREFIX}neurons", title)

@@ -53,14 +53,17 @@ def picked_norm(page: Lesson, run: Run, settings: Settings, name: str, columns: 
 
 
 def norm_places(run: Run) -> set[str]:
-    """Where the model has norms: before or after "attention" and "mlp" of each block, and at the end ("final")."""
+    """Where the model has norms: before or after "attention" and "mlp" of each block, at the end ("final"), and on what enters the first block ("embedding")."""
     config = run.model.config
-    return {"attention"} | ({"mlp"} if config.d_ff is not None else set()) | ({"final"} if config.reads_normed else set())
+    return {"attention"} | ({"mlp"} if config.d_ff is not None else set()) | ({"final"} if config.reads_normed else set()) | ({"embedding"} if config.embedding_norm else set())
 
 
 def norm_input(run: Run, where: str, layer: int) -> tuple[Tensor, Norm]:
-    """What the norm "attention" or "mlp" of block `layer`, or the "final" one, reads (N, d), and the norm."""
+    """What the norm "attention" or "mlp" of block `layer`, the "final" one or that of the "embedding" reads (N, d), and the norm."""
     block, weights, post = run.trace.blocks[layer], run.model.blocks[layer], not run.model.config.reads_normed
+    if where == "embedding":
+        trace = run.trace
+        return sum(added for added in (trace.embedding, trace.position, trace.token_type) if added is not None), run.model.embedding_norm
     if where == "final":
         return run.trace.resid_final, run.model.final_norm
     if where == "attention":

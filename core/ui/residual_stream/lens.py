@@ -70,8 +70,8 @@ def _read(run: Run) -> LensReading:
 def _grid(page: Lesson, run: Run, reading: LensReading, depth: int, title: str) -> None:
     ids = reading.token_ids.cpu().numpy()
     texts = np.array([[run.tokenizer.visible(int(i)) for i in row] for row in ids], dtype=object)
-    follows = np.array([*run.token_ids[1:], -1])
-    residual_grid(to_numpy(reading.probs), texts=texts.astype(str), marks=ids == follows, row_labels=depth_names(page, run.model.config.n_layers), column_labels=run.tokens,
+    right = np.array(run.token_ids if run.is_encoder else [*run.token_ids[1:], -1])
+    residual_grid(to_numpy(reading.probs), texts=texts.astype(str), marks=ids == right, row_labels=depth_names(page, run.model.config.n_layers), column_labels=run.tokens,
                   legend=page.label("legend_lens"), reading=page.label("reading_lens"), twin=unmarked(title), theme=state.theme(), key=f"{PREFIX}lens_grid",
                   picked=(depth, state.selection().position), limits=(0.0, 1.0), least_column=round(66 * state.scale()), least_row=round(16 * state.scale()), rows_scroll=run.model.config.n_layers > SEEN_WHOLE, height=290, most_height=520, fit=screen(30), present=state.present(), on_pick=_pick)
 
@@ -108,11 +108,11 @@ def settled_after(reading: LensReading, position: int) -> int:
 
 
 def _question(page: Lesson, run: Run, reading: LensReading) -> Question:
-    """From where on the guess after the last token is the final one."""
+    """From where on the guess after the last token, an encoder's at the first blank, is the final one."""
     names = depth_names(page, run.model.config.n_layers)
-    position = len(run.tokens) - 1
+    position = run.asked
     guesses = ", ".join(f"{name}: {code(run.tokenizer.visible(int(i)))}" for name, i in zip(names, reading.token_ids[:, position]))
-    return Question("lens", page.label("question_lens", token=code(run.tokens[position])), names, settled_after(reading, position), page.label("because_lens", guesses=guesses))
+    return Question("lens", page.label("question_lens", token=code(run.tokens[position]), i=position), names, settled_after(reading, position), page.label("because_lens", guesses=guesses))
 
 
 def _lines(page: Lesson, run: Run, stream: torch.Tensor, probs: torch.Tensor, target: int) -> list[tuple[str, str]]:
@@ -120,7 +120,7 @@ def _lines(page: Lesson, run: Run, stream: torch.Tensor, probs: torch.Tensor, ta
     shifted = np.exp(logits - logits.max())
     token = code(run.tokenizer.visible(target))
     plain, bias = run.model.final_norm is None, "" if run.model.b_U is None else " + b_t"
-    read = "x" if plain else r"\text{norm}(x)"
+    read = r"\text{norm}(\text{act}(x W_H + b_H))" if run.model.W_H is not None else "x" if plain else r"\text{norm}(x)"
     return [
         (page.label("numbers_lens_plain" if plain else "numbers_lens", token=token, E=unembedding_name(run)), rf"u_t = {read} \cdot e_t{bias} = {latex_number(logits[target])}"),
         (page.label("numbers_lens_p", token=token), rf"y_t = \frac{{e^{{u_t}}}}{{\sum_w e^{{u_w}}}} = \frac{{e^{{{latex_number(logits[target])} - {bracketed(latex_number(logits.max()))}}}}}{{{latex_number(shifted.sum())}}} = {latex_number(float(probs[target]))}"),

@@ -26,7 +26,7 @@ SETTINGS = Settings("residual_stream", {
     "order": Setting("model", options=("model", "size")),
     "all": Setting(False),                        # whether the small parts of a large model have a bar each
     "norm_view": Setting("vector", options=("vector", "batch", "placement")),
-    "norm_where": Setting("attention", options=("attention", "mlp", "final")),
+    "norm_where": Setting("attention", options=("attention", "mlp", "final", "embedding")),
     "feature": Setting(0, low=0),
     "random_depth": Setting(12, low=2, high=24),
     "random_seed": Setting(0, low=0, high=9),

@@ -8,7 +8,7 @@ import pandas as pd
 from core import segmentation
 from core.figures.numbers import latex_number
 from core.segmentation import Step
-from core.tokenizer import Tokenizer
+from core.tokenizer import BLANK, Tokenizer
 from core.ui import cache, state
 from core.ui.components.token_merges import token_merges
 from core.ui.lesson import Lesson
@@ -58,14 +58,16 @@ def played(run: Run) -> Played:
 
 
 def _played(tokenizer: Tokenizer, run: Run) -> Played:
-    kept = [tokenizer.token_bytes(i) for i in run.own_ids]
+    own, text = run.own_ids, state.clean_prompt(run.text)
+    start = len(own) - own[::-1].index(tokenizer.mask_token) if tokenizer.mask_token in own else 0
+    kept = [tokenizer.token_bytes(i) for i in own[start:]]
     room, words = sum(map(len, kept)), []
-    for word in reversed(tokenizer.words(state.clean_prompt(run.text))):
+    for word in reversed(tokenizer.words(BLANK.split(text)[-1] if start else text)):       # nothing is merged across a blank
         if len(word) > room:        # its beginning did not fit into the context
             break
         room -= len(word)
         words.insert(0, word)
-    added = len(tokenizer.begin)
+    added = len(tokenizer.begin) + start
     first, before = added, room
     while before > 0:
         before -= len(kept[first - added])

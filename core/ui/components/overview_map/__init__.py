@@ -27,16 +27,16 @@ _component = st.components.v2.component(
 
 
 def overview_map(sizes: dict, arrays: dict[str, np.ndarray], *, key: str, logits: np.ndarray, tokens: list[str], token_ids: list[int], candidates: list,
-                 position: int, layer: int, draw: dict | None, text: dict[str, str], lessons: dict[str, str], can_undo: bool, scale: float, theme: str,
+                 position: int, layer: int, draw: dict | None, here: bool, blanks: list[int], text: dict[str, str], lessons: dict[str, str], can_undo: bool, scale: float, theme: str,
                  on: Callable[[str, int | str], None]) -> None:
     """Draw the pass that `packing.pass_arrays` packed, with the token at `position` lit, and its logits (|V|,). Of many blocks those around `layer` are opened.
 
     tokens, token_ids: the prompt's, visible forms and ids. candidates: `packing.candidates`. draw: `packing.throw`, None where the picked position
-    is not the last. text: every string the map shows, by name, with {places} for numbers. lessons: part of the map -> lesson id it opens.
+    is not the last, or nothing is drawn. here: whether what is predicted at a position is the token that stands there, as an encoder does it; blanks: positions where none does. text: every string the map shows, by name, with {places} for numbers. lessons: part of the map -> lesson id it opens.
     scale: of type, above 1 in present mode. on(event, value): called in a callback with one of EVENTS: picked (position), layer (a block), opened (lesson id),
     appended (token id), thrown and undone (no value).
     """
-    header = {**sizes, "tokens": tokens, "ids": token_ids, "candidates": candidates, "position": position, "layer": layer, "draw": draw, "text": text,
+    header = {**sizes, "tokens": tokens, "ids": token_ids, "candidates": candidates, "position": position, "layer": layer, "draw": draw, "here": here, "blanks": blanks, "text": text,
               "lessons": lessons, "canUndo": can_undo, "scale": scale, "theme": theme}
 
     def handler(event: str) -> Callable[[], None]:

@@ -42,15 +42,16 @@ function buildOutput(map) {
 }
 
 function drawOutput(map) {
-  const { text } = map, atEnd = map.position === map.n - 1, candidates = map.candidates[map.position].slice(0, barsThatFit(map)), fresh = map.position === map.sent;
+  const { text, here } = map, atEnd = map.position === map.n - 1, candidates = map.candidates[map.position].slice(0, barsThatFit(map)), fresh = map.position === map.sent;
   head(map, map.heading.logits, "logits", fill(text.head_logits, {}), fill(text.shape_logits, { n: map.n, v: map.vocabulary }));
   head(map, map.heading.softmax, "softmax", fill(text.head_softmax, {}), fill(text.shape_softmax, { v: map.vocabulary }));
   map.sky.classList.toggle("waiting", !fresh);
   map.sky.setAttribute("aria-label", text.sky);
   drawBars(map, candidates, atEnd && map.draw ? map.draw.id : null);
-  const next = atEnd ? null : map.tokens[map.position + 1];
-  map.actual.hidden = map.toLast.hidden = atEnd;
-  if (!atEnd) map.actual.replaceChildren(text.actual, " ", chip(next, ""), " ", actualProbability(map));
+  const foretold = map.position + (here ? 0 : 1);          // what is predicted at a position: the token that stands there, or the one after it
+  map.actual.hidden = !(foretold in map.tokens) || map.blanks.includes(foretold);
+  map.toLast.hidden = here || atEnd;
+  if (!map.actual.hidden) map.actual.replaceChildren(text.actual, " ", chip(map.tokens[foretold], ""), " ", probabilityOf(map, map.ids[foretold]));
   map.toLast.textContent = fill(text.last, {});
   map.dice.hidden = !atEnd || !map.draw;
   if (!map.dice.hidden) drawDice(map);
@@ -60,8 +61,7 @@ function barsThatFit({ geometry: g }) {
   return g.wide ? Math.max(3, Math.floor((g.height - 18 * g.em) / (1.55 * g.em))) : Infinity;
 }
 
-function actualProbability(map) {
-  const id = map.ids[map.position + 1];
+function probabilityOf(map, id) {
   if (map.position !== map.sent) return "";
   const peak = map.logits.reduce((a, b) => Math.max(a, b), -Infinity);
   let sum = 0, rank = 1;
@@ -84,7 +84,7 @@ function drawBars(map, candidates, drawn) {
     bar.button.title = fill(map.text.bar_hint, { token, id, p: exact(p) });
     bar.button.setAttribute("aria-label", bar.button.title);
     bar.button.onclick = () => map.send("appended", id);
-    bar.button.disabled = map.position !== map.n - 1;
+    bar.button.disabled = map.here || map.position !== map.n - 1;
   });
 }
 

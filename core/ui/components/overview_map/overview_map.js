@@ -7,7 +7,7 @@ export default function (component) {
   const { data, parentElement, setTriggerValue } = component;
   const root = parentElement.querySelector(".map");
   const map = (root.map ??= build(root));
-  Object.assign(map, { P: null, mlp: null }, unpack(data), { send: setTriggerValue });
+  Object.assign(map, { P: null, X: null, mlp: null }, unpack(data), { send: setTriggerValue });
   map.sent = map.position;
   map.focus = map.layer;
   map.offset = rowOffsets(map.first, map.last);

@@ -35,11 +35,11 @@ def quantised(values: np.ndarray) -> tuple[np.ndarray, float]:
 def pass_arrays(trace: Trace) -> tuple[dict, dict[str, np.ndarray]]:
     """Sizes and arrays of the map that do not depend on the picked position.
 
-    E, P, h (N, d); mlp (L, N, columns); the norms of the stream before each block, between its sublayers and of what each sublayer writes.
+    E, P, h (N, d), and X where a norm makes it of their sum; mlp (L, N, columns); the norms of the stream before each block, between its sublayers and of what each sublayer writes.
     Patterns: every allowed weight up to EXACT_TOKENS tokens, with many heads fewer, else a summary of each head and the mean over each block's heads in full.
     """
     config, n = trace.config, trace.n_tokens
-    images = {"E": trace.embedding, "P": trace.position, "h": trace.h_final}
+    images = {"E": trace.embedding, "P": trace.position, "X": trace.blocks[0].resid_pre if config.embedding_norm else None, "h": trace.h_final}
     images = {name: values.cpu().numpy() for name, values in images.items() if values is not None}
     if config.d_ff is not None:
         images["mlp"] = np.stack([strongest(block.mlp_post.cpu().numpy(), MLP_COLUMNS) for block in trace.blocks])

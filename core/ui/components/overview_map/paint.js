@@ -7,7 +7,7 @@ function inks(map) {
 
 // The value at row i, column c of a packed image; about right in a long prompt, where a byte stands for it.
 function valueOf(map, name, i, c, columns) {
-  if (name === "X") return valueOf(map, "E", i, c, columns) + (map.P ? valueOf(map, "P", i, c, columns) : 0);
+  if (name === "X" && !map.X) return valueOf(map, "E", i, c, columns) + (map.P ? valueOf(map, "P", i, c, columns) : 0);
   const value = map[name][i * columns + c];
   return map.exact ? value : ((value - 128) / 127) * map.scales[name];
 }
@@ -50,7 +50,8 @@ function paintImage(context, ratio, { x, w, edges }, columns, pick, colourOf, pa
 
 function paintVectors(map, context, ink, place) {
   const { d } = map, name = place.name;
-  const limit = name === "h" ? (map.limits.h ??= limitOf(map, "h", map.n, d)) : (map.limits.X ??= limitOf(map, "X", map.n, d));
+  const own = name === "h" || map.X ? name : "X";        // E, P and their sum on one scale; not where a norm makes X of the sum
+  const limit = (map.limits[own] ??= limitOf(map, own, map.n, d));
   const pick = (i, bin, bins) => valueOf(map, name, i, strongestColumn(map, name, i, bin, bins, d), d);
   paintImage(context, map.ratio, place, d, pick, (v) => ink.signed[Math.round(127.5 + 127.5 * Math.max(-1, Math.min(1, v / limit)))], ink.page);
 }
