@@ -9,11 +9,11 @@ import sys
 from pathlib import Path
 
 import axe_playwright_python
-from playwright.sync_api import Page
+from playwright.sync_api import Error, Page
 
 from tests.browser.pictures import WALK
 from tests.browser.serving import STILL, chromium, serve, settle
-from tests.browser.views import LESSONS, RESTING
+from tests.browser.views import LESSONS, RESTING, View, stand
 
 AXE = Path(axe_playwright_python.__file__).with_name("axe.min.js")      # axe-core 4.12, as it comes
 IMPACTS = ("serious", "critical")
@@ -47,7 +47,7 @@ UNREACHABLE = "() => {" + WALK + """
     const answers = (e) => ["onclick", "onpointermove", "onpointerdown", "onmousemove"].some((name) => e[name]) || e.querySelectorAll("title").length > 1;
     const around = (e, root) => { for (let at = e; at && at !== root; at = at.parentElement) if (at.onkeydown) return true; return false; };
     return walk(document, []).filter((e) => (e.tagName === "CANVAS" || e.tagName === "svg") && e.checkVisibility() && e.getRootNode() instanceof ShadowRoot
-        && e.getBoundingClientRect().width > 60 && answers(e) && !around(e) && !e.querySelector("[tabindex]"))
+        && e.getBoundingClientRect().width > 60 && answers(e) && !around(e) && !("ranges" in e.dataset) && !e.querySelector("[tabindex]"))
         .map((e) => `${e.tagName} ${e.getAttribute("class")} in ${e.getRootNode().host.closest("[class*=st-key-]")?.className.match(/st-key-\\S+/)}: ${e.getAttribute("aria-label")}`);
 }"""
 
@@ -56,19 +56,33 @@ def violations(page: Page, impacts: tuple[str, ...] = IMPACTS, axe: Path = AXE) 
     """What axe-core finds on the page as it stands, in open shadow roots too: one line for each element and rule."""
     if not page.evaluate("'axe' in window"):
         page.evaluate(axe.read_text(encoding="utf-8"))
+    page.wait_for_function("!document.querySelector('[data-stale=true]')")      # what is being computed anew Streamlit draws faintly
     return page.evaluate(RUN, [list(impacts), [list(left_out) for left_out in EXCLUDED]])
 
 
 def unreachable(page: Page) -> list[str]:
-    """The canvases and drawings that answer the pointer and no key: neither they nor what stands around or in them takes the focus."""
+    """The canvases and drawings that answer the pointer and no key: neither they nor what stands around or in them takes the focus, and no ranges beside them do the same."""
     return page.evaluate(UNREACHABLE)
 
 
-def addresses() -> list[str]:
-    """Every page with every view of it."""
-    of_lessons = [f"{lesson}?" + "&".join(f"{lesson}_{setting}={option}" for setting, option in view.address(name))
-                  for lesson, views in LESSONS.items() for name, view in views.items()]
-    return [f"{page}?{query}".rstrip("?") for page, queries in OTHERS.items() for query in queries] + of_lessons
+def addresses() -> dict[str, View | None]:
+    """Every page with every view of it, those of LESSONS with what ends their picture."""
+    of_lessons = {f"{lesson}?" + "&".join(f"{lesson}_{setting}={option}" for setting, option in view.address(name)): view
+                  for lesson, views in LESSONS.items() for name, view in views.items()}
+    return {f"{page}?{query}".rstrip("?"): None for page, queries in OTHERS.items() for query in queries} | of_lessons
+
+
+def found_at(page: Page, view: View | None, impacts: tuple[str, ...], axe: Path) -> list[str]:
+    """What is wrong on the page once it stands."""
+    try:
+        if view is None:
+            settle(page)
+            page.wait_for_timeout(RESTING)
+        else:
+            stand(page, view)
+        return [*violations(page, impacts, axe), *(f"keyboard {picture}" for picture in unreachable(page))]
+    except Error as error:
+        return [f"not looked at: {error.message.splitlines()[0]}"]
 
 
 def main() -> None:
@@ -83,11 +97,11 @@ def main() -> None:
         for theme in chosen.themes:
             page = browser.new_page(viewport={"width": 1280, "height": 900}, color_scheme=theme)
             page.add_init_script(STILL)
-            for address in (each for each in addresses() if each.startswith(chosen.only)):
+            for address, view in addresses().items():
+                if not address.startswith(chosen.only):
+                    continue
                 page.goto(f"{server.url}/{address}")
-                settle(page)
-                page.wait_for_timeout(RESTING)
-                found = [*violations(page, tuple(chosen.impacts), chosen.axe), *(f"keyboard {picture}" for picture in unreachable(page))]
+                found = found_at(page, view, tuple(chosen.impacts), chosen.axe)
                 total += len(found)
                 print(f"{theme} /{address}: {len(found)}", *found, sep="\n    ", flush=True)
             page.close()

@@ -13,6 +13,7 @@ export default function (component) {
   sum.pieces = (row) => (row < heads ? [sum.outputs.subarray(row * d_v, (row + 1) * d_v), row * d_v] : row > heads ? [sum.outputs, 0] : [new Float32Array(0), 0]);
   sum.vector = (row) => sum.written.subarray(row * d, (row + 1) * d);
   root.querySelector(".title").textContent = sum.text.title;
+  sum.canvas.setAttribute("aria-label", sum.text.title);
   whenStyled(root, () => arrange(sum));
 }
 
@@ -30,7 +31,7 @@ const largest = (values) => values.reduce((most, v) => Math.max(most, Math.abs(v
 function arrange(sum) {
   const width = sum.stage.clientWidth, ratio = window.devicePixelRatio || 1;
   if (!width) return;
-  const room = fitHeight(sum.scroll, sum.least, sum.most);
+  const room = fitHeight(sum.scroll, sum.least, sum.most, sum.foot);
   sum.height = Math.max(room, HEADING + LEAST_ROW * sum.scale * sum.rowsOf.length);      // of many heads the rows scroll
   sum.scroll.style.maxHeight = sum.height > room ? `${room}px` : "";
   const between = width < NARROW ? 40 : 58, numbers = (width < NARROW ? 132 : 170) * sum.scale;

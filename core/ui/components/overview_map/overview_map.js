@@ -33,7 +33,7 @@ function build(root) {
   map.area.onpointerleave = () => point(map, null);
   map.area.onclick = (event) => clicked(map, event);
   map.chips.onkeydown = (event) => keyed(map, event);
-  byKeys(map.over, () => ({ columns: keyPlaces(map).length, rows: map.n, from: [0, map.position] }), (column, row, phase) => throughMap(map, column, row, phase), () => (map.tip.hidden ? "" : map.tip.textContent));
+  byKeys(map.over, () => ({ columns: keyPlaces(map).length, rows: map.n, from: [0, map.position] }), (column, row, phase) => throughMap(map, column, row, phase), () => (map.tip.hidden ? "" : [...map.tip.children].map((part) => part.textContent).join(": ")));
   map.play.onclick = () => (map.playing ? stop(map) : start(map));
   map.back.onclick = () => stepBy(map, -1);
   map.forth.onclick = () => stepBy(map, 1);

@@ -130,6 +130,7 @@ class Surface {
    */
   point(act, cells = null) {
     if (cells) this.keys(act, cells);
+    else this.canvas.dataset.ranges = "";
     const at = (event) => {
       const box = this.canvas.getBoundingClientRect();
       return [event.clientX - box.left, event.clientY - box.top];
