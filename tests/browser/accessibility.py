@@ -6,14 +6,15 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import axe_playwright_python
-from playwright.sync_api import Error, Page
+from playwright.sync_api import Page
 
 from tests.browser.pictures import WALK
 from tests.browser.serving import STILL, chromium, serve, settle
-from tests.browser.views import LESSONS, RESTING, View, stand
+from tests.browser.views import LESSONS, RESTING, reach
 
 AXE = Path(axe_playwright_python.__file__).with_name("axe.min.js")      # axe-core 4.12, as it comes
 IMPACTS = ("serious", "critical")
@@ -65,29 +66,32 @@ def unreachable(page: Page) -> list[str]:
     return page.evaluate(UNREACHABLE)
 
 
-def addresses() -> dict[str, View | None]:
-    """Every page with every view of it, those of LESSONS with what ends their picture."""
-    of_lessons = {f"{lesson}?" + "&".join(f"{lesson}_{setting}={option}" for setting, option in view.address(name)): view
-                  for lesson, views in LESSONS.items() for name, view in views.items()}
-    return {f"{page}?{query}".rstrip("?"): None for page, queries in OTHERS.items() for query in queries} | of_lessons
+def found_on(page: Page, impacts: tuple[str, ...], axe: Path) -> list[str]:
+    """What is wrong on the page as it stands: axe's findings, and pictures without keys."""
+    return [*violations(page, impacts, axe), *(f"keyboard {picture}" for picture in unreachable(page))]
 
 
-def found_at(page: Page, view: View | None, impacts: tuple[str, ...], axe: Path) -> list[str]:
-    """What is wrong on the page once it stands."""
-    try:
-        if view is None:
+def walk(page: Page, url: str, only: str) -> Iterator[str]:
+    """Go to every page and every view of it whose name begins with `only`, and give the name once it stands: an address, or "lesson: view"."""
+    for address in (f"{name}?{query}".rstrip("?") for name, queries in OTHERS.items() for query in queries):
+        if address.startswith(only):
+            page.goto(f"{url}/{address}")
             settle(page)
             page.wait_for_timeout(RESTING)
-        else:
-            stand(page, view)
-        return [*violations(page, impacts, axe), *(f"keyboard {picture}" for picture in unreachable(page))]
-    except Error as error:
-        return [f"not looked at: {error.message.splitlines()[0]}"]
+            yield address
+    for lesson, views in LESSONS.items():
+        if not f"{lesson}:".startswith(only):
+            continue
+        page.goto(f"{url}/{lesson}")
+        settle(page)
+        for name in views:
+            reach(page, lesson, name)
+            yield f"{lesson}: {name}"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.browser.accessibility", description=__doc__)
-    parser.add_argument("--only", default="", help="addresses that begin like this (default: all)")
+    parser.add_argument("--only", default="", help="pages whose address begins like this (default: all)")
     parser.add_argument("--themes", nargs="+", choices=THEMES, default=THEMES)
     parser.add_argument("--impacts", nargs="+", default=IMPACTS, help="minor, moderate, serious, critical (default: the last two)")
     parser.add_argument("--axe", type=Path, default=AXE, help="another axe.min.js, such as a newer one of npm's axe-core")
@@ -97,13 +101,10 @@ def main() -> None:
         for theme in chosen.themes:
             page = browser.new_page(viewport={"width": 1280, "height": 900}, color_scheme=theme)
             page.add_init_script(STILL)
-            for address, view in addresses().items():
-                if not address.startswith(chosen.only):
-                    continue
-                page.goto(f"{server.url}/{address}")
-                found = found_at(page, view, tuple(chosen.impacts), chosen.axe)
+            for name in walk(page, server.url, chosen.only):
+                found = found_on(page, tuple(chosen.impacts), chosen.axe)
                 total += len(found)
-                print(f"{theme} /{address}: {len(found)}", *found, sep="\n    ", flush=True)
+                print(f"{theme} {name or 'the first page'}: {len(found)}", *found, sep="\n    ", flush=True)
             page.close()
     sys.exit(f"{total} found" if total else None)
 
