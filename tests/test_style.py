@@ -1,4 +1,6 @@
 """core/figures/style.py: contrast in both themes, scales that start at the page, and Streamlit's theme made of the same colours."""
+import itertools
+import math
 import re
 import tomllib
 from pathlib import Path
@@ -102,3 +104,55 @@ def test_no_colour_literal_anywhere_else():
     offenders = [f"{path.relative_to(ROOT)}: {match.group()}" for path in files if path != ROOT / "core/figures/style.py" and path.exists()
                  for match in HEX.finditer(path.read_text(encoding="utf-8"))]
     assert offenders == []
+
+
+# What a reader with one kind of cones missing sees, on linear light: G. M. Machado, M. M. Oliveira, L. A. F. Fernandes, "A Physiologically-based Model for
+# Simulation of Color Vision Deficiency" (2009), severity 1.
+SIGHTS = {
+    "all cones": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
+    "protanopia": ((0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216), (-0.003882, -0.048116, 1.051998)),
+    "deuteranopia": ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413), (-0.011820, 0.042940, 0.968881)),
+    "tritanopia": ((1.255528, -0.076749, -0.178779), (-0.078411, 0.930809, 0.147602), (0.004733, 0.691367, 0.303900)),
+}
+# The meanings that stand together in one picture.
+TOGETHER = {
+    "one head step by step, and its sheet": ("query", "key", "value", "residual", "attention"),
+    "the stream's lengths and contributions": ("residual", "attention", "mlp"),
+    "positions added or put beside, and turned": ("position", "residual", "query", "key"),
+    "candidates kept and cut": ("kept", "excluded", "query"),
+    "right answers and wrong ones": ("key", "value", "kept"),
+    "parts of a design, and its activations": ("kept", "mlp"),
+    "what heads write": ("attention", "value", "kept"),
+}
+APART = 5       # hundredths of OKLab; two are just seen side by side
+# Nearer than that for some eyes, and told by something else as well.
+ALSO_TOLD = {
+    ("light", "fill", "query", "residual"): "Q and the stream never touch: each is a matrix or a vector with its letter beside it",
+}
+
+
+def seen(colour: str, sight: str) -> list[float]:
+    """The colour in OKLab as it looks to an eye."""
+    linear = [min(max(c, 0.0), 1.0) for c in style._apply(SIGHTS[sight], style._linear(colour))]
+    return style._apply(style._LMS_TO_LAB, [c ** (1 / 3) for c in style._apply(style._RGB_TO_LMS, linear)])
+
+
+def difference(one: str, other: str) -> float:
+    """The least difference of two colours over all sights, in hundredths of OKLab."""
+    return 100 * min(math.dist(seen(one, sight), seen(other, sight)) for sight in SIGHTS)
+
+
+def test_the_simulated_eyes_leave_greys_grey_and_confuse_what_they_must():
+    for sight in SIGHTS:
+        assert seen("#777777", sight) == pytest.approx(style._to_oklab("#777777"), abs=2e-3)
+    red, green = "#D00000", "#4D7A00"       # of nearly the same lightness to a protanope
+    assert 100 * math.dist(seen(red, "all cones"), seen(green, "all cones")) > 4 * 100 * math.dist(seen(red, "deuteranopia"), seen(green, "deuteranopia"))
+
+
+@pytest.mark.parametrize("picture", TOGETHER)
+@pytest.mark.parametrize("role", style.ROLES)
+@pytest.mark.parametrize("theme", style.THEMES)
+def test_colours_of_one_picture_differ_for_every_eye(theme, role, picture):
+    near = {(theme, role, *pair): round(difference(*(style.colour(meaning, theme, role) for meaning in pair)), 1)
+            for pair in itertools.combinations(sorted(TOGETHER[picture]), 2)}
+    assert {pair: apart for pair, apart in near.items() if apart < APART and pair not in ALSO_TOLD} == {}

@@ -27,13 +27,13 @@ TIMES_POWER_OF_TEN = f"(round(datum.value / pow(10, {_EXPONENT})) == 1 ? '' : fo
 
 # meaning: (light fill, light ink, dark fill, dark ink)
 _MEANINGS = {
-    "query": ("#0072B2", "#00659E", "#2E93D1", "#62B5EA"),
+    "query": ("#0072B2", "#0071B1", "#2174A6", "#62B5EA"),
     "key": ("#D55E00", "#AD4C00", "#E8711A", "#FF9A55"),
-    "value": ("#009E73", "#007353", "#1DB389", "#4CCBA6"),
-    "residual": ("#5E4FA2", "#5E4FA2", "#8779CC", "#ADA2EA"),
-    "attention": ("#CC79A7", "#A13E75", "#CC79A7", "#E3A3C6"),
+    "value": ("#009E73", "#007353", "#1DB389", "#40D4AB"),
+    "residual": ("#5E4FA2", "#5B4C9F", "#8779CC", "#9A91CD"),
+    "attention": ("#CC79A7", "#A04C79", "#B87298", "#C994B1"),
     "mlp": ("#E69F00", "#855C00", "#E69F00", "#F0B840"),
-    "position": ("#56B4E9", "#1B6A97", "#56B4E9", "#83CBF4"),
+    "position": ("#56B4E9", "#2A678C", "#56B4E9", "#83CBF4"),
     "kept": ("#334E68", "#334E68", "#7F9DBA", "#A6BFD6"),
     "excluded": ("#B4B9BF", "#636A72", "#5F6873", "#9AA4AF"),
     "drawn": ("#F0E442", "#6B6400", "#F0E442", "#F4EC7C"),

@@ -13,7 +13,7 @@ _CSS = (Path(__file__).parent / "page.css").read_text(encoding="utf-8")
 _PRESENT = """
 html {{ font-size: {size} !important; }}
 [data-testid="stHeader"] {{ display: none; }}
-[data-testid="stMainBlockContainer"] {{ padding-top: 0.5rem; }}
+[data-testid="stMainBlockContainer"] {{ padding-top: 0.2rem; }}
 """
 
 

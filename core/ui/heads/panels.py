@@ -20,6 +20,7 @@ from core.ui.markdown import code
 from core.ui.run import Run
 
 PICTURE = (300, 620)        # least and most pixels of a picture that ends with the window
+CAPTION = 90                # of up to two lines in present mode, and the air around them
 CHART = 300                 # pixels of an altair chart
 TOKENS_COMPARED = 10
 
@@ -66,7 +67,7 @@ def what_they_write(page: Lesson, run: Run, pair: Pair) -> None:
     text = {"title": page.label("write_title", head=names[largest], layer=pair.layer, token=run.tokens[pair.query], norm=f"{np.linalg.norm(written[largest]):.3g}"),
             "concat": page.label("write_concat", last=len(written) - 1), "product": page.label("write_product"), "norm": page.label("write_norm"), "share": page.label("write_share"),
             "bias": page.label("write_bias"), "sum": page.label("write_sum"), "scale": page.label("scale_signed")}
-    heads_sum(outputs, written, bias, total, shares, names, key=f"{PREFIX}sum", text=text, selected=pair.head, height=(300, 460),
+    heads_sum(outputs, written, bias, total, shares, names, key=f"{PREFIX}sum", text=text, selected=pair.head, height=(200, 460), foot=_foot(),
               scale=state.scale(), theme=state.theme(), on_pick=lambda head: _pick_head(pair.layer, head))
     difference = np.abs(written.astype(np.float64).sum(0) - (total.astype(np.float64) - bias)).max()
     st.caption(page.label("write_check", difference=f"{difference:.1e}", largest=f"{np.abs(total).max():.3g}"))
@@ -105,7 +106,7 @@ def two_prompts(page: Lesson, run: Run, pair: Pair) -> None:
         role = figures.roles(patterns.measures)[pair.layer, pair.head]
         with column:
             _view(page, patterns.values[pair.layer, pair.head], patterns.allowed, shown.tokens, name, title_of(page, patterns.measures, role, pair.layer, pair.head),
-                  pair.name, height=(260, 420))
+                  pair.name, height=(190, 420), foot=_foot())
             st.caption(page.label("both", **{measure: measured(value) for measure, value in share.items()}))
 
 
@@ -130,6 +131,11 @@ def _view(page: Lesson, values: np.ndarray, allowed: np.ndarray, tokens: list[st
     text = {"title": title, "scale": page.label("scale")} | {key: page.label(key) for key in ("masked", "key_axis", "query_axis", "keys_help")}
     attention_view(values, allowed, tokens, key=f"{PREFIX}{name}", text=text, label=label, height=height, scale=state.scale(),
                    theme=state.theme(), **how)
+
+
+def _foot() -> int:
+    """Pixels for the line below a picture, which on a projector stands above the bar; elsewhere the page scrolls to it."""
+    return CAPTION if state.present() else 0
 
 
 def _axis(page: Lesson, run: Run, name: str) -> str:

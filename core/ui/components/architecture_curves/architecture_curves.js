@@ -47,6 +47,7 @@ class Curves {
     this.gateBox = make("div", "gate-picture", gate);
     this.canvas = make("canvas", "surface", this.gateBox);
     this.canvas.setAttribute("role", "img");
+    this.canvas.dataset.ranges = this.plots.slope.dataset.ranges = "";       // two ranges do what a hand does in them
     this.canvas.onpointerdown = this.canvas.onpointermove = (event) => { if (event.type === "pointerdown" || event.buttons) this.aim(event); };
     this.canvas.onpointerup = () => this.settle();
     this.gateWords = make("div", "gate-words", gate);

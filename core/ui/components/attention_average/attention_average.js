@@ -35,7 +35,7 @@ class Average extends Instrument {
     this.range = new Range(root, "tau", { input: (value) => { this.settings.temperature = value; this.schedule(); }, commit: () => this.commit() });
     this.ends = make("div", "ends", root);
     this.surface = new Surface(root, "picture");
-    this.surface.point((x, y, phase) => this.pointed(x, y, phase));
+    this.surface.point((x, y, phase) => this.pointed(x, y, phase), () => ({ places: this.points.map((p) => this.place(p)) }));
     this.tip = make("div", "tip", root);
     this.tip.hidden = true;
   }

@@ -21,7 +21,8 @@ class Matrices {
     while (this.places.length > this.panels.length) this.places.pop().panel.remove();
     while (this.places.length < this.panels.length) {
       const panel = make("div", "panel", this.grid), canvas = make("canvas", "", panel);
-      canvas.setAttribute("role", "img");
+      const of = () => this.panels[this.places.findIndex((one) => one.canvas === canvas)];
+      pointedByKeys(canvas, () => { const { x, y, wide, cell, columns, rows } = of(); return { left: x, top: y, width: columns * wide, height: rows * cell, columns, rows }; }, () => (this.tip.hidden ? "" : this.tip.textContent));
       this.places.push({ panel, canvas });
     }
     this.panels.forEach((of, k) => {

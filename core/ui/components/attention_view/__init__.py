@@ -29,17 +29,17 @@ def payload(values: np.ndarray, allowed: np.ndarray, header: dict) -> bytes:
 
 
 def attention_view(values: np.ndarray, allowed: np.ndarray, tokens: Sequence[str], *, key: str, text: dict[str, str], label: str,
-                   shows: str = "matrix", signed: bool = False, picked: tuple[int, int] | None = None, height: tuple[int, int] = (380, 620), scale: float = 1.0,
+                   shows: str = "matrix", signed: bool = False, picked: tuple[int, int] | None = None, height: tuple[int, int] = (380, 620), foot: int = 0, scale: float = 1.0,
                    theme: str = "light", on_pick: Callable[[int, int], None] = lambda query, key: None) -> None:
     """Draw `values` (N, N), rows = queries, columns = keys; `on_pick(query, key)` is called on a click or Enter.
 
     shows: "matrix" or "lines". signed: scores, drawn on the diverging scale about zero; otherwise weights in [0, 1] on the wall's own scale.
     picked: the (query, key) that is marked. label: what stands before a reading, such as "3.5". scale: how much larger type is drawn.
-    text: the strings "title", "scale", "masked", "key_axis", "query_axis", "keys_help". height: the least and the most pixels that the picture takes.
+    text: the strings "title", "scale", "masked", "key_axis", "query_axis", "keys_help". height: the least and the most pixels that the picture takes; foot: what it leaves free below it.
     """
     query, key_position = picked or (None, None)
     header = {"tokens": list(tokens), "text": text, "label": label, "shows": shows, "signed": signed, "query": query, "key": key_position,
-              "height": height[0], "most": height[1], "type": round(TYPE_SIZE * scale), "theme": theme}
+              "height": height[0], "most": height[1], "foot": foot, "type": round(TYPE_SIZE * scale), "theme": theme}
 
     def chosen() -> None:
         on_pick(*map(int, st.session_state[key].picked))

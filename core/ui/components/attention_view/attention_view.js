@@ -35,7 +35,7 @@ function describe(view) {
 
 function layOut(view) {
   if (!view.root.clientWidth) return;
-  const room = fitHeight(view.shows === "lines" ? view.lines : view.matrix, view.height, view.most), width = view.root.clientWidth;
+  const room = fitHeight(view.shows === "lines" ? view.lines : view.matrix, view.height, view.most, view.foot), width = view.root.clientWidth;
   if (!view.fresh && room === view.room && width === view.width) return;
   Object.assign(view, { fresh: false, room, width });
   if (view.shows === "lines") layOutLines(view);

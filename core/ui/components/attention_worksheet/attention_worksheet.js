@@ -90,7 +90,7 @@ class Worksheet {
   matrix(name) {
     const rows = this.given[name] ?? this.solution[name], asked = STEPS.includes(name);
     const place = make("section", `matrix ${MEANING[name] ?? ""} ${rows[0].length < 4 ? "narrow" : ""}`, this.sheet);
-    const heading = make("h4", "", place);
+    const heading = make("h3", "", place);
     named(make("span", "", heading), this.text[`name_${name}`]);
     if (asked) this.counts[name] = make("span", "count", heading);
     const table = make("table", "", place), byToken = !name.startsWith("W_");

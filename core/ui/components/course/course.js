@@ -48,7 +48,7 @@ class Course {
     };
     const list = make("div", "lessons", this.root);
     lessons.forEach((lesson, index) => {
-      if (index === 0 || lessons[index - 1].section !== lesson.section) make("h4", "section", list, lesson.section);
+      if (index === 0 || lessons[index - 1].section !== lesson.section) make("h3", "section", list, lesson.section);
       const row = make("article", "lesson", list), head = make("div", "head", row);
       make("span", "number", row, index + 1);
       row.appendChild(head);
@@ -83,7 +83,7 @@ class Course {
     const place = make("div", "parts", this.root);
     parts.forEach((part, index) => {
       const block = make("section", "part", place);
-      make("h4", "", block, `${index + 1}. ${part.name}`);
+      make("h3", "", block, `${index + 1}. ${part.name}`);
       for (const idea of part.ideas) {
         const row = make("div", "idea", block);
         indexed(make("span", "says", row), idea.idea);
@@ -119,7 +119,7 @@ class Course {
         line.append(said);
       }
     }
-    make("h4", "section", this.root, this.text.weeks);
+    make("h3", "section", this.root, this.text.weeks);
     const cards = make("div", "weeks", this.root);
     for (const week of weeks) {
       const card = make("section", "week", cards);
@@ -172,7 +172,7 @@ class Course {
 
   group(list, [name, terms]) {
     const node = make("section", "letter", list), cards = make("div", "cards", node);
-    node.prepend(make("h4", "section", null, name));
+    node.prepend(make("h3", "section", null, name));
     return { node, cards: terms.map((term) => [this.card(cards, term), term]) };
   }
 

@@ -13,13 +13,15 @@ export default function (component) {
   sum.pieces = (row) => (row < heads ? [sum.outputs.subarray(row * d_v, (row + 1) * d_v), row * d_v] : row > heads ? [sum.outputs, 0] : [new Float32Array(0), 0]);
   sum.vector = (row) => sum.written.subarray(row * d, (row + 1) * d);
   root.querySelector(".title").textContent = sum.text.title;
+  sum.canvas.setAttribute("aria-label", sum.text.title);
   whenStyled(root, () => arrange(sum));
 }
 
 function build(root) {
   const sum = { root, scroll: root.querySelector(".scroll"), stage: root.querySelector(".stage"), canvas: root.querySelector("canvas"), rows: root.querySelector(".rows"), tip: root.querySelector(".tip") };
   sum.stage.onpointermove = (event) => read(sum, event);
-  sum.stage.onpointerleave = () => { sum.tip.hidden = true; };
+  sum.stage.onpointerleave = sum.canvas.onpointerleave = () => { sum.tip.hidden = true; };
+  byKeys(sum.canvas, () => ({ columns: sum.heads * sum.d_v + sum.d, rows: sum.rowsOf.length }), (column, row, phase) => readCell(sum, column, row, phase), () => (sum.tip.hidden ? "" : sum.tip.textContent));
   keepFitted(root, () => sum.text && arrange(sum));
   return sum;
 }
@@ -29,7 +31,7 @@ const largest = (values) => values.reduce((most, v) => Math.max(most, Math.abs(v
 function arrange(sum) {
   const width = sum.stage.clientWidth, ratio = window.devicePixelRatio || 1;
   if (!width) return;
-  const room = fitHeight(sum.scroll, sum.least, sum.most);
+  const room = fitHeight(sum.scroll, sum.least, sum.most, sum.foot);
   sum.height = Math.max(room, HEADING + LEAST_ROW * sum.scale * sum.rowsOf.length);      // of many heads the rows scroll
   sum.scroll.style.maxHeight = sum.height > room ? `${room}px` : "";
   const between = width < NARROW ? 40 : 58, numbers = (width < NARROW ? 132 : 170) * sum.scale;
@@ -114,7 +116,19 @@ function amounts(sum, context, row, y, height, longest, ink, type) {
 }
 
 function read(sum, event) {
-  const box = sum.stage.getBoundingClientRect(), x = event.clientX - box.left, row = Math.floor((event.clientY - box.top - HEADING) / sum.row);
+  const box = sum.stage.getBoundingClientRect();
+  readAt(sum, event.clientX - box.left, Math.floor((event.clientY - box.top - HEADING) / sum.row));
+}
+
+// A cell of both strips counted on from the left; a press picks the row's head.
+function readCell(sum, column, row, phase) {
+  const pieces = sum.heads * sum.d_v, left = column < pieces;
+  if (phase === "out") sum.tip.hidden = true;
+  else if (phase === "press" && row < sum.heads) sum.send("picked", row);
+  else readAt(sum, left ? LABEL + ((column + 0.5) * sum.half) / pieces : sum.right + ((column - pieces + 0.5) * sum.half) / sum.d, row);
+}
+
+function readAt(sum, x, row) {
   sum.tip.hidden = true;
   if (row < 0 || row >= sum.rowsOf.length) return;
   const [piece, start] = sum.pieces(row), left = x < LABEL + sum.half;

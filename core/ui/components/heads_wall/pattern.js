@@ -79,11 +79,11 @@ function showTip(tip, content, x, y, drop) {
 
 // The height from `node` to the bottom of the window, as the page stands unscrolled, within [least, most]: the picture ends on the first screen.
 // Present mode (its scale is above 1) has a bar at the bottom.
-function fitHeight(node, least, most) {
+function fitHeight(node, least, most, foot = 0) {
   const main = node.getRootNode().host?.closest('[data-testid="stMain"]');
   const top = node.getBoundingClientRect().top + (main?.scrollTop ?? 0);
   const below = getComputedStyle(node).getPropertyValue("--tx-scale") > 1 ? 70 : 20;
-  return Math.max(least, Math.min(most, window.innerHeight - top - below));
+  return Math.max(least, Math.min(most, window.innerHeight - top - below - foot));
 }
 
 // Calls draw() when the node's width changes, when the window does, and once more when the page around has found its place.

@@ -32,7 +32,7 @@ class Game {
   }
 
   typed(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.key.length !== 1) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || event.key.length !== 1 || (event.key === " " && event.target.matches("button"))) return;
     const symbol = this.symbols.indexOf(event.key.toLowerCase());
     event.preventDefault();
     this.guess(symbol < 0 ? this.symbols.length - 1 : symbol);

@@ -8,7 +8,8 @@ import numpy as np
 
 HERE = Path(__file__).parent
 STYLED_JS = (HERE / "styled.js").read_text(encoding="utf-8")
-MESSAGE_JS = (HERE / "message.js").read_text(encoding="utf-8") + STYLED_JS
+BY_KEYS_JS = (HERE / "by_keys.js").read_text(encoding="utf-8")  # lets the keys read what the pointer reads
+MESSAGE_JS = (HERE / "message.js").read_text(encoding="utf-8") + STYLED_JS + BY_KEYS_JS
 LIVE_JS = (HERE / "live.js").read_text(encoding="utf-8")        # asks the routes of core/ui/live.py
 
 

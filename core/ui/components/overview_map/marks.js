@@ -183,6 +183,24 @@ function paintPointer(map, context, ink) {
 }
 
 // The reading as [what, value]: the words come from Python, the numbers from the bytes.
+// The places that the arrow keys go to, left to right as the numbers do: of a vector the largest entry, of a head the key with the largest weight.
+function keyPlaces(map) {
+  const g = map.geometry, places = [];
+  const largest = (place, name, base, columns) => (row) => [place.x + ((strongestColumn(map, name, base + row, 0, 1, columns) + 0.5) * place.w) / columns, middle(place.edges, row)];
+  for (const image of g.images) places.push(largest(image, image.name, 0, map.d));
+  for (const block of g.blocks) {
+    for (let head = 0; head < map.heads; head++) {
+      places.push((row) => {
+        const weights = rowWeights(map, block.l, row, head), [left, top] = tileCorner(block.tiles, head), size = block.tiles.size;
+        return [left + ((weights.indexOf(Math.max(...weights)) + 0.5) * size) / map.n, top + ((row + 0.5) * size) / map.n];
+      });
+    }
+    for (const x of [(block.x + block.xa) / 2, (block.xa + block.xm) / 2, (block.xm + block.x + block.w) / 2]) places.push((row) => [x, middle(block.lanes, row)]);
+    if (map.d_ff) places.push(largest(block.mlp, "mlp", block.l * map.n, map.columns));
+  }
+  return [...places, largest(g.h, "h", 0, map.d)];
+}
+
 function readingOf(map, at) {
   const { text } = map, about = map.exact ? "" : "≈ ", token = named(map, at.row);
   if (at.kind === "vector") {

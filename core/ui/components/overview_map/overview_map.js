@@ -33,6 +33,7 @@ function build(root) {
   map.area.onpointerleave = () => point(map, null);
   map.area.onclick = (event) => clicked(map, event);
   map.chips.onkeydown = (event) => keyed(map, event);
+  byKeys(map.over, () => ({ columns: keyPlaces(map).length, rows: map.n, from: [0, map.position] }), (column, row, phase) => throughMap(map, column, row, phase), () => (map.tip.hidden ? "" : [...map.tip.children].map((part) => part.textContent).join(": ")));
   map.play.onclick = () => (map.playing ? stop(map) : start(map));
   map.back.onclick = () => stepBy(map, -1);
   map.forth.onclick = () => stepBy(map, 1);
@@ -227,6 +228,13 @@ function point(map, event) {
   map.marking = requestAnimationFrame(() => paintMarks(map));
 }
 
+function throughMap(map, column, row, phase) {
+  if (phase === "out") return point(map, null);
+  const box = map.over.getBoundingClientRect(), [x, y] = keyPlaces(map)[column](row), event = { clientX: box.left + x, clientY: box.top + y, target: map.over };
+  if (phase === "press") clicked(map, event);
+  else point(map, event);
+}
+
 function clicked(map, event) {
   const box = map.over.getBoundingClientRect(), at = map.geometry && findAt(map, event.clientX - box.left, event.clientY - box.top);
   if (!at) return;
@@ -316,5 +324,5 @@ function say(map) {
   }
   const name = stage ? `stage_${stage.name}${stage.name === "draw" && !map.draw ? "_none" : ""}` : map.long ? "title_long" : "title";
   map.caption.replaceChildren(...phrase(text[name], values, ["token", "top", "key", "drawn"]));
-  map.base.setAttribute("aria-label", map.caption.textContent);
+  map.over.setAttribute("aria-label", map.caption.textContent);
 }

@@ -19,7 +19,7 @@ class Beyond extends Instrument {
     this.panels = {};
     for (const name of ["learned", "angles", "alibi", "relative"]) {
       this.panels[name] = panelIn(grid, name);
-      this.panels[name].surface.point((x, y, phase) => this.pointed(name, x, y, phase));
+      this.panels[name].surface.point((x, y, phase) => this.pointed(name, x, y, phase), () => ({ ...this.plot(this.panels[name].surface), columns: this.settings.read, rows: this.rows(name) }));
     }
     this.reading = make("p", "reading", root);
     this.reading.setAttribute("aria-live", "polite");
@@ -34,11 +34,14 @@ class Beyond extends Instrument {
     return { left: 52, width: surface.width - 62, height: surface.height - 18 };
   }
 
+  rows(name) {
+    return name === "angles" ? this.pairs : name === "alibi" ? this.slopes.length : 1;
+  }
+
   pointed(name, x, y, phase) {
     const { left, width, height } = this.plot(this.panels[name].surface);
-    const rows = name === "angles" ? this.pairs : this.slopes.length;
     const inside = (share, count) => Math.max(0, Math.min(count - 1, Math.floor(share * count)));
-    this.hover = phase === "out" ? null : { name, i: inside((x - left) / width, this.settings.read), row: inside(y / height, rows) };
+    this.hover = phase === "out" ? null : { name, i: inside((x - left) / width, this.settings.read), row: inside(y / height, this.rows(name)) };
     this.schedule();
   }
 

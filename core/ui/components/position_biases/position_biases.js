@@ -37,7 +37,8 @@ class Biases extends Instrument {
     this.panels = {};
     for (const name of ["lines", "alibi", "alibi-weights", "table", "relative", "relative-weights"]) {
       this.panels[name] = panelIn(grid, name);
-      this.panels[name].surface.point((x, y, phase) => this.pointed(name, x, y, phase));
+      const cells = () => ({ ...this.box(name, this.panels[name].surface), columns: this.settings.n, rows: name === "lines" ? 1 : this.settings.n });
+      this.panels[name].surface.point((x, y, phase) => this.pointed(name, x, y, phase), name === "table" ? null : cells);      // the table has ranges
     }
     this.buildTable(this.panels.table.cell);
     this.reading = make("p", "reading", root);

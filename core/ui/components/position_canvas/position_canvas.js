@@ -122,8 +122,15 @@ class Surface {
     return this.context;
   }
 
-  /** Call `act(x, y, phase)` for hover, press, drag, release ("up") and leave ("out"), in CSS pixels. */
-  point(act) {
+  /**
+   * Call `act(x, y, phase)` for hover, press, drag, release ("up") and leave ("out"), in CSS pixels.
+   *
+   * cells() is {left, top, width, height, columns, rows, from}, or {places: [[x, y], …]}: where the arrow keys take what a hover reads, beginning at the cell `from`.
+   * Without it the picture has no keys, because ranges beside it do all that the pointer does.
+   */
+  point(act, cells = null) {
+    if (cells) this.keys(act, cells);
+    else this.canvas.dataset.ranges = "";
     const at = (event) => {
       const box = this.canvas.getBoundingClientRect();
       return [event.clientX - box.left, event.clientY - box.top];
@@ -136,6 +143,18 @@ class Surface {
     this.canvas.onpointerup = (event) => act(...at(event), "up");
     this.canvas.onpointercancel = (event) => act(...at(event), "out");
     this.canvas.onpointerleave = (event) => act(...at(event), "out");
+  }
+
+  keys(act, cells) {
+    const walk = () => { const one = cells(); return one.places ? { columns: one.places.length, rows: 1 } : one; };
+    const place = (column, row) => {
+      const { places, left, top = 0, width, height, columns, rows } = cells();
+      return places ? places[column] : [left + ((column + 0.5) * width) / columns, top + ((row + 0.5) * height) / rows];
+    };
+    byKeys(this.canvas, walk, (column, row, phase) => {
+      if (phase !== "press") act(...place(column, row), phase);
+      else for (const one of ["down", "up", "hover"]) act(...place(column, row), one);
+    }, () => this.canvas.closest(".instrument").querySelector(".tip:not([hidden])")?.textContent ?? "");     // a reading below the picture speaks for itself
   }
 }
 

@@ -27,8 +27,10 @@ class Concat extends Instrument {
     const grid = make("div", "panels", root);
     this.picture = panelIn(grid, "product");
     this.bars = panelIn(grid, "bars");
-    this.bars.surface.point((x, y, phase) => { this.hover = phase === "out" ? null : this.outputAt(y); this.schedule(); });
-    this.picture.surface.point((x, y, phase) => { this.hover = phase === "out" ? null : this.outputAt(y); this.schedule(); });
+    for (const { surface } of [this.bars, this.picture]) {
+      const cells = () => ({ left: 0, top: this.head(), width: surface.width, height: this.picture.surface.height - this.head() - 4, columns: 1, rows: this.k });
+      surface.point((x, y, phase) => { this.hover = phase === "out" ? null : this.outputAt(y); this.schedule(); }, cells);
+    }
     this.reading = make("p", "reading", root);
     this.reading.setAttribute("aria-live", "polite");
   }

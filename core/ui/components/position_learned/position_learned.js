@@ -44,7 +44,7 @@ class Learned extends Instrument {
     this.panels = {};
     for (const name of ["learned", "learned-cosines", "sinusoidal", "sinusoidal-cosines", "lengths", "spectrum"]) {
       this.panels[name] = panelIn(grid, name);
-      this.panels[name].surface.point((x, y, phase) => this.pointed(name, x, y, phase));
+      this.panels[name].surface.point((x, y, phase) => this.pointed(name, x, y, phase), () => this.cells(name));
     }
     this.reading = make("p", "reading", root);
     this.reading.setAttribute("aria-live", "polite");
@@ -102,11 +102,20 @@ class Learned extends Instrument {
     return { left, height, width: square ? Math.min(height, surface.width - left - 4) : surface.width - left - 8 };
   }
 
+  columns(name) {
+    return name === "spectrum" ? this.stats.spectrum.learned.length : this.n;
+  }
+
+  cells(name) {
+    const rows = name.endsWith("cosines") ? this.n : name === "spectrum" || name === "lengths" ? 1 : this.rows();
+    return { ...this.box(name, this.panels[name].surface), columns: this.columns(name), rows, from: [name === "spectrum" ? 0 : this.settings.i, 0] };
+  }
+
   pointed(name, x, y, phase) {
     const { surface } = this.panels[name];
     const { left, width, height } = this.box(name, surface);
     const inside = (share, count) => Math.max(0, Math.min(count - 1, Math.floor(share * count)));
-    const column = inside((x - left) / width, name === "spectrum" ? this.stats.spectrum.learned.length : this.n);
+    const column = inside((x - left) / width, this.columns(name));
     this.hover = phase === "out" ? null : { name, column, row: inside(y / height, name.endsWith("cosines") ? this.n : this.rows()) };
     if ((phase === "down" || phase === "drag") && name !== "spectrum") this.settings.i = column;
     if (phase === "up") this.commit();

@@ -22,7 +22,8 @@ class Symmetry extends Instrument {
     this.reading = make("p", "reading", this.side);
     this.reading.setAttribute("aria-live", "polite");
     this.row = null;
-    this.picture.surface.point((x, y, phase) => { this.row = phase === "out" ? null : this.rowAt(x, y); this.schedule(); });
+    this.picture.surface.point((x, y, phase) => { this.row = phase === "out" ? null : this.rowAt(x, y); this.schedule(); },
+      () => { const { n, row } = this.geometry(); return { left: 0, width: 2, height: n * row, columns: 1, rows: n }; });
   }
 
   receive(header, send, body) {

@@ -76,11 +76,11 @@ class Waves extends Instrument {
 
   connectPointers() {
     const { heat, lengths, wave, dial, products, gram } = this.panels;
-    heat.point((x, y, phase) => this.pointed(heat, x, y, phase, () => ({ i: this.columnAt(heat, x), dimension: this.dimensionAt(heat, y) })));
-    lengths.point((x, y, phase) => this.pointed(lengths, x, y, phase, () => ({ dimension: this.dimensionAt(lengths, y) })));
-    wave.point((x, y, phase) => this.pointed(wave, x, y, phase, () => ({ i: this.columnAt(wave, x) })));
-    products.point((x, y, phase) => this.pointed(products, x, y, phase, () => ({ j: this.columnAt(products, x) })));
-    gram.point((x, y, phase) => this.pointed(gram, x, y, phase, () => this.gramCell(x, y)));
+    heat.point((x, y, phase) => this.pointed(heat, x, y, phase, () => ({ i: this.columnAt(heat, x), dimension: this.dimensionAt(heat, y) })), () => this.cells(heat, this.settings.n, this.settings.d));
+    lengths.point((x, y, phase) => this.pointed(lengths, x, y, phase, () => ({ dimension: this.dimensionAt(lengths, y) })), () => this.cells(lengths, 1, this.settings.d / 2));
+    wave.point((x, y, phase) => this.pointed(wave, x, y, phase, () => ({ i: this.columnAt(wave, x) })), () => this.cells(wave, this.settings.n, 1));
+    products.point((x, y, phase) => this.pointed(products, x, y, phase, () => ({ j: this.columnAt(products, x) })), () => this.cells(products, this.settings.n, 1));
+    gram.point((x, y, phase) => this.pointed(gram, x, y, phase, () => this.gramCell(x, y)), () => this.cells(gram, this.settings.n, this.settings.n));
     dial.canvas.style.pointerEvents = "none";
   }
 
@@ -103,6 +103,16 @@ class Waves extends Instrument {
 
   plot(surface) {
     return { left: MARGIN.left, width: surface.width - MARGIN.left - MARGIN.right };
+  }
+
+  /** Where the arrow keys go in a panel, from the picked position, pair and key on. */
+  cells(surface, columns, rows) {
+    const { i, j, pair, d } = this.settings;
+    if (surface === this.panels.gram) {
+      const { left, top, side } = this.square(surface);
+      return { left, top, width: side, height: side, columns, rows, from: [j, i] };
+    }
+    return { ...this.plot(surface), height: this.bodyHeight(surface), columns, rows, from: [surface === this.panels.products ? j : columns > 1 ? i : 0, rows === d ? 2 * pair : rows > 1 ? pair : 0] };
   }
 
   clampedCell(share, count) {

@@ -142,6 +142,9 @@ function nearest(state, event) {
 export default function ({ parentElement, data, setTriggerValue }) {
   const root = parentElement.querySelector(".residual-norms"), profile = root.querySelector(".profile");
   const state = show(root, data, setTriggerValue, { profile, also: drawProfile });
+  profile.setAttribute("role", "img");
+  profile.setAttribute("aria-label", `${state.data.length_title}, ${state.data.depth_title}`);
+  profile.dataset.ranges = "";            // the keys of the grid move its lines too
   profile.onmousemove = (event) => { const cell = nearest(state, event); if (cell) revealColumn(state, cell); hoverCell(state, cell); };
   profile.onmouseleave = () => { state.hover = null; state.tip.hidden = true; draw(state); };
   profile.onclick = (event) => { const cell = nearest(state, event); if (cell) pick(state, cell, 0); };

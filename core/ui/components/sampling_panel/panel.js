@@ -115,7 +115,7 @@ class Panel {
     this.contexts.replaceChildren();
     this.small = [];
     if (contexts.length < 2) return;
-    element("h4", this.contexts, "", this.labels.contexts_title);
+    element("h3", this.contexts, "", this.labels.contexts_title);
     const pair = element("div", this.contexts, "pair");
     this.small = contexts.slice(1).map((context, i) => {
       const box = element("figure", pair, "context"), caption = element("figcaption", box);
@@ -301,6 +301,10 @@ class Panel {
       this.dragging = null;
     };
     canvas.onpointerleave = () => { this.tip.hidden = true; };
+    byKeys(canvas, () => ({ columns: this.picture.scale.shown, rows: 1 }), (place, _row, phase) => {
+      if (phase === "press") this._set({ named: this.truncations[0].tokenIds[place] });
+      else this._tell(phase === "out" ? undefined : place, this.picture.scale.x(place + 0.5), this.picture.bars.top);
+    }, () => (this.tip.hidden ? "" : this.tip.textContent));
     canvas.ontouchstart = (event) => {            // a finger on a grip drags the line; elsewhere it scrolls the page
       if (this.picture.under(...at(event.touches[0])).drag) event.preventDefault();
     };
@@ -314,6 +318,11 @@ class Panel {
   _hover(x, y) {
     const { drag, place } = this.picture.under(x, y), { canvas } = this.picture;
     canvas.style.cursor = { top_p: "ns-resize", min_p: "ns-resize", top_k: "ew-resize", xi: "ew-resize" }[drag] ?? (place === undefined ? "default" : "pointer");
+    this._tell(place, x, y);
+  }
+
+  /** The tip of the bar at a rank, from 0; of none it is hidden. */
+  _tell(place, x, y) {
     this.tip.hidden = place === undefined;
     if (place === undefined) return;
     const truncation = this.truncations[0], id = truncation.tokenIds[place], rule = RULES[truncation.cutBy[place]];

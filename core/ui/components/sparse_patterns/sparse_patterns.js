@@ -39,9 +39,9 @@ class SparsePatterns {
     const figure = make("figure", "", this.masks), caption = make("figcaption", "", figure);
     make("div", "name", caption, pattern.name);
     const canvas = make("canvas", "", figure);
-    canvas.setAttribute("role", "img");
     canvas.setAttribute("aria-label", `${pattern.name}: ${pattern.lines.join("; ")}`);
     for (const line of pattern.lines) make("div", "muted", figure, line);
+    pointedByKeys(canvas, () => ({ left: 0, top: 0, width: canvas.clientWidth, height: canvas.clientHeight, columns: this.n, rows: this.n }), () => this.reading.textContent);
     canvas.onpointermove = (event) => this.read(pattern, canvas, event);
     canvas.onpointerleave = () => { this.reading.textContent = this.text.hint; };
     return canvas;

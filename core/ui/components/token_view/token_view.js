@@ -41,12 +41,43 @@ function chip(parent, text, name = "chip") {
 function mount({ parentElement, data, setStateValue }, View) {
   const root = parentElement.querySelector(".tokens-view");
   whenStyled(root, () => {
-    if (!root.view) root.view = new View(root);
+    if (!root.view) {
+      root.view = new View(root);
+      marksByKeys(root);
+    }
     root.view.send = (settings) => setStateValue("settings", settings);
     const header = unpack(data);
     root.style.setProperty("--scale", header.scale);
     root.view.receive(header);
   });
+}
+
+/** Every drawing whose marks have titles, and that has no keys of its own, is read by the keys: from mark to mark, its title shown and spoken; Enter clicks it. */
+function marksByKeys(root) {
+  const tip = make("div", "mark-tip", root), marks = (svg) => [...svg.querySelectorAll("title")].map((title) => title.parentNode);
+  tip.hidden = true;
+  const tell = (svg, k, phase) => {
+    const mark = marks(svg)[k];
+    svg.querySelector(".by-keys")?.classList.remove("by-keys");
+    tip.hidden = phase === "out" || !mark;
+    if (tip.hidden) return;
+    if (phase === "press") mark.dispatchEvent(new MouseEvent("click", { bubbles: true }));
+    const shown = marks(svg)[k] ?? mark, home = root.getBoundingClientRect(), box = shown.getBoundingClientRect();      // a click may have drawn it anew
+    shown.classList.add("by-keys");
+    tip.textContent = shown.querySelector("title").textContent;
+    tip.style.left = `${Math.max(0, Math.min(box.left + box.width / 2 - home.left - tip.offsetWidth / 2, home.width - tip.offsetWidth))}px`;
+    tip.style.top = `${box.top - home.top > tip.offsetHeight + 6 ? box.top - home.top - tip.offsetHeight - 6 : box.bottom - home.top + 6}px`;
+  };
+  const wire = () => {
+    for (const svg of root.querySelectorAll("svg")) {
+      if (svg.onkeydown || svg.querySelectorAll("title").length < 2) continue;
+      let inside = svg.parentNode;
+      while (inside !== root && !inside.onkeydown) inside = inside.parentNode;
+      if (inside === root) byKeys(svg, () => ({ columns: marks(svg).length, rows: 1 }), (k, _row, phase) => tell(svg, k, phase), () => (tip.hidden ? "" : tip.textContent));
+    }
+  };
+  new MutationObserver(wire).observe(root, { childList: true, subtree: true });
+  wire();
 }
 
 /** What the hand has set and Python is still to hear of. Python says each back when its run is over; such an echo, late, must not move a hand that is further on. */

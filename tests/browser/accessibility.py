@@ -1,0 +1,119 @@
+"""`python -m tests.browser.accessibility`: axe-core over every page and every view in both themes, and what it finds of serious or critical impact.
+
+The tests run the same check on one view a lesson (test_views.py); all of them take about a quarter of an hour.
+"""
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import axe_playwright_python
+from playwright.sync_api import Page
+
+from tests.browser.pictures import WALK
+from tests.browser.serving import STILL, chromium, serve, settle
+from tests.browser.views import LESSONS, RESTING, reach
+
+AXE = Path(axe_playwright_python.__file__).with_name("axe.min.js")      # axe-core 4.12, as it comes
+IMPACTS = ("serious", "critical")
+THEMES = ("light", "dark")
+
+# What Streamlit draws and the app cannot mend: (rule, CSS of the element): why it is left out.
+EXCLUDED = {
+    ("color-contrast", "[data-testid=stWidgetLabel][disabled]"):
+        "The label of a control that is switched off, which WCAG 1.4.3 leaves out; axe does not see that the two belong together.",
+    ("svg-img-alt", "svg.marks g.role-mark:empty"): "Vega names a group of marks by what is in it, so an empty one has the role and no name; there is nothing to be read in it.",
+    ("scrollable-region-focusable", ".katex-display"): "A formula in Markdown that is wider than its column scrolls. No attribute can be given to it; Chromium and Firefox let the Tab key "
+                                                       "stop at a scroller without controls all the same.",
+}
+
+# Pages whose picture is picked by other settings than a "view".
+OTHERS = {
+    "": ("",), "next_token": ("",), "models": ("",),
+    "heads": tuple(f"heads_panel={panel}" for panel in ("wall", "head", "roles", "write", "change", "prompts", "rollout")),
+    "course": (*(f"course_view={view}" for view in ("lessons", "class", "glossary")), *(f"course_view=lectures&course_deck={deck}" for deck in "ABCD"),
+               *(f"course_view=sheets&course_sheet={sheet}" for sheet in ("merges", "positions"))),
+}
+
+# Elements are matched by the page, which alone can look out of a shadow root; targets are written as axe writes them.
+RUN = """async ([impacts, excluded]) => {
+    const up = (element, css) => {
+        for (let at = element; at; at = at.parentElement || (at.getRootNode() instanceof ShadowRoot ? at.getRootNode().host : null)) if (at.matches(css)) return true;
+        return false;
+    };
+    const {violations} = await axe.run(document, {resultTypes: ["violations"], elementRef: true, iframes: false});
+    return violations.filter((found) => impacts.includes(found.impact)).flatMap((found) => found.nodes
+        .filter((node) => !excluded.some(([rule, css]) => rule === found.id && up(node.element, css)))
+        .map((node) => `${found.id} (${found.impact}) ${node.target.flat().join(" >>> ")} ${node.html.slice(0, 160)} ${node.any.concat(node.all, node.none).map((check) => check.message).join("; ")}`));
+}"""
+
+# Handlers are assigned as properties in all components; Streamlit's own charts and tables have keys of their own.
+UNREACHABLE = "() => {" + WALK + """
+    const answers = (e) => ["onclick", "onpointermove", "onpointerdown", "onmousemove"].some((name) => e[name]) || e.querySelectorAll("title").length > 1;
+    const around = (e, root) => { for (let at = e; at && at !== root; at = at.parentElement) if (at.onkeydown) return true; return false; };
+    return walk(document, []).filter((e) => (e.tagName === "CANVAS" || e.tagName === "svg") && e.checkVisibility() && e.getRootNode() instanceof ShadowRoot
+        && e.getBoundingClientRect().width > 60 && answers(e) && !around(e) && !("ranges" in e.dataset) && !e.querySelector("[tabindex]"))
+        .map((e) => `${e.tagName} ${e.getAttribute("class")} in ${e.getRootNode().host.closest("[class*=st-key-]")?.className.match(/st-key-\\S+/)}: ${e.getAttribute("aria-label")}`);
+}"""
+
+
+def violations(page: Page, impacts: tuple[str, ...] = IMPACTS, axe: Path = AXE) -> list[str]:
+    """What axe-core finds on the page as it stands, in open shadow roots too: one line for each element and rule."""
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(axe.read_text(encoding="utf-8"))
+    page.wait_for_function("!document.querySelector('[data-stale=true]')")      # what is being computed anew Streamlit draws faintly
+    return page.evaluate(RUN, [list(impacts), [list(left_out) for left_out in EXCLUDED]])
+
+
+def unreachable(page: Page) -> list[str]:
+    """The canvases and drawings that answer the pointer and no key: neither they nor what stands around or in them takes the focus, and no ranges beside them do the same."""
+    return page.evaluate(UNREACHABLE)
+
+
+def found_on(page: Page, impacts: tuple[str, ...], axe: Path) -> list[str]:
+    """What is wrong on the page as it stands: axe's findings, and pictures without keys."""
+    return [*violations(page, impacts, axe), *(f"keyboard {picture}" for picture in unreachable(page))]
+
+
+def walk(page: Page, url: str, only: str) -> Iterator[str]:
+    """Go to every page and every view of it whose name begins with `only`, and give the name once it stands: an address, or "lesson: view"."""
+    for address in (f"{name}?{query}".rstrip("?") for name, queries in OTHERS.items() for query in queries):
+        if address.startswith(only):
+            page.goto(f"{url}/{address}")
+            settle(page)
+            page.wait_for_timeout(RESTING)
+            yield address
+    for lesson, views in LESSONS.items():
+        if not f"{lesson}:".startswith(only):
+            continue
+        page.goto(f"{url}/{lesson}")
+        settle(page)
+        for name in views:
+            reach(page, lesson, name)
+            yield f"{lesson}: {name}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.browser.accessibility", description=__doc__)
+    parser.add_argument("--only", default="", help="pages whose address begins like this (default: all)")
+    parser.add_argument("--themes", nargs="+", choices=THEMES, default=THEMES)
+    parser.add_argument("--impacts", nargs="+", default=IMPACTS, help="minor, moderate, serious, critical (default: the last two)")
+    parser.add_argument("--axe", type=Path, default=AXE, help="another axe.min.js, such as a newer one of npm's axe-core")
+    chosen = parser.parse_args()
+    total = 0
+    with serve() as server, chromium() as browser:
+        for theme in chosen.themes:
+            page = browser.new_page(viewport={"width": 1280, "height": 900}, color_scheme=theme)
+            page.add_init_script(STILL)
+            for name in walk(page, server.url, chosen.only):
+                found = found_on(page, tuple(chosen.impacts), chosen.axe)
+                total += len(found)
+                print(f"{theme} {name or 'the first page'}: {len(found)}", *found, sep="\n    ", flush=True)
+            page.close()
+    sys.exit(f"{total} found" if total else None)
+
+
+if __name__ == "__main__":
+    main()

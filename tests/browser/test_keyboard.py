@@ -1,0 +1,49 @@
+"""The keyboard alone: Tab reaches every control of a page and leaves it again, what has the focus shows it, and the arrow keys read a picture."""
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.pictures import WALK
+
+MOST_STOPS = 250
+FOCUSED = """() => {
+    let e = document.activeElement;
+    while (e?.shadowRoot?.activeElement) e = e.shadowRoot.activeElement;
+    window.visited ??= new Set();
+    const around = visited.has(e) || e === document.body;
+    visited.add(e);
+    return around;
+}"""
+# Of radio buttons the picked one alone is a stop of the Tab key: the arrow keys go to the others.
+LEFT_OUT = "() => {" + WALK + """
+    return walk(document.body, []).filter((e) => e.matches("button, a[href], input, textarea, select, summary, [tabindex]") && e.tabIndex >= 0 && !e.disabled && e.type !== "radio" && e.getAttribute("role") !== "radio"
+        && e.checkVisibility({visibilityProperty: true}) && e.getBoundingClientRect().width > 0 && !visited.has(e))
+        .map((e) => `${e.tagName} ${e.getAttribute("aria-label") || e.textContent.slice(0, 60)} ${e.closest("[data-testid]")?.dataset.testid}`);
+}"""
+SHOWN = """() => {
+    let e = document.activeElement;
+    while (e?.shadowRoot?.activeElement) e = e.shadowRoot.activeElement;
+    return {outline: getComputedStyle(e).outlineStyle, labelled: Boolean(e.getAttribute("aria-label"))};
+}"""
+
+
+@pytest.mark.parametrize("address, picture", [("positions", "canvas.canvas-heat"), ("attention?attention_view=scaling", "svg.chart-entropy")])
+def test_tab_reaches_every_control_and_the_arrow_keys_read_the_picture(open_page, address, picture):
+    page = open_page(address)
+    for _ in range(MOST_STOPS):
+        page.keyboard.press("Tab")
+        if page.evaluate(FOCUSED):
+            break
+    else:
+        pytest.fail(f"After {MOST_STOPS} stops Tab has not come round.")
+    assert page.evaluate(LEFT_OUT) == []
+    page.locator(picture).focus()
+    spoken = page.locator(f"{picture} + .spoken")
+    page.keyboard.press("ArrowRight")
+    expect(spoken).not_to_be_empty()
+    first = spoken.inner_text()
+    assert page.evaluate(SHOWN) == {"outline": "solid", "labelled": True}
+    page.keyboard.press("ArrowRight")
+    expect(spoken).not_to_have_text(first)
+    assert spoken.inner_text() and page.errors == []
