@@ -10,6 +10,7 @@ import streamlit as st
 
 from core.ui.components.picture_download import picture_download
 from core.ui.guard import fragment
+from core.ui.markdown import unmarked
 from core.ui.text import TextFile
 
 
@@ -26,7 +27,7 @@ def draw(lesson: str, title: str, functions: Sequence[Callable], data: Mapping[s
             if drawer.open:
                 st.code("\n\n".join(source(function) for function in functions), language="python")
         with st.container(key="lesson_downloads", horizontal=True, vertical_alignment="center"):
-            picture_download(picture, name=f"transformer-{lesson}", title=title, twin=twin, missing=words.label("picture_missing"), key=f"{lesson}_picture")
+            picture_download(picture, name=f"transformer-{lesson}", title=title, twin=unmarked(twin), missing=words.label("picture_missing"), key=f"{lesson}_picture")
             for name, table in data.items():
                 st.download_button(name, lambda table=table: table().to_csv(index=False), file_name=name, mime="text/csv", key=f"{lesson}_{name}",
                                    on_click="ignore")

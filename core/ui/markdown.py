@@ -7,6 +7,7 @@ JOINER = "\u2060"      # no sign and no width: it parts what would be read as on
 # What is made of a text after its marks were read, so that a backslash does not help: addresses become links, :material/home: and :streamlit: pictures, -> and its kind arrows.
 _MADE_LATER = re.compile(r"(?<=:)(?=[\w/])|(?<=@)(?=\S)|(?<=www)(?=\.)|(?<=[-<>~=])(?=[-<>=])", re.IGNORECASE)
 _ICON = re.compile(r"(?<=:)(?=material)")      # which Streamlit looks for before anything else, in code too
+_MARKS = re.compile(r"`([^`]*)`|\\([^a-zA-Z0-9\s])|\*\*|`")
 _BREAKS = re.compile(r"[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+")
 
 
@@ -32,5 +33,9 @@ def code(token: str) -> str:
 
 
 def unmarked(sentence: str) -> str:
-    """A sentence of Markdown as it is spoken: without its marks."""
-    return re.sub(rf"\*\*|`|\\|{JOINER}", "", sentence)
+    """A sentence of Markdown as it is spoken: without its marks, its code and what was escaped as they are.
+
+    >>> unmarked(f"**The** token {code('a_b')} of {escaped('*x*')}")
+    'The token a_b of *x*'
+    """
+    return _MARKS.sub(lambda found: found[1] or found[2] or "", sentence.replace(JOINER, ""))

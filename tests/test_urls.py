@@ -1,0 +1,104 @@
+"""Whatever an address says is read as a state that can be, or left out with a notice: 5,000 random addresses, through everything that reads one, without drawing.
+
+tests.browser.wander opens whole pages at such addresses; its failures are pinned here.
+"""
+from __future__ import annotations
+
+import string
+import types
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from core.ui import cache, catalogue, devices, instrument_state, state
+from core.ui.components.sampling_panel.settings import PanelSettings
+from core.ui.instrument_state import LARGEST, LONGEST, Setting
+from tests import hostile
+from tests.addresses import SETTINGS, SHARED
+
+MANY = settings(max_examples=5_000, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+SOME = settings(MANY, max_examples=500)
+
+NUMBERS = st.one_of(st.integers().map(str), st.floats().map(str), st.integers(-3, 400).map(str), st.sampled_from(["1e999", "-1e999", "nan", "0x10", "1_0", "٣", "²", " 7 ", "+3", "9" * 400, "-0", ".5", "1e-320", ""]))
+TEXTS = st.one_of(st.text(max_size=40), st.text(string.ascii_letters + string.digits + "._-~:,;|^*+()[]{}<>#%&= ", max_size=60), st.sampled_from(hostile.SIGNS),
+                  st.builds(lambda text, times: text * times, st.text(min_size=1, max_size=8), st.sampled_from([1, 50, 4_000])))
+
+
+def value_of(setting: Setting) -> st.SearchStrategy[str]:
+    """What an address may say of one setting: sometimes what can be, mostly not."""
+    likely = st.sampled_from(setting.options) if setting.options else st.sampled_from(["true", "false", "True", str(setting.default)])
+    return st.one_of(likely, NUMBERS, TEXTS)
+
+
+@st.composite
+def addresses(draw: st.DrawFn) -> tuple[str, dict[str, str]]:
+    """A group of settings, and the parameters of an address that speaks of some of them and of some of what all lessons share."""
+    prefix = draw(st.sampled_from(sorted(SETTINGS)))
+    own = draw(st.lists(st.sampled_from(sorted(SETTINGS[prefix])), max_size=6, unique=True))
+    shared = draw(st.lists(st.sampled_from(SHARED), max_size=4, unique=True))
+    models = st.one_of(st.sampled_from([*cache.model_names(), "stories-small@100", "folder:x", "hub:gpt2", "hub:../x", "blanks"]), TEXTS)
+    return prefix, {f"{prefix}_{name}": draw(value_of(SETTINGS[prefix][name])) for name in own} | {key: draw(models if key == "model" else st.one_of(NUMBERS, TEXTS)) for key in shared}
+
+
+class Query(dict):
+    """Stands for Streamlit's query parameters."""
+
+    to_dict = dict.copy
+
+
+@pytest.fixture
+def visit(monkeypatch: pytest.MonkeyPatch):
+    """visit(prefix, parameters) -> the session and the address after a fresh reader came with that address, and the settings that were read."""
+    monkeypatch.setattr(cache, "model_names", lambda names=cache.model_names(): names)          # which looks into the folder of models each time
+    for module in (state, instrument_state):
+        monkeypatch.setattr(module, "get_script_run_ctx", lambda: None)
+
+    def visited(prefix: str, parameters: dict[str, str]) -> tuple[dict, Query, dict]:
+        session, query = {}, Query(parameters)
+        for module in (state, instrument_state):
+            monkeypatch.setattr(module, "st", types.SimpleNamespace(session_state=session, query_params=query))
+        state.begin()
+        return session, query, instrument_state.read(prefix, SETTINGS[prefix])
+
+    return visited
+
+
+@MANY
+@given(address=addresses())
+def test_any_address_is_read_as_a_state_that_can_be(visit, address):
+    prefix, parameters = address
+    session, query, values = visit(prefix, parameters)
+    assert isinstance(session["prompt"], str) and len(session["prompt"]) <= state.MAX_CHARACTERS
+    assert cache.exists(session["model"]) or session["model"].startswith("hub:") and "/../" not in session["model"]
+    assert session["device"] in devices.available() and session["present"] in (True, False) and 0 <= session["class"] < 10 ** 9
+    assert all(0 <= number < 10 ** 9 for number in session["selection"].values())
+    for name, setting in SETTINGS[prefix].items():
+        value = values[name]
+        assert type(value) is type(setting.default) and (not setting.options or value in setting.options), name
+        if isinstance(value, str):
+            assert len(value) <= max(LONGEST, len(setting.default)), name
+        elif not isinstance(value, bool):
+            assert (-LARGEST if setting.low is None else setting.low) <= value <= (LARGEST if setting.high is None else setting.high), name
+    assert not any(hostile.MARKUP.search(hostile.bare(notice)) for notice in session["notices"])
+    again, _, same = visit(prefix, dict(query))                          # the address says what was read, and says it to others too
+    assert same == values and all(again[key] == session[key] for key in ("model", "device", "present", "class", "selection"))
+    assert again["prompt"] == session["prompt"] or not state.fits_in_link(session["prompt"])
+
+
+@SOME
+@given(written=st.one_of(TEXTS, st.lists(st.one_of(st.builds(lambda letter, number: letter + number, st.sampled_from(list("TkpmtxsA~")), NUMBERS), TEXTS), max_size=5).map("_".join)))
+def test_any_text_of_the_sampling_panel_is_read_or_refused(written):
+    try:
+        read = PanelSettings.from_link(written)
+    except ValueError:
+        return
+    assert PanelSettings.from_link(read.to_link()) == read
+
+
+def test_every_number_of_an_address_has_bounds_and_every_lesson_is_among_these():
+    assert {entry.id for entry in catalogue.existing()} - {"overview", "next_token"} <= set(SETTINGS) | {"positions"}
+    for prefix, own in SETTINGS.items():
+        for name, setting in own.items():
+            for written in ("1e300", "-1e300", "9" * 5_000, "nan"):
+                assert (value := setting.accept(written)) is None or len(str(value)) <= LONGEST, (prefix, name)
