@@ -1,6 +1,6 @@
-"""Whatever an address says is read as a state that can be, or left out with a notice: 5,000 random addresses, through everything that reads one, without drawing.
+"""Whatever an address says is read as a state that can be, or left out with a notice: more than 5,000 random addresses, through everything that reads one, without drawing.
 
-tests.browser.wander opens whole pages at such addresses; its failures are pinned here.
+tests.random_pages opens whole pages at such addresses; its failures are pinned here.
 """
 from __future__ import annotations
 
@@ -17,28 +17,32 @@ from core.ui.instrument_state import LARGEST, LONGEST, Setting
 from tests import hostile
 from tests.addresses import SETTINGS, SHARED
 
-MANY = settings(max_examples=5_000, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
-SOME = settings(MANY, max_examples=500)
+N_DRAWN = 250             # each is put to every group of settings, of which there are 21
+OFTEN = settings(max_examples=N_DRAWN, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
 
 NUMBERS = st.one_of(st.integers().map(str), st.floats().map(str), st.integers(-3, 400).map(str), st.sampled_from(["1e999", "-1e999", "nan", "0x10", "1_0", "٣", "²", " 7 ", "+3", "9" * 400, "-0", ".5", "1e-320", ""]))
 TEXTS = st.one_of(st.text(max_size=40), st.text(string.ascii_letters + string.digits + "._-~:,;|^*+()[]{}<>#%&= ", max_size=60), st.sampled_from(hostile.SIGNS),
                   st.builds(lambda text, times: text * times, st.text(min_size=1, max_size=8), st.sampled_from([1, 50, 4_000])))
 
 
-def value_of(setting: Setting) -> st.SearchStrategy[str]:
-    """What an address may say of one setting: sometimes what can be, mostly not."""
-    likely = st.sampled_from(setting.options) if setting.options else st.sampled_from(["true", "false", "True", str(setting.default)])
-    return st.one_of(likely, NUMBERS, TEXTS)
+VALUES = st.one_of(st.integers(0, 9), NUMBERS, TEXTS)         # a whole number: that option of the setting, if it has any
+MODELS = st.one_of(st.sampled_from([*cache.model_names(), "stories-small@100", "folder:x", "hub:gpt2", "hub:../x", "blanks"]), TEXTS)
+DRAWN = st.tuples(st.lists(VALUES, min_size=1, max_size=6), st.integers(0, 40), st.dictionaries(st.sampled_from(SHARED), st.one_of(NUMBERS, TEXTS), max_size=4), MODELS)
 
 
-@st.composite
-def addresses(draw: st.DrawFn) -> tuple[str, dict[str, str]]:
-    """A group of settings, and the parameters of an address that speaks of some of them and of some of what all lessons share."""
-    prefix = draw(st.sampled_from(sorted(SETTINGS)))
-    own = draw(st.lists(st.sampled_from(sorted(SETTINGS[prefix])), max_size=6, unique=True))
-    shared = draw(st.lists(st.sampled_from(SHARED), max_size=4, unique=True))
-    models = st.one_of(st.sampled_from([*cache.model_names(), "stories-small@100", "folder:x", "hub:gpt2", "hub:../x", "blanks"]), TEXTS)
-    return prefix, {f"{prefix}_{name}": draw(value_of(SETTINGS[prefix][name])) for name in own} | {key: draw(models if key == "model" else st.one_of(NUMBERS, TEXTS)) for key in shared}
+def address(prefix: str, drawn: tuple) -> dict[str, str]:
+    """The parameters of an address that speaks of some settings of a group, and of some of what all lessons share."""
+    values, first, shared, model = drawn
+    every = sorted(SETTINGS[prefix])
+    names = [every[(first + 3 * i) % len(every)] for i in range(len(values))]
+    own = {f"{prefix}_{name}": likely(SETTINGS[prefix][name], value) if isinstance(value, int) else value for name, value in zip(names, values)}
+    return own | shared | ({"model": model} if "model" in shared else {})
+
+
+def likely(setting: Setting, number: int) -> str:
+    """Something that the setting can be."""
+    several = setting.options or ("true", "false", str(setting.default))
+    return several[number % len(several)]
 
 
 class Query(dict):
@@ -64,10 +68,15 @@ def visit(monkeypatch: pytest.MonkeyPatch):
     return visited
 
 
-@MANY
-@given(address=addresses())
-def test_any_address_is_read_as_a_state_that_can_be(visit, address):
-    prefix, parameters = address
+@OFTEN
+@given(drawn=DRAWN)
+def test_any_address_is_read_as_a_state_that_can_be(visit, drawn):
+    assert N_DRAWN * len(SETTINGS) > 5_000
+    for prefix in SETTINGS:
+        read_and_looked_at(visit, prefix, address(prefix, drawn))
+
+
+def read_and_looked_at(visit, prefix: str, parameters: dict[str, str]) -> None:
     session, query, values = visit(prefix, parameters)
     assert isinstance(session["prompt"], str) and len(session["prompt"]) <= state.MAX_CHARACTERS
     assert cache.exists(session["model"]) or session["model"].startswith("hub:") and "/../" not in session["model"]
@@ -86,7 +95,7 @@ def test_any_address_is_read_as_a_state_that_can_be(visit, address):
     assert again["prompt"] == session["prompt"] or not state.fits_in_link(session["prompt"])
 
 
-@SOME
+@OFTEN
 @given(written=st.one_of(TEXTS, st.lists(st.one_of(st.builds(lambda letter, number: letter + number, st.sampled_from(list("TkpmtxsA~")), NUMBERS), TEXTS), max_size=5).map("_".join)))
 def test_any_text_of_the_sampling_panel_is_read_or_refused(written):
     try:

@@ -2,11 +2,13 @@
 from __future__ import annotations
 
 import threading
+import time
+import types
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.ui import cache, jobs, text, working
+from core.ui import cache, jobs, presence, text, working
 from core.ui.working import Part
 from tests.lessons import fine
 
@@ -121,3 +123,23 @@ def test_those_that_wait_have_places_of_their_own_and_can_be_stopped_meanwhile()
     for job in held:
         job.wait(30)
     assert all(job.records == [1] and not job.stopped for job in held)
+
+
+def test_what_a_reader_who_is_gone_began_ends(monkeypatch: pytest.MonkeyPatch):
+    """The browser closed in the middle: a job goes on for a while, since a lost network comes back, and then ends by itself, whoever waits for a place."""
+    connected, clock = [True], [0.0]
+    monkeypatch.setattr(presence, "get_script_run_ctx", lambda: types.SimpleNamespace(session_id="one"))
+    monkeypatch.setattr(presence, "runtime", types.SimpleNamespace(exists=lambda: True, get_instance=lambda: types.SimpleNamespace(is_active_session=lambda session: connected[0])))
+    monkeypatch.setattr(presence, "time", types.SimpleNamespace(monotonic=lambda: clock[0]))
+    here = presence.of_this_reader()
+    job = jobs.start(lambda: iter(lambda: time.sleep(0.01), 1), here)
+    clock[0] = 10 * presence.AWAY
+    assert here() and job.running
+    connected[0] = False
+    clock[0] += presence.AWAY - 1
+    assert here() and job.running
+    clock[0] += 2
+    job.wait(30)
+    assert job.stopped and not job.running and not here()
+    connected[0] = True
+    assert here(), "one who comes back is here"

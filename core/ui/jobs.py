@@ -1,6 +1,6 @@
 """Long computations of a reader, each on a thread of its own, with what they have made so far: a bounded number at once, each stoppable.
 
-A job belongs to the session that keeps it. The thread knows nothing of any session and makes no call to Streamlit.
+A job belongs to the session that keeps it. The thread knows nothing of any session and makes no call to Streamlit; it asks whether the job is still wanted.
 """
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _started: dict[int, float] = {}            # of the running jobs, by their id
 
 
 class Job:
-    """One iterator of records, run to its end, to `stop()`, to its failure or for MOST_SECONDS. `records` only ever grows."""
+    """One iterator of records, run to its end, to `stop()`, to its failure, for MOST_SECONDS, or until nobody wants it. `records` only ever grows."""
 
-    def __init__(self, make: Callable[[], Iterator], places: threading.BoundedSemaphore) -> None:
-        """places: one of them is taken when the job begins, and given back at its end."""
+    def __init__(self, make: Callable[[], Iterator], places: threading.BoundedSemaphore, wanted: Callable[[], bool]) -> None:
+        """places: one of them is taken when the job begins, and given back at its end. wanted: asked after every record."""
         self.records: list = []
         self.error: Exception | None = None
         self.stopped = False           # before its end
-        self._make, self._places, self._stop, self._asked = make, places, threading.Event(), time.monotonic()
+        self._make, self._places, self._wanted, self._stop, self._asked = make, places, wanted, threading.Event(), time.monotonic()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     @property
@@ -61,7 +61,7 @@ class Job:
         try:
             for record in self._make():
                 self.records.append(record)
-                if self._stop.is_set() or time.monotonic() - began > MOST_SECONDS:
+                if self._stop.is_set() or time.monotonic() - began > MOST_SECONDS or not self._wanted():
                     self.stopped = True
                     break
         except Exception as error:
@@ -81,20 +81,20 @@ class _Waiting(Job):
 
     def _run(self) -> None:
         while not self._places.acquire(timeout=0.1):
-            if self._stop.is_set():
+            if self._stop.is_set() or not self._wanted():
                 self.stopped = True
                 return
         super()._run()
 
 
-def start(make: Callable[[], Iterator]) -> Job | None:
+def start(make: Callable[[], Iterator], wanted: Callable[[], bool] = lambda: True) -> Job | None:
     """A running job over the records that `make()` yields; None while MOST_AT_ONCE others run."""
-    return Job(make, _slots).start() if _slots.acquire(blocking=False) else None
+    return Job(make, _slots, wanted).start() if _slots.acquire(blocking=False) else None
 
 
-def queue(make: Callable[[], Iterator]) -> Job:
+def queue(make: Callable[[], Iterator], wanted: Callable[[], bool] = lambda: True) -> Job:
     """The same, that waits while MOST_QUEUED others of its kind run."""
-    return _Waiting(make, _queue).start()
+    return _Waiting(make, _queue, wanted).start()
 
 
 def longest_wait() -> int:

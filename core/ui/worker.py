@@ -5,7 +5,7 @@ from collections.abc import Callable, Hashable, Iterator
 
 import streamlit as st
 
-from core.ui import jobs
+from core.ui import jobs, presence
 from core.ui.guard import fragment
 from core.ui.jobs import Job
 from core.ui.lesson import Lesson
@@ -57,7 +57,7 @@ def end(page: Lesson) -> None:
 def _start(page: Lesson, key: Hashable, make: Callable[[], Iterator]) -> None:
     """One at a time for each session: what it has running is stopped and gives its place."""
     end(page)
-    job, kept = None if running(page, key) else jobs.start(make), _jobs(page)
+    job, kept = None if running(page, key) else jobs.start(make, presence.of_this_reader()), _jobs(page)
     st.session_state[f"{page.id}_full"] = job is None
     if job is not None:
         kept.pop(key, None)

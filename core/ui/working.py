@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from core.ui import cache, jobs, text
+from core.ui import cache, jobs, presence, text
 
 PATIENCE = 0.8          # seconds that a page waits for a result before it shows what there is so far
 EVERY, IDLE = 0.7, 3    # seconds between two pictures of what grows, and how many times as long as one takes they are at least
@@ -40,12 +40,12 @@ class NotYet(BaseException):
 
 
 class _Shared:
-    """One computation and the sessions that wait for it; it is stopped when the last of them turns away."""
+    """One computation and the sessions that wait for it; it is stopped when the last of them turns away, or is gone."""
 
     def __init__(self, key: Hashable, steps: Callable[[], Iterator[Part]], size: Callable[[object], int]) -> None:
-        self.readers: set[str] = set()
+        self.readers: dict[str, Callable[[], bool]] = {}         # the session's name among them -> whether its reader is still there
         self._key, self._steps, self._size = key, steps, size
-        self.job = jobs.queue(self._parts)
+        self.job = jobs.queue(self._parts, lambda: any(here() for here in list(self.readers.values()) or [lambda: True]))
 
     @property
     def part(self) -> Part:
@@ -196,7 +196,7 @@ def _asked(key: Hashable, steps: Callable[[], Iterator[Part]], size: Callable[[o
         for ended in [other for other, shared in _running.items() if not shared.job.running]:
             del _running[ended]
         shared = _running.get(key) or _running.setdefault(key, _Shared(key, steps, size))
-        shared.readers.add(_reader())
+        shared.readers[_reader()] = presence.of_this_reader()
     mine[key] = shared
     for old in list(mine)[:-MOST_KEPT]:
         del mine[old]
@@ -210,7 +210,7 @@ def _leave(key: Hashable) -> None:
     if shared is None or not shared.job.running:
         return
     with _lock:
-        shared.readers.discard(_reader())
+        shared.readers.pop(_reader(), None)
         if not shared.readers:
             shared.job.stop()
             _running.pop(key, None)
