@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from core.ui import cache, catalogue, devices, instrument_state, state
 from core.ui.components.sampling_panel.settings import PanelSettings
 from core.ui.instrument_state import LARGEST, LONGEST, Setting
-from tests import hostile
+from tests import hostile, random_pages
 from tests.addresses import SETTINGS, SHARED
 
 N_DRAWN = 250             # each is put to every group of settings, of which there are 21
@@ -111,3 +111,11 @@ def test_every_number_of_an_address_has_bounds_and_every_lesson_is_among_these()
         for name, setting in own.items():
             for written in ("1e300", "-1e300", "9" * 5_000, "nan"):
                 assert (value := setting.accept(written)) is None or len(str(value)) <= LONGEST, (prefix, name)
+
+
+PINNED = [("next_token", {"next_token_panel": "A~"}), ("next_token", {"next_token_panel": "k" + "9" * 40}), ("overview", {"overview_seed": "1e30"})]      # found so, and mended
+
+
+@pytest.mark.parametrize("page, parameters", [*PINNED, *random_pages.addresses(6, seed=0)])
+def test_a_page_stands_at_any_address(page: str, parameters: dict[str, str]):
+    assert random_pages.failures(page, parameters) == []

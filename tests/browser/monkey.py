@@ -65,6 +65,7 @@ class Monkey:
 
     def _fail(self, what: str) -> None:
         self.failures.append(f"{what}\n    at {self.page.url[:300]}\n    after {' | '.join(self.deeds)}")
+        print(self.failures[-1], flush=True)
 
     def _look(self) -> None:
         """Whether the page still stands."""
@@ -179,8 +180,6 @@ def main() -> int:
     given = asked.parse_args()
     with serve() as server, chromium() as browser:
         monkey = let_loose(browser, server.url, 60 * given.minutes, given.seed)
-    for failure in monkey.failures:
-        print(failure)
     print(f"seed {given.seed}: {monkey.n_deeds} deeds in {given.minutes:g} minutes, {len(monkey.failures)} failures")
     return int(bool(monkey.failures))
 
