@@ -4,6 +4,7 @@ from pathlib import Path
 
 import streamlit as st
 import torch
+from streamlit import net_util
 
 from core.ui import catalogue, page_style, prompt_bar, state, text
 from core.ui.attention import live as attention_live
@@ -12,6 +13,8 @@ from core.ui.heads import live as heads_live
 
 ROOT = Path(__file__).resolve().parent
 app = st.App(__file__, routes=[heads_live.ROUTE, attention_live.ROUTE])     # what `streamlit run app.py` serves: this file as the script, and the live answers beside it
+# Streamlit would ask a server on the internet for this machine's address, at the start and whenever a page of another address opens a websocket, and answer nobody meanwhile.
+net_util.get_external_ip = lambda: None
 TORCH_THREADS = 1   # more threads spin against each other as soon as two readers compute at once: measured by tests.benchmarks
 
 

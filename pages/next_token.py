@@ -7,6 +7,7 @@ from core.sampling import draw, truncate
 from core.ui import lesson as frame
 from core.ui import next_token as lesson
 from core.ui import state
+from core.ui.code import as_csv
 from core.ui.components.sampling_panel import PanelSettings, pack, sampling_panel
 from core.ui.markdown import code
 
@@ -34,7 +35,7 @@ def everything() -> None:
     target = int(truncation.token_ids[0]) if target is None else target
     with below:
         page.pins(lesson.summary(page, run, truncation))
-        st.download_button(page.label("whole"), lambda: lesson.table(page, run, truncation, logits, len(logits), digits=None).to_csv(index=False),
+        st.download_button(page.label("whole"), lambda: as_csv(lesson.table(page, run, truncation, logits, len(logits), digits=None)),
                            file_name="next_token.csv", mime="text/csv", key="next_token_whole", on_click="ignore", help=page.label("whole_help"))
     _origin(run, position, target)
     page.explanation()

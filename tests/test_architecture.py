@@ -1,8 +1,12 @@
 """The house rules that a machine can hold: imports run downward, streamlit stays in the UI, transformers stays out of the start."""
 import ast
+import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).parent.parent
 
@@ -87,3 +91,33 @@ def test_the_app_starts_without_transformers():
     code = "import sys, core.ui.lesson, core.checkpoints, core.generation, core.huggingface; print('transformers' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=120)
     assert done.stdout.strip() == "False", done.stderr
+
+
+# ---- what no file does, so that nobody has to look for it --------------------------------------------------------------------------------
+
+
+def test_nothing_is_unpickled():
+    """No file is read that can run code when it is read; a training run's own checkpoint, which no reader reaches, by torch's reader of tensors alone."""
+    assert [str(f) for f in FILES if imports(f) & {"pickle", "cloudpickle", "dill", "joblib", "shelve", "marshal"}] == []
+    for file in FILES:
+        source = file.read_text(encoding="utf-8")
+        assert source.count("torch.load(") == source.count("weights_only=True)"), file
+        assert source.count("np.load(") == source.count("allow_pickle=False)") - source.count("np.save("), file
+
+
+def test_markup_is_made_in_one_place_and_code_of_a_text_nowhere():
+    """Streamlit is told to trust HTML only for the page's own style; pictures write text as text, and run none of it."""
+    assert [str(f.relative_to(ROOT)) for f in FILES if re.search("unsafe_allow_html|unsafe_allow_javascript|st\\.html|components\\.v1|st\\.iframe", f.read_text(encoding="utf-8"))] == ["core/ui/page_style.py"]
+    for script in (ROOT / "core").rglob("*.js"):
+        written = re.findall(r"innerHTML|insertAdjacentHTML|document\.write|createContextualFragment|\beval\(|new Function|outerHTML *=|setAttribute\(.on|javascript:", script.read_text(encoding="utf-8"))
+        assert written == [], script
+
+
+def test_the_app_reports_to_nobody_and_asks_nobody_for_its_address(monkeypatch):
+    settings = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
+    assert settings["browser"]["gatherUsageStats"] is False and settings["server"]["enableXsrfProtection"] is True and "enableCORS" not in settings["server"]
+    assert "enableAgentApi" not in settings["server"] and settings["client"]["showErrorDetails"] == "none" and settings["server"]["maxMessageSize"] <= 50
+    import requests
+    monkeypatch.setattr(requests, "get", lambda *_args, **_kwargs: pytest.fail("it asks the internet"))
+    import app
+    assert app.net_util.get_external_ip() is None

@@ -1,8 +1,10 @@
 """The files of Hugging Face models: shards, number formats, old names; and whatever is damaged, missing or unknown is refused with a sentence that says so."""
+import errno
 import json
 import shutil
 import subprocess
 import sys
+import types
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from core import huggingface
-from core.huggingface import PretrainedError, weights
+from core.huggingface import PretrainedError, hub, weights
 from core.huggingface.errors import REASONS
 from tests.huggingface_models import ids, made, saved
 
@@ -208,3 +210,13 @@ def test_a_folder_that_is_not_there():
         with pytest.raises(PretrainedError, match="There is no folder") as error:
             huggingface.preview(name)
         assert error.value.reason == "unknown"
+
+
+def test_a_disk_that_is_full_is_told(monkeypatch):
+    full = OSError(errno.ENOSPC, "No space left on device")
+    monkeypatch.setattr(hub, "listed", lambda name: {"model.safetensors": 10})
+    monkeypatch.setattr(hub, "_client", lambda client=hub._client(): types.SimpleNamespace(errors=client.errors, snapshot_download=lambda *_args, **asked: (_ for _ in ()).throw(
+        client.errors.LocalEntryNotFoundError("not here") if asked.get("local_files_only") else full)))
+    with pytest.raises(PretrainedError, match="No space left on device.* the room on the disk, then try again") as told:
+        hub.fetched("gpt2")
+    assert told.value.reason == "connection"

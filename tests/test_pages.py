@@ -8,7 +8,7 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 from core.model import Transformer
-from core.ui import cache, catalogue, text
+from core.ui import cache, catalogue, devices, text
 from tests import lessons
 from tests.prompts import PROMPTS
 
@@ -69,11 +69,16 @@ def test_present_mode_opens_with_its_line_of_experiments(page: str):
 
 FULL = (torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB"), MemoryError(),
         RuntimeError("[enforce fail at alloc_cpu.cpp:117] . DefaultCPUAllocator: not enough memory: you tried to allocate 21474836480 bytes."))
+BROKEN = RuntimeError("The size of tensor a (3) must match the size of tensor b (4).")
 
 
-@pytest.mark.parametrize("error", FULL, ids=lambda error: type(error).__name__)
+def test_full_memory_is_known_by_its_many_names():
+    assert all(map(devices.is_out_of_memory, FULL)) and not devices.is_out_of_memory(BROKEN)
+
+
+@pytest.mark.parametrize("error, label", [(FULL[0], "error_memory"), (BROKEN, "error")], ids=["full memory", "a broken pass"])
 @pytest.mark.parametrize("page", PAGES)
-def test_memory_that_is_full_is_said_and_costs_the_reader_nothing(page: str, error: Exception, monkeypatch: pytest.MonkeyPatch):
+def test_a_pass_that_fails_is_said_in_plain_words_and_costs_the_reader_nothing(page: str, error: Exception, label: str, monkeypatch: pytest.MonkeyPatch):
     passes = []
 
     def forward(*_args, **_kwargs):
@@ -86,7 +91,7 @@ def test_memory_that_is_full_is_said_and_costs_the_reader_nothing(page: str, err
         at = opened(page, "The cat sat on")
         passes.clear()                                           # those of the page that the app opened with
         at.run()
-        said = text.load("app").label("error_memory") in [e.value for e in at.error]
+        said = text.load("app").label(label) in [e.value for e in at.error]
         assert not at.exception and said == bool(passes)         # Positions opens on waves, which need no pass
         assert at.session_state["prompt"] == "The cat sat on"
     at.run()

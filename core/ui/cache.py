@@ -36,6 +36,7 @@ RANDOM_MODEL = "random"
 MAIN_MODEL = "stories"          # the one that the app opens with
 MOMENT = "@"                    # between a model's name and the step of its training at which it is taken: stories-small@2100
 MOST_OWN = 16                   # models trained in the app that the server keeps for their readers
+OWN_SECRET = 8                  # random bytes in the name of one: whoever has the name has the model, as whoever has a link has what it leads to
 MOST_MOMENTS = 8
 
 
@@ -201,7 +202,7 @@ def kind(name: str) -> str:
 
 def keep_own(model: Transformer, tokenizer: Tokenizer, title: str) -> str:
     """Keeps a model that a reader has trained, under a name that nobody can guess, so that every lesson can run it; the oldest gives its place."""
-    name = f"{title}-{secrets.token_hex(3)}"
+    name = f"{title}-{secrets.token_hex(OWN_SECRET)}"
     with _own_lock:
         _own[name] = _placed(name, devices.CPU, model, tokenizer)
         while len(_own) > MOST_OWN:

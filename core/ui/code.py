@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 
@@ -10,7 +11,10 @@ import streamlit as st
 
 from core.ui.components.picture_download import picture_download
 from core.ui.guard import fragment
+from core.ui.markdown import unmarked
 from core.ui.text import TextFile
+
+_FORMULA = re.compile(r"[=+\-@\t\r](?![\d.]+(e[+-]?\d+)?$).")      # more than the sign alone, and no number
 
 
 @fragment
@@ -26,15 +30,24 @@ def draw(lesson: str, title: str, functions: Sequence[Callable], data: Mapping[s
             if drawer.open:
                 st.code("\n\n".join(source(function) for function in functions), language="python")
         with st.container(key="lesson_downloads", horizontal=True, vertical_alignment="center"):
-            picture_download(picture, name=f"transformer-{lesson}", title=title, twin=twin, missing=words.label("picture_missing"), key=f"{lesson}_picture")
+            picture_download(picture, name=f"transformer-{lesson}", title=title, twin=unmarked(twin), missing=words.label("picture_missing"), key=f"{lesson}_picture")
             for name, table in data.items():
-                st.download_button(name, lambda table=table: table().to_csv(index=False), file_name=name, mime="text/csv", key=f"{lesson}_{name}",
+                st.download_button(name, lambda table=table: as_csv(table()), file_name=name, mime="text/csv", key=f"{lesson}_{name}",
                                    on_click="ignore")
         with st.expander(words.label("table"), key=f"{lesson}_tables_open", on_change="rerun") as drawer:
             if drawer.open:
                 for name, table in data.items():
                     st.caption(name)
                     st.dataframe(table(), hide_index=True)
+
+
+def as_csv(table: pd.DataFrame) -> str:
+    """A table as a file for any program: a text that a spreadsheet would compute stands behind an apostrophe, which spreadsheets take for "this is text".
+
+    >>> as_csv(pd.DataFrame({"token": ["=1+1", "-", "-0.5", "a"]})).split()
+    ['token', "'=1+1", '-', '-0.5', 'a']
+    """
+    return table.map(lambda cell: f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell) else cell).to_csv(index=False)
 
 
 def source(function: Callable) -> str:

@@ -6,7 +6,6 @@ and pins treat them like any widget's.
 """
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -15,10 +14,13 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from core.ui import state
 
+LONGEST = 4_000           # characters of a text; what is longer is cut
+LARGEST = 10 ** 9         # in size, of a number without closer bounds
+
 
 @dataclass(frozen=True)
 class Setting:
-    """One value: its default (which also says its type), its bounds if it is a number, the texts it may be if it is one of a few."""
+    """One value: its default (which also says its type), its bounds if it is a number (LARGEST where none is named), the texts it may be if it is one of a few."""
 
     default: int | float | str | bool
     low: float | None = None
@@ -27,19 +29,19 @@ class Setting:
 
     def accept(self, written: object) -> int | float | str | bool | None:
         """The value as this setting's type, within its bounds; None for what makes no sense."""
-        kind = type(self.default)
+        kind, text = type(self.default), str(written)[:LONGEST]
         if kind is bool:
-            return {"true": True, "false": False}.get(str(written).lower())
+            return {"true": True, "false": False}.get(text.lower())
         try:
-            value = kind(float(written)) if kind in (int, float) else str(written)
-        except (TypeError, ValueError, OverflowError):
+            value = kind(float(text)) if kind in (int, float) else text
+        except (ValueError, OverflowError):
             return None
         if self.options and value not in self.options:
             return None
         if kind in (int, float):
             if value != value:
                 return None
-            low, high = (-math.inf if self.low is None else self.low), (math.inf if self.high is None else self.high)
+            low, high = (-LARGEST if self.low is None else self.low), (LARGEST if self.high is None else self.high)
             value = kind(min(max(value, low), high))
         return value
 

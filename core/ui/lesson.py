@@ -103,7 +103,7 @@ class Lesson:
         """The code, the downloads and the picture's text twin.
 
         functions: their source is shown as it ran. data: file name -> what makes the table (without any call to Streamlit), each a CSV and a table on the page.
-        picture: CSS selector of the chart or canvas (also inside components). twin: the picture as one computed sentence.
+        picture: CSS selector of the chart or canvas (also inside components). twin: the picture as one computed sentence of Markdown.
         """
         if not state.present():
             code.draw(self.id, self.words.section("title"), functions, data, picture, twin, self.frame_words)

@@ -5,6 +5,7 @@ that the answer depends on: nothing of any session is read or written.
 """
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 from collections.abc import Callable
@@ -14,10 +15,13 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
+from streamlit.web.server.server_util import allow_all_cross_origin_requests, is_allowed_origin
 
 LOG = logging.getLogger(__name__)
 FOLDER = "live"
 MOST_BYTES = 64 * 1024      # of a question
+MOST_AT_ONCE = 4            # answers of one kind that are computed at a time
+MOST_WAITING = 64           # questions of one kind that wait for that; a hand asks one at a time, so a class has far fewer
 
 
 def address(name: str) -> str:
@@ -29,24 +33,45 @@ def address(name: str) -> str:
 def route(name: str, answer: Callable[[dict], bytes]) -> Route:
     """The route of one kind of question: a JSON object posted to it is given to `answer` on a thread of its own.
 
-    What `answer` cannot make sense of (ValueError, KeyError, TypeError) is refused with status 400, what is too long with 413.
+    What `answer` cannot make sense of is refused with status 400, what is too long with 413, a page of another address with 403, and with 503 what comes while too
+    many wait.
     """
+    places, n_asked = asyncio.Semaphore(MOST_AT_ONCE), 0
 
     async def endpoint(request: Request) -> Response:
+        nonlocal n_asked
+        if not _is_own_page(request):
+            return PlainTextResponse("The question comes from a page of another address.", 403)
         body = bytearray()
         async for chunk in request.stream():
             body += chunk
             if len(body) > MOST_BYTES:
                 return PlainTextResponse("The question is too long.", 413)
+        if n_asked >= MOST_AT_ONCE + MOST_WAITING:
+            return PlainTextResponse("Too many questions are waiting.", 503)
+        n_asked += 1
         try:
-            question = json.loads(body)
-            if not isinstance(question, dict):
-                raise ValueError("a question is a JSON object")
-            return Response(await run_in_threadpool(answer, question), media_type="application/octet-stream", headers={"Cache-Control": "no-store"})
-        except (ValueError, KeyError, TypeError, OverflowError):
+            async with places:
+                return Response(await run_in_threadpool(answer, _question(body)), media_type="application/octet-stream", headers={"Cache-Control": "no-store"})
+        except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
             return PlainTextResponse("The question makes no sense.", 400)
         except Exception:
             LOG.exception("A live answer failed.")
             return PlainTextResponse("The answer failed.", 500)
+        finally:
+            n_asked -= 1
 
     return Route(f"/{FOLDER}/{name}", endpoint, methods=["POST"])
+
+
+def _is_own_page(request: Request) -> bool:
+    """Whether no page of another address asks: none but those that the operator has allowed, as with Streamlit's own routes. What is no browser sends no Origin."""
+    origin = request.headers.get("origin")
+    return origin is None or origin.partition("//")[2] == request.headers.get("host") or is_allowed_origin(origin) or allow_all_cross_origin_requests()
+
+
+def _question(body: bytes) -> dict:
+    question = json.loads(body)
+    if not isinstance(question, dict) or not all(isinstance(question.get(name, ""), str) for name in ("model", "device")):
+        raise ValueError("a question is a JSON object, and names are texts")
+    return question

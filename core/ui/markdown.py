@@ -1,10 +1,26 @@
 """Text that meets Streamlit's Markdown: shown as it is, as code, or read without its marks."""
 from __future__ import annotations
 
+import re
+
+JOINER = "\u2060"      # no sign and no width: it parts what would be read as one mark
+# What is made of a text after its marks were read, so that a backslash does not help: addresses become links, :material/home: and :streamlit: pictures, -> and its kind arrows.
+_MADE_LATER = re.compile(r"(?<=:)(?=[\w/])|(?<=@)(?=\S)|(?<=www)(?=\.)|(?<=[-<>~=])(?=[-<>=])", re.IGNORECASE)
+_ICON = re.compile(r"(?<=:)(?=material)")      # which Streamlit looks for before anything else, in code too
+_MARKS = re.compile(r"`([^`]*)`|\\([^a-zA-Z0-9\s])|\*\*|`")
+_BREAKS = re.compile(r"[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+")
+
 
 def escaped(written: str) -> str:
-    """A text that Markdown shows as it is: every sign with a meaning there is escaped."""
-    return "".join(f"\\{c}" if c in r"\`*_{}[]()<>#+-.!|~:$" else c for c in written)
+    """A text that Markdown shows as it is, in one line: every sign with a meaning there is escaped.
+
+    >>> escaped("a*b")
+    'a\\\\*b'
+    """
+    line = _MADE_LATER.sub(JOINER, _BREAKS.sub(" ", written))
+    inner = line.lstrip(" \t")
+    marked = "".join(f"\\{c}" if c in r"\`*_{}[]()<>#+-.!|~:$&=^" else c for c in inner)
+    return "\u00a0" * (len(line) - len(inner)) + marked      # four blanks would begin a block of code
 
 
 def code(token: str) -> str:
@@ -13,9 +29,13 @@ def code(token: str) -> str:
     >>> code("·a`b")
     '`·aˋb`'
     """
-    return f"`{token.replace('`', 'ˋ')}`"
+    return f"`{_ICON.sub(JOINER, _BREAKS.sub(' ', token)).replace('`', 'ˋ') or ' '}`"
 
 
 def unmarked(sentence: str) -> str:
-    """A sentence of Markdown as it is spoken: without its marks."""
-    return sentence.replace("**", "").replace("`", "").replace("\\", "")
+    """A sentence of Markdown as it is spoken: without its marks, its code and what was escaped as they are.
+
+    >>> unmarked(f"**The** token {code('a_b')} of {escaped('*x*')}")
+    'The token a_b of *x*'
+    """
+    return _MARKS.sub(lambda found: found[1] or found[2] or "", sentence.replace(JOINER, ""))

@@ -17,6 +17,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from core.ui import cache, catalogue, devices, text
 from core.ui.library import names
+from core.ui.markdown import escaped
 
 MAX_CHARACTERS = 20_000       # of a prompt; far more than any context takes
 MAX_LINK_CHARACTERS = 6_000   # of a prompt in a link, percent-encoded: longer addresses are refused by servers and chat programs
@@ -303,9 +304,9 @@ def _whole_number(key: str) -> int | None:
 
 
 def _shortened(value: str) -> str:
-    """A URL's value as a notice may show it: short, and with no Markdown or HTML in it."""
+    """A URL's value as a notice may show it: short, of plain signs, and with no Markdown in it."""
     plain = "".join(c if c.isalnum() or c in " .-_" else "·" for c in value[:24])
-    return plain + ("…" if len(value) > 24 else "")
+    return escaped(plain + ("…" if len(value) > 24 else ""))
 
 
 def _take_over(key: str, value) -> None:

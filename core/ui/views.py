@@ -74,7 +74,7 @@ def draw(page: Lesson, settings: Settings, views: Mapping[str, View]) -> None:
             if reading.question is not None:
                 page.check(reading.question)
         if done:
-            page.code(reading.functions, reading.data, reading.picture, title)
+            page.code(reading.functions, reading.data, reading.picture, reading.title)
 
     fragment(lesson, run_every=working.every())()
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import json
 import re
+import socket
 import urllib.error
 import urllib.request
 
@@ -53,9 +54,9 @@ def test_the_wall_follows_the_hand_before_it_lets_go_and_the_page_afterwards(ope
     assert float(slider.input_value()) == factor and page.errors == []
 
 
-def post(server: Server, body: bytes) -> tuple[int, bytes]:
+def post(server: Server, body: bytes, **headers: str) -> tuple[int, bytes]:
     try:
-        with urllib.request.urlopen(urllib.request.Request(f"{server.url}/live/heads", body), timeout=30) as answer:
+        with urllib.request.urlopen(urllib.request.Request(f"{server.url}/live/heads", body, headers), timeout=30) as answer:
             return answer.status, answer.read()
     except urllib.error.HTTPError as refused:
         return refused.code, refused.read()
@@ -73,10 +74,30 @@ def test_the_route_answers_with_the_weights_of_the_pass(server):
 
 
 @pytest.mark.parametrize("body, status", [
-    (b"", 400), (b"[]", 400), (b"{}", 400), (b"\xff", 400), (b" " * (MOST_BYTES + 1), 413),
+    (b"", 400), (b"[" * 60_000, 400), (b"[]", 400), (b"{}", 400), (b"\xff", 400), (b" " * (MOST_BYTES + 1), 413),
     *((json.dumps(asked(**changes)).encode(), 400) for changes in (
-        dict(model="../../etc"), dict(device="cuda:9"), dict(token_ids=[]), dict(token_ids=[-1]), dict(token_ids=[10 ** 9]), dict(token_ids=[1] * 9999),
+        dict(model="../../etc"), dict(model=["stories"]), dict(device={}), dict(device="cuda:9"), dict(token_ids=[]), dict(token_ids=[-1]), dict(token_ids=[10 ** 9]), dict(token_ids=[1] * 9999),
         dict(token_ids=["<b>"]), dict(action="explode"), dict(factor="nan"), dict(factor=None), dict(exact_heads=[999]), dict(exact_heads=["x"])))])
 def test_what_makes_no_sense_is_refused_in_plain_words(server, body, status):
     code, said = post(server, body)
     assert code == status and b"Traceback" not in said and said.decode().startswith("The question")
+
+
+def test_a_page_of_another_address_is_answered_nothing(server):
+    """Neither a question nor a session: what a page elsewhere sends from a reader's browser carries that page's address."""
+    own, body = server.url.removeprefix("http://"), json.dumps(asked()).encode()
+    for origin, status in ((server.url, 200), ("http://evil.example", 403), (f"http://{own}.evil.example", 403), ("null", 403), (f"https://evil.example//{own}", 403)):
+        assert post(server, body, Origin=origin)[0] == status, origin
+        said = websocket(own, origin)
+        assert said.startswith(b"HTTP/1.1 " + (b"101" if status == 200 else b"403")), origin
+    with pytest.raises(urllib.error.HTTPError) as refused:      # an upload without the token that only the app's own page is given
+        urllib.request.urlopen(urllib.request.Request(f"{server.url}/_stcore/upload_file/x/y", b"x", method="PUT"), timeout=30)
+    assert refused.value.code in (400, 403)
+
+
+def websocket(host: str, origin: str) -> bytes:
+    """The beginning of what the server answers to a page that opens a session."""
+    with socket.create_connection(tuple(host.split(":")), timeout=30) as line:
+        line.sendall(f"GET /_stcore/stream HTTP/1.1\r\nHost: {host}\r\nOrigin: {origin}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+                     "Sec-WebSocket-Key: MDAwMDAwMDAwMDAwMDAwMA==\r\n\r\n".encode())
+        return line.recv(64)

@@ -1,26 +1,44 @@
 """The page Models in a real Chromium: a reader looks at a model in a folder, loads it, and every lesson runs on it."""
 from __future__ import annotations
 
+import urllib.parse
+
 from playwright.sync_api import Browser, Locator, Page, TimeoutError, expect
 
 from core.ui import catalogue, text
 from core.ui.library import names
-from tests import library_models
+from tests import hostile, library_models
 from tests.browser.conftest import is_error
 from tests.browser.serving import serve, settle
 
+HOSTILE = urllib.parse.quote(f"{names.IN_FOLDER}{hostile.NAME}")
+SHOWN = "**zq** _zq_"       # the beginning of that name, as it is read on the page
+# Elements that only a text could have made, in the page and in the components' own trees; and whether one of them ran.
+MADE_OF_TEXT = """() => {
+    const found = window.zq === undefined ? [] : ["it ran"];
+    const look = (root) => {
+        for (const made of root.querySelectorAll("img[src='x'], a[href^='https://zq'], a[href^='http://zq'], a[href^='http://www.zq'], a[href^='mailto:'], a[href^='javascript:'], [onerror]")) found.push(made.outerHTML.slice(0, 200));
+        for (const made of root.querySelectorAll("strong, em, del, h1, code + strong, [role=img]")) if (/^(zq|home)\\d*$/.test(made.textContent.trim())) found.push(made.outerHTML.slice(0, 200));
+        for (const inner of root.querySelectorAll("*")) if (inner.shadowRoot) look(inner.shadowRoot);
+    };
+    look(document);
+    return found;
+}"""
 WORDS, FRAME = text.load("library"), text.load("app")
 
 
 def test_a_model_from_a_folder_is_looked_at_loaded_and_run_by_every_lesson(browser: Browser, tmp_path):
-    for family in ("deep", "llama"):
-        library_models.folder(tmp_path, family)
+    """The model's name and its tokens are texts that would be markup if a page took them for it; none of them becomes an element, runs, or makes the browser ask elsewhere."""
+    library_models.folder(tmp_path, "deep")
+    hostile.folder(tmp_path)
     library_models.other_kind(tmp_path, "t5")
     with serve(env={names.ROOTS: str(tmp_path)}) as server:
         context = browser.new_context(viewport={"width": 1280, "height": 800})
         page, errors = context.new_page(), []
         page.on("console", lambda message: errors.append(message.text) if is_error(message) else None)
         page.on("pageerror", lambda error: errors.append(str(error)))
+        page.on("dialog", lambda dialog: (errors.append(dialog.message), dialog.dismiss()))
+        page.on("request", lambda request: None if request.url.startswith((server.url, "data:", "blob:")) else errors.append(request.url))
         page.goto(f"{server.url}/tokens?prompt=The%20cat%20sat%20on%20the")
         settle(page)
         page.locator(".st-key-model_drawer button").first.click()
@@ -28,15 +46,16 @@ def test_a_model_from_a_folder_is_looked_at_loaded_and_run_by_every_lesson(brows
         page.get_by_role("heading", name=WORDS.section("title"), exact=True).wait_for()
         page.keyboard.press("Escape")                   # the drawer, which lies over the page
         settle(page)
-        page.locator(".st-key-lesson_models_folders").get_by_role("button", name=WORDS.label("look")).nth(1).click()      # in order: deep, llama, t5
-        load(page, page.locator(".st-key-model_drawer", has_text="folder:llama"))
+        page.locator(".st-key-lesson_models_folders").get_by_role("button", name=WORDS.label("look")).nth(0).click()      # in order: the hostile one, deep, t5
+        load(page, page.locator(".st-key-model_drawer", has_text=SHOWN))
         assert "model=folder" in page.url and "The%20cat" in page.url.replace("+", "%20")
         assert page.locator(".st-key-model_offer").count() == 0
         page.get_by_text("no better than chance").wait_for()
         for entry in catalogue.existing():
-            page.goto(f"{server.url}/{catalogue.url_path(entry.id)}?model=folder:llama")
+            page.goto(f"{server.url}/{catalogue.url_path(entry.id)}?model={HOSTILE}&prompt={urllib.parse.quote(hostile.PROMPT)}")
             settle(page)
-            page.locator(".st-key-model_drawer", has_text="folder:llama").wait_for(timeout=60_000)
+            page.locator(".st-key-model_drawer", has_text=SHOWN).wait_for(timeout=60_000)
+            assert page.evaluate(MADE_OF_TEXT) == [], entry.id
             assert FRAME.label("error") not in page.locator("[data-testid=stMain]").inner_text(), entry.id
             assert errors == [], entry.id
         page.goto(f"{server.url}/heads?model=folder:t5&prompt=The%20cat")
@@ -49,7 +68,7 @@ def test_a_model_from_a_folder_is_looked_at_loaded_and_run_by_every_lesson(brows
         _walk_the_wall(page, server.url)
         assert errors == []
         page.set_viewport_size({"width": 390, "height": 844})
-        page.goto(f"{server.url}/models?model=folder:llama")
+        page.goto(f"{server.url}/models?model={HOSTILE}")
         settle(page)
         assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth <= innerWidth")
         context.close()

@@ -16,7 +16,7 @@ from core.ui.architectures.reading import PREFIX, keep, read
 from core.ui.check import Question
 from core.ui.components.architecture_curves import architecture_curves
 from core.ui.lesson import Lesson
-from core.ui.markdown import code
+from core.ui.markdown import code, escaped
 from core.ui.residual_stream.reading import to_numpy
 from core.ui.run import Run
 from core.ui.views import Reading
@@ -34,7 +34,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     if has_part:
         layer = _block(page, run)
     else:
-        st.info(page.label("activations_no_part", model=run.model_name))
+        st.info(page.label("activations_no_part", model=escaped(run.model_name)))
     inputs = to_numpy(run.trace.blocks[layer].mlp_pre) if has_part else None
     architecture_curves(message(page, run, layer, inputs), key=f"{PREFIX}activations_instrument", on_settings=_settled)
     return _reading(page, run, layer, inputs)

@@ -20,7 +20,7 @@ from core.ui.attention.reading import PREFIX, attached, choice, read, throw_agai
 from core.ui.check import Question
 from core.ui.components.attention_matrices import attention_matrices
 from core.ui.lesson import Lesson
-from core.ui.markdown import code
+from core.ui.markdown import code, escaped
 from core.ui.run import Run
 from core.ui.views import Reading, cannot
 
@@ -326,7 +326,7 @@ def _relabel(page: Lesson, run: Run) -> Part:
     difference, logits = back - found.before, found.difference
     same, reach = logits < UNSEEN, _fair(found.before)
     mantissa, power = symmetries.factorial_written(config.d_model)
-    title = page.label("roles_relabel_same" if same else "roles_relabel_other", d=config.d_model, digits=power + 1, logits=_small(logits), model=run.model_name)
+    title = page.label("roles_relabel_same" if same else "roles_relabel_other", d=config.d_model, digits=power + 1, logits=_small(logits), model=escaped(run.model_name))
     moved = int((found.order != torch.arange(config.d_model)).sum())
     panels = [Panel("stream", page.label("roles_said_stream", d=config.d_model), "residual", found.before, reach=reach),
               Panel("stream_relabelled", page.label("roles_said_dimensions", moved=moved), "residual", found.after, reach=reach),

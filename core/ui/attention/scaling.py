@@ -16,6 +16,7 @@ from core.ui.attention.reading import PREFIX, choice, keep, read, throw_again
 from core.ui.check import Question
 from core.ui.components.attention_scaling import attention_scaling
 from core.ui.lesson import Lesson
+from core.ui.markdown import escaped
 from core.ui.run import Run
 from core.ui.views import Reading
 
@@ -88,7 +89,7 @@ def _model_says(page: Lesson, run: Run, heads: tuple[HeadScaling, ...]) -> str:
     """The picked head's numbers in one sentence."""
     selection, config = state.selection(), run.model.config
     if not heads:
-        return page.label("scaling_additive", model=run.model_name)
+        return page.label("scaling_additive", model=escaped(run.model_name))
     mine = heads[selection.layer]
     if len(run.token_ids) < 2:
         return page.label("scaling_short")
@@ -128,7 +129,7 @@ def _lines(page: Lesson, run: Run, found: Experiment, heads: tuple[HeadScaling, 
     if heads and len(run.token_ids) > 1:
         selection, d_k = state.selection(), run.model.config.d_k
         variance = float(heads[selection.layer].variance[selection.head])
-        lines.append((page.label("scaling_numbers_head", head=head_name(selection.layer, selection.head), model=run.model_name),
+        lines.append((page.label("scaling_numbers_head", head=head_name(selection.layer, selection.head), model=escaped(run.model_name)),
                       rf"\frac{{\mathrm{{Var}}(q \cdot k)}}{{d_k}} = \frac{{{latex_operand(variance)}}}{{{d_k}}} = {latex_number(variance / d_k)}"))
     return lines
 

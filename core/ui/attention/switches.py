@@ -19,7 +19,7 @@ from core.ui.attention.reading import PREFIX, listed, numbered, picks, read, sho
 from core.ui.check import Question
 from core.ui.components.attention_view import attention_view
 from core.ui.lesson import Lesson
-from core.ui.markdown import code
+from core.ui.markdown import code, escaped
 from core.ui.run import Run
 from core.ui.run import read as read_text
 from core.ui.views import Reading
@@ -146,8 +146,8 @@ def _title(page: Lesson, run: Run, change: Intervention, effect: Effect, p: np.n
 
 def _note(page: Lesson, run: Run) -> str:
     if is_random(run):
-        return page.label(f"note_random_{in_use(run)}", model=run.model_name, seed=read("seed"))
-    return page.label("note_untrained" if switched(run) != Intervention() else "note_nothing", model=run.model_name)
+        return page.label(f"note_random_{in_use(run)}", model=escaped(run.model_name), seed=read("seed"))
+    return page.label("note_untrained" if switched(run) != Intervention() else "note_nothing", model=escaped(run.model_name))
 
 
 # ---- in numbers -----------------------------------------------------------------------------------------------------------------

@@ -35,7 +35,7 @@ def draw() -> None:
 def _row(name: str, said: str, note: str = "", verb: str = "use", place: str = "") -> None:
     """One model: what it is, and the button that makes it the one that every lesson shows. place: of its second row on the page."""
     with st.container(horizontal=True, vertical_alignment="center", key=f"models_row_{place}{name}"):
-        st.markdown(said + (f"  \n<small>{note}</small>" if note else ""), unsafe_allow_html=True, width="stretch")
+        st.markdown(said + (f"  \n:small[{note}]" if note else ""), width="stretch")
         if name in (state.model_name(), state.loaded_model()):
             st.caption(words().label("shown" if name == state.model_name() else "picked"), width="content")
             offer.open_in(name, place=f"row_{place}")

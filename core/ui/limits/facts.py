@@ -20,7 +20,7 @@ from core.ui.check import Question
 from core.ui.components.limits_facts import limits_facts
 from core.ui.lesson import Lesson
 from core.ui.limits.reading import PHRASINGS, PREFIX, attached, keep, origin, read
-from core.ui.markdown import code
+from core.ui.markdown import code, unmarked
 from core.ui.run import Run
 from core.ui.views import Reading
 from core.ui.working import Part
@@ -87,7 +87,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     answers = [_leading(run, exercise) for exercise in asked]
     found = cases(page, run, phrasing)
     title = page.label("facts_title", question=code(question_of(phrasing, relation, subjects(relation, "untaught")[read("untaught")][0])), answer=code(_shown(confidence.said(answers[1]))), p=probability(confidence.said(answers[1]).p), truth=code(asked[1].answer.strip()))
-    header = {"text": page.labels("facts"), "scale": state.scale(), "title_line": title.replace("`", ""), "note": " ".join(filter(None, (page.label(f"phrasing_note_{phrasing}"), origin(page, run.model_name)))),
+    header = {"text": page.labels("facts"), "scale": state.scale(), "title_line": unmarked(title), "note": " ".join(filter(None, (page.label(f"phrasing_note_{phrasing}"), unmarked(origin(page, run.model_name))))),
               "rows": [_row(page, group, own, exercise, claims, found, names.index(relation["name"])) for group, exercise, claims in zip(GROUPS, asked, answers)],
               "areas": [page.label("facts_area", other=page.label(f"group_{group}"), value=plain_number(_area(found, group), 3)) for group in GROUPS[1:]],
               "settings": {"threshold": read("threshold")}}

@@ -10,6 +10,7 @@ from core.tasks import LanguageModelling, Mixture, Task
 from core.ui import cache, state, views
 from core.ui.instrument_state import Setting, Settings
 from core.ui.lesson import Lesson
+from core.ui.markdown import escaped
 
 PREFIX = "limits_"
 PHRASINGS = ("taught", "other", "polite", "labels", "story")
@@ -75,4 +76,4 @@ def _texts(task: Task) -> Iterator[LanguageModelling]:
 def origin(page: Lesson, name: str) -> str:
     """The plain sentence on what the model has read, where that is not all of it; else nothing."""
     met = met_teaching(name)
-    return "" if met == "whole" else page.label(f"met_{met}", name=name)
+    return "" if met == "whole" else page.label(f"met_{met}", name=escaped(name))

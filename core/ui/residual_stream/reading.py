@@ -10,6 +10,7 @@ from torch import Tensor
 from core.ui import state, views
 from core.ui.instrument_state import Setting, Settings
 from core.ui.lesson import Lesson
+from core.ui.markdown import escaped
 from core.ui.run import Run
 
 PREFIX = "residual_stream_"
@@ -95,5 +96,5 @@ def _shared_slider(label: str, name: str, size: int, name_of: Callable[[int], st
         st.text_input(label, name_of(0), disabled=True, key=f"{key}_only")
         return 0
     st.session_state[key] = chosen
-    st.select_slider(label, options=range(size), format_func=name_of, key=key, on_change=lambda: state.select(**{name: st.session_state[key]}))
+    st.select_slider(label, options=range(size), format_func=lambda i: escaped(name_of(i)), key=key, on_change=lambda: state.select(**{name: st.session_state[key]}))
     return chosen

@@ -13,7 +13,7 @@ from core.tokenizer import Tokenizer
 from core.ui import state
 from core.ui.components.token_methods import token_methods
 from core.ui.lesson import Lesson
-from core.ui.markdown import code
+from core.ui.markdown import code, escaped
 from core.ui.run import Run
 from core.ui.tokens import training
 from core.ui.tokens.reading import PREFIX, bundled_tokenizers, keep, question, read, visible
@@ -96,6 +96,6 @@ def _reading(page: Lesson, run: Run, texts: list[str], ways: list[Method], cuts:
                          columns=[page.label(f"column_{name}") for name in ("method", "vocabulary", "tokens", "rate")])
     rate = rf"\frac{{{n_bytes}}}{{{counts[model]}}} = {latex_number(n_bytes / counts[model])}"
     every = [{page.label("column_method"): way.name} | {heading(one): len(pieces) for one, pieces in zip(texts, own)} for way, own in zip(ways, cuts)]
-    title = page.label("methods_twin", text=code(heading(text)), counts="; ".join(f"{way.name} {count}" for way, count in zip(ways, counts)))
-    return Reading([(page.label("numbers_compression", text=code(heading(text)), name=ways[model].name), rate)], question(page, run),
+    title = page.label("methods_twin", text=code(heading(text)), counts="; ".join(f"{escaped(way.name)} {count}" for way, count in zip(ways, counts)))
+    return Reading([(page.label("numbers_compression", text=code(heading(text)), name=escaped(ways[model].name)), rate)], question(page, run),
                    [segmentation.merge_steps, segmentation.LearnedUnigram.segmentations], {"counts.csv": lambda: pd.DataFrame(every)}, ".methods-chart", title, table, {heading(text): str(counts[model])})

@@ -15,7 +15,7 @@ from core.ui import cache, state
 from core.ui.check import Question
 from core.ui.components.kepler_orbit import kepler_orbit
 from core.ui.lesson import Lesson
-from core.ui.markdown import unmarked
+from core.ui.markdown import escaped, unmarked
 from core.ui.run import Run
 from core.ui.training.reading import PREFIX, SETTINGS, attached, chart_height, choice, keep, read
 from core.ui.views import Reading
@@ -89,10 +89,10 @@ def phases(page: Lesson, run: Run, made: Fit) -> str:
     held_out = readable(next(iter(record[-1]["held_out"].values()))) if record and record[-1]["held_out"] else "–"
     best = run.trace.probs[-1].double().max(dim=-1)
     p, token = readable(100 * float(best.values)), run.tokenizer.visible(int(best.indices)).replace("`", "ˋ").replace("|", "\\|")
-    values = dict(name=run.model_name, L=config.n_layers, h=config.n_heads, d=config.d_model, n=f"{run.model.n_parameters:,}".replace(",", "\u202f"), tokens=tokens, steps=sum(row["step"] for row in ends),
+    values = dict(name=escaped(run.model_name), L=config.n_layers, h=config.n_heads, d=config.d_model, n=f"{run.model.n_parameters:,}".replace(",", "\u202f"), tokens=tokens, steps=sum(row["step"] for row in ends),
                   held_out=held_out, p=p, token=token, measured=read("measured"), noise=f"{read('noise'):g}", trained=f"{kepler.TRAINED:g}", fitted=made.numbers.shape[1], last=int(made.steps[-1]),
                   train=readable(made.train[-1]), test=angle(made.test[-1]), n_test=kepler.N_TESTED, date=date(read("day")))
-    rows = [f"| | {page.label('phase_column_planet')} | {page.label('phase_column_model', name=run.model_name)} |", "|---|---|---|"]
+    rows = [f"| | {page.label('phase_column_planet')} | {page.label('phase_column_model', name=escaped(run.model_name))} |", "|---|---|---|"]
     for i, phase in enumerate(PHASES, 1):
         key = f"phase_{phase}_model" + ("" if phase in ("architecture", "parameters", "inference") else f"_{kind}")
         planet = page.label(f"phase_{phase}_{made.structure if phase == 'architecture' else 'planet'}", **values)

@@ -201,6 +201,7 @@ class Course {
     make("span", "", label, this.text.show_solution);
     const paper = make("iframe", "paper", this.root);
     paper.title = this.text.preview;
+    paper.sandbox = "allow-same-origin allow-modals";      // read and printed from here, and no script of its own runs
     paper.onload = () => { paper.style.height = `${paper.contentDocument.documentElement.scrollHeight + 4}px`; };
     paper.srcdoc = files[Number(solved)];
     tick.onchange = () => { paper.srcdoc = files[Number(tick.checked)]; this.send({ solved: tick.checked, at: Date.now() }); };

@@ -8,6 +8,7 @@ from core.sampling import SamplingConfig
 _RULES = tuple(field.name for field in fields(SamplingConfig))
 _DICE = ("xi", "seed", "thousand", "logarithmic")
 _NEUTRAL = SamplingConfig()
+MOST_KEPT = 10 ** 7      # a top_k above any vocabulary says the same as this
 _LETTERS = {"temperature": "T", "top_k": "k", "top_p": "p", "min_p": "m", "typical_p": "t"}
 
 
@@ -84,7 +85,7 @@ def _config(parts: list[str]) -> SamplingConfig:
     names = {letter: name for name, letter in _LETTERS.items()}
     values = {}
     for part in parts:
-        if part[0] not in names:
-            raise ValueError(f"No setting of the sampling panel begins with {part[0]!r}.")
-        values[names[part[0]]] = int(part[1:]) if part[0] == "k" else float(part[1:])
+        if (letter := part[:1]) not in names:
+            raise ValueError(f"No setting of the sampling panel begins with {letter!r}.")
+        values[names[letter]] = min(int(part[1:]), MOST_KEPT) if letter == "k" else float(part[1:])
     return SamplingConfig(**values)
