@@ -5,12 +5,13 @@ from pathlib import Path
 import streamlit as st
 import torch
 
-from core.ui import catalogue, page_style, prompt_bar, state, text
+from core.ui import catalogue, deployment, page_style, prompt_bar, state, text
 from core.ui.attention import live as attention_live
 from core.ui.guard import guard
 from core.ui.heads import live as heads_live
 
 ROOT = Path(__file__).resolve().parent
+deployment.check()
 app = st.App(__file__, routes=[heads_live.ROUTE, attention_live.ROUTE])     # what `streamlit run app.py` serves: this file as the script, and the live answers beside it
 TORCH_THREADS = 1   # more threads spin against each other as soon as two readers compute at once: measured by tests.benchmarks
 

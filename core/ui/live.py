@@ -21,7 +21,7 @@ MOST_BYTES = 64 * 1024      # of a question
 
 
 def address(name: str) -> str:
-    """The path under which the browser asks."""
+    """The path under which the browser asks: below the server's base path, where it has one."""
     base = str(st.get_option("server.baseUrlPath") or "").strip("/")
     return "/".join(["", *filter(None, [base]), FOLDER, name])
 
@@ -49,4 +49,4 @@ def route(name: str, answer: Callable[[dict], bytes]) -> Route:
             LOG.exception("A live answer failed.")
             return PlainTextResponse("The answer failed.", 500)
 
-    return Route(f"/{FOLDER}/{name}", endpoint, methods=["POST"])
+    return Route(address(name), endpoint, methods=["POST"])
