@@ -47,7 +47,7 @@ class Reader:
         began = time.monotonic()
         self.page.locator(".st-key-prompt textarea").fill(prompt)
         self.page.keyboard.press("Control+Enter")
-        self.page.wait_for_function("prompt => new URL(location).searchParams.get('prompt') === prompt", arg=prompt, timeout=60_000)
+        self.page.wait_for_function("prompt => new URL(location).searchParams.get('prompt') === prompt", arg=prompt, timeout=30_000)
         settle(self.page, 120_000)
         return time.monotonic() - began
 
