@@ -4,6 +4,7 @@ from pathlib import Path
 
 import streamlit as st
 import torch
+from streamlit.runtime.pages_manager import PagesManager
 
 from core.ui import catalogue, deployment, page_style, prompt_bar, state, text
 from core.ui.attention import live as attention_live
@@ -12,6 +13,8 @@ from core.ui.heads import live as heads_live
 
 ROOT = Path(__file__).resolve().parent
 deployment.check()
+# Else a fresh server takes the folder pages/ for its older kind of app until st.navigation was called, and runs a page by itself.
+PagesManager.uses_pages_directory = False
 app = st.App(__file__, routes=[heads_live.ROUTE, attention_live.ROUTE])     # what `streamlit run app.py` serves: this file as the script, and the live answers beside it
 TORCH_THREADS = 1   # more threads spin against each other as soon as two readers compute at once: measured by tests.benchmarks
 

@@ -1,10 +1,13 @@
 """The settings by which a server is run: each variable is read in one place, takes hold, and a wrong value stops the start with one line; the files under assets/deploy hold."""
 import os
 import re
+import runpy
 from pathlib import Path
 
 import pytest
+from streamlit.runtime.pages_manager import PagesManager
 
+from assets.deploy import replicas
 from core.ui import cache, deployment, live, run, state, text
 from core.ui.library import shelf
 from tests.lessons import ROOT, opened
@@ -55,6 +58,16 @@ def test_a_name_that_is_no_setting_ends_the_start_too(monkeypatch: pytest.Monkey
 def test_the_app_checks_before_it_serves():
     source = (ROOT / "app.py").read_text()
     assert source.index("\ndeployment.check()") < source.index("\napp = st.App(")
+
+
+def test_a_server_takes_no_page_for_an_app_by_itself(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(PagesManager, "uses_pages_directory", None)
+    runpy.run_path(str(ROOT / "app.py"), run_name="served")
+    assert PagesManager.uses_pages_directory is False
+
+
+def test_replicas_conf_is_what_the_program_writes():
+    assert (ROOT / "assets" / "deploy" / "replicas.conf").read_text() == replicas.replicas_conf((8511, 8512, 8513))
 
 
 def test_no_other_file_reads_the_environment_for_a_setting():
