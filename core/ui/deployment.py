@@ -44,7 +44,7 @@ class Deployment:
     prompt_characters: int = MOST_CHARACTERS
     prompt_tokens: int = MOST_TOKENS
     training: bool = True                           # whether readers may train models
-    passes: str = EMBEDDED                          # where forward passes run: in this process, or on Ray Serve ("ray", or the address "ray://host:port")
+    passes: str = EMBEDDED                          # where forward passes run: in this process, or on Ray Serve
 
 
 def current() -> Deployment:
@@ -153,8 +153,8 @@ def _whole(low: int, high: int) -> Callable[[str], int]:
 
 
 def _place(text: str) -> str:
-    if text not in (EMBEDDED, RAY) and not re.fullmatch(r"ray://[A-Za-z0-9._-]+:\d{1,5}", text):
-        raise ValueError(f"allowed are {EMBEDDED}, {RAY} and ray://host:port")
+    if text not in (EMBEDDED, RAY):
+        raise ValueError(f"allowed are {EMBEDDED} and {RAY}")
     if text != EMBEDDED and importlib.util.find_spec("ray") is None:
         raise ValueError("Ray is not installed here. Allowed is embedded, or what assets/deploy/ray-requirements.txt names is installed first")
     return text
