@@ -82,6 +82,7 @@ def test_what_grows_is_shared_and_is_stopped_when_the_last_reader_turns_away():
     job.wait(30)
     assert job.stopped and said(other.run()) == ["controls", "ab False"], "what it has made stays"
     gates[2].set()
+    one.session_state[working.GROWS] = 1.0          # as the browser's first question leaves it
     one.button(key="working_again").click().run()
     for shared in one.session_state[working.JOBS].values():
         shared.job.wait(30)

@@ -55,7 +55,7 @@ def draw(page: Lesson, settings: Settings, views: Mapping[str, View]) -> None:
             with st.container(horizontal=True, vertical_alignment="center", key=f"{page.id}_bar"):
                 view = choice(settings, page, "view")
                 pins = st.container(width="content")
-            place = st.container()          # no st.empty: that would take the bar away while the view is drawn anew
+                place = st.container()      # beside the rest, so that nothing below moves when it comes and goes; an st.empty would be emptied while the view is drawn anew
             with st.container(gap="xsmall", key=f"{page.id}_stage"), working.frame() as frame:
                 shown = catalogue.is_shown(page.id, view, run.model.config.kind)
                 reading = views[view].draw(page, run) if shown else cannot(page.frame_words.label(f"not_of_{run.model.config.kind}"))

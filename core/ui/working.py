@@ -151,9 +151,25 @@ def follow(here: Frame, place, frame_words: text.TextFile) -> None:
     if here.shared is not None:
         with place, st.container(horizontal=True, vertical_alignment="center", gap="small", key="working"):
             _told(here, frame_words)
-    if here.grows != (every() is not None):
-        st.session_state[GROWS] = max(EVERY, IDLE * (time.monotonic() - here.began - here.waited)) if here.grows else None
+    if here.grows and every() is None:
+        _begin(max(EVERY, IDLE * (time.monotonic() - here.began - here.waited)))
+    elif not here.grows and every() is not None:
+        st.session_state[GROWS] = None
         st.rerun()
+
+
+def _begin(seconds: float) -> None:
+    """From now on the lesson is drawn anew at that distance: as soon as the browser has the page and asks. A rerun at once would drop what was not sent yet, and the
+    controls would then stand at their least values."""
+    drawn = []
+
+    def begin() -> None:
+        if drawn:
+            st.session_state[GROWS] = seconds
+            st.rerun()
+        drawn.append(True)
+
+    st.fragment(begin, run_every=EVERY)()
 
 
 def _told(here: Frame, words: text.TextFile) -> None:
