@@ -5,7 +5,7 @@ A tensor below has shape (..., its shape), where ... is () for token_ids (N,) an
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
@@ -113,7 +113,7 @@ class Trace:
 
     def to(self, device: torch.device | str) -> "Trace":
         """The same trace with every tensor on `device`; tensors that are there already are shared, not copied."""
-        return mapped(self, lambda entry: entry.to(device) if isinstance(entry, Tensor) else entry)
+        return _moved(self, device)
 
     @property
     def n_bytes(self) -> int:
@@ -125,13 +125,15 @@ class Trace:
 RECORDS = (CrossTrace, BlockTrace, EncoderTrace, Trace)
 
 
-def mapped(value, change: Callable):
-    """A record, or a tuple of records, with `change(entry)` for each of its entries that is neither: tensors, None and the config."""
+def _moved(value, device: torch.device | str):
+    """A record, or a tuple of records, with each of its tensors on `device`."""
+    if isinstance(value, Tensor):
+        return value.to(device)
     if isinstance(value, tuple):
-        return tuple(mapped(entry, change) for entry in value)
+        return tuple(_moved(entry, device) for entry in value)
     if isinstance(value, RECORDS):
-        return dataclasses.replace(value, **{name: mapped(entry, change) for name, entry in vars(value).items()})
-    return change(value)
+        return dataclasses.replace(value, **{name: _moved(entry, device) for name, entry in vars(value).items()})
+    return value
 
 
 def _tensors(value) -> Iterator[Tensor]:

@@ -18,7 +18,7 @@ from pathlib import Path
 import streamlit as st
 import torch
 
-from core import checkpoints, remote
+from core import checkpoints
 from core.config import STORIES
 from core.intervention import NOTHING, Intervention
 from core.model import Transformer
@@ -296,18 +296,8 @@ def _weight(loaded: LoadedModel, n_bytes: int) -> int:
 
 
 def _forward(loaded: LoadedModel, token_ids: tuple[int, ...], intervention: Intervention) -> Trace:
-    """The pass: of a bundled model where the operator has passes computed, of any other, and while those do not answer, here."""
-    base, step = name_and_step(loaded.name)
-    if deployment.current().passes != deployment.EMBEDDED and base in checkpoints.bundled_names() and not loaded.problem:
-        if made := remote.client(deployment.current().passes).trace(base, step, token_ids, intervention, loaded.model):
-            return made
     with torch.inference_mode():
         return loaded.runner(torch.tensor(token_ids, dtype=torch.int64, device=loaded.device), intervention).to(devices.CPU)
-
-
-def passes_are_down() -> bool:
-    """Whether passes should be computed elsewhere, and are computed here since nobody answers there."""
-    return deployment.current().passes != deployment.EMBEDDED and remote.client(deployment.current().passes).is_down
 
 
 def result(key: Hashable, make: Callable[[], object], size: Callable[[object], int]):

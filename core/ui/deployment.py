@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import difflib
 import functools
-import importlib.util
 import os
 import re
 from collections.abc import Callable, Mapping
@@ -20,10 +19,9 @@ PREFIX = "TRANSFORMER_"
 MODELS, ROOTS, HUB, HUB_MODELS = "TRANSFORMER_MODELS", "TRANSFORMER_MODEL_ROOTS", "TRANSFORMER_HUB", "TRANSFORMER_HUB_MODELS"
 GIGABYTES, LARGEST = "TRANSFORMER_MODEL_GB", "TRANSFORMER_LARGEST_MODEL_GB"
 CHARACTERS, TOKENS = "TRANSFORMER_PROMPT_CHARACTERS", "TRANSFORMER_PROMPT_TOKENS"
-TRAINING, PASSES = "TRANSFORMER_TRAINING", "TRANSFORMER_PASSES"
+TRAINING = "TRANSFORMER_TRAINING"
 LEAST_CHARACTERS, MOST_CHARACTERS = 100, 20_000     # of a prompt; the most is far more than any context takes
 LEAST_TOKENS, MOST_TOKENS = 8, 256                  # that a lesson reads at once: more are too narrow to be told apart on a screen
-EMBEDDED, RAY = "embedded", "ray"
 _HUB_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}(?:/[A-Za-z0-9][A-Za-z0-9._-]{0,95})?")
 
 
@@ -44,7 +42,6 @@ class Deployment:
     prompt_characters: int = MOST_CHARACTERS
     prompt_tokens: int = MOST_TOKENS
     training: bool = True                           # whether readers may train models
-    passes: str = EMBEDDED                          # where forward passes run: in this process, or on Ray Serve
 
 
 def current() -> Deployment:
@@ -152,14 +149,6 @@ def _whole(low: int, high: int) -> Callable[[str], int]:
     return read
 
 
-def _place(text: str) -> str:
-    if text not in (EMBEDDED, RAY):
-        raise ValueError(f"allowed are {EMBEDDED} and {RAY}")
-    if text != EMBEDDED and importlib.util.find_spec("ray") is None:
-        raise ValueError("Ray is not installed here. Allowed is embedded, or what assets/deploy/ray-requirements.txt names is installed first")
-    return text
-
-
 # name -> (field of Deployment, what reads its value or raises ValueError that says what is allowed)
 READERS: dict[str, tuple[str, Callable[[str], object]]] = {
     MODELS: ("models", _bundled),
@@ -171,5 +160,4 @@ READERS: dict[str, tuple[str, Callable[[str], object]]] = {
     CHARACTERS: ("prompt_characters", _whole(LEAST_CHARACTERS, MOST_CHARACTERS)),
     TOKENS: ("prompt_tokens", _whole(LEAST_TOKENS, MOST_TOKENS)),
     TRAINING: ("training", _switch),
-    PASSES: ("passes", _place),
 }

@@ -115,8 +115,6 @@ def _messages(words: text.TextFile, present: run.Run) -> None:
     if present.n_cut:
         kept = len(present.token_ids) - len(present.tokenizer.begin) - len(present.tokenizer.end)
         st.caption(words.label("usage_cut", n_all=present.n_cut + kept, kept=kept, n_cut=present.n_cut))
-    if cache.passes_are_down():
-        st.caption(words.label("passes_down"))
     if state.notices():
         st.info("  \n".join(state.notices()))
 
