@@ -5,13 +5,17 @@ from pathlib import Path
 import streamlit as st
 import torch
 from streamlit import net_util
+from streamlit.runtime.pages_manager import PagesManager
 
-from core.ui import catalogue, page_style, prompt_bar, state, text
+from core.ui import catalogue, deployment, page_style, prompt_bar, state, text
 from core.ui.attention import live as attention_live
 from core.ui.guard import guard
 from core.ui.heads import live as heads_live
 
 ROOT = Path(__file__).resolve().parent
+deployment.check()
+# Else a fresh server takes the folder pages/ for its older kind of app until st.navigation was called, and runs a page by itself.
+PagesManager.uses_pages_directory = False
 app = st.App(__file__, routes=[heads_live.ROUTE, attention_live.ROUTE])     # what `streamlit run app.py` serves: this file as the script, and the live answers beside it
 # Streamlit would ask a server on the internet for this machine's address, at the start and whenever a page of another address opens a websocket, and answer nobody meanwhile.
 net_util.get_external_ip = lambda: None

@@ -23,7 +23,7 @@ from core.huggingface import PretrainedError, families
 from core.huggingface.tokens import NumberedTokens
 from core.learning import Copying, Learner
 from core.model import Transformer
-from core.ui import cache, catalogue, devices, differs, run, text
+from core.ui import cache, catalogue, deployment, devices, differs, run, text
 from core.ui.library import loading, names, page, shelf
 from tests import hostile, huggingface_models, library_models
 from tests.browser.views import LESSONS
@@ -46,8 +46,8 @@ def roots(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def offered(roots: Path, monkeypatch: pytest.MonkeyPatch):
     """The operator offers the folders; every test begins with nothing loaded."""
     _fresh()
-    monkeypatch.setenv(names.ROOTS, str(roots))
-    for name in (names.HUB, names.HUB_MODELS, shelf.GIGABYTES):
+    monkeypatch.setenv(deployment.ROOTS, str(roots))
+    for name in (deployment.HUB, deployment.HUB_MODELS, deployment.GIGABYTES):
         monkeypatch.delenv(name, raising=False)
     names._folders.cache_clear()
     yield
@@ -85,7 +85,7 @@ def test_folders_are_found_at_any_depth_and_under_their_names_alone(roots: Path,
     (deep / "config.json").write_text("{}")
     (tmp_path / ".hidden").mkdir()
     (tmp_path / ".hidden" / "config.json").write_text("{}")
-    monkeypatch.setenv(names.ROOTS, f"{roots}:{tmp_path}:{tmp_path / 'nowhere'}:{deep}")
+    monkeypatch.setenv(deployment.ROOTS, f"{roots}:{tmp_path}:{deep}")
     assert set(names.folders()) == {*library_models.FAMILIES, "a/b/model", "model"}
     assert names.source("folder:a/b/model") == deep and names.source("folder:model") == deep
 
@@ -99,7 +99,7 @@ def test_no_link_leads_out_of_a_root(tmp_path: Path, monkeypatch: pytest.MonkeyP
     (root / "linked").symlink_to(outside)
     (root / "leaking" / "model.safetensors").symlink_to(outside / "model.safetensors")
     (root / "inside" / "round").symlink_to(root)
-    monkeypatch.setenv(names.ROOTS, str(root))
+    monkeypatch.setenv(deployment.ROOTS, str(root))
     assert set(names.folders()) == {"inside"}
 
 
@@ -113,9 +113,9 @@ def test_a_hostile_name_is_offered_nothing(name: str):
 
 def test_the_operator_switches_the_hub_off_or_names_what_may_be_fetched(monkeypatch: pytest.MonkeyPatch):
     assert names.is_offered("hub:gpt2") and names.is_offered("hub:EleutherAI/pythia-160m")
-    monkeypatch.setenv(names.HUB_MODELS, "gpt2, EleutherAI/pythia-70m")
+    monkeypatch.setenv(deployment.HUB_MODELS, "gpt2, EleutherAI/pythia-70m")
     assert names.is_offered("hub:gpt2") and names.is_offered("hub:EleutherAI/pythia-70m") and not names.is_offered("hub:EleutherAI/pythia-160m")
-    monkeypatch.setenv(names.HUB, "off")
+    monkeypatch.setenv(deployment.HUB, "off")
     assert not names.is_offered("hub:gpt2")
 
 
@@ -124,7 +124,7 @@ def test_the_operator_switches_the_hub_off_or_names_what_may_be_fetched(monkeypa
 
 def machine(monkeypatch: pytest.MonkeyPatch, free: int, bound: int) -> None:
     monkeypatch.setattr(devices, "memory_free", lambda device=devices.CPU: free)
-    monkeypatch.setenv(shelf.GIGABYTES, str(bound / 1e9))
+    monkeypatch.setenv(deployment.GIGABYTES, str(bound / 1e9))
 
 
 def test_the_least_recently_used_gives_its_place(monkeypatch: pytest.MonkeyPatch):
@@ -291,7 +291,7 @@ def test_what_goes_wrong_is_a_plain_sentence_and_can_be_tried_again(error: Excep
 
 
 def test_a_broken_folder_is_named_without_its_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv(names.ROOTS, str(tmp_path))
+    monkeypatch.setenv(deployment.ROOTS, str(tmp_path))
     for name in ("half", "cut", "strange", "mixed"):
         library_models.folder(tmp_path, "llama").rename(tmp_path / name)
     (tmp_path / "half" / "model.safetensors").unlink()
@@ -386,7 +386,7 @@ def test_what_is_wrong_with_a_hub_model_is_said_in_its_place(monkeypatch: pytest
 
 
 def test_a_model_that_will_not_fit_is_refused_beforehand(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv(shelf.GIGABYTES, "0.0001")
+    monkeypatch.setenv(deployment.GIGABYTES, "0.0001")
     at = settled(open_at("models", model="folder:llama"), "folder:llama")
     assert fine(at) and any("will not fit" in warning.value for warning in at.warning) and not any(button.key == "model_load" for button in at.button)
     task = loading.load("folder:llama")
@@ -403,7 +403,7 @@ def test_the_page_lists_every_model_and_takes_names_of_the_hub(monkeypatch: pyte
         at.text_input(key="models_hub_name").set_value(written)
         next(button for button in at.button if button.label == WORDS.label("look") and "hub" in str(button.proto.form_id)).click().run()
         assert fine(at) and at.session_state["model"] == wanted
-    monkeypatch.setenv(names.HUB, "off")
+    monkeypatch.setenv(deployment.HUB, "off")
     at.run()
     assert fine(at) and at.session_state["model"] == "stories" and WORDS.label("hub_off") in said(at)
 

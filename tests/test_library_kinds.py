@@ -13,7 +13,7 @@ import torch
 from core import analysis, blanks
 from core.figures.numbers import readable
 from core.intervention import HeadEdit, Intervention
-from core.ui import cache, catalogue, devices, run, text
+from core.ui import cache, catalogue, deployment, devices, run, text
 from core.ui.architectures import blank, translate
 from core.ui.heads import live
 from core.ui.heads.reading import measures_of, patterns_of
@@ -37,7 +37,7 @@ def theirs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, hf.Pr
     made["bert"].base_model.save_pretrained(root / "headless")
     shutil.copy(root / "bert" / "tokenizer.json", root / "headless")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(names.ROOTS, str(root))
+        patch.setenv(deployment.ROOTS, str(root))
         names._folders.cache_clear()
         for name in names.folders():
             task = loading.load(f"folder:{name}")

@@ -18,7 +18,7 @@ from core.figures.numbers import latex_number, latex_operand, plain_number, prob
 from core.intervention import NOTHING, HeadEdit, Intervention
 from core.model import Transformer
 from core.tokenizer import Tokenizer
-from core.ui import cache, catalogue, devices, named_token, prompt_bar, run, state, text
+from core.ui import cache, catalogue, deployment, devices, named_token, prompt_bar, run, state, text
 
 ROOT = Path(__file__).resolve().parent.parent
 TEXTS = sorted(path.stem for path in (ROOT / "assets" / "text" / "en").glob("*.md"))
@@ -164,7 +164,7 @@ def test_a_pasted_text_of_ten_megabytes_is_cut_and_said():
     at = framed()
     at.text_area(key="prompt").set_value("word " * 2_000_000).run()
     assert not at.exception and not at.error
-    assert at.session_state["prompt"] == ("word " * 4000) and len(at.session_state["prompt"]) == state.MAX_CHARACTERS
+    assert at.session_state["prompt"] == ("word " * 4000) and len(at.session_state["prompt"]) == deployment.MOST_CHARACTERS
     assert any("10000000" in info.value.replace(",", "") for info in at.info)
     assert "prompt" not in at.query_params   # too long for an address
 

@@ -25,7 +25,7 @@ from core.intervention import NOTHING, Intervention
 from core.model import Transformer
 from core.tokenizer import Tokenizer
 from core.trace import Trace
-from core.ui import devices, passes, text
+from core.ui import deployment, devices, passes, text
 from core.ui.library import names
 from core.ui.library.shelf import Shelf
 
@@ -156,7 +156,9 @@ def _on_device(kept: dict[str, LoadedModel], device: str) -> LoadedModel:
 
 
 def model_names() -> tuple[str, ...]:
-    """The bundled models that continue a text, the main one first, or the one random stand-in while there are none."""
+    """The bundled models that continue a text, those alone that are allowed here, the main one first; or the one random stand-in while there are none."""
+    if allowed := deployment.current().models:
+        return allowed
     names = [name for name in checkpoints.bundled_names() if _continues_text(checkpoints.BUNDLED, name)]
     return tuple(sorted(names, key=lambda name: (name != MAIN_MODEL, name))) or (RANDOM_MODEL,)
 

@@ -35,8 +35,7 @@ def open_lesson(lesson: str) -> Lesson:
 def enter_through_the_app() -> None:
     """Runs app.py where Streamlit has run the page's file by itself.
 
-    A fresh server whose first visitor follows a link to a lesson takes the folder pages/ for its older kind of app, until app.py has
-    called st.navigation; AppTest does so after every switch of pages.
+    AppTest takes the folder pages/ for Streamlit's older kind of app after every switch of pages. A server does not: app.py says so when it starts.
     """
     if PagesManager.uses_pages_directory:
         PagesManager.uses_pages_directory = False

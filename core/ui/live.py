@@ -25,7 +25,7 @@ MOST_WAITING = 64           # questions of one kind that wait for that; a hand a
 
 
 def address(name: str) -> str:
-    """The path under which the browser asks."""
+    """The path under which the browser asks: below the server's base path, where it has one."""
     base = str(st.get_option("server.baseUrlPath") or "").strip("/")
     return "/".join(["", *filter(None, [base]), FOLDER, name])
 
@@ -61,7 +61,7 @@ def route(name: str, answer: Callable[[dict], bytes]) -> Route:
         finally:
             n_asked -= 1
 
-    return Route(f"/{FOLDER}/{name}", endpoint, methods=["POST"])
+    return Route(address(name), endpoint, methods=["POST"])
 
 
 def _is_own_page(request: Request) -> bool:

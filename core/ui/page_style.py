@@ -7,6 +7,7 @@ import streamlit as st
 
 from core.figures import style
 from core.ui import state
+from core.ui.components.reconnect import run_after_reconnection
 
 _CSS = (Path(__file__).parent / "page.css").read_text(encoding="utf-8")
 
@@ -23,3 +24,4 @@ def inject() -> None:
     present = _PRESENT.format(size=f"{state.scale() * 100:.0f}%") if state.present() else ""
     with st.container(key="page_style"):   # as Markdown, which is there before any other element: no jump while the page loads
         st.markdown(f"<style>:root{{{variables}}}{_CSS}{present}</style>", unsafe_allow_html=True)
+        run_after_reconnection()        # here, where nothing takes any room

@@ -13,10 +13,9 @@ from core.intervention import NOTHING, Intervention
 from core.model import Transformer
 from core.tokenizer import Tokenizer
 from core.trace import Trace
-from core.ui import cache, devices, state, working
+from core.ui import cache, deployment, devices, state, working
+from core.ui.deployment import LEAST_TOKENS
 
-MOST_TOKENS = 256       # that a lesson reads at once: more are too narrow to be told apart on a screen
-LEAST_TOKENS = 8
 LARGE = 50_000_000      # parameters of a model whose passes may take seconds
 
 
@@ -108,8 +107,8 @@ def _traced(loaded: cache.LoadedModel, token_ids: tuple[int, ...], intervention:
 
 
 def room(config: ModelConfig) -> int:
-    """How many tokens a lesson reads at once: what the model takes, at most MOST_TOKENS, and fewer where the pass would fill half of the cache of traces."""
-    most = min(MOST_TOKENS, config.n_context)
+    """How many tokens a lesson reads at once: what the model takes, at most what is allowed, and fewer where the pass would fill half of the cache of traces."""
+    most = min(deployment.current().prompt_tokens, config.n_context)
     while most > LEAST_TOKENS and trace_bytes(config, most) > cache.TRACE_BYTES // 2:
         most = max(LEAST_TOKENS, most * 3 // 4)
     return most

@@ -15,11 +15,10 @@ import streamlit as st
 from streamlit.errors import StreamlitAPIException
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from core.ui import cache, catalogue, devices, text
+from core.ui import cache, catalogue, deployment, devices, text
 from core.ui.library import names
 from core.ui.markdown import escaped
 
-MAX_CHARACTERS = 20_000       # of a prompt; far more than any context takes
 MAX_LINK_CHARACTERS = 6_000   # of a prompt in a link, percent-encoded: longer addresses are refused by servers and chat programs
 PRESENT_SCALE = 1.2
 NOTICE_SECONDS = 10           # a notice outlasts the reruns that a component asks for when it is mounted
@@ -95,15 +94,16 @@ def notices() -> list[str]:
 
 
 def clean_prompt(typed: str) -> str:
-    """A typed or pasted text as it is kept: line ends as \\n, its last MAX_CHARACTERS characters."""
-    return typed[-2 * MAX_CHARACTERS:].replace("\r\n", "\n").replace("\r", "\n")[-MAX_CHARACTERS:]
+    """A typed or pasted text as it is kept: line ends as \\n, its last characters, as many as are allowed."""
+    most = deployment.current().prompt_characters
+    return typed[-2 * most:].replace("\r\n", "\n").replace("\r", "\n")[-most:]
 
 
 def take_typed_prompt() -> None:
     """Callback of the prompt's text area: what was typed or pasted is cut to a length that can be worked with, and the reader told."""
     typed = st.session_state["prompt"]
     st.session_state["prompt"] = kept = clean_prompt(typed)
-    if len(typed) > MAX_CHARACTERS:
+    if len(typed) > deployment.current().prompt_characters:
         st.session_state["asked_for"] = {"notice": ("notice_too_long", {"n": len(typed), "kept": len(kept)})}
 
 

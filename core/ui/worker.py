@@ -5,7 +5,7 @@ from collections.abc import Callable, Hashable, Iterator
 
 import streamlit as st
 
-from core.ui import jobs, presence
+from core.ui import deployment, jobs, presence
 from core.ui.guard import fragment
 from core.ui.jobs import Job
 from core.ui.lesson import Lesson
@@ -34,6 +34,19 @@ def records_of(page: Lesson, key: Hashable) -> list:
 def running(page: Lesson, key: Hashable) -> bool:
     job = job_of(page, key)
     return job is not None and job.running
+
+
+def trains() -> bool:
+    """Whether readers may train models on this server."""
+    return deployment.current().training
+
+
+def training_controls(page: Lesson, key: Hashable, verb: str, make: Callable[[], Iterator], stop: str = "stop") -> bool:
+    """`controls` of a training; where the server allows none, a sentence that says so."""
+    if not trains():
+        st.caption(page.frame_words.label("training_off"))
+        return False
+    return controls(page, key, verb, make, stop)
 
 
 def controls(page: Lesson, key: Hashable, verb: str, make: Callable[[], Iterator], stop: str = "stop") -> bool:

@@ -8,7 +8,8 @@ from pathlib import Path
 from playwright.sync_api import Page
 
 from core import huggingface
-from core.ui.library import names, shelf
+from core.ui import deployment
+from core.ui.library import names
 from tests import library_models
 from tests.benchmarks import comparison
 from tests.benchmarks.browser import first_picture
@@ -58,7 +59,7 @@ def model_figures() -> list[Figure]:
         comparison.saved(Path(root) / "small")
         library_models.folder(Path(root), "neox")
         n_bytes = huggingface.preview(Path(root) / "small").n_bytes
-        room = {names.ROOTS: root, shelf.GIGABYTES: str((n_bytes + 50_000) / 1e9)}      # for the one or the other, not for both
+        room = {deployment.ROOTS: root, deployment.GIGABYTES: str((n_bytes + 50_000) / 1e9)}      # for the one or the other, not for both
         with serve(env=room) as server, chromium() as browser:
             page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
             page.goto(f"{server.url}/heads")

@@ -5,7 +5,7 @@ import urllib.parse
 
 from playwright.sync_api import Browser, Locator, Page, TimeoutError, expect
 
-from core.ui import catalogue, text
+from core.ui import catalogue, deployment, text
 from core.ui.library import names
 from tests import hostile, library_models
 from tests.browser.conftest import is_error
@@ -32,7 +32,7 @@ def test_a_model_from_a_folder_is_looked_at_loaded_and_run_by_every_lesson(brows
     library_models.folder(tmp_path, "deep")
     hostile.folder(tmp_path)
     library_models.other_kind(tmp_path, "t5")
-    with serve(env={names.ROOTS: str(tmp_path)}) as server:
+    with serve(env={deployment.ROOTS: str(tmp_path)}) as server:
         context = browser.new_context(viewport={"width": 1280, "height": 800})
         page, errors = context.new_page(), []
         page.on("console", lambda message: errors.append(message.text) if is_error(message) else None)

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core import analysis, attention
+from core import analysis, attention, checkpoints
 from core.analysis import Effect
 from core.figures import heads as figures
 from core.figures.heads import head_name, product_latex
@@ -103,7 +103,7 @@ def _pattern(page: Lesson, pattern, allowed, tokens: list[str], which: str, titl
 def trained_run(score: str, run: Run) -> Run | None:
     """The same text under the small model that was trained with a score function; None where it is not bundled, or goes on with texts and the loaded model does not."""
     name = TRAINED[score]
-    return read_text(cache.shared_model(name, run.device), run.text) if name in cache.model_names() and not run.is_encoder else None
+    return read_text(cache.shared_model(name, run.device), run.text) if name in checkpoints.bundled_names() and not run.is_encoder else None
 
 
 def same_place(other: Run, run: Run) -> int:

@@ -165,8 +165,8 @@ def too_large(room: Room) -> Problem | None:
     """What is said of a model that has no room, and what to do; None where it has."""
     if room.fits:
         return None
-    which = "bound" if room.needed > room.bound else "free"
-    return Problem("memory", words().label(f"too_large_{which}", needed=readable_bytes(room.needed), free=readable_bytes(room.free), bound=readable_bytes(room.bound)))
+    which = "largest" if room.needed > room.largest else "bound" if room.needed > room.bound else "free"
+    return Problem("memory", words().label(f"too_large_{which}", needed=readable_bytes(room.needed), free=readable_bytes(room.free), bound=readable_bytes(room.bound), largest=readable_bytes(room.largest)))
 
 
 def readable_bytes(n: int) -> str:

@@ -1,27 +1,23 @@
 """Which Hugging Face models readers may load, and under what names: "folder:<name below a root>" and "hub:<owner/name>".
 
-The operator says so by environment variables; a reader's text is looked up among the names that they allow and never made into a path.
-
-    TRANSFORMER_MODEL_ROOTS     folders in which models lie, separated as in PATH; none if it is not set
-    TRANSFORMER_HUB             "off": no model is fetched from the Hub
-    TRANSFORMER_HUB_MODELS      names, separated by commas or blanks: the only ones that may be fetched; all if it is not set
+The operator says so by environment variables (core.ui.deployment); a reader's text is looked up among the names that they allow and never made into a path.
 """
 from __future__ import annotations
 
 import functools
 import os
-import re
 import time
 from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 
-ROOTS, HUB, HUB_MODELS = "TRANSFORMER_MODEL_ROOTS", "TRANSFORMER_HUB", "TRANSFORMER_HUB_MODELS"
+from core.ui import deployment
+from core.ui.deployment import is_hub_name
+
 IN_FOLDER, ON_HUB = "folder:", "hub:"
 CONFIG = "config.json"
 MOST_FOLDERS, MOST_LOOKED_AT, MOST_DEPTH = 200, 5_000, 4
 SECONDS = 5                  # how long the list of folders is taken to be right
-_HUB_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}(?:/[A-Za-z0-9][A-Za-z0-9._-]{0,95})?")
 
 
 def is_library_name(name: str) -> bool:
@@ -53,38 +49,28 @@ def source(name: str) -> Path | str:
 
 
 def is_hub_on() -> bool:
-    return os.environ.get(HUB, "").strip().lower() not in ("off", "0", "false", "no")
+    return deployment.current().hub
 
 
 def hub_models() -> tuple[str, ...]:
     """The only names of the Hub that may be asked for; none: any."""
-    return tuple(filter(is_hub_name, re.split(r"[,\s]+", os.environ.get(HUB_MODELS, ""))))
-
-
-def is_hub_name(written: str) -> bool:
-    """Whether a text has the form of a model's name on the Hub.
-
-    >>> [is_hub_name(name) for name in ("gpt2", "EleutherAI/pythia-160m", "../gpt2", "a/b/c", "https://x", "a..b")]
-    [True, True, False, False, False, False]
-    """
-    return _HUB_NAME.fullmatch(written) is not None and ".." not in written and "--" not in written and not written.endswith((".git", "-", "."))
+    return deployment.current().hub_models
 
 
 def is_hub_offered(name: str) -> bool:
     """Whether a model of the Hub may be asked for."""
-    return is_hub_on() and is_hub_name(name) and (not os.environ.get(HUB_MODELS, "").strip() or name in hub_models())
+    return is_hub_on() and is_hub_name(name) and (not hub_models() or name in hub_models())
 
 
 def folders() -> dict[str, Path]:
     """The models below the operator's roots: name below its root, with /, to folder; of the root itself its own name. The first root leads."""
-    return _folders(os.environ.get(ROOTS, ""), int(time.monotonic() / SECONDS))
+    return _folders(deployment.current().model_roots, int(time.monotonic() / SECONDS))
 
 
 @functools.lru_cache(maxsize=2)
-def _folders(roots: str, _moment: int) -> dict[str, Path]:
+def _folders(roots: tuple[Path, ...], _moment: int) -> dict[str, Path]:
     found: dict[str, Path] = {}
-    for written in filter(None, roots.split(os.pathsep)):
-        root = Path(written).expanduser().resolve()
+    for root in roots:
         for folder in _models_below(root):
             found.setdefault(root.name if folder == root else folder.relative_to(root).as_posix(), folder)
     return dict(sorted(found.items())[:MOST_FOLDERS])

@@ -2,38 +2,40 @@
 from __future__ import annotations
 
 import collections
-import os
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from core.ui import devices
+from core.ui import deployment, devices
 
-GIGABYTES = "TRANSFORMER_MODEL_GB"      # the bound, in units of 10⁹ bytes
 SHARE = 0.5                             # of the machine's memory, where the operator sets no bound
 MARGIN = 512 * 2**20                    # bytes that stay free beside a model, for the passes through it
 
 
 def capacity() -> int:
     """The most bytes that all loaded models of the library take together: what the operator says, else a share of the machine's memory."""
-    try:
-        asked = float(os.environ.get(GIGABYTES, ""))
-    except ValueError:
-        asked = -1.0
-    return int(asked * 1e9) if 0 <= asked < 1e6 else int(SHARE * devices.memory_total())
+    asked = deployment.current().all_models_bytes
+    return int(SHARE * devices.memory_total()) if asked is None else asked
+
+
+def largest() -> int:
+    """The most bytes that one of them takes."""
+    asked = deployment.current().largest_model_bytes
+    return capacity() if asked is None else min(asked, capacity())
 
 
 @dataclass(frozen=True)
 class Room:
-    """Whether a model of `needed` bytes has room: within the `bound` of all models, and within the `free` memory of the machine, other loaded models dropped."""
+    """Whether a model of `needed` bytes has room: it may take `largest` and all together `bound`, within the `free` memory of the machine, other loaded models dropped."""
 
     needed: int
     free: int
     bound: int
+    largest: int
 
     @property
     def fits(self) -> bool:
-        return self.needed <= self.bound and self.needed + MARGIN <= self.free
+        return self.needed <= min(self.bound, self.largest) and self.needed + MARGIN <= self.free
 
 
 class Shelf:
@@ -70,7 +72,7 @@ class Shelf:
         with self._lock:
             droppable = sum(self._bytes[name] for name in self._values)
             unread = sum(self._bytes.values()) - droppable            # reserved, and counted as free by the machine still
-        return Room(n_bytes, max(0, devices.memory_free() + droppable - unread), max(0, capacity() - unread))
+        return Room(n_bytes, max(0, devices.memory_free() + droppable - unread), max(0, capacity() - unread), largest())
 
     def reserve(self, name: str, n_bytes: int) -> bool:
         """Keeps room for a value that is about to be made, others giving their place for it; False where there cannot be enough."""

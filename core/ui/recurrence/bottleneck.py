@@ -31,7 +31,7 @@ def draw(page: Lesson, run: Run) -> Reading:
         seed = seed_field(page)
         task = Rewriting(order, longest)
         key = ("bottleneck", task, n_hidden, seed)
-        running = worker.controls(page, key, "train", lambda: copying.train_rewriting(task, n_hidden, seed, N_STEPS, EVERY))
+        running = worker.training_controls(page, key, "train", lambda: copying.train_rewriting(task, n_hidden, seed, N_STEPS, EVERY))
     worker.follow(page, key, running, lambda records: _picture(page, task, n_hidden, seed, records), N_RECORDS)
     records = worker.records_of(page, key)
     last = records[-1] if records else before(task, n_hidden, seed)

@@ -49,7 +49,7 @@ def draw(page: Lesson, run: Run) -> Reading:
         task = Recall(slider(page, "remembered", 1), slider(page, "delay", 8))
         seed = seed_field(page)
         key = ("copy", task, seed)
-        running = worker.controls(page, key, "train", lambda: copying.train_recall(task, seed, N_STEPS, EVERY))
+        running = worker.training_controls(page, key, "train", lambda: copying.train_recall(task, seed, N_STEPS, EVERY))
     worker.follow(page, key, running, lambda records: _picture(page, task, seed, records), N_RECORDS)
     records = worker.records_of(page, key)
     return Reading(_lines(page, task, records), _question(page, task), [copying.train_recall, copying.attention_reader, copying.RecurrentReader, Recall.batch],

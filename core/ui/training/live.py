@@ -42,17 +42,23 @@ def draw(page: Lesson, run: Run) -> Reading:
     key = _key(page, run)
     learner = learner_of(key)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        running = worker.controls(page, key, "train" if not learner.step else "resume", learner.learn, stop="pause")
-        st.button(page.label("reset"), key="training_reset", icon=":material/restart_alt:", on_click=_reset, args=(page, key))
-        choice(page, "optimizer")
-        rate = _rate(page)
-        with st.popover(page.label("more"), key="training_more"):
-            _more(page, learner)
-    learner.knobs = Knobs(read("optimizer"), rate, scheduled())
+        running = worker.training_controls(page, key, "train" if not learner.step else "resume", learner.learn, stop="pause")
+        if worker.trains():
+            _knobs(page, key, learner)
     worker.follow(page, key, running, lambda _: _picture(page, learner))
     last = learner.history[-1]
     return Reading(_lines(page, learner, last), _question(page, learner), [Learner.learn, Learner._one_step, type(learner.task).rows],
                    {"training.csv": lambda: table(list(learner.history))}, ".st-key-training_live_pictures", _title(page, learner, last), schedules.table(page), summary={page.label("view_live"): unmarked(_title(page, learner, last))})
+
+
+def _knobs(page: Lesson, key: Hashable, learner: Learner) -> None:
+    """What is turned while it learns."""
+    st.button(page.label("reset"), key="training_reset", icon=":material/restart_alt:", on_click=_reset, args=(page, key))
+    choice(page, "optimizer")
+    rate = _rate(page)
+    with st.popover(page.label("more"), key="training_more"):
+        _more(page, learner)
+    learner.knobs = Knobs(read("optimizer"), rate, scheduled())
 
 
 def _more(page: Lesson, learner: Learner) -> None:

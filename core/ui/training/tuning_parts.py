@@ -101,7 +101,9 @@ def written_now(key: Hashable, tuner: Tuner, loaded: LoadedModel, ids: tuple[int
 
 def controls(page: Lesson, key: Hashable, tuner: Tuner, loaded: LoadedModel) -> bool:
     """Tune, stop, reset; which weights; and a drawer. Whether it was running then."""
-    running = worker.controls(page, key, "tune" if not tuner.step else "tune_on", tuner.learn, stop="pause")
+    running = worker.training_controls(page, key, "tune" if not tuner.step else "tune_on", tuner.learn, stop="pause")
+    if not worker.trains():
+        return running
     st.button(page.label("reset"), key="training_tuning_reset", icon=":material/restart_alt:", on_click=_reset, args=(page, key))
     choice(page, "parts")
     with st.popover(page.label("tuning_more"), key="training_tuning_more"):

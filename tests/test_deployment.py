@@ -1,0 +1,114 @@
+"""The settings by which a server is run: each variable is read in one place, takes hold, and a wrong value stops the start with one line; the files under assets/deploy hold."""
+import os
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+from streamlit.runtime.pages_manager import PagesManager
+
+from assets.deploy import replicas
+from core.ui import cache, deployment, live, run, state, text
+from core.ui.library import shelf
+from tests.lessons import ROOT, opened
+
+WRONG = [("TRANSFORMER_MODELS", "stories,nothing"), ("TRANSFORMER_MODELS", "blanks"), ("TRANSFORMER_MODEL_ROOTS", "/no/such/folder"), ("TRANSFORMER_HUB", "maybe"), ("TRANSFORMER_HUB_MODELS", "gpt2,../x"),
+         ("TRANSFORMER_MODEL_GB", "much"), ("TRANSFORMER_MODEL_GB", "nan"), ("TRANSFORMER_LARGEST_MODEL_GB", "-1"), ("TRANSFORMER_PROMPT_CHARACTERS", "99"), ("TRANSFORMER_PROMPT_CHARACTERS", "1e3"),
+         ("TRANSFORMER_PROMPT_TOKENS", "7"), ("TRANSFORMER_PROMPT_TOKENS", "257"), ("TRANSFORMER_TRAINING", "2")]
+
+
+@pytest.fixture(autouse=True)
+def nothing_set(monkeypatch: pytest.MonkeyPatch):
+    for name in deployment.READERS:
+        monkeypatch.delenv(name, raising=False)
+
+
+def test_without_a_variable_every_setting_is_the_default(monkeypatch: pytest.MonkeyPatch):
+    assert deployment.current() == deployment.Deployment()
+    monkeypatch.setenv("TRANSFORMER_TRAINING", " ")
+    assert deployment.current() == deployment.Deployment()
+
+
+def test_each_variable_is_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    written = {"TRANSFORMER_MODELS": "stories-small, stories", "TRANSFORMER_MODEL_ROOTS": f"{tmp_path}{os.pathsep}{ROOT}", "TRANSFORMER_HUB": "OFF", "TRANSFORMER_HUB_MODELS": "gpt2,EleutherAI/pythia-70m",
+               "TRANSFORMER_MODEL_GB": "4", "TRANSFORMER_LARGEST_MODEL_GB": "0.5", "TRANSFORMER_PROMPT_CHARACTERS": "500", "TRANSFORMER_PROMPT_TOKENS": "32", "TRANSFORMER_TRAINING": "off"}
+    assert written.keys() == deployment.READERS.keys()
+    for name, value in written.items():
+        monkeypatch.setenv(name, value)
+    deployment.check()
+    assert deployment.current() == deployment.Deployment(("stories-small", "stories"), (tmp_path.resolve(), ROOT.resolve()), False, ("gpt2", "EleutherAI/pythia-70m"), 4 * 10**9, 5 * 10**8, 500, 32, False)
+
+
+@pytest.mark.parametrize(("name", "value"), WRONG)
+def test_a_wrong_value_ends_the_start_with_one_line_that_names_it_and_what_is_allowed(name: str, value: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv(name, value)
+    with pytest.raises(SystemExit, match="llowed (is|are)[ ,]") as ended:
+        deployment.check()
+    said = str(ended.value)
+    assert name in said and repr(value) in said and "\n" not in said
+
+
+def test_a_name_that_is_no_setting_ends_the_start_too(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("TRANSFORMER_TRAINNG", "off")
+    with pytest.raises(SystemExit, match="TRANSFORMER_TRAINING may be meant"):
+        deployment.check()
+
+
+def test_the_app_checks_before_it_serves():
+    source = (ROOT / "app.py").read_text()
+    assert source.index("\ndeployment.check()") < source.index("\napp = st.App(")
+
+
+def test_a_server_takes_no_page_for_an_app_by_itself(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(PagesManager, "uses_pages_directory", None)
+    runpy.run_path(str(ROOT / "app.py"), run_name="served")
+    assert PagesManager.uses_pages_directory is False
+
+
+def test_replicas_conf_is_what_the_program_writes():
+    assert (ROOT / "assets" / "deploy" / "replicas.conf").read_text() == replicas.replicas_conf((8511, 8512, 8513))
+
+
+def test_no_other_file_reads_the_environment_for_a_setting():
+    assert [path.name for path in ROOT.glob("core/**/*.py") if re.search(r"environ.*TRANSFORMER_|getenv", path.read_text())] == []
+
+
+def test_readme_has_every_setting():
+    rows = set(re.findall(r"^\| `(TRANSFORMER_\w+)`", (ROOT / "README.md").read_text(), re.MULTILINE))
+    assert rows == set(deployment.READERS)
+
+
+def test_the_allowed_models_are_those_that_can_be_chosen(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("TRANSFORMER_MODELS", "stories-small,induction")
+    assert cache.model_names() == ("stories-small", "induction")
+    assert cache.exists("stories-small@2250") and not cache.exists("stories") and not cache.exists("positions-rotary")
+
+
+def test_one_model_may_take_less_than_all_together(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("TRANSFORMER_MODEL_GB", "3")
+    monkeypatch.setenv("TRANSFORMER_LARGEST_MODEL_GB", "1")
+    kept = shelf.Shelf(lambda name: None)
+    monkeypatch.setattr(shelf.devices, "memory_free", lambda device="cpu": 10**12)
+    assert kept.room(10**9).fits and not kept.room(10**9 + 1).fits and kept.room(1).bound == 3 * 10**9
+
+
+def test_prompts_are_held_to_their_sizes(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("TRANSFORMER_PROMPT_CHARACTERS", "100")
+    monkeypatch.setenv("TRANSFORMER_PROMPT_TOKENS", "8")
+    assert state.clean_prompt("ab" * 80) == "ab" * 50
+    assert len(run.read(cache.shared_model("stories", "cpu"), "one two three four five six seven eight nine ten").token_ids) == 8
+
+
+def test_training_that_is_off_is_said_and_has_no_controls(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("TRANSFORMER_TRAINING", "off")
+    said = text.load("app").label("training_off")
+    for lesson, view in (("training", "live"), ("recurrence", "copy")):
+        at = opened(lesson, {"view": view})
+        assert any(caption.value == said for caption in at.caption), view
+        assert not {f"{lesson}_run", "training_reset", "training_tuning_reset", "training_adopt", "training_tuning_adopt"} & {button.key for button in at.button}, view
+
+
+def test_live_answers_stand_below_the_base_path(monkeypatch: pytest.MonkeyPatch):
+    for base, below in (("", ""), ("class", "/class"), ("/a/b/", "/a/b")):
+        monkeypatch.setattr(live.st, "get_option", lambda name: base)
+        assert live.route("x", bytes).path == live.address("x") == f"{below}/live/x"
