@@ -86,7 +86,7 @@ def test_folders_are_found_at_any_depth_and_under_their_names_alone(roots: Path,
     (tmp_path / ".hidden").mkdir()
     (tmp_path / ".hidden" / "config.json").write_text("{}")
     monkeypatch.setenv(deployment.ROOTS, f"{roots}:{tmp_path}:{deep}")
-    assert set(names.folders()) == {*library_models.FAMILIES, "a/b/model", "model"}
+    assert set(names.folders()) == {*library_models.FAMILIES, hostile.NAME, "a/b/model", "model"}
     assert names.source("folder:a/b/model") == deep and names.source("folder:model") == deep
 
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from core.ui import cache, catalogue, devices, instrument_state, state
+from core.ui import cache, catalogue, deployment, devices, instrument_state, state
 from core.ui.components.sampling_panel.settings import PanelSettings
 from core.ui.instrument_state import LARGEST, LONGEST, Setting
 from tests import hostile, random_pages
@@ -78,7 +78,7 @@ def test_any_address_is_read_as_a_state_that_can_be(visit, drawn):
 
 def read_and_looked_at(visit, prefix: str, parameters: dict[str, str]) -> None:
     session, query, values = visit(prefix, parameters)
-    assert isinstance(session["prompt"], str) and len(session["prompt"]) <= state.MAX_CHARACTERS
+    assert isinstance(session["prompt"], str) and len(session["prompt"]) <= deployment.current().prompt_characters
     assert cache.exists(session["model"]) or session["model"].startswith("hub:") and "/../" not in session["model"]
     assert session["device"] in devices.available() and session["present"] in (True, False) and 0 <= session["class"] < 10 ** 9
     assert all(0 <= number < 10 ** 9 for number in session["selection"].values())
