@@ -34,4 +34,5 @@ def test_times_come_only_when_they_are_asked_for(open_page):
     page.get_by_role("button", name=WORDS.label("measure_now")).click()
     page.locator(".st-key-architectures_seconds canvas, .st-key-architectures_seconds svg").first.wait_for(timeout=120_000)
     page.get_by_role("button", name=WORDS.label("measure_again")).wait_for()
+    settle(page)
     assert "Timed at" in page.locator("body").inner_text() and page.errors == []
