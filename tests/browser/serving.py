@@ -78,8 +78,9 @@ def _wait_until_healthy(url: str, process: subprocess.Popen, log, seconds: float
 
 
 def chromium_path(own: str) -> str:
-    """$CHROMIUM, or Chromium or Chrome on the PATH, or playwright's `own` where that is installed."""
-    installed = [os.environ.get("CHROMIUM"), *map(shutil.which, ("chromium", "chromium-browser", "google-chrome")), own]
+    """$CHROMIUM, or Chromium or Chrome on the PATH, or playwright's `own` where that is installed. First Chromium's build without windows, which takes a third less of the
+    processor for the same pages."""
+    installed = [os.environ.get("CHROMIUM"), *map(shutil.which, ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")), own]
     found = next((path for path in installed if path and Path(path).exists()), None)
     if found is None:
         raise RuntimeError("The browser tests need Chromium: run `playwright install chromium`, or set CHROMIUM to its path.")

@@ -25,6 +25,6 @@ def test_every_idea_stands_where_the_table_says(open_page, server):
         except Error as error:      # all that is missing is told at once
             missing.append(f"{idea.id} at {idea.place.lesson}?{idea.place.query}: {idea.element} ({type(error).__name__})")
         assert page.get_by_test_id("stAlertContentError").count() == 0, idea.id
-        page.wait_for_function("[...document.images].every((image) => image.complete)")      # the server drops those of a page that was left
+        page.evaluate("Promise.all([...document.images].filter((image) => !image.complete).map((image) => new Promise((ended) => { image.onload = image.onerror = ended; })))")      # the server drops those of a page that was left
     assert missing == []
     assert page.errors == []
