@@ -80,7 +80,7 @@ def _picture(page: Lesson, task: Recall, seed: int, records: list[RecallRecord])
             st.caption(page.label("caption_answers"))
             answers(page, [("row_target", last.targets)], names, last.answers, last.targets)
         with rest:
-            curves(page, last.accuracy, task.delays(), records, names, N_STEPS, page.label("axis_delay"), chart_height(60 if state.present() else 120))
+            curves(page, last.accuracy, task.delays(), records, names, N_STEPS, page.label("axis_delay"), chart_height(72 if state.present() else 120))
 
 
 def _sequence(page: Lesson, record: RecallRecord) -> None:
