@@ -119,7 +119,7 @@ def running(n: int, port: int | None = None, base: str = "", environment: dict[s
             yield here
         finally:
             for process in filter(None, (front_process, *here.processes.values())):
-                _end(process)
+                end(process)
 
 
 def _until(is_so, folder: Path) -> None:
@@ -130,7 +130,8 @@ def _until(is_so, folder: Path) -> None:
         time.sleep(0.1)
 
 
-def _end(process: subprocess.Popen) -> None:
+def end(process: subprocess.Popen) -> None:
+    """Asks a process to end, and ends it where it does not within ten seconds."""
     process.terminate()
     try:
         process.wait(10)

@@ -4,7 +4,6 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -15,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from playwright.sync_api import Browser, Page, sync_playwright
+
+from assets.deploy.replicas import end, free_ports
 
 ROOT = Path(__file__).parent.parent.parent
 CHROMIUM_FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
@@ -40,16 +41,10 @@ class Server:
     process: subprocess.Popen
 
 
-def free_port() -> int:
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
-
-
 @contextlib.contextmanager
 def serve(script: Path = ROOT / "app.py", *flags: str, cwd: Path = ROOT, env: dict[str, str] | None = None, startup_seconds: float = 120) -> Iterator[Server]:
     """The Streamlit app `script` on a free local port, stopped at the end."""
-    port = free_port()
+    port = free_ports(1)[0]
     with tempfile.TemporaryFile("w+") as log:
         process = subprocess.Popen(
             [sys.executable, "-m", "streamlit", "run", str(script), "--server.port", str(port), "--server.address", "127.0.0.1",
@@ -58,12 +53,7 @@ def serve(script: Path = ROOT / "app.py", *flags: str, cwd: Path = ROOT, env: di
             _wait_until_healthy(f"http://127.0.0.1:{port}/_stcore/health", process, log, startup_seconds)
             yield Server(f"http://127.0.0.1:{port}", process)
         finally:
-            process.terminate()
-            try:
-                process.wait(10)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            end(process)
 
 
 def _wait_until_healthy(url: str, process: subprocess.Popen, log, seconds: float) -> None:
