@@ -149,6 +149,7 @@ def altair_theme(theme: str, scale: float = 1.0) -> dict:
         "text": {"color": text, "fontSize": small},
         "rule": {"color": muted},
         "line": {"strokeWidth": 2},
+        "mark": {"tooltip": None},      # a mark says what its figure gives it to say; Streamlit has every other mark say all of its data
         "range": {"category": [colour(name, theme, "ink") for name in CATEGORIES],
                   "heatmap": [stop for _, stop in sequential(theme)], "ramp": [stop for _, stop in sequential(theme)],
                   "diverging": [stop for _, stop in diverging(theme)]},

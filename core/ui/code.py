@@ -25,7 +25,8 @@ def draw(lesson: str, title: str, functions: Sequence[Callable], data: Mapping[s
     """
     with st.container(key="lesson_code"):
         st.markdown(f"### {words.label('code')}")
-        st.markdown(twin)
+        with st.container(key="lesson_twin"):
+            st.markdown(twin)
         with st.expander(words.label("code_intro"), key=f"{lesson}_source_open", on_change="rerun") as drawer:
             if drawer.open:
                 st.code("\n\n".join(source(function) for function in functions), language="python")
