@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import altair as alt
 import pandas as pd
 
-from core.figures.style import POWER_OF_TEN, TIMES_POWER_OF_TEN, colour, framed
+from core.figures.style import POWER_OF_TEN, TIMES_POWER_OF_TEN, colour, framed, untitled
 
 MEANINGS = {"attention": "attention", "window": "key", "recurrent": "residual"}
 DASHES = {"attention": [1, 0], "window": [6, 3], "recurrent": [2, 2]}
@@ -55,7 +55,7 @@ def timeline(rows: pd.DataFrame, names: Mapping[str, str], axis_title: str, them
     kinds = alt.Scale(domain=access, range=[colour("value", theme), colour("page", theme)])
     points = base.mark_point(size=80 * scale, opacity=1, filled=True, strokeWidth=1.8).encode(
         fill=alt.Fill("access:N", scale=kinds, legend=None), stroke=alt.Stroke("access:N", scale=alt.Scale(domain=access, range=[colour("value", theme, "ink"), colour("text", theme)]), legend=None),
-        tooltip=[alt.Tooltip(f"{field}:N", title=" ") for field in ("name", "shown", "more")])
+        tooltip=untitled("name", "shown", "more"))
     named = base.transform_filter("datum.named").encode(text=alt.Text("name:N"))
     halo = named.mark_text(dy=-12, fontSize=12 * scale, stroke=colour("page", theme), strokeWidth=4)
     return finish(halo + points + named.mark_text(dy=-12, fontSize=12 * scale, color=colour("text", theme)), theme, height, scale)
@@ -68,7 +68,7 @@ def scores(rows: pd.DataFrame, axis_titles: tuple[str, str], theme: str, scale: 
     points = base.mark_point(size=95 * scale, filled=True, opacity=1).encode(
         shape=alt.Shape("ours:N", scale=alt.Scale(domain=[True, False], range=["diamond", "circle"]), legend=None),
         color=alt.Color("ours:N", scale=alt.Scale(domain=[True, False], range=[colour("attention", theme, "ink"), colour("excluded", theme, "ink")]), legend=None),
-        tooltip=[alt.Tooltip("name:N", title=" "), alt.Tooltip("shown:N", title=" ")])
+        tooltip=untitled("name", "shown"))
     labels = base.mark_text(dy=-12, fontSize=12 * scale, color=colour("text", theme)).encode(text=alt.Text("name:N"))
     return finish(alt.layer(points, labels), theme, height, scale)
 
@@ -88,6 +88,7 @@ def amounts(names: list[str], values: list[float], shown: list[str], axis_title:
     frame = pd.DataFrame({"place": range(len(names)), "name": names, "value": values, "shown": shown, "from": 1.0})
     y = alt.Y("name:N", title=None, sort=names, scale=alt.Scale(paddingInner=0.3))
     base = alt.Chart(frame).encode(y=y)
-    bars = base.mark_bar(color=colour("kept", theme)).encode(x=alt.X("from:Q", title=axis_title, scale=alt.Scale(type="log"), axis=alt.Axis(values=[1, 10, 100, 1000], format="~s")), x2=alt.X2("value:Q"))
+    bars = base.mark_bar(color=colour("kept", theme)).encode(x=alt.X("from:Q", title=axis_title, scale=alt.Scale(type="log"), axis=alt.Axis(values=[1, 10, 100, 1000], format="~s")), x2=alt.X2("value:Q"),
+                                                                       tooltip=untitled("name", "shown"))
     texts = base.mark_text(align="left", dx=5, fontSize=12 * scale, color=colour("muted", theme)).encode(x=alt.X("value:Q"), text=alt.Text("shown:N"))
     return finish(alt.layer(bars, texts), theme, height, scale)

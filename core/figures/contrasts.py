@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from core.figures.numbers import probability, readable
-from core.figures.style import MONO, POWER_OF_TEN, colour, diverging, framed
+from core.figures.style import MONO, POWER_OF_TEN, colour, diverging, framed, untitled
 
 
 def _signed(field: str, theme: str) -> alt.Color:
@@ -67,5 +67,5 @@ def spreads(rows: Sequence[str], values: Sequence[tuple[str, np.ndarray]], title
     lines = alt.Chart(sums).mark_rule(strokeWidth=1.6 * scale).encode(x=alt.X("low:Q", title=title), x2=alt.X2("high:Q"), y=y, yOffset=lane, color=tone, strokeDash=dash)
     means = alt.Chart(sums).mark_tick(thickness=4 * scale, size=8 * scale, opacity=1).encode(
         x=alt.X("mean:Q", title=title), y=y, yOffset=lane, color=tone,
-        tooltip=[alt.Tooltip("row:N", title=" "), alt.Tooltip("set:N", title=" "), alt.Tooltip("shown:N", title=title)])
+        tooltip=[*untitled("row", "set"), alt.Tooltip("shown:N", title=title)])
     return framed(alt.layer(zero, dots, lines, means), theme, scale, height=height, width="container")

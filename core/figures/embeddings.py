@@ -16,7 +16,7 @@ import pandas as pd
 
 from core.figures.heads import distinct
 from core.figures.numbers import readable
-from core.figures.style import FONT, MONO, colour, framed, template
+from core.figures.style import FONT, MONO, colour, framed, template, untitled
 from core.figures.thinning import thinned
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def two_paths(points: pd.DataFrame, axis_titles: tuple[str, str], theme: str, sc
     lines = base.mark_line(strokeWidth=2.4 * scale).encode(color=tone, order=alt.Order("depth:Q"), strokeDash=alt.StrokeDash("path:N", scale=alt.Scale(domain=domain, range=[[1, 0], [6, 4]]), legend=None))
     dots = base.mark_point(filled=True, opacity=1, size=70 * scale).encode(
         color=tone, shape=alt.Shape("path:N", scale=alt.Scale(domain=domain, range=["circle", "square"]), legend=None),
-        tooltip=[alt.Tooltip("path:N", title=" "), alt.Tooltip("name:N", title=" "), alt.Tooltip("nearest:N", title="≈"), alt.Tooltip("x:Q", format=".4~g"), alt.Tooltip("y:Q", format=".4~g")])
+        tooltip=[*untitled("path", "name"), alt.Tooltip("nearest:N", title="≈"), alt.Tooltip("x:Q", format=".4~g"), alt.Tooltip("y:Q", format=".4~g")])
     above = base.transform_filter("datum.path === 'A'").mark_text(dy=-13 * scale, fontSize=12 * scale, fontWeight=600).encode(text=alt.Text("label:N"), color=tone)
     below = base.transform_filter("datum.path === 'B'").mark_text(dy=15 * scale, fontSize=12 * scale, fontWeight=600).encode(text=alt.Text("label:N"), color=tone)
     return _finish(alt.layer(lines, dots, above, below), theme, scale, height)

@@ -11,6 +11,8 @@ from core.figures.numbers import readable
 from core.figures.residual_stream import finish
 from core.figures.style import colour
 
+READ_EVERY = 10     # of the places of a curve, those that hover reads
+
 
 def vector_bars(values: np.ndarray, title: str, axis_title: str, theme: str, last: bool, scale: float = 1.0, height: int = 110) -> alt.TopLevelMixin:
     """A vector's components (d,) as bars, with their mean as a dashed line and mean ± deviation as a band. Only the `last` of a column of such
@@ -40,13 +42,15 @@ def activation_curves(curves: dict[str, np.ndarray], inputs: np.ndarray, own: st
     legend = alt.Legend(orient="top-left", title=None, symbolStrokeWidth=3, symbolSize=500, labelFontSize=13 * scale)
     base = alt.Chart(pd.DataFrame(rows)).encode(
         x=x, y=y, color=alt.Color("name:N", scale=alt.Scale(domain=domain, range=colours), legend=legend),
-        strokeDash=alt.StrokeDash("name:N", scale=alt.Scale(domain=domain, range=dashes), legend=legend), tooltip=[alt.Tooltip("name:N", title=" ")])
+        strokeDash=alt.StrokeDash("name:N", scale=alt.Scale(domain=domain, range=dashes), legend=legend))
     of_own = f"datum.which == '{own}'"
     lines = base.transform_filter("!(" + of_own + ")").mark_line(strokeWidth=2.2 * scale) + base.transform_filter(of_own).mark_line(strokeWidth=3.5 * scale)
+    read = alt.Chart(pd.DataFrame([row for i, row in enumerate(rows) if i % len(inputs) % READ_EVERY == 0])).mark_point(opacity=0, size=60).encode(
+        x=x, y=y, tooltip=[alt.Tooltip("name:N", title=" "), alt.Tooltip("x:Q", title=axis_titles[0], format=".2f"), alt.Tooltip("y:Q", title=axis_titles[1], format=".4f")])
     inside = at[(at >= inputs[0]) & (at <= inputs[-1])].astype(float)
     rug = alt.Chart(pd.DataFrame({"x": inside, "y": np.full(len(inside), -0.65)})).mark_tick(
         orient="vertical", thickness=1, size=18 * scale, opacity=0.3, color=colour("mlp", theme, "ink")).encode(x=x, y=y)
-    return finish(alt.layer(lines, rug), theme, height, scale)
+    return finish(alt.layer(lines, read, rug), theme, height, scale)
 
 
 def neuron_bars(activations: np.ndarray, picked: Sequence[int], axis_titles: tuple[str, str], theme: str, scale: float = 1.0, height: int = 160) -> alt.TopLevelMixin:
@@ -63,5 +67,5 @@ def neuron_bars(activations: np.ndarray, picked: Sequence[int], axis_titles: tup
                                    y=alt.Y("activation:Q", title=axis_titles[1], axis=alt.Axis(tickCount=4, grid=True, format=".3~g")))
     bars = base.mark_bar(size=max(1.0, 900 / len(activations)), color=colour("mlp", theme, "ink")).encode(
         tooltip=[alt.Tooltip("neuron:Q", title=axis_titles[0]), alt.Tooltip("shown:N", title=axis_titles[1])])
-    names = base.mark_text(dy=-8, fontSize=12 * scale, fontWeight=600).encode(text=alt.Text("label:N"))
+    names = base.transform_filter("datum.label").mark_text(dy=-8, fontSize=12 * scale, fontWeight=600).encode(text=alt.Text("label:N"))
     return finish(alt.layer(bars, names), theme, height, scale)

@@ -9,7 +9,7 @@ import pandas as pd
 
 from core.evaluation.statistics import Bin, Calibration, Proportion
 from core.figures.numbers import readable
-from core.figures.style import altair_theme, colour, framed
+from core.figures.style import altair_theme, colour, framed, untitled
 
 SPAN = alt.Scale(domain=[0, 1], nice=False)
 TICKS = [0, 0.2, 0.4, 0.6, 0.8, 1]
@@ -28,7 +28,7 @@ def passages(frame: pd.DataFrame, groups: Sequence[str], titles: tuple[str, str]
     legend = alt.Legend(title=None, orient="top", offset=2, padding=0, symbolOpacity=1) if with_legend else None
     tone = alt.Color("kind:N", scale=alt.Scale(domain=list(kinds), range=[colour("kept", theme, "ink"), colour("key", theme, "ink")]), legend=legend)
     shape = alt.Shape("kind:N", scale=alt.Scale(domain=list(kinds), range=["circle", "diamond"]), legend=legend)
-    tooltip = [alt.Tooltip("name:N", title=" "), alt.Tooltip("kind:N", title=" "), alt.Tooltip("shown:N", title=titles[1])]
+    tooltip = [*untitled("name", "kind"), alt.Tooltip("shown:N", title=titles[1])]
     base = alt.Chart(frame).encode(x=x, y=y)
     dots = base.mark_point(filled=True, opacity=0.9, size=70 * scale).encode(color=tone, shape=shape, tooltip=tooltip)
     ring = base.transform_filter("datum.picked").mark_point(filled=False, size=200 * scale, strokeWidth=2, opacity=1, color=colour("text", theme))

@@ -130,7 +130,8 @@ def answers(order: Sequence[str], theme: str, scale: float = 1.0) -> dict:
     encoding = {"x": {"field": "place", "type": "ordinal", "axis": None, "scale": {"paddingInner": 0.12}},
                 "y": {"field": "name", "type": "nominal", "sort": list(order), "title": None, "scale": {"paddingInner": 0.18}, "axis": {"labelLimit": 90 * scale}}}
     return {"height": {"step": 22 * scale}, "config": altair_theme(theme, scale), "encoding": encoding, "layer": [
-        {"mark": {"type": "rect", "cornerRadius": 3, "strokeWidth": 1.2}, "encoding": {"color": kind | {"scale": {"domain": kinds, "range": fills}}, "stroke": kind | {"scale": {"domain": kinds, "range": edges}}}},
+        {"mark": {"type": "rect", "cornerRadius": 3, "strokeWidth": 1.2}, "encoding": {"color": kind | {"scale": {"domain": kinds, "range": fills}}, "stroke": kind | {"scale": {"domain": kinds, "range": edges}},
+                                                                                      "tooltip": [{"field": "name", "title": " "}, {"field": "shown", "title": "  "}]}},
         {"mark": {"type": "text", "fontSize": 12 * scale, "font": "monospace"},
          "encoding": {"text": {"field": "shown"}, "color": {"condition": {"test": "datum.kind == 'right'", "value": colour("page", theme)}, "value": colour("text", theme)}}}]}
 

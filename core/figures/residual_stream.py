@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from core.figures.numbers import readable
-from core.figures.style import colour, diverging, framed
+from core.figures.style import colour, diverging, framed, untitled
 from core.figures.thinning import thinned
 
 LONGEST_TOKEN = 130       # px of a token beside its bar; a longer one ends in an ellipsis, and hover says it whole
@@ -205,7 +205,7 @@ def two_distributions(tokens: Sequence[str], before: np.ndarray, after: np.ndarr
     bars = base.mark_bar(strokeWidth=1.4, stroke=colour("residual", theme, "ink")).encode(
         fill=alt.Fill("which:N", scale=alt.Scale(domain=order, range=[colour("residual", theme), colour("page", theme)]), legend=None),
         strokeDash=alt.StrokeDash("which:N", scale=alt.Scale(domain=order, range=[[1, 0], [4, 3]]), legend=None),
-        tooltip=[alt.Tooltip("token:N", title=" "), alt.Tooltip("name:N", title=" "), alt.Tooltip("p:Q", title="p", format=".6g")])
+        tooltip=[*untitled("token", "name"), alt.Tooltip("p:Q", title="p", format=".6g")])
     numbers = base.mark_text(align="left", dx=5, fontSize=11 * scale, color=colour("muted", theme)).encode(text=alt.Text("shown:N"))
     labels = alt.Chart(pd.DataFrame({"place": range(len(tokens)), "token": list(tokens)})).mark_text(
         align="right", dx=-8, font="monospace", fontSize=13 * scale, limit=LONGEST_TOKEN * scale).encode(y=alt.Y("place:O"), x=alt.XValue(0), text=alt.Text("token:N"), tooltip=alt.Tooltip("token:N", title=" "))

@@ -8,7 +8,7 @@ import pandas as pd
 
 from core.evaluation.statistics import Proportion
 from core.figures.numbers import readable
-from core.figures.style import colour, framed
+from core.figures.style import colour, framed, untitled
 
 SHAPES = ("circle", "diamond", "triangle-up")
 
@@ -30,6 +30,6 @@ def shares(tests: Sequence[str], scores: Mapping[str, Sequence[Proportion]], cha
     ground = alt.Chart(pd.DataFrame({"test": [] if own is None else [tests[own]]})).mark_bar(color=colour("panel", theme)).encode(y=y, x=alt.XDatum(0), x2=alt.X2Datum(1))
     lines = alt.Chart(frame).mark_rule(strokeWidth=2 * scale).encode(x=alt.X("low:Q", title=words[0]), x2=alt.X2("high:Q"), y=y, yOffset=lane, color=tone)
     marks = alt.Chart(frame).mark_point(filled=True, size=75 * scale, opacity=1).encode(
-        x=x, y=y, yOffset=lane, color=tone, shape=shape, tooltip=[alt.Tooltip("test:N", title=" "), alt.Tooltip("reading:N", title=" "), alt.Tooltip("shown:N", title=words[0])])
+        x=x, y=y, yOffset=lane, color=tone, shape=shape, tooltip=[*untitled("test", "reading"), alt.Tooltip("shown:N", title=words[0])])
     blind = alt.Chart(floor).mark_tick(thickness=2.5 * scale, color=colour("text", theme), opacity=1).encode(x=x, y=y, tooltip=[alt.Tooltip("test:N", title=" "), alt.Tooltip("shown:N", title=words[1])])
     return framed(alt.layer(ground, blind, lines, marks), theme, scale, height=height, width="container")

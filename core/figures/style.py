@@ -164,6 +164,13 @@ def framed(chart, theme: str, scale: float, **properties):
     return chart
 
 
+def untitled(*fields: str) -> list:
+    """Altair tooltips of fields that speak for themselves. Of those with the same title Vega-Lite keeps the first alone, so each has another number of spaces."""
+    import altair as alt
+
+    return [alt.Tooltip(f"{field}:N", title=" " * i) for i, field in enumerate(fields, 1)]
+
+
 def _colour_bar(muted: str, size: float) -> dict:
     return dict(thickness=10, outlinewidth=0, ticks="", len=0.9, tickfont=dict(size=size, color=muted))
 

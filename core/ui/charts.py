@@ -15,6 +15,7 @@ schemapi.disable_debug_mode()       # which checks every part of a chart when it
 
 
 def show(chart: alt.TopLevelMixin, **options) -> None:
-    """st.altair_chart with these options."""
+    """st.altair_chart with these options. Always as SVG, whose marks the keys read (components.chart_keys): of more than 2,000 Streamlit makes a canvas."""
+    chart.usermeta = {"embedOptions": {"renderer": "svg"}}
     object.__setattr__(chart, "to_dict", functools.partial(chart.to_dict, validate=False))       # a plain assignment would be a property of the chart
     st.altair_chart(chart, theme=None, width="stretch", **options)
