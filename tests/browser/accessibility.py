@@ -1,10 +1,12 @@
-"""`python -m tests.browser.accessibility`: axe-core over every page and every view in both themes, and what it finds of serious or critical impact.
+"""`python -m tests.browser.accessibility`: axe-core over every page, every view and every drawer in both themes, and what it finds of serious or critical impact.
 
-The tests run the same check on one view a lesson (test_views.py); all of them take about a quarter of an hour.
+With `--pictures FOLDER` every view is kept as a PNG, as three kinds of colour-blind readers see it. The tests run the same check on one view a lesson (test_views.py); all of them take
+about an hour.
 """
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +21,8 @@ from tests.browser.views import LESSONS, RESTING, reach
 AXE = Path(axe_playwright_python.__file__).with_name("axe.min.js")      # axe-core 4.12, as it comes
 IMPACTS = ("serious", "critical")
 THEMES = ("light", "dark")
+DEFICIENCIES = ("protanopia", "deuteranopia", "tritanopia")
+OPENERS = "[data-testid=stPopoverButton], [data-testid=stTopNavSection]"
 
 # What Streamlit draws and the app cannot mend: (rule, CSS of the element): why it is left out.
 EXCLUDED = {
@@ -77,6 +81,30 @@ def found_on(page: Page, impacts: tuple[str, ...], axe: Path) -> list[str]:
     return [*violations(page, impacts, axe), *(f"keyboard {picture}" for picture in unreachable(page))]
 
 
+def drawers(page: Page) -> Iterator[str]:
+    """Open every drawer of the page, one popover after another and then all that unfold in place, and give its name while it stands open."""
+    for opener in page.locator(OPENERS).all():
+        if opener.is_visible() and opener.is_enabled():
+            opener.click()
+            settle(page)
+            yield opener.inner_text().strip()
+            page.keyboard.press("Escape")
+    for summary in page.locator("[data-testid=stExpander] details:not([open]) > summary").all():
+        summary.click()
+        settle(page)
+    yield "unfolded"
+
+
+def see(page: Page, folder: Path, name: str) -> None:
+    """Keep what each kind of colour-blind reader sees of the window, as Chromium simulates it."""
+    session = page.context.new_cdp_session(page)
+    for deficiency in DEFICIENCIES:
+        session.send("Emulation.setEmulatedVisionDeficiency", {"type": deficiency})
+        page.screenshot(path=folder / f"{re.sub(r'[^a-z0-9]+', '_', name.lower())}_{deficiency}.png")
+    session.send("Emulation.setEmulatedVisionDeficiency", {"type": "none"})
+    session.detach()
+
+
 def walk(page: Page, url: str, only: str) -> Iterator[str]:
     """Go to every page and every view of it whose name begins with `only`, and give the name once it stands: an address, or "lesson: view"."""
     for address in (f"{name}?{query}".rstrip("?") for name, queries in OTHERS.items() for query in queries):
@@ -101,14 +129,22 @@ def main() -> None:
     parser.add_argument("--themes", nargs="+", choices=THEMES, default=THEMES)
     parser.add_argument("--impacts", nargs="+", default=IMPACTS, help="minor, moderate, serious, critical (default: the last two)")
     parser.add_argument("--axe", type=Path, default=AXE, help="another axe.min.js, such as a newer one of npm's axe-core")
+    parser.add_argument("--pictures", type=Path, help="a folder for what colour-blind readers see")
+    parser.add_argument("--closed", action="store_true", help="leave the drawers closed")
     chosen = parser.parse_args()
     total = 0
+    if chosen.pictures:
+        chosen.pictures.mkdir(parents=True, exist_ok=True)
     with serve() as server, chromium() as browser:
         for theme in chosen.themes:
             page = browser.new_page(viewport={"width": 1280, "height": 900}, color_scheme=theme)
             page.add_init_script(STILL)
             for name in walk(page, server.url, chosen.only):
+                if chosen.pictures:
+                    see(page, chosen.pictures, f"{name or 'first page'} {theme}")
                 found = found_on(page, tuple(chosen.impacts), chosen.axe)
+                for drawer in () if chosen.closed else drawers(page):
+                    found += [f"in {drawer}: {one}" for one in found_on(page, tuple(chosen.impacts), chosen.axe)]
                 total += len(found)
                 print(f"{theme} {name or 'the first page'}: {len(found)}", *found, sep="\n    ", flush=True)
             page.close()

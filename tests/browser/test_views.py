@@ -8,7 +8,6 @@ from tests.browser.pictures import cut_off, unpainted
 from tests.browser.views import LESSONS, RESTING, end_of, reach
 
 AIR = 12        # pixels between a picture and the bar below it in present mode: another build of Chromium sets its type a few pixels higher
-ABOVE_THE_BAR = [lesson for lesson in LESSONS if lesson != "positions"]     # its instruments scroll on a small projector
 
 
 @pytest.mark.parametrize("lesson", LESSONS)
@@ -33,7 +32,7 @@ def in_the_dark(lesson: str) -> bool:
     return bool(list(LESSONS).index(lesson) % 2)
 
 
-@pytest.mark.parametrize("lesson", ABOVE_THE_BAR)
+@pytest.mark.parametrize("lesson", LESSONS)
 def test_present_mode_shows_every_picture_whole_above_its_bar(open_page, lesson):
     page = open_page(f"{lesson}?present=true", width=1280, height=720)
     for name in LESSONS[lesson]:

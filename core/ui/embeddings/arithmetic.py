@@ -46,12 +46,12 @@ def draw(page: Lesson, run: Run) -> Reading:
     with bars:
         marks = ["expected" if i == expected else "input" if i in found.inputs else "" for i in ids]
         chart = figures.ranked_bars([here.names[i] for i in ids], found.scores[ids].numpy(), [embeddings.rank(found.scores, i) for i in ids], marks, page.label("axis_sum"),
-                                    state.theme(), state.scale(), chart_height(20))
+                                    state.theme(), state.scale(), chart_height(20, noted=40))
         show(chart, "sums", lambda point: keep(expected=spelling(ids[int(point["place"])], run.tokenizer)))
     with plane:
         points, segments, kept, shares = _plane(here, found)
         titles = tuple(page.label("axis_principal", axis=axis + 1, share=readable(100 * share)) for axis, share in enumerate(shares))
-        show(figures.arrows(points, segments, titles, state.theme(), state.scale(), chart_height(20)), "plane")
+        show(figures.arrows(points, segments, titles, state.theme(), state.scale(), chart_height(20, noted=40)), "plane")
     with beside:
         show(_dots(page, verdict, found, here), "verdict", lambda point: keep(**dict(zip(FIELDS, verdict.words[int(point["place"])]))))
     st.caption(page.label("arithmetic_verdict", kept=readable(100 * kept), n=len(verdict.analogies), **_counts(verdict)))
@@ -105,7 +105,7 @@ def _dots(page: Lesson, verdict: Verdict, found: Analogy, here: Space):
     ranks = np.array([one.rank_without_inputs for one in verdict.analogies], float)
     baseline = np.array([one.rank_beside_c for one in verdict.analogies], float)
     titles = tuple(page.label(f"dots_{name}") for name in ("axis", "full", "hollow"))
-    return figures.rank_dots(names, ranks, baseline, chosen, titles, len(here.names), state.theme(), state.scale(), chart_height(20))
+    return figures.rank_dots(names, ranks, baseline, chosen, titles, len(here.names), state.theme(), state.scale(), chart_height(20, noted=40))
 
 
 def _lines(page: Lesson, here: Space, found: Analogy) -> list[tuple[str, str]]:

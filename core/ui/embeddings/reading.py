@@ -93,6 +93,6 @@ def word(page: Lesson, run: Run, name: str = "word", helped: bool = True) -> int
     return token_id
 
 
-def chart_height(less: int = 0) -> int:
-    """The pixels of a chart that ends on the first screen; `less`: what else stands there."""
-    return (CHART_PRESENT if state.present() else CHART) - less
+def chart_height(less: int = 0, noted: int = 0) -> int:
+    """The pixels of a chart that ends on the first screen; `less`: what else stands there, `noted`: what stands below it, which present mode's bar would cover."""
+    return (CHART_PRESENT - noted if state.present() else CHART) - less

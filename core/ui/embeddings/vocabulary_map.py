@@ -58,7 +58,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     at = {token: place for place, token in enumerate(shown.ids)}
     near = [i for i in embeddings.nearest(embeddings.similarity(here.E, here.E[token_id]), [token_id]).tolist() if i in at][:N_NAMED]
     figure = figures.vocabulary_map(shown.places, shown.ids, [here.names[i] for i in shown.ids], [here.kinds[i] for i in shown.ids], [at[i] for i in near], at.get(token_id),
-                                    shown.axes, state.theme(), state.scale(), chart_height())
+                                    shown.axes, state.theme(), state.scale(), chart_height(noted=60))
     with st.container(key=f"{PREFIX}map"):
         st.plotly_chart(figure, theme=None, key=f"{PREFIX}map_chart", on_select=lambda: _pick(run), selection_mode="points", config=PLOTLY, width="stretch")
     st.caption(shown.note)

@@ -31,7 +31,7 @@ def sentences(page: Lesson) -> list[str]:
 
 def draw(page: Lesson, run: Run) -> Reading:
     """The field, the rows of bars and the chart of all orders; returns what it shows."""
-    wide, beside = st.columns([13, 9], gap="medium")
+    wide, beside = st.columns([15, 9], gap="medium")
     with beside:
         st.text_area(page.label("sentences"), placeholder=page.text("sentences"), max_chars=MOST_CHARACTERS, height=106, help=page.label("sentences_help"), **attached("sentences"))
         st.toggle(page.label("after"), help=page.label("after_help"), **attached("after"))

@@ -22,13 +22,14 @@ _component = st.components.v2.component(
 
 
 def embedding_product(token_ids: Sequence[int], tokens: Sequence[str], window: np.ndarray, window_ids: Sequence[int], window_tokens: Sequence[str], product: np.ndarray, *,
-                      vocab_size: int, picked: int, text: dict[str, str], key: str, on_pick: Callable[[int], None], height: tuple[int, int], scale: float = 1.0,
-                      theme: str = "light") -> None:
+                      vocab_size: int, picked: int, text: dict[str, str], key: str, on_pick: Callable[[int], None], height: tuple[int, int], foot: int = 0,
+                      scale: float = 1.0, theme: str = "light") -> None:
     """Draw one-hot (N, |V|) × E = X (N, d). window: the rows window_ids of E that are drawn. product: (N, d). picked: the token's position.
 
-    on_pick(position) is called on a click or an arrow key. text: "one_hot", "matrix", "result", "column", "entry", "keys". height: least and most pixels.
+    on_pick(position) is called on a click or an arrow key. text: "one_hot", "matrix", "result", "column", "entry", "keys". height: least and most pixels; foot: those below it that stay
+    free on the first screen.
     """
     header = {"n": len(tokens), "d": product.shape[1], "vocab_size": vocab_size, "ids": list(map(int, token_ids)), "tokens": list(tokens), "window_ids": list(map(int, window_ids)),
-              "window_tokens": list(window_tokens), "picked": picked, "text": text, "least": height[0], "most": height[1], "scale": scale, "theme": theme}
+              "window_tokens": list(window_tokens), "picked": picked, "text": text, "least": height[0], "most": height[1], "foot": foot, "scale": scale, "theme": theme}
     arrays = {"window": window.astype(np.float32), "product": product.astype(np.float32)}
     _component(key=key, data=pack(header, arrays), on_picked_change=lambda: on_pick(int(st.session_state[key].picked)))

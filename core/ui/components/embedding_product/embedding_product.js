@@ -39,7 +39,7 @@ function pick(view, row) {
 function arrange(view) {
   const width = view.stage.clientWidth, ratio = window.devicePixelRatio || 1;
   if (!width) return;
-  const height = fitHeight(view.stage, view.least, view.most), type = 12 * view.scale, names = 78 * view.scale;
+  const height = fitHeight(view.stage, view.least, view.most, view.foot), type = 12 * view.scale, names = 78 * view.scale;
   const room = width - names - 2 * GAP - 128 * view.scale;
   const left = { x: names, width: room * 0.3 }, middle = { x: names + room * 0.3 + GAP + 128 * view.scale, width: room * 0.35 };
   const right = { x: middle.x + middle.width + GAP, width: room * 0.35 - 4 };
