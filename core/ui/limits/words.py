@@ -200,13 +200,12 @@ def _all(page: Lesson, run: Run, name: str) -> Reading:
     st.markdown(f"**{title}**")
     height = CHART_PRESENT if state.present() else CHART
     lanes = [page.label(f"pair_{key}") if not contrasts.sets()["pairs"][key].get("control") else page.label("lane_control", pair=page.label(f"pair_{key}")) for key in sets]
-    left, right = st.columns([5, 2], gap="medium")
+    left, right = st.columns([3, 2], gap="medium")
     with left:
         show(figures.spreads(words, list(zip(lanes, tables.values())), page.label("axis_all"), state.theme(), state.scale(), height), "spreads")
     with right:
-        st.markdown(page.label("moved_title"))
-        for lane, one in zip(lanes, moved.values()):
-            st.markdown(page.label("moved", lane=lane, mean=readable(one.mean), deviation=readable(one.deviation)))
+        found = [page.label("moved", lane=lane, mean=readable(one.mean), deviation=readable(one.deviation)) for lane, one in zip(lanes, moved.values())]
+        st.markdown("  \n".join([page.label("moved_title"), *found]))
         st.caption(page.label("moved_note"))
     return Reading(_all_lines(page, words[strongest], spreads[strongest]), _question(page, run, pair), [Spread, contrasts.log_ratios, beyond],
                    {"sentences.csv": lambda: _all_table(page, sets, tables, words)}, f".st-key-{PREFIX}spreads", title, _spread_table(page, words, spreads, clear))
