@@ -62,6 +62,17 @@ UNREACHABLE = "() => {" + WALK + """
         .map((e) => `${e.tagName} ${e.getAttribute("class")} in ${e.getRootNode().host.closest("[class*=st-key-]")?.className.match(/st-key-\\S+/)}: ${e.getAttribute("aria-label")}`);
 }"""
 
+# A chart by itself, or one whose marks stand there and the arrow keys find none of them.
+UNREAD = """() => [...document.querySelectorAll("[data-testid=stVegaLiteChart], .js-plotly-plot")].filter((chart) => {
+    const box = chart.closest(".chart-keys"), press = (key) => box.dispatchEvent(new KeyboardEvent("keydown", {key}));
+    if (!box?.getAttribute("aria-label")) return true;
+    if (!chart.querySelector("svg.marks :is(.mark-rect, .mark-symbol) > path, .gl-canvas, canvas")) return false;
+    press("ArrowRight");
+    const said = box.querySelector(".chart-label").textContent;
+    press("Escape");
+    return !said;
+}).map((chart) => `chart in ${chart.closest("[class*=st-key-]")?.className.match(/st-key-\\S+/)}`)"""
+
 
 def violations(page: Page, impacts: tuple[str, ...] = IMPACTS, axe: Path = AXE) -> list[str]:
     """What axe-core finds on the page as it stands, in open shadow roots too: one line for each element and rule."""
@@ -72,8 +83,9 @@ def violations(page: Page, impacts: tuple[str, ...] = IMPACTS, axe: Path = AXE) 
 
 
 def unreachable(page: Page) -> list[str]:
-    """The canvases and drawings that answer the pointer and no key: neither they nor what stands around or in them takes the focus, and no ranges beside them do the same."""
-    return page.evaluate(UNREACHABLE)
+    """The pictures that answer the pointer and no key: neither they nor what stands around or in them takes the focus, and no ranges beside them do the same; and charts that the
+    arrow keys do not read."""
+    return page.evaluate(UNREACHABLE) + page.evaluate(UNREAD)
 
 
 def found_on(page: Page, impacts: tuple[str, ...], axe: Path) -> list[str]:

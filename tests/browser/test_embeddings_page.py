@@ -1,6 +1,8 @@
 """The lesson "Embeddings" in a real Chromium: every view is drawn and whole, a click picks, the map moves and keeps its points, links."""
 from __future__ import annotations
 
+from playwright.sync_api import Page
+
 from tests.browser.pictures import pictures
 from tests.browser.serving import settle
 from tests.browser.views import LESSONS, opened
@@ -33,12 +35,29 @@ def test_hover_reads_an_entry_of_E(open_page):
     assert "E, row" in page.locator(".product .tip").text_content()
 
 
-def test_a_neighbour_that_is_clicked_becomes_the_word(open_page):
+def picked_by_keys(page: Page, place: str, *keys: str) -> list[str]:
+    """What the chart in `place`, a CSS selector, says after each of the keys; Enter then picks, and the focus stays where it was."""
+    chart, before, said = page.locator(f"{place} .chart-keys"), page.url, []
+    chart.focus()
+    for key in keys:
+        page.keyboard.press(key)
+        said.append(chart.get_by_role("status").inner_text())
+    page.keyboard.press("Enter")
+    page.wait_for_url(lambda url: url != before)
+    settle(page)
+    assert chart.evaluate("chart => chart === document.activeElement") and chart.get_attribute("aria-label")
+    return said
+
+
+def test_a_neighbour_that_is_clicked_or_reached_by_keys_becomes_the_word(open_page):
     page = opened(open_page, "embeddings", "neighbours")
     box = page.locator(".st-key-embeddings_neighbours").locator("canvas, svg.marks").first.bounding_box()
     page.mouse.click(box["x"] + 0.5 * box["width"], box["y"] + 0.2 * box["height"])
     page.wait_for_url("**embeddings_word=*")
     settle(page)
+    first, second = picked_by_keys(page, ".st-key-embeddings_neighbours", "ArrowRight", "ArrowDown")
+    assert "# 1," in first and "# 2," in second
+    assert page.locator(".st-key-embeddings_word_widget input, .st-key-embeddings_word input").first.input_value() == second.split(",")[0].lstrip("·")
     assert page.errors == []
 
 
@@ -51,6 +70,8 @@ def test_the_map_names_a_point_under_the_hand_and_a_click_makes_it_the_word(open
     page.mouse.click(x, y)
     page.wait_for_url("**embeddings_word=*")
     settle(page)
+    own, other = picked_by_keys(page, ".st-key-embeddings_map", "ArrowLeft", "ArrowRight")      # the first key begins at the word
+    assert own.endswith(f", {token_id}") and other != own
     assert page.errors == []
 
 

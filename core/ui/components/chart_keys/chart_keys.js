@@ -74,7 +74,10 @@ function named(chart, hint) {
   return [axes.join(", "), document.querySelector(".st-key-lesson_twin")?.innerText, hint].filter(Boolean).map((part) => part.replace(/[.\s]*$/, ".")).join(" ");
 }
 
-// A chart's box becomes a stop of the Tab key; it stays where the chart in it is drawn anew, so what is kept of the mark is its place in the box.
+let lost = null;        // the box that was taken from the page with the focus in it
+
+// A chart's box becomes a stop of the Tab key. It stays where the chart in it is drawn anew, so what is kept of the mark is its place in the box; where Streamlit replaces the box too, as
+// it does with Plotly's, the new one takes the focus over.
 function readable(box, hint) {
   const chart = box.querySelector(CHARTS), ring = document.createElement("div"), label = document.createElement("div");
   let at = null;
@@ -97,8 +100,18 @@ function readable(box, hint) {
   };
   name();
   leave();
+  box.dataset.place = box.closest("[class*=st-key-]")?.className.match(/st-key-\S+/)[0] ?? "";
+  if (lost && !lost.isConnected && lost.dataset.place === box.dataset.place && document.activeElement === document.body) {
+    lost = null;
+    box.focus({ preventScroll: true });
+  }
   box.onfocus = name;
-  box.onblur = leave;
+  box.onblur = ({ relatedTarget }) => {
+    leave();
+    if (relatedTarget) return;
+    lost = box;
+    setTimeout(() => { if (box.isConnected && lost === box) lost = null; });
+  };
   box.onkeydown = (event) => {
     if (event.target !== box || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === "Escape") return leave();
