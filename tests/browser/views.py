@@ -19,6 +19,7 @@ class View:
     end: str                                    # CSS of the part that ends its picture
     picks: tuple[tuple[str, str], ...] = ()     # further controls: (setting, option)
     first_screen: bool = True                   # whether the picture ends on the first screen when the explanation stands below it
+    whole: bool = True                          # whether all that stands on its stage belongs to the picture, and is above the bar in present mode
 
     def address(self, name: str) -> tuple[tuple[str, str], ...]:
         """The settings that lead to it."""
@@ -38,7 +39,7 @@ LESSONS = {
                    "beam, two tokens": View(".beam-tree", (("source", "tiny"),)), "cache": View(".st-key-generation_work")},
     "training": {"forcing": View(".forcing-chart"), "live": View(".st-key-training_loss"), "childhood": View(".st-key-training_childhood_scores"),
                  "tuning": View(".st-key-training_next_token"), "tuning, pretrained": View(".st-key-training_next_token", (("stage", "pretrained"),)),
-                 "tuning, aligned": View(".st-key-training_tuning_margins", (("stage", "aligned"),)),
+                 "tuning, aligned": View(".st-key-training_tuning_margins", (("stage", "aligned"),), whole=False),
                  "packing": View(".packing_rows"), "schedules": View(".st-key-training_schedule"),
                  "schedules, paths": View(".st-key-training_descent", (("part", "descent"),)), "kepler": View(".instrument .panels"), "kepler, wrong": View(".instrument .panels", (("structure", "polynomial"),))},
     "residual_stream": {
@@ -51,10 +52,10 @@ LESSONS = {
                   "scaling": View(".scaling-charts"), "roles": View(".matrices"), "roles, another basis": View(".matrices", (("roles_part", "change"),)),
                   "roles, another order": View(".matrices", (("roles_part", "relabel"),))},
     "architectures": {
-        "design": View(".design-diagram"), "blank": View(".side.encoder .rest"), "translate": View(".heat"), "norms": View(".norms-table"), "activations": View(".architecture_curves .range.beta"),
+        "design": View(".design-diagram", whole=False), "blank": View(".side.encoder .rest"), "translate": View(".heat"), "norms": View(".norms-table"), "activations": View(".architecture_curves .range.beta"),
         "cost": View(".st-key-architectures_operations"), "cost, patterns": View(".sparse canvas", (("cost", "patterns"),)), "record": View(".st-key-architectures_timeline"),
         "record, scaling": View(".st-key-architectures_law_compute", (("record", "scaling"),)), "record, translation": View(".st-key-architectures_scores", (("record", "translation"),)),
-        "record, data": View(".st-key-architectures_corpora", (("record", "data"),))},
+        "record, data": View(".st-key-architectures_corpora", (("record", "data"),), whole=False)},
     "recurrence": {"unrolled": View(".unrolled canvas"), "gradient": View(".st-key-recurrence_gradient"), "serial": View(".st-key-recurrence_flops"), "copy": View(".st-key-recurrence_accuracy"),
                    "bottleneck": View(".st-key-recurrence_alignment")},
     "limits": {"facts": View(".foot .verdict"), "memory": View(".st-key-limits_memory_nats"), "calibration": View(".st-key-limits_control_counts"),

@@ -50,7 +50,7 @@ def draw(page: Lesson, run: Run) -> Reading:
         shown = sorted(shown, key=lambda row: ("parts" in row, -abs(row["value"])))
     chart = figures.waterfall([row["name"] for row in shown], [row["meaning"] for row in shown], ["" if order == "size" and "parts" not in row else row["group"] for row in shown],
                               np.array([row["value"] for row in shown]), page.label("sum"), page.label("axis_logit"), state.theme(),
-                              picked=picked, scale=state.scale(), height=chart_height(0 if state.present() else 40))
+                              picked=picked, scale=state.scale(), height=chart_height(14 if state.present() else 40))
     heads = {part_name(page, part): part for part in found.parts if part.kind == "head"}
     show(chart, "waterfall", lambda point: _pick(heads.get(point["name"])))
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):

@@ -83,7 +83,7 @@ class Futures {
   tree() {
     const width = this.place.clientWidth, em = emOf(this.root);
     if (!width) return;
-    const top = 1.5 * em, height = this.scale > 1 ? Math.max(14 * em, window.innerHeight - 26 * em) : Math.max(22 * em, Math.min(29 * em, window.innerHeight - 27 * em)), column = width / this.depth, chain = new Set();
+    const top = 1.5 * em, height = this.scale > 1 ? Math.max(14 * em, window.innerHeight - 26.8 * em) : Math.max(22 * em, Math.min(29 * em, window.innerHeight - 27 * em)), column = width / this.depth, chain = new Set();
     for (let place = this.picked; this.nodes[place][2]; place = this.nodes[place][1]) chain.add(place);
     const y = (draws) => top + (draws / this.n) * height;
     this.svg.replaceChildren();

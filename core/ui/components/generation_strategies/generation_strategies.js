@@ -58,7 +58,7 @@ class Strategies {
       draw("text", { x, y: y + 1.6 * em, "text-anchor": "end", "font-size": em, class: "sans strong" }, this.svg, row.numbers[k]);
       if (row.means) draw("text", { x, y: y + 2.9 * em, "text-anchor": "end", "font-size": 0.88 * em, class: "sans" }, this.svg, `${this.many} ${row.means[k]}`);
     });
-    return Math.max(this.words(row, left, y + 0.4 * em, width - left - right, em) + 0.15 * em, y + 3.25 * em);
+    return Math.max(this.words(row, left, y + 0.25 * em, width - left - right, em), y + 3.25 * em);
   }
 
   stacked(row, y, width, em) {
