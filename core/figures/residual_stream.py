@@ -127,7 +127,9 @@ def waterfall(names: Sequence[str], meanings: Sequence[str], groups: Sequence[st
     band = alt.Chart(bands).transform_filter("datum.odd").mark_rect(color=colour("panel", theme)).encode(x=alt.X("from:Q", axis=_group_axis(bands)), x2=alt.X2("to:Q"))
     zero = alt.Chart(pd.DataFrame({"zero": [0]})).mark_rule(color=colour("muted", theme)).encode(y=alt.Y("zero:Q", title=axis_title))
     base = alt.Chart(frame)
-    bars = base.mark_bar(strokeWidth=1).encode(
+    fed_forward = "datum.meaning === 'mlp'"     # told from heads by its outline too: without blue to see by, rose and amber are close
+    bars = base.mark_bar().encode(
+        strokeWidth=alt.condition(fed_forward, alt.value(2.2 * scale), alt.value(1)), strokeDash=alt.condition(fed_forward, alt.value([2, 2]), alt.value([1, 0])),
         x=x, x2=alt.X2("next:Q"), y=alt.Y("start:Q", title=axis_title, axis=alt.Axis(grid=True, tickCount=5, format=".3~g")), y2=alt.Y2("end:Q"),
         fill=alt.Fill("meaning:N", scale=alt.Scale(domain=kinds, range=[colour(kind, theme) for kind in kinds]), legend=None),
         stroke=alt.Stroke("meaning:N", scale=alt.Scale(domain=kinds, range=[colour(kind, theme, "ink") for kind in kinds]), legend=None))

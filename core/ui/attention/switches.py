@@ -96,7 +96,7 @@ def _controls(page: Lesson, run: Run) -> None:
 def _pattern(page: Lesson, pattern, allowed, tokens: list[str], which: str, title: str, query: int) -> None:
     words = {"title": title, "scale": page.label("pattern_scale")} | {key: page.label(f"pattern_{key}") for key in ("masked", "key_axis", "query_axis", "keys_help")}
     values, seen = pattern.detach().float().cpu().numpy(), allowed.cpu().numpy()
-    attention_view(values, seen, tokens, key=f"{PREFIX}pattern_{which}", text=words, label=which, picked=(query, int(values[query].argmax())), height=(230, 340),
+    attention_view(values, seen, tokens, key=f"{PREFIX}pattern_{which}", text=words, label=which, picked=(query, int(values[query].argmax())), height=(200 if state.present() else 230, 340), foot=20 if state.present() else 0,
                    scale=state.scale(), theme=state.theme(), on_pick=lambda row, _key: state.select(position=row) if which != "trained" else None)
 
 

@@ -20,6 +20,7 @@ from core.ui.views import Reading
 
 N_HIDDEN = 16
 HEIGHT = (300, 520)
+NOTE = 20                # px below the picture in present mode, which its bar would cover
 
 
 def inputs(run: Run) -> Tensor:
@@ -56,7 +57,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     st.markdown(f"**{title}**")
     states = torch.stack([torch.stack([steps.h for steps in directions]) for directions in made])
     text = page.labels("unrolled_text")
-    recurrence_unrolled(states.numpy(), run.tokens, picked=at, source=source, text=text, key=f"{PREFIX}unrolled", height=HEIGHT, scale=state.scale(), theme=state.theme(),
+    recurrence_unrolled(states.numpy(), run.tokens, picked=at, source=source, text=text, key=f"{PREFIX}unrolled", height=HEIGHT, foot=NOTE if state.present() else 0, scale=state.scale(), theme=state.theme(),
                         on_pick=_pick, on_source=lambda i: keep(**{"from": i}))
     st.caption(page.label("unrolled_note", m=N_HIDDEN, seed=seed))
     steps = made[at["layer"]][at["direction"]]

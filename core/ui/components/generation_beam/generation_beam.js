@@ -43,7 +43,7 @@ class Beam {
     const width = this.place.clientWidth, em = emOf(this.root);
     if (!width || !this.steps) return;
     const n = this.steps.length, column = Math.max(width / n, LEAST * em), most = Math.max(...this.steps.map((step) => step.length)), best = this.steps[n - 1][0];
-    const row = Math.min(ROW * em, this.scale > 1 ? Math.max(1.7 * em, (window.innerHeight - 31.5 * em) / most) : Math.max(2.35 * em, (window.innerHeight - 26 * em) / most)), box = column - 2.1 * em, top = 1.6 * em;
+    const row = Math.min(ROW * em, this.scale > 1 ? Math.max(1.8 * em, (window.innerHeight - 31.5 * em) / most) : Math.max(2.35 * em, (window.innerHeight - 26 * em) / most)), box = column - 2.1 * em, top = 1.6 * em;
     const drop = (place) => (place >= this.width ? 0.9 * em : 0), y = (place) => top + place * row + drop(place), x = (step) => step * column + 1;
     rich(this.title, this.rank ? this.text.title_tiny : this.same && this.width > 1 ? this.text.title_same : this.text.title, { width: this.width, n, best: this.best, greedy: this.greedy, path: { chip: best[5] }, rank: this.rank, all: this.all });
     this.hint.textContent = [this.text.note, this.text.hint].filter(Boolean).join(" ");
@@ -71,7 +71,7 @@ class Beam {
     const picked = step === this.picked[0] && place === this.picked[1], high = row * 0.84;
     const group = draw("g", { class: `hypothesis ${fate} ${picked ? "picked" : ""}` }, this.svg);
     draw("rect", { x, y, width, height: high, rx: 3, fill: fate === "pruned" ? "url(#pruned)" : "" }, group);
-    const low = row < LOW * em, room = width - (low ? 3.6 : 0.7) * em;
+    const low = row < LOW * em, room = width - (low ? 3 : 0.7) * em;
     draw("text", { x: x + 0.35 * em, y: y + (low ? 0.69 : 0.44) * high, "font-size": 0.95 * em }, group, fresh ? shortened(token, monoFont(this.svg, 0.95 * em), room) : "■");
     draw("text", { x: low ? x + width - 0.35 * em : x + 0.35 * em, y: y + (low ? 0.69 : 0.85) * high, "text-anchor": low ? "end" : "start", "font-size": 0.85 * em, class: "amount" }, group,
       Math.abs(total) < 0.05 ? total.toPrecision(2).replaceAll("-", "−") : plain(total, 2));

@@ -22,15 +22,15 @@ _component = st.components.v2.component(
 
 
 def recurrence_unrolled(states: np.ndarray, tokens: Sequence[str], *, picked: dict[str, int], source: int, text: dict[str, str], key: str,
-                        on_pick: Callable[[dict], None], on_source: Callable[[int], None], height: tuple[int, int], scale: float = 1.0, theme: str = "light") -> None:
+                        on_pick: Callable[[dict], None], on_source: Callable[[int], None], height: tuple[int, int], foot: int = 0, scale: float = 1.0, theme: str = "light") -> None:
     """Draw states (L, directions, N, m), the first layer at the bottom over the N tokens, and the path from token `source` to the picked step.
 
     picked: "layer", "direction", "step", "unit". on_pick(picked) is called on a click on a strip or an arrow key, on_source(i) on a click on a token.
-    text: "hidden", "input", "attention", "path", "none", "reading", "keys". height: least and most pixels.
+    text: "hidden", "input", "attention", "path", "none", "reading", "keys". height: least and most pixels; foot: those below it that stay free.
     """
     n_layers, n_directions, n, m = states.shape
     header = {"layers": n_layers, "directions": n_directions, "n": n, "m": m, "tokens": list(tokens), "picked": picked, "source": source, "text": text, "least": height[0], "most": height[1],
-              "scale": scale, "theme": theme}
+              "below": foot, "scale": scale, "theme": theme}
 
     def pick() -> None:
         if chosen := st.session_state[key].picked:

@@ -57,7 +57,7 @@ function keyed(view, event) {
 function arrange(view) {
   const width = view.scroll.clientWidth, ratio = window.devicePixelRatio || 1;
   if (!width) return;
-  const type = 12 * view.scale, left = 46 * view.scale, height = fitHeight(view.stage, view.least, view.most);
+  const type = 12 * view.scale, left = 46 * view.scale, height = fitHeight(view.stage, view.least, view.most, view.below);
   const column = Math.min(MOST_COLUMN, Math.max(LEAST_COLUMN * view.scale, (width - left - 4) / view.n)), whole = Math.max(width, left + column * view.n + 4);
   const strips = view.layers * view.directions, top = ARCS * view.scale, foot = CHIPS * view.scale, gap = GAP * view.scale;
   const strip = (height - top - foot - gap * strips) / strips, thick = Math.min(30, column * 0.36);
