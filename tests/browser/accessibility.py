@@ -101,8 +101,9 @@ def drawers(page: Page) -> Iterator[str]:
             settle(page)
             yield opener.inner_text().strip()
             page.keyboard.press("Escape")
-    for summary in page.locator("[data-testid=stExpander] details:not([open]) > summary").all():
-        summary.click()
+    closed = page.locator("[data-testid=stExpander] details:not([open]) > summary")
+    while closed.count():
+        closed.first.click()
         settle(page)
     yield "unfolded"
 
