@@ -20,7 +20,7 @@ LAYERS = [
     ["core.training"],
     ["core.recipes", "core.milestones", "core.descent"],
     ["core.blanks", "core.repetition", "core.translation", "core.futures", "core.cache_cost", "core.learning", "core.tuning"],
-    ["core.generation", "core.tasks", "core.induction", "core.huggingface", "core.copying", "core.compression", "core.shannon", "core.cipher", "core.low_rank", "core.tuning_texts"],
+    ["core.generation", "core.remote", "core.tasks", "core.induction", "core.huggingface", "core.copying", "core.compression", "core.shannon", "core.cipher", "core.low_rank", "core.tuning_texts"],
     ["core.embeddings", "core.attribution", "core.contrasts"],
     ["core.checkpoints", "core.analysis", "core.contributions", "core.loss", "core.teaching_text", "core.dates", "core.attention_steps", "core.symmetries", "core.sequences", "core.forcing", "core.grammar", "core.exercise_sheets", "core.packing"],
     ["core.model", "core.corpus", "core.distributed", "core.segmentation", "core.neighbour_map", "core.growth", "core.recurrence", "core.worksheet", "core.scaling"],
