@@ -32,8 +32,8 @@ from core.trace import Trace
 
 LOG = logging.getLogger(__name__)
 MOST_MODELS = 16            # that one replica keeps
-CONNECT, SECONDS = 1.0, 8.0     # that a connection, and then each part of an answer, may take
-REST = 10.0                 # seconds between two looks at a service that does not answer
+CONNECT, SECONDS = 1.0, 3.0     # that a connection, and then each part of an answer, may take: the most that a reader waits in vain
+REST = 5.0                  # seconds between two looks at a service that does not answer
 CODE = Path(__file__).resolve().parent
 RECORDS = {record.__name__: record for record in (*trace.RECORDS, ModelConfig, Intervention, HeadEdit, SublayerEdit, Patch)}
 
@@ -108,7 +108,7 @@ def request(name: str, step: int | None, token_ids: tuple[int, ...], interventio
 @functools.lru_cache(maxsize=1)
 def fingerprint() -> str:
     """Of what a pass is computed with: this program's code, torch, and the bundled models by name and size. Only an equal one computes for us."""
-    found = hashlib.sha256(torch.__version__.encode())
+    found = hashlib.sha256(torch.__version__.partition("+")[0].encode())        # without the build: the app's may be for the CPU, a replica's for a GPU
     for path in sorted(CODE.glob("*.py")):
         found.update(path.read_bytes())
     for path in sorted(checkpoints.BUNDLED.rglob("*.*")):
@@ -161,7 +161,8 @@ class Client:
     def __init__(self, address: str) -> None:
         """address: "http://host:port" or https, with a path where the service has one."""
         self._parts = urllib.parse.urlsplit(address)
-        self._is_up, self._next_look, self._lock = False, 0.0, threading.Lock()
+        self._is_up, self._next_look, self._looking = False, 0.0, threading.Lock()
+        self._told = ""
 
     def trace(self, name: str, step: int | None, token_ids: tuple[int, ...], intervention: Intervention, model: Transformer) -> Trace | None:
         """The pass of a bundled model, which is `model` at this end. None: not now, and the asker computes it."""
@@ -175,7 +176,7 @@ class Client:
             LOG.warning("A pass is computed here, since the replicas answered with status %s: %s", status, sent[:200])     # such as 503: too many wait there
         except (OSError, http.client.HTTPException) as error:
             self._is_up = False
-            LOG.warning("Passes are computed here, since the replicas do not answer: %r", error)
+            self._tell(f"Passes are computed here, since the replicas do not answer: {error!r}")
         except RemoteError as error:
             LOG.warning("A pass is computed here: %s", error)
         return None
@@ -188,15 +189,24 @@ class Client:
         except (OSError, http.client.HTTPException, ValueError, KeyError, TypeError) as error:
             found = repr(error)
         self._is_up = found == fingerprint()
-        LOG.warning("Passes are computed by the replicas." if self._is_up else "Passes are computed here: the replicas are not there, or of another version (%s).", *([] if self._is_up else [found]))
+        self._tell("Passes are computed by the replicas." if self._is_up else f"Passes are computed here: the replicas are not there, or of another version ({found}).")
         return self._is_up
 
+    def _tell(self, news: str) -> None:
+        if news != self._told:
+            LOG.warning(news)
+            self._told = news
+
     def _look_aside(self) -> None:
-        with self._lock:
-            if time.monotonic() < self._next_look:
-                return
-            self._next_look = time.monotonic() + REST + CONNECT + SECONDS       # so no two look at once
-        threading.Thread(target=self.look, daemon=True).start()
+        if time.monotonic() >= self._next_look and self._looking.acquire(blocking=False):
+            threading.Thread(target=self._look_once, daemon=True).start()
+
+    def _look_once(self) -> None:
+        try:
+            self.look()
+        finally:
+            self._next_look = time.monotonic() + REST
+            self._looking.release()
 
     def _asked(self, method: str, body: bytes | None = None) -> tuple[int, bytes]:
         made = http.client.HTTPSConnection if self._parts.scheme == "https" else http.client.HTTPConnection

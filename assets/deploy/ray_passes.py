@@ -78,7 +78,8 @@ def main() -> None:
     except KeyboardInterrupt:
         pass
     finally:
-        serve.delete("passes")
+        if address != "local":      # a cluster of its own ends with this program
+            serve.delete("passes")
         ray.shutdown()
 
 
