@@ -15,10 +15,10 @@ import signal
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
+ROOT = str(Path(__file__).resolve().parent.parent.parent)
+sys.path.insert(0, ROOT)
 os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")              # no telemetry
 os.environ.setdefault("RAY_agent_register_timeout_ms", "120000")   # of a machine that is busy, or slow to read its disk
-os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 try:
     import ray
@@ -69,7 +69,7 @@ def main() -> None:
     asked = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     address = asked.address or os.environ.get("RAY_ADDRESS") or "local"
-    ray.init(address, log_to_driver=False, **({"include_dashboard": False} if address == "local" else {}))
+    ray.init(address, log_to_driver=False, runtime_env={"env_vars": {"PYTHONPATH": ROOT, "OMP_NUM_THREADS": "1"}}, **({"include_dashboard": False} if address == "local" else {}))
     serve.start(proxy_location="HeadOnly", http_options={"host": asked.host, "port": asked.port})
     serve.run(application(asked.least, asked.most, asked.ongoing, asked.gpu), name="passes", route_prefix="/")
     print(f"Passes are computed at http://{asked.host}:{asked.port}. Ctrl-C ends it.", flush=True)
