@@ -183,7 +183,7 @@ class Reader:
         elif kind == "auto_rerun":
             self._follow(message.auto_rerun.fragment_id, message.auto_rerun.interval)
         elif kind == "stop_auto_rerun":
-            self._leave(lambda fragment: fragment == message.stop_auto_rerun.fragment_id)
+            self._leave(lambda fragment: fragment in message.stop_auto_rerun.fragment_ids)
         elif kind == "page_not_found":
             self.error = "page not found"
         elif kind == "script_finished":
