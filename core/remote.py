@@ -120,11 +120,11 @@ def fingerprint() -> str:
 
 
 class Replica:
-    """What one replica does: it holds the bundled models that it was asked for, on its GPU if it was given one."""
+    """What one replica does: it holds the bundled models that it was asked for, on its device."""
 
-    def __init__(self) -> None:
+    def __init__(self, device: str = "cpu") -> None:
         torch.set_num_threads(1)            # as in the app: the same number of threads gives the same last digits
-        self._device = "cuda" if torch.cuda.is_available() else "cpu"
+        self._device = device
         self._model = functools.lru_cache(maxsize=MOST_MODELS)(lambda name, step: checkpoints.load_bundled(name, self._device, step)[0])
         self._n_passes = 0
 
