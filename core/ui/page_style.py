@@ -6,7 +6,8 @@ from pathlib import Path
 import streamlit as st
 
 from core.figures import style
-from core.ui import state
+from core.ui import deployment, state
+from core.ui.components.pasted import cut_what_is_pasted
 from core.ui.components.reconnect import run_after_reconnection
 
 _CSS = (Path(__file__).parent / "page.css").read_text(encoding="utf-8")
@@ -25,3 +26,4 @@ def inject() -> None:
     with st.container(key="page_style"):   # as Markdown, which is there before any other element: no jump while the page loads
         st.markdown(f"<style>:root{{{variables}}}{_CSS}{present}</style>", unsafe_allow_html=True)
         run_after_reconnection()        # here, where nothing takes any room
+        cut_what_is_pasted(".st-key-prompt textarea", deployment.current().prompt_characters, state.say_cut)

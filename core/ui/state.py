@@ -25,6 +25,7 @@ NOTICE_SECONDS = 10           # a notice outlasts the reruns that a component as
 _SELECTION = ("layer", "head", "position", "target")
 URL_WAITS = "url_waits"     # a key of the session
 _SHARED = ("prompt", "model", "device", "present", "class", *_SELECTION)
+_SHORT = ("term",)            # forms of an address that a page takes in when it opens
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,12 @@ def take_typed_prompt() -> None:
     typed = st.session_state["prompt"]
     st.session_state["prompt"] = kept = clean_prompt(typed)
     if len(typed) > deployment.current().prompt_characters:
-        st.session_state["asked_for"] = {"notice": ("notice_too_long", {"n": len(typed), "kept": len(kept)})}
+        say_cut(len(typed))
+
+
+def say_cut(n: int) -> None:
+    """Callback: a prompt of n characters was too long, and its last ones were kept."""
+    st.session_state["asked_for"] = {"notice": ("notice_too_long", {"n": n, "kept": deployment.current().prompt_characters})}
 
 
 def set_prompt(prompt: str) -> None:
@@ -279,6 +285,8 @@ def _went_through_history() -> bool:
 
 def _read_url() -> None:
     query, session = st.query_params, st.session_state
+    for key in [key for key in query if not _is_of_the_app(key)]:       # else every link from here on would carry it along
+        del query[key]
     session["prompt"] = clean_prompt(query["prompt"]) if "prompt" in query else session.get("prompt", default_prompt())
     for key, allowed, default in (("model", _can_be_asked_for, cache.model_names()[0]), ("device", devices.available().__contains__, devices.preferred())):
         session[key] = session.get(key, default)
@@ -290,6 +298,11 @@ def _read_url() -> None:
     session["present"] = query.get("present", "").lower() in ("true", "1")
     session["class"] = _whole_number("class") or 0
     session["selection"] = {key: number for key in _SELECTION if (number := _whole_number(key)) is not None}
+
+
+def _is_of_the_app(key: str) -> bool:
+    """Whether a name in the URL may be one of the app's: what all lessons share, or a setting of a page. Those of Streamlit's embedding are no part of the query that it gives."""
+    return key in _SHARED or key in _SHORT or key.startswith(tuple(f"{page}_" for page in catalogue.pages()))
 
 
 def _whole_number(key: str) -> int | None:
