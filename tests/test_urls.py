@@ -4,6 +4,7 @@ tests.random_pages opens whole pages at such addresses; its failures are pinned 
 """
 from __future__ import annotations
 
+import contextlib
 import string
 import types
 
@@ -119,3 +120,29 @@ PINNED = [("next_token", {"next_token_panel": "A~"}), ("next_token", {"next_toke
 @pytest.mark.parametrize("page, parameters", [*PINNED, *random_pages.addresses(5, seed=0)])
 def test_a_page_stands_at_any_address(page: str, parameters: dict[str, str]):
     assert random_pages.failures(page, parameters) == []
+
+
+def test_a_first_run_that_is_broken_off_at_any_line_leaves_a_session_that_begins(monkeypatch: pytest.MonkeyPatch):
+    """As Streamlit breaks a run off where the reader does the next thing: by what is no Exception, at whatever touches the session."""
+    class Session(dict):
+        touches = 0
+
+        def __setitem__(self, key, value):
+            self.touches -= 1
+            if not self.touches:
+                raise KeyboardInterrupt
+            super().__setitem__(key, value)
+
+    monkeypatch.setattr(cache, "model_names", lambda names=cache.model_names(): names)
+    monkeypatch.setattr(state, "get_script_run_ctx", lambda: None)
+    for last in range(1, 25):
+        session, query = Session(asked_for={"position": 3}), Query(prompt="The dog", layer="2", unknown="1", embeddings_view="maps")
+        monkeypatch.setattr(state, "st", types.SimpleNamespace(session_state=session, query_params=query))
+        session.touches = last
+        with contextlib.suppress(KeyboardInterrupt):
+            state.begin()
+        session.touches = 0
+        state.begin()
+        assert (session["prompt"], session["selection"]) == ("The dog", {"layer": 2, "position": 3}) and session["device"] in devices.available() and "asked_for" not in session, last
+        assert set(query) == {"prompt", "layer", "position", "embeddings_view"}, last          # a name that is none of the app's is carried along no further
+    assert session["present"] is False
