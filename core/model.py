@@ -15,6 +15,7 @@ training and generation; a test holds the two equal.
 """
 from __future__ import annotations
 
+import functools
 from dataclasses import replace
 
 import torch
@@ -87,8 +88,9 @@ class Transformer(nn.Module):
     def device(self) -> torch.device:
         return self.E.device
 
-    @property
+    @functools.cached_property
     def n_parameters(self) -> int:
+        """Counted once: pages ask for it before every pass, and a model keeps the weights that it was made with."""
         return sum(p.numel() for p in self.parameters())
 
     @torch.no_grad()

@@ -241,7 +241,8 @@ def test_time_travel_reaches_the_other_lessons_through_the_picker_and_the_addres
         at = open_at(page, model="stories-small@4", prompt="The cat")
         assert fine(at), page
     assert torch.equal(cache.shared_model("stories-small@4", "cpu").model.E, weights.E)
-    at.select_slider(key="moment").set_value(2150).run()
+    at.session_state["model_drawer"] = True
+    at.run().select_slider(key="moment").set_value(2150).run()
     assert at.session_state["model"] == "stories-small@2150" and fine(at)
     assert of_tokens("stories-small@4", "cpu", (0, 5)).model_name == "stories-small@4"
 

@@ -257,7 +257,8 @@ def test_a_failure_is_a_plain_sentence_and_keeps_the_readers_state():
 
 def test_saved_prompts_belong_to_their_session():
     one, other = framed(prompt="Mine"), framed(prompt="Yours")
-    one.button("save_prompt").click().run()
+    one.session_state["examples"] = True
+    one.run().button("save_prompt").click().run()
     assert one.session_state["saved_prompts"] == ["Mine"]
     assert other.run().session_state["saved_prompts"] == []
 

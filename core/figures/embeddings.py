@@ -173,7 +173,7 @@ def alike_by_depth(cosines: np.ndarray, names: Sequence[str], nearest: Sequence[
     numbers = told.mark_text(dy=-11 * scale, fontSize=12 * scale, color=text).encode(y=y, text=alt.Text("shown:N"))
     rows = []
     for which, tone in (("a", ink), ("b", text)):
-        rows.append(told.mark_text(font=MONO, fontSize=11.5 * scale, color=tone, limit=60 * scale).encode(y=alt.Y(f"y_{which}:Q", title=axis_title), text=f"near_{which}:N"))
+        rows.append(told.mark_text(font=MONO, fontSize=11.5 * scale, color=tone, limit=60 * scale).encode(y=alt.Y(f"y_{which}:Q", title=axis_title), text=alt.Text(f"near_{which}:N")))
         name = alt.Chart(pd.DataFrame({"name": [f"{which.upper()} ≈"], "y": [frame[f"y_{which}"][0]]}))
         rows.append(name.mark_text(align="right", dx=-4, fontSize=12 * scale, fontWeight=600, color=tone).encode(x=alt.XValue(0), y=alt.Y("y:Q", title=axis_title), text=alt.Text("name:N")))
     return _finish(alt.layer(line, dots, numbers, *rows), theme, scale, height)

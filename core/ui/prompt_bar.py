@@ -1,4 +1,7 @@
-"""The shared prompt in one row: the text, example and saved prompts, the model and where it runs, present mode, and the link to share."""
+"""The shared prompt in one row: the text, example and saved prompts, the model and where it runs, present mode, and the link to share.
+
+A drawer is filled when it opens: what stands in a closed one would be drawn at every change of every page, a sixth of it.
+"""
 from __future__ import annotations
 
 import io
@@ -34,7 +37,9 @@ def draw() -> None:
 
 def _examples(words: text.TextFile) -> None:
     saved = st.session_state.setdefault("saved_prompts", [])
-    with st.popover(words.label("examples"), key="examples"):
+    with st.popover(words.label("examples"), key="examples", on_change="rerun") as drawer:
+        if not drawer.open:
+            return
         st.caption(words.label("examples_title"))
         for i, example in enumerate(state.example_prompts()):
             st.button(_one_line(example), key=f"example_{i}", type="tertiary", on_click=state.set_prompt, args=(example,))
@@ -49,7 +54,9 @@ def _examples(words: text.TextFile) -> None:
 def _model(words: text.TextFile, present: run.Run) -> None:
     n, n_context = len(present.token_ids), run.room(present.model.config)
     key = "status_cut" if present.n_cut else "status"
-    with st.popover(words.label(key, model=escaped(present.model_name), n=n, n_context=n_context, n_cut=present.n_cut), key="model_drawer"):
+    with st.popover(words.label(key, model=escaped(present.model_name), n=n, n_context=n_context, n_cut=present.n_cut), key="model_drawer", on_change="rerun") as drawer:
+        if not drawer.open:
+            return
         _picker(words)
         if st.button(text.load("library").label("another"), key="another_model", icon=":material/add:", type="tertiary"):
             st.switch_page("pages/models.py")

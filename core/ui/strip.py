@@ -12,18 +12,19 @@ def draw(lesson: str) -> None:
     """The strip with the stages of `lesson` lit; following a stage opens its lesson with the same prompt and selection."""
     config = cache.shared_model(state.model_name(), state.device()).model.config
     words = text.load("app").of_kind(config.kind)
-    stages = [_stage(stage, lesson, words, config) for stage in catalogue.STAGES]
+    here = state.link()
+    stages = [_stage(stage, lesson, here, words, config) for stage in catalogue.STAGES]
     followed = stage_row(words.label("strip_name"), words.label("strip_blocks", n=config.n_layers), stages, key=f"strip_{lesson}")
     if followed in {entry.id for entry in catalogue.existing()} - {lesson}:
         state.open_lesson(followed, {})
 
 
-def _stage(stage: str, lesson: str, words: text.TextFile, config: ModelConfig) -> dict:
+def _stage(stage: str, lesson: str, here: str, words: text.TextFile, config: ModelConfig) -> dict:
     leads_to = catalogue.lesson_of(stage)
     lit = stage in catalogue.entry(lesson).stages
     if lit and lesson != catalogue.HOME:
         leads_to = None   # we are there
-    href = state.link(lesson=catalogue.url_path(leads_to)) if leads_to else None
+    href = f"./{catalogue.url_path(leads_to)}{here}" if leads_to else None
     other = {"position": config.positions, "unembedding": "tied" if config.tied_embeddings else "untied"}.get(stage)
     name = f"{stage}_{other}" if f"stage_{stage}_{other}" in words.labels else stage
     return {"label": words.label(f"stage_{name}"), "hint": words.label(f"hint_{name}"), "lesson": leads_to, "href": href,

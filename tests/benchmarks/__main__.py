@@ -25,7 +25,7 @@ GROUPS = {
     "comparison": comparison.figures,
 }
 CLASSES = {         # of many readers, for minutes: measured where they are named
-    "load": lambda chosen: load.load_figures(chosen.readers, chosen.seconds, chosen.seed),
+    "load": lambda chosen: load.load_figures(chosen.readers, chosen.seconds, chosen.seed, chosen.replicas),
     "sessions": lambda chosen: load.visit_figures(chosen.count),
 }
 
@@ -37,6 +37,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=15, help="measurements of each figure (default: %(default)s)")
     parser.add_argument("--readers", type=int, default=30, help="of load: who change something every few seconds (default: %(default)s)")
     parser.add_argument("--seconds", type=float, default=300, help="of load: how long (default: %(default)s)")
+    parser.add_argument("--replicas", type=int, default=1, help="of load: processes of the app, behind nginx where there is more than one (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="of load: decides what they do (default: %(default)s)")
     parser.add_argument("--count", type=int, default=1000, help="of sessions: how many are opened and closed (default: %(default)s)")
     parser.add_argument("--json", type=Path, help="where to write the figures as JSON")

@@ -7,8 +7,9 @@ import random
 import statistics
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+from assets.deploy import replicas
 from tests.benchmarks.reader import Answer, Reader, Shown, key_of, query_of
 from tests.benchmarks.timing import Figure, figure, processor_seconds, resident_megabytes
 from tests.browser.serving import Server, serve
@@ -103,20 +104,35 @@ async def class_at_work(url: str, n_readers: int, seconds: float, seed: int = 0)
     return [answer for pupil in pupils for answer in pupil.answers]
 
 
-def load_figures(n_readers: int = 30, seconds: float = 300, seed: int = 0) -> list[Figure]:
+@contextlib.contextmanager
+def served(n_replicas: int) -> Iterator[tuple[str, list[int]]]:
+    """The address of the app and its processes: one, or so many behind nginx."""
+    if n_replicas == 1:
+        with serve() as server:
+            yield server.url, [server.process.pid]
+    else:
+        with replicas.running(n_replicas) as here:
+            yield here.url, [process.pid for process in here.processes.values()]
+
+
+def load_figures(n_readers: int = 30, seconds: float = 300, seed: int = 0, n_replicas: int = 1) -> list[Figure]:
     """How quickly a server answers n readers, each of whom changes something every EVERY seconds, and what it takes. Its clients run on the same machine."""
-    with serve() as server:
-        process = server.process.pid
-        asyncio.run(visits(server.url, range(4 * len(CLASS) * 4)))           # a server that has been in use: every lesson was opened once
-        before, began = resident_megabytes(process), processor_seconds(process)
-        alone = asyncio.run(class_at_work(server.url, 1, min(seconds, 60), seed + 1))
-        of_one, start = processor_seconds(process), time.perf_counter()
-        answers = asyncio.run(class_at_work(server.url, n_readers, seconds, seed))
-        taken, passed = processor_seconds(process) - of_one, time.perf_counter() - start
-        after = resident_megabytes(process)
+    with served(n_replicas) as (url, pids):
+        def taken() -> float:
+            return sum(map(processor_seconds, pids))
+
+        def held() -> float:
+            return sum(map(resident_megabytes, pids))
+
+        asyncio.run(visits(url, range(4 * len(CLASS) * 4 * n_replicas)))           # a server that has been in use: every lesson was opened once
+        before, began = held(), taken()
+        alone = asyncio.run(class_at_work(url, 1, min(seconds, 60), seed + 1))
+        of_one, start = taken(), time.perf_counter()
+        answers = asyncio.run(class_at_work(url, n_readers, seconds, seed))
+        of_all, passed, after = taken() - of_one, time.perf_counter() - start, held()
     return [*answer_figures(answers, alone, n_readers),
-            figure("processor time of the server for an answer", [1e3 * taken / len(answers)], [1e3 * (of_one - began) / len(alone)], "ms", "all its threads together"),
-            figure("processor that the server takes", [100 * taken / passed], None, "%", "of one core"),
+            figure("processor time of the server for an answer", [1e3 * of_all / len(answers)], [1e3 * (of_one - began) / len(alone)], "ms", f"all its threads together, {n_replicas} processes"),
+            figure("processor that the server takes", [100 * of_all / passed], None, "%", "of one core"),
             figure("memory of the server after it", [after], [before], "MB", "reference: before the class")]
 
 

@@ -22,6 +22,7 @@ from streamlit.proto.WidgetStates_pb2 import WidgetState
 from websockets.asyncio.client import ClientConnection, connect
 
 MOST_BYTES = 64 * 2**20
+GROWS = "working_stop"  # the key of the button that stands on the page while what it shows is not whole yet
 KEPT_RUNS = 2           # runs that a browser keeps a message for, once it is on the page no longer
 FINISHED = (ForwardMsg.FINISHED_SUCCESSFULLY, ForwardMsg.FINISHED_FRAGMENT_RUN_SUCCESSFULLY)
 VALUES = {"text_area": "string_value", "text_input": "string_value", "selectbox": "string_value", "radio": "string_value", "number_input": "double_value",
@@ -48,7 +49,8 @@ class Shown:
 
 @dataclass(frozen=True)
 class Answer:
-    """What came of one action: milliseconds from sending to the end of the script's run, and bytes of both directions. error: what went wrong, "" if nothing did."""
+    """What came of one action: milliseconds from sending to the end of the script's run, and of the last of those that follow by themselves while a picture grows; bytes of both
+    directions. error: what went wrong, "" if nothing did."""
 
     action: str
     milliseconds: float
@@ -123,7 +125,11 @@ class Reader:
         self._run = ""                       # an end counts only of a run that begins from here on
         try:
             n_bytes = await self._send(fragment, self.page_hash if page_hash is None else page_hash)
-            await asyncio.wait_for(self._finished.wait(), seconds)
+            async with asyncio.timeout(seconds):
+                await self._finished.wait()
+                while not self.error and self.find(lambda shown: key_of(shown) == GROWS):
+                    self._finished.clear()
+                    await self._finished.wait()
         except TimeoutError:
             self.error = f"no answer within {seconds:g} s"
         except Exception as error:           # whatever breaks a connection is one error of one reader
@@ -183,7 +189,7 @@ class Reader:
         elif kind == "auto_rerun":
             self._follow(message.auto_rerun.fragment_id, message.auto_rerun.interval)
         elif kind == "stop_auto_rerun":
-            self._leave(lambda fragment: fragment == message.stop_auto_rerun.fragment_id)
+            self._leave(lambda fragment: fragment in message.stop_auto_rerun.fragment_ids)
         elif kind == "page_not_found":
             self.error = "page not found"
         elif kind == "script_finished":
