@@ -102,7 +102,7 @@ def clean_prompt(typed: str) -> str:
 def take_typed_prompt() -> None:
     """Callback of the prompt's text area: what was typed or pasted is cut to a length that can be worked with, and the reader told."""
     typed = st.session_state["prompt"]
-    st.session_state["prompt"] = kept = clean_prompt(typed)
+    st.session_state["prompt"] = clean_prompt(typed)
     if len(typed) > deployment.current().prompt_characters:
         say_cut(len(typed))
 

@@ -1,7 +1,7 @@
-"""Cuts what is pasted or dropped into the prompt before the browser lays it out and sends it. Draws nothing.
+"""Cuts what is pasted or dropped into the prompt before the browser lays it out and sends it, and puts U+FFFD for half a character in any field. Draws nothing.
 
 Ten megabytes keep a browser busy for half a minute, and a server reads what it throws away; more than the server takes in one message ends the connection, and the browser would then
-send the same again and again.
+send the same again and again. So it would with half a character (a lone surrogate), which makes a message that the server cannot read.
 """
 from __future__ import annotations
 

@@ -15,6 +15,15 @@ export default function ({ data, setTriggerValue }) {
     document.execCommand("insertText", false, Array.from(whole.slice(-2 * data.most)).slice(-data.most).join(""));      // as if typed: it can be undone
     setTriggerValue("characters", characters);
   };
+  // Before Streamlit's own listeners; through the prototype, or they would take the value for one that they have seen.
+  const input = ({ target, isComposing }) => {
+    if (isComposing || typeof target.value !== "string" || target.value.isWellFormed?.() !== false) return;
+    Object.getOwnPropertyDescriptor(Object.getPrototypeOf(target), "value").set.call(target, target.value.toWellFormed());
+  };
   document.addEventListener("beforeinput", before);
-  return () => document.removeEventListener("beforeinput", before);
+  document.addEventListener("input", input, true);
+  return () => {
+    document.removeEventListener("beforeinput", before);
+    document.removeEventListener("input", input, true);
+  };
 }
