@@ -20,7 +20,7 @@ import streamlit as st
 import torch
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from core import checkpoints
+from core import checkpoints, remote
 from core.config import STORIES
 from core.intervention import NOTHING, Intervention
 from core.model import Transformer
@@ -307,7 +307,9 @@ def _weight(loaded: LoadedModel, n_bytes: int) -> int:
 
 
 def _in_turn(loaded: LoadedModel, token_ids: tuple[int, ...], intervention: Intervention) -> Trace:
-    """The pass, when the reader's turn on the device has come."""
+    """The pass: of a bundled model by the replicas, if there are any; of any other, and while they do not answer, here, when the reader's turn on the device has come."""
+    if (made := _elsewhere(loaded, token_ids, intervention)) is not None:
+        return made
     with passes.line(loaded.device).turn(_reader(), _look):
         return _forward(loaded, token_ids, intervention)
 
@@ -321,6 +323,14 @@ def in_turns(loaded: LoadedModel, steps: Iterator[T]) -> Iterator[T]:
         if step is end:
             return
         yield step
+
+
+def _elsewhere(loaded: LoadedModel, token_ids: tuple[int, ...], intervention: Intervention) -> Trace | None:
+    """The pass by the replicas, which have a queue of their own; None where there are none, for a model that they have not, and for one on a GPU of this machine."""
+    address, (base, step) = deployment.current().passes, name_and_step(loaded.name)
+    if not address or loaded.device != devices.CPU or base not in checkpoints.bundled_names():
+        return None
+    return remote.client(address).trace(base, step, token_ids, intervention, loaded.model)
 
 
 def _reader() -> Hashable:

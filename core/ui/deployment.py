@@ -9,6 +9,7 @@ import difflib
 import functools
 import os
 import re
+import urllib.parse
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,7 @@ MODELS, ROOTS, HUB, HUB_MODELS = "TRANSFORMER_MODELS", "TRANSFORMER_MODEL_ROOTS"
 GIGABYTES, LARGEST = "TRANSFORMER_MODEL_GB", "TRANSFORMER_LARGEST_MODEL_GB"
 CHARACTERS, TOKENS = "TRANSFORMER_PROMPT_CHARACTERS", "TRANSFORMER_PROMPT_TOKENS"
 TRAINING = "TRANSFORMER_TRAINING"
+PASSES = "TRANSFORMER_PASSES"
 LEAST_CHARACTERS, MOST_CHARACTERS = 100, 20_000     # of a prompt; the most is far more than any context takes
 LEAST_TOKENS, MOST_TOKENS = 8, 256                  # that a lesson reads at once: more are too narrow to be told apart on a screen
 _HUB_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}(?:/[A-Za-z0-9][A-Za-z0-9._-]{0,95})?")
@@ -42,6 +44,7 @@ class Deployment:
     prompt_characters: int = MOST_CHARACTERS
     prompt_tokens: int = MOST_TOKENS
     training: bool = True                           # whether readers may train models
+    passes: str = ""                                # the address of the replicas that compute forward passes; none: they are computed here
 
 
 def current() -> Deployment:
@@ -149,6 +152,16 @@ def _whole(low: int, high: int) -> Callable[[str], int]:
     return read
 
 
+def _address(text: str) -> str:
+    try:
+        parts = urllib.parse.urlsplit(text)
+        if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0 and not (parts.query or parts.fragment or parts.username):
+            return text
+    except ValueError:          # a port that is no number
+        pass
+    raise ValueError("allowed is the address of a service, such as http://127.0.0.1:8000")
+
+
 # name -> (field of Deployment, what reads its value or raises ValueError that says what is allowed)
 READERS: dict[str, tuple[str, Callable[[str], object]]] = {
     MODELS: ("models", _bundled),
@@ -160,4 +173,5 @@ READERS: dict[str, tuple[str, Callable[[str], object]]] = {
     CHARACTERS: ("prompt_characters", _whole(LEAST_CHARACTERS, MOST_CHARACTERS)),
     TOKENS: ("prompt_tokens", _whole(LEAST_TOKENS, MOST_TOKENS)),
     TRAINING: ("training", _switch),
+    PASSES: ("passes", _address),
 }

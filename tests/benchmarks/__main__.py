@@ -8,7 +8,7 @@ from pathlib import Path
 
 import torch
 
-from tests.benchmarks import browser, compared, comparison, engine, load, memory, recurrence
+from tests.benchmarks import browser, compared, comparison, engine, load, memory, recurrence, remote
 from tests.benchmarks.lessons import FIRST_PICTURE, LESSONS, RERUN, SLIDER, WALL
 from tests.benchmarks.timing import Figure, table
 
@@ -23,7 +23,9 @@ GROUPS = {
     "memory": lambda n: memory.session_figures() + memory.model_figures(),
     "recurrence": lambda n: recurrence.task_figures(),
     "comparison": comparison.figures,
+    "remote": remote.remote_figures,
 }
+OPTIONAL = {"comparison": compared.installed, "remote": remote.installed}       # groups that need packages of their own
 CLASSES = {         # of many readers, for minutes: measured where they are named
     "load": lambda chosen: load.load_figures(chosen.readers, chosen.seconds, chosen.seed, chosen.replicas),
     "sessions": lambda chosen: load.visit_figures(chosen.count),
@@ -32,8 +34,8 @@ CLASSES = {         # of many readers, for minutes: measured where they are name
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
-    parser.add_argument("--only", nargs="+", choices=[*GROUPS, *CLASSES], default=[group for group in GROUPS if group != "comparison" or compared.installed()],
-                        help="the groups to measure (default: all but load and sessions, the comparison where its packages are installed)")
+    parser.add_argument("--only", nargs="+", choices=[*GROUPS, *CLASSES], default=[group for group in GROUPS if group not in OPTIONAL or OPTIONAL[group]()],
+                        help="the groups to measure (default: all but load and sessions, the comparison and remote where their packages are installed)")
     parser.add_argument("--repeats", type=int, default=15, help="measurements of each figure (default: %(default)s)")
     parser.add_argument("--readers", type=int, default=30, help="of load: who change something every few seconds (default: %(default)s)")
     parser.add_argument("--seconds", type=float, default=300, help="of load: how long (default: %(default)s)")
