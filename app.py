@@ -4,19 +4,22 @@ from pathlib import Path
 
 import streamlit as st
 import torch
+from starlette.middleware import Middleware
 from streamlit import net_util
 from streamlit.runtime.pages_manager import PagesManager
 
-from core.ui import catalogue, deployment, page_style, prompt_bar, state, text
+from core.ui import addresses, catalogue, deployment, page_style, prompt_bar, state, text
 from core.ui.attention import live as attention_live
 from core.ui.guard import guard
 from core.ui.heads import live as heads_live
+from core.ui.pace import Paced
 
 ROOT = Path(__file__).resolve().parent
 deployment.check()
 # Else a fresh server takes the folder pages/ for its older kind of app until st.navigation was called, and runs a page by itself.
 PagesManager.uses_pages_directory = False
-app = st.App(__file__, routes=[heads_live.ROUTE, attention_live.ROUTE])     # what `streamlit run app.py` serves: this file as the script, and the live answers beside it
+# What `streamlit run app.py` serves: this file as the script, and the routes beside it.
+app = st.App(__file__, routes=[heads_live.ROUTE, attention_live.ROUTE, addresses.HOME_ROUTE], middleware=[Middleware(Paced)])
 # Streamlit would ask a server on the internet for this machine's address, at the start and whenever a page of another address opens a websocket, and answer nobody meanwhile.
 net_util.get_external_ip = lambda: None
 TORCH_THREADS = 1   # more threads spin against each other as soon as two readers compute at once: measured by tests.benchmarks

@@ -10,7 +10,7 @@ from core.ui import catalogue, overview, state
 from core.ui import lesson as frame
 from core.ui.components.overview_map import overview_map, packing
 
-MAP, SEED = "overview_map", "overview_seed"
+MAP = "overview_map"
 MAP_TEXT = ("title", "title_long", "play", "pause", "back", "forth", "open", "chips", "chip_hint", "actual", "actual_rank", "last", "drawn", "append", "throw", "undo",
             "masked", "clipped", "bar_hint", "sky", "block")
 MAP_PARTS = ("head_", "shape_", "sign_", "row_", "name_", "tip_", "stage_")
@@ -37,7 +37,7 @@ def everything() -> None:
     sizes, arrays, candidates = overview.packed_pass(run)
     map_place, below = st.container(), st.container(horizontal=True, vertical_alignment="bottom", key="overview_below")
     with below:
-        seed = None if run.is_encoder else st.number_input(page.label("seed"), min_value=0, value=overview.FIRST_SEED, step=1, key=SEED, bind="query-params", help=page.label("seed_hint"), width=140)
+        seed = None if run.is_encoder else st.number_input(page.label("seed"), 0, overview.MOST_SEED, step=1, help=page.label("seed_hint"), width=140, **overview.SETTINGS.attached("seed"))
         page.pins({page.label("pin_token"): run.tokens[position], page.label("pin_top"): run.tokenizer.visible(int(truncation.token_ids[0])),
                    page.label("pin_p"): plain_number(truncation.probs[0]), page.label("pin_entropy"): plain_number(truncation.entropy_before)})
     thrown = packing.throw(truncation, overview.xi_of(seed, len(run.token_ids)), run.tokenizer.visible) if at_end and seed is not None else None
@@ -66,7 +66,7 @@ def _happened(asked: int, event: str, value) -> None:
     elif event == "appended":
         overview.append(int(value))
     elif event == "thrown":
-        st.session_state[SEED] += 1
+        overview.SETTINGS.keep(seed=(overview.SETTINGS.read("seed") + 1) % (overview.MOST_SEED + 1))
     elif event == "undone":
         overview.undo()
 

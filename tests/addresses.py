@@ -23,4 +23,4 @@ def _groups() -> dict[str, dict[str, Setting]]:
 
 
 SETTINGS = _groups()
-OTHERS = ("overview_seed", "next_token_panel", "next_token_flat", "next_token_peaked", "course_term", "term")      # tied to widgets by Streamlit, or short forms
+OTHERS = ("next_token_panel", "next_token_flat", "next_token_peaked", "course_term", "term")      # tied to widgets by Streamlit, or short forms

@@ -43,7 +43,7 @@ def markup(at: AppTest) -> list[str]:
 
 def bare(markdown: str) -> str:
     """A text of Markdown without its spans of code, where its links lead, and what a backslash shows as it is."""
-    return re.sub(r"`[^`\n]+`|\]\([^()\s]*\)", "·", re.sub(r"\\[^a-zA-Z0-9\s]", "·", markdown))
+    return re.sub(r"\\[^a-zA-Z0-9\s]|`[^`\n]+`|\]\([^()\s]*\)", "·", markdown)      # from left to right: a backslash in code is a sign like any other
 
 
 def _elements(block: Block) -> Iterator[Element | Block]:

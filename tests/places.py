@@ -6,7 +6,7 @@ import importlib
 from core.ui.components.sampling_panel import PanelSettings
 from core.ui.course.tables import Place
 from core.ui.instrument_state import Setting, Settings
-from core.ui.overview import FIRST_SEED
+from core.ui.overview import SETTINGS
 
 POSITIONS = ("waves", "learned", "rotary", "biases", "concat", "symmetry", "beyond", "measured")
 SHARED = {"prompt": Setting(""), "model": Setting(""), "layer": Setting(0, low=0), "head": Setting(0, low=0), "position": Setting(0, low=0), "target": Setting(0, low=0)}
@@ -21,7 +21,7 @@ def nonsense(place: Place) -> list[str]:
 def known_to(lesson: str) -> dict:
     """The settings of a lesson by their names in an address: a Setting, or what reads the value and raises ValueError."""
     if lesson == "overview":
-        return {"overview_seed": Setting(FIRST_SEED, low=0)}
+        return {f"overview_{name}": setting for name, setting in SETTINGS.each.items()}
     if lesson == "next_token":
         return {"next_token_panel": PanelSettings.from_link}
     if lesson == "positions":

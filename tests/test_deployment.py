@@ -8,7 +8,7 @@ import pytest
 from streamlit.runtime.pages_manager import PagesManager
 
 from assets.deploy import replicas
-from core.ui import cache, deployment, live, run, state, text
+from core.ui import addresses, cache, deployment, live, run, state, text
 from core.ui.library import shelf
 from tests.lessons import ROOT, opened
 
@@ -110,5 +110,5 @@ def test_training_that_is_off_is_said_and_has_no_controls(monkeypatch: pytest.Mo
 
 def test_live_answers_stand_below_the_base_path(monkeypatch: pytest.MonkeyPatch):
     for base, below in (("", ""), ("class", "/class"), ("/a/b/", "/a/b")):
-        monkeypatch.setattr(live.st, "get_option", lambda name: base)
+        monkeypatch.setattr(addresses.st, "get_option", lambda name: base)
         assert live.route("x", bytes).path == live.address("x") == f"{below}/live/x"

@@ -1,14 +1,16 @@
 """The line before a device, and what is computed once for all who ask together: threads that wait for events, and no clock."""
 from __future__ import annotations
 
+import asyncio
 import threading
+import types
 from collections.abc import Callable
 
 import pytest
 import torch
 
 from core.intervention import Intervention
-from core.ui import cache, passes
+from core.ui import cache, pace, passes
 
 SECONDS = 30
 
@@ -194,3 +196,30 @@ def test_equal_passes_of_many_readers_are_one_and_its_failure_reaches_them_all(m
         thread.join(SECONDS)
     one, same, failed, too = (found[0] for _, found in threads)
     assert one is same and isinstance(failed, torch.OutOfMemoryError) and isinstance(too, torch.OutOfMemoryError) and line.n_waiting == 0
+
+
+# ---- a page that asks without end -------------------------------------------------------------------------------------------------
+
+
+def test_messages_of_one_page_are_taken_at_a_pace_and_none_is_lost(monkeypatch: pytest.MonkeyPatch):
+    clock, taken = [0.0], []
+
+    async def sleep(seconds: float) -> None:
+        clock[0] += seconds
+
+    async def receive() -> dict:
+        clock[0] += 0.001                     # a thousand a second
+        return {"type": "websocket.receive", "bytes": b""}
+
+    async def app(scope, receive, send) -> None:
+        for _ in range(pace.AT_ONCE + 300):
+            await receive()
+            taken.append(clock[0])
+
+    monkeypatch.setattr(pace, "time", types.SimpleNamespace(monotonic=lambda: clock[0]))
+    monkeypatch.setattr(pace, "asyncio", types.SimpleNamespace(sleep=sleep))
+    asyncio.run(pace.Paced(app)({"type": "websocket"}, receive, None))
+    assert taken[pace.AT_ONCE - 1] < 0.1 and taken[-1] == pytest.approx(300 / pace.A_SECOND, abs=0.1)       # a burst at once, then evenly
+    taken.clear()
+    asyncio.run(pace.Paced(app)({"type": "http"}, receive, None))
+    assert taken[-1] - taken[0] < 1

@@ -11,9 +11,10 @@ import functools
 import logging
 import secrets
 import threading
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import streamlit as st
 import torch
@@ -30,6 +31,7 @@ from core.ui.library import names
 from core.ui.library.shelf import Shelf
 
 LOG = logging.getLogger(__name__)
+T = TypeVar("T")
 TRACE_BYTES = 512 * 2**20
 RESULT_BYTES = 128 * 2**20
 RANDOM_MODEL = "random"
@@ -310,6 +312,17 @@ def _in_turn(loaded: LoadedModel, token_ids: tuple[int, ...], intervention: Inte
         return made
     with passes.line(loaded.device).turn(_reader(), _look):
         return _forward(loaded, token_ids, intervention)
+
+
+def in_turns(loaded: LoadedModel, steps: Iterator[T]) -> Iterator[T]:
+    """The steps of an iterator that runs the model, with a turn on the device for each: many texts are then written side by side, and a page's own pass waits for a token, not for a text."""
+    end = object()
+    while True:
+        with passes.line(loaded.device).turn(_reader(), _look):
+            step = next(steps, end)
+        if step is end:
+            return
+        yield step
 
 
 def _elsewhere(loaded: LoadedModel, token_ids: tuple[int, ...], intervention: Intervention) -> Trace | None:

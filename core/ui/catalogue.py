@@ -74,6 +74,11 @@ def _existing(modified: int) -> tuple[Entry, ...]:
     return tuple(entry for entry in _ALL if entry.path.exists())
 
 
+def pages() -> tuple[str, ...]:
+    """The ids of all pages: the course, the models, and the existing lessons."""
+    return (COURSE, "models", *(entry.id for entry in existing()))
+
+
 def entry(lesson: str) -> Entry:
     """The entry of a lesson id; KeyError for an unknown one."""
     return {entry.id: entry for entry in _ALL}[lesson]

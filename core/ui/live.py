@@ -10,12 +10,13 @@ import json
 import logging
 from collections.abc import Callable
 
-import streamlit as st
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from streamlit.web.server.server_util import allow_all_cross_origin_requests, is_allowed_origin
+
+from core.ui import addresses
 
 LOG = logging.getLogger(__name__)
 FOLDER = "live"
@@ -26,8 +27,7 @@ MOST_WAITING = 64           # questions of one kind that wait for that; a hand a
 
 def address(name: str) -> str:
     """The path under which the browser asks: below the server's base path, where it has one."""
-    base = str(st.get_option("server.baseUrlPath") or "").strip("/")
-    return "/".join(["", *filter(None, [base]), FOLDER, name])
+    return addresses.below(FOLDER, name)
 
 
 def route(name: str, answer: Callable[[dict], bytes]) -> Route:

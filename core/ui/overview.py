@@ -14,12 +14,15 @@ from core.sampling import Truncation, truncate
 from core.ui import cache, state
 from core.ui.check import Question
 from core.ui.components.overview_map import packing
+from core.ui.instrument_state import Setting, Settings
 from core.ui.lesson import Lesson
 from core.ui.markdown import code, escaped
 from core.ui.run import Run
 
 HISTORY = "overview_history"
 FIRST_SEED = 4      # its first ten ξ on the usual prompt are all below 0.75: no draw from the far tail before the reader asks for one
+MOST_SEED = 999_999
+SETTINGS = Settings("overview", {"seed": Setting(FIRST_SEED, low=0, high=MOST_SEED)})
 
 
 def xi_of(seed: int, n_tokens: int) -> float:

@@ -6,8 +6,9 @@ from pathlib import Path
 import streamlit as st
 
 from core.figures import style
-from core.ui import state, text
+from core.ui import deployment, state, text
 from core.ui.components.chart_keys import read_charts_by_keys
+from core.ui.components.pasted import cut_what_is_pasted
 from core.ui.components.reconnect import run_after_reconnection
 
 _CSS = (Path(__file__).parent / "page.css").read_text(encoding="utf-8")
@@ -27,3 +28,4 @@ def inject() -> None:
         st.markdown(f"<style>:root{{{variables}}}{_CSS}{present}</style>", unsafe_allow_html=True)
         run_after_reconnection()        # here, where nothing takes any room
         read_charts_by_keys(text.load("app").label("chart_keys"))
+        cut_what_is_pasted(".st-key-prompt textarea", deployment.current().prompt_characters, state.say_cut)

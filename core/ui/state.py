@@ -23,8 +23,9 @@ MAX_LINK_CHARACTERS = 6_000   # of a prompt in a link, percent-encoded: longer a
 PRESENT_SCALE = 1.2
 NOTICE_SECONDS = 10           # a notice outlasts the reruns that a component asks for when it is mounted
 _SELECTION = ("layer", "head", "position", "target")
-URL_WAITS = "url_waits"     # a key of the session
+URL_WAITS, _URL_IS_READ = "url_waits", "url_is_read"     # keys of the session
 _SHARED = ("prompt", "model", "device", "present", "class", *_SELECTION)
+_SHORT = ("term",)            # forms of an address that a page takes in when it opens
 
 
 @dataclass(frozen=True)
@@ -53,10 +54,9 @@ def begin() -> None:
     session = st.session_state
     write_url_now()
     session["notices"] = {told: at for told, at in session.get("notices", {}).items() if time.monotonic() - at < NOTICE_SECONDS}
-    if "prompt" not in session or _went_through_history():
+    if not session.get(_URL_IS_READ) or _went_through_history():
         _read_url()
-    for key, value in session.pop("asked_for", {}).items():
-        _take_over(key, value)
+    _take_over_all(session.get("asked_for", {}))
     if not _can_be_asked_for(session["model"]):            # one that a reader trained has given its place
         notice("notice_url", name="model", value=_shortened(session["model"]))
         session["model"] = cache.model_names()[0]
@@ -102,9 +102,14 @@ def clean_prompt(typed: str) -> str:
 def take_typed_prompt() -> None:
     """Callback of the prompt's text area: what was typed or pasted is cut to a length that can be worked with, and the reader told."""
     typed = st.session_state["prompt"]
-    st.session_state["prompt"] = kept = clean_prompt(typed)
+    st.session_state["prompt"] = clean_prompt(typed)
     if len(typed) > deployment.current().prompt_characters:
-        st.session_state["asked_for"] = {"notice": ("notice_too_long", {"n": len(typed), "kept": len(kept)})}
+        say_cut(len(typed))
+
+
+def say_cut(n: int) -> None:
+    """Callback: a prompt of n characters was too long, and its last ones were kept."""
+    st.session_state["asked_for"] = {"notice": ("notice_too_long", {"n": n, "kept": deployment.current().prompt_characters})}
 
 
 def set_prompt(prompt: str) -> None:
@@ -279,6 +284,9 @@ def _went_through_history() -> bool:
 
 def _read_url() -> None:
     query, session = st.query_params, st.session_state
+    session[_URL_IS_READ] = False          # until its end: whatever the reader does next may break this run off at any line, and the next run then reads it
+    for key in [key for key in query if not _is_of_the_app(key)]:       # else every link from here on would carry it along
+        del query[key]
     session["prompt"] = clean_prompt(query["prompt"]) if "prompt" in query else session.get("prompt", default_prompt())
     for key, allowed, default in (("model", _can_be_asked_for, cache.model_names()[0]), ("device", devices.available().__contains__, devices.preferred())):
         session[key] = session.get(key, default)
@@ -290,6 +298,12 @@ def _read_url() -> None:
     session["present"] = query.get("present", "").lower() in ("true", "1")
     session["class"] = _whole_number("class") or 0
     session["selection"] = {key: number for key in _SELECTION if (number := _whole_number(key)) is not None}
+    session[_URL_IS_READ] = True
+
+
+def _is_of_the_app(key: str) -> bool:
+    """Whether a name in the URL may be one of the app's: what all lessons share, or a setting of a page. Those of Streamlit's embedding are no part of the query that it gives."""
+    return key in _SHARED or key in _SHORT or key.startswith(tuple(f"{page}_" for page in catalogue.pages()))
 
 
 def _whole_number(key: str) -> int | None:
@@ -307,6 +321,17 @@ def _shortened(value: str) -> str:
     """A URL's value as a notice may show it: short, of plain signs, and with no Markdown in it."""
     plain = "".join(c if c.isalnum() or c in " .-_" else "·" for c in value[:24])
     return escaped(plain + ("…" if len(value) > 24 else ""))
+
+
+def _take_over_all(asked: dict) -> None:
+    """What was asked for in the last run. It goes when all of it has been taken over: a run that is broken off before leaves it to the next."""
+    try:
+        for key, value in asked.items():
+            _take_over(key, value)
+    except Exception:
+        st.session_state.pop("asked_for", None)
+        raise
+    st.session_state.pop("asked_for", None)
 
 
 def _take_over(key: str, value) -> None:

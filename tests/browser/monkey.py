@@ -20,7 +20,7 @@ from tests import hostile
 from tests.browser.conftest import is_error
 from tests.browser.serving import READY, STILL, chromium, serve, settle
 
-PAGES = (catalogue.COURSE, "models", *sorted(entry.id for entry in catalogue.existing()))
+PAGES = tuple(sorted(catalogue.pages()))
 SIZES = ((1440, 900), (1280, 720), (1024, 768), (390, 844))
 KEYS = ("ArrowRight", "ArrowLeft", "ArrowUp", "ArrowDown", "Enter", "Escape", "Space", "Tab", "Home", "End", "PageDown", "Backspace", "Delete", "a", "1")
 TYPED = ("", "a", "The cat sat on the mat.", "שלום עולם", "🐶👩‍👩‍👧‍👦", "9" * 300, "-1", "1e9", "x\ny\n\nz", "\t", "The dog ran. " * 200, *hostile.SIGNS)

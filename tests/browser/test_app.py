@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Page
 
-from core.ui import catalogue, text
+from core.ui import catalogue, deployment, text
 from tests.browser.pictures import cut_off, pictures, pictures_at_rest
 from tests.browser.serving import Server, settle
 from tests.prompts import PROMPTS
@@ -62,7 +62,20 @@ def test_a_broken_address_is_explained_and_everything_else_works(open_page):
     assert pictures(page)
 
 
-def test_html_in_a_prompt_stays_text(open_page):
-    page = open_page("?prompt=<img src=x onerror=document.title='broken'><b>bold</b>")
+def test_html_in_a_prompt_stays_text_and_what_is_pasted_is_cut_before_it_is_sent(open_page):
+    page = open_page(f"{catalogue.HOME}?prompt=<img src=x onerror=document.title='broken'><b>bold</b>")
     page.wait_for_timeout(300)
-    assert page.title() != "broken" and page.errors == []
+    assert page.title() != "broken" and page.errors == [] and f"/{catalogue.HOME}" not in page.url and "prompt=" in page.url      # the first page's own name leads to the root
+    sent, kept = [], deployment.MOST_CHARACTERS
+    page.on("websocket", lambda _: sent.append("anew"))
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.evaluate("navigator.clipboard.writeText('🐶 '.repeat(700_000))")
+    field = page.locator(".st-key-prompt textarea")
+    field.press("Control+a")
+    field.press("Control+v")
+    page.get_by_text(text.load("app").label("notice_too_long", n=1_400_000, kept=kept)).wait_for()
+    assert len(field.input_value()) == kept and sent == [] and page.errors == []        # told at once, and what is kept still waits for the reader's word
+    field.evaluate("field => { field.select(); document.execCommand('insertText', false, 'a\\ud83db\\u{10ffff}'); }")
+    field.press("Control+Enter")
+    page.wait_for_url("**prompt=a%EF%BF%BDb%F4%8F%BF%BF*")
+    assert sent == []

@@ -13,7 +13,7 @@ from core.config import ModelConfig
 from core.figures.numbers import latex_number, latex_operand, plain_number, readable
 from core.generation import Hypothesis, beam_search, exhaustive_search
 from core.model import Transformer
-from core.ui import state, working
+from core.ui import cache, state, working
 from core.ui.check import Question
 from core.ui.components.generation_beam import generation_beam
 from core.ui.generation.reading import PREFIX, choice, controls, keep, note, read, start
@@ -73,9 +73,9 @@ def _searched(page: Lesson, run: Run, width: int) -> tuple[Scene, bool]:
     begin = start(run, N_STEPS)
 
     def steps() -> Iterator[Part]:
-        *_, (greedy,) = beam_search(run.loaded.runner, begin.token_ids, 1, begin.length)
+        *_, (greedy,) = cache.in_turns(run.loaded, beam_search(run.loaded.runner, begin.token_ids, 1, begin.length))
         done: Steps = ()
-        for step in beam_search(run.loaded.runner, begin.token_ids, width, begin.length, N_PRUNED):
+        for step in cache.in_turns(run.loaded, beam_search(run.loaded.runner, begin.token_ids, width, begin.length, N_PRUNED)):
             done, best = (*done, step), step[0]         # where greedy finds the same text, rounding must not tell the two apart
             yield Part(Scene(None, run.model.config.vocab_size, len(begin.token_ids), width, done, best if best.token_ids == greedy.token_ids else greedy, ()), len(done), begin.length)
 

@@ -11,7 +11,7 @@ import torch
 
 from core.generation import GenerationStep, generate
 from core.sampling import SamplingConfig
-from core.ui import working
+from core.ui import cache, working
 from core.ui.generation.reading import Start
 from core.ui.run import Run
 
@@ -85,7 +85,7 @@ def _write(run: Run, begin: Start, config: SamplingConfig, seed: int, picks: Pic
     prompt = begin.token_ids + tuple(step.token_id for step in before)
     by_hand = {0: picks[-1][1]} if picks else {}
     steps = generate(run.loaded.runner, prompt, config, generator, begin.length - len(before), picks=by_hand)
-    return before + tuple(compact(step, i in by_hand) for i, step in enumerate(steps))
+    return before + tuple(compact(step, i in by_hand) for i, step in enumerate(cache.in_turns(run.loaded, steps)))
 
 
 def fits(run: Run, begin: Start, config: SamplingConfig, seed: int, picks: Picks) -> bool:

@@ -14,7 +14,7 @@ from core.figures.numbers import latex_number, latex_operand, plain_number, read
 from core.generation import beam_search
 from core.sampling import SamplingConfig
 from core.strategies import Written, write_side_by_side
-from core.ui import state, working
+from core.ui import cache, state, working
 from core.ui.check import Question
 from core.ui.components.generation_strategies import generation_strategies
 from core.ui.generation.reading import GREEDY, PREFIX, Start, attached, controls, note, read, start
@@ -83,7 +83,7 @@ def _written(page: Lesson, run: Run, begin: Start, jobs: tuple, said: str) -> tu
     """A text for each job as far as they are written, and whether that is all."""
     def steps() -> Iterator[Part]:
         texts = ()
-        for i, texts in enumerate(write_side_by_side(run.loaded.runner, begin.token_ids, jobs, begin.length), 1):
+        for i, texts in enumerate(cache.in_turns(run.loaded, write_side_by_side(run.loaded.runner, begin.token_ids, jobs, begin.length)), 1):
             yield Part(texts, i, begin.length)
 
     return working.growing(("generation strategies", run.model_name, run.device, begin, jobs), steps, lambda made: 100 * sum(len(text.token_ids) + 1 for text in made), said)
@@ -97,7 +97,7 @@ def _many(page: Lesson, run: Run, begin: Start, seed: int) -> tuple[dict[str, tu
 
 def _beam(page: Lesson, run: Run, begin: Start, width: int) -> tuple[Written, bool]:
     def steps() -> Iterator[Part]:
-        for i, (best, *_) in enumerate(beam_search(run.loaded.runner, begin.token_ids, width, begin.length), 1):
+        for i, (best, *_) in enumerate(cache.in_turns(run.loaded, beam_search(run.loaded.runner, begin.token_ids, width, begin.length)), 1):
             yield Part(Written(best.token_ids[len(begin.token_ids):], best.log_probs), i, begin.length)
 
     return working.growing(("generation beam text", run.model_name, run.device, begin, width), steps, lambda made: 100 * len(made.token_ids), page.label("beam_progress", width=width))

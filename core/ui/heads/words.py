@@ -16,7 +16,7 @@ SHARES = frozenset(figures.ROLES)      # between 0 and 1, and coloured as the ti
 
 def summary(words: TextFile, change: Change | None, shown: Patterns, measure: str) -> HeadMap | None:
     """The map of all heads for a wall that is not seen whole. Shares run from 0 to 1, entropy and distance to their largest value."""
-    if max(shown.measures[measure].shape) <= SEEN_WHOLE:
+    if max(shown.measures["entropy"].shape) <= SEEN_WHOLE:
         return None
     measures = {name: (words.label(f"measure_{name}"), values, 1.0 if name in SHARES else _largest(values)) for name, values in shown.measures.items()}
     return HeadMap(measures, measure if measure in measures else next(iter(measures)), SHARES, picks=change is None)
