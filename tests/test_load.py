@@ -1,13 +1,11 @@
 """A few readers without browsers at a real server, for seconds; the long forms are `python -m tests.benchmarks --only load` and `--only sessions`."""
 from __future__ import annotations
 
-import asyncio
-from concurrent.futures import ThreadPoolExecutor
-
 from tests.benchmarks import load
 from tests.benchmarks.load import MIX, Answer
 from tests.benchmarks.reader import Reader, key_of, query_of
 from tests.browser.serving import serve
+from tests.coroutines import finished
 
 
 async def three_readers(url: str) -> tuple[list[Answer], list[str]]:
@@ -21,8 +19,8 @@ async def three_readers(url: str) -> tuple[list[Answer], list[str]]:
 
 
 def test_three_readers_at_once_are_answered_without_an_error():
-    with serve() as server, ThreadPoolExecutor(1) as thread:       # in a thread of its own: where a browser test went before, this one's thread has a running event loop
-        answers, (mine, others) = thread.submit(asyncio.run, three_readers(server.url)).result()
+    with serve() as server:
+        answers, (mine, others) = finished(three_readers(server.url))
     assert [answer.error for answer in answers if answer.error] == [] and len(answers) >= 4 + 3 and all(answer.received > 1_000 for answer in answers)
     assert "prompt=My+dog" in mine and "heads_panel=" in mine and "dog" not in others
     figures = {figure.name: figure for figure in load.answer_figures(answers, answers[:2], 3)}

@@ -1,7 +1,6 @@
 """The line before a device, and what is computed once for all who ask together: threads that wait for events, and no clock."""
 from __future__ import annotations
 
-import asyncio
 import threading
 import types
 from collections.abc import Callable
@@ -11,6 +10,7 @@ import torch
 
 from core.intervention import Intervention
 from core.ui import cache, pace, passes
+from tests.coroutines import finished
 
 SECONDS = 30
 
@@ -218,8 +218,8 @@ def test_messages_of_one_page_are_taken_at_a_pace_and_none_is_lost(monkeypatch: 
 
     monkeypatch.setattr(pace, "time", types.SimpleNamespace(monotonic=lambda: clock[0]))
     monkeypatch.setattr(pace, "asyncio", types.SimpleNamespace(sleep=sleep))
-    asyncio.run(pace.Paced(app)({"type": "websocket"}, receive, None))
+    finished(pace.Paced(app)({"type": "websocket"}, receive, None))
     assert taken[pace.AT_ONCE - 1] < 0.1 and taken[-1] == pytest.approx(300 / pace.A_SECOND, abs=0.1)       # a burst at once, then evenly
     taken.clear()
-    asyncio.run(pace.Paced(app)({"type": "http"}, receive, None))
+    finished(pace.Paced(app)({"type": "http"}, receive, None))
     assert taken[-1] - taken[0] < 1

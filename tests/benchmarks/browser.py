@@ -1,25 +1,31 @@
-"""Real Chromium: from the press of a key on a slider to the changed picture, each lesson against an empty Streamlit app in the same run."""
+"""Real Chromium: from the press of a key on a slider, or at the end of a prompt, to the changed picture, each against an empty Streamlit app in the same run."""
 from __future__ import annotations
 
+import random
 import re
 import statistics
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import torch
 from playwright.sync_api import Browser, Page
 
-from tests.benchmarks.timing import Figure, figure
+from core.checkpoints import load_bundled
+from core.tokenizer import Tokenizer
+from tests.benchmarks.timing import Figure, figure, milliseconds
 from tests.browser.serving import ROOT, Server, chromium, serve, settle
 
 HERE = Path(__file__).parent
 LATENCY = (HERE / "latency.js").read_text()
+WORDS = "the a dog girl boy king tree boat red big small park house garden school saw liked lost found made ate and then one day".split()
 QUIET_MILLISECONDS = 300   # nothing has changed for so long: the picture stands
 
 
 @dataclass(frozen=True)
 class Case:
-    """One slider of one page: the control that takes the key, and the picture that answers."""
+    """One control of one page: what takes the key, and the picture that answers."""
 
     name: str
     path: str
@@ -27,9 +33,11 @@ class Case:
     picture: str
     canvas: bool = True        # the picture is drawn on a canvas
     keys: tuple[str, ...] = ("ArrowLeft", "ArrowRight")   # pressed in turn: left and back, since a slider may stand at its right end
+    texts: tuple[str, ...] = ()                           # of a field of text: what is written there before the key, one after the other
 
 
 EMPTY = Case("empty app", "", "[data-testid=stSlider] input", "[data-testid=stMarkdown]", canvas=False)
+FIELD = "[data-testid=stTextArea] textarea"
 
 
 def opened(browser: Browser, url: str, case: Case) -> Page:
@@ -64,6 +72,8 @@ def alternate_presses(cases: list[tuple[Case, str]], browser: Browser, repeats: 
     for i in range(repeats + 2):
         for (page, case), into in zip(pages, times):
             page.bring_to_front()
+            if case.texts:
+                page.locator(case.control).first.fill(case.texts[i % len(case.texts)])
             into.append(press(page, case, case.keys[i % len(case.keys)]))
     for page, _ in pages:
         page.context.close()
@@ -103,6 +113,36 @@ def wall_figures(wall: Case, alone_control: str, repeats: int) -> list[Figure]:
     note = "reference: the same component and bytes in an empty app"
     return [figure(f"{wall.name}: repainted", ours, reference, "ms", note),
             figure(f"{wall.name}: repainted, less its Trace", [first - trace for first in ours], reference, "ms", f"{note}; the Trace: {trace:.1f} ms")]
+
+
+def prompt_figures(page: str, picture: str, n_tokens: int, repeats: int) -> list[Figure]:
+    """A prompt that nobody had before, typed and sent, against a text of the same length in an empty app with one field of text."""
+    model, tokenizer = load_bundled("stories")
+    texts = tuple(new_prompts(tokenizer, n_tokens, repeats + 2))
+    ids = [torch.tensor(tokenizer.prompt(text, n_tokens).token_ids) for text in texts]
+    torch.set_num_threads(1)
+    with torch.inference_mode():
+        trace = statistics.median(milliseconds(lambda one=one: model(one)) for one in ids)
+    ours = Case("new prompt", page, ".st-key-prompt textarea", picture, keys=("Control+Enter",), texts=texts)
+    alone = Case("text alone", "", FIELD, "[data-testid=stMarkdown]", canvas=False, keys=("Control+Enter",), texts=texts)
+    with serve() as app, serve(HERE / "apps" / "text.py", *TUNED, cwd=HERE / "apps") as empty, chromium() as browser:
+        presses, reference = alternate_presses([(ours, app.url), (alone, empty.url)], browser, repeats)
+    floor, first = [p.last for p in reference], [p.first for p in presses]
+    note = f"reference: a field of text in an empty app; the Trace: {trace:.1f} ms"
+    return [figure(f"new prompt of {n_tokens} tokens: repainted", first, floor, "ms", note),
+            figure(f"new prompt of {n_tokens} tokens: repainted, less its Trace", [one - trace for one in first], floor, "ms", note),
+            figure(f"new prompt of {n_tokens} tokens: settled", [p.last for p in presses], floor, "ms", note)]
+
+
+def new_prompts(tokenizer: Tokenizer, n_tokens: int, count: int) -> Iterator[str]:
+    """So many texts that are each read as n_tokens tokens, the one before the text included, and all differ."""
+    dice = random.Random(0)
+    while count:
+        text = " ".join(dice.choice(WORDS) for _ in range(n_tokens))
+        text = tokenizer.decode(tokenizer.encode(text)[:n_tokens - len(tokenizer.begin)])
+        if len(tokenizer.prompt(text, 10 * n_tokens).token_ids) == n_tokens:
+            count -= 1
+            yield text
 
 
 def training_figures(case: Case, repeats: int) -> list[Figure]:

@@ -1,4 +1,4 @@
-// Installed before the page loads: from a key press to the frames that show the first and the last change of the picture.
+// Installed before the page loads: from the press of an arrow key, or of Enter, to the frames that show the first and the last change of the picture.
 (() => {
   const state = (window.__latency = { start: null, first: null, last: null, picture: "body", canvas: false, box: null });
 
@@ -30,6 +30,6 @@
     CanvasRenderingContext2D.prototype[name] = function (...args) { changed(this.canvas, true); return draw.apply(this, args); };
   }
 
-  addEventListener("keydown", (e) => { if (e.key.startsWith("Arrow") && state.start === null) state.start = e.timeStamp; }, true);
+  addEventListener("keydown", (e) => { if ((e.key.startsWith("Arrow") || e.key === "Enter") && state.start === null) state.start = e.timeStamp; }, true);
   state.arm = (picture, canvas) => Object.assign(state, { start: null, first: null, last: null, picture, canvas, box: null });
 })();

@@ -145,8 +145,10 @@ def answer_figures(answers: list[Answer], alone: list[Answer], n_readers: int) -
              figure("answers that failed", [float(sum(wrong.values()))], None, "", "; ".join(f"{n} × {what}" for what, n in wrong.most_common(5)))]
     lines += [figure(f"time of an answer, {q}th percentile", [percentile(times, q)], [percentile(reference, q)], "ms") for q in (50, 95, 99)]
     for action in MIX:
-        if mine := sorted(answer.milliseconds for answer in answers if answer.action == action):
-            lines.append(figure(f"time of an answer, 95th percentile: {action}", [percentile(mine, 95)], None, "ms", f"{len(mine)} answers, the middle one {statistics.median(mine):.0f} ms"))
+        if mine := [answer for answer in answers if answer.action == action]:
+            took = sorted(answer.milliseconds for answer in mine)
+            note = f"{len(mine)} answers, the middle one {statistics.median(took):.0f} ms; {statistics.mean(answer.received for answer in mine) / 1e3:.0f} kB are sent for one"
+            lines.append(figure(f"time of an answer, 95th percentile: {action}", [percentile(took, 95)], None, "ms", note))
     return [*lines, figure("sent to a reader for an answer", [statistics.mean(answer.received for answer in answers) / 1e3], None, "kB", "mean, before compression"),
             figure("sent by a reader with a question", [statistics.mean(answer.sent for answer in answers) / 1e3], None, "kB", "mean")]
 

@@ -93,3 +93,8 @@ def settle(page: Page, milliseconds: int = 60_000) -> None:
     for _ in range(2):
         page.evaluate(SETTLED, [READY, milliseconds])
         page.wait_for_timeout(150)
+
+
+def go_to(page: Page, url: str) -> None:
+    """To another address of the app as by the browser's history: the page is not loaded anew, which takes longer than most of what is looked at."""
+    page.evaluate("(to) => { history.pushState({}, '', to); window.dispatchEvent(new PopStateEvent('popstate')); }", url)

@@ -1,7 +1,7 @@
 """The lesson "Embeddings" in a real Chromium: every view is drawn and whole, a click picks, the map moves and keeps its points, links."""
 from __future__ import annotations
 
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from tests.browser.pictures import pictures
 from tests.browser.serving import settle
@@ -45,7 +45,8 @@ def picked_by_keys(page: Page, place: str, *keys: str) -> list[str]:
     page.keyboard.press("Enter")
     page.wait_for_url(lambda url: url != before)
     settle(page)
-    assert chart.evaluate("chart => chart === document.activeElement") and chart.get_attribute("aria-label")
+    expect(chart).to_be_focused()          # waited for: the new chart takes the focus over when it is mounted
+    assert chart.get_attribute("aria-label")
     return said
 
 

@@ -5,8 +5,7 @@ from playwright.sync_api import Error
 
 from core.ui import catalogue, text
 from core.ui.course import tables
-
-GO_TO = "(to) => { history.pushState({}, '', to); window.dispatchEvent(new PopStateEvent('popstate')); }"
+from tests.browser.serving import go_to
 
 
 def one_of_each() -> list[tables.Idea]:
@@ -18,7 +17,7 @@ def one_of_each() -> list[tables.Idea]:
 def test_every_idea_stands_where_the_table_says(open_page, server):
     page, missing = open_page("tokens", width=1280, height=720), []
     for idea in one_of_each():
-        page.evaluate(GO_TO, f"{server.url}/{catalogue.url_path(idea.place.lesson)}?{idea.place.query}")
+        go_to(page, f"{server.url}/{catalogue.url_path(idea.place.lesson)}?{idea.place.query}")
         try:
             page.locator(f".st-key-lesson_head >> text={text.load(idea.place.lesson).section('title')}").first.wait_for(timeout=30_000)
             page.locator(idea.element).first.wait_for(timeout=30_000)

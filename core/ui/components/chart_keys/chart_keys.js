@@ -1,6 +1,7 @@
 // Altair's charts are drawn by Vega as one SVG, whose elements know what hover says of them; Plotly's have their points as data. Both are read here as the pointer reads them.
 const VEGA = "[data-testid=stVegaLiteChart]", CHARTS = `${VEGA}, .js-plotly-plot`;
 const BY = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+const SOON = 60;        // ms after a change of the page
 const NEAR = 0.5;       // pixels: less is the same place
 
 // The marks in sight that hover says something of: {x, y, said, press}, the middle in pixels of the window. Of layers that say the same of the same the first counts.
@@ -130,8 +131,12 @@ export default function ({ data: hint }) {
   const prepare = () => {
     for (const chart of document.querySelectorAll(`:not(.chart-keys) > :is(${CHARTS})`)) readable(chart.parentElement, hint);
   };
-  const watch = new MutationObserver(prepare);
+  let due = null;         // a page that is being drawn changes hundreds of times
+  const watch = new MutationObserver(() => { due ??= setTimeout(() => { due = null; prepare(); }, SOON); });
   watch.observe(document.body, { subtree: true, childList: true });
   prepare();
-  return () => watch.disconnect();
+  return () => {
+    clearTimeout(due);
+    watch.disconnect();
+  };
 }
