@@ -263,6 +263,14 @@ def test_saved_prompts_belong_to_their_session():
     assert other.run().session_state["saved_prompts"] == []
 
 
+@pytest.mark.parametrize("key", ["model", "device"])
+def test_what_a_run_that_was_broken_off_took_along_is_read_from_the_address_again(key):
+    at = framed(prompt="The cat")
+    del at.session_state[key]
+    at.run()
+    assert not at.exception and not at.error and at.session_state["prompt"] == "The cat" and at.session_state["device"] == devices.preferred()
+
+
 def test_what_was_cut_off_is_said():
     at = framed(prompt="The dog ran to the park. " * 200)
     loaded = cache.shared_model(cache.model_names()[0], devices.preferred())

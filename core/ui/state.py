@@ -24,7 +24,8 @@ PRESENT_SCALE = 1.2
 NOTICE_SECONDS = 10           # a notice outlasts the reruns that a component asks for when it is mounted
 _SELECTION = ("layer", "head", "position", "target")
 URL_WAITS, _URL_IS_READ = "url_waits", "url_is_read"     # keys of the session
-_SHARED = ("prompt", "model", "device", "present", "class", *_SELECTION)
+_KEPT = ("prompt", "model", "device", "present", "class")
+_SHARED = (*_KEPT, *_SELECTION)
 _SHORT = ("term",)            # forms of an address that a page takes in when it opens
 
 
@@ -54,13 +55,14 @@ def begin() -> None:
     session = st.session_state
     write_url_now()
     session["notices"] = {told: at for told, at in session.get("notices", {}).items() if time.monotonic() - at < NOTICE_SECONDS}
-    if not session.get(_URL_IS_READ) or _went_through_history():
+    # A run that was broken off before the prompt bar may have taken the prompt's widget, and what it held, with it.
+    if not session.get(_URL_IS_READ) or any(key not in session for key in _KEPT) or _went_through_history():
         _read_url()
     _take_over_all(session.get("asked_for", {}))
     if not _can_be_asked_for(session["model"]):            # one that a reader trained has given its place
         notice("notice_url", name="model", value=_shortened(session["model"]))
         session["model"] = cache.model_names()[0]
-    for key in ("prompt", "model", "device", "present", "class"):
+    for key in _KEPT:
         session[key] = session[key]   # a widget's value survives a run in which it was not drawn
     _write_url()
 
