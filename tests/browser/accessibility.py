@@ -15,8 +15,8 @@ import axe_playwright_python
 from playwright.sync_api import Page
 
 from tests.browser.pictures import WALK
-from tests.browser.serving import STILL, chromium, serve, settle
-from tests.browser.views import LESSONS, RESTING, reach
+from tests.browser.serving import STILL, chromium, rest, serve, settle
+from tests.browser.views import LESSONS, reach
 
 AXE = Path(axe_playwright_python.__file__).with_name("axe.min.js")      # axe-core 4.12, as it comes
 IMPACTS = ("serious", "critical")
@@ -124,7 +124,7 @@ def walk(page: Page, url: str, only: str) -> Iterator[str]:
         if address.startswith(only):
             page.goto(f"{url}/{address}")
             settle(page)
-            page.wait_for_timeout(RESTING)
+            rest(page)
             yield address
     for lesson, views in LESSONS.items():
         if not f"{lesson}:".startswith(only):

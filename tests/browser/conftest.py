@@ -1,4 +1,4 @@
-"""One app server and one Chromium for all browser tests; a fresh browser context, so a fresh reader, for each test."""
+"""One app server and one Chromium for all browser tests; a new reader for each test."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
@@ -27,26 +27,55 @@ def is_error(message: ConsoleMessage) -> bool:
     return message.type == "error" and "/_stcore/" not in message.location["url"] and not message.text.startswith("Blocked script execution in 'about:srcdoc'")
 
 
-@pytest.fixture
-def open_page(browser: Browser, server: Server) -> Iterator[Callable[..., Page]]:
-    """open_page("heads?layer=2", width=390, dark=True) -> a settled Page whose console errors stand in `page.errors`; `watch` is called with every request."""
-    contexts = []
+class Tab:
+    """A page that tests use one after the other, each as a new reader: nothing stored of the last one's, and a session of its own. What the browser has read and compiled of the
+    app's files stays, which is half of what a page costs."""
 
-    def open_(path: str = "", width: int = 1280, height: int = 900, dark: bool = False, watch: Callable[[Request], None] | None = None,
-              **options) -> Page:
-        context = browser.new_context(viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light", **options)
-        contexts.append(context)
-        context.add_init_script(STILL)
-        page = context.new_page()
-        page.errors = []
-        page.on("console", lambda message: page.errors.append(f"{message.text} {message.location['url']}") if is_error(message) else None)
-        page.on("pageerror", lambda error: page.errors.append(str(error)))
+    def __init__(self, browser: Browser) -> None:
+        self.page = browser.new_context().new_page()
+        self.page.add_init_script(STILL)
+        self.page.errors, self._watch = [], None
+        self.page.on("console", lambda message: self.page.errors.append(f"{message.text} {message.location['url']}") if is_error(message) else None)
+        self.page.on("pageerror", lambda error: self.page.errors.append(str(error)))
+
+    def open(self, url: str, size: tuple[int, int], dark: bool, watch: Callable[[Request], None] | None) -> None:
+        self.page.errors = []
+        self.page.set_viewport_size(dict(zip(("width", "height"), size, strict=True)))
+        self.page.emulate_media(color_scheme="dark" if dark else "light")
         if watch is not None:
-            page.on("request", watch)
-        page.goto(f"{server.url}/{path}")
-        settle(page)
-        return page
+            self.page.on("request", watch)
+        self._watch = watch
+        self.page.goto(url)
+        settle(self.page)
+
+    def leave(self, server: Server) -> None:
+        """The reader goes: its session ends, its storage is emptied, its hand is taken away."""
+        if self._watch is not None:
+            self.page.remove_listener("request", self._watch)
+        self.page.goto("about:blank")
+        self.page.mouse.move(-1, -1)
+        session = self.page.context.new_cdp_session(self.page)
+        session.send("Storage.clearDataForOrigin", {"origin": server.url, "storageTypes": "cookies,local_storage"})
+        session.detach()
+
+
+@pytest.fixture(scope="session")
+def tabs() -> list[Tab]:
+    """The tabs that no test uses at the moment."""
+    return []
+
+
+@pytest.fixture
+def open_page(browser: Browser, server: Server, tabs: list[Tab]) -> Iterator[Callable[..., Page]]:
+    """open_page("heads?layer=2", width=390, dark=True) -> a settled Page whose console errors stand in `page.errors`; `watch` is called with every request."""
+    used = []
+
+    def open_(path: str = "", width: int = 1280, height: int = 900, dark: bool = False, watch: Callable[[Request], None] | None = None) -> Page:
+        used.append(tabs.pop() if tabs else Tab(browser))
+        used[-1].open(f"{server.url}/{path}", (width, height), dark, watch)
+        return used[-1].page
 
     yield open_
-    for context in contexts:
-        context.close()
+    for tab in used:
+        tab.leave(server)
+        tabs.append(tab)

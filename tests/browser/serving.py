@@ -30,6 +30,20 @@ SETTLED = """([ready, milliseconds]) => new Promise((settled, failed) => {
     setTimeout(() => failed(new Error(`The page did not settle within ${milliseconds} ms.`)), milliseconds);
     look();
 })"""
+# Nothing in the page or in a component's own tree has changed for so long, and what moves has come to its end. A chart is drawn in one go as soon as it is there.
+RESTED = """(quiet) => new Promise((rested) => {
+    let timer;
+    const moving = () => document.getAnimations().some((a) => a.playState === "running" && a.effect.getComputedTiming().endTime < Infinity);
+    const again = () => { clearTimeout(timer); timer = setTimeout(() => moving() ? again() : (watch.disconnect(), rested()), quiet); };
+    const watch = new MutationObserver(again);
+    const observe = (root) => {
+        watch.observe(root, {subtree: true, childList: true, attributes: true, characterData: true});
+        for (const element of root.querySelectorAll("*")) if (element.shadowRoot) observe(element.shadowRoot);
+    };
+    observe(document);
+    again();
+})"""
+QUIET = 250        # ms
 # Streamlit's grey stand-ins pulse, and each frame of it is drawn by the CPU: that costs more than the page they stand for.
 STILL = """document.addEventListener("DOMContentLoaded", () =>
     document.head.append(Object.assign(document.createElement("style"), {textContent: "[data-testid=stSkeleton] {animation: none !important}"})))"""
@@ -93,6 +107,11 @@ def settle(page: Page, milliseconds: int = 60_000) -> None:
     for _ in range(2):
         page.evaluate(SETTLED, [READY, milliseconds])
         page.wait_for_timeout(150)
+
+
+def rest(page: Page) -> None:
+    """Wait until the page has come to rest: what is drawn in frames of its own (charts, sizes that follow the window, motion) stands."""
+    page.evaluate(RESTED, QUIET)
 
 
 def go_to(page: Page, url: str) -> None:

@@ -5,7 +5,8 @@ import pytest
 
 from tests.browser.accessibility import unreachable, violations
 from tests.browser.pictures import cut_off, unpainted
-from tests.browser.views import LESSONS, RESTING, end_of, reach
+from tests.browser.serving import rest
+from tests.browser.views import LESSONS, end_of, reach
 
 AIR = 12        # pixels between a picture and the bar below it in present mode: another build of Chromium sets its type a few pixels higher
 
@@ -21,7 +22,7 @@ def test_every_view_draws_without_an_error_and_is_whole_at_every_width(open_page
         assert unreachable(page) == [], name
         for width in (1024, 640, 390) if name == next(iter(LESSONS[lesson])) else (390,):     # a tablet's, and a projector's at a zoom of 200 %, once a lesson: that takes minutes for all
             page.set_viewport_size({"width": width, "height": 844})
-            page.wait_for_timeout(RESTING // 2)
+            rest(page)
             assert page.evaluate("document.scrollingElement.scrollWidth") <= width and cut_off(page) == [], (name, width)
         page.set_viewport_size({"width": 1280, "height": 720})
     assert violations(page) == []

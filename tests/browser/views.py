@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from playwright.sync_api import Page
 
 from core.ui import text
-from tests.browser.serving import settle
-
-RESTING = 700      # ms: a drawn chart has come to rest
+from tests.browser.serving import rest, settle
 
 
 @dataclass(frozen=True)
@@ -87,7 +85,7 @@ def stand(page: Page, view: View) -> None:
     settle(page)
     place = page.locator(view.end)
     (place.locator("canvas, svg.marks") if view.end.startswith(".st-key") and not view.end.endswith(".nsewdrag") else place).first.wait_for(timeout=60_000)
-    page.wait_for_timeout(RESTING)
+    rest(page)
 
 
 def end_of(page: Page, view: View) -> float:
