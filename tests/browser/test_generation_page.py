@@ -4,8 +4,10 @@ from __future__ import annotations
 import re
 from urllib.parse import quote, urlsplit
 
+from playwright.sync_api import expect
+
 from core.ui import text
-from tests.browser.serving import settle
+from tests.browser.serving import rest, settle
 from tests.browser.views import opened
 
 WORDS = text.load("generation")
@@ -35,7 +37,12 @@ def test_writing_steps_plays_and_the_link_says_where_it_stands(open_page):
 def test_another_candidate_is_a_branch_and_the_first_text_comes_back(open_page):
     page = opened(open_page, "generation", "writing", "&generation_written=3&generation_picked=1&prompt=" + quote("Once upon a time"))
     drawn = page.locator(".written-text").text_content()
-    page.locator(".written-bars .row.choosable").first.press("Enter")
+    candidate = page.locator(".written-bars .row.choosable").first
+    candidate.focus()
+    page.set_viewport_size({"width": 1200, "height": 900})      # the picture is drawn anew
+    rest(page)
+    expect(candidate).to_be_focused()
+    page.keyboard.press("Enter")
     rows = page.locator(".branches .branch")
     rows.nth(1).wait_for(timeout=60_000)
     settle(page)

@@ -77,6 +77,14 @@ function named(chart, hint) {
 
 let lost = null;        // the box that was taken from the page with the focus in it
 
+// The focus goes on to the box that stands in its place. The new box may come before the old one goes, and on a slow machine be made readable before that.
+function handOn() {
+  if (!lost || lost.isConnected || document.activeElement !== document.body) return;
+  const heir = document.querySelector(`.chart-keys[data-place="${lost.dataset.place}"]`);
+  if (heir) lost = null;
+  heir?.focus({ preventScroll: true });
+}
+
 // A chart's box becomes a stop of the Tab key. It stays where the chart in it is drawn anew, so what is kept of the mark is its place in the box; where Streamlit replaces the box too, as
 // it does with Plotly's, the new one takes the focus over.
 function readable(box, hint) {
@@ -102,16 +110,15 @@ function readable(box, hint) {
   name();
   leave();
   box.dataset.place = box.closest("[class*=st-key-]")?.className.match(/st-key-\S+/)[0] ?? "";
-  if (lost && !lost.isConnected && lost.dataset.place === box.dataset.place && document.activeElement === document.body) {
-    lost = null;
-    box.focus({ preventScroll: true });
-  }
   box.onfocus = name;
   box.onblur = ({ relatedTarget }) => {
     leave();
     if (relatedTarget) return;
     lost = box;
-    setTimeout(() => { if (box.isConnected && lost === box) lost = null; });
+    setTimeout(() => {
+      if (box.isConnected && lost === box) lost = null;
+      handOn();
+    });
   };
   box.onkeydown = (event) => {
     if (event.target !== box || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -125,6 +132,7 @@ function readable(box, hint) {
     show(to);
     if (here && (event.key === "Enter" || event.key === " ")) to.press();
   };
+  handOn();
 }
 
 export default function ({ data: hint }) {

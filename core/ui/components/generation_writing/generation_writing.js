@@ -120,6 +120,7 @@ class Writing {
   distribution() {
     const width = this.chart.clientWidth, em = emOf(this.root), step = this.steps[this.at], svg = this.bars;
     if (!width) return;
+    const held = svg.getRootNode().activeElement?.closest?.(".written-bars .row")?.dataset.id;      // a picture that is drawn anew does not take the keys from the hand
     svg.replaceChildren();
     if (!step) { sized(svg, width, em, ""); return; }
     const shown = step.candidates.filter((one, k) => this.scale === 1 || k < FEW || one[2] === step.place);
@@ -142,10 +143,12 @@ class Writing {
     const others = this.size - shown.length, rest = Math.max(0, 1 - shown.reduce((sum, one) => sum + one[3], 0));
     draw("text", { x: 0, y: y + 1.1 * em, "font-size": 0.92 * em, class: "sans" }, svg, fill(this.text.others, { n: thousands(Math.max(0, others)), mass: share(rest) }));
     sized(svg, width, y + 1.6 * em, fill(this.text.bars, { token: step.token, p: share(step.p) }));
+    if (held) svg.querySelector(`.choosable[data-id="${held}"]`)?.focus({ preventScroll: true });
   }
 
   choosable(row, id, text) {
     row.classList.add("choosable");
+    row.dataset.id = id;
     row.setAttribute("role", "button");
     row.setAttribute("tabindex", "0");
     row.setAttribute("aria-label", fill(this.text.choose, { token: text, step: this.at + 1 }));
