@@ -3,30 +3,17 @@ from __future__ import annotations
 
 import functools
 import http.server
-import importlib.util
 import json
-import os
-import signal
 import threading
-import time
 
 import pytest
 import torch
 
 from core import remote
-from core.intervention import NOTHING, HeadEdit, Intervention, Patch, SublayerEdit
-from core.trace import Trace, _tensors
+from core.intervention import NOTHING, Intervention
+from core.trace import Trace
 from core.ui import cache, deployment
-from tests.benchmarks import remote as service
-
-IDS = (0, 17, 300, 5, 9, 44)
-CHANGED = Intervention(heads=(HeadEdit(1, 2, "mean"), HeadEdit(0, 0, "scale", 0.1)), sublayers=(SublayerEdit(1, "mlp"),), patches=(Patch(1, 2, (0, 3, 4), 1),), reference_ids=(5, 6, 7),
-                       allowed=tuple(tuple(j <= i or j == 5 for j in range(6)) for i in range(6)), permutation=(0, 2, 1, 3, 4, 5))
-
-
-def same(a: Trace, b: Trace) -> bool:
-    pairs = list(zip(_tensors(a), _tensors(b), strict=True))
-    return len(pairs) > 40 and a.config == b.config and all(x.dtype == y.dtype and torch.equal(x, y) for x, y in pairs)
+from tests.passes import CHANGED, IDS, same
 
 
 def here(name: str, intervention: Intervention = NOTHING, ids: tuple[int, ...] = IDS) -> Trace:
@@ -151,22 +138,3 @@ def test_another_version_and_what_is_no_request_is_refused_and_no_trace_not_take
         remote.unpacked(sent, cache.shared_model("positions-none", "cpu").model)
     monkeypatch.setattr(replicas.replica, "about", lambda: {"fingerprint": "x"})
     assert not remote.Client(replicas.address).look()
-
-
-@pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is not installed here: pip install -r assets/deploy/ray-requirements.txt")
-def test_a_pass_on_ray_serve_equals_one_here_and_a_killed_replica_is_replaced(monkeypatch: pytest.MonkeyPatch):
-    with service.running() as address:
-        monkeypatch.setenv(deployment.PASSES, address)
-        client = remote.client(address)
-        assert client.look()
-        for name in ("stories", "stories-small@2250", "positions-rotary"):
-            loaded = cache.shared_model(name, "cpu")
-            for change in (NOTHING, CHANGED):
-                assert same(client.trace(*cache.name_and_step(name), IDS, change, loaded.model), here(name, change))
-        killed = service.about(address)
-        assert killed["passes"] == 6
-        os.kill(killed["process"], signal.SIGKILL)
-        loaded, end = cache.shared_model("stories", "cpu"), time.monotonic() + 240
-        while (found := service.about(address)) is None or found["process"] == killed["process"]:
-            assert same(cache._in_turn(loaded, IDS, NOTHING), here("stories")) and time.monotonic() < end
-        assert client.look() and same(client.trace("stories", None, IDS, NOTHING, loaded.model), here("stories"))

@@ -21,6 +21,7 @@ from assets.deploy.replicas import HOST, ROOT, end, free_ports
 from core import checkpoints, remote
 from core.intervention import NOTHING
 from tests.benchmarks.timing import Figure, figure, in_turn
+from tests.passes import CHANGED, IDS, same
 
 START_SECONDS = 300         # a busy machine takes a minute
 
@@ -58,11 +59,12 @@ def about(address: str) -> dict | None:
 
 
 def remote_figures(repeats: int) -> list[Figure]:
-    """A Trace from a replica against one computed here, and a replica killed under a reader who asks all the time."""
+    """First that passes are the same there and here, else an error; a Trace from a replica against one computed here, and a replica killed under a reader who asks all the time."""
     model, _ = checkpoints.load_bundled("stories")
     with running("--most", "1") as address, torch.inference_mode():
         client = remote.Client(address)
         client.look()
+        _compare(client, address)
         figures = []
         for n in (16, 64, 256):
             ids = tuple(range(1, n + 1))
@@ -70,6 +72,19 @@ def remote_figures(repeats: int) -> list[Figure]:
             figures.append(figure(f"Trace of stories by Ray Serve, {n} tokens", *in_turn(runs, repeats), "ms", "reference: the pass here"))
             figures.append(figure("  of it the app's own processor time", *in_turn(runs, repeats, time.process_time), "ms", "reference: the same"))
         return figures + _killed(client, address, model)
+
+
+def _compare(client: remote.Client, address: str) -> None:
+    """RuntimeError unless a model, a moment of one and another position, plain and changed, come from the replica, and are what they are here to the last bit."""
+    before = about(address)["passes"]
+    for name, step in (("stories", None), ("stories-small", 2250), ("positions-rotary", None)):
+        model = checkpoints.load_bundled(name, step=step)[0]
+        for change in (NOTHING, CHANGED):
+            there = client.trace(name, step, IDS, change, model)
+            if there is None or not same(there, model(torch.tensor(IDS), change)):
+                raise RuntimeError(f"{name}: Ray Serve's pass is not the one here.")
+    if about(address)["passes"] != before + 6:
+        raise RuntimeError("The passes were not the replica's.")
 
 
 def _killed(client: remote.Client, address: str, model) -> list[Figure]:
