@@ -49,10 +49,11 @@ class Shown:
 
 @dataclass(frozen=True)
 class Answer:
-    """What came of one action: milliseconds from sending to the end of the script's run, and of the last of those that follow by themselves while a picture grows; bytes of both
-    directions. error: what went wrong, "" if nothing did."""
+    """What came of one action. answered: milliseconds from sending to the end of the script's run, which may show a part and say how far it is; milliseconds: to the end of the last of
+    those that follow by themselves while a picture grows. Bytes of both directions. error: what went wrong, "" if nothing did."""
 
     action: str
+    answered: float
     milliseconds: float
     sent: int
     received: int
@@ -120,13 +121,14 @@ class Reader:
         return self._values.get(shown.widget.id)
 
     async def _ask(self, action: str, seconds: float, fragment: str = "", page_hash: str | None = None) -> Answer:
-        self.error, before, began = "", self.received, time.perf_counter()
+        self.error, before, began, answered = "", self.received, time.perf_counter(), None
         self._finished.clear()
         self._run = ""                       # an end counts only of a run that begins from here on
         try:
             n_bytes = await self._send(fragment, self.page_hash if page_hash is None else page_hash)
             async with asyncio.timeout(seconds):
                 await self._finished.wait()
+                answered = 1e3 * (time.perf_counter() - began)
                 while not self.error and self.find(lambda shown: key_of(shown) == GROWS):
                     self._finished.clear()
                     await self._finished.wait()
@@ -134,7 +136,8 @@ class Reader:
             self.error = f"no answer within {seconds:g} s"
         except Exception as error:           # whatever breaks a connection is one error of one reader
             self.error, n_bytes = f"{type(error).__name__}: {error}", 0
-        return Answer(action, 1e3 * (time.perf_counter() - began), n_bytes, self.received - before, self.error)
+        whole = 1e3 * (time.perf_counter() - began)
+        return Answer(action, whole if answered is None else answered, whole, n_bytes, self.received - before, self.error)
 
     async def _send(self, fragment: str, page_hash: str, by_itself: bool = False) -> int:
         message = BackMsg()
