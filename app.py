@@ -8,7 +8,7 @@ from starlette.middleware import Middleware
 from streamlit import net_util
 from streamlit.runtime.pages_manager import PagesManager
 
-from core.ui import addresses, catalogue, deployment, page_style, prompt_bar, state, text
+from core.ui import addresses, deployment, navigation, page_style, prompt_bar, state, text
 from core.ui.attention import live as attention_live
 from core.ui.guard import guard
 from core.ui.heads import live as heads_live
@@ -31,7 +31,7 @@ def main() -> None:
     st.set_page_config(page_title=words.label("page_title"), page_icon=str(ROOT / "assets" / "icon.png"), layout="wide")
     with guard():
         state.begin()
-    page = st.navigation(_sections(words), position="hidden" if state.present() else "top")
+    page = st.navigation(navigation.sections(), position="hidden" if state.present() else "top")
     state.enter(page.url_path)
     with guard():
         page_style.inject()
@@ -39,16 +39,6 @@ def main() -> None:
     with guard():
         page.run()
     _settle()
-
-
-def _sections(words: text.TextFile) -> dict[str, list]:
-    """The course, then the existing lessons under their sections, in the order of the model."""
-    sections: dict[str, list] = {"": [st.Page(f"pages/{catalogue.COURSE}.py", title=words.label("page_course"), url_path=catalogue.COURSE)]}
-    for entry in catalogue.existing():
-        page = st.Page(f"pages/{entry.id}.py", title=words.label(f"lesson_{entry.id}"), url_path=entry.id, default=entry.id == catalogue.HOME)
-        sections.setdefault(words.label(f"section_{entry.section}"), []).append(page)
-    sections[words.label("section_whole")].append(st.Page("pages/models.py", title=text.load("library").label("page"), url_path="models"))
-    return sections
 
 
 @st.cache_resource(show_spinner=False)
