@@ -1,5 +1,6 @@
 """The entry of the app: page config, theme, navigation, the shared prompt bar. Everything else is in pages/ and core/ui/."""
 import gc
+import sys
 from pathlib import Path
 
 import streamlit as st
@@ -22,10 +23,14 @@ PagesManager.uses_pages_directory = False
 app = st.App(__file__, routes=[heads_live.ROUTE, attention_live.ROUTE, addresses.HOME_ROUTE], middleware=[Middleware(Paced)])
 # Streamlit would ask a server on the internet for this machine's address, at the start and whenever a page of another address opens a websocket, and answer nobody meanwhile.
 net_util.get_external_ip = lambda: None
+# Every operation of torch lets another reader's thread have Python, and waits this long at most to have it back. Python's own 5 ms leave a pass of some hundred operations to the
+# threads of thirty readers at every one of them: of a class's answers 64 % came within a second, with 30 ms 85 % (tests.benchmarks --only load, one process).
+SWITCH_SECONDS = 0.03
 TORCH_THREADS = 1   # more threads spin against each other as soon as two readers compute at once: measured by tests.benchmarks
 
 
 def main() -> None:
+    sys.setswitchinterval(SWITCH_SECONDS)
     torch.set_num_threads(TORCH_THREADS)      # before the first page computes: a text of 40 tokens is 40 passes
     words = text.load("app")
     st.set_page_config(page_title=words.label("page_title"), page_icon=str(ROOT / "assets" / "icon.png"), layout="wide")

@@ -38,10 +38,10 @@ class Tab:
         self.page.on("console", lambda message: self.page.errors.append(f"{message.text} {message.location['url']}") if is_error(message) else None)
         self.page.on("pageerror", lambda error: self.page.errors.append(str(error)))
 
-    def open(self, url: str, size: tuple[int, int], dark: bool, watch: Callable[[Request], None] | None) -> None:
+    def open(self, url: str, size: tuple[int, int], dark: bool, still: bool, watch: Callable[[Request], None] | None) -> None:
         self.page.errors = []
         self.page.set_viewport_size(dict(zip(("width", "height"), size, strict=True)))
-        self.page.emulate_media(color_scheme="dark" if dark else "light")
+        self.page.emulate_media(color_scheme="dark" if dark else "light", reduced_motion="reduce" if still else "no-preference")
         if watch is not None:
             self.page.on("request", watch)
         self._watch = watch
@@ -67,12 +67,13 @@ def tabs() -> list[Tab]:
 
 @pytest.fixture
 def open_page(browser: Browser, server: Server, tabs: list[Tab]) -> Iterator[Callable[..., Page]]:
-    """open_page("heads?layer=2", width=390, dark=True) -> a settled Page whose console errors stand in `page.errors`; `watch` is called with every request."""
+    """open_page("heads?layer=2", width=390, dark=True) -> a settled Page whose console errors stand in `page.errors`; still: for a reader who wants no motion; `watch` is called with every
+    request."""
     used = []
 
-    def open_(path: str = "", width: int = 1280, height: int = 900, dark: bool = False, watch: Callable[[Request], None] | None = None) -> Page:
+    def open_(path: str = "", width: int = 1280, height: int = 900, dark: bool = False, still: bool = False, watch: Callable[[Request], None] | None = None) -> Page:
         used.append(tabs.pop() if tabs else Tab(browser))
-        used[-1].open(f"{server.url}/{path}", (width, height), dark, watch)
+        used[-1].open(f"{server.url}/{path}", (width, height), dark, still, watch)
         return used[-1].page
 
     yield open_

@@ -93,6 +93,7 @@ def test_the_temperature_moves_the_output_to_the_plain_mean_and_to_one_value(ope
     page = opened(open_page, "attention", "averages")
     slider = page.get_by_role("slider", name=re.compile("Temperature"))
     slider.press("Home")
+    page.wait_for_timeout(200)
     cold = page.locator(LESSONS["attention"]["averages"].end).get_attribute("aria-label")
     slider.press("End")
     page.wait_for_timeout(200)

@@ -140,7 +140,7 @@ def test_another_xi_is_thrown_and_stands_in_the_link(open_page):
 
 
 def test_the_pass_is_walked_stage_by_stage(open_page):
-    page = opened(open_page, at(CATS), reduced_motion="reduce")
+    page = opened(open_page, at(CATS), still=True)
     whole, n = page.locator(".map .caption").inner_text(), page.evaluate(MAP + ".stages.length")
     forth = page.locator(".map .forth")
     captions = []
