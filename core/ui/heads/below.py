@@ -126,8 +126,11 @@ def suspects(run: Run) -> list[tuple[int, int]]:
 def _check(page: Lesson, run: Run) -> None:
     """Which of four heads, switched off alone, changes the next token's distribution most?"""
     heads, at = suspects(run), run.asked
-    divergences = [divergence_of(run, layer, head, at) for layer, head in heads]
-    names = [head_name(layer, head) for layer, head in heads]
-    found = ", ".join(page.label("check_one", head=name, kl=f"{kl:.3g}") for name, kl in zip(names, divergences))
-    headless = "" if run.has_head else "_headless"
-    page.check(Question("knockout", page.label(f"check{headless}", token=code(run.tokens[at]), i=at), names, int(np.argmax(divergences)), page.label(f"check_because{headless}", found=found)))
+    names, headless = [head_name(layer, head) for layer, head in heads], "" if run.has_head else "_headless"
+
+    def solve() -> tuple[int, str]:
+        divergences = [divergence_of(run, layer, head, at) for layer, head in heads]
+        found = ", ".join(page.label("check_one", head=name, kl=f"{kl:.3g}") for name, kl in zip(names, divergences))
+        return int(np.argmax(divergences)), page.label(f"check_because{headless}", found=found)
+
+    page.check(Question("knockout", page.label(f"check{headless}", token=code(run.tokens[at]), i=at), names, solve, about=(run.model_name, run.token_ids)))
