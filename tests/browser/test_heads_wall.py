@@ -204,3 +204,17 @@ def test_no_press_of_a_quick_hand_is_lost(open_page):
     expect(page.locator(".wall button.head").first).to_have_attribute("aria-label", re.compile(r"^0\.0 ×1\.1"), timeout=20_000)
     # The address is written only after the wall has its numbers.
     expect(page).to_have_url(re.compile("heads_factor=1.1"), timeout=20_000)
+
+
+def test_a_new_prompt_is_answered_in_one_run(open_page):
+    """The wall asks for the rest of the page where it was drawn alone; with a new prompt all of it is drawn."""
+    page = open_page("heads?prompt=The%20cat%20sat")
+    sent = []
+    page.evaluate("() => { const send = WebSocket.prototype.send; WebSocket.prototype.send = function (...data) { window.sent = (window.sent ?? 0) + 1; return send.apply(this, data); }; }")
+    field = page.locator(".st-key-prompt textarea")
+    field.fill("One day a girl found a box")
+    field.press("Control+Enter")
+    page.wait_for_url("**box*")
+    settle(page)
+    page.wait_for_timeout(600)          # the wall would ask 200 ms after it stands
+    assert page.evaluate("window.sent") == 1

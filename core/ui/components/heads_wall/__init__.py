@@ -127,7 +127,7 @@ def _words(count: int, roles: Sequence[str], notes: Sequence[str], badges: Seque
 
 def heads_wall(patterns: np.ndarray, allowed: np.ndarray, tokens: Sequence[str], *, key: str, text: dict[str, str],
                selected: tuple[int, int], query: int | None = None, roles: Sequence[str] = (), notes: Sequence[str] = (),
-               badges: Sequence[str] = (), crossed: Sequence[int] = (), summary: HeadMap | None = None, height: tuple[int, int] = (400, 640), theme: str = "light", follow: str = "", hand: dict | None = None, opens: bool = True,
+               badges: Sequence[str] = (), crossed: Sequence[int] = (), summary: HeadMap | None = None, height: tuple[int, int] = (400, 640), theme: str = "light", follow: str = "", alone: bool = True, hand: dict | None = None, opens: bool = True,
                on_pick: Callable[[int, int], None] = lambda layer, head: None, on_stand: Callable[[], None] = lambda: None,
                on_rest: Callable[[], None] = lambda: None, on_hand: Callable[[float], None] = lambda value: None, on_measure: Callable[[str], None] = lambda name: None) -> None:
     """Draw the patterns (L, h, N, N) of one prompt's heads, rows of layers, columns of heads; `on_pick(layer, head)` is called on click or Enter.
@@ -137,8 +137,8 @@ def heads_wall(patterns: np.ndarray, allowed: np.ndarray, tokens: Sequence[str],
     each head in order, or none. crossed: numbers (layer · h + head) of heads drawn crossed out. query: the row marked on every tile.
     summary: the map beside the wall, with the strings "measure", "nothing" and "map" in `text`; `on_measure(name)` is called when another of its measures is chosen.
     height: the least and the most pixels that the tiles take; between them they end with the window.
-    follow: what else on the page depends on. When it has changed, `on_stand()` is called as soon as the tiles stand, and `on_rest()` a moment
-    after the last change. hand: a slider over the tiles that answers while it moves: "label", "low", "high", "step", "value", the "path" to ask, and
+    follow: what else on the page depends on. When it has changed with a wall that was drawn `alone`, `on_stand()` is called as soon as the tiles stand, and `on_rest()` a moment
+    after the last change; with one that the rest of the page was drawn with, nothing is left to do. hand: a slider over the tiles that answers while it moves: "label", "low", "high", "step", "value", the "path" to ask, and
     the "question" that is sent there with the value under "name"; the answer is `wall_answer`'s. `on_hand(value)` is called when the hand has let
     go and the tiles stand. opens: a pick marks its head at once, in the browser; then only `on_rest()` follows.
     """
@@ -149,7 +149,7 @@ def heads_wall(patterns: np.ndarray, allowed: np.ndarray, tokens: Sequence[str],
     fields, arrays = wall_arrays(flat, allowed, sorted({chosen, min(asked, count - 1)}))
     header = {**fields, "layers": n_layers, "heads": n_heads, "tokens": list(tokens), "selected": chosen, "query": query, "text": text,
               **_words(count, roles, notes, badges, crossed),
-              "follow": follow, "hand": hand, "opens": opens, "map": summary and summary.header(), "height": height[0], "most": height[1], "least": LEAST_TILE, "theme": theme}
+              "follow": follow, "alone": alone, "hand": hand, "opens": opens, "map": summary and summary.header(), "height": height[0], "most": height[1], "least": LEAST_TILE, "theme": theme}
 
     def picked() -> None:
         on_pick(*divmod(int(st.session_state[key].picked), n_heads))

@@ -27,10 +27,10 @@ function receive(wall, header) {
 }
 
 // What depends on the wall's state elsewhere on the page is asked for when the tiles stand ("stands") and when the hand rests ("rested"),
-// so that it never holds up the picture. The answer to a pick or a hand of this wall's own follows nothing.
+// so that it never holds up the picture. The answer to a pick or a hand of this wall's own follows nothing, and all that a whole run of the page draws is there already.
 function followUp(wall) {
   cancelAnimationFrame(wall.standing);
-  const news = wall.followed !== undefined && wall.follow !== wall.followed && !wall.asked;
+  const news = wall.followed !== undefined && wall.follow !== wall.followed && !wall.asked && wall.alone;
   Object.assign(wall, { followed: wall.follow, asked: false });
   if (!news) return;
   wall.standing = requestAnimationFrame(() => setTimeout(() => wall.send("stands", wall.follow), 0));   // after the frame that shows the tiles
