@@ -209,7 +209,6 @@ def test_no_press_of_a_quick_hand_is_lost(open_page):
 def test_a_new_prompt_is_answered_in_one_run(open_page):
     """The wall asks for the rest of the page where it was drawn alone; with a new prompt all of it is drawn."""
     page = open_page("heads?prompt=The%20cat%20sat")
-    sent = []
     page.evaluate("() => { const send = WebSocket.prototype.send; WebSocket.prototype.send = function (...data) { window.sent = (window.sent ?? 0) + 1; return send.apply(this, data); }; }")
     field = page.locator(".st-key-prompt textarea")
     field.fill("One day a girl found a box")
