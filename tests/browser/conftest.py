@@ -49,9 +49,13 @@ class Tab:
         settle(self.page)
 
     def leave(self, server: Server) -> None:
-        """The reader goes: its session ends, its storage is emptied, its hand is taken away."""
+        """The reader goes: what it opened is closed, its session ends, what it stored and was permitted is gone, its hand is taken away."""
         if self._watch is not None:
             self.page.remove_listener("request", self._watch)
+        for other in self.page.context.pages:
+            if other is not self.page:
+                other.close()
+        self.page.context.clear_permissions()
         self.page.goto("about:blank")
         self.page.mouse.move(-1, -1)
         session = self.page.context.new_cdp_session(self.page)

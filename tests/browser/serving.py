@@ -31,7 +31,7 @@ SETTLED = """([ready, milliseconds]) => new Promise((settled, failed) => {
     look();
 })"""
 # Nothing in the page or in a component's own tree has changed for so long, and what moves has come to its end. A chart is drawn in one go as soon as it is there.
-RESTED = """(quiet) => new Promise((rested) => {
+RESTED = """([quiet, milliseconds]) => new Promise((rested, failed) => {
     let timer;
     const moving = () => document.getAnimations().some((a) => a.playState === "running" && a.effect.getComputedTiming().endTime < Infinity);
     const again = () => { clearTimeout(timer); timer = setTimeout(() => moving() ? again() : (watch.disconnect(), rested()), quiet); };
@@ -41,6 +41,7 @@ RESTED = """(quiet) => new Promise((rested) => {
         for (const element of root.querySelectorAll("*")) if (element.shadowRoot) observe(element.shadowRoot);
     };
     observe(document);
+    setTimeout(() => failed(new Error(`The page did not come to rest within ${milliseconds} ms.`)), milliseconds);
     again();
 })"""
 QUIET = 250        # ms
@@ -109,9 +110,9 @@ def settle(page: Page, milliseconds: int = 60_000) -> None:
         page.wait_for_timeout(150)
 
 
-def rest(page: Page) -> None:
+def rest(page: Page, milliseconds: int = 30_000) -> None:
     """Wait until the page has come to rest: what is drawn in frames of its own (charts, sizes that follow the window, motion) stands."""
-    page.evaluate(RESTED, QUIET)
+    page.evaluate(RESTED, [QUIET, milliseconds])
 
 
 def go_to(page: Page, url: str) -> None:

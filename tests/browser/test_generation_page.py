@@ -47,6 +47,7 @@ def test_another_candidate_is_a_branch_and_the_first_text_comes_back(open_page):
     rows.nth(1).wait_for(timeout=60_000)
     settle(page)
     assert rows.count() == 2 and page.locator(".written-text .token.hand").count() == 1
+    expect(page.locator(".generation_writing .text")).to_be_focused()
     rows.nth(0).click()
     page.wait_for_url(lambda url: "generation_branch=1" not in url)
     settle(page)

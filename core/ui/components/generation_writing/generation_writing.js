@@ -143,7 +143,7 @@ class Writing {
     const others = this.size - shown.length, rest = Math.max(0, 1 - shown.reduce((sum, one) => sum + one[3], 0));
     draw("text", { x: 0, y: y + 1.1 * em, "font-size": 0.92 * em, class: "sans" }, svg, fill(this.text.others, { n: thousands(Math.max(0, others)), mass: share(rest) }));
     sized(svg, width, y + 1.6 * em, fill(this.text.bars, { token: step.token, p: share(step.p) }));
-    if (held) svg.querySelector(`.choosable[data-id="${held}"]`)?.focus({ preventScroll: true });
+    if (held) (svg.querySelector(`.choosable[data-id="${held}"]`) ?? this.place).focus({ preventScroll: true });       // one that has been taken is no choice any more: on with the text
   }
 
   choosable(row, id, text) {
