@@ -8,7 +8,7 @@ from core.model import Transformer
 from core.sampling import draw, truncate
 from core.ui import catalogue, overview, state
 from core.ui import lesson as frame
-from core.ui.components.overview_map import overview_map, packing
+from core.ui.components.overview_map import overview_map
 
 MAP = "overview_map"
 MAP_TEXT = ("title", "title_long", "play", "pause", "back", "forth", "open", "chips", "chip_hint", "actual", "actual_rank", "last", "drawn", "append", "throw", "undo",
@@ -32,20 +32,17 @@ def everything() -> None:
         st.info(page.frame_words.label("no_head"))
         return
     selection = state.selection()
-    position, at_end = selection.position, selection.position == len(run.token_ids) - 1
+    position = selection.position
     truncation = overview.truncation_of(run, position)
-    sizes, arrays, candidates = overview.packed_pass(run)
     map_place, below = st.container(), st.container(horizontal=True, vertical_alignment="bottom", key="overview_below")
     with below:
         seed = None if run.is_encoder else st.number_input(page.label("seed"), 0, overview.MOST_SEED, step=1, help=page.label("seed_hint"), width=140, **overview.SETTINGS.attached("seed"))
         page.pins({page.label("pin_token"): run.tokens[position], page.label("pin_top"): run.tokenizer.visible(int(truncation.token_ids[0])),
                    page.label("pin_p"): plain_number(truncation.probs[0]), page.label("pin_entropy"): plain_number(truncation.entropy_before)})
-    thrown = packing.throw(truncation, overview.xi_of(seed, len(run.token_ids)), run.tokenizer.visible) if at_end and seed is not None else None
-    blanks = [i for i, token in enumerate(run.token_ids) if run.is_encoder and token == run.tokenizer.mask_token]
     with map_place:
-        overview_map(sizes, arrays, key=MAP, logits=run.logits(position), tokens=run.tokens, token_ids=list(run.token_ids), candidates=candidates, position=position,
-                     layer=selection.layer, draw=thrown, here=run.is_encoder, blanks=blanks, text=words | overview.own_words(page, run), lessons={part: lesson for part, lesson in LESSONS.items() if lesson in existing}, can_undo=overview.can_undo(),
-                     scale=state.scale(), theme=state.theme(), on=functools.partial(_happened, run.asked))
+        overview_map(*overview.of_text(run, position, seed), key=MAP, layer=selection.layer, text=words | overview.own_words(page, run),
+                     lessons={part: lesson for part, lesson in LESSONS.items() if lesson in existing}, can_undo=overview.can_undo(), scale=state.scale(), theme=state.theme(),
+                     ahead=overview.offer(run, seed), on=functools.partial(_happened, run.asked))
     page.named_token(run, position)
 
     page.explanation()

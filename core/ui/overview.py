@@ -11,8 +11,9 @@ from core import analysis
 from core.figures.numbers import bracketed, in_latex, latex_number, latex_operand, probability
 from core.intervention import Intervention, SublayerEdit
 from core.sampling import Truncation, truncate
-from core.ui import cache, state
+from core.ui import ahead, cache, live, state
 from core.ui.check import Question
+from core.ui.components.message import pack
 from core.ui.components.overview_map import packing
 from core.ui.instrument_state import Setting, Settings
 from core.ui.lesson import Lesson
@@ -43,6 +44,34 @@ def packed_pass(run: Run) -> tuple[dict, dict[str, np.ndarray], list]:
 
     key = ("overview_pass", run.model_name, run.device, run.token_ids)
     return cache.result(key, make, lambda made: sum(values.nbytes for values in made[1].values()) + 2000 * len(made[2]))
+
+
+def of_text(run: Run, position: int, seed: int | None) -> tuple[dict, dict[str, np.ndarray]]:
+    """What the map shows of one text with a position picked, as `overview_map` takes it. seed: of the draw after the last position; None: nothing is drawn."""
+    sizes, arrays, candidates = packed_pass(run)
+    thrown = None
+    if seed is not None and position == len(run.token_ids) - 1:
+        thrown = packing.throw(truncation_of(run, position), xi_of(seed, len(run.token_ids)), run.tokenizer.visible)
+    blanks = [i for i, token in enumerate(run.token_ids) if run.is_encoder and token == run.tokenizer.mask_token]
+    fields = {**sizes, "tokens": run.tokens, "ids": list(run.token_ids), "candidates": candidates, "position": position, "draw": thrown, "here": run.is_encoder, "blanks": blanks}
+    return fields, {**arrays, "logits": run.logits(position).astype(np.float32)}
+
+
+def offer(run: Run, seed: int | None) -> dict | None:
+    """What the browser is told to ask with when another text is sent."""
+    return ahead.offer("overview", run, seed=seed)
+
+
+def answer(question: dict) -> bytes:
+    """The map of the question's text. Raises ValueError, KeyError or TypeError for nonsense."""
+    run, position = ahead.run_of(question)
+    seed = question["seed"] if question["seed"] is None else SETTINGS.each["seed"].accept(question["seed"])
+    if not run.has_head:
+        raise ValueError("this model's logits mean nothing")
+    return pack(*of_text(run, position, seed))
+
+
+ROUTE = live.route("overview", answer)
 
 
 # ---- appending, and taking back -----------------------------------------------------------------------------------------------

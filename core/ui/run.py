@@ -143,6 +143,11 @@ def of_tokens(name: str, device: str, token_ids: Sequence[int]) -> Run:
 def current() -> Run:
     """The Run of the shared prompt under the chosen model; the selection is held within its bounds from here on."""
     run = read(cache.shared_model(state.model_name(), state.device()), state.prompt())
-    config = run.model.config
-    state.set_bounds(state.Bounds(config.n_layers, config.n_heads, len(run.token_ids), config.vocab_size, run.asked))
+    state.set_bounds(bounds_of(run))
     return run
+
+
+def bounds_of(run: Run) -> state.Bounds:
+    """What a selection is held within while this Run is shown."""
+    config = run.model.config
+    return state.Bounds(config.n_layers, config.n_heads, len(run.token_ids), config.vocab_size, run.asked)

@@ -49,6 +49,10 @@ class Bounds:
     vocab_size: int
     asked: int
 
+    def place(self, position: int | None) -> int:
+        """A picked position within the run; where none was picked, the one that is asked about."""
+        return self.asked if position is None else _clamp(position, self.n_tokens)
+
 
 def begin() -> None:
     """Opens a run of the app: takes over what was asked for in the last one, else the URL where it leads. Call before any widget."""
@@ -173,14 +177,19 @@ def selection() -> Selection:
     if chosen:
         _write_url()
     bounds = st.session_state.get("bounds", Bounds(1, 1, 1, 1, 0))
-    position = chosen.get("position")
+    position = picked_position()
     target = chosen.get("target")
     return Selection(
         layer=_clamp(chosen.get("layer") or 0, bounds.n_layers),
         head=_clamp(chosen.get("head") or 0, bounds.n_heads),
-        position=bounds.asked if position is None else _clamp(position, bounds.n_tokens),
+        position=bounds.place(position),
         target=None if target is None else _clamp(target, bounds.vocab_size),
     )
+
+
+def picked_position() -> int | None:
+    """The position that the reader picked, not clamped to any run; None: whichever is asked about."""
+    return st.session_state.get("selection", {}).get("position")
 
 
 def settings_of(lesson: str) -> dict:

@@ -9,7 +9,7 @@ from pathlib import Path
 import torch
 
 from tests.benchmarks import browser, compared, comparison, engine, load, memory, recurrence, remote
-from tests.benchmarks.lessons import FIRST_PICTURE, LESSONS, RERUN, SLIDER, WALL
+from tests.benchmarks.lessons import FIRST_PICTURE, LESSONS, PROMPTED, RERUN, SLIDER, WALL
 from tests.benchmarks.timing import Figure, table
 
 GROUPS = {
@@ -17,7 +17,7 @@ GROUPS = {
     "threads": engine.thread_figures,
     "sliders": lambda n: browser.slider_figures(LESSONS, n),
     "wall": lambda n: browser.wall_figures(WALL, SLIDER, n),
-    "prompt": lambda n: browser.prompt_figures("heads", WALL.picture, 64, n),
+    "prompt": lambda n: browser.prompt_figures(PROMPTED, 64, n),
     "settings": lambda n: browser.setting_figures(RERUN, n),
     "learning": lambda n: engine.learning_figures(n) + browser.training_figures(RERUN, n),
     "start": lambda n: memory.start_figures(FIRST_PICTURE),

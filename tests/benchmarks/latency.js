@@ -1,11 +1,13 @@
 // Installed before the page loads: from the press of an arrow key, or of Enter, to the frames that show the first and the last change of the picture.
 (() => {
-  const state = (window.__latency = { start: null, first: null, last: null, picture: "body", canvas: false, box: null });
+  const state = (window.__latency = { start: null, first: null, last: null, picture: "body", canvas: false, box: null, awaited: false });
 
   // Where the picture is a canvas, only what is drawn counts: Streamlit changes attributes around it before.
   function changed(element, drawn) {
-    if (state.start === null || (state.canvas && !drawn) || !inPicture(element)) return;
+    if (state.start === null || (state.canvas && !drawn) || state.awaited || !inPicture(element)) return;
+    state.awaited = true;         // one frame shows all that changes before it: a picture of a thousand strokes is not to wait for a thousand callbacks
     requestAnimationFrame(() => {
+      state.awaited = false;
       const channel = new MessageChannel(); // answers after the frame has been painted
       channel.port1.onmessage = () => { state.last = performance.now(); state.first ??= state.last; };
       channel.port2.postMessage(0);

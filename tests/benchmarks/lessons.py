@@ -24,4 +24,11 @@ RERUN = LESSONS[2]
 WALL = Case("Heads, factor of block 0 with the wall", "heads?heads_panel=change&heads_changed=0.*&heads_action=scale", WALL_SLIDER, ".st-key-heads_wall",
             keys=("ArrowRight",))
 
+# The pages whose picture follows a new prompt, as they open.
+PROMPTED = [
+    Case("Overview", "", "", ".st-key-overview_map"),
+    Case("Heads", "heads", "", WALL.picture),
+    Case("Next token", "next_token", "", ".st-key-next_token_view"),
+]
+
 FIRST_PICTURE = ".st-key-overview_map canvas"

@@ -13,7 +13,7 @@ from core.figures import style
 from core.ui import cache, state
 from core.ui.run import Run, read
 from tests.browser.pictures import cut_off, pictures
-from tests.browser.serving import settle
+from tests.browser.serving import rest, settle
 
 LONG = "The dog ran to the park and saw a bird. " * 12          # more tokens than travel whole
 HOSTILE = "<img src=x onerror=alert(1)> <b>bold</b> שלום"
@@ -147,6 +147,7 @@ def test_the_opened_head_answers_keys_zoom_and_click(open_page):
     page.keyboard.press("Enter")
     settle(page)
     expect(page).to_have_url(re.compile("(?=.*position=4)(?=.*heads_key=3)"))
+    rest(page)                                                   # the wall marks the picked query when the hand has rested
     whole, box = pictures(page), cells.bounding_box()
     page.mouse.move(box["x"] + 0.4 * box["width"], box["y"] + 0.5 * box["height"])
     page.mouse.down()

@@ -77,7 +77,8 @@ def test_the_route_answers_with_the_weights_of_the_pass(server):
     (b"", 400), (b"[" * 60_000, 400), (b"[]", 400), (b"{}", 400), (b"\xff", 400), (b" " * (MOST_BYTES + 1), 413),
     *((json.dumps(asked(**changes)).encode(), 400) for changes in (
         dict(model="../../etc"), dict(model=["stories"]), dict(device={}), dict(device="cuda:9"), dict(token_ids=[]), dict(token_ids=[-1]), dict(token_ids=[10 ** 9]), dict(token_ids=[1] * 9999),
-        dict(token_ids=["<b>"]), dict(action="explode"), dict(factor="nan"), dict(factor=None), dict(exact_heads=[999]), dict(exact_heads=["x"])))])
+        dict(token_ids=["<b>"]), dict(action="explode"), dict(factor="nan"), dict(factor=None), dict(exact_heads=[999]), dict(exact_heads=["x"]),
+        dict(text=None, position=None), dict(text="a"), dict(text="a", position="last")))])
 def test_what_makes_no_sense_is_refused_in_plain_words(server, body, status):
     code, said = post(server, body)
     assert code == status and b"Traceback" not in said and said.decode().startswith("The question")

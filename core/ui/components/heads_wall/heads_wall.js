@@ -10,6 +10,7 @@ export default function (component) {
   const wall = (root.wall ??= build(root));
   const header = unpack(data);
   wall.send = setTriggerValue;
+  wall.mayAsk(header.ahead);
   if (holds(wall, header)) return;
   layHand(wall, header.hand);
   receive(wall, header);
@@ -49,6 +50,7 @@ function build(root) {
   const [label, input, amount] = part(".hand").children;
   wall.handle = { root: part(".hand"), label, input, amount, released: true };
   wall.live = liveAsker((bytes) => receive(wall, unpack(bytes)), () => letGo(wall));
+  wall.mayAsk = askAhead(root, (bytes) => receive(wall, unpack(bytes)), () => ({ exact_heads: [wall.selected] }));
   input.oninput = () => hold(wall, Number(input.value));
   input.onchange = () => { wall.handle.released = true; if (!wall.live.busy) letGo(wall); };
   wall.stage.onpointermove = (event) => point(wall, event);
@@ -135,9 +137,9 @@ function valueAt(wall, head, query, key) {
 // ---- layout and drawing ----
 
 function describe(wall) {
-  wall.title.textContent = wall.text.title;
+  wall.title.textContent = wall.heading;
   wall.scale.setAttribute("aria-label", wall.text.scale);
-  wall.cells.setAttribute("aria-label", wall.text.title);
+  wall.cells.setAttribute("aria-label", wall.heading);
   const count = wall.layers * wall.heads;
   while (wall.buttons.length > count) wall.buttons.pop().remove();
   while (wall.buttons.length < count) addButton(wall, wall.buttons.length);
@@ -186,7 +188,7 @@ function layOut(wall) {
   });
   for (const canvas of [wall.canvas, wall.overlay]) {
     Object.assign(canvas.style, { width: `${width}px`, height: `${height}px` });
-    [canvas.width, canvas.height] = [Math.round(width * ratio), Math.round(height * ratio)];
+    resize(canvas, Math.round(width * ratio), Math.round(height * ratio));
   }
   wall.ratio = ratio;
   layRail(wall);

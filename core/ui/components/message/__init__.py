@@ -11,6 +11,7 @@ STYLED_JS = (HERE / "styled.js").read_text(encoding="utf-8")
 BY_KEYS_JS = (HERE / "by_keys.js").read_text(encoding="utf-8")  # lets the keys read what the pointer reads
 MESSAGE_JS = (HERE / "message.js").read_text(encoding="utf-8") + STYLED_JS + BY_KEYS_JS
 LIVE_JS = (HERE / "live.js").read_text(encoding="utf-8")        # asks the routes of core/ui/live.py
+AHEAD_JS = LIVE_JS + (HERE / "ahead.js").read_text(encoding="utf-8")    # draws another text before its page does: core/ui/ahead.py
 
 
 def pack(header: dict, arrays: dict[str, np.ndarray]) -> bytes:

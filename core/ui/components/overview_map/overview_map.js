@@ -7,7 +7,15 @@ export default function (component) {
   const { data, parentElement, setTriggerValue } = component;
   const root = parentElement.querySelector(".map");
   const map = (root.map ??= build(root));
-  Object.assign(map, { P: null, X: null, mlp: null }, unpack(data), { send: setTriggerValue });
+  map.send = setTriggerValue;
+  receive(map, unpack(data));
+  map.mayAsk(map.ahead);
+}
+
+// All that Python sent, or what it answers of another text.
+function receive(map, given) {
+  const { root } = map;
+  Object.assign(map, { P: null, X: null, mlp: null, images: {} }, given);
   map.sent = map.position;
   map.focus = map.layer;
   map.offset = rowOffsets(map.first, map.last);
@@ -28,6 +36,7 @@ function build(root) {
   const map = { root, caption: part(".caption"), scroll: part(".scroll"), area: part(".stage"), base: part(".base"), over: part(".over"), print: part(".print"), labels: part(".labels"),
     chips: part(".chips"), out: part(".out"), tip: part(".tip"), back: part(".back"), play: part(".play"), forth: part(".forth"), nodes: new Map(), stage: null,
     moved: 1, pointer: null };
+  map.mayAsk = askAhead(root, (bytes) => receive(map, unpack(bytes)));
   buildOutput(map);
   map.area.onpointermove = (event) => point(map, event);
   map.area.onpointerleave = () => point(map, null);
@@ -70,7 +79,7 @@ function arrange(map) {
   Object.assign(map.area.style, { width: `${g.width}px`, height: g.wide ? `${g.height}px` : "auto", paddingTop: g.wide ? "" : `${g.height + 8}px` });
   for (const canvas of [map.base, map.over]) {
     Object.assign(canvas.style, { width: `${g.width}px`, height: `${g.height}px` });
-    [canvas.width, canvas.height] = [Math.round(g.width * map.ratio), Math.round(g.height * map.ratio)];
+    resize(canvas, Math.round(g.width * map.ratio), Math.round(g.height * map.ratio));
   }
   Object.assign(map.out.style, g.wide ? { left: `${g.out.x}px`, width: `${g.out.w}px`, height: `${g.height}px` } : { left: 0, width: "100%", height: "auto" });
   map.regions = regionsOf(map);

@@ -83,7 +83,8 @@ def candidates(trace: Trace, visible) -> list[list[list]]:
     logits = trace.logits.double()
     top = torch.topk(logits, min(CANDIDATES, logits.shape[-1]), dim=-1)
     probs = (top.values - torch.logsumexp(logits, dim=-1, keepdim=True)).exp()
-    return [[[visible(i), i, p] for i, p in zip(ids, row)] for ids, row in zip(top.indices.tolist(), probs.tolist())]
+    ids, forms = top.indices.tolist(), {i: visible(i) for i in top.indices.unique().tolist()}
+    return [[[forms[i], i, p] for i, p in zip(own, row)] for own, row in zip(ids, probs.tolist())]
 
 
 def throw(truncation: Truncation, xi: float, visible) -> dict:

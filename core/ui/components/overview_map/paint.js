@@ -5,30 +5,45 @@ function inks(map) {
   return { of, signed: palette(map.root, "div"), amount: palette(map.root, "seq"), page: colour(map.root, "--tx-page"), grid: colour(map.root, "--tx-grid") };
 }
 
-// The value at row i, column c of a packed image; about right in a long prompt, where a byte stands for it.
-function valueOf(map, name, i, c, columns) {
-  if (name === "X" && !map.X) return valueOf(map, "E", i, c, columns) + (map.P ? valueOf(map, "P", i, c, columns) : 0);
-  const value = map[name][i * columns + c];
-  return map.exact ? value : ((value - 128) / 127) * map.scales[name];
+// A packed image row after row; about right in a long prompt, where a byte stands for a value. Made once for a text: it is read for every pixel.
+function imageOf(map, name) {
+  return (map.images[name] ??= name === "X" && !map.X ? sumOf(map) : map.exact ? map[name] : valuesOf(map[name], map.scales[name]));
 }
+
+function sumOf(map) {
+  const E = imageOf(map, "E"), P = map.P && imageOf(map, "P");
+  if (!P) return E;
+  const sum = new Float32Array(E.length);
+  for (let at = 0; at < sum.length; at++) sum[at] = E[at] + P[at];
+  return sum;
+}
+
+function valuesOf(bytes, scale) {
+  const values = new Float32Array(bytes.length);
+  for (let at = 0; at < values.length; at++) values[at] = ((bytes[at] - 128) / 127) * scale;
+  return values;
+}
+
+const valueOf = (map, name, i, c, columns) => imageOf(map, name)[i * columns + c];
 
 // Which of the columns that share a pixel is drawn: the one furthest from zero.
 function strongestColumn(map, name, i, bin, bins, columns) {
   let best = Math.floor((bin * columns) / bins);
-  const end = Math.max(best + 1, Math.floor(((bin + 1) * columns) / bins));
-  let most = Math.abs(valueOf(map, name, i, best, columns));
+  const end = Math.max(best + 1, Math.floor(((bin + 1) * columns) / bins)), image = imageOf(map, name), row = i * columns;
+  let most = Math.abs(image[row + best]);
   for (let c = best + 1; c < end; c++) {
-    const size = Math.abs(valueOf(map, name, i, c, columns));
-    if (size > most) [best, most] = [c, size];
+    const size = Math.abs(image[row + c]);
+    if (size > most) { best = c; most = size; }
   }
   return best;
 }
 
 // Where the colours end: 99 of 100 values lie within, the rest take the last colour.
 function limitOf(map, name, rows, columns) {
-  const sizes = [], step = Math.max(1, Math.floor((rows * columns) / 4000));
-  for (let k = 0; k < rows * columns; k += step) sizes.push(Math.abs(valueOf(map, name, Math.floor(k / columns), k % columns, columns)));
-  sizes.sort((a, b) => a - b);
+  const image = imageOf(map, name), step = Math.max(1, Math.floor((rows * columns) / 4000));
+  const sizes = new Float32Array(Math.ceil((rows * columns) / step));
+  for (let k = 0; k < sizes.length; k++) sizes[k] = Math.abs(image[k * step]);
+  sizes.sort();
   return sizes[Math.floor(sizes.length * 0.99)] || sizes[sizes.length - 1] || 1;
 }
 
@@ -65,11 +80,13 @@ function paintActivations(map, context, ink, block) {
 
 // ---- patterns ----
 
+const WEIGHTS = Float32Array.from({ length: 256 }, (_, byte) => (byte / 255) ** 2);      // that a tile's bytes stand for
+
 // One head's weights, side × side, −1 where the mask leaves nothing.
 function weightsOf(map, l, head) {
   const at = l * map.heads + head, side = map.exact ? map.n : map.side, grid = new Float32Array(side * side).fill(-1);
   if (!map.exact) {
-    for (let k = 0; k < side * side; k++) if (map.seen[k]) grid[k] = (map.tiles[at * side * side + k] / 255) ** 2;
+    for (let k = 0; k < side * side; k++) if (map.seen[k]) grid[k] = WEIGHTS[map.tiles[at * side * side + k]];
     return { grid, side };
   }
   for (let i = 0; i < side; i++)

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import streamlit as st
 
-from core.ui.components.message import BY_KEYS_JS, STYLED_JS
+from core.ui.components.message import AHEAD_JS, BY_KEYS_JS, STYLED_JS
 from core.ui.components.sampling_panel.settings import PanelSettings
 
 _FOLDER = Path(__file__).parent
@@ -25,7 +25,7 @@ _component = st.components.v2.component(
     "live_transformer.sampling_panel",
     html='<div class="sampling-panel"></div>',
     css=(_FOLDER / "panel.css").read_text(encoding="utf-8"),
-    js=STYLED_JS + BY_KEYS_JS + "\n".join((_FOLDER / name).read_text(encoding="utf-8") for name in _SCRIPTS),
+    js=STYLED_JS + BY_KEYS_JS + AHEAD_JS + "\n".join((_FOLDER / name).read_text(encoding="utf-8") for name in _SCRIPTS),
 )
 
 
@@ -39,24 +39,30 @@ class Context:
 
 
 def pack(contexts: Sequence[Context], tokens: Sequence[str], labels: dict[str, str], settings: PanelSettings,
-         settings_version: int, named: int | None = None, scale: float = 1.0) -> bytes:
+         settings_version: int, named: int | None = None, scale: float = 1.0, ahead: dict | None = None) -> bytes:
     """The message to the browser: uint32 length of a JSON header, the header, zeros up to a multiple of 8, then each context's logits
     as little-endian float64.
 
     The first context is the panel's own, two more stand below it side by side. `settings` and `named` (the id of a token to point at) are
     taken over only where `settings_version` differs from the last message's: the panel leads while it is in use, and a message that does
-    not change is not sent again. `scale` is how much larger than usual everything is drawn.
+    not change is not sent again. `scale` is how much larger than usual everything is drawn. ahead: where another text is asked for before the page has it
+    (core.ui.ahead); the answer is `as_sent` of its logits.
     """
-    logits = np.stack([np.asarray(context.logits, dtype="<f8") for context in contexts])
+    logits = np.stack([context.logits for context in contexts])
     if logits.shape[1] != len(tokens):
         raise ValueError(f"There are {logits.shape[1]} logits for {len(tokens)} tokens.")
     header = json.dumps({
         "tokens": list(tokens), "labels": labels, "settings": settings.to_browser(), "settings_version": settings_version,
-        "named": named, "scale": scale,
+        "named": named, "scale": scale, "ahead": ahead,
         "contexts": [{"name": context.name, "text": context.text} for context in contexts],
-        "logits_key": hashlib.sha256(logits.tobytes()).hexdigest(),
+        "logits_key": hashlib.sha256(as_sent(logits)).hexdigest(),
     }).encode()
-    return struct.pack("<I", len(header)) + header + b"\0" * (-(4 + len(header)) % 8) + logits.tobytes()
+    return struct.pack("<I", len(header)) + header + b"\0" * (-(4 + len(header)) % 8) + as_sent(logits)
+
+
+def as_sent(logits: np.ndarray) -> bytes:
+    """Logits as the browser reads them: little-endian float64, row by row."""
+    return np.asarray(logits, dtype="<f8").tobytes()
 
 
 def unpack(message: bytes) -> tuple[dict, np.ndarray]:

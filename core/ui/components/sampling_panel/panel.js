@@ -8,6 +8,7 @@ class Panel {
     this.root = root;
     this.labels = header.labels;
     this.frame = this.moves = 0;
+    this.mayAsk = askAhead(root, (bytes) => this._follow(new Float64Array(bytes.buffer)));
     this._build();
     new ResizeObserver(() => whenStyled(root, () => this._measure())).observe(this.figure);
     root.panel = this;
@@ -16,6 +17,7 @@ class Panel {
   /** New data from Python: logits only where they changed, settings only where Python set them anew. */
   receive(header, logits, send, append) {
     Object.assign(this, { send, append });
+    this.mayAsk(header.ahead);
     this.controls.append = append;
     if (header.logits_key !== this.logitsKey) {
       this.logitsKey = header.logits_key;
@@ -32,6 +34,14 @@ class Panel {
     }
     this.largest = header.scale;
     whenStyled(this.root, () => this._measure());
+  }
+
+  /** Another text's logits before the page has them; what stands beside it for comparison stays, and Python's message is taken whole. */
+  _follow(logits) {
+    this.logitsKey = null;
+    this.truncations[0] = new Truncation(logits);
+    this.pinned = new Truncation(logits);
+    this.change({});
   }
 
   change(values) {

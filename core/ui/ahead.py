@@ -1,0 +1,32 @@
+"""Pictures that are drawn ahead of their page when the prompt is sent: the browser asks for them over HTTP and gives the prompt to the page when they stand.
+
+A run of the page makes the browser go over everything on it, which takes many times as long as the picture that the reader waits for. The question says what the answer
+depends on, as in core.ui.live; the run that follows finds the forward pass made.
+"""
+from __future__ import annotations
+
+from core.ui import cache, devices, live, run, state
+
+FIELD = ".st-key-prompt textarea"
+
+
+def offer(name: str, present: run.Run, **question) -> dict | None:
+    """What askAhead of ahead.js is told: where to ask, with what, and which text is drawn already. None for a model whose pass may take longer than a key can wait."""
+    if present.model.n_parameters > run.LARGE:
+        return None
+    return {"field": FIELD, "path": live.address(name), "text": present.text,
+            "question": {"model": present.model_name, "device": present.device, "position": state.picked_position(), **question}}
+
+
+def run_of(question: dict) -> tuple[run.Run, int]:
+    """The Run of the question's text, and the position that is selected in it. ValueError, KeyError or TypeError for what makes no sense."""
+    name, device, text, position = (question[key] for key in ("model", "device", "text", "position"))
+    if not cache.exists(name) or device not in devices.available() or cache.kind(name) == "encoder-decoder":
+        raise ValueError("there is no such model or device, or it reads two texts")
+    if not isinstance(text, str) or not (position is None or isinstance(position, int)):
+        raise ValueError("there is no such text or position")
+    loaded = cache.shared_model(name, device)
+    if loaded.model.n_parameters > run.LARGE:
+        raise ValueError("this model's passes take too long")
+    asked = run.read(loaded, text)
+    return asked, run.bounds_of(asked).place(position)
