@@ -6,5 +6,4 @@ page = frame.open_lesson("heads")
 run = page.run()
 
 instrument.draw(page, run)     # the wall of all heads, and the panel beside it
-page.explanation()
-below.draw(page, run)          # numbers, experiments, question and code of the picked head, query and key
+below.draw(page, run)          # explanation, numbers, experiments, question and code of the picked head, query and key

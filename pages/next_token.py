@@ -33,6 +33,8 @@ def everything() -> None:
     truncation = truncate(logits, now.config)
     target = state.selection().target
     target = int(truncation.token_ids[0]) if target is None else target
+    if not page.is_seen():
+        return
     with below:
         page.pins(lesson.summary(page, run, truncation))
         st.download_button(page.label("whole"), lambda: as_csv(lesson.table(page, run, truncation, logits, len(logits), digits=None)),

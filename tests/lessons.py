@@ -5,12 +5,15 @@ from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
 
+from core.ui.lesson import PICTURE_SEEN
+
 ROOT = Path(__file__).parent.parent
 
 
-def open_at(lesson: str, **query: str | None) -> AppTest:
-    """The page of `lesson` after its first run, at an address with these parameters; None leaves one out."""
+def open_at(lesson: str, seen: bool = True, **query: str | None) -> AppTest:
+    """The page of `lesson` after its first run, at an address with these parameters; None leaves one out. seen: as a browser that has shown a picture; there is none here to say so."""
     at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
+    at.session_state[PICTURE_SEEN] = seen
     for key, value in query.items():
         if value is not None:
             at.query_params[key] = value

@@ -9,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from core.model import Transformer
 from core.ui import cache, catalogue, devices, text
+from core.ui.lesson import PICTURE_SEEN
 from tests import lessons
 from tests.prompts import PROMPTS
 
@@ -33,6 +34,16 @@ def test_page_opens_whole(page: str, prompt: str | None):
     assert at.get("bidi_component"), "the instrument is missing"
     if prompt is not None:
         assert at.session_state["prompt"] == prompt
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_what_is_said_of_a_picture_waits_until_a_new_session_has_seen_it(page: str):
+    at = lessons.open_at(page, seen=False)
+    assert lessons.fine(at) and len(at.get("bidi_component")) > 1 and not any(m.value == f"### {text.load('app').label('numbers')}" for m in at.markdown)
+    assert sum(c.proto.component_name == "standing" for c in at.get("bidi_component")) == 1
+    at.session_state[PICTURE_SEEN] = True           # what the component's callback does
+    at.run()
+    assert any(m.value == f"### {text.load('app').label('numbers')}" for m in at.markdown) and all(c.proto.component_name != "standing" for c in at.get("bidi_component"))
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -15,11 +15,14 @@ import streamlit as st
 from streamlit.runtime.pages_manager import PagesManager
 
 from core.ui import cache, check, class_bar, code, differs, experiments, named_token, pins, state, strip, text
+from core.ui.components.standing import when_it_stands
 from core.ui.guard import fragment, guard
 from core.ui.markdown import escaped
 from core.ui.run import Run, current
 
-__all__ = ["Lesson", "enter_through_the_app", "fragment", "guard", "open_lesson"]
+PICTURE_SEEN = "picture_seen"      # in the session: the browser has shown a page of the app
+
+__all__ = ["PICTURE_SEEN", "Lesson", "enter_through_the_app", "fragment", "guard", "open_lesson"]
 
 
 def open_lesson(lesson: str) -> Lesson:
@@ -65,6 +68,16 @@ class Lesson:
     def labels(self, prefix: str) -> dict[str, str]:
         """The labels `<prefix>_name`, as templates by name."""
         return {key.removeprefix(f"{prefix}_"): text for key, text in self.words.labels.items() if key.startswith(f"{prefix}_")}
+
+    def is_seen(self) -> bool:
+        """Whether the picture above has been seen, so that what is said below it may be drawn; to be asked in their fragment, which runs again by itself once it has.
+
+        In a session's first run it has not. A browser puts off what it loads a part of itself for as long as ever more of that comes, and the picture would stand when all below it does.
+        """
+        if st.session_state.get(PICTURE_SEEN):
+            return True
+        when_it_stands(_seen)
+        return False
 
     def explanation(self, view: str = "") -> None:
         """The paragraphs below the instrument: the section `explanation_<view>`, if there is one, else `explanation`, and in what the loaded model differs from
@@ -123,3 +136,7 @@ class Lesson:
         part = st.container(key=f"lesson_{name}")
         part.markdown(f"### {title}")
         return part
+
+
+def _seen() -> None:
+    st.session_state[PICTURE_SEEN] = True

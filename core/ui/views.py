@@ -61,6 +61,8 @@ def draw(page: Lesson, settings: Settings, views: Mapping[str, View]) -> None:
                 why = f"not_of_{kind}" if not catalogue.is_shown(page.id, view, kind) else "no_head" if catalogue.predicts(page.id, view, kind) and not run.has_head else ""
                 reading = cannot(page.frame_words.label(why)) if why else views[view].draw(page, run)
         working.follow(frame, place, page.frame_words)
+        if not page.is_seen():
+            return
         title, done = unmarked(reading.title), reading is not UNFINISHED
         if done:
             with pins:

@@ -12,7 +12,7 @@ import json
 import time
 import urllib.parse
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from streamlit.proto.Alert_pb2 import Alert
 from streamlit.proto.BackMsg_pb2 import BackMsg
@@ -23,6 +23,8 @@ from websockets.asyncio.client import ClientConnection, connect
 
 MOST_BYTES = 64 * 2**20
 GROWS = "working_stop"  # the key of the button that stands on the page while what it shows is not whole yet
+STANDING = "standing"   # the key of the component that says when the first picture is seen
+TRIGGERS = "$$STREAMLIT_INTERNAL_KEY_{}__events"     # the id under which the component of an id says what it triggers
 KEPT_RUNS = 2           # runs that a browser keeps a message for, once it is on the page no longer
 FINISHED = (ForwardMsg.FINISHED_SUCCESSFULLY, ForwardMsg.FINISHED_FRAGMENT_RUN_SUCCESSFULLY)
 VALUES = {"text_area": "string_value", "text_input": "string_value", "selectbox": "string_value", "radio": "string_value", "number_input": "double_value",
@@ -91,26 +93,32 @@ class Reader:
     async def open(self, page: str = "", query: str = "", seconds: float = 60) -> Answer:
         """Goes to a page by its address relative to the app, as a link does; `query` without its question mark."""
         self.page_name, self.query, self._values = page, query, {}
-        return await self._ask("page", seconds, page_hash=self.pages.get(page, ""))
+        first = await self._ask("page", seconds, page_hash=self.pages.get(page, ""))
+        for standing in self.find(lambda shown: key_of(shown) == STANDING):       # what is said of the picture follows when the browser has shown that
+            rest = await self.set("page", standing, "stands", seconds)
+            return replace(first, milliseconds=first.milliseconds + rest.milliseconds, sent=first.sent + rest.sent, received=first.received + rest.received, error=first.error or rest.error)
+        return first
 
     async def set(self, action: str, shown: Shown, value, seconds: float = 60) -> Answer:
-        """Gives a widget a value: of a slider or a choice a list, of a component its state as a dict; of a button nothing counts but that it is pressed."""
+        """Gives a widget a value: of a slider or a choice a list, of a component its state as a dict, or the name of what it triggers; of a button nothing counts but that it is pressed."""
         widget, kind = shown.widget, shown.kind
         state = WidgetState(id=widget.id)
         if kind == "button":
             state.trigger_value = True
+        elif kind == "bidi_component" and isinstance(value, str):
+            state.id, state.json_trigger_value = TRIGGERS.format(widget.id), json.dumps([{"event": value, "value": True}])
         elif kind == "bidi_component":
             state.json_value = json.dumps(value)
         elif isinstance(value, list):
             getattr(state, "string_array_value" if isinstance(value[0], str) else "double_array_value").data.extend(value)
         else:
             setattr(state, VALUES[kind], value)
-        self._values[widget.id] = state
+        self._values[state.id] = state
         try:
             return await self._ask(action, seconds, fragment=shown.fragment)
         finally:
-            if kind == "button":
-                self._values.pop(widget.id, None)
+            if kind == "button" or state.id != widget.id:       # it counts once
+                self._values.pop(state.id, None)
 
     def find(self, wanted: Callable[[Shown], bool]) -> list[Shown]:
         """What stands on the page and is wanted, from top to bottom."""

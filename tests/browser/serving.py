@@ -23,7 +23,7 @@ CHROMIUM_FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first
 READY = "[data-testid=stApp][data-test-script-state=notRunning][data-test-connection-state=CONNECTED]"
 # Told by the page's own changes: to ask at every frame, as playwright's waits do, keeps a browser without a GPU drawing all the while.
 SETTLED = """([ready, milliseconds]) => new Promise((settled, failed) => {
-    const unfinished = "[data-testid=stSkeleton], .st-key-working [data-testid=stProgress]";
+    const unfinished = "[data-testid=stSkeleton], .st-key-working [data-testid=stProgress], .st-key-standing";
     const look = () => document.querySelector(ready) && !document.querySelector(unfinished) && (watch.disconnect(), settled());
     const watch = new MutationObserver(look);
     watch.observe(document, {subtree: true, childList: true, attributes: true, attributeFilter: ["data-test-script-state", "data-test-connection-state"]});
@@ -104,7 +104,7 @@ def chromium() -> Iterator[Browser]:
 
 
 def settle(page: Page, milliseconds: int = 60_000) -> None:
-    """Wait until the script has run to its end, nothing is on its way to the page, nothing on it still grows, and every component stands where its grey stand-in was."""
+    """Wait until the script has run to its end, nothing is on its way to the page, nothing on it still grows or waits for its picture, and every component stands where its grey stand-in was."""
     for _ in range(2):
         page.evaluate(SETTLED, [READY, milliseconds])
         page.wait_for_timeout(150)

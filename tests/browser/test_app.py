@@ -25,6 +25,26 @@ def assert_whole(page: Page, name: str, hosts: set[str], server: Server) -> None
     assert page.evaluate("document.scrollingElement.scrollWidth") <= page.viewport_size["width"] and cut_off(page) == []
 
 
+# At the first painting of the page's picture: whether what is said below it stands already.
+FIRST_PAINTED = """(() => {
+  const paint = CanvasRenderingContext2D.prototype.putImageData;
+  CanvasRenderingContext2D.prototype.putImageData = function (...image) {
+    window.below ??= document.querySelector(".st-key-lesson_numbers") !== null;
+    return paint.apply(this, image);
+  };
+})()"""
+
+
+@pytest.mark.parametrize("path", ["", "heads"])
+def test_the_first_picture_of_a_visit_stands_before_what_is_said_of_it(browser, server, path):
+    page = browser.new_context().new_page()
+    page.add_init_script(FIRST_PAINTED)
+    page.goto(f"{server.url}/{path}")
+    settle(page)
+    assert page.evaluate("below") is False and page.locator(".st-key-lesson_numbers").count() == 1
+    page.context.close()
+
+
 @pytest.mark.parametrize("name", PAGES)
 def test_a_long_prompt_in_the_dark_on_a_phone_leaves_the_page_whole(open_page, server, name):
     hosts = set()

@@ -27,8 +27,11 @@ TERMS = 3          # of the dot product that are written out; the rest are in th
 
 @st.fragment(key="heads_below")
 def draw(page: Lesson, run: Run) -> None:
-    """Numbers, experiments, check and code for the picked head, query and key."""
+    """Explanation, numbers, experiments, check and code for the picked head, query and key."""
     with guard():
+        if not page.is_seen():
+            return
+        page.explanation()
         pair = picked_pair(run)
         page.numbers(number_lines(page, run, pair), weights_table(page, run, pair))
         page.experiments()
