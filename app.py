@@ -20,7 +20,7 @@ deployment.check()
 # Else a fresh server takes the folder pages/ for its older kind of app until st.navigation was called, and runs a page by itself.
 PagesManager.uses_pages_directory = False
 # What `streamlit run app.py` serves: this file as the script, and the routes beside it.
-app = st.App(__file__, routes=[heads_live.ROUTE, attention_live.ROUTE, overview.ROUTE, next_token.ROUTE, addresses.HOME_ROUTE], middleware=[Middleware(Paced)])
+app = st.App(__file__, routes=[*heads_live.ROUTES, attention_live.ROUTE, overview.ROUTE, next_token.ROUTE, addresses.HOME_ROUTE], middleware=[Middleware(Paced)])
 # Streamlit would ask a server on the internet for this machine's address, at the start and whenever a page of another address opens a websocket, and answer nobody meanwhile.
 net_util.get_external_ip = lambda: None
 # Every operation of torch lets another reader's thread have Python, and waits this long at most to have it back. Python's own 5 ms leave a pass of some hundred operations to the

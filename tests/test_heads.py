@@ -100,7 +100,7 @@ def test_a_wall_of_more_than_eight_layers_is_summed_up_by_a_map_and_by_how_many_
 
 
 def test_scores_of_the_opened_head_keep_their_sign():
-    header = unpacked(payload(np.array([[-1.5, 9.0], [2.0, -0.25]]), np.tril(np.ones((2, 2), bool)), {"signed": True}))
+    header = unpacked(payload(np.array([[-1.5, 9.0], [2.0, -0.25]]), np.tril(np.ones((2, 2), bool)), "", None, {"signed": True}))
     assert header["values"].tolist() == [-1.5, 2.0, -0.25] and header["n"] == 2
 
 

@@ -30,6 +30,11 @@ def address(name: str) -> str:
     return addresses.below(FOLDER, name)
 
 
+def hand(route_name: str, name: str, label: str, bounds: tuple[float, float], step: float, value: float, question: dict) -> dict:
+    """What buildHand of hand.js is told: a slider that asks the route with the question and its value under `name` while it moves."""
+    return {"path": address(route_name), "name": name, "label": label, "low": bounds[0], "high": bounds[1], "step": step, "digits": 0 if step >= 1 else 1, "value": value, "question": question}
+
+
 def route(name: str, answer: Callable[[dict], bytes]) -> Route:
     """The route of one kind of question: a JSON object posted to it is given to `answer` on a thread of its own.
 

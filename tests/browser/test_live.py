@@ -11,11 +11,13 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
+from core.analysis import rollout
 from core.intervention import HeadEdit, Intervention
-from core.ui.heads.live import question
-from core.ui.heads.reading import Change
+from core.ui import text
+from core.ui.heads.live import question, rollout_question
+from core.ui.heads.reading import Change, reached
 from core.ui.live import MOST_BYTES
-from tests.browser.serving import Server
+from tests.browser.serving import Server, settle
 from tests.browser.test_heads_wall import heads_page, on_the_scale, pixel, run_on
 from tests.messages import unpacked
 
@@ -54,9 +56,25 @@ def test_the_wall_follows_the_hand_before_it_lets_go_and_the_page_afterwards(ope
     assert float(slider.input_value()) == factor and page.errors == []
 
 
-def post(server: Server, body: bytes, **headers: str) -> tuple[int, bytes]:
+def test_the_rollout_follows_the_hand_and_the_page_keeps_its_block(open_page):
+    page, run = heads_page(open_page, heads_panel="rollout"), run_on()
+    slider, title = page.locator(".st-key-heads_rollout input[type=range]"), page.locator(".view .title")
+    slider.focus()
+    before = page.url
+    for block in range(run.model.config.n_layers - 2, 0, -1):
+        page.keyboard.down("ArrowLeft")
+        expect(title).to_have_text(reached(run, block, len(run.token_ids) - 1).title(text.load("heads"), run))
+        assert slider.evaluate("(node) => Number(node.value)") == block and page.locator(".st-key-heads_rollout .hand output").inner_text() == str(block)
+    page.keyboard.up("ArrowLeft")
+    expect(page).to_have_url(re.compile("heads_block=1(&|$)"))
+    settle(page)
+    assert page.url != before and page.evaluate("document.activeElement.closest('.st-key-heads_rollout') !== null") and page.errors == []
+    assert title.inner_text() == reached(run, 1, len(run.token_ids) - 1).title(text.load("heads"), run)
+
+
+def post(server: Server, body: bytes, path: str = "heads", **headers: str) -> tuple[int, bytes]:
     try:
-        with urllib.request.urlopen(urllib.request.Request(f"{server.url}/live/heads", body, headers), timeout=30) as answer:
+        with urllib.request.urlopen(urllib.request.Request(f"{server.url}/live/{path}", body, headers), timeout=30) as answer:
             return answer.status, answer.read()
     except urllib.error.HTTPError as refused:
         return refused.code, refused.read()
@@ -71,6 +89,18 @@ def test_the_route_answers_with_the_weights_of_the_pass(server):
     shown = scaled(2.0)
     lower = np.tril(np.ones(shown.shape[2:], bool))
     assert status == 200 and unpacked(body)["values"].tobytes() == shown[:, :, lower].tobytes()
+
+
+def rollout_asked(**changes) -> bytes:
+    return json.dumps(rollout_question(run_on(), 3) | {"block": 2} | changes).encode()
+
+
+def test_the_route_of_the_rollout_answers_with_its_shares_and_refuses_what_is_not_there(server):
+    status, body = post(server, rollout_asked(), "heads_rollout")
+    shares = rollout([block.pattern for block in run_on().trace.blocks])[2].numpy()
+    assert status == 200 and unpacked(body)["values"].tobytes() == shares[np.tril(np.ones(shares.shape, bool))].tobytes() and unpacked(body)["query"] == 3
+    for wrong in (dict(block=99), dict(block=-1), dict(block="x"), dict(query=999), dict(query=None), dict(token_ids=[])):
+        assert post(server, rollout_asked(**wrong), "heads_rollout")[0] == 400, wrong
 
 
 @pytest.mark.parametrize("body, status", [

@@ -101,8 +101,7 @@ def _hand(page: Lesson, run: Run, change: Change | None) -> dict | None:
     if not change or change.action != "scale":
         return None
     factor = SETTINGS.each["factor"]
-    return {"label": page.label("factor"), "name": "factor", "low": factor.low, "high": factor.high, "step": 0.1, "value": change.factor,
-            "path": live.address(heads_live.NAME), "question": heads_live.question(run, change)}
+    return live.hand(heads_live.NAME, "factor", page.label("factor"), (factor.low, factor.high), 0.1, change.factor, heads_live.question(run, change))
 
 
 def _scale(factor: float) -> None:

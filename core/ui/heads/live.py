@@ -3,11 +3,12 @@ from __future__ import annotations
 
 from core.intervention import NOTHING
 from core.ui import ahead, live, run, text
+from core.ui.components.attention_view import payload
 from core.ui.components.heads_wall import text_fields, wall_answer
-from core.ui.heads.reading import MEASURES, Change, patterns_of
+from core.ui.heads.reading import MEASURES, Change, patterns_of, reached
 from core.ui.heads.words import summary, title, wall_words
 
-NAME = "heads"
+NAME, ROLLOUT = "heads", "heads_rollout"
 
 
 def question(present: run.Run, change: Change) -> dict:
@@ -35,4 +36,19 @@ def answer(question: dict) -> bytes:
                        of_text=text_fields(title(words, change, shown), asked.tokens, position) if of_text else None)
 
 
-ROUTE = live.route(NAME, answer)
+def rollout_question(present: run.Run, query: int) -> dict:
+    """What the browser sends back with the block under the hand."""
+    return {"model": present.model_name, "device": present.device, "token_ids": list(present.token_ids), "query": query}
+
+
+def rollout_answer(question: dict) -> bytes:
+    """The rollout up to the block that the question names, as `attention_view` takes it. Raises ValueError, KeyError or TypeError for nonsense."""
+    asked = run.of_tokens(question["model"], question["device"], question["token_ids"])
+    block, query = int(question["block"]), int(question["query"])
+    if not (0 <= block < asked.model.config.n_layers and 0 <= query < len(asked.token_ids)):
+        raise ValueError("there is no such block or position")
+    shown = reached(asked, block, query)
+    return payload(shown.values, patterns_of(asked).allowed, shown.title(text.load("heads").of_kind(asked.model.config.kind), asked), shown.picked, {})
+
+
+ROUTES = (live.route(NAME, answer), live.route(ROLLOUT, rollout_answer))

@@ -11,10 +11,11 @@ from core import analysis
 from core.figures import heads as figures
 from core.figures.heads import head_name
 from core.figures.numbers import probability
-from core.ui import charts, state
+from core.ui import charts, live, state
 from core.ui.components.attention_view import attention_view
 from core.ui.components.heads_sum import heads_sum
-from core.ui.heads.reading import PREFIX, SETTINGS, Pair, attached, change_now, choose, keep, measured, measures_of, moved_by, patterns_of, read, redraw, title_of
+from core.ui.heads.live import ROLLOUT, rollout_question
+from core.ui.heads.reading import PREFIX, SETTINGS, Pair, attached, change_now, choose, keep, measured, measures_of, moved_by, patterns_of, reached, read, redraw, title_of
 from core.ui.lesson import Lesson
 from core.ui.markdown import code
 from core.ui.run import Run
@@ -115,11 +116,16 @@ def rollout(page: Lesson, run: Run, pair: Pair) -> None:
     n_layers = run.model.config.n_layers
     if not 0 <= read("block") < n_layers:
         keep(block=n_layers - 1)
-    block = st.slider(page.label("rollout_block"), 0, n_layers - 1, **attached("block")) if n_layers > 1 else 0
-    reached = analysis.rollout([b.pattern for b in run.trace.blocks])[block].float().cpu().numpy()
-    strongest = int(reached[pair.query].argmax())
-    title = page.label("title_rollout", block=block, query_token=run.tokens[pair.query], key_token=run.tokens[strongest], share=probability(float(reached[pair.query, strongest])))
-    _view(page, reached, patterns_of(run).allowed, run.tokens, "rollout", title, page.label("rollout_label"), picked=(pair.query, strongest), on_pick=_pick)
+    shown = reached(run, read("block"), pair.query)
+    hand = live.hand(ROLLOUT, "block", page.label("rollout_block"), (0, n_layers - 1), 1, shown.block, rollout_question(run, pair.query)) if n_layers > 1 else None
+    _view(page, shown.values, patterns_of(run).allowed, run.tokens, "rollout", shown.title(page.words, run), page.label("rollout_label"), picked=shown.picked, on_pick=_pick,
+          hand=hand, on_hand=_follow)
+
+
+def _follow(block: float) -> None:
+    """The hand has let go of the rollout's block: the picture stands already."""
+    keep(block=int(block))
+    st.rerun("heads_panel")
 
 
 def remember() -> None:

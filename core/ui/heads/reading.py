@@ -17,6 +17,7 @@ from core.ui import cache, state
 from core.ui.instrument_state import Setting, Settings
 from core.ui.lesson import Lesson
 from core.ui.run import Run
+from core.ui.text import TextFile
 
 PREFIX = "heads_"
 ACTIONS = ("zero", "mean", "scale", "uniform")
@@ -112,6 +113,26 @@ def _read(run: Run, intervention: Intervention) -> Patterns:
     measured = analysis.head_statistics(trace)
     values = torch.stack([block.pattern for block in trace.blocks]).float().cpu().numpy()
     return Patterns(values, trace.blocks[0].allowed.cpu().numpy(), {name: getattr(measured, name).double().cpu().numpy() for name in measures_of(run)})
+
+
+@dataclass(frozen=True)
+class Reached:
+    """The rollout up to one block at one query: all shares (N, N), and the key whose share of the query is largest."""
+
+    block: int
+    values: np.ndarray
+    picked: tuple[int, int]
+
+    def title(self, words: TextFile, run: Run) -> str:
+        query, key = self.picked
+        return words.label("title_rollout", block=self.block, query_token=run.tokens[query], key_token=run.tokens[key], share=probability(float(self.values[query, key])))
+
+
+def reached(run: Run, block: int, query: int) -> Reached:
+    """Which tokens of the input have reached each position after a block; the rollout of all blocks is kept for all who ask for the same."""
+    key = ("heads_rollout", run.model_name, id(run.model), run.device, run.token_ids)
+    values = cache.result(key, lambda: analysis.rollout([b.pattern for b in run.trace.blocks]).float().cpu().numpy(), lambda made: made.nbytes)[block]
+    return Reached(block, values, (query, int(values[query].argmax())))
 
 
 def measures_of(run: Run) -> tuple[str, ...]:

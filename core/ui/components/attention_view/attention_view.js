@@ -5,8 +5,14 @@ export default function (component) {
   const root = parentElement.querySelector(".view");
   const view = (root.view ??= build(root));
   const header = unpack(data);
+  view.send = setTriggerValue;
+  if (view.handle.lay(header.hand)) receive(view, header);
+}
+
+function receive(view, header) {
+  const { root } = view;
   if (view.n !== header.n || view.shows !== header.shows) view.window = null;
-  Object.assign(view, header, { fresh: true, send: setTriggerValue, offset: rowOffsets(header.first, header.last), cursor: null });
+  Object.assign(view, header, { fresh: true, offset: rowOffsets(header.first, header.last), cursor: null });
   view.window ??= [0, view.n, 0, view.n];
   view.reach = largest(view);
   describe(view);
@@ -17,6 +23,7 @@ function build(root) {
   const part = (name) => root.querySelector(name);
   const view = { root, title: part(".title"), matrix: part(".matrix"), cells: part("canvas.cells"), overlay: part("canvas.overlay"),
     lines: part(".lines"), threads: part(".lines canvas"), queries: part(".queries"), keys: part(".keys"), live: part(".live"), tip: part(".tip") };
+  view.handle = buildHand(part(".hand"), (bytes) => receive(view, unpack(bytes)), (value) => view.send("moved", value));
   wireMatrix(view);
   keepFitted(root, () => view.first && layOut(view));
   return view;
@@ -24,8 +31,8 @@ function build(root) {
 
 function describe(view) {
   const { root, text } = view;
-  view.title.textContent = text.title;
-  view.cells.setAttribute("aria-label", `${text.title} ${text.keys_help}`);
+  view.title.textContent = view.heading;
+  view.cells.setAttribute("aria-label", `${view.heading} ${text.keys_help}`);
   root.classList.toggle("is-lines", view.shows === "lines");
   root.classList.toggle("is-signed", view.signed);
   for (const scale of root.querySelectorAll(".scale")) scale.setAttribute("aria-label", text.scale);

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import streamlit as st
 
-from core.ui.components.message import AHEAD_JS, MESSAGE_JS, pack
+from core.ui.components.message import AHEAD_JS, HAND_CSS, HAND_HTML, HAND_JS, LIVE_JS, MESSAGE_JS, pack
 
 HERE = Path(__file__).parent
 WHOLE_TOKENS = 48        # up to this many tokens every weight travels (226 kB for HEADS heads); beyond, bytes for the picture and single heads whole
@@ -26,9 +26,9 @@ PATTERN_CSS = (HERE / "pattern.css").read_text(encoding="utf-8")
 
 _component = st.components.v2.component(
     "heads_wall",
-    html=(HERE / "heads_wall.html").read_text(encoding="utf-8"),
-    css=PATTERN_CSS + (HERE / "heads_wall.css").read_text(encoding="utf-8"),
-    js=PATTERN_JS + AHEAD_JS + (HERE / "heads_map.js").read_text(encoding="utf-8") + (HERE / "heads_wall.js").read_text(encoding="utf-8"),
+    html=(HERE / "heads_wall.html").read_text(encoding="utf-8").replace("<!-- hand -->", HAND_HTML),
+    css=PATTERN_CSS + HAND_CSS + (HERE / "heads_wall.css").read_text(encoding="utf-8"),
+    js=PATTERN_JS + LIVE_JS + AHEAD_JS + HAND_JS + (HERE / "heads_map.js").read_text(encoding="utf-8") + (HERE / "heads_wall.js").read_text(encoding="utf-8"),
 )
 
 
@@ -146,8 +146,8 @@ def heads_wall(patterns: np.ndarray, allowed: np.ndarray, tokens: Sequence[str],
     summary: the map beside the wall, with the strings "measure", "nothing" and "map" in `text`; `on_measure(name)` is called when another of its measures is chosen.
     height: the least and the most pixels that the tiles take; between them they end with the window.
     follow: what else on the page depends on. When it has changed with a wall that was drawn `alone`, `on_stand()` is called as soon as the tiles stand, and `on_rest()` a moment
-    after the last change; with one that the rest of the page was drawn with, nothing is left to do. hand: a slider over the tiles that answers while it moves: "label", "low", "high", "step", "value", the "path" to ask, and
-    the "question" that is sent there with the value under "name"; the answer is `wall_answer`'s. `on_hand(value)` is called when the hand has let
+    after the last change; with one that the rest of the page was drawn with, nothing is left to do. hand: a slider over the tiles that answers while it moves, as `live.hand` describes it; the
+    answer is `wall_answer`'s. `on_hand(value)` is called when the hand has let
     go and the tiles stand. ahead: where another text is asked for before the page has it (core.ui.ahead), with `wall_answer` too. opens: a pick marks its head at once, in the browser; then only `on_rest()` follows.
     """
     n_layers, n_heads = patterns.shape[:2]

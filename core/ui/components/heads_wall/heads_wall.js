@@ -11,8 +11,7 @@ export default function (component) {
   const header = unpack(data);
   wall.send = setTriggerValue;
   wall.mayAsk(header.ahead);
-  if (holds(wall, header)) return;
-  layHand(wall, header.hand);
+  if (!wall.handle.lay(header.hand)) return;
   receive(wall, header);
   followUp(wall);
 }
@@ -47,56 +46,15 @@ function build(root) {
   const part = (name) => root.querySelector(name);
   const wall = { root, title: part(".title"), scale: part(".scale"), scroll: part(".scroll"), stage: part(".stage"), cells: part(".cells"), rails: part(".rail"), rail: 0,
     canvas: part("canvas.tiles"), overlay: part("canvas.overlay"), tip: part(".tip"), buttons: [], known: new Map() };
-  const [label, input, amount] = part(".hand").children;
-  wall.handle = { root: part(".hand"), label, input, amount, released: true };
-  wall.live = liveAsker((bytes) => receive(wall, unpack(bytes)), () => letGo(wall));
-  wall.mayAsk = askAhead(root, (bytes) => receive(wall, unpack(bytes)), () => ({ exact_heads: [wall.selected] }));
-  input.oninput = () => hold(wall, Number(input.value));
-  input.onchange = () => { wall.handle.released = true; if (!wall.live.busy) letGo(wall); };
+  const answered = (bytes) => receive(wall, unpack(bytes)), present = () => ({ exact_heads: [wall.selected] });
+  wall.handle = buildHand(part(".hand"), answered, (factor) => { wall.asked = true; wall.send("moved", factor); rest(wall); }, present);       // the rest of the page follows when it rests
+  wall.mayAsk = askAhead(root, answered, present);
   wall.stage.onpointermove = (event) => point(wall, event);
   wall.stage.onpointerleave = () => forget(wall);
   wall.cells.onkeydown = (event) => step(wall, event);
   buildMap(wall);
   keepFitted(wall.scroll, () => wall.first && layOut(wall));
   return wall;
-}
-
-// ---- the slider under the hand ----
-
-function layHand(wall, hand) {
-  const { root, label, input, amount } = wall.handle;
-  root.hidden = !hand;
-  wall.held = undefined;
-  if (!hand) return;
-  label.textContent = hand.label;
-  Object.assign(input, { min: hand.low, max: hand.high, step: hand.step });
-  input.value = hand.value;
-  amount.textContent = Number(hand.value).toFixed(1);
-}
-
-// The hand is ahead of Python: what Python drew for an earlier value must not undo it.
-function holds(wall, header) {
-  return wall.held !== undefined && header.hand && header.hand.value !== wall.held;
-}
-
-function hold(wall, value) {
-  const { hand, handle } = wall;
-  Object.assign(wall, { held: value });
-  handle.released = false;
-  handle.amount.textContent = value.toFixed(1);
-  wall.live.ask(hand.path, { ...hand.question, [hand.name]: value, exact_heads: [wall.selected] });
-}
-
-// Python hears of the value after the frame that shows its tiles, and the rest of the page when the hand rests.
-function letGo(wall) {
-  if (!wall.handle.released || wall.held === undefined) return;
-  const value = wall.held;
-  requestAnimationFrame(() => setTimeout(() => {
-    if (wall.held !== value) return;
-    wall.asked = true;
-    wall.send("moved", value);
-    rest(wall);
-  }, 0));
 }
 
 // ---- what Python sent ----

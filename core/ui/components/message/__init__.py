@@ -10,8 +10,11 @@ HERE = Path(__file__).parent
 STYLED_JS = (HERE / "styled.js").read_text(encoding="utf-8")
 BY_KEYS_JS = (HERE / "by_keys.js").read_text(encoding="utf-8")  # lets the keys read what the pointer reads
 MESSAGE_JS = (HERE / "message.js").read_text(encoding="utf-8") + STYLED_JS + BY_KEYS_JS
-LIVE_JS = (HERE / "live.js").read_text(encoding="utf-8")        # asks the routes of core/ui/live.py
-AHEAD_JS = LIVE_JS + (HERE / "ahead.js").read_text(encoding="utf-8")    # draws another text before its page does: core/ui/ahead.py
+LIVE_JS = (HERE / "live.js").read_text(encoding="utf-8")        # asks the routes of core/ui/live.py; the two below need it
+AHEAD_JS = (HERE / "ahead.js").read_text(encoding="utf-8")      # draws another text before its page does: core/ui/ahead.py
+HAND_JS = (HERE / "hand.js").read_text(encoding="utf-8")        # a slider that answers while it moves
+HAND_HTML = '<label class="hand" hidden><span></span><input type="range"><output></output></label>'
+HAND_CSS = (HERE / "hand.css").read_text(encoding="utf-8")
 
 
 def pack(header: dict, arrays: dict[str, np.ndarray]) -> bytes:

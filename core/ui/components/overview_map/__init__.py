@@ -12,7 +12,7 @@ import numpy as np
 import streamlit as st
 
 from core.ui.components.heads_wall import PATTERN_JS
-from core.ui.components.message import AHEAD_JS, pack
+from core.ui.components.message import AHEAD_JS, LIVE_JS, pack
 
 HERE = Path(__file__).parent
 SCRIPTS = ("layout.js", "paint.js", "marks.js", "output.js", "print.js", "overview_map.js")
@@ -22,7 +22,7 @@ _component = st.components.v2.component(
     "overview_map",
     html=(HERE / "overview_map.html").read_text(encoding="utf-8"),
     css=(HERE / "overview_map.css").read_text(encoding="utf-8"),
-    js="\n".join([PATTERN_JS, AHEAD_JS, *((HERE / name).read_text(encoding="utf-8") for name in SCRIPTS)]),
+    js="\n".join([PATTERN_JS, LIVE_JS, AHEAD_JS, *((HERE / name).read_text(encoding="utf-8") for name in SCRIPTS)]),
 )
 
 

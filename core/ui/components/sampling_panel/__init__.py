@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import streamlit as st
 
-from core.ui.components.message import AHEAD_JS, BY_KEYS_JS, STYLED_JS
+from core.ui.components.message import AHEAD_JS, BY_KEYS_JS, LIVE_JS, STYLED_JS
 from core.ui.components.sampling_panel.settings import PanelSettings
 
 _FOLDER = Path(__file__).parent
@@ -25,7 +25,7 @@ _component = st.components.v2.component(
     "live_transformer.sampling_panel",
     html='<div class="sampling-panel"></div>',
     css=(_FOLDER / "panel.css").read_text(encoding="utf-8"),
-    js=STYLED_JS + BY_KEYS_JS + AHEAD_JS + "\n".join((_FOLDER / name).read_text(encoding="utf-8") for name in _SCRIPTS),
+    js=STYLED_JS + BY_KEYS_JS + LIVE_JS + AHEAD_JS + "\n".join((_FOLDER / name).read_text(encoding="utf-8") for name in _SCRIPTS),
 )
 
 
