@@ -91,7 +91,7 @@ def test_norms_are_those_of_the_model():
 
 
 def test_the_lens_ends_on_the_prediction_and_ticks_what_follows():
-    header, arrays = component(opened({"view": "lens"}), "residual_grid")
+    header, arrays = component(opened({"view": "lens"}), "residual_lens")
     ids, model = ids_of(), loaded().model
     probs = model(ids).probs
     shape = (model.config.n_layers + 1, len(ids))
@@ -100,6 +100,20 @@ def test_the_lens_ends_on_the_prediction_and_ticks_what_follows():
     best = probs.argmax(-1)
     assert guesses[-1].tolist() == [loaded().tokenizer.visible(int(i)) for i in best]
     assert arrays["marks"].reshape(shape)[-1].tolist() == [*(best[:-1] == ids[1:]).int().tolist(), 0]
+
+
+def test_what_else_is_considered_is_there_for_every_depth_that_the_hand_may_come_to():
+    at = opened({"view": "lens", "depth": "2"}, position="3", target="7")
+    (header, arrays), (grid, _) = component(at, "lens_guesses"), component(at, "residual_lens")
+    model, trace, read = loaded().model, loaded().model(ids_of()), loaded().tokenizer.visible
+    streams = [*(block.resid_pre for block in trace.blocks), trace.resid_final]
+    probs = arrays["probs"].reshape(len(streams), -1)
+    for depth, stream in enumerate(streams):
+        u = (model.final_norm(stream, model.config.norm) @ model.E.T)[3].double()
+        y, best = torch.softmax(u, -1), torch.argsort(u, descending=True)[:probs.shape[1]]
+        assert header["tokens"][depth] == [read(int(i)) for i in best] and np.allclose(probs[depth], y[best].detach(), rtol=1e-4)
+        assert header["marked"][depth] == [int(i == 7) for i in best]
+    assert header["depth"] == 2 and grid["picked"] == [2, 3] and grid["titles"] == [WORDS.labels["title_lens"], WORDS.labels["title_lens_end"]]
 
 
 def test_the_page_shows_that_the_parts_add_up_to_the_logit():
@@ -114,7 +128,7 @@ def test_the_page_shows_that_the_parts_add_up_to_the_logit():
 
 
 def test_a_picked_token_is_in_every_view():
-    for settings, name in (({}, "residual_norms"), ({"view": "lens", "depth": "2"}, "residual_grid"), ({"measure": "turn"}, "residual_grid")):
+    for settings, name in (({}, "residual_norms"), ({"view": "lens", "depth": "2"}, "residual_lens"), ({"measure": "turn"}, "residual_grid")):
         header, _ = component(opened(settings, position="2", layer="1"), name)
         assert header["picked"][1] == 2
 

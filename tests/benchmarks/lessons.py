@@ -6,18 +6,18 @@ from tests.benchmarks.browser import Case
 SLIDER = "[data-testid=stSlider] input[type=range], [data-testid=stSlider] [role=slider]"
 WALL_SLIDER = ".st-key-heads_wall input[type=range]"
 
-# Overview has no slider: its tokens take the arrow keys. Positions and Next token answer in the browser, Heads over HTTP, the others through a run of the page.
+# Overview has no slider: its tokens take the arrow keys. Recurrence answers through a run of the page, Heads over HTTP, the others in the browser.
 LESSONS = [
     Case("Overview, the picked token", "", ".st-key-overview_map [role=radio][tabindex='0']", ".st-key-overview_map"),
     Case("Positions, length of the waves", "positions", ".st-key-positions_stage input[type=range]", ".st-key-positions_stage"),
     Case("Heads, block of the rollout", "heads?heads_panel=rollout", ".st-key-heads_rollout input[type=range]", ".st-key-heads_rollout"),
-    Case("Residual stream, depth of the lens", "residual_stream?residual_stream_view=lens", SLIDER, ".st-key-residual_stream_lens_grid"),
+    Case("Residual stream, depth of the lens", "residual_stream?residual_stream_view=lens", ".st-key-residual_stream_lens_grid input[type=range]", ".st-key-residual_stream_lens_grid"),
     Case("From recurrence to attention, the norm", "recurrence?recurrence_view=gradient", SLIDER, ".st-key-recurrence_gradient", canvas=False),
     Case("Next token, temperature", "next_token", ".st-key-next_token_view input[type=range]", ".st-key-next_token_view"),
 ]
 
 # The lesson whose slider goes through Python: what the server's settings are measured on.
-RERUN = LESSONS[3]
+RERUN = LESSONS[4]
 
 # A slider that changes all patterns of the later layers, so that the whole wall is drawn anew. It only goes on:
 # a value that was there before would find its Trace and its bytes kept.

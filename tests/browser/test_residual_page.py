@@ -72,6 +72,24 @@ def test_arrow_keys_walk_the_grid(open_page):
     assert "position=" in page.url
 
 
+def test_the_lens_follows_the_hand_before_it_lets_go_and_the_page_afterwards(open_page):
+    page = opened(open_page, "residual_stream", "lens")
+    slider, title, guesses = page.locator(".residual-lens input"), page.locator(".residual-lens .title"), page.locator(".guesses li")
+    formulas, url, box = page.locator(".st-key-lesson_numbers").inner_text(), page.url, slider.bounding_box()
+    before, grid = (title.inner_text(), guesses.all_inner_texts()), drawings(page)
+    page.mouse.move(box["x"] + box["width"] - 4, box["y"] + box["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + box["height"] / 2, steps=4)
+    assert slider.input_value() == "3" and title.inner_text() != before[0] and guesses.all_inner_texts() != before[1] and drawings(page) != grid
+    assert guesses.first.locator("code").inner_text() == title.locator("code").first.inner_text() and guesses.first.locator("output").inner_text() in title.inner_text()
+    assert page.url == url and page.locator(".st-key-lesson_numbers").inner_text() == formulas
+    held = title.inner_text(), guesses.all_inner_texts(), drawings(page)
+    page.mouse.up()
+    page.wait_for_url("**residual_stream_depth=3*")
+    settle(page)
+    assert (title.inner_text(), guesses.all_inner_texts(), drawings(page)) == held and page.locator(".st-key-lesson_numbers").inner_text() != formulas and page.errors == []
+
+
 @pytest.mark.parametrize("view, chart", [("contributions", "waterfall"), ("mlp", "neurons"), ("norm, vector", "vector_after"), ("cut", "cut_tokens")])
 def test_a_slider_changes_the_chart_in_place(open_page, view, chart):
     page = opened(open_page, "residual_stream", view)

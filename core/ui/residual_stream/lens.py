@@ -12,10 +12,10 @@ from core.figures import residual_stream as figures
 from core.figures.numbers import bracketed, latex_number, readable
 from core.ui import state, working
 from core.ui.check import Question
-from core.ui.components.residual_grid import residual_grid
+from core.ui.components.residual_lens import lens_guesses, residual_lens
 from core.ui.lesson import Lesson
 from core.ui.markdown import code, unmarked
-from core.ui.residual_stream.reading import PREFIX, SEEN_WHOLE, chart_height, depth_names, depth_of, keep, screen, short_depth_names, show, target_token, to_numpy, unembedding_name
+from core.ui.residual_stream.reading import PREFIX, SEEN_WHOLE, depth_names, depth_of, keep, screen, short_depth_names, show, target_token, to_numpy, unembedding_name
 from core.ui.run import Run
 from core.ui.views import Reading
 
@@ -24,36 +24,25 @@ N_GUESSES = 6
 
 def draw(page: Lesson, run: Run) -> Reading:
     """The instrument; returns what it shows."""
-    n_layers = run.model.config.n_layers
-    depth_column, field = st.columns([3, 2], vertical_alignment="bottom")
-    with depth_column:
-        depth = _depth_slider(page, n_layers)
-    position = state.selection().position
-    with field:
-        page.named_token(run, position)
-    target = target_token(run, position)
-    reading, stream = _read(run), _stream_at(run, depth, position)
+    n_layers, position = run.model.config.n_layers, state.selection().position
+    depth, reading = depth_of(n_layers), _read(run)
+    stream = _stream_at(run, depth, position)
     probs = torch.softmax(contributions.logit_lens(run.model, stream).double(), -1)
     title = _title(page, run, reading, depth, position)
-    st.markdown(f"**{title}**")
     grid, beside = st.columns([7, 3])
     with grid:
         _grid(page, run, reading, depth, title)
     with beside:
-        _guesses(page, run, probs, target)
+        page.named_token(run, position)
+        target = target_token(run, position)
+        _guesses(page, run, depth, position, target)
         followed, ranks = contributions.follow_token(run.model, run.trace, position, target)
         chart = figures.probability_by_layer(to_numpy(followed), ranks.cpu().numpy(), short_depth_names(page, n_layers),
                                              (page.label("axis_target"), page.label("axis_rank")), state.theme(), state.scale(), 95 if state.present() else 120)
         st.caption(page.label("caption_target", token=code(run.tokenizer.visible(target))))
         show(chart, "target")
     return Reading(_lines(page, run, stream, probs, target), _question(page, run, reading), [contributions.logit_lens, contributions.read_lens, contributions.follow_token], {"logit_lens.csv": lambda: _table(run, reading)},
-                   ".residual-grid canvas", title)
-
-
-def _depth_slider(page: Lesson, n_layers: int) -> int:
-    key = f"{PREFIX}depth_widget"
-    st.session_state[key] = depth_of(n_layers)
-    return st.slider(page.label("depth_slider"), 0, n_layers, key=key, help=page.label("depth_help"), on_change=lambda: keep(depth=st.session_state[key]))
+                   ".residual-lens canvas", title)
 
 
 def _stream_at(run: Run, depth: int, position: int) -> torch.Tensor:
@@ -71,7 +60,7 @@ def _grid(page: Lesson, run: Run, reading: LensReading, depth: int, title: str) 
     ids = reading.token_ids.cpu().numpy()
     texts = np.array([[run.tokenizer.visible(int(i)) for i in row] for row in ids], dtype=object)
     right = np.array(run.token_ids if run.is_encoder else [*run.token_ids[1:], -1])
-    residual_grid(to_numpy(reading.probs), texts=texts.astype(str), marks=ids == right, row_labels=depth_names(page, run.model.config.n_layers), column_labels=run.tokens,
+    residual_lens(to_numpy(reading.probs), slider=(page.label("depth_slider"), page.label("depth_help")), titles=(page.words.labels["title_lens"], page.words.labels["title_lens_end"]), on_depth=lambda row: keep(depth=row), texts=texts.astype(str), marks=ids == right, row_labels=depth_names(page, run.model.config.n_layers), column_labels=run.tokens,
                   legend=page.label("legend_lens"), reading=page.label("reading_lens"), twin=unmarked(title), theme=state.theme(), key=f"{PREFIX}lens_grid",
                   picked=(depth, state.selection().position), limits=(0.0, 1.0), least_column=round(66 * state.scale()), least_row=round(16 * state.scale()), rows_scroll=run.model.config.n_layers > SEEN_WHOLE, height=290, most_height=520, fit=screen(30), present=state.present(), on_pick=_pick)
 
@@ -81,11 +70,12 @@ def _pick(row: int, column: int) -> None:
     state.select(layer=max(row - 1, 0), position=column)
 
 
-def _guesses(page: Lesson, run: Run, probs: torch.Tensor, target: int) -> None:
-    best, ids = probs.topk(min(N_GUESSES, probs.numel()))
-    chart = figures.guesses([run.tokenizer.visible(int(i)) for i in ids], to_numpy(best), page.label("axis_probability"), state.theme(), [int(i) == target for i in ids],
-                            state.scale(), chart_height(120 if state.present() else 150))
-    show(chart, "guesses")
+def _guesses(page: Lesson, run: Run, depth: int, position: int, target: int) -> None:
+    """What else is considered at the position, for every depth that the hand may come to."""
+    streams = torch.stack([_stream_at(run, at, position) for at in range(run.model.config.n_layers + 1)])
+    best, ids = torch.softmax(contributions.logit_lens(run.model, streams).double(), -1).topk(min(N_GUESSES, run.model.config.vocab_size))
+    lens_guesses([[run.tokenizer.visible(i) for i in row] for row in ids.tolist()], to_numpy(best), (ids == target).tolist(), depth=depth, label=page.label("axis_probability"),
+                 key=f"{PREFIX}guesses")
 
 
 def _title(page: Lesson, run: Run, reading: LensReading, depth: int, position: int) -> str:

@@ -80,7 +80,7 @@ function layOut(state) {
   if (!data || !box.clientWidth) return;
   state.scroller.style.overflowY = data.rows_scroll ? "scroll" : "hidden";
   const context = canvas.getContext("2d"), width = data.rows_scroll ? state.scroller.clientWidth : box.clientWidth;
-  context.font = fontOf(state, 12);
+  context.font = fontOf(state, 12, "font", "bold");          // as the picked one is written
   const labels = Math.max(...data.row_labels.map((label) => context.measureText(label).width));
   state.left = Math.min(labels + 14, width * 0.28);
   context.font = fontOf(state, 12, "mono");

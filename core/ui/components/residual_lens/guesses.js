@@ -1,0 +1,34 @@
+// The likeliest tokens of one position at the depth under the hand, as bars between 0 and 1.
+
+function readable(value) {
+  if (value !== 0 && Math.abs(value) < 0.0005) return value.toExponential(1).replace("-", "−");
+  let text = value.toPrecision(3);
+  for (let digits = 4; value < 1 && Number(text) >= 1 && digits < 9; digits++) text = value.toPrecision(digits);
+  return text;
+}
+
+function bar(token, p, marked) {
+  const item = document.createElement("li"), [name, track, amount] = ["code", "span", "output"].map((tag) => item.appendChild(document.createElement(tag)));
+  name.textContent = token;
+  track.appendChild(document.createElement("i")).style.width = `${100 * p}%`;
+  amount.textContent = readable(p);
+  item.classList.toggle("marked", Boolean(marked));
+  item.title = `${token}: ${p}`;
+  return item;
+}
+
+function draw(list) {
+  const { tokens, marked, probs } = list.data, depth = Math.min(list.depth, tokens.length - 1), n = tokens[depth].length;
+  list.replaceChildren(...tokens[depth].map((token, i) => bar(token, probs[depth * n + i], marked[depth][i])));
+}
+
+export default function ({ parentElement, data }) {
+  const list = parentElement.querySelector(".guesses");
+  list.data = unpack(data);
+  list.depth = list.data.depth;
+  list.setAttribute("aria-label", list.data.label);
+  draw(list);
+  const follow = ({ detail }) => { list.depth = detail; draw(list); };
+  document.addEventListener("lens-depth", follow);
+  return () => document.removeEventListener("lens-depth", follow);
+}
