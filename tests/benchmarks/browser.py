@@ -34,6 +34,7 @@ class Case:
     canvas: bool = True        # the picture is drawn on a canvas
     keys: tuple[str, ...] = ("ArrowLeft", "ArrowRight")   # pressed in turn: left and back, since a slider may stand at its right end
     texts: tuple[str, ...] = ()                           # of a field of text: what is written there before the key, one after the other
+    alone: str = ""            # the script of apps/ that draws the same picture from the same bytes behind a slider, and nothing else
 
 
 EMPTY = Case("empty app", "", "[data-testid=stSlider] input", "[data-testid=stMarkdown]", canvas=False)
@@ -87,6 +88,10 @@ def slider_figures(lessons: list[Case], repeats: int) -> list[Figure]:
         for case in lessons:
             ours, reference = alternate_presses([(case, app.url), (EMPTY, empty.url)], browser, repeats)
             figures += press_figures(case.name, ours, reference, "reference: an empty Streamlit app")
+            if case.alone:
+                with serve(HERE / "apps" / case.alone, *TUNED, cwd=HERE / "apps") as alone:
+                    ours, reference = alternate_presses([(case, app.url), (replace(case, path="", control=EMPTY.control), alone.url)], browser, repeats)
+                figures += press_figures(f"{case.name}, the same picture", ours, reference, "reference: the same picture and bytes in an empty app")
         return figures
 
 

@@ -12,7 +12,7 @@ LESSONS = [
     Case("Positions, length of the waves", "positions", ".st-key-positions_stage input[type=range]", ".st-key-positions_stage"),
     Case("Heads, block of the rollout", "heads?heads_panel=rollout", ".st-key-heads_rollout input[type=range]", ".st-key-heads_rollout"),
     Case("Residual stream, depth of the lens", "residual_stream?residual_stream_view=lens", ".st-key-residual_stream_lens_grid input[type=range]", ".st-key-residual_stream_lens_grid"),
-    Case("From recurrence to attention, the norm", "recurrence?recurrence_view=gradient", SLIDER, ".st-key-recurrence_gradient", canvas=False),
+    Case("From recurrence to attention, the norm", "recurrence?recurrence_view=gradient", SLIDER, ".st-key-recurrence_gradient", canvas=False, alone="chart.py"),
     Case("Next token, temperature", "next_token", ".st-key-next_token_view input[type=range]", ".st-key-next_token_view"),
 ]
 

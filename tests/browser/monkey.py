@@ -180,6 +180,8 @@ def main() -> int:
     given = asked.parse_args()
     with serve() as server, chromium() as browser:
         monkey = let_loose(browser, server.url, 60 * given.minutes, given.seed)
+        if monkey.failures:
+            print(server.said())
     print(f"seed {given.seed}: {monkey.n_deeds} deeds in {given.minutes:g} minutes, {len(monkey.failures)} failures")
     return int(bool(monkey.failures))
 

@@ -10,8 +10,9 @@ import tempfile
 import time
 import urllib.request
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
@@ -54,6 +55,11 @@ STILL = """document.addEventListener("DOMContentLoaded", () =>
 class Server:
     url: str
     process: subprocess.Popen
+    log: IO[str] = field(repr=False)
+
+    def said(self) -> str:
+        """What the server has written so far."""
+        return os.pread(self.log.fileno(), 2 ** 24, 0).decode(errors="replace")
 
 
 @contextlib.contextmanager
@@ -66,7 +72,7 @@ def serve(script: Path = ROOT / "app.py", *flags: str, cwd: Path = ROOT, env: di
              "--server.headless", "true", *flags], cwd=cwd, env=os.environ | (env or {}), stdout=log, stderr=subprocess.STDOUT)
         try:
             _wait_until_healthy(f"http://127.0.0.1:{port}/_stcore/health", process, log, startup_seconds)
-            yield Server(f"http://127.0.0.1:{port}", process)
+            yield Server(f"http://127.0.0.1:{port}", process, log)
         finally:
             end(process)
 
