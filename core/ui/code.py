@@ -29,7 +29,7 @@ def draw(lesson: str, title: str, functions: Sequence[Callable], data: Mapping[s
             st.markdown(twin)
         with st.expander(words.label("code_intro"), key=f"{lesson}_source_open", on_change="rerun") as drawer:
             if drawer.open:
-                st.code("\n\n".join(source(function) for function in functions), language="python")
+                st.code("\n\n".join(source(function) for function in functions), language="python", wrap_lines=True)     # what scrolls to the side, Streamlit lets no key reach
         with st.container(key="lesson_downloads", horizontal=True, vertical_alignment="center"):
             picture_download(picture, name=f"transformer-{lesson}", title=title, twin=unmarked(twin), missing=words.label("picture_missing"), key=f"{lesson}_picture")
             for name, table in data.items():

@@ -37,10 +37,16 @@ def largest_weight(position: int) -> float:
 def test_steps_go_forward_and_back_by_button_key_and_slider_without_a_rerun_and_the_link_says_so(open_page):
     page = opened(open_page, "attention", "steps", f"&attention_step=x{PROMPT}&position=6")
     stands_at(page, "1/9")
-    page.get_by_role("button", name=WORDS.label("steps_forward")).click()
+    forward, slider = page.get_by_role("button", name=WORDS.label("steps_forward")), page.get_by_role("slider", name=WORDS.label("steps_slider"))
+    forward.click()
     stands_at(page, "2/9")
-    page.get_by_role("slider", name=WORDS.label("steps_slider")).press("End")
+    slider.press("End")
     stands_at(page, "9/9")
+    slider.press("ArrowLeft")
+    forward.press("Enter")
+    stands_at(page, "9/9")
+    expect(forward).to_be_focused()         # though it leads no further
+    expect(forward).to_be_disabled()
     expect(page.locator(".matrices canvas")).to_have_count(5)
     stage = page.get_by_role("group", name=WORDS.label("steps_keys"))
     for _ in range(3):

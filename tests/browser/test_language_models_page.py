@@ -4,6 +4,8 @@ from __future__ import annotations
 import re
 from urllib.parse import quote, urlsplit
 
+from playwright.sync_api import expect
+
 from core.ui import text
 from tests.browser.serving import settle
 from tests.browser.views import opened, reach
@@ -19,9 +21,11 @@ def test_sentences_are_typed_and_one_is_picked(open_page):
     field.press("Control+Enter")
     page.wait_for_url(re.compile("language_models_sentences="))
     settle(page)
-    page.get_by_role("button", name="home the ran dog").click()
+    sentence = page.get_by_role("button", name="home the ran dog")
+    sentence.press("Enter")
     page.wait_for_url(re.compile("language_models_row=1"))
     settle(page)
+    expect(sentence).to_be_focused()       # the rows are built anew
     assert page.locator(".sentences-list .row").count() == 2 and page.locator(".sentences-list .row.picked .name").text_content() == "home the ran dog" and page.errors == []
 
 

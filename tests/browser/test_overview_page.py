@@ -8,6 +8,7 @@ import pytest
 
 from core.ui import cache, overview
 from core.ui.run import Run, read
+from tests.browser.accessibility import violations
 from tests.browser.pictures import WALK
 from tests.browser.serving import settle
 from tests.prompts import PROMPTS
@@ -79,6 +80,14 @@ def test_the_map_is_painted_in_the_pages_own_colours(open_page, dark):
       const rgb = [...map.base.getContext("2d").getImageData(x, y, 1, 1).data].slice(0, 3);
       return [getComputedStyle(map.root).getPropertyValue("--tx-panel").trim().toLowerCase(), "#" + rgb.map((c) => c.toString(16).padStart(2, "0")).join("")]; })()""")
     assert pixel == panel
+
+
+def test_the_map_and_its_source_have_nothing_that_axe_finds_in_the_dark(open_page):
+    page = opened(open_page, at(CATS), dark=True, width=1024)         # narrower than the longest line of the source
+    page.locator(".st-key-overview_source_open summary").click()
+    page.get_by_test_id("stCode").wait_for()
+    settle(page)
+    assert violations(page) == []
 
 
 def test_every_formula_is_set(open_page):

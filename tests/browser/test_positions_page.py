@@ -17,6 +17,19 @@ from tests.browser.serving import settle
 FIND = """const find = (root) => { for (const node of root.querySelectorAll('*')) { if (node.view) return node.view;
     if (node.shadowRoot) { const found = find(node.shadowRoot); if (found) return found; } } return null; };"""
 
+# What the instrument writes on its canvases, drawn once more, that reaches beyond one of them.
+CUT_OFF = "() => {" + FIND + """
+    const pen = CanvasRenderingContext2D.prototype, write = pen.fillText, cut = [];
+    pen.fillText = function (text, x, y) {
+        const { actualBoundingBoxAscent: above, actualBoundingBoxDescent: below, actualBoundingBoxLeft: before, actualBoundingBoxRight: after } = this.measureText(text), { canvas } = this;
+        if (y < above || y + below > canvas.clientHeight || x < before || x + after > canvas.clientWidth) cut.push(`${text} on ${canvas.className}`);
+        write.call(this, text, x, y);
+    };
+    find(document).draw();
+    pen.fillText = write;
+    return cut;
+}"""
+
 
 def view_of(page, expression: str):
     """`expression` of the instrument `view`."""
@@ -123,8 +136,9 @@ def test_the_biases_are_pythons(open_page):
 
 
 def test_a_bar_of_the_relative_table_bends_the_matrix_and_the_link(open_page):
-    page = open_page("positions?positions_view=biases")
+    page = open_page("positions?positions_view=biases&positions_biases_n=96")
     before = view_of(page, "view.entry(3)")
+    assert page.evaluate(CUT_OFF) == []
     box = page.locator("canvas.canvas-table").bounding_box()
     x = box["x"] + 40 + (box["width"] - 48) * (3 + 8 + 0.5) / 17
     page.mouse.click(x, box["y"] + 12)

@@ -4,6 +4,8 @@ from __future__ import annotations
 import re
 from urllib.parse import quote, urlsplit
 
+from playwright.sync_api import expect
+
 from core.ui import text
 from tests.browser.serving import settle
 from tests.browser.views import LESSONS, opened, reach
@@ -17,12 +19,14 @@ def number_of(page) -> str:
 def test_merges_step_with_buttons_and_keys_and_the_link_says_so(open_page):
     page = opened(open_page, "tokens", "merges", "&tokens_merged=0")
     assert "every byte is a token" in number_of(page)
-    page.get_by_role("button", name=WORDS.label("merges_forward")).click()
-    assert number_of(page).startswith("Merge 1 of")
     page.get_by_role("slider", name=WORDS.label("merges_slider")).press("ArrowRight")
+    assert number_of(page).startswith("Merge 1 of")
+    forward = page.get_by_role("button", name=WORDS.label("merges_forward"))
+    forward.press("Enter")
     assert number_of(page).startswith("Merge 2 of")
     page.wait_for_url(re.compile("tokens_merged=2"))
     settle(page)
+    expect(forward).to_be_focused()
     other = open_page("tokens?" + urlsplit(page.url).query)
     other.locator(".merge-tree rect").first.wait_for()
     assert other.locator(".merge-tree").inner_html() == page.locator(".merge-tree").inner_html()

@@ -156,8 +156,8 @@ class Translate {
     const step = this.attention === "encoder" ? this.step - 1 : this.row();
     this.slider.value = this.step;
     this.count.textContent = fill(this.text.count, { step: this.step, n: this.target.length });
-    this.buttons.start.disabled = this.buttons.back.disabled = this.step === 1;
-    this.buttons.forward.disabled = this.buttons.end.disabled = this.step === this.target.length;
+    const ends = { start: 1, back: 1, forward: this.target.length, end: this.target.length };
+    for (const [name, end] of Object.entries(ends)) this.buttons[name].ariaDisabled = String(this.step === end);     // one that is switched off loses the focus
     this.sourceRow.replaceChildren();
     this.source.forEach((token, m) => {
       const node = chip(this.sourceRow, token), amount = this.weight("cross", step, m);

@@ -245,8 +245,7 @@ class Steps extends Instrument {
     this.range.value = this.at;
     this.range.style.setProperty("--share", `${(100 * this.at) / (this.stages.length - 1)}%`);
     this.range.setAttribute("aria-valuetext", plain(this.labels[`stage_${this.step}`]));
-    this.back.disabled = this.at === 0;
-    this.forward.disabled = this.at === this.stages.length - 1;
+    for (const [node, end] of [[this.back, 0], [this.forward, this.stages.length - 1]]) node.ariaDisabled = String(this.at === end);     // one that is switched off loses the focus
     [...this.variants.children].forEach((node, k) => node.setAttribute("aria-checked", String(this.variantNames[k] === this.settings.variant)));
     this.paint();
     if (this.dirty) {

@@ -18,7 +18,6 @@ class Sentences {
   pick(row) {
     this.row = this.known = row;
     this.build();
-    this.list.querySelectorAll("button")[row]?.focus();
     this.send({ row });
   }
 

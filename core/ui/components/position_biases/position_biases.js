@@ -2,6 +2,7 @@
 // beside the attention it makes where all q · k are equal.
 
 const STRONGEST = 4;
+const LOWER = 4;      // pixels between the lowest entry of the table and the picture's lower edge
 
 /** ALiBi's slopes for any number of heads, as in core/positional.py. */
 function slopes(heads) {
@@ -69,12 +70,12 @@ class Biases extends Instrument {
   }
 
   box(name, surface) {
-    const [left, height] = [40, surface.height - 18];
-    return { left, height, width: name === "lines" || name === "table" ? surface.width - left - 8 : Math.min(height, surface.width - left - 4) };
+    const [left, top] = [40, Math.ceil(this.fontSize / 2)], height = surface.height - top - 18;      // half a line above, for the label of the topmost row
+    return { left, top, height, width: name === "lines" || name === "table" ? surface.width - left - 8 : Math.min(height, surface.width - left - 4) };
   }
 
   pointed(name, x, y, phase) {
-    const { left, height, width } = this.box(name, this.panels[name].surface);
+    const { left, top, height, width } = this.box(name, this.panels[name].surface);
     const inside = (share, count) => Math.max(0, Math.min(count - 1, Math.floor(share * count)));
     const { n, clip } = this.settings;
     if (phase === "out") this.hover = null;
@@ -83,10 +84,10 @@ class Biases extends Instrument {
       this.hover = { name, distance };
       if (phase === "down" || phase === "drag") {
         this.settings.distance = distance;
-        this.bend(distance, Math.max(-STRONGEST, Math.min(STRONGEST, STRONGEST * (1 - (2 * y) / height))));
+        this.bend(distance, Math.max(-STRONGEST, Math.min(STRONGEST, STRONGEST * (1 - (2 * (y - top)) / (height - LOWER)))));
       }
     } else if (name === "lines") this.hover = { name, distance: inside((x - left) / width, n) };
-    else this.hover = { name, i: inside(y / height, n), j: inside((x - left) / width, n) };
+    else this.hover = { name, i: inside((y - top) / height, n), j: inside((x - left) / width, n) };
     if (phase === "up") this.commit();
     this.schedule();
   }
@@ -137,30 +138,30 @@ class Biases extends Instrument {
   }
 
   drawMatrix(context, name, surface) {
-    const { left, width, height } = this.box(name, surface);
+    const { left, top, width, height } = this.box(name, surface);
     const { n } = this.settings;
     const which = name.split("-")[0];
     const { theme } = this;
-    if (which === "alibi") hatch(context, left, 0, width, height, theme.read("grid-ink"));
+    if (which === "alibi") hatch(context, left, top, width, height, theme.read("grid-ink"));
     const picture = name.endsWith("weights")
       ? matrixPicture(n, n, (i, j) => this.weights[which][i * n + j], theme.sequential, 0, 1)
       : matrixPicture(n, n, (i, j) => (which === "alibi" && j > i ? NaN : this.bias[which](i, j)), theme.diverging, -STRONGEST, STRONGEST);
-    placePicture(context, picture, left, 0, width, height);
+    placePicture(context, picture, left, top, width, height);
     for (const tick of wholeTicks(n, width / 40)) {
-      write(context, String(tick), left + ((tick + 0.5) / n) * width, height + 10, theme.read("muted"), "center");
-      write(context, String(tick), left - 6, ((tick + 0.5) / n) * height, theme.read("muted"), "right");
+      write(context, String(tick), left + ((tick + 0.5) / n) * width, top + height + 10, theme.read("muted"), "center");
+      write(context, String(tick), left - 6, top + ((tick + 0.5) / n) * height, theme.read("muted"), "right");
     }
     if (this.hover?.i === undefined) return;
     stroke(context, theme.read("text"), 1.5);
-    context.strokeRect(left + (this.hover.j / n) * width, (this.hover.i / n) * height, width / n, height / n);
+    context.strokeRect(left + (this.hover.j / n) * width, top + (this.hover.i / n) * height, width / n, height / n);
   }
 
   drawLines(context, surface) {
-    const { left, width, height } = this.box("lines", surface);
+    const { left, top, width, height } = this.box("lines", surface);
     const { n, head } = this.settings;
     const { theme } = this;
     const lowest = Math.min(-STRONGEST * 2, -1);
-    const y = (value) => 6 + (value / lowest) * (height - 8);
+    const y = (value) => top + (value / lowest) * (height - 2);
     for (const value of [0, lowest / 2, lowest]) {
       stroke(context, theme.read("grid"));
       line(context, left, y(value), left + width, y(value));
@@ -168,22 +169,22 @@ class Biases extends Instrument {
     }
     context.save();
     context.beginPath();
-    context.rect(left, 0, width, height);
+    context.rect(left, 0, width, top + height);
     context.clip();
     this.slopes.forEach((slope, k) => {
       stroke(context, k === head ? theme.read("position-ink") : theme.read("muted"), k === head ? 3 : 0.75);
       line(context, left, y(0), left + width, y(-slope * (n - 1)));
     });
     context.restore();
-    write(context, this.labels.axis, left + width, height - 10, theme.read("muted"), "right");
-    for (const tick of wholeTicks(n, width / 45)) write(context, String(tick), left + (tick / (n - 1)) * width, height + 10, theme.read("muted"), "center");
+    write(context, this.labels.axis, left + width, top + height - 10, theme.read("muted"), "right");
+    for (const tick of wholeTicks(n, width / 45)) write(context, String(tick), left + (tick / (n - 1)) * width, top + height + 10, theme.read("muted"), "center");
   }
 
   drawTable(context, surface) {
-    const { left, width, height } = this.box("table", surface);
+    const { left, top, width, height } = this.box("table", surface);
     const { clip, distance } = this.settings;
     const { theme } = this;
-    const y = (value) => height / 2 - (value / STRONGEST) * (height / 2 - 4);
+    const y = (value) => top + (1 - value / STRONGEST) * ((height - LOWER) / 2);
     const step = width / (2 * clip + 1);
     stroke(context, theme.read("grid"));
     for (const value of [-STRONGEST, 0, STRONGEST]) {
@@ -195,7 +196,7 @@ class Biases extends Instrument {
       context.fillStyle = theme.read("position");
       context.fillRect(x - step * 0.35, Math.min(y(0), y(this.entry(at))), step * 0.7, Math.abs(y(this.entry(at)) - y(0)));
       dot(context, x, y(this.entry(at)), Math.min(5, step / 3), theme.read("position-ink"), theme.read("page"), at !== distance);
-      if (clip <= 10 || at % 4 === 0) write(context, String(at).replace("-", MINUS), x, height + 10, theme.read("muted"), "center");
+      if (clip <= 10 || at % 4 === 0) write(context, String(at).replace("-", MINUS), x, top + height + 10, theme.read("muted"), "center");
     }
   }
 }

@@ -44,12 +44,26 @@ function mount({ parentElement, data, setStateValue }, View) {
     if (!root.view) {
       root.view = new View(root);
       marksByKeys(root);
+      keepFocus(root);
     }
     root.view.send = (settings) => setStateValue("settings", settings);
     const header = unpack(data);
     root.style.setProperty("--scale", header.scale);
     root.view.receive(header);
   });
+}
+
+/** Where a picture is built anew with the focus in it, the focus goes on to what then stands in the same place. */
+function keepFocus(root) {
+  const path = (node) => (node === root ? [] : [...path(node.parentNode), [...node.parentNode.children].indexOf(node)]);
+  let held = null;
+  root.addEventListener("focusin", ({ target }) => { held = { node: target, path: path(target) }; });
+  root.addEventListener("focusout", ({ target }) => queueMicrotask(() => { if (held?.node === target && target.isConnected) held = null; }));     // the reader went elsewhere
+  new MutationObserver(() => {
+    if (!held || held.node.isConnected || document.activeElement !== document.body) return;
+    const heir = held.path.reduce((node, place) => node?.children[place], root);
+    if (heir?.tagName === held.node.tagName) heir.focus({ preventScroll: true });
+  }).observe(root, { childList: true, subtree: true });
 }
 
 /** Every drawing whose marks have titles, and that has no keys of its own, is read by the keys: from mark to mark, its title shown and spoken; Enter clicks it. */
@@ -180,9 +194,13 @@ function treeHeight(depth, em) {
 function button(parent, text, label, act, name = "") {
   const node = make("button", name, parent, text);
   node.type = "button";
+  node.onclick = act;
+  return labelled(node, label);
+}
+
+function labelled(node, label) {
   node.setAttribute("aria-label", label);
   node.title = label;
-  node.onclick = act;
   return node;
 }
 
@@ -246,6 +264,10 @@ class Player {
     Object.assign(this, { live, show, rest, turn, last: 0, timer: null });
     this.bar = make("div", "bar", parent);
     this.buttons = make("div", "buttons", this.bar);
+    const step = (sign, by) => button(this.buttons, sign, "", () => { this.stop(); this.turn(); this.go(this.at + by); this.rest(); });
+    this.steps = { start: step("«", -Infinity), back: step("◀", -1) };
+    this.play = button(this.buttons, "", "", () => this.toggle(), "play");
+    Object.assign(this.steps, { forward: step("▶", 1), end: step("»", Infinity) });
     this.slider = make("input", "", this.bar);
     Object.assign(this.slider, { type: "range", min: 0, step: 1 });
     this.slider.oninput = () => { this.stop(); this.go(Number(this.slider.value)); };
@@ -257,13 +279,8 @@ class Player {
     Object.assign(this, { text, last, pause });
     this.slider.max = last;
     this.slider.setAttribute("aria-label", text.slider);
-    this.buttons.replaceChildren();
-    const step = (by) => () => { this.stop(); this.turn(); this.go(this.at + by); this.rest(); };
-    button(this.buttons, "«", text.start, step(-Infinity));
-    button(this.buttons, "◀", text.back, step(-1));
-    this.play = button(this.buttons, "", text.play, () => this.toggle(), "play");
-    button(this.buttons, "▶", text.forward, step(1));
-    button(this.buttons, "»", text.end, step(Infinity));
+    for (const [name, node] of Object.entries(this.steps)) labelled(node, text[name]);
+    this.play.title = text.play;
     this.label();
   }
 
@@ -276,7 +293,6 @@ class Player {
   }
 
   label() {
-    if (!this.play) return;
     this.play.textContent = this.playing ? this.text.pause : this.text.play;
     this.play.setAttribute("aria-label", this.play.textContent);
     this.live.setAttribute("aria-live", this.playing ? "off" : "polite");
