@@ -7,13 +7,14 @@ from pathlib import Path
 import numpy as np
 import streamlit as st
 
+from core.ui.components import declare
 from core.ui.components.heads_wall import PATTERN_CSS, PATTERN_JS, row_ranges, rows_of
 from core.ui.components.message import HAND_CSS, HAND_HTML, HAND_JS, LIVE_JS, pack
 
 HERE = Path(__file__).parent
 TYPE_SIZE = 12           # pixels of the token labels
 
-_component = st.components.v2.component(
+_component = declare(
     "attention_view",
     html=(HERE / "attention_view.html").read_text(encoding="utf-8").replace("<!-- hand -->", HAND_HTML),
     css=PATTERN_CSS + HAND_CSS + (HERE / "attention_view.css").read_text(encoding="utf-8"),

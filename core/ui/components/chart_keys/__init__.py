@@ -3,9 +3,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import streamlit as st
+from core.ui.components import declare
 
-_component = st.components.v2.component("chart_keys", js=(Path(__file__).parent / "chart_keys.js").read_text(encoding="utf-8"))
+_component = declare("chart_keys", js=(Path(__file__).parent / "chart_keys.js").read_text(encoding="utf-8"))
 
 
 def read_charts_by_keys(hint: str) -> None:

@@ -7,12 +7,13 @@ from pathlib import Path
 import numpy as np
 import streamlit as st
 
+from core.ui.components import declare
 from core.ui.components.heads_wall import PATTERN_CSS, PATTERN_JS
 from core.ui.components.message import pack
 
 HERE = Path(__file__).parent
 
-_component = st.components.v2.component(
+_component = declare(
     "heads_sum",
     html=(HERE / "heads_sum.html").read_text(encoding="utf-8"),
     css=PATTERN_CSS + (HERE / "heads_sum.css").read_text(encoding="utf-8"),

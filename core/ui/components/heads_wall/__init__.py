@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import streamlit as st
 
+from core.ui.components import declare
 from core.ui.components.message import AHEAD_JS, HAND_CSS, HAND_HTML, HAND_JS, LIVE_JS, MESSAGE_JS, pack
 
 HERE = Path(__file__).parent
@@ -24,7 +25,7 @@ LEAST_TILE = 38          # pixels; below this a tile is no longer readable and t
 PATTERN_JS = MESSAGE_JS + (HERE / "pattern.js").read_text(encoding="utf-8")     # what the wall and the opened head share
 PATTERN_CSS = (HERE / "pattern.css").read_text(encoding="utf-8")
 
-_component = st.components.v2.component(
+_component = declare(
     "heads_wall",
     html=(HERE / "heads_wall.html").read_text(encoding="utf-8").replace("<!-- hand -->", HAND_HTML),
     css=PATTERN_CSS + HAND_CSS + (HERE / "heads_wall.css").read_text(encoding="utf-8"),

@@ -3,9 +3,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import streamlit as st
+from core.ui.components import declare
 
-_component = st.components.v2.component("arrow_keys", js=(Path(__file__).parent / "keys.js").read_text())
+_component = declare("arrow_keys", js=(Path(__file__).parent / "keys.js").read_text())
 
 
 def arrow_keys(key: str) -> int:

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import streamlit as st
 
+from core.ui.components import declare
 from core.ui.components.heads_wall import PATTERN_JS
 from core.ui.components.message import AHEAD_JS, LIVE_JS, pack
 
@@ -18,7 +19,7 @@ HERE = Path(__file__).parent
 SCRIPTS = ("layout.js", "paint.js", "marks.js", "output.js", "print.js", "overview_map.js")
 EVENTS = ("picked", "layer", "opened", "appended", "thrown", "undone")
 
-_component = st.components.v2.component(
+_component = declare(
     "overview_map",
     html=(HERE / "overview_map.html").read_text(encoding="utf-8"),
     css=(HERE / "overview_map.css").read_text(encoding="utf-8"),

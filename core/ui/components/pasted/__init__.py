@@ -10,7 +10,9 @@ from pathlib import Path
 
 import streamlit as st
 
-_component = st.components.v2.component("pasted", js=(Path(__file__).parent / "pasted.js").read_text())
+from core.ui.components import declare
+
+_component = declare("pasted", js=(Path(__file__).parent / "pasted.js").read_text())
 _KEY = "pasted"
 
 

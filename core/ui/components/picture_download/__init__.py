@@ -3,11 +3,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import streamlit as st
+from core.ui.components import declare
 
 HERE = Path(__file__).parent
 
-_component = st.components.v2.component(
+_component = declare(
     "picture_download", css=(HERE / "picture_download.css").read_text(), js=(HERE / "picture_download.js").read_text())
 
 

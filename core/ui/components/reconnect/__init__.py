@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import streamlit as st
+from core.ui.components import declare
 
-_component = st.components.v2.component("reconnect", js=(Path(__file__).parent / "reconnect.js").read_text())
+_component = declare("reconnect", js=(Path(__file__).parent / "reconnect.js").read_text())
 
 
 def run_after_reconnection() -> None:

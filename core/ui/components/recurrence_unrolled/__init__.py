@@ -7,12 +7,13 @@ from pathlib import Path
 import numpy as np
 import streamlit as st
 
+from core.ui.components import declare
 from core.ui.components.heads_wall import PATTERN_CSS, PATTERN_JS
 from core.ui.components.message import pack
 
 HERE = Path(__file__).parent
 
-_component = st.components.v2.component(
+_component = declare(
     "recurrence_unrolled",
     html='<div class="unrolled"><div class="scroll"><div class="stage" tabindex="0" role="application"><canvas></canvas></div></div><div class="tip" hidden></div>'
          '<div class="spoken" aria-live="polite"></div></div>',

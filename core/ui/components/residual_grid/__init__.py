@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import streamlit as st
 
+from core.ui.components import declare
 from core.ui.components.message import MESSAGE_JS, pack
 
 _HERE = Path(__file__).parent
@@ -14,7 +15,7 @@ GRID_HTML = ('<div class="grid"><div class="scroller" tabindex="0" role="img"><d
              '<div class="tip" hidden></div><div class="spoken" aria-live="polite"></div>')
 GRID_CSS = (_HERE / "residual_grid.css").read_text(encoding="utf-8")
 GRID_JS = MESSAGE_JS + (_HERE / "grid.js").read_text(encoding="utf-8")
-_component = st.components.v2.component("residual_grid", html=f'<div class="residual-grid">{GRID_HTML}</div>', css=GRID_CSS,
+_component = declare("residual_grid", html=f'<div class="residual-grid">{GRID_HTML}</div>', css=GRID_CSS,
                                         js=GRID_JS + (_HERE / "residual_grid.js").read_text(encoding="utf-8"))
 
 

@@ -5,13 +5,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
-import streamlit as st
 
+from core.ui.components import declare
 from core.ui.components.message import pack
 from core.ui.components.residual_grid import GRID_CSS, GRID_HTML, GRID_JS, grid_data, mount
 
 _HERE = Path(__file__).parent
-_component = st.components.v2.component(
+_component = declare(
     "residual_norms", html=f'<div class="residual-norms">{GRID_HTML}<canvas class="profile"></canvas></div>',
     css=GRID_CSS + (_HERE / "residual_norms.css").read_text(encoding="utf-8"), js=GRID_JS + (_HERE / "profile.js").read_text(encoding="utf-8"))
 

@@ -13,15 +13,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import streamlit as st
 
+from core.ui.components import declare
 from core.ui.components.message import AHEAD_JS, BY_KEYS_JS, LIVE_JS, STYLED_JS
 from core.ui.components.sampling_panel.settings import PanelSettings
 
 _FOLDER = Path(__file__).parent
 _SCRIPTS = ("truncation.js", "figure.js", "picture.js", "controls.js", "panel.js")
 
-_component = st.components.v2.component(
+_component = declare(
     "live_transformer.sampling_panel",
     html='<div class="sampling-panel"></div>',
     css=(_FOLDER / "panel.css").read_text(encoding="utf-8"),

@@ -4,10 +4,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-import streamlit as st
+from core.ui.components import declare
 
 KEY = "standing"
-_component = st.components.v2.component("standing", js=(Path(__file__).parent / "standing.js").read_text())
+_component = declare("standing", js=(Path(__file__).parent / "standing.js").read_text())
 
 
 def when_it_stands(call: Callable[[], None]) -> None:

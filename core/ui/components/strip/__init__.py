@@ -3,11 +3,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import streamlit as st
+from core.ui.components import declare
 
 HERE = Path(__file__).parent
 
-_component = st.components.v2.component("strip", css=(HERE / "strip.css").read_text(), js=(HERE / "strip.js").read_text())
+_component = declare("strip", css=(HERE / "strip.css").read_text(), js=(HERE / "strip.js").read_text())
 
 
 def stage_row(name: str, blocks: str, stages: list[dict], key: str) -> str | None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import streamlit as st
 
+from core.ui.components import declare
 from core.ui.components.message import MESSAGE_JS, pack
 
 _HERE = Path(__file__).parent
@@ -20,7 +21,7 @@ def token_view(name: str, *shared: str) -> Callable[..., None]:
     """
     read = [_HERE.parent / folder / f"{folder}.{{}}" for folder in (_HERE.name, *shared, name)]
     script, rules = ("\n".join(path.read_text(encoding="utf-8") for path in (Path(str(path).format(kind)) for path in read) if path.exists()) for kind in ("js", "css"))
-    component = st.components.v2.component(name, html=f'<div class="tokens-view {name}"></div>', css=rules, js=MESSAGE_JS + script)
+    component = declare(name, html=f'<div class="tokens-view {name}"></div>', css=rules, js=MESSAGE_JS + script)
 
     def draw(header: dict, *, key: str, on_settings: Callable[[dict], None], arrays: Mapping[str, np.ndarray] | None = None) -> None:
         component(key=key, data=pack(header, dict(arrays or {})), on_settings_change=lambda: on_settings(dict(st.session_state[key].settings or {})))
