@@ -8,6 +8,7 @@ class Translate {
   constructor(root) {
     this.root = root;
     this.hover = null;
+    this.echoes = new Echoes();
     const left = make("div", "left", root), right = make("div", "right", root);
     this.sourceTitle = make("div", "muted", left);
     this.sourceRow = make("div", "tokens-row source", left);
@@ -46,13 +47,11 @@ class Translate {
     const other = this.target && (header.target.join("\n") !== this.target.join("\n") || header.source.join("\n") !== this.source.join("\n"));
     Object.assign(this, header, { patterns: { encoder: header.encoder, decoder: header.decoder, cross: header.cross } });
     this.root.classList.toggle("present", header.scale > 1);
-    const known = JSON.stringify(header.settings);
-    if (known !== this.known || other) {
+    if (this.echoes.moves(JSON.stringify(header.settings), JSON.stringify(this.picked())) || other) {
       const { attention, block, head, step } = header.settings;
       Object.assign(this, { attention, block, head, step: step < 1 ? this.target.length : Math.min(step, this.target.length) });
       this.stop();
     }
-    this.known = known;
     this.hover = null;
     this.sourceTitle.textContent = fill(this.text.source, { m: this.source.length }) + (this.cut ? ` ${this.cut}` : "");
     for (const [name, node] of Object.entries(this.buttons)) node.title = node.ariaLabel = this.text[`step_${name}`];
@@ -66,10 +65,14 @@ class Translate {
 
   // ---- what is picked ----
 
+  // As Python has it.
+  picked() {
+    return { attention: this.attention, block: this.block, head: this.head, step: this.step === this.target.length ? -1 : this.step };
+  }
+
   settle() {
-    const settings = { attention: this.attention, block: this.block, head: this.head, step: this.step === this.target.length ? -1 : this.step };
-    this.known = JSON.stringify(settings);
-    this.send(settings);
+    this.echoes.tell(JSON.stringify(this.picked()));
+    this.send(this.picked());
   }
 
   pick(values) {
