@@ -5,7 +5,7 @@ depends on, as in core.ui.live; the run that follows finds the forward pass made
 """
 from __future__ import annotations
 
-from core.ui import cache, devices, live, run, state
+from core.ui import live, run, state
 
 FIELD = ".st-key-prompt textarea"
 
@@ -20,12 +20,9 @@ def offer(name: str, present: run.Run, **question) -> dict | None:
 
 def run_of(question: dict) -> tuple[run.Run, int]:
     """The Run of the question's text, and the position that is selected in it. ValueError, KeyError or TypeError for what makes no sense."""
-    name, device, text, position = (question[key] for key in ("model", "device", "text", "position"))
-    if not cache.exists(name) or device not in devices.available() or cache.kind(name) == "encoder-decoder":
-        raise ValueError("there is no such model or device, or it reads two texts")
+    loaded, text, position = run.asked_model(question["model"], question["device"]), question["text"], question["position"]
     if not isinstance(text, str) or not (position is None or isinstance(position, int)):
         raise ValueError("there is no such text or position")
-    loaded = cache.shared_model(name, device)
     if loaded.model.n_parameters > run.LARGE:
         raise ValueError("this model's passes take too long")
     asked = run.read(loaded, text)

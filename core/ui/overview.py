@@ -23,6 +23,7 @@ from core.ui.run import Run
 HISTORY = "overview_history"
 FIRST_SEED = 4      # its first ten ξ on the usual prompt are all below 0.75: no draw from the far tail before the reader asks for one
 MOST_SEED = 999_999
+AHEAD = "overview"  # the route that the map asks for another text
 SETTINGS = Settings("overview", {"seed": Setting(FIRST_SEED, low=0, high=MOST_SEED)})
 
 
@@ -59,7 +60,7 @@ def of_text(run: Run, position: int, seed: int | None) -> tuple[dict, dict[str, 
 
 def offer(run: Run, seed: int | None) -> dict | None:
     """What the browser is told to ask with when another text is sent."""
-    return ahead.offer("overview", run, seed=seed)
+    return ahead.offer(AHEAD, run, seed=seed)
 
 
 def answer(question: dict) -> bytes:
@@ -71,7 +72,7 @@ def answer(question: dict) -> bytes:
     return pack(*of_text(run, position, seed))
 
 
-ROUTE = live.route("overview", answer)
+ROUTE = live.route(AHEAD, answer)
 
 
 # ---- appending, and taking back -----------------------------------------------------------------------------------------------

@@ -58,6 +58,10 @@ class Run:
         """The forward pass of the same model on other token ids (a second prompt, a permuted one)."""
         return _traced(self.loaded, tuple(token_ids), intervention)
 
+    def named(self) -> dict:
+        """What a question from outside a session says of this Run; `of_tokens` reads it."""
+        return {"model": self.model_name, "device": self.device, "token_ids": list(self.token_ids)}
+
     def with_text(self, text: str) -> Run:
         """The same model on another text, for a lesson that compares two."""
         return read(self.loaded, text)
@@ -126,13 +130,18 @@ def read(loaded: cache.LoadedModel, text: str) -> Run:
     return Run(loaded, text, token_ids, tokens, prompt.n_cut)
 
 
-def of_tokens(name: str, device: str, token_ids: Sequence[int]) -> Run:
-    """The Run that a question from outside a session names. ValueError for a model, a device or tokens that are not here, or a model of two stacks."""
+def asked_model(name: str, device: str) -> cache.LoadedModel:
+    """The model that a question from outside a session names. ValueError where it or the device is not here, and for a model of two stacks."""
     if not cache.exists(name) or device not in devices.available():
         raise ValueError("there is no such model or device")
     if cache.kind(name) == "encoder-decoder":
         raise ValueError("this model needs a text for each of its two stacks")
-    loaded = cache.shared_model(name, device)
+    return cache.shared_model(name, device)
+
+
+def of_tokens(name: str, device: str, token_ids: Sequence[int]) -> Run:
+    """The Run that a question from outside a session names. ValueError for tokens that the model does not have, and as `asked_model` raises it."""
+    loaded = asked_model(name, device)
     ids = tuple(int(token_id) for token_id in token_ids)
     config = loaded.model.config
     if not 0 < len(ids) <= room(config) or not all(0 <= i < config.vocab_size for i in ids):

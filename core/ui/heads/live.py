@@ -13,7 +13,7 @@ NAME, ROLLOUT = "heads", "heads_rollout"
 
 def question(present: run.Run, change: Change) -> dict:
     """What the browser sends back with the hand's factor in place of the present one."""
-    return {"model": present.model_name, "device": present.device, "token_ids": list(present.token_ids), "changed": change.names, "action": change.action}
+    return present.named() | {"changed": change.names, "action": change.action}
 
 
 def offer(present: run.Run, change: Change | None) -> dict | None:
@@ -38,7 +38,7 @@ def answer(question: dict) -> bytes:
 
 def rollout_question(present: run.Run, query: int) -> dict:
     """What the browser sends back with the block under the hand."""
-    return {"model": present.model_name, "device": present.device, "token_ids": list(present.token_ids), "query": query}
+    return present.named() | {"query": query}
 
 
 def rollout_answer(question: dict) -> bytes:

@@ -26,8 +26,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     """The instrument; returns what it shows."""
     n_layers, position = run.model.config.n_layers, state.selection().position
     depth, reading = depth_of(n_layers), _read(run)
-    stream = _stream_at(run, depth, position)
-    probs = torch.softmax(contributions.logit_lens(run.model, stream).double(), -1)
+    logits = contributions.logit_lens(run.model, _streams_at(run, position)).double()
     title = _title(page, run, reading, depth, position)
     grid, beside = st.columns([7, 3])
     with grid:
@@ -35,19 +34,19 @@ def draw(page: Lesson, run: Run) -> Reading:
     with beside:
         page.named_token(run, position)
         target = target_token(run, position)
-        _guesses(page, run, depth, position, target)
+        _guesses(page, run, logits, depth, target)
         followed, ranks = contributions.follow_token(run.model, run.trace, position, target)
         chart = figures.probability_by_layer(to_numpy(followed), ranks.cpu().numpy(), short_depth_names(page, n_layers),
                                              (page.label("axis_target"), page.label("axis_rank")), state.theme(), state.scale(), 95 if state.present() else 120)
         st.caption(page.label("caption_target", token=code(run.tokenizer.visible(target))))
         show(chart, "target")
-    return Reading(_lines(page, run, stream, probs, target), _question(page, run, reading), [contributions.logit_lens, contributions.read_lens, contributions.follow_token], {"logit_lens.csv": lambda: _table(run, reading)},
+    return Reading(_lines(page, run, to_numpy(logits[depth]), target), _question(page, run, reading), [contributions.logit_lens, contributions.read_lens, contributions.follow_token], {"logit_lens.csv": lambda: _table(run, reading)},
                    ".residual-lens canvas", title)
 
 
-def _stream_at(run: Run, depth: int, position: int) -> torch.Tensor:
-    blocks = run.trace.blocks
-    return (run.trace.resid_final if depth == len(blocks) else blocks[depth].resid_pre)[position]
+def _streams_at(run: Run, position: int) -> torch.Tensor:
+    """(L + 1, d) the stream of one position, before each block and at the end."""
+    return torch.stack([*(block.resid_pre[position] for block in run.trace.blocks), run.trace.resid_final[position]])
 
 
 def _read(run: Run) -> LensReading:
@@ -70,10 +69,9 @@ def _pick(row: int, column: int) -> None:
     state.select(layer=max(row - 1, 0), position=column)
 
 
-def _guesses(page: Lesson, run: Run, depth: int, position: int, target: int) -> None:
-    """What else is considered at the position, for every depth that the hand may come to."""
-    streams = torch.stack([_stream_at(run, at, position) for at in range(run.model.config.n_layers + 1)])
-    best, ids = torch.softmax(contributions.logit_lens(run.model, streams).double(), -1).topk(min(N_GUESSES, run.model.config.vocab_size))
+def _guesses(page: Lesson, run: Run, logits: torch.Tensor, depth: int, target: int) -> None:
+    """What else is considered, by the (L + 1, |V|) logits of the lens: for every depth that the hand may come to."""
+    best, ids = torch.softmax(logits, -1).topk(min(N_GUESSES, run.model.config.vocab_size))
     lens_guesses([[run.tokenizer.visible(i) for i in row] for row in ids.tolist()], to_numpy(best), (ids == target).tolist(), depth=depth, label=page.label("axis_probability"),
                  key=f"{PREFIX}guesses")
 
@@ -105,15 +103,15 @@ def _question(page: Lesson, run: Run, reading: LensReading) -> Question:
     return Question("lens", page.label("question_lens", token=code(run.tokens[position]), i=position), names, settled_after(reading, position), page.label("because_lens", guesses=guesses))
 
 
-def _lines(page: Lesson, run: Run, stream: torch.Tensor, probs: torch.Tensor, target: int) -> list[tuple[str, str]]:
-    logits = to_numpy(contributions.logit_lens(run.model, stream))
+def _lines(page: Lesson, run: Run, logits: np.ndarray, target: int) -> list[tuple[str, str]]:
+    """The logit that the lens reads off for the target, and its share."""
     shifted = np.exp(logits - logits.max())
     token = code(run.tokenizer.visible(target))
     plain, bias = run.model.final_norm is None, "" if run.model.b_U is None else " + b_t"
     read = r"\text{norm}(\text{act}(x W_H + b_H))" if run.model.W_H is not None else "x" if plain else r"\text{norm}(x)"
     return [
         (page.label("numbers_lens_plain" if plain else "numbers_lens", token=token, E=unembedding_name(run)), rf"u_t = {read} \cdot e_t{bias} = {latex_number(logits[target])}"),
-        (page.label("numbers_lens_p", token=token), rf"y_t = \frac{{e^{{u_t}}}}{{\sum_w e^{{u_w}}}} = \frac{{e^{{{latex_number(logits[target])} - {bracketed(latex_number(logits.max()))}}}}}{{{latex_number(shifted.sum())}}} = {latex_number(float(probs[target]))}"),
+        (page.label("numbers_lens_p", token=token), rf"y_t = \frac{{e^{{u_t}}}}{{\sum_w e^{{u_w}}}} = \frac{{e^{{{latex_number(logits[target])} - {bracketed(latex_number(logits.max()))}}}}}{{{latex_number(shifted.sum())}}} = {latex_number(float(shifted[target] / shifted.sum()))}"),
     ]
 
 

@@ -18,7 +18,8 @@ export default function (component) {
 
 function receive(wall, header) {
   if (wall.digest !== header.digest) wall.known = new Map();
-  Object.assign(wall, header, { fresh: true, offset: rowOffsets(header.first, header.last) });
+  const news = wall.fresh || !alike(wall, header, "ahead", "hand", "follow", "alone");
+  Object.assign(wall, header, { fresh: news, offset: rowOffsets(header.first, header.last) });
   keepExact(wall);
   describe(wall);
   describeMap(wall);

@@ -15,3 +15,8 @@ function unpack(bytes) {
   return header;
 }
 
+// Whether a message says what `state` holds already, but for the fields named: what was asked for ahead of a page comes once more with the page.
+function alike(state, given, ...but) {
+  const same = (a, b) => (ArrayBuffer.isView(b) ? a?.length === b.length && b.every((value, at) => Object.is(value, a[at])) : JSON.stringify(a) === JSON.stringify(b));
+  return Object.entries(given).every(([name, value]) => but.includes(name) || same(state[name], value));
+}

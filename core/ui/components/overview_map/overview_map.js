@@ -7,9 +7,10 @@ export default function (component) {
   const { data, parentElement, setTriggerValue } = component;
   const root = parentElement.querySelector(".map");
   const map = (root.map ??= build(root));
+  const given = unpack(data);
   map.send = setTriggerValue;
-  receive(map, unpack(data));
-  map.mayAsk(map.ahead);
+  map.mayAsk(given.ahead);
+  if (!alike(map, given, "ahead")) receive(map, given);
 }
 
 // All that Python sent, or what it answers of another text.

@@ -1,12 +1,5 @@
 // The likeliest tokens of one position at the depth under the hand, as bars between 0 and 1.
 
-function readable(value) {
-  if (value !== 0 && Math.abs(value) < 0.0005) return value.toExponential(1).replace("-", "−");
-  let text = value.toPrecision(3);
-  for (let digits = 4; value < 1 && Number(text) >= 1 && digits < 9; digits++) text = value.toPrecision(digits);
-  return text;
-}
-
 function bar(token, p, marked) {
   const item = document.createElement("li"), [name, track, amount] = ["code", "span", "output"].map((tag) => item.appendChild(document.createElement(tag)));
   name.textContent = token;
