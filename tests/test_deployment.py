@@ -1,14 +1,21 @@
 """The settings by which a server is run: each variable is read in one place, takes hold, and a wrong value stops the start with one line; the files under assets/deploy hold."""
+import gc
 import os
+import pkgutil
 import re
 import runpy
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from streamlit.runtime.pages_manager import PagesManager
 
+import app
 from assets.deploy import replicas
-from core.ui import addresses, cache, deployment, live, run, state, text
+from core.ui import addresses, cache, deployment, live, next_token, overview, run, shell, state, text
+from core.ui.attention import live as attention
+from core.ui.heads import live as heads
 from core.ui.library import shelf
 from tests.lessons import ROOT, opened
 
@@ -65,6 +72,33 @@ def test_a_server_takes_no_page_for_an_app_by_itself(monkeypatch: pytest.MonkeyP
     assert PagesManager.uses_pages_directory is False
 
 
+def _loaded_by(code: str) -> set[str]:
+    """The packages that a process of its own has loaded after `code`."""
+    said = subprocess.run([sys.executable, "-c", f"{code}\nimport sys; print(*sys.modules)"], cwd=ROOT, capture_output=True, text=True, check=True)
+    return set(said.stdout.split())
+
+
+def test_a_server_listens_before_the_packages_are_loaded_that_a_browser_would_wait_for():
+    listening = _loaded_by("import app")
+    assert "streamlit" in listening and not {"torch", "pandas", "altair"} & listening
+    drawing = _loaded_by("import app, core.ui.shell, core.ui.overview, core.ui.components.overview_map")
+    assert "torch" in drawing and not {"pandas", "altair"} & drawing
+
+
+def test_every_kind_of_live_question_has_its_answer():
+    assert all(callable(pkgutil.resolve_name(answer)) for answer in app.ANSWERS.values())
+    assert set(app.ANSWERS) == {heads.NAME, heads.ROLLOUT, attention.NAME, overview.AHEAD, next_token.AHEAD}
+
+
+def test_a_server_is_prepared_once_it_listens_and_collects_again_after(monkeypatch: pytest.MonkeyPatch):
+    asked, at_work = [], []
+    monkeypatch.setattr(shell.cache, "shared_model", lambda name, device: asked.append((name, device)))
+    monkeypatch.setattr(shell.A_PICTURE_STANDS, "wait", lambda seconds: at_work.append(gc.isenabled()))
+    monkeypatch.setattr(gc, "freeze", lambda: at_work.append("frozen"))
+    app._prepare()
+    assert asked == [(shell.cache.model_names()[0], shell.devices.available()[0])] and at_work == ["frozen", True, "frozen"] and gc.isenabled()
+
+
 def test_replicas_conf_is_what_the_program_writes():
     assert (ROOT / "assets" / "deploy" / "replicas.conf").read_text() == replicas.replicas_conf((8511, 8512, 8513))
 
@@ -111,4 +145,4 @@ def test_training_that_is_off_is_said_and_has_no_controls(monkeypatch: pytest.Mo
 def test_live_answers_stand_below_the_base_path(monkeypatch: pytest.MonkeyPatch):
     for base, below in (("", ""), ("class", "/class"), ("/a/b/", "/a/b")):
         monkeypatch.setattr(addresses.st, "get_option", lambda name: base)
-        assert live.route("x", bytes).path == live.address("x") == f"{below}/live/x"
+        assert live.route("x", "builtins:bytes").path == live.address("x") == f"{below}/live/x"

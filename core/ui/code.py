@@ -5,14 +5,17 @@ import inspect
 import re
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-import pandas as pd
 import streamlit as st
 
 from core.ui.components.picture_download import picture_download
 from core.ui.guard import fragment
 from core.ui.markdown import unmarked
 from core.ui.text import TextFile
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _FORMULA = re.compile(r"[=+\-@\t\r](?![\d.]+(e[+-]?\d+)?$).")      # more than the sign alone, and no number
 
@@ -45,6 +48,7 @@ def draw(lesson: str, title: str, functions: Sequence[Callable], data: Mapping[s
 def as_csv(table: pd.DataFrame) -> str:
     """A table as a file for any program: a text that a spreadsheet would compute stands behind an apostrophe, which spreadsheets take for "this is text".
 
+    >>> import pandas as pd
     >>> as_csv(pd.DataFrame({"token": ["=1+1", "-", "-0.5", "a"]})).split()
     ['token', "'=1+1", '-', '-0.5', 'a']
     """

@@ -14,7 +14,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from core import checkpoints
 
 PREFIX = "TRANSFORMER_"
 MODELS, ROOTS, HUB, HUB_MODELS = "TRANSFORMER_MODELS", "TRANSFORMER_MODEL_ROOTS", "TRANSFORMER_HUB", "TRANSFORMER_HUB_MODELS"
@@ -91,6 +90,7 @@ def _listed(text: str) -> list[str]:
 
 
 def _bundled(text: str) -> tuple[str, ...]:
+    from core import checkpoints        # brings torch, which a server need not wait for where nothing is set
     there = checkpoints.bundled_names()
     if wrong := [name for name in _listed(text) if name not in there or not _continues_text(name)]:
         raise ValueError(f"{wrong[0]!r} is no bundled model that continues a text. Allowed are, separated by commas, {', '.join(filter(_continues_text, there))}")
@@ -98,6 +98,7 @@ def _bundled(text: str) -> tuple[str, ...]:
 
 
 def _continues_text(name: str) -> bool:
+    from core import checkpoints
     try:
         return checkpoints.bundled_config(name).kind == "decoder"
     except checkpoints.CheckpointError:         # a reader meets the reason when the model is chosen

@@ -7,10 +7,11 @@
 """
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import pandas as pd
 import streamlit as st
 from streamlit.runtime.pages_manager import PagesManager
 
@@ -20,7 +21,11 @@ from core.ui.guard import fragment, guard
 from core.ui.markdown import escaped
 from core.ui.run import Run, current
 
-PICTURE_SEEN = "picture_seen"      # in the session: the browser has shown a page of the app
+if TYPE_CHECKING:
+    import pandas as pd
+
+PICTURE_SEEN = "picture_seen"          # in the session: the browser has shown a page of the app
+A_PICTURE_STANDS = threading.Event()   # in a browser, the first since this process started
 
 __all__ = ["PICTURE_SEEN", "Lesson", "enter_through_the_app", "fragment", "guard", "open_lesson"]
 
@@ -140,3 +145,4 @@ class Lesson:
 
 def _seen() -> None:
     st.session_state[PICTURE_SEEN] = True
+    A_PICTURE_STANDS.set()

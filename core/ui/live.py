@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Callable
+import pkgutil
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -35,8 +35,10 @@ def hand(route_name: str, name: str, label: str, bounds: tuple[float, float], st
     return {"path": address(route_name), "name": name, "label": label, "low": bounds[0], "high": bounds[1], "step": step, "digits": 0 if step >= 1 else 1, "value": value, "question": question}
 
 
-def route(name: str, answer: Callable[[dict], bytes]) -> Route:
+def route(name: str, answer: str) -> Route:
     """The route of one kind of question: a JSON object posted to it is given to `answer` on a thread of its own.
+
+    answer: "module:function", from a question to bytes; imported with the first question, for it brings torch, and the server listens before that is loaded.
 
     What `answer` cannot make sense of is refused with status 400, what is too long with 413, a page of another address with 403, and with 503 what comes while too
     many wait.
@@ -57,7 +59,7 @@ def route(name: str, answer: Callable[[dict], bytes]) -> Route:
         n_asked += 1
         try:
             async with places:
-                return Response(await run_in_threadpool(answer, _question(body)), media_type="application/octet-stream", headers={"Cache-Control": "no-store"})
+                return Response(await run_in_threadpool(_answered, answer, _question(body)), media_type="application/octet-stream", headers={"Cache-Control": "no-store"})
         except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
             return PlainTextResponse("The question makes no sense.", 400)
         except Exception:
@@ -67,6 +69,10 @@ def route(name: str, answer: Callable[[dict], bytes]) -> Route:
             n_asked -= 1
 
     return Route(address(name), endpoint, methods=["POST"])
+
+
+def _answered(answer: str, question: dict) -> bytes:
+    return pkgutil.resolve_name(answer)(question)
 
 
 def _is_own_page(request: Request) -> bool:

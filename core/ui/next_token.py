@@ -10,7 +10,7 @@ import streamlit as st
 
 from core.figures.numbers import bracketed, latex_number, latex_operand, plain_number, probability
 from core.sampling import RULES, SamplingConfig, Truncation, draw, truncate
-from core.ui import ahead, cache, live, state
+from core.ui import ahead, cache, state
 from core.ui.check import Question
 from core.ui.components.sampling_panel import Context, PanelSettings, as_sent, seeded_uniforms
 from core.ui.lesson import Lesson
@@ -99,9 +99,6 @@ def answer(question: dict) -> bytes:
     """The logits after the selected position of the question's text, as the panel reads them. Raises ValueError, KeyError or TypeError for nonsense."""
     run, position = ahead.run_of(question)
     return as_sent(run.logits(position))
-
-
-ROUTE = live.route(AHEAD, answer)
 
 
 def vocabulary(run: Run) -> list[str]:

@@ -2,16 +2,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 import streamlit as st
 
 from core import analysis
 from core.figures.numbers import bracketed, in_latex, latex_number, latex_operand, probability
 from core.intervention import Intervention, SublayerEdit
 from core.sampling import Truncation, truncate
-from core.ui import ahead, cache, live, state
+from core.ui import ahead, cache, state
 from core.ui.check import Question
 from core.ui.components.message import pack
 from core.ui.components.overview_map import packing
@@ -19,6 +19,9 @@ from core.ui.instrument_state import Setting, Settings
 from core.ui.lesson import Lesson
 from core.ui.markdown import code, escaped
 from core.ui.run import Run
+
+if TYPE_CHECKING:
+    import pandas as pd     # imported with the first table: the first picture of a server does not wait for it
 
 HISTORY = "overview_history"
 FIRST_SEED = 4      # its first ten ξ on the usual prompt are all below 0.75: no draw from the far tail before the reader asks for one
@@ -70,9 +73,6 @@ def answer(question: dict) -> bytes:
     if not run.has_head:
         raise ValueError("this model's logits mean nothing")
     return pack(*of_text(run, position, seed))
-
-
-ROUTE = live.route(AHEAD, answer)
 
 
 # ---- appending, and taking back -----------------------------------------------------------------------------------------------
@@ -150,6 +150,7 @@ def softmax_latex(logits: np.ndarray, token_id: int) -> str:
 
 def part_table(page: Lesson, run: Run) -> pd.DataFrame:
     """Every part of the model in its order: what it makes of this prompt, as a shape, and how many learned numbers it has."""
+    import pandas as pd
     config, model, n = run.model.config, run.model, len(run.token_ids)
     counts = {"E": model.E.numel(), "P": 0 if model.P is None else model.P.numel(), "unembedding": sum(part.numel() for part in (model.W_U, model.b_U) if part is not None)}
     counts |= {"token_types": 0 if model.T is None else model.T.numel(), "head": 0 if model.W_H is None else model.W_H.numel() + model.b_H.numel()}
@@ -206,11 +207,13 @@ def tables(page: Lesson, run: Run, truncation: Truncation) -> dict[str, Callable
 
 
 def _likeliest(run: Run, truncation: Truncation) -> pd.DataFrame:
+    import pandas as pd
     best = truncation.token_ids[:50]
     return pd.DataFrame({"id": best, "token": [run.tokenizer.visible(int(i)) for i in best], "probability": truncation.probs[:50]})
 
 
 def _lengths(run: Run) -> pd.DataFrame:
+    import pandas as pd
     norms = packing.norm_arrays(run.trace)
     n_layers, n = norms["attention"].shape
     layer, position = (grid.ravel() for grid in np.meshgrid(np.arange(n_layers), np.arange(n), indexing="ij"))

@@ -1,11 +1,14 @@
 """Pin a state as A and set it beside the present one, B: the settings of both, a small summary, a link to each."""
 from __future__ import annotations
+from typing import TYPE_CHECKING
 
-import pandas as pd
 import streamlit as st
 
 from core.ui import state
 from core.ui.text import TextFile
+
+if TYPE_CHECKING:
+    import pandas as pd     # imported with the first table: the first picture of a server does not wait for it
 
 
 def draw(lesson: str, summary: dict[str, str], words: TextFile) -> None:
@@ -23,6 +26,7 @@ def draw(lesson: str, summary: dict[str, str], words: TextFile) -> None:
 
 def comparison(a: dict[str, str], b: dict[str, str], words: TextFile) -> pd.DataFrame:
     """One row a quantity, in B's order, then what only A had; the present state is B."""
+    import pandas as pd
     names = [*b, *(name for name in a if name not in b)]
     return pd.DataFrame({words.label("pin_quantity"): names, words.label("pin_a"): [a.get(name, "–") for name in names],
                          words.label("pin_b"): [b.get(name, "–") for name in names]})

@@ -1,7 +1,7 @@
 """The weights of one head, asked for by the browser when a reader opens a number that they made: once a head, and not with every rerun."""
 from __future__ import annotations
 
-from core.ui import cache, devices, live
+from core.ui import cache, devices
 from core.ui.components.attention_steps import packed
 from core.ui.run import Run
 
@@ -26,6 +26,3 @@ def answer(question: dict) -> bytes:
     found = {part: getattr(weights, part) for part in PROJECTIONS if getattr(weights, part) is not None}
     own = {part: parameter[shared if part[-1] in "KV" else head].detach().float().cpu().numpy() for part, parameter in found.items()}
     return packed({"asked": {"model": name, "device": device, "layer": layer, "head": head}}, own)
-
-
-ROUTE = live.route(NAME, answer)

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from core.intervention import NOTHING
-from core.ui import ahead, live, run, text
+from core.ui import ahead, run, text
 from core.ui.components.attention_view import payload
 from core.ui.components.heads_wall import text_fields, wall_answer
 from core.ui.heads.reading import MEASURES, Change, patterns_of, reached
@@ -49,6 +49,3 @@ def rollout_answer(question: dict) -> bytes:
         raise ValueError("there is no such block or position")
     shown = reached(asked, block, query)
     return payload(shown.values, patterns_of(asked).allowed, shown.title(text.load("heads").of_kind(asked.model.config.kind), asked), shown.picked, {})
-
-
-ROUTES = (live.route(NAME, answer), live.route(ROLLOUT, rollout_answer))

@@ -1,0 +1,50 @@
+"""What every page stands in: page settings, navigation, the shared prompt bar."""
+from __future__ import annotations
+
+import gc
+import importlib
+import sys
+from pathlib import Path
+
+import streamlit as st
+import torch
+
+from core.ui import cache, devices, navigation, page_style, prompt_bar, state, text
+from core.ui.guard import guard
+from core.ui.lesson import A_PICTURE_STANDS
+
+ICON = Path(__file__).resolve().parents[2] / "assets" / "icon.png"
+# Every operation of torch lets another reader's thread have Python, and waits this long at most to have it back. Python's own 5 ms leave a pass of some hundred operations to the
+# threads of thirty readers at every one of them: of a class's answers 64 % came within a second, with 30 ms 85 % (tests.benchmarks --only load, one process).
+SWITCH_SECONDS = 0.03
+TORCH_THREADS = 1   # more threads spin against each other as soon as two readers compute at once: measured by tests.benchmarks
+
+LATER = ("pandas", "altair", "plotly.graph_objects")      # the overview's picture needs none of them; they take half a second, of which everything else waits for Python
+LATEST_SECONDS = 30
+
+
+def draw() -> None:
+    """One run of the app for one reader: the frame, and in it the page that the address names."""
+    sys.setswitchinterval(SWITCH_SECONDS)
+    torch.set_num_threads(TORCH_THREADS)      # before the first page computes: a text of 40 tokens is 40 passes
+    words = text.load("app")
+    st.set_page_config(page_title=words.label("page_title"), page_icon=str(ICON), layout="wide")
+    with guard():
+        state.begin()
+    page = st.navigation(navigation.sections(), position="hidden" if state.present() else "top")
+    state.enter(page.url_path)
+    with guard():
+        page_style.inject()
+        prompt_bar.draw()
+    with guard():
+        page.run()
+
+
+def prepare() -> None:
+    """What the first readers would otherwise wait for: the model that they meet, and, once the first of them sees a picture, what other pages are drawn with."""
+    cache.shared_model(cache.model_names()[0], devices.available()[0])
+    A_PICTURE_STANDS.wait(LATEST_SECONDS)
+    for package in LATER:
+        importlib.import_module(package)
+    gc.collect()
+    gc.freeze()     # what is loaded by now is never collected, so a collection is short
