@@ -36,6 +36,7 @@ const GATES = { swiglu: "swish", geglu: "gelu" };
 class Curves {
   constructor(root) {
     this.root = root;
+    this.echoes = new Echoes();
     const left = make("div", "left", root), right = make("div", "right", root);
     this.title = make("div", "title", left);
     this.place = make("div", "plots", left);
@@ -73,9 +74,7 @@ class Curves {
   receive(header) {
     Object.assign(this, header);
     this.root.classList.toggle("present", header.scale > 1);
-    const known = JSON.stringify(header.settings);
-    if (known !== this.known) this.state = { ...header.settings };
-    this.known = known;
+    if (this.echoes.moves(JSON.stringify(header.settings), JSON.stringify(this.state))) this.state = { ...header.settings };
     for (const [name, { label, node }] of Object.entries(this.sliders)) {
       label.textContent = this.text[`slider_${name}`];
       node.setAttribute("aria-label", this.text[`slider_${name}`]);
@@ -85,7 +84,7 @@ class Curves {
   }
 
   settle() {
-    this.known = JSON.stringify(this.state);
+    this.echoes.tell(JSON.stringify(this.state));
     this.send({ ...this.state });
   }
 

@@ -14,6 +14,7 @@ function shown(value, digits = 3) {
 class Scaling {
   constructor(root) {
     this.root = root;
+    this.echoes = new Echoes();
     const top = make("div", "top", root), label = make("label", "", top);
     this.value = make("b", "", label);
     this.slider = make("input", "", label);
@@ -35,8 +36,7 @@ class Scaling {
   receive(header) {
     const { d } = header.settings;
     Object.assign(this, header);
-    if (this.at === undefined || d !== this.known) this.at = this.d_ks.indexOf(d);
-    this.known = d;
+    if (this.echoes.moves(d, this.d_ks[this.at])) this.at = this.d_ks.indexOf(d);
     this.root.classList.toggle("present", header.scale > 1);
     this.slider.max = this.d_ks.length - 1;
     this.slider.setAttribute("aria-label", this.text.slider);
@@ -61,8 +61,9 @@ class Scaling {
   }
 
   settle(head = this.heads?.picked) {
-    this.known = this.d_ks[this.at];
-    this.send({ d: this.known, head });
+    const d = this.d_ks[this.at];
+    this.echoes.tell(d);
+    this.send({ d, head });
   }
 
   pick(event, svg) {

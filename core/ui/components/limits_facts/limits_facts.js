@@ -8,7 +8,7 @@ const CELLS = 100;  // columns of dots: as many as the slider has steps, so that
 class Facts {
   constructor(root) {
     this.root = root;
-    this.sent = [];
+    this.echoes = new Echoes();
     this.title = make("div", "title", root);
     this.rows_place = make("div", "facts-rows", root);
     const foot = make("div", "foot", root);
@@ -30,10 +30,7 @@ class Facts {
 
   receive(header) {
     Object.assign(this, header);
-    const told = header.settings.threshold, echo = this.sent.indexOf(told);
-    if (echo >= 0) this.sent.splice(0, echo + 1);       // the hand may have moved on since it was sent
-    else if (told !== this.known) this.threshold = told;
-    this.known = told;
+    if (this.echoes.moves(header.settings.threshold, this.threshold)) this.threshold = header.settings.threshold;
     this.title.textContent = this.title_line;
     this.remark.textContent = this.note;
     this.areas_place.textContent = ["", ...this.areas].join(" · ");
@@ -44,7 +41,7 @@ class Facts {
   /** Tells Python of the threshold, and of the dot that was picked, if one was. */
   tell(picked) {
     clearTimeout(this.timer);
-    if (this.threshold !== this.known) this.sent.push(this.threshold);
+    this.echoes.tell(this.threshold);
     this.send({ threshold: this.threshold, picked });
   }
 

@@ -6,6 +6,8 @@ const HARD = 5;     // guesses from which on a sign stands on a ground of its ow
 class Game {
   constructor(root) {
     this.root = root;
+    this.echoes = new Echoes();
+    this.played = [];
     const place = make("div", "game", root), left = make("div", "", place);
     this.tiles = draw("svg", { class: "tiles game-chart", role: "img" }, left);
     this.said = make("div", "said", left);
@@ -19,10 +21,9 @@ class Game {
   }
 
   receive(header) {
-    const fresh = this.identity !== header.identity || header.settings.guesses !== this.known;
+    const moved = this.echoes.moves(header.settings.guesses, this.played.join("-")), fresh = moved || this.identity !== header.identity;
     Object.assign(this, header);
     if (fresh) Object.assign(this, { played: [...header.guesses], tried: [] });
-    this.known = header.settings.guesses;
     this.root.classList.toggle("present", header.scale > 1);
     this.build();
   }
@@ -49,9 +50,14 @@ class Game {
   found(number) {
     this.played.push(number);
     this.tried = [];
-    this.known = this.played.join("-");
     this.build();
-    this.send({ guesses: this.known, identity: this.identity });
+    this.tell();
+  }
+
+  tell() {
+    const guesses = this.played.join("-");
+    this.echoes.tell(guesses);
+    this.send({ guesses, identity: this.identity });
   }
 
   build() {
@@ -104,7 +110,7 @@ class Game {
       key.disabled = over || wrong;
     }
     button(this.keys, this.text.show, this.text.show, () => this.found(this.symbols.length), "words").disabled = over;
-    button(this.keys, this.text.restart, this.text.restart, () => { this.played = []; this.tried = []; this.known = ""; this.build(); this.send({ guesses: "", identity: this.identity }); }, "words").disabled = !this.played.length;
+    button(this.keys, this.text.restart, this.text.restart, () => { this.played = []; this.tried = []; this.build(); this.tell(); }, "words").disabled = !this.played.length;
   }
 
   say() {

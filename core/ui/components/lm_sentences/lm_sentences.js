@@ -3,6 +3,7 @@
 class Sentences {
   constructor(root) {
     this.root = root;
+    this.echoes = new Echoes();
     this.list = make("div", "sentences-list", root);
     onWidth(this.list, () => this.build());
     onFont(root, () => this.build());
@@ -10,13 +11,13 @@ class Sentences {
 
   receive(header) {
     Object.assign(this, header);
-    if (this.row === undefined || header.settings.row !== this.known) this.row = header.settings.row;
-    this.known = header.settings.row;
+    if (this.echoes.moves(header.settings.row, this.row)) this.row = header.settings.row;
     this.build();
   }
 
   pick(row) {
-    this.row = this.known = row;
+    this.row = row;
+    this.echoes.tell(row);
     this.build();
     this.send({ row });
   }

@@ -3,6 +3,7 @@
 class Methods {
   constructor(root) {
     this.root = root;
+    this.echoes = new Echoes();
     this.title = make("div", "title", root);
     this.title.setAttribute("aria-live", "polite");
     const side = make("div", "side", root);
@@ -15,14 +16,14 @@ class Methods {
 
   receive(header) {
     Object.assign(this, header);
-    if (this.example === undefined || header.settings.example !== this.known) this.example = header.settings.example;
-    this.known = header.settings.example;
+    if (this.echoes.moves(header.settings.example, this.example)) this.example = header.settings.example;
     this.root.classList.toggle("present", header.scale > 1);
     this.build();
   }
 
   pick(example) {
-    this.example = this.known = example;
+    this.example = example;
+    this.echoes.tell(example);
     this.build();
     this.table.querySelectorAll("th button")[example]?.focus();
     this.send({ example });
