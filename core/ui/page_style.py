@@ -8,6 +8,7 @@ import streamlit as st
 from core.figures import style
 from core.ui import deployment, state, text
 from core.ui.components.chart_keys import read_charts_by_keys
+from core.ui.components.kept_focus import keep_focus
 from core.ui.components.pasted import cut_what_is_pasted
 from core.ui.components.reconnect import run_after_reconnection
 
@@ -27,5 +28,6 @@ def inject() -> None:
     with st.container(key="page_style"):   # as Markdown, which is there before any other element: no jump while the page loads
         st.markdown(f"<style>:root{{{variables}}}{_CSS}{present}</style>", unsafe_allow_html=True)
         run_after_reconnection()        # here, where nothing takes any room
+        keep_focus()
         read_charts_by_keys(text.load("app").label("chart_keys"))
         cut_what_is_pasted(".st-key-prompt textarea", deployment.current().prompt_characters, state.say_cut)

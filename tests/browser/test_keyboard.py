@@ -5,6 +5,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.pictures import WALK
+from tests.browser.serving import settle
 
 MOST_STOPS = 250
 FOCUSED = """() => {
@@ -47,3 +48,18 @@ def test_tab_reaches_every_control_and_the_arrow_keys_read_the_picture(open_page
     page.keyboard.press("ArrowRight")
     expect(spoken).not_to_have_text(first)
     assert spoken.inner_text() and page.errors == []
+
+
+@pytest.mark.parametrize("address, pressed, then", [("", "[class*=st-key-overview_next_tokens] button", "next_tokens.csv"), ("models", ".st-key-lesson_models_bundled [class*=st-key-models_use_] button", "Use")])
+def test_the_focus_stays_where_a_pressed_button_is_switched_off_or_goes(open_page, address, pressed, then):
+    page = open_page(address)
+    button = page.locator(pressed).first
+    button.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_timeout(500)
+    settle(page)
+    page.wait_for_function("() => document.activeElement !== document.body")
+    assert page.evaluate("document.activeElement.textContent") == then and page.errors == []
+    page.mouse.click(2, 300)
+    page.locator("[data-testid=stMain]").evaluate("(main) => main.append(document.createElement('i'))")
+    assert page.evaluate("document.activeElement.tagName") != "BUTTON"        # the reader let go of it
