@@ -43,6 +43,11 @@ def test_the_game_is_played_with_keys_and_the_link_keeps_it(open_page):
     other = open_page("language_models?" + urlsplit(page.url).query)
     other.locator(".tiles .tile").first.wait_for()
     assert other.locator(".tiles").inner_html() == page.locator(".tiles").inner_html() and page.errors == []
+    restart = page.get_by_role("button", name=WORDS.label("game_restart"))
+    restart.press("Enter")
+    expect(page.locator(".tile .yours")).to_have_count(0)
+    expect(restart).to_be_focused()         # though there is nothing to begin anew
+    expect(restart).to_be_disabled()
 
 
 def test_the_coder_is_walked_and_its_bits_only_grow(open_page):

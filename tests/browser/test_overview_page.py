@@ -5,6 +5,7 @@ from urllib.parse import parse_qs, quote, urlsplit
 
 import numpy as np
 import pytest
+from playwright.sync_api import expect
 
 from core.ui import cache, overview
 from core.ui.run import Run, read
@@ -133,10 +134,16 @@ def test_the_drawn_token_is_fed_back_and_taken_back(open_page):
     prompt = parse_qs(urlsplit(page.url).query)["prompt"][0]
     assert prompt == CATS + run_of(CATS).tokenizer.decode([drawn["id"]])
     assert page.evaluate(MAP + ".draw.xi") != drawn["xi"]
-    page.locator(".do.undo").click()
+    undo = page.locator(".do.undo")
+    undo.press("Enter")
     page.wait_for_function("n => " + MAP + ".n === n", arg=len(run_of(CATS).tokens))
     settle(page)
     assert page.evaluate(MAP + ".draw") == drawn
+    expect(undo).to_be_disabled()
+    expect(undo).to_be_focused()
+    undo.press("Enter")
+    settle(page)
+    assert page.evaluate(MAP + ".n") == len(run_of(CATS).tokens)
 
 
 def test_another_xi_is_thrown_and_stands_in_the_link(open_page):

@@ -17,7 +17,7 @@ class Writing {
     this.player = new Player(left, this.title, { show: () => this.paint(), rest: () => this.settle(), turn: () => { this.picked = -1; } });
     this.take = make("button", "take", this.player.bar);
     this.take.type = "button";
-    this.take.onclick = () => this.settle({ take: true, when: Date.now() });      // asked for twice, it is done twice
+    this.take.onclick = () => { if (this.n) this.settle({ take: true, when: Date.now() }); };      // asked for twice, it is done twice
     this.hint = make("div", "muted hint", left);
     this.branches = make("div", "branches", left);
     const right = make("div", "right", columns);
@@ -87,7 +87,7 @@ class Writing {
   paint() {
     if (!this.steps) return;
     this.player.value(fill(this.text.value, { n: this.n, all: this.last }));
-    this.take.disabled = !this.n;
+    this.take.ariaDisabled = String(!this.n);       // one that is switched off loses the focus
     this.write();
     this.say();
     this.distribution();

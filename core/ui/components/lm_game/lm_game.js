@@ -109,8 +109,8 @@ class Game {
       const wrong = this.tried.includes(k), key = button(this.keys, this.name(k), this.name(k), () => this.guess(k), wrong ? "wrong" : k > 25 ? "words" : "");
       key.disabled = over || wrong;
     }
-    button(this.keys, this.text.show, this.text.show, () => this.found(this.symbols.length), "words").disabled = over;
-    button(this.keys, this.text.restart, this.text.restart, () => { this.played = []; this.tried = []; this.build(); this.tell(); }, "words").disabled = !this.played.length;
+    button(this.keys, this.text.show, this.text.show, () => { if (!over) this.found(this.symbols.length); }, "words").ariaDisabled = String(over);        // one that is switched off loses the focus
+    button(this.keys, this.text.restart, this.text.restart, () => { this.played = []; this.tried = []; this.build(); this.tell(); }, "words").ariaDisabled = String(!this.played.length);
   }
 
   say() {

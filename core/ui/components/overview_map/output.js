@@ -36,7 +36,7 @@ function buildOutput(map) {
   for (const name of ["append", "throw", "undo"]) (map[name] = part("button", `do ${name}`, row)).type = "button";
   map.append.onclick = () => map.send("appended", map.draw.id);
   map.throw.onclick = () => map.send("thrown", true);
-  map.undo.onclick = () => map.send("undone", true);
+  map.undo.onclick = () => { if (map.canUndo) map.send("undone", true); };
   map.toLast = part("button", "do last");
   map.toLast.onclick = () => pick(map, map.n - 1);
 }
@@ -117,7 +117,7 @@ function drawDice(map) {
   map.append.replaceChildren(`${text.append} `, chip(draw.token, ""));
   map.throw.textContent = text.throw;
   map.undo.textContent = text.undo;
-  map.undo.disabled = !map.canUndo;
+  map.undo.ariaDisabled = String(!map.canUndo);       // one that is switched off loses the focus
 }
 
 // The logits of the picked position in the order of the ids: each pixel column reaches from the smallest to the largest of its tokens.
