@@ -71,12 +71,14 @@ class Monkey:
         """Whether the page still stands."""
         try:
             settle(self.page, PATIENCE) if self.chance.random() < 0.4 else self.page.wait_for_timeout(self.chance.choice((0, 30, 200)))
+            if not self.page.url.startswith(self.url):          # it stepped back out of the app
+                return self._go()
             said = self.page.get_by_test_id("stException").count() + self.page.get_by_text(ERROR).count()
             if said or not self.page.locator("[data-testid=stApp]").count():
                 self._fail("the page says that something failed" if said else "the page is gone")
                 self._go()
         except Error as error:
-            if not self.page.url.startswith(self.url):          # it stepped back out of the app
+            if not self.page.url.startswith(self.url):
                 return self._go()
             self._fail(f"the page does not answer: {str(error).splitlines()[0]}; {self.page.locator(READY).count() and 'it is ready' or 'it is busy'}")
             self._go()
