@@ -11,16 +11,19 @@ from collections.abc import AsyncIterator
 import streamlit as st
 from starlette.middleware import Middleware
 from streamlit import net_util
+from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.pages_manager import PagesManager
 
-from core.ui import addresses, deployment, live
+from core.ui import addresses, deployment, live, streamlit_mends
 from core.ui.pace import Paced
 
 ANSWERS = {"heads": "core.ui.heads.live:answer", "heads_rollout": "core.ui.heads.live:rollout_answer", "attention_weights": "core.ui.attention.live:answer",
+           "attention_steps": "core.ui.attention.steps:answer", "residual_norms": "core.ui.residual_stream.norms:answer",
            "overview": "core.ui.overview:answer", "next_token": "core.ui.next_token:answer"}
 deployment.check()
 # Else a fresh server takes the folder pages/ for its older kind of app until st.navigation was called, and runs a page by itself.
 PagesManager.uses_pages_directory = False
+AppSession.request_rerun, AppSession._clear_queue = streamlit_mends.request_rerun, streamlit_mends.clear_queue
 # Streamlit would ask a server on the internet for this machine's address, at the start and whenever a page of another address opens a websocket, and answer nobody meanwhile.
 net_util.get_external_ip = lambda: None
 

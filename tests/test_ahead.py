@@ -9,9 +9,12 @@ from streamlit.testing.v1 import AppTest
 
 from core.ui import ahead, cache, next_token, overview, run
 from core.ui.components.sampling_panel import unpack
+from core.ui.attention import steps
 from core.ui.heads import live as heads
+from core.ui.residual_stream import norms
 from tests.lessons import fine, open_at
 from tests.messages import given, unpacked
+from tests.test_attention_steps import unpacked as instrument
 
 TEXTS = {"short": "Mia likes", "empty": "", "exact": "One day a cat " * 3, "beyond what travels whole": "the dog ran to the park " * 12, "more than fits": "a " * 400,
          "hostile": "<img src=x onerror=alert(1)> שלום 👩‍🚀\x00\u202e"}
@@ -21,8 +24,10 @@ CHANGED = dict(heads_panel="change", heads_changed="0.* 3.1", heads_action="scal
 def sent_by(at: AppTest) -> dict:
     """What askAhead sends back with another text: the question that the open page's picture was given."""
     assert fine(at)
-    [component] = [c.proto for c in at.get("bidi_component") if c.proto.component_name in ("heads_wall", "overview_map", "live_transformer.sampling_panel")]
-    header = unpack(component.bytes)[0] if component.component_name.endswith("panel") else unpacked(component.bytes)
+    names = ("heads_wall", "overview_map", "live_transformer.sampling_panel", "residual_norms", "attention_steps")
+    [component] = [c.proto for c in at.get("bidi_component") if c.proto.component_name in names]
+    read = {names[2]: lambda sent: unpack(sent)[0], names[4]: lambda sent: instrument(sent)[0]}.get(component.component_name, unpacked)
+    header = read(component.bytes)
     assert header["ahead"]["field"] == ahead.FIELD and header["ahead"]["path"].startswith("/live/")
     return json.loads(json.dumps(header["ahead"]["question"]))
 
@@ -56,6 +61,43 @@ def test_the_panel_is_answered_the_logits_that_the_page_sends(text: str, setting
     page = open_at("next_token", prompt=text, **settings)
     _, rows = unpack(next(c.proto.bytes for c in page.get("bidi_component") if c.proto.component_name.endswith("panel")))
     assert next_token.answer(question | {"text": text}) == rows[0].tobytes()
+
+
+@pytest.mark.parametrize("settings", [{}, {"position": "3", "residual_stream_depth": "2"}, {"residual_stream_measure": "attention", "residual_stream_log": "true", "layer": "2"}, {"present": "true"}],
+                         ids=["as it opens", "a picked token", "what attention adds", "present mode"])
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS.keys())
+def test_the_norms_are_answered_what_the_page_draws(text: str, settings: dict[str, str]):
+    question = sent_by(open_at("residual_stream", **settings))
+    answer, drawn = unpacked(norms.answer(question | {"text": text})), given(open_at("residual_stream", prompt=text, **settings), "residual_norms")
+    assert answer.pop("ahead") is None and drawn["ahead"]["text"] is not None
+    assert {"values", "residual", "attention", "column_labels", "picked", "peak", "twin"} <= answer.keys() and same(answer, drawn)
+
+
+@pytest.mark.parametrize("settings", [{}, {"position": "3", "layer": "4", "head": "2"}, {"present": "true"}], ids=["as it opens", "a picked head", "present mode"])
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS.keys())
+def test_the_steps_are_answered_what_the_page_draws(text: str, settings: dict[str, str]):
+    question = sent_by(open_at("attention", **settings))
+    page = open_at("attention", prompt=text, **settings)
+    drawn, arrays = instrument(next(c.proto.bytes for c in page.get("bidi_component") if c.proto.component_name == "attention_steps"))
+    answer, answered = instrument(steps.answer(question | {"text": text}))
+    assert set(drawn) - set(answer) == {"settings", "ahead"} and same(answer, drawn)
+    assert answered.keys() == arrays.keys() and same(answered, arrays)
+
+
+@pytest.mark.parametrize("wrong", [dict(measure="turn"), dict(measure="width"), dict(row=-1), dict(row=7), dict(row=1.0), dict(theme="../x"), dict(fit="1"), dict(logarithmic=1)], ids=str)
+def test_norms_that_there_are_not_are_refused(wrong: dict):
+    question = {"model": "stories", "device": "cpu", "position": None, "text": "Mia", "measure": "stream", "logarithmic": False, "row": 6, "theme": "light", "present": False, "fit": 312}
+    assert norms.answer(question)
+    with pytest.raises(ValueError):
+        norms.answer(question | wrong)
+
+
+@pytest.mark.parametrize("wrong", [dict(layer=6), dict(head=-1), dict(layer="0"), dict(head=None)], ids=str)
+def test_steps_of_a_head_that_there_is_not_are_refused(wrong: dict):
+    question = {"model": "stories", "device": "cpu", "position": None, "text": "Mia", "layer": 0, "head": 0, "present": False}
+    assert steps.answer(question)
+    with pytest.raises(ValueError):
+        steps.answer(question | wrong)
 
 
 @pytest.mark.parametrize("wrong", [dict(model="../../etc"), dict(device="cuda:9"), dict(text=None), dict(text=["a"]), dict(position="last"), dict(position=1.5)])

@@ -10,7 +10,7 @@ from core.ui import live, run, state
 FIELD = ".st-key-prompt textarea"
 
 
-def offer(name: str, present: run.Run, **question) -> dict | None:
+def offer(name: str, present: run.Run, /, **question) -> dict | None:
     """What askAhead of ahead.js is told: where to ask, with what, and which text is drawn already. None for a model whose pass may take longer than a key can wait."""
     if present.model.n_parameters > run.LARGE:
         return None

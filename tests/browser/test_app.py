@@ -99,3 +99,24 @@ def test_html_in_a_prompt_stays_text_and_what_is_pasted_is_cut_before_it_is_sent
     field.press("Control+Enter")
     page.wait_for_url("**prompt=a%EF%BF%BDb%F4%8F%BF%BF*")
     assert sent == []
+
+
+def test_what_a_page_has_drawn_is_not_sent_again_when_the_reader_comes_back(browser, server):
+    """Nor later: what the browser keeps is not lost before an answer on its way has spoken of it."""
+    received = [0]
+    page = browser.new_context(viewport={"width": 1440, "height": 900}).new_page()
+    page.on("websocket", lambda socket: socket.on("framereceived", lambda data: received.append(received.pop() + len(data))))
+    page.goto(f"{server.url}/heads")
+    settle(page)
+    page.wait_for_timeout(1000)
+    whole = received[0]
+    for _ in range(4):
+        page.locator("a[href$='/course']").first.click()
+        page.wait_for_timeout(500)
+        settle(page)
+    received[0] = 0
+    page.go_back()
+    page.locator(".wall button.head").first.wait_for()
+    settle(page)
+    assert whole > 150_000 and received[0] < 60_000
+    page.context.close()

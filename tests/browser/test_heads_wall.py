@@ -218,3 +218,15 @@ def test_a_new_prompt_is_answered_in_one_run(open_page):
     settle(page)
     page.wait_for_timeout(600)          # the wall would ask 200 ms after it stands
     assert page.evaluate("window.sent") == 1
+
+
+def test_a_shorter_text_leaves_no_hand_on_a_token_that_is_gone(open_page):
+    page = open_page("heads")
+    box = page.locator(".wall button.head").first.bounding_box()
+    page.mouse.move(box["x"] + 0.95 * box["width"], box["y"] + 0.97 * box["height"])
+    page.locator(".wall .tip").wait_for()
+    page.locator(".st-key-prompt textarea").fill("Mia")
+    page.keyboard.press("Control+Enter")
+    page.wait_for_url("**prompt=Mia**")
+    settle(page)
+    assert page.locator(".wall .tip").is_hidden() and page.errors == []

@@ -1,8 +1,10 @@
 """Steps: every number of one head for one query, from the vectors to what it writes."""
 from __future__ import annotations
 
+import dataclasses
 import functools
 import math
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -14,29 +16,39 @@ from core.config import ModelConfig
 from core.figures.heads import head_name, product_latex
 from core.figures.numbers import bracketed, latex_number, latex_operand, plain_number, probability
 from core.trace import BlockTrace
-from core.ui import live, state
+from core.ui import ahead, live, state
 from core.ui.attention import live as head_live
 from core.ui.attention.reading import PREFIX, STAGES, keep, picked_block, read, to_numpy
 from core.ui.check import Question
-from core.ui.components.attention_steps import attention_steps
-from core.ui.lesson import Lesson
+from core.ui.components.attention_steps import attention_steps, packed
+from core.ui.lesson import Lesson, spoken_of
 from core.ui.markdown import code
 from core.ui.run import Run
 from core.ui.views import Reading
 
 WINDOW, WINDOW_PRESENT = 12, 8     # keys that are shown one by one
-AHEAD = 2                          # of them behind the query, where there are any: what the mask hides
+BEHIND = 2                         # of them behind the query, where there are any: what the mask hides
 TERMS = 3             # of a sum that a formula writes out
 KEPT = ("step", "key", "component", "variant")
+AHEAD = "attention_steps"          # the route that the instrument asks for another text
+
+
+@dataclass(frozen=True)
+class Place:
+    """The head and the query that the steps are of."""
+
+    layer: int
+    head: int
+    position: int
 
 
 def draw(page: Lesson, run: Run) -> Reading:
     """The instrument; returns what it shows."""
     block, weights = picked_block(run)
     chosen, variant = state.selection(), read("variant")
-    both = {"head": head_steps(block, weights, chosen.head, chosen.position), "simple": simple_steps(block.X, chosen.position, block.allowed[chosen.position])}
-    keys = window(len(run.tokens), chosen.position, WINDOW_PRESENT if state.present() else WINDOW, both_ways=run.is_encoder)
-    header, arrays = _message(page, run, block, weights, both, keys)
+    both, keys = _both(block, weights, chosen.head, chosen.position), _shown(run, chosen.position, state.present())
+    header, arrays = _message(page, run, Place(chosen.layer, chosen.head, chosen.position), both, keys, state.present())
+    header |= {"settings": {name: read(name) for name in KEPT}, "ahead": ahead.offer(AHEAD, run, layer=chosen.layer, head=chosen.head, present=state.present())}
     attention_steps(header, arrays, key=f"{PREFIX}steps_instrument", on_settings=_settled, on_select=lambda picked: state.select(**picked))
     steps, name = both[variant], head_name(chosen.layer, chosen.head)
     key = picked_key(steps, keys)
@@ -49,6 +61,27 @@ def draw(page: Lesson, run: Run) -> Reading:
                    {page.label("pin_head"): name, "i": str(chosen.position), page.label("pin_key"): f"{values['j']}", "α": values["alpha"]})
 
 
+def answer(question: dict) -> bytes:
+    """The instrument for another text, as the component takes it but for its settings. Raises ValueError, KeyError or TypeError for nonsense."""
+    run, position = ahead.run_of(question)
+    layer, head, present = (question[name] for name in ("layer", "head", "present"))
+    config = run.model.config
+    if not (isinstance(layer, int) and isinstance(head, int) and 0 <= layer < config.n_layers and 0 <= head < config.n_heads):
+        raise ValueError("there is no such head")
+    block, weights = run.trace.blocks[layer], run.model.blocks[layer]
+    page, both = spoken_of("attention", config.kind), _both(block, weights, head, position)
+    return packed(*_message(page, run, Place(layer, head, position), both, _shown(run, position, bool(present)), bool(present)))
+
+
+def _both(block: BlockTrace, weights: Block, head: int, query: int) -> dict[str, Steps]:
+    return {"head": head_steps(block, weights, head, query), "simple": simple_steps(block.X, query, block.allowed[query])}
+
+
+def _shown(run: Run, query: int, present: bool) -> range:
+    """The positions of the keys that are shown one by one."""
+    return window(len(run.tokens), query, WINDOW_PRESENT if present else WINDOW, both_ways=run.is_encoder)
+
+
 def _settled(settings: dict) -> None:
     keep(**{name: settings[name] for name in KEPT if name in settings})
 
@@ -59,7 +92,7 @@ def window(n: int, query: int, most: int = WINDOW, both_ways: bool = False) -> r
     >>> window(8, 3), window(40, 39), window(40, 20), window(40, 2), window(40, 20, both_ways=True)
     (range(0, 8), range(28, 40), range(11, 23), range(0, 12), range(14, 26))
     """
-    end = min(n, max(most, query + (most // 2 if both_ways else 1 + AHEAD)))
+    end = min(n, max(most, query + (most // 2 if both_ways else 1 + BEHIND)))
     return range(max(0, end - most), end)
 
 
@@ -86,20 +119,19 @@ def _rest(steps: Steps, keys: range) -> tuple[dict, np.ndarray]:
     return {"top": steps.top, "sum": float(e.sum())}, e @ to_numpy(steps.V)
 
 
-def _message(page: Lesson, run: Run, block: BlockTrace, weights: Block, both: dict[str, Steps], keys: range) -> tuple[dict, dict[str, np.ndarray]]:
-    """Header and arrays of the component."""
-    chosen, config, n = state.selection(), weights.config, len(run.tokens)
-    head = chosen.head
+def _message(page: Lesson, run: Run, place: Place, both: dict[str, Steps], keys: range, present: bool) -> tuple[dict, dict[str, np.ndarray]]:
+    """Header and arrays of the component, but for its settings."""
+    block, weights, n = run.trace.blocks[place.layer], run.model.blocks[place.layer], len(run.tokens)
+    config, head = weights.config, place.head
     rest = {name: _rest(steps, keys) for name, steps in both.items()}
-    arrays = vectors(block, weights, both["head"], head, chosen.position, keys)
+    arrays = vectors(block, weights, both["head"], head, place.position, keys)
     arrays |= {f"rest_{name}": carried.astype(np.float32) for name, (_, carried) in rest.items()}
     header = {
-        "settings": {name: read(name) for name in KEPT}, "labels": words(page, config), "present": state.present(),
-        "chosen": {"layer": chosen.layer, "head": head, "position": chosen.position},
+        "labels": words(page, config), "present": present, "chosen": dataclasses.asdict(place),
         "options": {"layer": list(map(str, range(config.n_layers))), "head": list(map(str, range(config.n_heads))), "position": [f"{i} {token}" for i, token in enumerate(run.tokens)]},
         "variantNames": list(both), "stageNames": {name: stages(weights, name) for name in both}, "window": list(keys), "tokens": [run.tokens[j] for j in keys],
         "sizes": {"n": n, "d": config.d_model, "d_k": config.d_k, "d_v": config.d_v}, "score": config.score, "scaled": is_scaled(weights),
-        **ways(weights), "path": live.address(head_live.NAME), "question": head_live.question(run, chosen.layer, head),
+        **ways(weights), "path": live.address(head_live.NAME), "question": head_live.question(run, place.layer, head),
         "rest": {name: outside for name, (outside, _) in rest.items()} | {"count": n - len(keys), "name": rest_name(n, keys)},
     }
     return header, arrays

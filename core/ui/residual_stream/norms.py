@@ -1,6 +1,9 @@
 """How long the stream is and what each block adds: layers × tokens, and the picked token's lines beside it."""
 from __future__ import annotations
 
+import dataclasses
+from dataclasses import dataclass
+
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -9,17 +12,44 @@ from torch import Tensor
 from core import analysis
 from core.figures import residual_stream as figures
 from core.figures.numbers import bracketed, latex_number, readable
-from core.ui import state
+from core.ui import ahead, state
 from core.ui.check import Question
 from core.ui.components.residual_grid import residual_grid
-from core.ui.components.residual_norms import residual_norms
-from core.ui.lesson import Lesson
+from core.ui.components.residual_norms import norms_data, residual_norms
+from core.ui.lesson import Lesson, spoken_of
 from core.ui.markdown import code, unmarked
 from core.ui.residual_stream.reading import PREFIX, SEEN_WHOLE, attached, chart_height, choice, depth_names, depth_of, keep, screen, short_depth_names, show, to_numpy
 from core.ui.run import Run
 from core.ui.views import Reading
 
 MEASURES = ("stream", "attention", "mlp", "change", "turn")
+AHEAD = "residual_norms"        # the route that the grid asks for another text
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Which of MEASURES the grid shows, whether on a logarithmic scale, the picked row, and what its size and colours depend on."""
+
+    measure: str
+    logarithmic: bool
+    row: int
+    theme: str
+    present: bool
+    fit: int            # pixels of the screen that everything else takes
+
+    @property
+    def whole(self) -> bool:
+        """Whether the rows are the depths of the stream, what enters block 0 among them; else the blocks."""
+        return self.measure == "stream"
+
+    @classmethod
+    def checked(cls, **given) -> Shown:
+        """ValueError for what no page sends."""
+        shown = cls(**given)
+        types = all(type(getattr(shown, name)).__name__ == kind for name, kind in cls.__annotations__.items())
+        if not types or shown.measure not in MEASURES or shown.row < 0 or shown.theme not in ("light", "dark"):
+            raise ValueError("there is no such picture")
+        return shown
 
 
 def measure(run: Run, name: str) -> np.ndarray:
@@ -41,27 +71,37 @@ def draw(page: Lesson, run: Run) -> Reading:
     values, position = measure(run, name), state.selection().position
     title = _title(page, run, name, values, position)
     st.markdown(f"**{title}**")
-    description = _description(page, run, name, values, logarithmic)
+    row = depth_of(len(values) - 1) if name == "stream" else state.selection().layer        # row 0 of the whole stream is what enters block 0
+    shown = Shown(name, bool(logarithmic) and name != "turn", row, state.theme(), state.present(), screen())
     layer = max(depth_of(run.model.config.n_layers) - 1, 0) if name == "stream" else state.selection().layer      # the block that the picked row follows
     if name == "turn":
-        _turns(page, run, values, position, description)
+        _turns(page, run, values, position, shown)
     else:
-        _lengths(page, run, name, values, description)
+        offered = ahead.offer(AHEAD, run, **dataclasses.asdict(shown))
+        residual_norms(_lengths(page, run, shown, position, offered), key=f"{PREFIX}norms", on_pick=lambda row, column: _pick(row, column, shown.whole))
     return Reading(_lines(page, run, layer) + _sum_line(page, run, layer), _question(page, run, position), [analysis.norms, analysis.stream_norms, analysis.written_norms, analysis.relative_change, analysis.cosines],
                    {f"{name}.csv": lambda: _table(page, run, name, values)}, ".residual-grid" if name == "turn" else ".residual-norms", title)
 
 
-def _description(page: Lesson, run: Run, name: str, values: np.ndarray, logarithmic: bool) -> dict:
+def answer(question: dict) -> bytes:
+    """The lengths of another text, as the component takes them. Raises ValueError, KeyError or TypeError for nonsense."""
+    run, position = ahead.run_of(question)
+    shown, config = Shown.checked(**{name: question[name] for name in Shown.__annotations__}), run.model.config
+    if shown.measure == "turn" or shown.measure == "mlp" and config.d_ff is None or shown.row > config.n_layers - (not shown.whole):
+        raise ValueError("there are no such lengths")
+    return _lengths(spoken_of("residual_stream", config.kind), run, shown, position)
+
+
+def _description(page: Lesson, run: Run, values: np.ndarray, shown: Shown, position: int) -> dict:
     """How the grid is labelled, scaled and picked."""
-    whole, selected = name == "stream", state.selection()      # row 0 of the whole stream is what enters block 0
-    labels = depth_names(page, run.model.config.n_layers) if whole else [page.label("block", block=block) for block in range(len(values))]
-    row, peak = depth_of(len(values) - 1) if whole else selected.layer, np.unravel_index(np.nanargmin(values) if name == "turn" else np.nanargmax(values), values.shape)
-    logarithmic = logarithmic and name != "turn"
-    limits = (-1.0, 1.0) if name == "turn" else (values[values > 0].min() if logarithmic else 0.0, values.max())
+    name = shown.measure
+    labels = depth_names(page, run.model.config.n_layers) if shown.whole else [page.label("block", block=block) for block in range(len(values))]
+    peak = np.unravel_index(np.nanargmin(values) if name == "turn" else np.nanargmax(values), values.shape)
+    limits = (-1.0, 1.0) if name == "turn" else (values[values > 0].min() if shown.logarithmic else 0.0, values.max())
     return dict(row_labels=labels, column_labels=run.tokens, legend=page.label(f"legend_{name}"), reading=page.label(f"reading_{name}"),
-                twin=unmarked(_title(page, run, name, values, selected.position)), theme=state.theme(), signed=name == "turn", logarithmic=logarithmic,
-                picked=(row, selected.position), peak=tuple(int(i) for i in peak), limits=limits, height=270, least_row=16 if len(values) <= SEEN_WHOLE + 1 else 9, most_height=520, fit=screen(),
-                present=state.present(), on_pick=lambda r, c: _pick(r, c, whole))
+                twin=unmarked(_title(page, run, name, values, position)), theme=shown.theme, signed=name == "turn", logarithmic=shown.logarithmic,
+                picked=(shown.row, position), peak=tuple(int(i) for i in peak), limits=limits, height=270, least_row=16 if len(values) <= SEEN_WHOLE + 1 else 9, most_height=520, fit=shown.fit,
+                present=shown.present)
 
 
 def _pick(row: int, column: int, whole: bool) -> None:
@@ -69,20 +109,21 @@ def _pick(row: int, column: int, whole: bool) -> None:
     state.select(layer=max(row - 1, 0) if whole else row, position=column)
 
 
-def _lengths(page: Lesson, run: Run, name: str, values: np.ndarray, description: dict) -> None:
-    """The grid with the picked token's lines."""
+def _lengths(page: Lesson, run: Run, shown: Shown, position: int, offered: dict | None = None) -> bytes:
+    """The grid with the picked token's lines, as the component takes them."""
+    name, values = shown.measure, measure(run, shown.measure)
     attention, mlp = analysis.written_norms(run.trace)
     lines = {"residual": measure(run, "stream"), "attention": to_numpy(attention)} | ({} if mlp is None else {"mlp": to_numpy(mlp)})
-    residual_norms(values, lines=lines, names={kind: page.label(f"line_{kind}") for kind in lines}, faint=name if name in lines else "residual",
-                   depths=short_depth_names(page, run.model.config.n_layers), depth_title=page.label("axis_depth"), length_title=page.label("axis_length"),
-                   key=f"{PREFIX}norms", **description)
+    return norms_data(values, lines=lines, names={kind: page.label(f"line_{kind}") for kind in lines}, faint=name if name in lines else "residual",
+                      depths=short_depth_names(page, run.model.config.n_layers), depth_title=page.label("axis_depth"), length_title=page.label("axis_length"),
+                      ahead=offered, **_description(page, run, values, shown, position))
 
 
-def _turns(page: Lesson, run: Run, values: np.ndarray, position: int, description: dict) -> None:
+def _turns(page: Lesson, run: Run, values: np.ndarray, position: int, shown: Shown) -> None:
     """The grid with the picked token's cosines between all depths."""
     grid, matrix = st.columns([3, 2])
     with grid:
-        residual_grid(values, key=f"{PREFIX}turns", **description)
+        residual_grid(values, key=f"{PREFIX}turns", on_pick=lambda row, column: _pick(row, column, shown.whole), **_description(page, run, values, shown, position))
     with matrix:
         chart = figures.cosine_matrix(to_numpy(analysis.layer_cosines(run.trace)[position]), short_depth_names(page, run.model.config.n_layers), page.label("axis_depth"),
                                       state.theme(), state.scale(), chart_height(20))

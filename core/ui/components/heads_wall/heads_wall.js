@@ -24,7 +24,9 @@ function receive(wall, header) {
   describe(wall);
   describeMap(wall);
   whenStyled(wall.root, () => layOut(wall));
-  if (wall.pointer) showReading(wall);
+  const { head, query, key } = wall.pointer ?? {};
+  if (Math.max(query, key) >= wall.n || head >= wall.notes.length) forget(wall);       // another text is shorter, another model smaller
+  else if (wall.pointer) showReading(wall);
 }
 
 // What depends on the wall's state elsewhere on the page is asked for when the tiles stand ("stands") and when the hand rests ("rested"),

@@ -310,6 +310,7 @@ function show(root, bytes, setTriggerValue, more) {
   const data = unpack(bytes);
   Object.assign(state, { data, values: data.values, texts: data.texts, marks: data.marks, send: setTriggerValue }, more);
   state.picked = data.picked ? { row: data.picked[0], column: data.picked[1] } : null;
+  if (state.hover && !(state.hover.row < data.rows && state.hover.column < data.columns)) { state.hover = null; state.tip.hidden = true; }      // another text is shorter
   root.style.setProperty("--grid-height", data.fit ? `clamp(${data.height}px, calc(100dvh - ${data.fit}px), ${data.most_height}px)` : `${data.height}px`);
   state.scroller.setAttribute("aria-label", data.twin);
   whenStyled(root, () => paint(state));
