@@ -29,6 +29,8 @@ PROMPTED = [
     Case("Overview", "", "", ".st-key-overview_map"),
     Case("Heads", "heads", "", WALL.picture),
     Case("Next token", "next_token", "", ".st-key-next_token_view"),
+    Case("Residual stream", "residual_stream", "", ".st-key-residual_stream_norms"),
+    Case("Attention, step by step", "attention", "", ".st-key-attention_steps_instrument"),
 ]
 
 FIRST_PICTURE = ".st-key-overview_map canvas"

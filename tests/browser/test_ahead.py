@@ -13,7 +13,8 @@ NEW, OTHER = "The king saw a small boat near the park", "One day a girl found a 
 # What the page is told over its websocket, with what the picture said at that moment.
 WATCH = """() => {
   const inside = (selector) => [...document.querySelectorAll("[class*=st-key-]")].map((box) => [...box.querySelectorAll("*")].find((node) => node.shadowRoot)?.shadowRoot?.querySelector(selector)).find(Boolean);
-  window.said = () => inside(".wall button.head, .map .caption, .sampling-panel .headline")?.getAttribute("aria-label") ?? inside(".map .caption, .sampling-panel .headline").textContent;
+  const saying = ".wall button.head, .map .caption, .sampling-panel .headline, .residual-norms .scroller, .bar select[name=position]";
+  window.said = () => inside(saying).getAttribute("aria-label") + inside(saying).textContent;
   window.sent = [];
   const send = WebSocket.prototype.send;
   WebSocket.prototype.send = function (data) { window.sent.push(window.said()); return send.call(this, data); };
@@ -26,7 +27,7 @@ def type_and_send(page: Page, text: str) -> None:
     page.keyboard.press("Control+Enter")
 
 
-@pytest.mark.parametrize("lesson", ["", "heads", "next_token"])
+@pytest.mark.parametrize("lesson", ["", "heads", "next_token", "residual_stream", "attention"])
 def test_the_picture_follows_a_new_prompt_before_the_page_hears_of_it(open_page, lesson: str):
     page = open_page(lesson)
     page.evaluate(WATCH)
