@@ -276,4 +276,4 @@ def test_the_gate_of_an_encoder_is_its_heads_curve_alone():
     """A swapped activation is the feed-forward parts', not that of a head's transform."""
     model = own_model(kind="encoder", norm_placement="post", head_transform=True, embedding_norm=True, unembedding_bias=True)
     trace = model(torch.tensor([5, 6, 7]), Intervention(activation="relu"))
-    assert torch.equal(trace.h_head, model.head_norm(F.gelu(trace.h_final @ model.W_H + model.b_H), "layernorm"))
+    assert torch.equal(trace.h_head, model.head_norm(F.gelu(F.linear(trace.h_final, model.W_H.T, model.b_H)), "layernorm"))      # to the bit, as one rounding on every processor

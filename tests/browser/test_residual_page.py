@@ -29,7 +29,7 @@ def test_a_clicked_bar_of_the_waterfall_picks_its_head(open_page):
 def test_a_shorter_text_leaves_no_hand_on_a_token_that_is_gone(open_page):
     page = opened(open_page, "residual_stream", "norms")
     box = page.locator(".residual-norms canvas").first.bounding_box()
-    page.mouse.move(box["x"] + 0.97 * box["width"], box["y"] + 0.6 * box["height"])
+    page.mouse.move(box["x"] + 0.4 * box["width"], box["y"] + 0.6 * box["height"])
     page.locator(".residual-norms .tip").wait_for()
     page.locator(".st-key-prompt textarea").fill("Mia likes")
     page.keyboard.press("Control+Enter")
