@@ -26,6 +26,15 @@ def test_a_clicked_bar_of_the_waterfall_picks_its_head(open_page):
     assert page.errors == []
 
 
+@pytest.mark.parametrize("width, present", [(1440, ""), (1024, ""), (390, ""), (1280, "&present=true")])
+def test_the_names_at_the_lines_ends_are_whole(open_page, width: int, present: str):
+    page = opened(open_page, "residual_stream", "norms", present)
+    page.set_viewport_size({"width": width, "height": 800})
+    page.wait_for_timeout(500)
+    ink = page.locator(".profile").evaluate("canvas => Array.from(canvas.getContext('2d').getImageData(canvas.width - 2, 0, 2, canvas.height).data).some((value, at) => at % 4 === 3 && value)")
+    assert not ink and page.errors == []
+
+
 def test_a_shorter_text_leaves_no_hand_on_a_token_that_is_gone(open_page):
     page = opened(open_page, "residual_stream", "norms")
     box = page.locator(".residual-norms canvas").first.bounding_box()

@@ -7,8 +7,10 @@ const KINDS = {
 
 function frameOf(state) {
   const { data, profile } = state, type = data.type;
-  const width = profile.clientWidth, height = profile.clientHeight;
-  return { width, height, left: 46 * type, right: width - 118 * type, top: 30 * type, bottom: height - 40 * type };
+  const width = profile.clientWidth, height = profile.clientHeight, context = profile.getContext("2d");
+  context.font = fontOf(state, 13, "font", "600");
+  const longest = Math.max(...data.kinds.map((kind) => context.measureText(data.names[kind]).width));      // of the names at the lines' ends
+  return { width, height, left: 46 * type, right: width - longest - 16, top: 30 * type, bottom: height - 40 * type };
 }
 
 function scales(state) {
