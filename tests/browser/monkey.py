@@ -26,6 +26,7 @@ KEYS = ("ArrowRight", "ArrowLeft", "ArrowUp", "ArrowDown", "Enter", "Escape", "S
 TYPED = ("", "a", "The cat sat on the mat.", "שלום עולם", "🐶👩‍👩‍👧‍👦", "9" * 300, "-1", "1e9", "x\ny\n\nz", "\t", "The dog ran. " * 200, *hostile.SIGNS)
 CONTROLS = "button, a[href], input, textarea, select, summary, [role=radio], [role=slider], [role=tab], [role=option], [role=button], [tabindex='0'], canvas, svg"
 STAYS = ("/_stcore/", "blob:", "data:")
+UNFINISHED = "() => [...document.querySelectorAll('[data-testid=stSkeleton], [data-testid=stProgress], .st-key-standing')].map((e) => e.closest('[class*=st-key-]')?.className ?? e.outerHTML)"
 REMEMBERED = 12         # deeds told with a failure
 PATIENCE = 90_000       # ms until a page that is still busy counts as dead: it may compute, and the machine may be slow
 
@@ -80,7 +81,7 @@ class Monkey:
         except Error as error:
             if not self.page.url.startswith(self.url):
                 return self._go()
-            self._fail(f"the page does not answer: {str(error).splitlines()[0]}; {self.page.locator(READY).count() and 'it is ready' or 'it is busy'}")
+            self._fail(f"the page does not answer: {str(error).splitlines()[0]}; {self.page.locator(READY).count() and 'it is ready' or 'it is busy'}; {self.page.evaluate(UNFINISHED)}")
             self._go()
 
     # ---- what it does ----------------------------------------------------------------------------------------------------------------

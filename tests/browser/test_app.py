@@ -120,3 +120,25 @@ def test_what_a_page_has_drawn_is_not_sent_again_when_the_reader_comes_back(brow
     settle(page)
     assert whole > 150_000 and received[0] < 60_000
     page.context.close()
+
+
+# The first message that says that the picture stands does not arrive.
+LOST = """(() => {
+  const send = WebSocket.prototype.send;
+  window.lost = 0;
+  WebSocket.prototype.send = function (data) {
+    if (!window.lost && new TextDecoder("latin1").decode(data).includes("stands")) { window.lost += 1; return; }
+    return send.call(this, data);
+  };
+})()"""
+
+
+def test_what_is_said_of_the_first_picture_comes_though_a_message_is_lost(browser, server):
+    page = browser.new_context(viewport={"width": 1440, "height": 900}).new_page()
+    page.add_init_script(LOST)
+    page.goto(server.url)
+    page.locator(".st-key-lesson_code").wait_for()
+    settle(page)
+    assert page.evaluate("lost") == 1
+    page.context.close()
+
