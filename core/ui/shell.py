@@ -18,7 +18,6 @@ ICON = Path(__file__).resolve().parents[2] / "assets" / "icon.png"
 # threads of thirty readers at every one of them: of a class's answers 64 % came within a second, with 30 ms 85 % (tests.benchmarks --only load, one process).
 SWITCH_SECONDS = 0.03
 TORCH_THREADS = 1   # more threads spin against each other as soon as two readers compute at once: measured by tests.benchmarks
-
 LATER = ("pandas", "altair", "plotly.graph_objects")      # the overview's picture needs none of them; they take half a second, of which everything else waits for Python
 LATEST_SECONDS = 30
 

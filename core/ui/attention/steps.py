@@ -64,13 +64,13 @@ def draw(page: Lesson, run: Run) -> Reading:
 def answer(question: dict) -> bytes:
     """The instrument for another text, as the component takes it but for its settings. Raises ValueError, KeyError or TypeError for nonsense."""
     run, position = ahead.run_of(question)
-    layer, head, present = (question[name] for name in ("layer", "head", "present"))
+    layer, head, present = question["layer"], question["head"], bool(question["present"])
     config = run.model.config
     if not (isinstance(layer, int) and isinstance(head, int) and 0 <= layer < config.n_layers and 0 <= head < config.n_heads):
         raise ValueError("there is no such head")
     block, weights = run.trace.blocks[layer], run.model.blocks[layer]
     page, both = spoken_of("attention", config.kind), _both(block, weights, head, position)
-    return packed(*_message(page, run, Place(layer, head, position), both, _shown(run, position, bool(present)), bool(present)))
+    return packed(*_message(page, run, Place(layer, head, position), both, _shown(run, position, present), present))
 
 
 def _both(block: BlockTrace, weights: Block, head: int, query: int) -> dict[str, Steps]:

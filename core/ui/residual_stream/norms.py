@@ -42,6 +42,10 @@ class Shown:
         """Whether the rows are the depths of the stream, what enters block 0 among them; else the blocks."""
         return self.measure == "stream"
 
+    def block_of(self, row: int) -> int:
+        """The block that a row follows; what enters block 0 counts to it."""
+        return max(row - 1, 0) if self.whole else row
+
     @classmethod
     def checked(cls, **given) -> Shown:
         """ValueError for what no page sends."""
@@ -73,12 +77,12 @@ def draw(page: Lesson, run: Run) -> Reading:
     st.markdown(f"**{title}**")
     row = depth_of(len(values) - 1) if name == "stream" else state.selection().layer        # row 0 of the whole stream is what enters block 0
     shown = Shown(name, bool(logarithmic) and name != "turn", row, state.theme(), state.present(), screen())
-    layer = max(depth_of(run.model.config.n_layers) - 1, 0) if name == "stream" else state.selection().layer      # the block that the picked row follows
+    layer = shown.block_of(row)
     if name == "turn":
         _turns(page, run, values, position, shown)
     else:
         offered = ahead.offer(AHEAD, run, **dataclasses.asdict(shown))
-        residual_norms(_lengths(page, run, shown, position, offered), key=f"{PREFIX}norms", on_pick=lambda row, column: _pick(row, column, shown.whole))
+        residual_norms(_lengths(page, run, values, shown, position, offered), key=f"{PREFIX}norms", on_pick=lambda row, column: _pick(row, column, shown))
     return Reading(_lines(page, run, layer) + _sum_line(page, run, layer), _question(page, run, position), [analysis.norms, analysis.stream_norms, analysis.written_norms, analysis.relative_change, analysis.cosines],
                    {f"{name}.csv": lambda: _table(page, run, name, values)}, ".residual-grid" if name == "turn" else ".residual-norms", title)
 
@@ -89,7 +93,7 @@ def answer(question: dict) -> bytes:
     shown, config = Shown.checked(**{name: question[name] for name in Shown.__annotations__}), run.model.config
     if shown.measure == "turn" or shown.measure == "mlp" and config.d_ff is None or shown.row > config.n_layers - (not shown.whole):
         raise ValueError("there are no such lengths")
-    return _lengths(spoken_of("residual_stream", config.kind), run, shown, position)
+    return _lengths(spoken_of("residual_stream", config.kind), run, measure(run, shown.measure), shown, position)
 
 
 def _description(page: Lesson, run: Run, values: np.ndarray, shown: Shown, position: int) -> dict:
@@ -104,16 +108,15 @@ def _description(page: Lesson, run: Run, values: np.ndarray, shown: Shown, posit
                 present=shown.present)
 
 
-def _pick(row: int, column: int, whole: bool) -> None:
-    keep(depth=row if whole else row + 1)
-    state.select(layer=max(row - 1, 0) if whole else row, position=column)
+def _pick(row: int, column: int, shown: Shown) -> None:
+    keep(depth=row if shown.whole else row + 1)
+    state.select(layer=shown.block_of(row), position=column)
 
 
-def _lengths(page: Lesson, run: Run, shown: Shown, position: int, offered: dict | None = None) -> bytes:
+def _lengths(page: Lesson, run: Run, values: np.ndarray, shown: Shown, position: int, offered: dict | None = None) -> bytes:
     """The grid with the picked token's lines, as the component takes them."""
-    name, values = shown.measure, measure(run, shown.measure)
-    attention, mlp = analysis.written_norms(run.trace)
-    lines = {"residual": measure(run, "stream"), "attention": to_numpy(attention)} | ({} if mlp is None else {"mlp": to_numpy(mlp)})
+    name, (attention, mlp) = shown.measure, analysis.written_norms(run.trace)
+    lines = {"residual": values if shown.whole else measure(run, "stream"), "attention": to_numpy(attention)} | ({} if mlp is None else {"mlp": to_numpy(mlp)})
     return norms_data(values, lines=lines, names={kind: page.label(f"line_{kind}") for kind in lines}, faint=name if name in lines else "residual",
                       depths=short_depth_names(page, run.model.config.n_layers), depth_title=page.label("axis_depth"), length_title=page.label("axis_length"),
                       ahead=offered, **_description(page, run, values, shown, position))
@@ -123,7 +126,7 @@ def _turns(page: Lesson, run: Run, values: np.ndarray, position: int, shown: Sho
     """The grid with the picked token's cosines between all depths."""
     grid, matrix = st.columns([3, 2])
     with grid:
-        residual_grid(values, key=f"{PREFIX}turns", on_pick=lambda row, column: _pick(row, column, shown.whole), **_description(page, run, values, shown, position))
+        residual_grid(values, key=f"{PREFIX}turns", on_pick=lambda row, column: _pick(row, column, shown), **_description(page, run, values, shown, position))
     with matrix:
         chart = figures.cosine_matrix(to_numpy(analysis.layer_cosines(run.trace)[position]), short_depth_names(page, run.model.config.n_layers), page.label("axis_depth"),
                                       state.theme(), state.scale(), chart_height(20))
