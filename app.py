@@ -18,8 +18,7 @@ from core.ui import addresses, deployment, live, streamlit_mends
 from core.ui.pace import Paced
 
 ANSWERS = {"heads": "core.ui.heads.live:answer", "heads_rollout": "core.ui.heads.live:rollout_answer", "attention_weights": "core.ui.attention.live:answer",
-           "attention_steps": "core.ui.attention.steps:answer", "residual_norms": "core.ui.residual_stream.norms:answer",
-           "overview": "core.ui.overview:answer", "next_token": "core.ui.next_token:answer"}
+           "prerender": "core.ui.ahead:answer", "overview": "core.ui.overview:answer", "next_token": "core.ui.next_token:answer"}
 deployment.check()
 # Else a fresh server takes the folder pages/ for its older kind of app until st.navigation was called, and runs a page by itself.
 PagesManager.uses_pages_directory = False

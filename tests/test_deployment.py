@@ -13,11 +13,9 @@ from streamlit.runtime.pages_manager import PagesManager
 
 import app
 from assets.deploy import replicas
-from core.ui import addresses, cache, deployment, live, next_token, overview, run, shell, state, text
+from core.ui import addresses, ahead, cache, deployment, live, next_token, overview, run, shell, state, text
 from core.ui.attention import live as attention
-from core.ui.attention import steps
 from core.ui.heads import live as heads
-from core.ui.residual_stream import norms
 from core.ui.library import shelf
 from tests.lessons import ROOT, opened
 
@@ -89,7 +87,7 @@ def test_a_server_listens_before_the_packages_are_loaded_that_a_browser_would_wa
 
 def test_every_kind_of_live_question_has_its_answer():
     assert all(callable(pkgutil.resolve_name(answer)) for answer in app.ANSWERS.values())
-    assert set(app.ANSWERS) == {heads.NAME, heads.ROLLOUT, attention.NAME, steps.AHEAD, norms.AHEAD, overview.AHEAD, next_token.AHEAD}
+    assert set(app.ANSWERS) == {heads.NAME, heads.ROLLOUT, attention.NAME, ahead.NAME, overview.AHEAD, next_token.AHEAD}
 
 
 def test_a_server_is_prepared_once_it_listens_and_collects_again_after(monkeypatch: pytest.MonkeyPatch):

@@ -5,9 +5,12 @@ depends on, as in core.ui.live; the run that follows finds the forward pass made
 """
 from __future__ import annotations
 
-from core.ui import live, run, state
+import urllib.parse
+
+from core.ui import live, prerender, run, state
 
 FIELD = ".st-key-prompt textarea"
+NAME = "prerender"      # the route that any page's picture is asked of
 
 
 def offer(name: str, present: run.Run, /, **question) -> dict | None:
@@ -16,6 +19,23 @@ def offer(name: str, present: run.Run, /, **question) -> dict | None:
         return None
     return {"field": FIELD, "path": live.address(name), "text": present.text,
             "question": {"model": present.model_name, "device": present.device, "position": state.picked_position(), **question}}
+
+
+def picture(present: run.Run, key: str) -> dict | None:
+    """The same for a component of the open page that is fed as Python feeds it, by its key: the page itself is asked what it would give it."""
+    if present.model.n_parameters > run.LARGE:
+        return None
+    question = {"page": state.page(), "query": state.link({"prompt": None}).removeprefix("?"), "theme": state.theme(), "key": key}
+    return {"field": FIELD, "path": live.address(NAME), "text": present.text, "question": question}
+
+
+def answer(question: dict) -> bytes:
+    """What the page gives its component where the prompt is the question's text. Raises ValueError, KeyError or TypeError for nonsense."""
+    query, text = question["query"], question["text"]
+    if not isinstance(query, str) or not isinstance(text, str):
+        raise ValueError("there is no such address or text")
+    prompt = urllib.parse.urlencode({"prompt": text}, quote_via=urllib.parse.quote)
+    return prerender.drawn(prerender.Asked(question["page"], f"{query}&{prompt}", question["theme"], question["key"]))
 
 
 def run_of(question: dict) -> tuple[run.Run, int]:

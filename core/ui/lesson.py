@@ -27,22 +27,18 @@ if TYPE_CHECKING:
 PICTURE_SEEN = "picture_seen"          # in the session: the browser has shown a page of the app
 A_PICTURE_STANDS = threading.Event()   # in a browser, the first since this process started
 
-__all__ = ["PICTURE_SEEN", "Lesson", "enter_through_the_app", "fragment", "guard", "open_lesson", "spoken_of"]
+__all__ = ["PICTURE_SEEN", "Lesson", "enter_through_the_app", "fragment", "guard", "open_lesson"]
 
 
 def open_lesson(lesson: str) -> Lesson:
     """Draws the strip with the lesson's stages lit, its title and its one sentence. `lesson` is the stem of page and text file."""
     enter_through_the_app()
-    page = spoken_of(lesson, cache.kind(state.model_name()))
+    kind = cache.kind(state.model_name())
+    page = Lesson(lesson, *(text.load(name).of_kind(kind) for name in (lesson, "app")))
     strip.draw(lesson)
     with st.container(key="lesson_head"):
         st.markdown(f"## {page.text('title')}\n{page.text('sentence')}")
     return page
-
-
-def spoken_of(lesson: str, kind: str) -> Lesson:
-    """The lesson as it speaks of models of a kind, not opened: for what is drawn of it without its page."""
-    return Lesson(lesson, *(text.load(name).of_kind(kind) for name in (lesson, "app")))
 
 
 def enter_through_the_app() -> None:

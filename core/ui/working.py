@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from core.ui import cache, jobs, presence, text
+from core.ui import cache, jobs, prerender, presence, text
 
 PATIENCE = 0.8          # seconds that a page waits for a result before it shows what there is so far
 EVERY, IDLE = 0.7, 3    # seconds between two pictures of what grows, and how many times as long as one takes they are at least
@@ -108,6 +108,8 @@ def growing(key: Hashable, steps: Callable[[], Iterator[Part]], size: Callable[[
         return cache.result(key, lambda: _last(steps()), size), True
     if (known := cache.kept(key)) is not None:
         return known, True
+    if prerender.running():               # nobody waits for it
+        raise NotYet
     before = time.monotonic()
     shared = _asked(key, steps, size)
     here.waited += time.monotonic() - before
@@ -134,6 +136,9 @@ def result(key: Hashable, steps: Callable[[], Iterator[Part]], size: Callable[[o
 
 def made(key: Hashable, make: Callable[[], object], size: Callable[[object], int]):
     """The same for what cannot say how far it is: `make()`, without any call to Streamlit."""
+    if prerender.running():
+        return cache.result(key, make, size)
+
     def steps() -> Iterator[Part]:
         yield Part(make(), 1, 1)
 

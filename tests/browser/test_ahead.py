@@ -7,14 +7,15 @@ import pytest
 from playwright.sync_api import Page, Route
 
 from core.ui.heads import live as heads
+from tests.browser.serving import rest, settle
 from tests.browser.test_heads_wall import run_on
 
 NEW, OTHER = "The king saw a small boat near the park", "One day a girl found a key"
 # What the page is told over its websocket, with what the picture said at that moment.
 WATCH = """() => {
   const inside = (selector) => [...document.querySelectorAll("[class*=st-key-]")].map((box) => [...box.querySelectorAll("*")].find((node) => node.shadowRoot)?.shadowRoot?.querySelector(selector)).find(Boolean);
-  const saying = ".wall button.head, .map .caption, .sampling-panel .headline, .residual-norms .scroller, .bar select[name=position]";
-  window.said = () => inside(saying).getAttribute("aria-label") + inside(saying).textContent;
+  const saying = ".wall button.head, .map .caption, .sampling-panel .headline";
+  window.said ??= () => inside(saying).getAttribute("aria-label") + inside(saying).textContent;
   window.sent = [];
   const send = WebSocket.prototype.send;
   WebSocket.prototype.send = function (data) { window.sent.push(window.said()); return send.call(this, data); };
@@ -27,7 +28,7 @@ def type_and_send(page: Page, text: str) -> None:
     page.keyboard.press("Control+Enter")
 
 
-@pytest.mark.parametrize("lesson", ["", "heads", "next_token", "residual_stream", "attention"])
+@pytest.mark.parametrize("lesson", ["", "heads", "next_token"])
 def test_the_picture_follows_a_new_prompt_before_the_page_hears_of_it(open_page, lesson: str):
     page = open_page(lesson)
     page.evaluate(WATCH)
@@ -37,6 +38,33 @@ def test_the_picture_follows_a_new_prompt_before_the_page_hears_of_it(open_page,
     ahead = page.evaluate("sent[0]")
     page.wait_for_url("**prompt=*")
     page.wait_for_timeout(800)
+    assert ahead != before and page.evaluate("said()") == ahead and page.errors == []
+
+
+# Every letter and every pixel of a component.
+WHOLE = """(key) => { window.said = () => {
+  const root = [...document.querySelector(`.st-key-${key}`).querySelectorAll("*")].find((node) => node.shadowRoot).shadowRoot;
+  const words = [...root.querySelectorAll(":not(style)")].flatMap((node) => [node.getAttribute("aria-label"), ...[...node.childNodes].filter((child) => child.nodeType === 3).map((child) => child.data)]);
+  return JSON.stringify([words, [...root.querySelectorAll("canvas")].map((canvas) => canvas.toDataURL()), [...root.querySelectorAll("svg *")].map((node) => node.getAttribute("d") ?? node.getAttribute("x"))]);
+}; }"""
+PICTURES = {"tokens": "tokens_merges_player", "tokens?tokens_view=methods": "tokens_methods_table", "tokens?tokens_view=vocabulary": "tokens_vocabulary_search", "embeddings": "embeddings_product",
+            "attention": "attention_steps_instrument", "attention?attention_view=averages": "attention_average", "attention?attention_view=scaling": "attention_scaling",
+            "attention?attention_view=roles": "attention_roles", "residual_stream": "residual_stream_norms", "residual_stream?residual_stream_view=lens": "residual_stream_lens_grid",
+            "recurrence": "recurrence_unrolled", "training": "training_columns"}
+
+
+@pytest.mark.parametrize(("address", "key"), PICTURES.items(), ids=PICTURES)
+def test_a_page_draws_what_was_drawn_ahead_of_it(open_page, address: str, key: str):
+    page = open_page(address)
+    page.evaluate(WHOLE, key)
+    page.evaluate(WATCH)
+    before = page.evaluate("said()")
+    type_and_send(page, NEW)
+    page.wait_for_function("sent.length > 0")
+    page.wait_for_url("**prompt=*")
+    settle(page)
+    rest(page)
+    ahead = page.evaluate("sent[0]")
     assert ahead != before and page.evaluate("said()") == ahead and page.errors == []
 
 

@@ -15,7 +15,7 @@ from core.figures.heads import head_name
 from core.figures.numbers import bracketed, latex_number, latex_operand, plain_number, probability, readable
 from core.model import Transformer
 from core.trace import Trace
-from core.ui import state, working
+from core.ui import ahead, state, working
 from core.ui.attention.reading import PREFIX, attached, choice, read, throw_again
 from core.ui.check import Question
 from core.ui.components.attention_matrices import attention_matrices
@@ -24,6 +24,7 @@ from core.ui.markdown import code, escaped
 from core.ui.run import Run
 from core.ui.views import Reading, cannot
 
+PICTURE = f"{PREFIX}roles"
 MOST_DOUBLE = 10**9    # bytes of the copy in float64 that is made of a model
 SHOWN = 64             # tokens, the last of the prompt, whose rows are drawn
 UNSEEN = 1e-9          # a difference of logits in float64 below which two models are the same: far above rounding, far below any change
@@ -143,7 +144,7 @@ def _matrices(page: Lesson, run: Run, made: Part) -> None:
                        "scale": panel.scale, "reach": panel.reach or float(panel.values.abs().max()) or 1.0, "masked": panel.masked})
     title = made.title + (f" {page.label('roles_last', n=SHOWN)}" if first else "")
     attention_matrices({"text": page.labels("roles"), "scale": state.scale(), "theme": state.theme(), "title": title, "tokens": run.tokens[first:], "panels": panels,
-                        "lines": math.ceil(len(panels) / 3)}, key=f"{PREFIX}roles", on_settings=lambda _sent: None, arrays=arrays)
+                        "lines": math.ceil(len(panels) / 3), "ahead": ahead.picture(run, PICTURE)}, key=PICTURE, on_settings=lambda _sent: None, arrays=arrays)
 
 
 # ---- what is computed ----------------------------------------------------------------------------------------------------------------

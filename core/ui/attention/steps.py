@@ -20,8 +20,8 @@ from core.ui import ahead, live, state
 from core.ui.attention import live as head_live
 from core.ui.attention.reading import PREFIX, STAGES, keep, picked_block, read, to_numpy
 from core.ui.check import Question
-from core.ui.components.attention_steps import attention_steps, packed
-from core.ui.lesson import Lesson, spoken_of
+from core.ui.components.attention_steps import attention_steps
+from core.ui.lesson import Lesson
 from core.ui.markdown import code
 from core.ui.run import Run
 from core.ui.views import Reading
@@ -30,7 +30,7 @@ WINDOW, WINDOW_PRESENT = 12, 8     # keys that are shown one by one
 BEHIND = 2                         # of them behind the query, where there are any: what the mask hides
 TERMS = 3             # of a sum that a formula writes out
 KEPT = ("step", "key", "component", "variant")
-AHEAD = "attention_steps"          # the route that the instrument asks for another text
+PICTURE = f"{PREFIX}steps_instrument"
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,8 @@ def draw(page: Lesson, run: Run) -> Reading:
     chosen, variant = state.selection(), read("variant")
     both, keys = _both(block, weights, chosen.head, chosen.position), _shown(run, chosen.position, state.present())
     header, arrays = _message(page, run, Place(chosen.layer, chosen.head, chosen.position), both, keys, state.present())
-    header |= {"settings": {name: read(name) for name in KEPT}, "ahead": ahead.offer(AHEAD, run, layer=chosen.layer, head=chosen.head, present=state.present())}
-    attention_steps(header, arrays, key=f"{PREFIX}steps_instrument", on_settings=_settled, on_select=lambda picked: state.select(**picked))
+    header |= {"settings": {name: read(name) for name in KEPT}, "ahead": ahead.picture(run, PICTURE)}
+    attention_steps(header, arrays, key=PICTURE, on_settings=_settled, on_select=lambda picked: state.select(**picked))
     steps, name = both[variant], head_name(chosen.layer, chosen.head)
     key = picked_key(steps, keys)
     values = dict(query=code(run.tokens[chosen.position]), i=chosen.position, answering=code(run.tokens[int(steps.weights.argmax())]), j=int(steps.weights.argmax()),
@@ -59,18 +59,6 @@ def draw(page: Lesson, run: Run) -> Reading:
                    {"weights.csv": lambda: weights_table(page, run, steps), "products.csv": lambda: products_table(steps, key), "values.csv": lambda: values_table(run, steps)},
                    ".instrument .picture", page.label(f"steps_twin_{variant}", **values), weights_table(page, run, steps),
                    {page.label("pin_head"): name, "i": str(chosen.position), page.label("pin_key"): f"{values['j']}", "α": values["alpha"]})
-
-
-def answer(question: dict) -> bytes:
-    """The instrument for another text, as the component takes it but for its settings. Raises ValueError, KeyError or TypeError for nonsense."""
-    run, position = ahead.run_of(question)
-    layer, head, present = question["layer"], question["head"], bool(question["present"])
-    config = run.model.config
-    if not (isinstance(layer, int) and isinstance(head, int) and 0 <= layer < config.n_layers and 0 <= head < config.n_heads):
-        raise ValueError("there is no such head")
-    block, weights = run.trace.blocks[layer], run.model.blocks[layer]
-    page, both = spoken_of("attention", config.kind), _both(block, weights, head, position)
-    return packed(*_message(page, run, Place(layer, head, position), both, _shown(run, position, present), present))
 
 
 def _both(block: BlockTrace, weights: Block, head: int, query: int) -> dict[str, Steps]:

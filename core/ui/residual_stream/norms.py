@@ -1,7 +1,6 @@
 """How long the stream is and what each block adds: layers × tokens, and the picked token's lines beside it."""
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,14 +15,14 @@ from core.ui import ahead, state
 from core.ui.check import Question
 from core.ui.components.residual_grid import residual_grid
 from core.ui.components.residual_norms import norms_data, residual_norms
-from core.ui.lesson import Lesson, spoken_of
+from core.ui.lesson import Lesson
 from core.ui.markdown import code, unmarked
 from core.ui.residual_stream.reading import PREFIX, SEEN_WHOLE, attached, chart_height, choice, depth_names, depth_of, keep, screen, short_depth_names, show, to_numpy
 from core.ui.run import Run
 from core.ui.views import Reading
 
 MEASURES = ("stream", "attention", "mlp", "change", "turn")
-AHEAD = "residual_norms"        # the route that the grid asks for another text
+PICTURE = f"{PREFIX}norms"
 
 
 @dataclass(frozen=True)
@@ -45,15 +44,6 @@ class Shown:
     def block_of(self, row: int) -> int:
         """The block that a row follows; what enters block 0 counts to it."""
         return max(row - 1, 0) if self.whole else row
-
-    @classmethod
-    def checked(cls, **given) -> Shown:
-        """ValueError for what no page sends."""
-        shown = cls(**given)
-        types = all(type(getattr(shown, name)).__name__ == kind for name, kind in cls.__annotations__.items())
-        if not types or shown.measure not in MEASURES or shown.row < 0 or shown.theme not in ("light", "dark"):
-            raise ValueError("there is no such picture")
-        return shown
 
 
 def measure(run: Run, name: str) -> np.ndarray:
@@ -81,19 +71,9 @@ def draw(page: Lesson, run: Run) -> Reading:
     if name == "turn":
         _turns(page, run, values, position, shown)
     else:
-        offered = ahead.offer(AHEAD, run, **dataclasses.asdict(shown))
-        residual_norms(_lengths(page, run, values, shown, position, offered), key=f"{PREFIX}norms", on_pick=lambda row, column: _pick(row, column, shown))
+        residual_norms(_lengths(page, run, values, shown, position), key=PICTURE, on_pick=lambda row, column: _pick(row, column, shown))
     return Reading(_lines(page, run, layer) + _sum_line(page, run, layer), _question(page, run, position), [analysis.norms, analysis.stream_norms, analysis.written_norms, analysis.relative_change, analysis.cosines],
                    {f"{name}.csv": lambda: _table(page, run, name, values)}, ".residual-grid" if name == "turn" else ".residual-norms", title)
-
-
-def answer(question: dict) -> bytes:
-    """The lengths of another text, as the component takes them. Raises ValueError, KeyError or TypeError for nonsense."""
-    run, position = ahead.run_of(question)
-    shown, config = Shown.checked(**{name: question[name] for name in Shown.__annotations__}), run.model.config
-    if shown.measure == "turn" or shown.measure == "mlp" and config.d_ff is None or shown.row > config.n_layers - (not shown.whole):
-        raise ValueError("there are no such lengths")
-    return _lengths(spoken_of("residual_stream", config.kind), run, measure(run, shown.measure), shown, position)
 
 
 def _description(page: Lesson, run: Run, values: np.ndarray, shown: Shown, position: int) -> dict:
@@ -113,13 +93,13 @@ def _pick(row: int, column: int, shown: Shown) -> None:
     state.select(layer=shown.block_of(row), position=column)
 
 
-def _lengths(page: Lesson, run: Run, values: np.ndarray, shown: Shown, position: int, offered: dict | None = None) -> bytes:
+def _lengths(page: Lesson, run: Run, values: np.ndarray, shown: Shown, position: int) -> bytes:
     """The grid with the picked token's lines, as the component takes them."""
     name, (attention, mlp) = shown.measure, analysis.written_norms(run.trace)
     lines = {"residual": values if shown.whole else measure(run, "stream"), "attention": to_numpy(attention)} | ({} if mlp is None else {"mlp": to_numpy(mlp)})
     return norms_data(values, lines=lines, names={kind: page.label(f"line_{kind}") for kind in lines}, faint=name if name in lines else "residual",
                       depths=short_depth_names(page, run.model.config.n_layers), depth_title=page.label("axis_depth"), length_title=page.label("axis_length"),
-                      ahead=offered, **_description(page, run, values, shown, position))
+                      ahead=ahead.picture(run, PICTURE), **_description(page, run, values, shown, position))
 
 
 def _turns(page: Lesson, run: Run, values: np.ndarray, position: int, shown: Shown) -> None:

@@ -10,7 +10,7 @@ import pandas as pd
 from core import segmentation
 from core.figures.numbers import latex_number, plain_number
 from core.tokenizer import Tokenizer
-from core.ui import state
+from core.ui import ahead, state
 from core.ui.components.token_methods import token_methods
 from core.ui.lesson import Lesson
 from core.ui.markdown import code, escaped
@@ -19,6 +19,7 @@ from core.ui.tokens import training
 from core.ui.tokens.reading import PREFIX, bundled_tokenizers, keep, question, read, visible
 from core.ui.views import Reading
 
+TABLE = f"{PREFIX}methods_table"
 CHARACTERS = 0x110000 - 0x800      # that Unicode has room for: all code points but the surrogates
 SHOWN = 120                        # pieces of one text that are shown
 HEAD = 40                          # characters of a text that its button shows
@@ -78,8 +79,8 @@ def draw(page: Lesson, run: Run) -> Reading:
              "counts": [len(pieces) for pieces in own], "pieces": [pieces[:SHOWN] for pieces in own],
              "unknown": [0 if way.alphabet is None else sum(character not in way.alphabet for character in text) for text in texts]} for way, own in zip(ways, cuts)]
     header = {"text": page.labels("methods"), "scale": state.scale(), "examples": [heading(text) for text in texts], "methods": rows, "axis": [min(sizes), max(sizes)],
-              "settings": {"example": example}}
-    token_methods(header, key=f"{PREFIX}methods_table", on_settings=lambda settings: keep(example=settings["example"]))
+              "settings": {"example": example}, "ahead": ahead.picture(run, TABLE)}
+    token_methods(header, key=TABLE, on_settings=lambda settings: keep(example=settings["example"]))
     return _reading(page, run, texts, ways, cuts, example)
 
 

@@ -12,7 +12,7 @@ import streamlit as st
 from core import segmentation
 from core.figures.numbers import bracketed, latex_number, latex_operand, plain_number, probability
 from core.segmentation import LearnedBpe, LearnedUnigram
-from core.ui import cache, state
+from core.ui import ahead, cache, state
 from core.ui.components.token_training import token_training
 from core.ui.lesson import Lesson
 from core.ui.markdown import code
@@ -20,6 +20,7 @@ from core.ui.run import Run
 from core.ui.tokens.reading import PREFIX, attached, keep, question, read, visible
 from core.ui.views import Reading
 
+PICTURE = f"{PREFIX}training"
 MOST_CHARACTERS = 4_000     # of the text that is learned from
 MOST_SIZES, MOST_WORDS = 20, 160
 SEGMENTATIONS = 6           # ways to cut the picked word that are listed
@@ -122,7 +123,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     with st.spinner(page.label("learning")):
         found = learned(text)
     sent = message(page, found)
-    token_training(sent, key=f"{PREFIX}training", on_settings=lambda settings: keep(size=settings["size"], word=settings["word"]))
+    token_training(sent | {"ahead": ahead.picture(run, PICTURE) if from_prompt else None}, key=PICTURE, on_settings=lambda settings: keep(size=settings["size"], word=settings["word"]))
     size, word = picked_size(found), picked_word(found)
     table = pd.DataFrame([{"size": b["size"], "BPE tokens": b["tokens"], "Unigram pieces": u["size"], "Unigram tokens": u["tokens"], "Unigram ln P": u["log"]}
                           for b, u in zip(sent["bpe"], sent["unigram"])])

@@ -8,7 +8,7 @@ import streamlit as st
 
 from core.ui.components.position_canvas import instrument, pack
 
-_MOUNT = instrument("attention_steps", "../message/live.js", "../message/ahead.js", "attention_steps.js")
+_MOUNT = instrument("attention_steps")
 
 
 def packed(header: Mapping, arrays: Mapping[str, np.ndarray]) -> bytes:

@@ -81,12 +81,6 @@ class Steps extends Instrument {
     Object.assign(this, { shown, dirty: true });
   }
 
-  /** What Python answers of a text before the page has it; what the hand has set stays. */
-  ofAnotherText(header, body) {
-    this.receive({ ...header, settings: JSON.parse(this.received) }, this.send, body);
-    this.schedule();
-  }
-
   fillControls() {
     const { labels } = this, both = this.variantNames;
     this.back.setAttribute("aria-label", labels.back);
@@ -661,7 +655,5 @@ export default function (component) {
   const root = component.parentElement.querySelector(".instrument");
   const close = mount(component, Steps);
   root.view.trigger = component.setTriggerValue;
-  root.mayAsk ??= askAhead(root, (bytes) => root.view.ofAnotherText(...unpack(bytes)));
-  root.mayAsk(root.view.ahead);
   return close;
 }

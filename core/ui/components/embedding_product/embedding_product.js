@@ -6,10 +6,17 @@ export default function (component) {
   const { data, parentElement, setTriggerValue } = component;
   const root = parentElement.querySelector(".product");
   const view = (root.view ??= build(root));
-  Object.assign(view, unpack(data), { send: setTriggerValue });
+  view.send = setTriggerValue;
+  receive(view, data);
+  view.mayAsk ??= askAhead(root, (bytes) => receive(view, bytes));
+  view.mayAsk(view.ahead);
+}
+
+function receive(view, data) {
+  Object.assign(view, unpack(data));
   view.reach = Math.max(largest(view.window), largest(view.product)) || 1;
   view.stage.setAttribute("aria-label", view.text.keys);
-  whenStyled(root, () => arrange(view));
+  whenStyled(view.root, () => arrange(view));
 }
 
 const largest = (values) => values.reduce((most, v) => Math.max(most, Math.abs(v)), 0);

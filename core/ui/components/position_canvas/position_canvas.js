@@ -288,6 +288,12 @@ class Instrument {
     this.received = incoming;
   }
 
+  /** What Python answers of a text before the page has it; what the hand has set stays. */
+  ofAnotherText(header, body) {
+    this.receive({ ...header, settings: JSON.parse(this.received) }, this.send, body);
+    this.schedule();
+  }
+
   /** Tell Python what stands, once the hand rests. */
   commit() {
     clearTimeout(this.timer);
@@ -325,6 +331,8 @@ function mount(component, kind) {
   view.fontSize = header.present ? 16 : 12;
   view.receive(header, setStateValue, body);
   view.schedule();
+  root.mayAsk ??= askAhead(root, (bytes) => root.view.ofAnotherText(...unpack(bytes)));
+  root.mayAsk(header.ahead ?? null);
   return () => { view.close(); root.replaceChildren(); delete root.view; };
 }
 

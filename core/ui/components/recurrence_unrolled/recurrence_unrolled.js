@@ -7,10 +7,17 @@ export default function (component) {
   const { data, parentElement, setTriggerValue } = component;
   const root = parentElement.querySelector(".unrolled");
   const view = (root.view ??= build(root));
-  Object.assign(view, unpack(data), { send: setTriggerValue });
+  view.send = setTriggerValue;
+  receive(view, data);
+  view.mayAsk ??= askAhead(root, (bytes) => receive(view, bytes));
+  view.mayAsk(view.ahead);
+}
+
+function receive(view, data) {
+  Object.assign(view, unpack(data));
   view.reach = view.states.reduce((most, v) => Math.max(most, Math.abs(v)), 0) || 1;
   view.stage.setAttribute("aria-label", view.text.keys);
-  whenStyled(root, () => { arrange(view); reveal(view); });
+  whenStyled(view.root, () => { arrange(view); reveal(view); });
 }
 
 function build(root) {

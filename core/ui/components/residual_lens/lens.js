@@ -35,12 +35,20 @@ function slide(state, row) {
 
 export default function ({ parentElement, data, setTriggerValue }) {
   const root = parentElement.querySelector(".residual-lens"), hand = root.querySelector(".hand"), [label, input, amount] = hand.children;
-  const held = root.state?.held, state = show(root, data, setTriggerValue, { also: follow, title: root.querySelector(".title"), input, amount });
-  if (held !== undefined) state.picked.row = held;           // what Python drew for an earlier depth must not undo the hand
+  const receive = (bytes) => {
+    const held = root.state?.held, state = show(root, bytes, setTriggerValue, { also: follow, title: root.querySelector(".title"), input, amount });
+    if (held !== undefined) state.picked.row = held;           // what Python drew for an earlier depth must not undo the hand
+    follow(state);
+    return state;
+  };
+  Object.assign(input, { min: 0, step: 1 });
+  const state = receive(data);
+  input.max = state.data.rows - 1;
   [label.textContent, hand.title] = state.data.slider;
   hand.hidden = state.data.rows < 2;
-  Object.assign(input, { min: 0, max: state.data.rows - 1, step: 1 });
   input.oninput = () => { state.held = Number(input.value); slide(state, state.held); };
   input.onchange = () => { state.held = undefined; setTriggerValue("depth", Number(input.value)); };
-  follow(state);
+  root.mayAsk ??= askAhead(root, (bytes) => root.receive(bytes));
+  root.mayAsk(state.data.ahead);
+  root.receive = receive;
 }
