@@ -31,6 +31,11 @@ PROMPTED = [
     Case("Next token", "next_token", "", ".st-key-next_token_view"),
     Case("Residual stream", "residual_stream", "", ".st-key-residual_stream_norms"),
     Case("Attention, step by step", "attention", "", ".st-key-attention_steps_instrument"),
+    Case("Tokens", "tokens", "", ".st-key-tokens_merges_player", canvas=False),
+    Case("Embeddings", "embeddings", "", ".st-key-embeddings_product"),
+    Case("Residual stream, the lens", "residual_stream?residual_stream_view=lens", "", ".st-key-residual_stream_lens_grid"),
+    Case("Training, teacher forcing", "training", "", ".st-key-training_columns", canvas=False),
+    Case("From recurrence to attention", "recurrence", "", ".st-key-recurrence_unrolled"),
 ]
 
 FIRST_PICTURE = ".st-key-overview_map canvas"

@@ -173,6 +173,17 @@ def test_the_pass_is_walked_stage_by_stage(open_page):
     assert page.evaluate(MAP + ".playing") is False and page.errors == []
 
 
+def test_the_walk_ends_where_the_reader_goes_to_another_page(open_page):
+    page = opened(open_page, at(CATS))
+    page.locator(".map .play").click()
+    page.wait_for_function("() => " + MAP + ".stages[" + MAP + ".stage]?.name === 'attention'")      # where a light runs
+    page.evaluate("window.map = " + MAP)
+    page.locator(".labels .label.block").nth(2).click()
+    page.wait_for_function("() => !map.root.isConnected")
+    page.wait_for_timeout(300)
+    assert page.errors == []
+
+
 def test_a_part_opens_its_lesson_with_the_same_prompt(open_page):
     page = opened(open_page, at(CATS))
     page.locator(".labels .label.block").nth(2).click()

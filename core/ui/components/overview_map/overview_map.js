@@ -277,7 +277,7 @@ function next(map) {
   map.moved = still ? 1 : 0;
   show(map);
   const frame = (now) => {
-    if (!map.playing) return;
+    if (!map.playing || !map.root.isConnected) return;         // the reader has gone to another page
     if (now - from >= length) { map.moved = 1; return next(map); }
     if (!still) { map.moved = (now - from) / length; paintMarks(map); }
     requestAnimationFrame(frame);

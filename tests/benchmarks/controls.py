@@ -1,0 +1,138 @@
+"""Every control on the stage of every view: from the press to the changed pictures, against an empty app that draws the same pictures from the same bytes behind a toggle.
+
+What the page sends for a press and for the press back is taken from its websocket; the empty app sends the charts and components among it again.
+"""
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page, WebSocket
+from streamlit.proto.Element_pb2 import Element
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+
+from tests.benchmarks.browser import HERE, LATENCY, TUNED, Press
+from tests.benchmarks.timing import Figure, figure
+from tests.browser.serving import Server, chromium, serve, settle
+from tests.browser.views import LESSONS
+
+KINDS = ("vega_lite_chart", "plotly_chart", "bidi_component")
+PICTURES = ", ".join(f"[data-testid={name}]" for name in ("stVegaLiteChart", "stPlotlyChart", "stBidiComponentIsolated", "stBidiComponentRegular"))
+TOGGLE, SWITCH = ".st-key-replayed", "stCheckbox"
+QUIET_MILLISECONDS = 500
+MOST_MILLISECONDS = 8_000       # from a press to rest
+# (key, kind) of what is on the stage and can be pressed; a view's own switch draws another view.
+FIND = """(lesson) => [...document.querySelectorAll(`.st-key-${lesson}_stage :is([data-testid=stCheckbox], [data-testid=stButtonGroup], [data-testid=stSelectbox])`)]
+    .filter((node) => node.checkVisibility() && !node.closest("[data-testid=stExpander]") && !node.querySelector("input:disabled, button:disabled"))
+    .map((node) => [node.closest("[class*=st-key-]").className.match(/st-key-\\S+/)[0], node.dataset.testid])"""
+# Where the view draws, and not the strip or the bar above it.
+WITHIN = """const box = (node) => { for (let at = node; at; at = at.getRootNode().host) { const found = (at.closest ? at : at.parentElement)?.closest(PICTURES); if (found) return found; } };
+    return Boolean(box(node)?.closest("[class*=_stage], .st-key-replay"));""".replace("PICTURES", json.dumps(PICTURES))
+
+
+def latency() -> str:
+    """latency.js for every picture of a view, from a click."""
+    begin, end = LATENCY.index("state.box = state.box"), LATENCY.index("  }\n\n  const watch")
+    script = LATENCY[:begin] + WITHIN + "\n" + LATENCY[end:]
+    begin = script.index("  addEventListener(\"keydown\"")
+    return script[:begin] + 'addEventListener("click", (e) => { Object.assign(state, {start: e.timeStamp, first: null, last: null}); }, true);\n' + script[script.index("  state.arm"):]
+
+
+@dataclass
+class Recorded:
+    """What a page has been sent: elements in order, the cached ones looked up."""
+
+    known: dict[str, ForwardMsg] = field(default_factory=dict)
+    elements: list[Element] = field(default_factory=list)
+
+    def listen(self, socket: WebSocket) -> None:
+        socket.on("framereceived", lambda data: self._take(data) if isinstance(data, bytes) else None)
+
+    def _take(self, data: bytes) -> None:
+        message = ForwardMsg.FromString(data)
+        if message.WhichOneof("type") == "ref_hash":
+            message = self.known[message.ref_hash]
+        elif message.hash:
+            self.known[message.hash] = message
+        if message.WhichOneof("type") == "delta" and message.delta.WhichOneof("type") == "new_element" and message.delta.new_element.WhichOneof("type") in KINDS:
+            self.elements.append(message.delta.new_element)
+
+
+def press(page: Page, key: str, kind: str) -> Press | None:
+    """One press of the control on what is not picked, and the pictures' first and last change; None where none changes."""
+    page.evaluate("() => window.__latency.arm('body', false)")
+    if kind == "stCheckbox":
+        page.locator(f"{key} label").first.click()
+    elif kind == "stButtonGroup":
+        page.locator(f"{key} button:not([kind$=Active])").first.click()
+    else:
+        page.locator(f"{key} input").first.click()
+        page.get_by_role("option", selected=False).first.click()
+    page.wait_for_timeout(QUIET_MILLISECONDS)
+    page.wait_for_function(f"() => performance.now() - (window.__latency.last ?? window.__latency.start) > {QUIET_MILLISECONDS}", timeout=MOST_MILLISECONDS)
+    first, last = page.evaluate("() => { const l = window.__latency; return l.first === null ? [null, null] : [l.first - l.start, l.last - l.start]; }")
+    return None if first is None else Press(first, last)
+
+
+def opened(browser: Browser, url: str, recorded: Recorded | None = None) -> Page:
+    page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
+    page.set_default_timeout(MOST_MILLISECONDS)
+    page.add_init_script(latency())
+    if recorded is not None:
+        page.on("websocket", recorded.listen)
+    page.goto(url, timeout=60_000)
+    settle(page)
+    page.wait_for_timeout(800)
+    return page
+
+
+def control_figures(repeats: int, only: tuple[str, ...] = tuple(LESSONS)) -> list[Figure]:
+    figures = []
+    with serve() as app, chromium() as browser:
+        for lesson in only:
+            for name, view in LESSONS[lesson].items():
+                address = f"{lesson}?" + "&".join(f"{lesson}_{setting}={option}" for setting, option in view.address(name))
+                for key, kind in _found(browser, app, lesson, address):
+                    figures += _compared(browser, app, f"{lesson}, {name}: {key.removeprefix(f'st-key-{lesson}_').removesuffix('_widget')}", address, f".{key}", kind, repeats)
+    return figures
+
+
+def _found(browser: Browser, app: Server, lesson: str, address: str) -> list[tuple[str, str]]:
+    page = opened(browser, f"{app.url}/{address}")
+    found = page.evaluate(FIND, lesson)
+    page.context.close()
+    return list(dict.fromkeys(map(tuple, found)))
+
+
+def _compared(browser: Browser, app: Server, name: str, address: str, key: str, kind: str, repeats: int) -> Iterator[Figure]:
+    recorded = Recorded()
+    page = opened(browser, f"{app.url}/{address}", recorded)
+    states = []
+    for _ in range(2):
+        recorded.elements.clear()
+        if press(page, key, kind) is None or page.locator(key).count() == 0:
+            page.context.close()
+            return
+        settle(page)
+        states.append([element.SerializeToString() for element in recorded.elements])
+    with tempfile.TemporaryDirectory() as folder:
+        for k, state in enumerate(states):
+            for i, element in enumerate(state):
+                (Path(folder) / f"{k}_{i:02}").write_bytes(element)
+        with serve(HERE / "apps" / "replay.py", *TUNED, cwd=HERE / "apps", env={"REPLAYED": folder}) as empty:
+            alone = opened(browser, empty.url)
+            ours, reference = [], []
+            for _ in range(repeats + 1):
+                for tab, into, pressed in ((page, ours, (key, kind)), (alone, reference, (TOGGLE, SWITCH))):
+                    tab.bring_to_front()
+                    into.append(press(tab, *pressed))
+                    settle(tab)
+            alone.context.close()
+    page.context.close()
+    if None not in ours and None not in reference:
+        note = f"reference: the same {len(states[0])} charts and components in an empty app"
+        yield figure(f"{name}: first change", [p.first for p in ours[1:]], [p.first for p in reference[1:]], "ms", note)
+        yield figure(f"{name}: last change", [p.last for p in ours[1:]], [p.last for p in reference[1:]], "ms", note)
