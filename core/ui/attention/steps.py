@@ -244,7 +244,7 @@ def products_table(steps: Steps, j: int) -> pd.DataFrame:
 def values_table(run: Run, steps: Steps) -> pd.DataFrame:
     """Every key's weight and value vector, and their sum, the output, in the last row."""
     V = np.vstack([to_numpy(steps.V), to_numpy(steps.output)])
-    table = {"j": [*range(len(run.tokens)), ""], "token": [*run.tokens, "Σ"], "weight": [*to_numpy(steps.weights), 1.0]}
+    table = {"j": [*map(str, range(len(run.tokens))), ""], "token": [*run.tokens, "Σ"], "weight": [*to_numpy(steps.weights), 1.0]}
     return pd.DataFrame(table | {f"v{c}": V[:, c] for c in range(V.shape[1])})
 
 
