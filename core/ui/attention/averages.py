@@ -72,7 +72,7 @@ def draw(page: Lesson, run: Run) -> Reading:
             st.caption(page.label("plane_caption", share=readable(100 * plane.share)))
     with right:
         _likeness_chart(page, run, likeness)
-    values = pd.DataFrame(to_numpy(steps.V))
+    values = pd.DataFrame(to_numpy(steps.V)).add_prefix("v")
     return Reading(_lines(page, run, steps, likeness), question(page, run, steps, likeness), [head_steps, tempered_weights, analysis.mean_pairwise_cosine],
                    {"values.csv": lambda: values.assign(weight=to_numpy(steps.weights), token=run.tokens), "likeness.csv": lambda: pd.DataFrame(likeness)},
                    ".instrument .picture", title, None,
