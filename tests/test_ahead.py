@@ -96,7 +96,7 @@ def test_a_page_answers_what_it_then_draws(lesson: str, settings: dict[str, str]
 QUESTION = {"page": "tokens", "query": "", "theme": "light", "key": "tokens_merges_player", "text": "Mia"}
 
 
-@pytest.mark.parametrize("wrong", [dict(page="../app"), dict(page="models"), dict(page=["tokens"]), dict(query=None), dict(query=7), dict(theme="../x"), dict(key="tokens_methods_table"), dict(key=["a"]),
+@pytest.mark.parametrize("wrong", [dict(page="../app"), dict(page="models"), dict(page=["tokens"]), dict(query=None), dict(query=7), dict(theme="../x"), dict(key="tokens_methods_table"), dict(key=["a"]), dict(key="strip_tokens"),
                                    dict(text=None), dict(text=["a"]), dict(text="\ud800")], ids=str)
 def test_a_picture_that_no_page_draws_is_refused(wrong: dict):
     assert ahead.answer(QUESTION)

@@ -4,7 +4,6 @@ What stands on the page comes from the address alone, as for whoever opens a lin
 """
 from __future__ import annotations
 
-import runpy
 import threading
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -27,7 +26,7 @@ THEMES = ("light", "dark")
 class Drawn(BaseException):
     """Ends the page's run when the component is reached: a signal, and no failure that a part of the page could show."""
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: object) -> None:
         self.data = data
 
 
@@ -69,17 +68,17 @@ def reached(key: str, data: object) -> _Untouched:
 
 
 def drawn(asked: Asked) -> bytes:
-    """What the component would be given. ValueError where the page does not draw it."""
-    made: list[bytes] = []
+    """The bytes that the component would be given. ValueError where the page does not draw it, or gives it no bytes."""
+    made: list[object] = []
     thread = threading.Thread(target=_run, args=(asked, made), name="prerender")       # a context stays with its thread
     thread.start()
     thread.join()
-    if not made:
+    if not made or not isinstance(made[0], bytes):
         raise ValueError("there is no such picture on this page")
     return made[0]
 
 
-def _run(asked: Asked, made: list[bytes]) -> None:
+def _run(asked: Asked, made: list[object]) -> None:
     from core.ui import state      # these import what imports this
     from core.ui.guard import guard
     context = _context(asked)
@@ -91,7 +90,8 @@ def _run(asked: Asked, made: list[bytes]) -> None:
         with guard():
             state.begin()
             state.enter("" if asked.page == catalogue.HOME else asked.page)
-            runpy.run_path(str(catalogue.entry(asked.page).path))
+            path = catalogue.entry(asked.page).path
+            exec(compile(path.read_bytes(), path, "exec"), {"__name__": asked.page})        # runpy changes sys.argv, which other threads read
     except Drawn as end:
         made.append(end.data)
     except (RerunException, StopException):      # Streamlit's own signals: the page goes elsewhere
