@@ -67,7 +67,7 @@ def press(page: Page, key: str, kind: str) -> Press | None:
     if kind == "stCheckbox":
         page.locator(f"{key} label").first.click()
     elif kind == "stButtonGroup":
-        page.locator(f"{key} button:not([kind$=Active])").first.click()
+        page.locator(f"{key} button[aria-checked=false]").first.click()
     else:
         page.locator(f"{key} input").first.click()
         page.get_by_role("option", selected=False).first.click()
