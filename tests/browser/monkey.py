@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import os
 import random
+import threading
 import time
 from collections import deque
 from dataclasses import dataclass, field
@@ -28,6 +30,7 @@ CONTROLS = "button, a[href], input, textarea, select, summary, [role=radio], [ro
 STAYS = ("/_stcore/", "blob:", "data:")
 UNFINISHED = "() => [...document.querySelectorAll('[data-testid=stSkeleton], [data-testid=stProgress], .st-key-standing')].map((e) => e.closest('[class*=st-key-]')?.className ?? e.outerHTML)"
 REMEMBERED = 12         # deeds told with a failure
+HANGS = 240             # seconds after its time from which on the browser counts as dead
 PATIENCE = 90_000       # ms until a page that is still busy counts as dead: it may compute, and the machine may be slow
 
 
@@ -83,6 +86,11 @@ class Monkey:
                 return self._go()
             self._fail(f"the page does not answer: {str(error).splitlines()[0]}; {self.page.locator(READY).count() and 'it is ready' or 'it is busy'}; {self.page.evaluate(UNFINISHED)}")
             self._go()
+
+    def hangs(self) -> None:
+        """Ends the process where the browser answers nothing any more: playwright waits for it without end."""
+        print(f"the browser answers nothing any more\n    after {' | '.join(self.deeds)}", flush=True)
+        os._exit(2)
 
     # ---- what it does ----------------------------------------------------------------------------------------------------------------
 
@@ -169,9 +177,13 @@ def let_loose(browser: Browser, url: str, seconds: float, seed: int) -> Monkey:
     page.set_default_timeout(20_000)
     monkey = Monkey(page, url, random.Random(seed))
     monkey.watch()
+    hangs = threading.Timer(seconds + HANGS, monkey.hangs)
+    hangs.daemon = True
+    hangs.start()
     try:
         monkey.live(seconds)
     finally:
+        hangs.cancel()
         context.close()
     return monkey
 
