@@ -122,10 +122,12 @@ class Monkey:
     def _drag(self) -> None:
         here, there = self._place(), self._place()
         self._did(f"drag {here} to {there}")
-        self.page.mouse.move(*here)
-        self.page.mouse.down()
-        self.page.mouse.move(*there, steps=self.chance.randint(1, 12))
-        self.page.mouse.up()
+        steps = self.chance.randint(1, 12)
+        way = [[a + (b - a) * k / steps for a, b in zip(here, there)] for k in range(steps + 1)]
+        hand = self.page.context.new_cdp_session(self.page)       # playwright's own asks every frame whether it takes what is dragged, and a sheet to print runs no scripts: it would wait for ever
+        for kind, (x, y) in zip(["mousePressed", *["mouseMoved"] * steps, "mouseReleased"], [*way, way[-1]]):
+            hand.send("Input.dispatchMouseEvent", {"type": kind, "x": x, "y": y, "button": "left", "buttons": 1, "clickCount": 1})
+        hand.detach()
 
     def _press(self) -> None:
         keys = [self.chance.choice(KEYS) for _ in range(self.chance.randint(1, 6))]
