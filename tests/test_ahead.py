@@ -1,14 +1,19 @@
 """Pictures drawn ahead of their page: what the browser is answered for another text is what the page then draws of it."""
 from __future__ import annotations
 
+import importlib
 import json
 import threading
+import urllib.parse
+from pathlib import Path
 
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.ui import ahead, cache, next_token, overview, run, working
+from core.ui.architectures import designs
+from core.ui.architectures.designs import CHOICES
 from core.ui.components.sampling_panel import unpack
 from core.ui.heads import live as heads
 from tests.lessons import fine, open_at
@@ -60,67 +65,125 @@ def test_the_panel_is_answered_the_logits_that_the_page_sends(text: str, setting
     assert next_token.answer(question | {"text": text}) == rows[0].tobytes()
 
 
-PICTURES = [("tokens", {}, "token_merges"), ("tokens", {"tokens_view": "methods"}, "token_methods"), ("tokens", {"tokens_view": "vocabulary"}, "token_vocabulary"),
-            ("tokens", {"tokens_view": "train", "tokens_source": "prompt"}, "token_training"), ("embeddings", {}, "embedding_product"), ("attention", {}, "attention_steps"),
+PICTURES = [("tokens", {}, "tokens_merges_player"), ("tokens", {"tokens_view": "methods"}, "tokens_methods_table"), ("tokens", {"tokens_view": "vocabulary"}, "tokens_vocabulary_search"),
+            ("tokens", {"tokens_view": "train", "tokens_source": "prompt"}, "tokens_training"), ("embeddings", {}, "embeddings_product"), ("attention", {}, "attention_steps_instrument"),
             ("attention", {"attention_view": "averages"}, "attention_average"), ("attention", {"attention_view": "scaling"}, "attention_scaling"),
-            ("attention", {"attention_view": "roles"}, "attention_matrices"), ("attention", {"attention_view": "roles", "attention_roles_part": "relabel"}, "attention_matrices"),
-            ("residual_stream", {}, "residual_norms"), ("residual_stream", {"residual_stream_measure": "attention", "residual_stream_log": "true", "layer": "2"}, "residual_norms"),
-            ("residual_stream", {"residual_stream_view": "lens", "residual_stream_depth": "2"}, "residual_lens"), ("recurrence", {}, "recurrence_unrolled"), ("training", {}, "teacher_forcing")]
-NAMES = [" ".join((lesson, *settings.values())) for lesson, settings, _ in PICTURES]
+            ("attention", {"attention_view": "roles"}, "attention_roles"), ("attention", {"attention_view": "roles", "attention_roles_part": "relabel"}, "attention_roles"),
+            ("attention", {"attention_view": "switches", "attention_score": "relu"}, "attention_pattern_before"), ("attention", {"attention_view": "switches", "attention_scaling": "own"}, "attention_pattern_after"),
+            ("residual_stream", {}, "residual_stream_norms"), ("residual_stream", {"residual_stream_measure": "attention", "residual_stream_log": "true", "layer": "2"}, "residual_stream_norms"),
+            ("residual_stream", {"residual_stream_measure": "turn"}, "residual_stream_turns"), ("residual_stream", {"residual_stream_view": "norm", "residual_stream_norm_view": "batch"}, "residual_stream_matrix_tokens"),
+            ("residual_stream", {"residual_stream_view": "lens", "residual_stream_depth": "2"}, "residual_stream_lens_grid"), ("residual_stream", {"residual_stream_view": "lens"}, "residual_stream_guesses"),
+            ("positions", {"positions_view": "concat"}, "positions_concat_instrument"), ("positions", {"positions_view": "rotary"}, "positions_rotary_instrument"),
+            ("architectures", {}, "architectures_design_picture"), ("recurrence", {}, "recurrence_unrolled"), ("training", {}, "training_columns")]
+NAMES = [" ".join((*settings.values(), key)) for _, settings, key in PICTURES]
 STATES = {"short": {}, "beyond what travels whole": {"position": "3", "layer": "4", "head": "2"}, "hostile": {"present": "true"}, "more than fits": {}, "empty": {"position": "2"}}
 
 
-def parts(sent: bytes) -> tuple[dict, dict | None, bytes]:
-    """The header that a component was given but for what it may ask ahead, that, and the numbers behind."""
-    length = int.from_bytes(sent[:4], "little")
-    header = json.loads(sent[4:4 + length])
-    return header, header.pop("ahead"), sent[4 + length:].lstrip(b"\0")
+def question_of(at: AppTest, key: str, **other) -> dict:
+    """What the browser sends for one picture of an open page: the prompt, and where the page stands but for it."""
+    query = urllib.parse.urlencode({name: value[0] if isinstance(value, list) else value for name, value in at.query_params.items() if name != "prompt"})
+    return {"page": at.session_state["page"], "query": query, "theme": "light", "keys": [key], "text": at.session_state["prompt"], **other}
 
 
-def given_bytes(at: AppTest, name: str) -> bytes:
+def given_bytes(at: AppTest, key: str) -> bytes | None:
+    """What a component of the page was given, None where it is not there."""
     assert fine(at)
-    return next(c.proto.bytes for c in at.get("bidi_component") if c.proto.component_name == name)
+    return next((c.proto.bytes for c in at.get("bidi_component") if c.proto.id.endswith(f"-{key}")), None)
+
+
+def answered(question: dict) -> dict[str, bytes]:
+    answer = unpacked(ahead.answer(json.loads(json.dumps(question))))
+    return {name: bytes(answer[name]) for name, _, _ in answer["arrays"]}
 
 
 @pytest.mark.parametrize("text", STATES)
-@pytest.mark.parametrize(("lesson", "settings", "name"), PICTURES, ids=NAMES)
-def test_a_page_answers_what_it_then_draws(lesson: str, settings: dict[str, str], name: str, text: str):
+@pytest.mark.parametrize(("lesson", "settings", "key"), PICTURES, ids=NAMES)
+def test_a_page_answers_what_it_then_draws(lesson: str, settings: dict[str, str], key: str, text: str):
     settings = settings | STATES[text]
-    _, offered, _ = parts(given_bytes(open_at(lesson, **settings), name))
-    assert offered["field"] == ahead.FIELD and offered["path"] == f"/live/{ahead.NAME}"
-    answer = parts(ahead.answer(json.loads(json.dumps(offered["question"])) | {"text": TEXTS[text]}))
-    drawn = parts(given_bytes(open_at(lesson, prompt=TEXTS[text], **settings), name))
-    assert answer == drawn
+    answer = answered(question_of(open_at(lesson, **settings), key, text=TEXTS[text]))
+    drawn = given_bytes(open_at(lesson, prompt=TEXTS[text], **settings), key)
+    assert answer == ({} if drawn is None else {key: drawn})
 
 
-QUESTION = {"page": "tokens", "query": "", "theme": "light", "key": "tokens_merges_player", "text": "Mia"}
+CONTROLS = [("tokens", {"tokens_view": "train"}, "tokens_training", "source", "prompt"), ("attention", {"attention_view": "switches"}, "attention_pattern_after", "scaling", "own"), ("attention", {"attention_view": "scaling"}, "attention_scaling", "scaling_keys", None),
+            ("attention", {"attention_view": "roles"}, "attention_roles", "roles_part", "relabel"), ("residual_stream", {}, "residual_stream_norms", "measure", "mlp"),
+            ("residual_stream", {"residual_stream_view": "norm", "residual_stream_norm_view": "batch"}, "residual_stream_matrix_features", "norm_where", "mlp"),
+            ("recurrence", {}, "recurrence_unrolled", "cell", None), ("training", {}, "training_columns", "unit", None), ("limits", {"limits_view": "meaning"}, "limits_items", "test", None),
+            ("architectures", {"architectures_view": "norms"}, "architectures_norms_table", "norms_where", "mlp")]
 
 
-@pytest.mark.parametrize("wrong", [dict(page="../app"), dict(page="models"), dict(page=["tokens"]), dict(query=None), dict(query=7), dict(theme="../x"), dict(key="tokens_methods_table"), dict(key=["a"]), dict(key="strip_tokens"),
-                                   dict(text=None), dict(text=["a"]), dict(text="\ud800")], ids=str)
+@pytest.mark.parametrize(("lesson", "settings", "key", "name", "option"), CONTROLS, ids=[f"{key} {name}" for _, _, key, name, _ in CONTROLS])
+def test_a_page_answers_a_press_on_a_control_with_what_it_then_draws(lesson: str, settings: dict[str, str], key: str, name: str, option: str | None):
+    every = importlib.import_module(f"core.ui.{lesson}.reading").SETTINGS.each[name].options
+    option = option or every[-1]
+    before = open_at(lesson, **settings)
+    answer = answered(question_of(before, key, pressed=[f"{lesson}_{name}", every.index(option), len(every)]))
+    drawn = given_bytes(open_at(lesson, **settings, **{f"{lesson}_{name}": option}), key)
+    assert drawn is not None and answer == {key: drawn} and given_bytes(before, key) != drawn
+
+
+def test_a_box_of_whole_numbers_and_one_that_changes_another_setting_are_answered_too():
+    blank = dict(architectures_view="blank")
+    assert answered(question_of(open_at("architectures", **blank), "architectures_blank_pattern", pressed=["architectures_blank_head", 1, 8])) == {
+        "architectures_blank_pattern": given_bytes(open_at("architectures", **blank, architectures_blank_head="1"), "architectures_blank_pattern")}
+    norms = list(CHOICES["norm"])
+    changed = designs.Design(designs.read("")[0].preset).with_change("norm", norms[1])
+    assert answered(question_of(open_at("architectures"), "architectures_design_picture", pressed=["architectures_norm", 1, len(norms)])) == {
+        "architectures_design_picture": given_bytes(open_at("architectures", architectures_design=changed.written), "architectures_design_picture")}
+
+
+@pytest.mark.parametrize("pressed", [["recurrence_cell", 40, 41], ["recurrence_cell", 0, 2], ["recurrence_nothing", 0, 3], ["recurrence_view", 1, 2], ["recurrence_both", 1, 2]], ids=str)
+def test_a_press_on_what_the_page_does_not_have_is_answered_with_nothing(pressed: list):
+    at = open_at("recurrence")
+    assert answered(question_of(at, "recurrence_unrolled")) and answered(question_of(at, "recurrence_unrolled", pressed=pressed)) == {}
+
+
+def test_several_pictures_of_a_view_are_answered_together():
+    keys = ["attention_pattern_before", "attention_pattern_after", "attention_average"]
+    at = open_at("attention", attention_view="switches")
+    assert answered(question_of(at, "", keys=keys)) == {key: given_bytes(at, key) for key in keys[:2]}
+
+
+@pytest.mark.parametrize("page", [*ahead.PICTURES, *ahead.OF_NO_PROMPT])
+def test_every_picture_that_is_asked_ahead_is_one_that_its_page_may_draw(page: str):
+    source = "".join(path.read_text() for path in (Path("core/ui") / page).glob("*.py"))
+    for key in (*ahead.PICTURES.get(page, ()), *ahead.OF_NO_PROMPT.get(page, ())):
+        name = key.removeprefix(f"{page}_")
+        assert name in source or name.rpartition("_")[2] in source, key
+
+
+QUESTION = {"page": "tokens", "query": "", "theme": "light", "keys": ["tokens_merges_player"], "text": "Mia"}
+
+
+@pytest.mark.parametrize("wrong", [dict(page="../app"), dict(page="models"), dict(page=["tokens"]), dict(query=None), dict(query=7), dict(theme="../x"), dict(keys=["strip_tokens"]), dict(keys="tokens_merges_player"),
+                                   dict(keys=[]), dict(keys=[["a"]]), dict(text=None), dict(text=["a"]), dict(text="\ud800"), dict(pressed="x"), dict(pressed=[1, 2, 3]), dict(pressed=["x", "0", 2]),
+                                   dict(pressed=["x", -1, 2]), dict(pressed=["x", True, 2]), dict(pressed=["x", 0, 0.5]), dict(pressed=["x"])], ids=str)
 def test_a_picture_that_no_page_draws_is_refused(wrong: dict):
-    assert ahead.answer(QUESTION)
-    with pytest.raises((ValueError, TypeError)):
+    assert answered(QUESTION)
+    with pytest.raises((ValueError, TypeError, KeyError)):
         ahead.answer(QUESTION | wrong)
+
+
+def test_a_picture_of_another_view_is_answered_with_nothing():
+    assert answered(QUESTION | {"keys": ["tokens_methods_table"]}) == {}
 
 
 def test_a_page_that_is_asked_ahead_leaves_nothing_behind():
     before = set(threading.enumerate())
-    assert b"zebra" in ahead.answer(QUESTION | {"text": "a zebra"})
-    assert b"zebra" not in ahead.answer(QUESTION | {"text": "a dog"})
+    assert b"park" in ahead.answer(QUESTION | {"text": "a park"})
+    assert b"park" not in ahead.answer(QUESTION | {"text": "a dog"})
     assert set(threading.enumerate()) <= before
 
 
 def test_what_takes_long_is_not_begun_for_a_page_that_is_asked_ahead(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(working.jobs, "queue", lambda *_: pytest.fail("a computation was begun"))
-    with pytest.raises(ValueError):
-        ahead.answer({"page": "generation", "query": "generation_view=beam", "theme": "light", "key": "generation_beam", "text": "a text that nobody had before"})
+    question = {"page": "language_models", "query": "language_models_view=tasks", "theme": "light", "keys": ["language_models_tasks"], "text": ""}
+    assert answered(question | {"pressed": ["language_models_shots", 3, 4]}) == {}
 
 
 def test_a_failure_on_the_way_to_the_picture_is_told_and_answered_with_nothing(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture):
     monkeypatch.setattr("core.ui.tokens.merges.played", lambda _run: 1 / 0)
-    with pytest.raises(ValueError):
-        ahead.answer(QUESTION)
+    assert answered(QUESTION) == {}
     assert "ZeroDivisionError" in caplog.text
 
 

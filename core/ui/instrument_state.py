@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from core.ui import state
+from core.ui import prerender, state
 
 LONGEST = 4_000           # characters of a text; what is longer is cut
 LARGEST = 10 ** 9         # in size, of a number without closer bounds
@@ -45,6 +45,14 @@ class Setting:
             value = kind(min(max(value, low), high))
         return value
 
+    def pressed(self, press: prerender.Pressed) -> int | float | str | bool:
+        """The value of a press on a control that shows all that this setting may be, in order; of a whole number from its least. Refused where it shows something else."""
+        if press.of == len(self.options):
+            return self.options[press.index]
+        if self.options or isinstance(self.default, bool) or not isinstance(self.default, int) or self.low is None:
+            prerender.refuse()
+        return self.accept(self.low + press.index)
+
 
 def read(prefix: str, settings: Mapping[str, Setting]) -> dict:
     """Today's values: the session's, at the start of a session or after going back in history the URL's, else the defaults. The URL then says them."""
@@ -53,8 +61,10 @@ def read(prefix: str, settings: Mapping[str, Setting]) -> dict:
     values = {}
     for name, setting in settings.items():
         key = f"{prefix}_{name}"
-        written = st.query_params.get(key)
-        if written is not None and (returning or key not in st.session_state):
+        written, press = st.query_params.get(key), prerender.pressed(key)
+        if press is not None:
+            value = setting.pressed(press)
+        elif written is not None and (returning or key not in st.session_state):
             value = setting.accept(written)
             if value is None:
                 state.notice("notice_url", name=key, value="…")

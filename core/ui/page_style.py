@@ -6,7 +6,7 @@ from pathlib import Path
 import streamlit as st
 
 from core.figures import style
-from core.ui import deployment, state, text
+from core.ui import ahead, deployment, state, text
 from core.ui.components.chart_keys import read_charts_by_keys
 from core.ui.components.kept_focus import keep_focus
 from core.ui.components.pasted import cut_what_is_pasted
@@ -30,4 +30,5 @@ def inject() -> None:
         run_after_reconnection()        # here, where nothing takes any room
         keep_focus()
         read_charts_by_keys(text.load("app").label("chart_keys"))
+        ahead.watch()
         cut_what_is_pasted(".st-key-prompt textarea", deployment.current().prompt_characters, state.say_cut)

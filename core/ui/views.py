@@ -9,7 +9,7 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from core.ui import catalogue, charts, working
+from core.ui import catalogue, charts, prerender, working
 from core.ui.check import Question
 from core.ui.guard import fragment
 from core.ui.instrument_state import Settings
@@ -60,6 +60,7 @@ def draw(page: Lesson, settings: Settings, views: Mapping[str, View]) -> None:
                 kind = run.model.config.kind
                 why = f"not_of_{kind}" if not catalogue.is_shown(page.id, view, kind) else "no_head" if catalogue.predicts(page.id, view, kind) and not run.has_head else ""
                 reading = cannot(page.frame_words.label(why)) if why else views[view].draw(page, run)
+                prerender.stage_is_drawn()
         working.follow(frame, place, page.frame_words)
         if not page.is_seen():
             return

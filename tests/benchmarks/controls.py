@@ -1,4 +1,4 @@
-"""Every control on the stage of every view: from the press to the changed pictures, against an empty app that draws the same pictures from the same bytes behind a toggle.
+"""Every control on the stage of every view: from the press to the changed pictures, against an empty app that draws the same pictures from the same bytes behind a control of the same kind.
 
 What the page sends for a press and for the press back is taken from its websocket; the empty app sends the charts and components among it again.
 """
@@ -21,7 +21,7 @@ from tests.browser.views import LESSONS
 
 KINDS = ("vega_lite_chart", "plotly_chart", "bidi_component")
 PICTURES = ", ".join(f"[data-testid={name}]" for name in ("stVegaLiteChart", "stPlotlyChart", "stBidiComponentIsolated", "stBidiComponentRegular"))
-TOGGLE, SWITCH = ".st-key-replayed", "stCheckbox"
+REPLAYED = ".st-key-replayed"
 QUIET_MILLISECONDS = 500
 MOST_MILLISECONDS = 8_000       # from a press to rest
 # (key, kind) of what is on the stage and can be pressed; a view's own switch draws another view.
@@ -38,7 +38,7 @@ def latency() -> str:
     begin, end = LATENCY.index("state.box = state.box"), LATENCY.index("  }\n\n  const watch")
     script = LATENCY[:begin] + WITHIN + "\n" + LATENCY[end:]
     begin = script.index("  addEventListener(\"keydown\"")
-    return script[:begin] + 'addEventListener("click", (e) => { Object.assign(state, {start: e.timeStamp, first: null, last: null}); }, true);\n' + script[script.index("  state.arm"):]
+    return script[:begin] + 'addEventListener("click", (e) => { if (e.isTrusted) Object.assign(state, {start: e.timeStamp, first: null, last: null}); }, true);\n' + script[script.index("  state.arm"):]
 
 
 @dataclass
@@ -122,11 +122,11 @@ def _compared(browser: Browser, app: Server, name: str, address: str, key: str, 
         for k, state in enumerate(states):
             for i, element in enumerate(state):
                 (Path(folder) / f"{k}_{i:02}").write_bytes(element)
-        with serve(HERE / "apps" / "replay.py", *TUNED, cwd=HERE / "apps", env={"REPLAYED": folder}) as empty:
+        with serve(HERE / "apps" / "replay.py", *TUNED, cwd=HERE / "apps", env={"REPLAYED": folder, "CONTROL": kind}) as empty:
             alone = opened(browser, empty.url)
             ours, reference = [], []
             for _ in range(repeats + 1):
-                for tab, into, pressed in ((page, ours, (key, kind)), (alone, reference, (TOGGLE, SWITCH))):
+                for tab, into, pressed in ((page, ours, (key, kind)), (alone, reference, (REPLAYED, kind))):
                     tab.bring_to_front()
                     into.append(press(tab, *pressed))
                     settle(tab)

@@ -49,8 +49,9 @@ WHOLE = """(key) => { window.said = () => {
 }; }"""
 PICTURES = {"tokens": "tokens_merges_player", "tokens?tokens_view=methods": "tokens_methods_table", "tokens?tokens_view=vocabulary": "tokens_vocabulary_search", "embeddings": "embeddings_product",
             "attention": "attention_steps_instrument", "attention?attention_view=averages": "attention_average", "attention?attention_view=scaling": "attention_scaling",
-            "attention?attention_view=roles": "attention_roles", "residual_stream": "residual_stream_norms", "residual_stream?residual_stream_view=lens": "residual_stream_lens_grid",
-            "recurrence": "recurrence_unrolled", "training": "training_columns"}
+            "attention?attention_view=switches": "attention_pattern_after", "attention?attention_view=roles": "attention_roles", "residual_stream": "residual_stream_norms", "residual_stream?residual_stream_view=lens": "residual_stream_lens_grid",
+            "residual_stream?residual_stream_view=norm&residual_stream_norm_view=batch": "residual_stream_matrix_features", "positions?positions_view=rotary": "positions_rotary_instrument",
+            "architectures": "architectures_design_picture", "recurrence": "recurrence_unrolled", "training": "training_columns"}
 
 
 @pytest.mark.parametrize(("address", "key"), PICTURES.items(), ids=PICTURES)
@@ -66,6 +67,63 @@ def test_a_page_draws_what_was_drawn_ahead_of_it(open_page, address: str, key: s
     rest(page)
     ahead = page.evaluate("sent[0]")
     assert ahead != before and page.evaluate("said()") == ahead and page.errors == []
+
+
+PRESSES = {"tokens?tokens_view=train": ("tokens_training", "tokens_source_widget"), "positions?positions_view=symmetry": ("positions_symmetry_instrument", "positions_order_widget"),
+           "attention?attention_view=averages": ("attention_average", "attention_pick_position"), "attention?attention_view=switches": ("attention_pattern_after", "attention_pick_head"),
+           "attention?attention_view=scaling": ("attention_scaling", "attention_scaling_keys_widget"), "residual_stream": ("residual_stream_norms", "residual_stream_log_widget"),
+           "recurrence": ("recurrence_unrolled", "recurrence_both_widget"),
+           "architectures": ("architectures_design_picture", "architectures_positions_widget"), "architectures?architectures_view=norms": ("architectures_norms_table", "architectures_norms_where_widget"),
+           "training": ("training_columns", "training_packed_widget"), "limits?limits_view=meaning": ("limits_items", "limits_test_widget")}
+
+
+def press(page: Page, control: str) -> None:
+    """The control's first choice that is not its present one."""
+    box = page.locator(f".st-key-{control}")
+    if box.locator("[role=combobox]").count():
+        box.locator("input").click()
+        page.get_by_role("option", selected=False).first.click()
+    else:
+        box.locator("label, [role=radio][aria-checked=false]").last.click()
+
+
+@pytest.mark.parametrize(("address", "key", "control"), [(address, *names) for address, names in PRESSES.items()], ids=PRESSES)
+def test_a_page_draws_what_a_press_on_its_control_drew_ahead_of_it(open_page, address: str, key: str, control: str):
+    """From the third press on: what an option has to have computed first may take longer than a press is held back."""
+    page = open_page(address)
+    page.evaluate(WHOLE, key)
+    page.evaluate(WATCH)
+    for turn in range(4):
+        before = page.evaluate("sent = [], said()")
+        press(page, control)
+        page.wait_for_function("sent.length > 0")
+        settle(page)
+        rest(page)
+        ahead = page.evaluate("sent[0]")
+        assert turn < 2 or ahead != before and page.evaluate("said()") == ahead and page.errors == []
+
+
+@pytest.mark.parametrize("becomes", [lambda route: route.abort(), lambda route: route.fulfill(status=503, body="Too many questions are waiting."), lambda route: None], ids=["lost", "refused", "never"])
+def test_the_page_has_every_press_in_their_order_whatever_becomes_of_the_answers(open_page, becomes):
+    page = open_page("recurrence")
+    page.route("**/live/prerender", becomes)
+    press(page, "recurrence_both_widget")
+    press(page, "recurrence_layers_widget")
+    press(page, "recurrence_both_widget")
+    press(page, "recurrence_both_widget")
+    page.wait_for_url("**recurrence_both=true*")
+    settle(page)
+    page.unroute_all(behavior="ignoreErrors")
+    assert "recurrence_layers=3" in page.url and page.locator(".st-key-recurrence_both_widget input").is_checked()
+
+
+def test_the_sign_that_explains_a_box_and_the_choice_that_stands_are_not_asked_ahead(open_page):
+    page, asked = open_page("recurrence"), []
+    page.on("request", lambda request: asked.append(request.url) if "prerender" in request.url else None)
+    page.locator(".st-key-recurrence_layers_widget [role=radio][aria-checked=true]").click()
+    page.locator(".st-key-recurrence_both_widget button").click()
+    page.wait_for_timeout(500)
+    assert asked == []
 
 
 def late(route: Route) -> None:

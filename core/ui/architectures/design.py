@@ -1,6 +1,7 @@
 """Design: the notes' table of architectures as switches; the block as they wire it, every part counted, and what a change costs against a baseline."""
 from __future__ import annotations
 
+import functools
 import math
 
 import pandas as pd
@@ -12,7 +13,7 @@ from core.figures.numbers import latex_number, readable
 from core.model import Transformer
 from core.normalisation import deepnorm_constants
 from core.presets import PRESETS
-from core.ui import state
+from core.ui import prerender, state
 from core.ui.architectures import designs
 from core.ui.architectures.built import built
 from core.ui.architectures.designs import CHOICES, NUMBERS, Design
@@ -84,12 +85,15 @@ def _possible(design: Design) -> tuple[Design, str]:
 def _controls(page: Lesson) -> Design:
     """The preset, the switches and the sizes, each of which changes the one setting "design". Returns what is drawn: the preset while what is asked for cannot be."""
     design = _design()
+    switches = {"preset": (list(PRESETS), Design), **{name: (list(options), functools.partial(design.with_change, name)) for name, options in CHOICES.items()}}
+    for name, (options, changed) in switches.items():
+        if (press := prerender.pressed(f"{PREFIX}{name}")) is not None:
+            design = changed(options[press.index]) if press.of == len(options) else prerender.refuse()
     drawn, problem = _possible(design)
-    shown = designs.values(drawn.config) | design.changes
+    shown = {"preset": design.preset} | designs.values(drawn.config) | design.changes
     with st.container(horizontal=True, gap="xsmall", key=f"{PREFIX}switches"):
-        _select(page, "preset", list(PRESETS), design.preset, Design)
-        for name, options in CHOICES.items():
-            _select(page, name, list(options), shown[name], lambda value, name=name: design.with_change(name, value))
+        for name, (options, changed) in switches.items():
+            _select(page, name, options, shown[name], changed)
     with st.container(horizontal=True, gap="xsmall", key=f"{PREFIX}sizes"):
         for name, (low, high) in NUMBERS.items():
             if name != "d_ff" or shown["d_ff"] is not None:

@@ -15,7 +15,7 @@ from core.figures import residual_stream as figures
 from core.figures.heads import head_name
 from core.figures.numbers import latex_number, latex_operand, probability, readable
 from core.intervention import Intervention, SublayerEdit
-from core.ui import ahead, state
+from core.ui import state
 from core.ui.attention.reading import PREFIX, keep, picked_block, picks, read, show, to_numpy
 from core.ui.check import Question
 from core.ui.components.attention_average import attention_average
@@ -67,7 +67,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     left, right = st.columns([3, 2], gap="medium")
     with left:
         attention_average(plane.points, plane.scores, [run.tokens[j] for j in plane.positions], plane.positions.tolist(), read("temperature"), page.labels("average"),
-                          key=PICTURE, on_temperature=lambda value: keep(temperature=value), present=state.present(), ahead=ahead.picture(run, PICTURE))
+                          key=PICTURE, on_temperature=lambda value: keep(temperature=value), present=state.present())
         if not state.present():
             st.caption(page.label("plane_caption", share=readable(100 * plane.share)))
     with right:

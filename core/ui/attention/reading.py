@@ -56,10 +56,15 @@ def to_numpy(tensor: Tensor):
 
 def picks(page: Lesson, run: Run) -> None:
     """Three small lists that show and set the shared selection: block, head and query. For a horizontal container."""
+    pick_head(page, run)
+    _pick("position", len(run.tokens), lambda i: page.label("pick_position", n=i, token=run.tokens[i]), 150)
+
+
+def pick_head(page: Lesson, run: Run) -> None:
+    """The first two of them."""
     config = run.model.config
     _pick("layer", config.n_layers, lambda layer: page.label("pick_layer", n=layer), 112)
     _pick("head", config.n_heads, lambda head: page.label("pick_head", n=head), 112)
-    _pick("position", len(run.tokens), lambda i: page.label("pick_position", n=i, token=run.tokens[i]), 150)
 
 
 def _widened(width: int) -> int:

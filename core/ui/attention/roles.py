@@ -15,8 +15,8 @@ from core.figures.heads import head_name
 from core.figures.numbers import bracketed, latex_number, latex_operand, plain_number, probability, readable
 from core.model import Transformer
 from core.trace import Trace
-from core.ui import ahead, state, working
-from core.ui.attention.reading import PREFIX, attached, choice, read, throw_again
+from core.ui import state, working
+from core.ui.attention.reading import PREFIX, attached, choice, pick_head, read, throw_again
 from core.ui.check import Question
 from core.ui.components.attention_matrices import attention_matrices
 from core.ui.lesson import Lesson
@@ -107,7 +107,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"{PREFIX}roles_controls"):
         part = choice(page, "roles_part")
         if part != "relabel":
-            _head_box(page, run)
+            pick_head(page, run)
         if part == "change":
             st.markdown(page.label("roles_stretch"), width="content", help=page.label("roles_stretch_help"))
             st.slider(page.label("roles_stretch"), 1.0, 10.0, step=0.5, label_visibility="collapsed", width=130, **attached("roles_stretch"))
@@ -116,21 +116,6 @@ def draw(page: Lesson, run: Run) -> Reading:
     made = {"symmetric": _symmetric, "change": _change, "relabel": _relabel}[part](page, run)
     _matrices(page, run, made)
     return Reading(made.lines, made.question, made.functions, made.data, ".matrices", made.title, made.table, made.summary)
-
-
-def _head_box(page: Lesson, run: Run) -> None:
-    """The head of all lessons, picked by its name."""
-    config, selection, key = run.model.config, state.selection(), f"{PREFIX}roles_head"
-    names = [head_name(layer, head) for layer in range(config.n_layers) for head in range(config.n_heads)]
-    now = head_name(selection.layer, selection.head)
-    if st.session_state.get(key) != now:
-        st.session_state[key] = now
-
-    def pick() -> None:
-        at = names.index(st.session_state[key])
-        state.select(layer=at // config.n_heads, head=at % config.n_heads)
-
-    st.selectbox(page.label("roles_head", head=now), names, format_func=lambda name: page.label("roles_head", head=name), key=key, width=130, label_visibility="collapsed", on_change=pick)
 
 
 def _matrices(page: Lesson, run: Run, made: Part) -> None:
@@ -144,7 +129,7 @@ def _matrices(page: Lesson, run: Run, made: Part) -> None:
                        "scale": panel.scale, "reach": panel.reach or float(panel.values.abs().max()) or 1.0, "masked": panel.masked})
     title = made.title + (f" {page.label('roles_last', n=SHOWN)}" if first else "")
     attention_matrices({"text": page.labels("roles"), "scale": state.scale(), "theme": state.theme(), "title": title, "tokens": run.tokens[first:], "panels": panels,
-                        "lines": math.ceil(len(panels) / 3), "ahead": ahead.picture(run, PICTURE)}, key=PICTURE, on_settings=lambda _sent: None, arrays=arrays)
+                        "lines": math.ceil(len(panels) / 3)}, key=PICTURE, on_settings=lambda _sent: None, arrays=arrays)
 
 
 # ---- what is computed ----------------------------------------------------------------------------------------------------------------

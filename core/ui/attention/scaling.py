@@ -11,7 +11,7 @@ from core import scaling
 from core.figures.heads import head_name
 from core.figures.numbers import latex_number, latex_operand, plain_number, readable
 from core.scaling import D_KS, Experiment, HeadScaling, Measured
-from core.ui import ahead, cache, state
+from core.ui import cache, state
 from core.ui.attention.reading import PREFIX, choice, keep, read, throw_again
 from core.ui.check import Question
 from core.ui.components.attention_scaling import attention_scaling
@@ -33,7 +33,7 @@ def draw(page: Lesson, run: Run) -> Reading:
         if not state.present():
             st.markdown(_model_says(page, run, heads), width="stretch")
     found, at = experiment(read("scaling_seed"), int(read("scaling_keys"))), place()
-    attention_scaling(message(page, run, found, heads, at) | {"ahead": ahead.picture(run, PICTURE)}, key=PICTURE, on_settings=lambda sent: _settled(run, sent))
+    attention_scaling(message(page, run, found, heads, at), key=PICTURE, on_settings=lambda sent: _settled(run, sent))
     with_, without = (m.mean[at] for m in found.entropy)
     title = page.label("scaling_title", d=D_KS[at], n=found.n, variance=readable(found.variance.mean[at]), scaled=readable(with_), unscaled=readable(without))
     return Reading(_lines(page, run, found, heads, at), _question(page, found, at), [scaling.products, scaling.experiment, scaling.entropy_share, scaling.gradient_size, scaling.head_scaling],

@@ -16,7 +16,7 @@ from core.config import ModelConfig
 from core.figures.heads import head_name, product_latex
 from core.figures.numbers import bracketed, latex_number, latex_operand, plain_number, probability
 from core.trace import BlockTrace
-from core.ui import ahead, live, state
+from core.ui import live, state
 from core.ui.attention import live as head_live
 from core.ui.attention.reading import PREFIX, STAGES, keep, picked_block, read, to_numpy
 from core.ui.check import Question
@@ -48,7 +48,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     chosen, variant = state.selection(), read("variant")
     both, keys = _both(block, weights, chosen.head, chosen.position), _shown(run, chosen.position, state.present())
     header, arrays = _message(page, run, Place(chosen.layer, chosen.head, chosen.position), both, keys, state.present())
-    header |= {"settings": {name: read(name) for name in KEPT}, "ahead": ahead.picture(run, PICTURE)}
+    header |= {"settings": {name: read(name) for name in KEPT}}
     attention_steps(header, arrays, key=PICTURE, on_settings=_settled, on_select=lambda picked: state.select(**picked))
     steps, name = both[variant], head_name(chosen.layer, chosen.head)
     key = picked_key(steps, keys)

@@ -8,7 +8,7 @@ import torch
 
 from core import embeddings
 from core.figures.numbers import bracketed, latex_number
-from core.ui import ahead, state
+from core.ui import state
 from core.ui.check import Question
 from core.ui.components.embedding_product import embedding_product
 from core.ui.embeddings.reading import PREFIX
@@ -38,7 +38,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     text = {"one_hot": page.label("product_one_hot", n=n, v=len(E)), "matrix": page.label("product_matrix", v=len(E), d=d, first=window[0], last=window[-1]),
             "result": page.label("product_result", n=n, d=d)} | {key: page.label(f"product_{key}") for key in ("column", "entry", "keys")}
     embedding_product(run.token_ids, run.tokens, E[window].numpy(), window, [run.tokenizer.visible(i) for i in window], product.numpy(), vocab_size=len(E), picked=at,
-                      text=text, key=PICTURE, ahead=ahead.picture(run, PICTURE), on_pick=lambda position: state.select(position=position), height=HEIGHT, foot=NOTE if state.present() else 0, scale=state.scale(), theme=state.theme())
+                      text=text, key=PICTURE, on_pick=lambda position: state.select(position=position), height=HEIGHT, foot=NOTE if state.present() else 0, scale=state.scale(), theme=state.theme())
     st.caption(page.label("product_check", difference=f"{difference:g}", multiplications=n * len(E) * d, read=n * d))
     return Reading(_lines(page, run, E, at), _question(page, len(E), d), [embeddings.one_hot, embeddings.embed], {"product.csv": lambda: _table(run, product)}, ".product canvas", title)
 

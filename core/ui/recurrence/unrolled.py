@@ -9,7 +9,7 @@ from torch import Tensor
 from core import recurrence
 from core.figures.numbers import bracketed, latex_number, latex_operand
 from core.recurrence import GATES, Steps
-from core.ui import ahead, cache, state
+from core.ui import cache, state
 from core.ui.check import Question
 from core.ui.components.recurrence_unrolled import recurrence_unrolled
 from core.ui.lesson import Lesson
@@ -58,7 +58,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     st.markdown(f"**{title}**")
     states = torch.stack([torch.stack([steps.h for steps in directions]) for directions in made])
     text = page.labels("unrolled_text")
-    recurrence_unrolled(states.numpy(), run.tokens, picked=at, source=source, text=text, key=PICTURE, ahead=ahead.picture(run, PICTURE), height=HEIGHT, foot=NOTE if state.present() else 0, scale=state.scale(), theme=state.theme(),
+    recurrence_unrolled(states.numpy(), run.tokens, picked=at, source=source, text=text, key=PICTURE, height=HEIGHT, foot=NOTE if state.present() else 0, scale=state.scale(), theme=state.theme(),
                         on_pick=_pick, on_source=lambda i: keep(**{"from": i}))
     st.caption(page.label("unrolled_note", m=N_HIDDEN, seed=seed))
     steps = made[at["layer"]][at["direction"]]

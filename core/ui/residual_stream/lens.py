@@ -10,7 +10,7 @@ from core import contributions
 from core.contributions import LensReading
 from core.figures import residual_stream as figures
 from core.figures.numbers import bracketed, latex_number, readable
-from core.ui import ahead, state, working
+from core.ui import state, working
 from core.ui.check import Question
 from core.ui.components.residual_lens import lens_guesses, residual_lens
 from core.ui.lesson import Lesson
@@ -61,7 +61,7 @@ def _grid(page: Lesson, run: Run, reading: LensReading, depth: int, title: str) 
     texts = np.array([[run.tokenizer.visible(int(i)) for i in row] for row in ids], dtype=object)
     right = np.array(run.token_ids if run.is_encoder else [*run.token_ids[1:], -1])
     residual_lens(to_numpy(reading.probs), slider=(page.label("depth_slider"), page.label("depth_help")), titles=(page.words.labels["title_lens"], page.words.labels["title_lens_end"]), on_depth=lambda row: keep(depth=row), texts=texts.astype(str), marks=ids == right, row_labels=depth_names(page, run.model.config.n_layers), column_labels=run.tokens,
-                  legend=page.label("legend_lens"), reading=page.label("reading_lens"), twin=unmarked(title), theme=state.theme(), key=GRID, ahead=ahead.picture(run, GRID),
+                  legend=page.label("legend_lens"), reading=page.label("reading_lens"), twin=unmarked(title), theme=state.theme(), key=GRID,
                   picked=(depth, state.selection().position), limits=(0.0, 1.0), least_column=round(66 * state.scale()), least_row=round(16 * state.scale()), rows_scroll=run.model.config.n_layers > SEEN_WHOLE, height=290, most_height=520, fit=screen(30), present=state.present(), on_pick=_pick)
 
 

@@ -11,7 +11,7 @@ from torch import Tensor
 from core import analysis
 from core.figures import residual_stream as figures
 from core.figures.numbers import bracketed, latex_number, readable
-from core.ui import ahead, state
+from core.ui import state
 from core.ui.check import Question
 from core.ui.components.residual_grid import residual_grid
 from core.ui.components.residual_norms import norms_data, residual_norms
@@ -99,7 +99,7 @@ def _lengths(page: Lesson, run: Run, values: np.ndarray, shown: Shown, position:
     lines = {"residual": values if shown.whole else measure(run, "stream"), "attention": to_numpy(attention)} | ({} if mlp is None else {"mlp": to_numpy(mlp)})
     return norms_data(values, lines=lines, names={kind: page.label(f"line_{kind}") for kind in lines}, faint=name if name in lines else "residual",
                       depths=short_depth_names(page, run.model.config.n_layers), depth_title=page.label("axis_depth"), length_title=page.label("axis_length"),
-                      ahead=ahead.picture(run, PICTURE), **_description(page, run, values, shown, position))
+                      **_description(page, run, values, shown, position))
 
 
 def _turns(page: Lesson, run: Run, values: np.ndarray, position: int, shown: Shown) -> None:

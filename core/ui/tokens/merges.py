@@ -9,7 +9,7 @@ from core import segmentation
 from core.figures.numbers import latex_number
 from core.segmentation import Step
 from core.tokenizer import BLANK, Tokenizer
-from core.ui import ahead, cache, state
+from core.ui import cache, state
 from core.ui.components.token_merges import token_merges
 from core.ui.lesson import Lesson
 from core.ui.markdown import code
@@ -123,7 +123,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     if run.tokenizer.method != Tokenizer.method:
         return cannot(page.label("merges_other", method=run.tokenizer.method))
     found = played(run)
-    token_merges(message(page, run, found) | {"ahead": ahead.picture(run, PLAYER)}, key=PLAYER, on_settings=_settled)
+    token_merges(message(page, run, found), key=PLAYER, on_settings=_settled)
     position = state.selection().position
     token = run.token_ids[position]
     rules = rules_table(page, run.tokenizer, token)

@@ -10,7 +10,7 @@ import pandas as pd
 from core import segmentation
 from core.figures.numbers import latex_number, plain_number
 from core.tokenizer import Tokenizer
-from core.ui import ahead, state
+from core.ui import state
 from core.ui.components.token_methods import token_methods
 from core.ui.lesson import Lesson
 from core.ui.markdown import code, escaped
@@ -79,7 +79,7 @@ def draw(page: Lesson, run: Run) -> Reading:
              "counts": [len(pieces) for pieces in own], "pieces": [pieces[:SHOWN] for pieces in own],
              "unknown": [0 if way.alphabet is None else sum(character not in way.alphabet for character in text) for text in texts]} for way, own in zip(ways, cuts)]
     header = {"text": page.labels("methods"), "scale": state.scale(), "examples": [heading(text) for text in texts], "methods": rows, "axis": [min(sizes), max(sizes)],
-              "settings": {"example": example}, "ahead": ahead.picture(run, TABLE)}
+              "settings": {"example": example}}
     token_methods(header, key=TABLE, on_settings=lambda settings: keep(example=settings["example"]))
     return _reading(page, run, texts, ways, cuts, example)
 

@@ -12,7 +12,7 @@ import streamlit as st
 from core import segmentation
 from core.figures.numbers import bracketed, latex_number, latex_operand, plain_number, probability
 from core.segmentation import LearnedBpe, LearnedUnigram
-from core.ui import ahead, cache, state
+from core.ui import cache, state
 from core.ui.components.token_training import token_training
 from core.ui.lesson import Lesson
 from core.ui.markdown import code
@@ -123,7 +123,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     with st.spinner(page.label("learning")):
         found = learned(text)
     sent = message(page, found)
-    token_training(sent | {"ahead": ahead.picture(run, PICTURE) if from_prompt else None}, key=PICTURE, on_settings=lambda settings: keep(size=settings["size"], word=settings["word"]))
+    token_training(sent, key=PICTURE, on_settings=lambda settings: keep(size=settings["size"], word=settings["word"]))
     size, word = picked_size(found), picked_word(found)
     table = pd.DataFrame([{"size": b["size"], "BPE tokens": b["tokens"], "Unigram pieces": u["size"], "Unigram tokens": u["tokens"], "Unigram ln P": u["log"]}
                           for b, u in zip(sent["bpe"], sent["unigram"])])

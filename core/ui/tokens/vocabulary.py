@@ -5,7 +5,7 @@ import pandas as pd
 
 from core import segmentation
 from core.tokenizer import Tokenizer, visible_form
-from core.ui import ahead, cache, state
+from core.ui import cache, state
 from core.ui.components.token_vocabulary import token_vocabulary
 from core.ui.lesson import Lesson
 from core.ui.markdown import code
@@ -36,7 +36,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     """The search and the opened token; returns what they show."""
     token = picked_token(run)
     table = cache.result(("tokens_vocabulary", run.model_name), lambda: table_of(run.tokenizer), lambda made: 400 * len(made["names"]))
-    header = {"text": page.labels("vocabulary"), "scale": state.scale(), **table, "prompt": run.token_ids, "settings": {"find": read("find")[:MOST_SEARCHED], "token": token}, "ahead": ahead.picture(run, SEARCH)}
+    header = {"text": page.labels("vocabulary"), "scale": state.scale(), **table, "prompt": run.token_ids, "settings": {"find": read("find")[:MOST_SEARCHED], "token": token}}
     token_vocabulary(header, key=SEARCH, on_settings=_settled)
     name = code(run.tokenizer.visible(token))
     title = page.label("vocabulary_twin", n=run.tokenizer.vocab_size, token=name, id=token, bytes=table["bytes"][token] or "–")

@@ -10,7 +10,7 @@ from core import forcing
 from core.figures import training as figures
 from core.figures.numbers import latex_number, latex_operand, probability, readable
 from core.forcing import Forced
-from core.ui import ahead, cache, state
+from core.ui import cache, state
 from core.ui.check import Question
 from core.ui.components.teacher_forcing import teacher_forcing
 from core.ui.lesson import Lesson
@@ -77,7 +77,7 @@ def _columns(page: Lesson, run: Run, prices: Forced, tokens: list[str], at: int,
     text = page.labels("columns") | {"twin": unmarked(title), "loss": page.label(f"columns_loss_{unit}"), "mean": page.label(f"columns_mean_{unit}")}
     header = {"tokens": tokens, "guesses": [run.tokenizer.visible(int(i)) for i in prices.guesses], "p_guess": prices.p_guess.tolist(), "p_true": prices.p_true.tolist(),
               "losses": (prices.losses / per).tolist(), "right": [int(rank) == 0 for rank in prices.rank], "mean": prices.mean / per if prices.n else None, "picked": at,
-              "height": BARS_PRESENT if state.present() else BARS, "text": text, "scale": state.scale(), "ahead": ahead.picture(run, COLUMNS)}
+              "height": BARS_PRESENT if state.present() else BARS, "text": text, "scale": state.scale()}
     teacher_forcing(header, key=COLUMNS, on_settings=lambda settings: pick(int(settings["place"])))
 
 

@@ -1,4 +1,4 @@
-"""The reference for a control: the charts and components that the page sent for a press and for the press back, behind a toggle, and nothing else on the page."""
+"""The reference for a control: the charts and components that the page sent for a press and for the press back, behind a control of the same kind, and nothing else on the page."""
 import os
 import sys
 from pathlib import Path
@@ -18,7 +18,10 @@ def recorded() -> list[list[Element]]:
 
 
 page_style.inject()                # the components are painted in the page's colours
-picked = st.toggle("replayed", key="replayed")
+CONTROLS = {"stCheckbox": lambda: st.toggle("replayed", key="replayed"),
+            "stButtonGroup": lambda: st.segmented_control("replayed", [0, 1], required=True, default=0, key="replayed"),
+            "stSelectbox": lambda: st.selectbox("replayed", [0, 1], key="replayed")}
+picked = CONTROLS[os.environ["CONTROL"]]()
 place = st.container(key="replay")
 for element in recorded()[int(picked)]:
     kind = element.WhichOneof("type")

@@ -12,10 +12,10 @@ _MOUNT = instrument("attention_average")
 
 
 def attention_average(points: np.ndarray, scores: np.ndarray, tokens: Sequence[str], positions: Sequence[int], temperature: float, labels: Mapping[str, str], *, key: str,
-                      on_temperature: Callable[[float], None], present: bool = False, ahead: dict | None = None) -> None:
+                      on_temperature: Callable[[float], None], present: bool = False) -> None:
     """Draw values (n, 2) on their plane, weighted by softmax(scores / τ), scores (n,), τ = 2^temperature, temperature in [-6, 6].
 
-    on_temperature is called once the hand rests. ahead: what askAhead of ahead.js is told.
+    on_temperature is called once the hand rests.
     """
-    header = {"tokens": list(tokens), "positions": list(positions), "labels": dict(labels), "settings": {"temperature": temperature}, "present": present, "ahead": ahead}
+    header = {"tokens": list(tokens), "positions": list(positions), "labels": dict(labels), "settings": {"temperature": temperature}, "present": present}
     _MOUNT(key=key, data=pack(header, points, scores), on_settings_change=lambda: on_temperature(st.session_state[key].settings["temperature"]))

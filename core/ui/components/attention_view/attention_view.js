@@ -4,9 +4,12 @@ export default function (component) {
   const { data, parentElement, setTriggerValue } = component;
   const root = parentElement.querySelector(".view");
   const view = (root.view ??= build(root));
-  const header = unpack(data);
   view.send = setTriggerValue;
-  if (view.handle.lay(header.hand)) receive(view, header);
+  root.answered = (bytes) => {
+    const header = unpack(bytes);
+    if (view.handle.lay(header.hand)) receive(view, header);
+  };
+  root.answered(data);
 }
 
 function receive(view, header) {

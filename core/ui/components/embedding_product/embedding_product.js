@@ -7,9 +7,8 @@ export default function (component) {
   const root = parentElement.querySelector(".product");
   const view = (root.view ??= build(root));
   view.send = setTriggerValue;
+  root.answered = (bytes) => receive(view, bytes);
   receive(view, data);
-  view.mayAsk ??= askAhead(root, (bytes) => receive(view, bytes));
-  view.mayAsk(view.ahead);
 }
 
 function receive(view, data) {

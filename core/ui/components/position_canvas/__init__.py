@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from core.ui.components import declare
-from core.ui.components.message import AHEAD_JS, BY_KEYS_JS, LIVE_JS, STYLED_JS
+from core.ui.components.message import BY_KEYS_JS, LIVE_JS, STYLED_JS
 
 _FOLDER = Path(__file__).parent
 
@@ -19,7 +19,7 @@ def instrument(name: str, *scripts: str) -> Callable:
     own = [folder / script for script in scripts or (f"{name}.js",)]
     read = [path.read_text(encoding="utf-8") for path in (_FOLDER / "position_canvas.js", *own)]
     css = "\n".join(path.read_text(encoding="utf-8") for path in (_FOLDER / "position_canvas.css", folder / f"{name}.css"))
-    return declare(name, html='<div class="instrument"></div>', css=css, js="\n".join([STYLED_JS, BY_KEYS_JS, LIVE_JS, AHEAD_JS, *read]))
+    return declare(name, html='<div class="instrument"></div>', css=css, js="\n".join([STYLED_JS, BY_KEYS_JS, LIVE_JS, *read]))
 
 
 def pack(header: Mapping, *arrays: np.ndarray) -> bytes:

@@ -288,9 +288,13 @@ class Instrument {
     this.received = incoming;
   }
 
-  /** What Python answers of a text before the page has it; what the hand has set stays. */
-  ofAnotherText(header, body) {
-    this.receive({ ...header, settings: JSON.parse(this.received) }, this.send, body);
+  /** What Python answers before the page has it; what the hand has set stays, but for what is answered otherwise than it was told last. */
+  ofAnotherState(header, body) {
+    const { received, sent } = this, unanswered = [...this.unanswered], known = JSON.parse(received ?? "{}");
+    const told = (name, value) => (JSON.stringify(value) === JSON.stringify(known[name]) ? this.settings[name] : value);
+    const settings = Object.fromEntries(Object.entries(header.settings ?? {}).map(([name, value]) => [name, told(name, value)]));
+    this.receive({ ...header, settings }, this.send, body);
+    Object.assign(this, { received, sent, unanswered });
     this.schedule();
   }
 
@@ -331,9 +335,8 @@ function mount(component, kind) {
   view.fontSize = header.present ? 16 : 12;
   view.receive(header, setStateValue, body);
   view.schedule();
-  root.mayAsk ??= askAhead(root, (bytes) => root.view.ofAnotherText(...unpack(bytes)));
-  root.mayAsk(header.ahead ?? null);
-  return () => { view.close(); root.replaceChildren(); delete root.view; };
+  root.answered = (bytes) => view.ofAnotherState(...unpack(bytes));
+  return () => { view.close(); root.replaceChildren(); delete root.view; delete root.answered; };
 }
 
 /** A JSON header alone, or packed bytes: uint32 header length, header padded to 4 bytes, float32 numbers. */

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from core.ui.components.position_canvas import instrument
+from core.ui.components.position_canvas import instrument, pack
 
 _MOUNT = instrument("position_rotary")
 
@@ -17,4 +17,4 @@ def position_rotary(q: Sequence[float], k: Sequence[float], settings: Mapping[st
     st.session_state[key].settings.
     """
     data = {"q": [float(x) for x in q], "k": [float(x) for x in k], "settings": dict(settings), "labels": dict(labels), "names": dict(names), "present": present}
-    _MOUNT(key=key, data=data, on_settings_change=on_settings)
+    _MOUNT(key=key, data=pack(data), on_settings_change=on_settings)

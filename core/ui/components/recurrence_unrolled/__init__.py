@@ -9,7 +9,7 @@ import streamlit as st
 
 from core.ui.components import declare
 from core.ui.components.heads_wall import PATTERN_CSS, PATTERN_JS
-from core.ui.components.message import AHEAD_JS, LIVE_JS, pack
+from core.ui.components.message import pack
 
 HERE = Path(__file__).parent
 
@@ -18,20 +18,20 @@ _component = declare(
     html='<div class="unrolled"><div class="scroll"><div class="stage" tabindex="0" role="application"><canvas></canvas></div></div><div class="tip" hidden></div>'
          '<div class="spoken" aria-live="polite"></div></div>',
     css=PATTERN_CSS + (HERE / "recurrence_unrolled.css").read_text(encoding="utf-8"),
-    js=PATTERN_JS + LIVE_JS + AHEAD_JS + (HERE / "recurrence_unrolled.js").read_text(encoding="utf-8"),
+    js=PATTERN_JS + (HERE / "recurrence_unrolled.js").read_text(encoding="utf-8"),
 )
 
 
 def recurrence_unrolled(states: np.ndarray, tokens: Sequence[str], *, picked: dict[str, int], source: int, text: dict[str, str], key: str,
-                        on_pick: Callable[[dict], None], on_source: Callable[[int], None], height: tuple[int, int], foot: int = 0, scale: float = 1.0, theme: str = "light", ahead: dict | None = None) -> None:
+                        on_pick: Callable[[dict], None], on_source: Callable[[int], None], height: tuple[int, int], foot: int = 0, scale: float = 1.0, theme: str = "light") -> None:
     """Draw states (L, directions, N, m), the first layer at the bottom over the N tokens, and the path from token `source` to the picked step.
 
     picked: "layer", "direction", "step", "unit". on_pick(picked) is called on a click on a strip or an arrow key, on_source(i) on a click on a token.
-    text: "hidden", "input", "attention", "path", "none", "reading", "keys". height: least and most pixels; foot: those below it that stay free. ahead: what askAhead of ahead.js is told.
+    text: "hidden", "input", "attention", "path", "none", "reading", "keys". height: least and most pixels; foot: those below it that stay free.
     """
     n_layers, n_directions, n, m = states.shape
     header = {"layers": n_layers, "directions": n_directions, "n": n, "m": m, "tokens": list(tokens), "picked": picked, "source": source, "text": text, "least": height[0], "most": height[1],
-              "below": foot, "scale": scale, "theme": theme, "ahead": ahead}
+              "below": foot, "scale": scale, "theme": theme}
 
     def pick() -> None:
         if chosen := st.session_state[key].picked:

@@ -1,4 +1,6 @@
 
 export default function ({ parentElement, data, setTriggerValue }) {
-  show(parentElement.querySelector(".residual-grid"), data, setTriggerValue);
+  const root = parentElement.querySelector(".residual-grid");
+  root.answered = (bytes) => show(root, bytes, setTriggerValue);
+  root.answered(data);
 }

@@ -8,24 +8,22 @@ import numpy as np
 import streamlit as st
 
 from core.ui.components import declare
-from core.ui.components.message import AHEAD_JS, HAND_CSS, HAND_HTML, LIVE_JS, MESSAGE_JS, pack
+from core.ui.components.message import HAND_CSS, HAND_HTML, MESSAGE_JS, pack
 from core.ui.components.residual_grid import GRID_CSS, GRID_HTML, GRID_JS, READABLE_JS, grid_data
 
 _HERE = Path(__file__).parent
 _grid = declare(
     "residual_lens", html=f'<div class="residual-grid residual-lens"><strong class="title"></strong>{HAND_HTML}{GRID_HTML}</div>',
-    css=GRID_CSS + HAND_CSS + (_HERE / "lens.css").read_text(encoding="utf-8"), js=GRID_JS + LIVE_JS + AHEAD_JS + (_HERE / "lens.js").read_text(encoding="utf-8"))
+    css=GRID_CSS + HAND_CSS + (_HERE / "lens.css").read_text(encoding="utf-8"), js=GRID_JS + (_HERE / "lens.js").read_text(encoding="utf-8"))
 _guesses = declare(
     "lens_guesses", html='<ol class="guesses"></ol>', css=(_HERE / "guesses.css").read_text(encoding="utf-8"), js=MESSAGE_JS + READABLE_JS + (_HERE / "guesses.js").read_text(encoding="utf-8"))
 
 
-def residual_lens(values: np.ndarray, *, slider: tuple[str, str], titles: tuple[str, str], key: str, on_depth: Callable[[int], None], on_pick: Callable[[int, int], None], ahead: dict | None = None,
-                  **description) -> None:
+def residual_lens(values: np.ndarray, *, slider: tuple[str, str], titles: tuple[str, str], key: str, on_depth: Callable[[int], None], on_pick: Callable[[int, int], None], **description) -> None:
     """Draw the grid of `values` (L + 1, N), described as `grid_data` has it with texts and picked, under a slider over its rows.
 
     slider: its label, and what is said of it on hover. titles: the sentence above for a row, and for the last one, with {where}, {guess}, {p}, {token}, {last} and {last_p}. on_depth(row) is called when the hand has let go
-    of the slider, on_pick(row, column) when the reader picks a cell. ahead: what askAhead of
-    ahead.js is told.
+    of the slider, on_pick(row, column) when the reader picks a cell.
     """
     header, arrays = grid_data(values, **description)
 
@@ -36,7 +34,7 @@ def residual_lens(values: np.ndarray, *, slider: tuple[str, str], titles: tuple[
     def moved() -> None:
         on_depth(int(st.session_state[key].depth))
 
-    _grid(data=pack(header | {"slider": slider, "titles": titles, "ahead": ahead}, arrays), key=key, on_picked_change=picked, on_depth_change=moved, height="content")
+    _grid(data=pack(header | {"slider": slider, "titles": titles}, arrays), key=key, on_picked_change=picked, on_depth_change=moved, height="content")
 
 
 def lens_guesses(tokens: Sequence[Sequence[str]], probs: np.ndarray, marked: Sequence[Sequence[bool]], *, depth: int, label: str, key: str) -> None:

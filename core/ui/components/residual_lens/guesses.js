@@ -17,10 +17,13 @@ function draw(list) {
 
 export default function ({ parentElement, data }) {
   const list = parentElement.querySelector(".guesses");
-  list.data = unpack(data);
-  list.depth = list.data.depth;
-  list.setAttribute("aria-label", list.data.label);
-  draw(list);
+  list.answered = (bytes) => {
+    list.data = unpack(bytes);
+    list.depth = list.data.depth;
+    list.setAttribute("aria-label", list.data.label);
+    draw(list);
+  };
+  list.answered(data);
   const follow = ({ detail }) => { list.depth = detail; draw(list); };
   document.addEventListener("lens-depth", follow);
   return () => document.removeEventListener("lens-depth", follow);

@@ -48,7 +48,5 @@ export default function ({ parentElement, data, setTriggerValue }) {
   hand.hidden = state.data.rows < 2;
   input.oninput = () => { state.held = Number(input.value); slide(state, state.held); };
   input.onchange = () => { state.held = undefined; setTriggerValue("depth", Number(input.value)); };
-  root.mayAsk ??= askAhead(root, (bytes) => root.receive(bytes));
-  root.mayAsk(state.data.ahead);
-  root.receive = receive;
+  root.answered = receive;
 }

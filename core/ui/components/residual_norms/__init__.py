@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 
 from core.ui.components import declare
-from core.ui.components.message import AHEAD_JS, LIVE_JS, pack
+from core.ui.components.message import pack
 from core.ui.components.residual_grid import GRID_CSS, GRID_HTML, GRID_JS, grid_data, mount
 
 _HERE = Path(__file__).parent
 _component = declare(
     "residual_norms", html=f'<div class="residual-norms">{GRID_HTML}<canvas class="profile"></canvas></div>',
-    css=GRID_CSS + (_HERE / "residual_norms.css").read_text(encoding="utf-8"), js=GRID_JS + LIVE_JS + AHEAD_JS + (_HERE / "profile.js").read_text(encoding="utf-8"))
+    css=GRID_CSS + (_HERE / "residual_norms.css").read_text(encoding="utf-8"), js=GRID_JS + (_HERE / "profile.js").read_text(encoding="utf-8"))
 
 
 def residual_norms(data: bytes, *, key: str, on_pick: Callable[[int, int], None]) -> None:
@@ -22,17 +22,16 @@ def residual_norms(data: bytes, *, key: str, on_pick: Callable[[int, int], None]
 
 
 def norms_data(values: np.ndarray, *, lines: dict[str, np.ndarray], names: dict[str, str], faint: str, depths: Sequence[str], depth_title: str,
-               length_title: str, ahead: dict | None = None, **description) -> bytes:
+               length_title: str, **description) -> bytes:
     """The grid of `values`, described as `grid_data` has it, beside the lines of one token.
 
     lines: "residual" (L + 1, N), "attention" and "mlp" (L, N), lengths; what block l adds stands at the depth it leads to, l + 1. names: their
     labels. faint: the one of them that is drawn for every token. depths: L + 1 short names of the axis. A logarithmic grid has logarithmic lines.
-    ahead: what askAhead of ahead.js is told.
     """
     if lines["residual"].shape != (len(depths), len(description["column_labels"])):
         raise ValueError(f"The stream's lengths are {lines['residual'].shape}, but there are {len(depths)} depths and {len(description['column_labels'])} tokens.")
     header, arrays = grid_data(values, **description)
     everything = np.concatenate([line.reshape(-1) for line in lines.values()])
     header |= {"kinds": list(lines), "names": names, "faint": faint, "depths": list(depths), "depth_title": depth_title, "length_title": length_title,
-               "lengths": [float(everything[everything > 0].min()), float(everything.max())], "log_lengths": header["logarithmic"], "ahead": ahead}
+               "lengths": [float(everything[everything > 0].min()), float(everything.max())], "log_lengths": header["logarithmic"]}
     return pack(header, arrays | {kind: line.astype(np.float32) for kind, line in lines.items()})

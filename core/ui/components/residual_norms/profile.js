@@ -144,8 +144,7 @@ function nearest(state, event) {
 export default function ({ parentElement, data, setTriggerValue }) {
   const root = parentElement.querySelector(".residual-norms"), profile = root.querySelector(".profile");
   const more = { profile, also: drawProfile }, state = show(root, data, setTriggerValue, more);
-  root.mayAsk ??= askAhead(root, (bytes) => show(root, bytes, state.send, more));
-  root.mayAsk(state.data.ahead);
+  root.answered = (bytes) => show(root, bytes, state.send, more);
   profile.setAttribute("role", "img");
   profile.setAttribute("aria-label", `${state.data.length_title}, ${state.data.depth_title}`);
   profile.dataset.ranges = "";            // the keys of the grid move its lines too

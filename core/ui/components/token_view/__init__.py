@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 
 from core.ui.components import declare
-from core.ui.components.message import AHEAD_JS, LIVE_JS, MESSAGE_JS, pack
+from core.ui.components.message import MESSAGE_JS, pack
 
 _HERE = Path(__file__).parent
 
@@ -17,11 +17,11 @@ def token_view(name: str, *shared: str) -> Callable[..., None]:
     """Registers the component `name`, made of the shared script and style, those of the folders `shared`, and its own; returns the function that draws it.
 
     draw(header, key=…, on_settings=…, arrays=…): header is a dict for JSON, arrays by name as `message.pack` takes them; on_settings(values) is called with
-    what the reader has picked. A header with "ahead", as ahead.picture gives it, has another prompt drawn before the page.
+    what the reader has picked.
     """
     read = [_HERE.parent / folder / f"{folder}.{{}}" for folder in (_HERE.name, *shared, name)]
     script, rules = ("\n".join(path.read_text(encoding="utf-8") for path in (Path(str(path).format(kind)) for path in read) if path.exists()) for kind in ("js", "css"))
-    component = declare(name, html=f'<div class="tokens-view {name}"></div>', css=rules, js=MESSAGE_JS + LIVE_JS + AHEAD_JS + script)
+    component = declare(name, html=f'<div class="tokens-view {name}"></div>', css=rules, js=MESSAGE_JS + script)
 
     def draw(header: dict, *, key: str, on_settings: Callable[[dict], None], arrays: Mapping[str, np.ndarray] | None = None) -> None:
         component(key=key, data=pack(header, dict(arrays or {})), on_settings_change=lambda: on_settings(dict(st.session_state[key].settings or {})))

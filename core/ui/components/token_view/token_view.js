@@ -50,8 +50,7 @@ function mount({ parentElement, data, setStateValue }, View) {
     const header = unpack(data);
     root.style.setProperty("--scale", header.scale);
     root.view.receive(header);
-    root.mayAsk ??= askAhead(root, (bytes) => root.view.receive(unpack(bytes)));
-    root.mayAsk(header.ahead ?? null);
+    root.answered = (bytes) => root.view.receive(unpack(bytes));
   });
 }
 

@@ -1,0 +1,71 @@
+// A prompt that is sent, and a press on a control of the view, are asked for over HTTP before the page hears of them. What comes back is given to the pictures as if the page had drawn them;
+// then the event goes on. The page's own run makes the browser go over everything on it, which takes several times as long.
+
+export default function ({ data, parentElement }) {
+  const watched = (parentElement.watched ??= watch());
+  watched.page = unpack(data);
+  return () => { watched.end(); delete parentElement.watched; };
+}
+
+function watch() {
+  const watched = {}, later = holdBack((bytes) => show(watched.page, unpack(bytes)));
+  const hold = (event, keys, question, again) => {
+    const { path, page, theme, text } = watched.page, there = keys.filter((key) => pictureOf(page, key));
+    if (there.length) later.hold(event, again, path, { page, theme, text, query: address(), keys: there, ...question });
+  };
+  const keyed = (event) => {
+    const { field, text, keys } = watched.page;
+    if (later.holds || !isSent(event, field) || event.target.value === text) return;
+    hold(event, keys, { text: event.target.value }, () => sendAgain(event));
+  };
+  const clicked = (event) => {
+    if (!event.isTrusted) return;           // one that was held back, or a program's own
+    const { page, keys, of_no_prompt } = watched.page, question = pressed(event.target, page);
+    if (question) hold(event, [...keys, ...of_no_prompt], question, () => event.target.dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true, composed: true })));
+  };
+  const goOn = (event) => { if (event.isTrusted) later.release(); };      // what the reader does next comes after what is held back
+  const listened = [["pointerdown", goOn], ["keydown", goOn], ["keydown", keyed], ["click", clicked]];
+  for (const [type, listener] of listened) window.addEventListener(type, listener, true);
+  watched.end = () => { for (const [type, listener] of listened) window.removeEventListener(type, listener, true); };
+  return watched;
+}
+
+// Where a component's picture takes bytes that the page has not sent: it has put `answered` on an element of its own.
+function pictureOf(page, key) {
+  const host = [...document.querySelectorAll(`.st-key-${page}_stage .st-key-${CSS.escape(key)} *`)].find((node) => node.shadowRoot);
+  return host && [...host.shadowRoot.querySelectorAll("*")].find((node) => node.answered);
+}
+
+function show({ page }, answer) {
+  for (const [key] of answer.arrays) pictureOf(page, key)?.answered(answer[key].slice());
+}
+
+// The page's query without the prompt, which may be too long for it.
+function address() {
+  const query = new URLSearchParams(location.search);
+  query.delete("prompt");
+  return query.toString();
+}
+
+// What a press on this node asks of a view: a setting in the address, or the option of a control by its place among all. Null where it changes no setting of one.
+function pressed(node, page) {
+  const option = node.closest("[role=option]"), named = option?.closest("[role=listbox]").getAttribute("aria-labelledby")?.split(" ").at(-1);
+  const control = (option ? document.getElementById(named) : node)?.closest("[data-testid=stSelectbox], [data-testid=stButtonGroup], [data-testid=stCheckbox]");
+  const key = control?.closest(`.st-key-${page}_stage`) && control.closest("[class*=st-key-]").className.match(/st-key-(\S+)/)[1], query = new URLSearchParams(address());
+  if (!key || control.querySelector("input:disabled, button:disabled")) return null;
+  const shared = key.match(/_pick_(layer|head|position)$/)?.[1], setting = key.match(/(\S+)_widget$/)?.[1];
+  if (control.dataset.testid === "stCheckbox") {
+    if (!setting || node.closest("button")) return null;                 // the sign that explains it
+    query.set(setting, !control.querySelector("input").checked);
+    return { query: query.toString() };
+  }
+  const choices = [...control.querySelectorAll("[role=radio]")], chosen = option ?? node.closest("[role=radio]");
+  if (!chosen || (chosen.getAttribute("aria-checked") ?? chosen.getAttribute("aria-selected")) === "true") return null;
+  const n = choices.length || Number(option.getAttribute("aria-setsize")) || option.closest("[role=listbox]").querySelectorAll("[role=option]").length;     // a long list draws some of them
+  const index = option ? Number(option.dataset.key) : choices.indexOf(chosen);
+  if (shared) {
+    query.set(shared, index);
+    return { query: query.toString() };
+  }
+  return setting && index < n ? { pressed: [setting, index, n] } : null;     // a list may be filtered by what is typed
+}
