@@ -9,7 +9,7 @@ from pathlib import Path
 import streamlit as st
 import torch
 
-from core.ui import cache, devices, navigation, page_style, prompt_bar, state, text
+from core.ui import ahead, cache, devices, navigation, page_style, prompt_bar, state, text
 from core.ui.guard import guard
 from core.ui.lesson import A_PICTURE_STANDS
 
@@ -33,7 +33,8 @@ def draw() -> None:
     page = st.navigation(navigation.sections(), position="hidden" if state.present() else "top")
     state.enter(page.url_path)
     with guard():
-        page_style.inject()
+        with page_style.inject():
+            ahead.watch()
         prompt_bar.draw()
     with guard():
         page.run()
