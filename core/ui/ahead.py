@@ -35,7 +35,7 @@ PICTURES: Mapping[str, tuple[str, ...]] = {
     "training": ("training_columns",),
 }
 # Those that show nothing of the prompt, and change with the controls of their view alone.
-OF_NO_PROMPT: Mapping[str, tuple[str, ...]] = {"language_models": ("language_models_rows", "language_models_tasks"), "limits": ("limits_facts", "limits_items")}
+OF_NO_PROMPT: Mapping[str, tuple[str, ...]] = {"attention": ("attention_sheet",), "language_models": ("language_models_rows", "language_models_tasks"), "limits": ("limits_facts", "limits_items")}
 
 
 def watch() -> None:

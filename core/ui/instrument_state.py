@@ -6,8 +6,8 @@ and pins treat them like any widget's.
 """
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
@@ -110,6 +110,14 @@ class Settings:
     def read(self, name: str) -> int | float | str | bool:
         """Today's value of one setting."""
         return read(self.lesson, {name: self.each[name]})[name]
+
+    def among(self, name: str, offered: Sequence[str]) -> str:
+        """Today's value of a setting that is one of a few, of which only some can be offered; the first of these where it is another."""
+        press = prerender.pressed(f"{self.lesson}_{name}")
+        value = self.read(name) if press is None else replace(self.each[name], options=tuple(offered)).pressed(press)
+        if press is not None or value not in offered:
+            self.keep(**{name: value if value in offered else offered[0]})
+        return self.read(name)
 
     def keep(self, **values) -> None:
         """Sets some of them, in the session and in the URL; for callbacks."""

@@ -91,8 +91,7 @@ def cannot(said: str) -> Reading:
 def choice(settings: Settings, page: Lesson, name: str, options: Sequence[str] | None = None) -> str:
     """One of a few, beside each other; the labels are `<name>_<option>`. An option that is not among `options` falls back to the first."""
     options = tuple(options or settings.each[name].options)
-    if settings.read(name) not in options:
-        settings.keep(**{name: options[0]})
+    settings.among(name, options)
     return st.segmented_control(page.label(name), options, format_func=lambda option: page.label(f"{name}_{option}"), required=True,
                                 label_visibility="collapsed", wrap=True, **settings.attached(name))
 

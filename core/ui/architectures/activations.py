@@ -42,7 +42,7 @@ def draw(page: Lesson, run: Run) -> Reading:
 
 def _block(page: Lesson, run: Run) -> int:
     """The shared layer, picked in one line."""
-    key = f"{PREFIX}activations_block"
+    key = f"{PREFIX}pick_layer"
     st.session_state[key] = state.selection().layer
     return st.selectbox(page.label("block"), range(run.model.config.n_layers), format_func=lambda i: page.label("block_named", i=i), label_visibility="collapsed", width=140, key=key,
                         on_change=lambda: state.select(layer=st.session_state[key]))

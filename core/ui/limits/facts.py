@@ -19,7 +19,7 @@ from core.ui import state, working
 from core.ui.check import Question
 from core.ui.components.limits_facts import limits_facts
 from core.ui.lesson import Lesson
-from core.ui.limits.reading import PHRASINGS, PREFIX, attached, keep, origin, read
+from core.ui.limits.reading import PHRASINGS, PREFIX, among, attached, keep, origin, read
 from core.ui.markdown import code, unmarked
 from core.ui.run import Run
 from core.ui.views import Reading
@@ -96,8 +96,7 @@ def draw(page: Lesson, run: Run) -> Reading:
 
 
 def _controls(page: Lesson, relations: Sequence[dict], names: list[str]) -> None:
-    if read("relation") not in names:
-        keep(relation=names[0])
+    among("relation", names)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         st.selectbox(page.label("relation"), names, format_func=lambda name: relations[names.index(name)]["questions"][0].format(s="…"), width=270, **attached("relation"))
         st.selectbox(page.label("phrasing"), PHRASINGS, format_func=lambda name: page.label(f"phrasing_{name}"), width=290, **attached("phrasing"))

@@ -19,7 +19,7 @@ from core.ui import state, working
 from core.ui.check import Question
 from core.ui.components.limits_recital import limits_recital
 from core.ui.lesson import Lesson
-from core.ui.limits.reading import PREFIX, attached, chart_height, keep, origin, read, show
+from core.ui.limits.reading import PREFIX, among, attached, chart_height, keep, origin, read, show
 from core.ui.markdown import code
 from core.ui.run import Run
 from core.ui.views import Reading
@@ -51,8 +51,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     """The passage beside its twin, and all passages in one chart; returns what they show."""
     every = read_whole(page, run)
     names = [one.passage.name for one in every if one.passage.repeats]
-    if read("passage") not in names:
-        keep(passage=names[0])
+    among("passage", names)
     shortest = min(len(one.token_ids) for one in every)
     most = min(48, shortest)
     start = min(read("start"), most)

@@ -45,7 +45,7 @@ SETTINGS = Settings("limits", {
     "item": Setting(0, low=0, high=79),                          # the item that is looked at
     "seed": Setting(1, low=0, high=999_999),                     # of what calibration draws and of the items of meaning
 })
-read, keep, attached = SETTINGS.read, SETTINGS.keep, SETTINGS.attached
+read, among, keep, attached = SETTINGS.read, SETTINGS.among, SETTINGS.keep, SETTINGS.attached
 choice, show = functools.partial(views.choice, SETTINGS), functools.partial(views.show, PREFIX)
 
 

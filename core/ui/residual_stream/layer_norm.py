@@ -43,8 +43,7 @@ def draw(page: Lesson, run: Run) -> Reading:
 def picked_norm(page: Lesson, run: Run, settings: Settings, name: str, columns: Sequence[DeltaGenerator]) -> tuple[str, int, int]:
     """Controls for one norm of the model and a token, in three columns: which norm, by the setting `name`, the block and the position."""
     places = [place for place in settings.each[name].options if place in norm_places(run)]
-    if settings.read(name) not in places:
-        settings.keep(**{name: places[0]})
+    settings.among(name, places)
     where = columns[0].selectbox(page.label(name), places, format_func=lambda place: page.label(f"{name}_{place}"), **settings.attached(name))
     with columns[1]:
         layer = block_slider(page, run)
