@@ -6,6 +6,7 @@ that the answer depends on: nothing of any session is read or written.
 from __future__ import annotations
 
 import asyncio
+import importlib
 import json
 import logging
 import pkgutil
@@ -72,7 +73,9 @@ def route(name: str, answer: str) -> Route:
 
 
 def _answered(answer: str, question: dict) -> bytes:
-    return pkgutil.resolve_name(answer)(question)
+    answered = pkgutil.resolve_name(answer)
+    importlib.import_module("core.ui.devices").compute_alone()
+    return answered(question)
 
 
 def _is_own_page(request: Request) -> bool:

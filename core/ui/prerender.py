@@ -117,13 +117,14 @@ def drawn(asked: Asked) -> dict[str, bytes]:
 
 
 def _run(asked: Asked) -> None:
-    from core.ui import state      # these import what imports this
+    from core.ui import devices, state      # these import what imports this
     from core.ui.guard import guard
     context = _context(asked)
     add_script_run_ctx(threading.current_thread(), context)
     context.reset(asked.query, "", context_info=ContextInfo(color_scheme=asked.theme))
     context.on_script_start()
     _asked.set(asked)
+    devices.compute_alone()
     try:
         with guard():
             state.begin()

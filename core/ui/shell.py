@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 
 import streamlit as st
-import torch
 
 from core.ui import ahead, cache, devices, navigation, page_style, prompt_bar, state, text
 from core.ui.guard import guard
@@ -17,7 +16,6 @@ ICON = Path(__file__).resolve().parents[2] / "assets" / "icon.png"
 # Every operation of torch lets another reader's thread have Python, and waits this long at most to have it back. Python's own 5 ms leave a pass of some hundred operations to the
 # threads of thirty readers at every one of them: of a class's answers 64 % came within a second, with 30 ms 85 % (tests.benchmarks --only load, one process).
 SWITCH_SECONDS = 0.03
-TORCH_THREADS = 1   # more threads spin against each other as soon as two readers compute at once: measured by tests.benchmarks
 LATER = ("pandas", "altair", "plotly.graph_objects")      # the overview's picture needs none of them; they take half a second, of which everything else waits for Python
 LATEST_SECONDS = 30
 
@@ -25,7 +23,7 @@ LATEST_SECONDS = 30
 def draw() -> None:
     """One run of the app for one reader: the frame, and in it the page that the address names."""
     sys.setswitchinterval(SWITCH_SECONDS)
-    torch.set_num_threads(TORCH_THREADS)      # before the first page computes: a text of 40 tokens is 40 passes
+    devices.compute_alone()      # before the first page computes: a text of 40 tokens is 40 passes
     words = text.load("app")
     st.set_page_config(page_title=words.label("page_title"), page_icon=str(ICON), layout="wide")
     with guard():

@@ -56,16 +56,17 @@ PICTURES = {"tokens": "tokens_merges_player", "tokens?tokens_view=methods": "tok
 
 @pytest.mark.parametrize(("address", "key"), PICTURES.items(), ids=PICTURES)
 def test_a_page_draws_what_was_drawn_ahead_of_it(open_page, address: str, key: str):
+    """The second time that a prompt is sent: what has to be computed first may take longer on a busy machine than a key is held back."""
     page = open_page(address)
     page.evaluate(WHOLE, key)
     page.evaluate(WATCH)
-    before = page.evaluate("said()")
-    type_and_send(page, NEW)
-    page.wait_for_function("sent.length > 0")
-    page.wait_for_url("**prompt=*")
-    settle(page)
-    rest(page)
-    ahead = page.evaluate("sent[0]")
+    for text in (NEW, OTHER, NEW):
+        before = page.evaluate("said()")
+        type_and_send(page, text)
+        page.wait_for_function("sent.length > 0")
+        settle(page)
+        rest(page)
+        ahead = page.evaluate("sent[0]")
     assert ahead != before and page.evaluate("said()") == ahead and page.errors == []
 
 
