@@ -110,7 +110,7 @@ def draw(page: Lesson, run: Run) -> Reading:
             pick_head(page, run)
         if part == "change":
             st.markdown(page.label("roles_stretch"), width="content", help=page.label("roles_stretch_help"))
-            st.slider(page.label("roles_stretch"), 1.0, 10.0, step=0.5, label_visibility="collapsed", width=130, **attached("roles_stretch"))
+            st.slider(page.label("roles_stretch"), 1.0, 10.0, step=0.5, label_visibility="collapsed", width=100, **attached("roles_stretch"))
         if part != "symmetric":
             throw_again(page, "roles_seed")
     made = {"symmetric": _symmetric, "change": _change, "relabel": _relabel}[part](page, run)
