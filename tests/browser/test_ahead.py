@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Page, Route
@@ -20,6 +21,17 @@ WATCH = """() => {
   const send = WebSocket.prototype.send;
   WebSocket.prototype.send = function (data) { window.sent.push(window.said()); return send.call(this, data); };
 }"""
+
+
+def drawn_ahead(page: Page, deed: Callable[[], None]) -> bool:
+    """Does what changes the picture that `said` speaks of. Whether the picture had changed before the page heard of it, and the page left it so."""
+    before = page.evaluate("sent = [], said()")
+    deed()
+    page.wait_for_function("sent.length > 0")
+    settle(page)
+    rest(page)
+    ahead = page.evaluate("sent[0]")
+    return ahead != before and page.evaluate("said()") == ahead
 
 
 def type_and_send(page: Page, text: str) -> None:
@@ -60,14 +72,9 @@ def test_a_page_draws_what_was_drawn_ahead_of_it(open_page, address: str, key: s
     page = open_page(address)
     page.evaluate(WHOLE, key)
     page.evaluate(WATCH)
-    for text in (NEW, OTHER, NEW):
-        before = page.evaluate("said()")
-        type_and_send(page, text)
-        page.wait_for_function("sent.length > 0")
-        settle(page)
-        rest(page)
-        ahead = page.evaluate("sent[0]")
-    assert ahead != before and page.evaluate("said()") == ahead and page.errors == []
+    for text in (NEW, OTHER):
+        drawn_ahead(page, lambda text=text: type_and_send(page, text))
+    assert drawn_ahead(page, lambda: type_and_send(page, NEW)) and page.errors == []
 
 
 PRESSES = {"tokens?tokens_view=train": ("tokens_training", "tokens_source_widget"), "positions?positions_view=symmetry": ("positions_symmetry_instrument", "positions_order_widget"),
@@ -95,13 +102,8 @@ def test_a_page_draws_what_a_press_on_its_control_drew_ahead_of_it(open_page, ad
     page.evaluate(WHOLE, key)
     page.evaluate(WATCH)
     for turn in range(4):
-        before = page.evaluate("sent = [], said()")
-        press(page, control)
-        page.wait_for_function("sent.length > 0")
-        settle(page)
-        rest(page)
-        ahead = page.evaluate("sent[0]")
-        assert turn < 2 or ahead != before and page.evaluate("said()") == ahead and page.errors == []
+        assert drawn_ahead(page, lambda: press(page, control)) or turn < 2
+    assert page.errors == []
 
 
 @pytest.mark.parametrize("becomes", [lambda route: route.abort(), lambda route: route.fulfill(status=503, body="Too many questions are waiting."), lambda route: None], ids=["lost", "refused", "never"])
