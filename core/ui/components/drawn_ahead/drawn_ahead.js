@@ -9,6 +9,7 @@ export default function ({ data, parentElement }) {
 
 function watch() {
   const watched = {}, later = holdBack((bytes) => show(watched.page, unpack(bytes)));
+  let clickedOn = null;
   const hold = (event, keys, question, again) => {
     const { path, page, theme, text } = watched.page, there = keys.filter((key) => pictureOf(page, key));
     if (there.length) later.hold(event, again, path, { page, theme, text, query: address(), keys: there, ...question });
@@ -19,7 +20,11 @@ function watch() {
     hold(event, keys, { text: event.target.value }, () => sendAgain(event));
   };
   const clicked = (event) => {
-    if (!event.isTrusted) return;           // one that was held back, or a program's own
+    if (!event.isTrusted) {                 // what was held back, or a program's own
+      if (later.holds && event.target.contains(clickedOn)) later.swallow(event);       // React Aria's, which clicks by itself where it has seen no click for 80 ms
+      return;
+    }
+    clickedOn = event.target;
     const { page, keys, of_no_prompt } = watched.page, question = pressed(event.target, page);
     if (question) hold(event, [...keys, ...of_no_prompt], question, () => event.target.dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true, composed: true })));
   };

@@ -11,16 +11,20 @@ function holdBack(answered) {
     again?.();
   };
   const asker = liveAsker((bytes) => { if (held) answered(bytes); }, () => requestAnimationFrame(() => setTimeout(release, 0)));       // after the frame that shows it
+  const swallow = (event) => {
+    event.preventDefault();
+    event.stopImmediatePropagation();
+  };
   return {
     // again() does to the page what the event would have done.
     hold(event, again, path, question) {
-      event.preventDefault();
-      event.stopImmediatePropagation();
+      swallow(event);
       held = again;
       setTimeout(() => { if (held === again) release(); }, WAITS);
       asker.ask(path, question);
     },
     release,
+    swallow,
     get holds() { return held !== null; },
   };
 }
