@@ -71,11 +71,11 @@ def measured(model: Transformer, token_ids: Sequence[int], lengths: Sequence[int
         yield Cost(n, min(seconds[False]), min(seconds[True]), float((plain - with_cache).abs().max()), bool(plain.argmax() == with_cache.argmax()))
 
 
-def greedy_without_cache(model: Transformer, token_ids: Sequence[int], max_new_tokens: int) -> tuple[int, ...]:
+def greedy_without_cache(model: Transformer, token_ids: Sequence[int], max_new_tokens: int) -> Iterator[int]:
     """The most probable tokens, one by one, the whole text read anew for each: what generate(…, temperature 0) writes with its cache."""
     text: tuple[int, ...] = tuple(token_ids)
     for _ in range(max_new_tokens):
         text += (int(next_logits(model, [text], KVCache())[0].argmax()),)
+        yield text[-1]
         if text[-1] == model.config.end_of_text:
             break
-    return text[len(token_ids):]

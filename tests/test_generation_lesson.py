@@ -4,6 +4,8 @@ from __future__ import annotations
 import functools
 import math
 import re
+import threading
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -13,8 +15,9 @@ from streamlit.testing.v1 import AppTest
 from core.block import KVCache
 from core.futures import futures
 from core.generation import generate, next_logits
+from core.model import Transformer
 from core.sampling import SamplingConfig, truncate
-from core.ui import cache, text
+from core.ui import cache, passes, text
 from core.ui.generation import beam, branches, cache_view, strategies
 from core.ui.generation import futures as futures_view
 from core.ui.generation.reading import LENGTH, start
@@ -52,6 +55,27 @@ def test_every_view_bears_every_prompt(prompt: str | None):
     for view in VIEWS:
         at.session_state["generation_view"] = view
         assert fine(at.run()) and (view == "cache" or given(at, view)), view
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_every_pass_is_made_in_a_turn_on_the_device(monkeypatch, view: str):
+    """A class that writes does not compute side by side: seed and prompt are this test's own, so that nothing is kept from another."""
+    inside, made = threading.local(), []
+    turn, logits = passes.Line.turn, Transformer.logits
+
+    @contextmanager
+    def watched(*given):
+        with turn(*given):
+            inside.turn = True
+            yield
+            inside.turn = False
+
+    monkeypatch.setattr(passes.Line, "turn", watched)
+    monkeypatch.setattr(Transformer, "logits", lambda *given, **named: (made.append(getattr(inside, "turn", False)), logits(*given, **named))[1])
+    at = open_at(model=SMALL, generation_view=view, prompt=f"One day a {view}", generation_seed="917")
+    if view == "cache":
+        at.button("generation_measure").click().run()
+    assert fine(at) and len(made) > 8 and all(made)
 
 
 def test_absurd_addresses_are_left_out():

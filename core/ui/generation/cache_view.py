@@ -12,7 +12,7 @@ from core.config import ModelConfig
 from core.figures import generation as figures
 from core.figures.numbers import latex_number, latex_operand, readable
 from core.generation import generate
-from core.ui import state
+from core.ui import cache, state
 from core.ui.check import Question
 from core.ui.generation.reading import GREEDY, PREFIX, show, start
 from core.ui.lesson import Lesson
@@ -89,11 +89,11 @@ def _measure(page: Lesson, run: Run) -> Measured:
     lengths = lengths_of(model.config)
     ids = np.resize(run.token_ids, lengths[-1]).tolist()
     bar, costs = st.progress(0.0, page.label("measuring", n=lengths[0])), []
-    for cost in measured(model, ids, lengths):
+    for cost in cache.in_turns(run.loaded, measured(model, ids, lengths)):
         costs.append(cost)
         bar.progress(len(costs) / (len(lengths) + 1), page.label("measuring", n=cost.n_tokens))
-    cached = tuple(step.token_id for step in generate(model, begin.token_ids, GREEDY, max_new_tokens=begin.length))
-    without = greedy_without_cache(model, begin.token_ids, begin.length)
+    cached = tuple(step.token_id for step in cache.in_turns(run.loaded, generate(model, begin.token_ids, GREEDY, max_new_tokens=begin.length)))
+    without = tuple(cache.in_turns(run.loaded, greedy_without_cache(model, begin.token_ids, begin.length)))
     bar.empty()
     return tuple(costs), cached, without
 

@@ -10,7 +10,7 @@ from core import futures as mathematics
 from core.figures.numbers import latex_number, latex_operand, readable
 from core.futures import Node, Tree, frequency_band
 from core.sampling import SamplingConfig
-from core.ui import state, working
+from core.ui import cache, state, working
 from core.ui.check import Question
 from core.ui.components.generation_futures import generation_futures
 from core.ui.generation.reading import PREFIX, Start, choice, controls, keep, note, read, sampling, start
@@ -40,7 +40,7 @@ def draw(page: Lesson, run: Run) -> Reading:
 def trees_of(page: Lesson, run: Run, begin: Start, config: SamplingConfig, seed: int) -> tuple[tuple[Tree, Tree], bool]:
     """N draws of begin.length tokens with the seed and, for the question, with the next one, as far as they are grown; and whether that is all."""
     def steps() -> Iterator[Part]:
-        for trees in mathematics.grown(run.loaded.runner, begin.token_ids, config, (seed, seed + 1), N, begin.length):
+        for trees in cache.in_turns(run.loaded, mathematics.grown(run.loaded.runner, begin.token_ids, config, (seed, seed + 1), N, begin.length)):
             yield Part(trees, N * sum(tree[-1].depth - 1 for tree in trees) + sum(node.count for tree in trees for node in tree if node.depth == tree[-1].depth), 2 * N * begin.length)
 
     key = ("generation futures", run.model_name, run.device, begin, config, seed)
