@@ -12,10 +12,10 @@ from core.figures.numbers import probability, readable
 from core.figures.style import MONO, POWER_OF_TEN, colour, diverging, framed, untitled
 
 
-def _signed(field: str, theme: str) -> alt.Color:
+def _signed(field: str, theme: str) -> alt.ColorValue:
     """Gains and losses in the two hues of the diverging scale; which way a bar points says the same."""
     stops = [stop for _, stop in diverging(theme)]
-    return alt.condition(f"datum.{field} > 0", alt.value(stops[7]), alt.value(stops[1]))
+    return alt.ColorValue(stops[1], condition={"test": f"datum.{field} > 0", "value": stops[7]})
 
 
 def movers(tokens: Sequence[str], p: np.ndarray, q: np.ndarray, values: np.ndarray, titles: tuple[str, str, str], theme: str, scale: float, height: int) -> alt.LayerChart:

@@ -60,8 +60,8 @@ def cosine_matrix(cosines: np.ndarray, layer_labels: Sequence[str], axis_title: 
         tooltip=[alt.Tooltip("between:N", title=axis_title), alt.Tooltip("exact:N", title="cos")])
     if n > MOST_WRITTEN:
         return finish(cells, theme, height, scale)
-    numbers = base.mark_text(fontSize=(12 if n <= 8 else 9) * scale).encode(text=alt.Text("shown:N"), color=alt.condition(
-        "datum.deep", alt.value(colour("page", theme)), alt.value(colour("text", theme))))
+    numbers = base.mark_text(fontSize=(12 if n <= 8 else 9) * scale).encode(text=alt.Text("shown:N"), color=alt.ColorValue(
+        colour("text", theme), condition={"test": "datum.deep", "value": colour("page", theme)}))
     return finish(alt.layer(cells, numbers), theme, height, scale)
 
 
@@ -80,7 +80,7 @@ def guesses(tokens: Sequence[str], probs: np.ndarray, axis_title: str, theme: st
     bars = base.mark_bar(color=colour("kept", theme)).encode(x=alt.X("p:Q", title=axis_title, scale=widest, axis=alt.Axis(tickCount=3)),
                                                             tooltip=[alt.Tooltip("token:N", title=" "), alt.Tooltip("p:Q", title="p", format=".6g")])
     names = base.mark_text(align="right", dx=-8, font="monospace", fontSize=13 * scale, limit=LONGEST_TOKEN * scale).encode(
-        x=alt.XValue(0), text=alt.Text("token:N"), tooltip=alt.Tooltip("token:N", title=" "), color=alt.condition("datum.marked", alt.value(colour("value", theme, "ink")), alt.value(colour("text", theme))))
+        x=alt.XValue(0), text=alt.Text("token:N"), tooltip=alt.Tooltip("token:N", title=" "), color=alt.ColorValue(colour("text", theme), condition={"test": "datum.marked", "value": colour("value", theme, "ink")}))
     numbers = base.mark_text(align="left", dx=5, fontSize=12 * scale, color=colour("muted", theme)).encode(x=alt.X("p:Q"), text=alt.Text("shown:N"))
     return finish(alt.layer(bars, names, numbers), theme, height, scale)
 
@@ -129,7 +129,7 @@ def waterfall(names: Sequence[str], meanings: Sequence[str], groups: Sequence[st
     base = alt.Chart(frame)
     fed_forward = "datum.meaning === 'mlp'"     # told from heads by its outline too: without blue to see by, rose and amber are close
     bars = base.mark_bar().encode(
-        strokeWidth=alt.condition(fed_forward, alt.value(2.2 * scale), alt.value(1)), strokeDash=alt.condition(fed_forward, alt.value([2, 2]), alt.value([1, 0])),
+        strokeWidth=alt.StrokeWidthValue(1, condition={"test": fed_forward, "value": 2.2 * scale}), strokeDash=alt.StrokeDashValue([1, 0], condition={"test": fed_forward, "value": [2, 2]}),
         x=x, x2=alt.X2("next:Q"), y=alt.Y("start:Q", title=axis_title, axis=alt.Axis(grid=True, tickCount=5, format=".3~g")), y2=alt.Y2("end:Q"),
         fill=alt.Fill("meaning:N", scale=alt.Scale(domain=kinds, range=[colour(kind, theme) for kind in kinds]), legend=None),
         stroke=alt.Stroke("meaning:N", scale=alt.Scale(domain=kinds, range=[colour(kind, theme, "ink") for kind in kinds]), legend=None))

@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 PICTURE_SEEN = "picture_seen"          # in the session: the browser has shown a page of the app
+PICTURE_FIRST = 0.1                    # seconds in which a browser draws a picture that has changed
 A_PICTURE_STANDS = threading.Event()   # in a browser, the first since this process started
 
 __all__ = ["PICTURE_SEEN", "Lesson", "enter_through_the_app", "fragment", "guard", "open_lesson"]
@@ -79,8 +81,13 @@ class Lesson:
         """Whether the picture above has been seen, so that what is said below it may be drawn; to be asked in their fragment, which runs again by itself once it has.
 
         In a session's first run it has not. A browser puts off what it loads a part of itself for as long as ever more of that comes, and the picture would stand when all below it does.
+        In every other run the browser is given time to draw it: it writes what is below anew, formulas above all, before it draws a chart that came with it (a third of the time from a press
+        to its chart, measured by tests.benchmarks --only controls).
         """
         if st.session_state.get(PICTURE_SEEN):
+            for _ in range(5):
+                time.sleep(PICTURE_FIRST / 5)
+                st.session_state.get(PICTURE_SEEN)      # where the reader has gone on meanwhile, Streamlit ends the run here
             return True
         when_it_stands(_seen)
         return False

@@ -1,7 +1,7 @@
 """`python -m tests.browser.accessibility`: axe-core over every page, every view and every drawer (those of the frame once a theme) in both themes, and what it finds of serious or critical impact.
 
 With `--pictures FOLDER` every view is kept as a PNG, as three kinds of colour-blind readers see it. The tests run the same check on one view a lesson (test_views.py); all of them take
-about an hour.
+some twenty minutes.
 """
 from __future__ import annotations
 
