@@ -1,6 +1,8 @@
 """The line before a device, and what is computed once for all who ask together: threads that wait for events, and no clock."""
 from __future__ import annotations
 
+import asyncio
+import collections
 import threading
 import types
 from collections.abc import Callable
@@ -223,3 +225,34 @@ def test_messages_of_one_page_are_taken_at_a_pace_and_none_is_lost(monkeypatch: 
     taken.clear()
     finished(pace.Paced(app)({"type": "http"}, receive, None))
     assert taken[-1] - taken[0] < 1
+
+
+def test_pages_that_flood_share_the_pace_of_one_and_another_does_not_wait_for_them(monkeypatch: pytest.MonkeyPatch):
+    """The third flood ends after twenty seconds; the quiet page says something once a second."""
+    paced, taken = pace.Paced(None), collections.Counter()
+
+    async def page(name: str, seconds: float, between: float) -> None:
+        clock = asyncio.get_running_loop().time
+
+        async def app(scope, receive, send) -> None:
+            while clock() < seconds:
+                await asyncio.sleep(between)
+                began = clock()
+                await receive()
+                taken[name, "first" if 10 <= began < 20 else "later"] += began >= 10
+                assert name != "quiet" or clock() == began
+
+        async def receive() -> dict:
+            return {"type": "websocket.receive", "bytes": b""}
+
+        paced.app = app
+        await paced({"type": "websocket"}, receive, None)
+
+    async def class_() -> None:
+        monkeypatch.setattr(pace, "time", types.SimpleNamespace(monotonic=asyncio.get_running_loop().time))
+        await asyncio.gather(page("a", 40, 0.001), page("b", 40, 0.001), page("c", 20, 0.001), page("quiet", 40, 1))
+
+    finished(class_(), in_no_time=True)
+    flooded = [sum(taken[name, when] for name in "abc") for when in ("first", "later")]
+    assert flooded == [pytest.approx(10 * pace.A_SECOND, rel=0.05), pytest.approx(20 * pace.A_SECOND, rel=0.05)]
+    assert taken["a", "later"] == pytest.approx(taken["b", "later"], abs=2) and taken["quiet", "first"] + taken["quiet", "later"] == 31

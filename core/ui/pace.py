@@ -1,7 +1,7 @@
 """Keeps a page that asks without end from taking the server away from the others.
 
 Streamlit begins a run anew for each message of a page and starts a thread for it; two hundred messages a second from one page, which no hand sends, leave no time for anyone else's. A held key
-sends about thirty. What comes faster waits unread in the connection, and is lost nowhere: whoever floods waits for their own flood.
+sends about thirty. What comes faster waits unread in the connection, and is lost nowhere: whoever floods waits for their own flood. Several that flood share the pace of one.
 """
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import time
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-A_SECOND = 30       # messages of one websocket that are taken, in the long run
+A_SECOND = 30       # messages of one websocket that are taken, in the long run; of all that send more, together
 AT_ONCE = 60        # that may come together
 
 
@@ -19,12 +19,13 @@ class Paced:
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
+        self._waiting: set[Receive] = set()     # of pages that flood
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self.app(scope, _paced(receive) if scope["type"] == "websocket" else receive, send)
+        await self.app(scope, _paced(receive, self._waiting) if scope["type"] == "websocket" else receive, send)
 
 
-def _paced(receive: Receive) -> Receive:
+def _paced(receive: Receive, waiting: set[Receive]) -> Receive:
     due = 0.0        # when the next message would come at an even pace; it may come AT_ONCE messages earlier
 
     async def paced() -> Message:
@@ -32,9 +33,14 @@ def _paced(receive: Receive) -> Receive:
         message = await receive()
         if message["type"] == "websocket.receive":
             now = time.monotonic()
-            due = max(due, now) + 1 / A_SECOND
+            floods = due - now > (AT_ONCE - 1) / A_SECOND
+            due = max(due, now) + (1 + len(waiting) if floods else 1) / A_SECOND
             if (wait := due - now - AT_ONCE / A_SECOND) > 0:
-                await asyncio.sleep(wait)
+                waiting.add(receive)
+                try:
+                    await asyncio.sleep(wait)
+                finally:
+                    waiting.discard(receive)
         return message
 
     return paced
