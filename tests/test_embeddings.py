@@ -6,6 +6,8 @@ import json
 import re
 
 import numpy as np
+import plotly
+import plotly.graph_objects as go
 import pytest
 import torch
 from streamlit.testing.v1 import AppTest
@@ -233,6 +235,17 @@ def straight_share(vectors: np.ndarray, places: np.ndarray) -> float:
         near = [set(np.argsort(np.where(np.arange(len(points)) == i, np.inf, ((points - points[i]) ** 2).sum(1)))[:10]) for points in (vectors, places)]
         kept += len(near[0] & near[1])
     return kept / (10 * len(vectors))
+
+
+@pytest.mark.parametrize("axes", [["x", "y"], ["x", "y", "z"]], ids=["plane", "space"])
+def test_plotly_finds_nothing_wrong_with_the_map(axes: list[str]):
+    kinds = list(figures.KINDS)
+    figure = figures.vocabulary_map(np.arange(4.0 * len(axes)).reshape(4, -1), [3, 5, 7, 9], kinds, kinds, [1], 0, axes, "dark", 2.0, 300).to_plotly_json()
+    written, checked = (json.loads(plotly.io.to_json(one, validate=False)) for one in (figure, go.Figure(figure)))
+    assert written == checked and len(set(figure["data"][0]["marker"]["symbol"])) == 4
+    figure["data"][0]["marker"]["symbol"] = ["ball"] * 4
+    with pytest.raises(ValueError, match="ball"):
+        go.Figure(figure)
 
 
 def test_signs_of_html_do_not_reach_plotly():
