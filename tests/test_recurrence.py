@@ -6,6 +6,7 @@ import math
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from streamlit.testing.v1 import AppTest
@@ -210,6 +211,16 @@ def test_what_is_written_alone_is_what_the_same_text_read_back_would_give(name):
     alone, weights = model.write(source)
     assert torch.equal(model.logits(source, alone).argmax(-1), alone)
     assert (weights is None) == (name == "bottleneck")
+
+
+def test_the_rows_of_lines_are_their_points_their_names_and_what_is_picked():
+    """A logarithmic axis leaves out what has no logarithm. The two lines end in the same place: their names stand 15 of 150 px, a tenth of two powers of ten, apart about it."""
+    frame = pd.DataFrame({"network": ["rnn", "lstm"] * 3, "x": [0, 0, 2, 2, 1, 1], "y": [1.0, 100.0, 10.0, 10.0, 0.0, 30.0]})
+    rows = figures.line_rows(frame, {"rnn": "tanh", "lstm": "LSTM"}, figures.Axis("y", "log"), 150, picked=1)
+    told = [tuple(row) for row in rows[["role", "name", "x", "y"]].itertuples(index=False)]
+    assert told == [("line", "tanh", 0, 1), ("line", "LSTM", 0, 100), ("line", "tanh", 2, 10), ("line", "LSTM", 2, 10), ("line", "LSTM", 1, 30),
+                    ("end", "tanh", 2, 10), ("end", "LSTM", 2, 10), ("picked", "LSTM", 1, 30)]
+    assert rows["at"].tolist() == pytest.approx([1, 100, 10, 10, 30, 10 ** 0.9, 10 ** 1.1, 30])
 
 
 def test_the_line_names_stand_apart():
