@@ -60,7 +60,7 @@ def test_a_picture_is_sent_before_the_browser_is_given_time_to_draw_it_and_what_
     monkeypatch.setattr(lesson, "time", SimpleNamespace(sleep=stop))
     at = lessons.open_at(page)
     pictures = [*at.get("bidi_component"), *at.get("vega_lite_chart"), *at.get("plotly_chart")]
-    assert waits and waits[0] == pytest.approx(0.02) and len(pictures) > 6 and not any(m.value == f"### {text.load('app').label('numbers')}" for m in at.markdown)
+    assert waits == [0.1] and len(pictures) > 6 and not any(m.value == f"### {text.load('app').label('numbers')}" for m in at.markdown)
 
 
 @pytest.mark.parametrize("page", PAGES)

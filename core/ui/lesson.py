@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 PICTURE_SEEN = "picture_seen"          # in the session: the browser has shown a page of the app
 PICTURE_FIRST = 0.1                    # seconds in which a browser draws a picture that has changed
+_waits = threading.Lock()              # held by the page that gives its browser this time
 A_PICTURE_STANDS = threading.Event()   # in a browser, the first since this process started
 
 __all__ = ["PICTURE_SEEN", "Lesson", "enter_through_the_app", "fragment", "guard", "open_lesson"]
@@ -82,12 +83,14 @@ class Lesson:
 
         In a session's first run it has not. A browser puts off what it loads a part of itself for as long as ever more of that comes, and the picture would stand when all below it does.
         In every other run the browser is given time to draw it: it writes what is below anew, formulas above all, before it draws a chart that came with it (a third of the time from a press
-        to its chart, measured by tests.benchmarks --only controls).
+        to its chart, measured by tests.benchmarks --only controls). One page at a time is: thirty readers' runs that all wait and wake hold each other up.
         """
         if st.session_state.get(PICTURE_SEEN):
-            for _ in range(5):
-                time.sleep(PICTURE_FIRST / 5)
-                st.session_state.get(PICTURE_SEEN)      # where the reader has gone on meanwhile, Streamlit ends the run here
+            if _waits.acquire(blocking=False):
+                try:
+                    time.sleep(PICTURE_FIRST)
+                finally:
+                    _waits.release()
             return True
         when_it_stands(_seen)
         return False
