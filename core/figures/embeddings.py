@@ -190,18 +190,18 @@ def vocabulary_map(coordinates: np.ndarray, ids: Sequence[int], tokens: Sequence
     """
     import plotly.graph_objects as go   # takes half a second: only a reader who opens the map pays
 
-    # _validate: plotly holds each of the colours and signs against its rules, twice, which takes most of the time of a press; the tests have it do so.
+    unchecked = dict(_validate=False)       # plotly holds each colour and sign against its rules, twice, which takes most of the time of a press; the tests have it do so
     solid = coordinates.shape[1] == 3
     marker = dict(color=[colour(_MEANINGS[kind], theme, "ink") for kind in kinds], symbol=[_SYMBOLS[kind] for kind in kinds], opacity=0.55,
                   size=[(1.5 if kind == "byte" else 2.6) * scale for kind in kinds] if solid else 5 * scale)      # a cross is larger than a circle of its size in 3-D
     hover = [f"{token}<br>{i}" for i, token in zip(ids, map(_plain, tokens))]
     place = dict(zip("xyz", coordinates.T))
-    everything = (go.Scatter3d if solid else go.Scattergl)(**place, mode="markers", marker=marker, text=hover, hovertemplate="%{text}<extra></extra>", customdata=np.array(ids), _validate=False)
+    everything = (go.Scatter3d if solid else go.Scattergl)(**place, mode="markers", marker=marker, text=hover, hovertemplate="%{text}<extra></extra>", customdata=np.array(ids), **unchecked)
     labelled = [*named] if picked is None else [picked, *named]
     names = [_name_on_map(coordinates[i], _plain(tokens[i]), offset, i == picked, theme, scale) for i, offset in zip(labelled, _ring(coordinates[labelled, :2], scale))]
     axes = {f"{axis}axis": dict(title=dict(text=title), showticklabels=bool(title), showgrid=bool(title)) for axis, title in zip("xyz", axis_titles)}
-    figure = go.Figure([everything], _validate=False).update_layout(template=template(theme, scale), height=height, margin=dict(l=0, r=0, t=4, b=0), dragmode="orbit" if solid else "pan", showlegend=False,
-                                                   hovermode="closest", font=dict(family=FONT))
+    figure = go.Figure([everything], **unchecked).update_layout(template=template(theme, scale), height=height, margin=dict(l=0, r=0, t=4, b=0), dragmode="orbit" if solid else "pan",
+                                                                showlegend=False, hovermode="closest", font=dict(family=FONT))
     if solid:
         look = dict(showbackground=False, gridcolor=colour("grid", theme), color=colour("muted", theme), showspikes=False)
         return figure.update_layout(scene={name: look | axis for name, axis in axes.items()} | {"annotations": names, "aspectmode": "data", "camera": CAMERA})

@@ -6,7 +6,6 @@ that the answer depends on: nothing of any session is read or written.
 from __future__ import annotations
 
 import asyncio
-import importlib
 import json
 import logging
 import pkgutil
@@ -74,7 +73,9 @@ def route(name: str, answer: str) -> Route:
 
 def _answered(answer: str, question: dict) -> bytes:
     answered = pkgutil.resolve_name(answer)
-    importlib.import_module("core.ui.devices").compute_alone()
+    from core.ui.devices import compute_alone   # brings torch, as the answer does
+
+    compute_alone()
     return answered(question)
 
 

@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 
 import pytest
 import torch
+from playwright.sync_api import expect
 
 from core import activation
 from core.ui import text
@@ -63,5 +64,5 @@ def test_the_curves_in_the_browser_are_torchs(open_page, x, beta):
         assert abs(shown[0] - float(value)) < 6e-5 and abs(shown[1] - float(activation.slope(name, at, beta))) < 6e-5, name
     before = rows.nth(1).text_content()
     page.get_by_role("slider", name=WORDS.label("activations_slider_x")).press("ArrowLeft")
-    page.wait_for_timeout(100)
-    assert rows.nth(1).text_content() != before and page.errors == []
+    expect(rows.nth(1)).not_to_have_text(before)
+    assert page.errors == []
