@@ -16,7 +16,8 @@ function create(root) {
   state.canvas.onmouseleave = () => { state.hover = null; state.tip.hidden = true; draw(state); };
   state.canvas.onclick = (event) => { const cell = cellAt(state, event); if (cell) pick(state, cell, 0); };
   state.scroller.onkeydown = (event) => move(state, event);
-  new ResizeObserver(() => { if (state.theme) { layOut(state); draw(state); } }).observe(state.box);
+  // It is called once when it begins, too: what stands drawn for the size that there is need not be drawn again.
+  new ResizeObserver(() => { if (state.theme && sizeOf(state) !== state.fitted) { layOut(state); draw(state); } }).observe(state.box);
   return state;
 }
 
@@ -65,9 +66,12 @@ function clipped(context, text, width) {
   return text.slice(0, end) + "…";
 }
 
+const sizeOf = ({ box }) => `${box.clientWidth} ${box.clientHeight}`;
+
 function layOut(state) {
   const { data, box, canvas } = state;
   if (!data || !box.clientWidth) return;
+  state.fitted = sizeOf(state);
   state.scroller.style.overflowY = data.rows_scroll ? "scroll" : "hidden";
   const context = canvas.getContext("2d"), width = data.rows_scroll ? state.scroller.clientWidth : box.clientWidth;
   context.font = fontOf(state, 12, "font", "bold");          // as the picked one is written
@@ -111,18 +115,18 @@ function reveal(state) {
 const rowsEnd = (state) => state.height - LEGEND_HEIGHT * state.data.type;
 
 function box(state, row, column) {
-  const x = state.left + column * state.column - state.scroller.scrollLeft, y = state.top + row * state.row - state.scroller.scrollTop;
-  return [x, y, state.column, state.row];
+  return [state.left + column * state.column - state.scrolled.x, state.top + row * state.row - state.scrolled.y, state.column, state.row];
 }
 
 function draw(state) {
   const { data, canvas, theme } = state;
   if (!data || !state.width) return;
   const context = canvas.getContext("2d"), ratio = window.devicePixelRatio || 1;
+  state.scrolled = { x: state.scroller.scrollLeft, y: state.scroller.scrollTop };      // asked for once: the browser may lay out the page for each answer
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   context.clearRect(0, 0, state.width, state.height);
-  const first = Math.max(0, Math.floor(state.scroller.scrollLeft / state.column));
-  const last = Math.min(data.columns - 1, Math.ceil((state.scroller.scrollLeft + state.width - state.left) / state.column));
+  const first = Math.max(0, Math.floor(state.scrolled.x / state.column));
+  const last = Math.min(data.columns - 1, Math.ceil((state.scrolled.x + state.width - state.left) / state.column));
   context.save();
   context.beginPath(); context.rect(state.left, state.top - 2, state.width - state.left, rowsEnd(state) - state.top + 4); context.clip();
   for (let row = 0; row < data.rows; row++) for (let column = first; column <= last; column++) drawCell(state, context, row, column);
@@ -178,11 +182,11 @@ function drawOutlines(state, context) {
   if (state.picked && data.column_band) {
     const [x, , width] = box(state, 0, state.picked.column);
     context.strokeStyle = theme.text; context.lineWidth = 1; context.setLineDash([]);
-    context.strokeRect(x - 0.5, state.top - 0.5 - state.scroller.scrollTop, width, state.row * data.rows);
+    context.strokeRect(x - 0.5, state.top - 0.5 - state.scrolled.y, width, state.row * data.rows);
   }
   if (state.picked && data.row_band) {
     context.strokeStyle = theme.text; context.lineWidth = 1; context.setLineDash([]);
-    context.strokeRect(state.left - state.scroller.scrollLeft - 0.5, state.top + state.picked.row * state.row - state.scroller.scrollTop - 0.5, state.column * data.columns, Math.max(state.row, 3));
+    context.strokeRect(state.left - state.scrolled.x - 0.5, state.top + state.picked.row * state.row - state.scrolled.y - 0.5, state.column * data.columns, Math.max(state.row, 3));
   }
   if (state.picked) {
     const cell = box(state, state.picked.row, state.picked.column);
@@ -203,7 +207,7 @@ function drawColumnLabels(state, context, first, last) {
   const every = Math.max(1, Math.ceil(state.step / state.column)), done = [];
   context.textBaseline = "middle";
   const label = (column, strong) => {
-    const x = state.left + (column + 0.5) * state.column - state.scroller.scrollLeft;
+    const x = state.left + (column + 0.5) * state.column - state.scrolled.x;
     if (x < state.left || x > state.width) return;
     context.save();
     context.font = fontOf(state, 12, "mono", strong ? "bold" : "");
@@ -220,7 +224,7 @@ function drawColumnLabels(state, context, first, last) {
 
 function drawRowLabels(state, context) {
   const { data, theme } = state;
-  const end = rowsEnd(state), shift = state.scroller.scrollTop;
+  const end = rowsEnd(state), shift = state.scrolled.y;
   context.clearRect(0, state.top - 2, state.left - 3, end - state.top + 4);
   context.textAlign = "right"; context.textBaseline = "middle";
   const every = Math.max(1, Math.ceil((15 * data.type) / state.row)), kept = [state.hover, state.picked].filter(Boolean).map((cell) => cell.row);
