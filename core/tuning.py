@@ -185,9 +185,9 @@ def preferences(found: Candidates, worth: Callable[[tuple[int, ...]], int]) -> t
     def of(openings: range) -> list[Preference]:
         made = []
         for i in openings:
-            for one, other in itertools.combinations(found.texts[i], 2):
-                if worth(one) != worth(other):
-                    made.append(Preference(found.prompts[i], *sorted((one, other), key=worth, reverse=True)))
+            for (one, of_one), (other, of_other) in itertools.combinations([(text, worth(text)) for text in found.texts[i]], 2):
+                if of_one != of_other:
+                    made.append(Preference(found.prompts[i], *((one, other) if of_one > of_other else (other, one))))
         return made
 
     quarter = len(found.prompts) // 4

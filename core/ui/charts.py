@@ -1,8 +1,8 @@
 """How an altair chart comes on the page: over the whole width, in the look that its figure gave it, and without a second check of what tests have checked.
 
-What a chart says is checked against the schema of Vega-Lite where figures are tested. In the app that would take as long as all the rest of drawing it, and Streamlit writes
-out the charts of one reader at a time. Nor are charts copied as altair copies them: it makes each part of a copy anew, with all the two hundred properties that the part does not have,
-and it copies every layer five times; half of the time of a chart went there.
+What a chart says is checked against the schema of Vega-Lite where pages are tested. In the app that would take as long as all the rest of drawing it, and `st.altair_chart` writes
+out the charts of one reader at a time. Nor are charts copied and written out as altair does it: it goes through all the two hundred properties that a part does not have, and it
+copies every layer five times; most of the time of a chart went there.
 """
 from __future__ import annotations
 
@@ -10,8 +10,11 @@ import functools
 from collections.abc import Iterable, Sequence
 
 import altair as alt
+import numpy as np
+import pandas as pd
 import streamlit as st
-from altair.utils import Undefined, schemapi
+from altair.expr.core import OperatorMixin
+from altair.utils import Undefined, parse_shorthand, schemapi
 
 schemapi.disable_debug_mode()       # which checks every part of a chart when it is made
 
@@ -56,22 +59,50 @@ schemapi.SchemaBase.copy = copied
 alt.Chart._compute_hash = lambda self: "view"
 
 
-def show(chart: alt.TopLevelMixin, **options) -> None:
-    """st.altair_chart with these options. The chart is this function's from here on. It is drawn as SVG, whose marks the keys read (components.chart_keys): of more than 2,000
-    Streamlit would make a canvas."""
-    share_data(chart)
+def show(chart: alt.Chart | alt.LayerChart, **options) -> None:
+    """`st.vega_lite_chart` of an altair chart, with these options. The chart is this function's from here on. It is drawn as SVG, whose marks the keys read (components.chart_keys):
+    of more than 2,000 Streamlit would make a canvas."""
     chart.usermeta = {"embedOptions": {"renderer": "svg"}}
-    object.__setattr__(chart, "to_dict", functools.partial(chart.to_dict, validate=False))       # a plain assignment would be a property of the chart
-    st.altair_chart(chart, theme=None, width="stretch", **options)
+    tables = take_tables(chart)
+    st.vega_lite_chart(spec=written(chart) | {"datasets": tables}, theme=None, width="stretch", **options)
 
 
-def share_data(chart: alt.TopLevelMixin) -> None:
-    """Gives a layered chart the table that most of its layers read, and takes it from these: a table is written out once for each part that has it."""
-    if not isinstance(chart, alt.LayerChart) or chart.data is not Undefined:
-        return
-    tables = [layer.data for layer in chart.layer if layer.data is not Undefined]
-    shared = max(tables, key=lambda table: sum(other is table for other in tables), default=Undefined)
-    chart.data = shared
-    for layer in chart.layer:
-        if layer.data is shared:
-            layer.data = Undefined
+def take_tables(chart: alt.Chart | alt.LayerChart) -> dict[str, pd.DataFrame]:
+    """Takes the tables from a chart and from its layers and leaves their names there; gives them by these. What several layers read is one table.
+
+    `st.altair_chart` names a table after what it holds: of a chart whose values change the spec would change with them, and the browser would build it anew.
+    """
+    tables: dict[str, pd.DataFrame] = {}
+    for part in (chart, *getattr(chart, "layer", ())):
+        if part.data is not Undefined:
+            name = next((name for name, table in tables.items() if table is part.data), f"table_{len(tables)}")
+            tables[name], part.data = part.data, {"name": name}
+    return tables
+
+
+def written(part: object) -> object:
+    """What `part.to_dict()` of a part of a chart gives, without what altair adds at the top: its own look and the version of the grammar. Fields say their type, tables are named."""
+    if isinstance(part, OperatorMixin):
+        return part.to_dict()       # an expression or a parameter in one
+    if isinstance(part, schemapi.SchemaBase):
+        return written(part._args[0]) if part._args else _written(part._kwds)
+    if isinstance(part, dict):
+        return {name: written(value) for name, value in part.items() if value is not Undefined}
+    if isinstance(part, (list, tuple)):
+        return [written(value) for value in part]
+    return part.item() if isinstance(part, np.generic) else part
+
+
+def _written(properties: dict) -> dict:
+    spec = {name: written(value) for name, value in properties.items() if value is not Undefined and name not in ("shorthand", "_cached_hash")}
+    if (shorthand := properties.get("shorthand", Undefined)) is not Undefined:
+        parsed = _parsed(shorthand)
+        spec |= parsed if "type" in properties else {"field": parsed["field"]}      # where a second field has no type, altair leaves it out
+    if isinstance(spec.get("mark"), str):
+        spec["mark"] = {"type": spec["mark"]}
+    return spec
+
+
+@functools.cache
+def _parsed(shorthand: str) -> dict:
+    return parse_shorthand(shorthand)

@@ -19,7 +19,7 @@ from core.ui.lesson import Lesson
 from core.ui.markdown import unmarked
 from core.ui.run import Run
 from core.ui.training.reading import PREFIX, attached, chart_height, choice, keep, read
-from core.ui.training.tuning_parts import asked_control, bars, comparison, controls, curves, ids_of, kl_line, learned_line, old_line, old_of, one_line, table, tuner_of, written_before, written_now
+from core.ui.training.tuning_parts import asked_control, bars, comparison, controls, curves, ids_of, kl_line, last_of, learned_line, old_line, old_of, one_line, table, tuner_of, written_before, written_now
 from core.ui.views import Reading
 
 VOTES = "training_votes"             # of the session: (model, seed) -> the votes so far, by opening
@@ -59,7 +59,7 @@ def draw(page: Lesson, run: Run, loaded: LoadedModel) -> Reading:
     title = _title(page, tuner)
     return Reading(_lines(page, loaded, key, tuner, example, given), _question(page), [tuning.margins, tuning.dpo_loss, tuning.answer_log_probs, PreferenceTuner._loss, tuning.preferences],
                    {"tuning.csv": lambda: table(tuner.history), "preferences.csv": lambda: _pairs_table(loaded, train + held_out)}, f".st-key-{PREFIX}tuning_pictures", title,
-                   _margin_table(page, loaded, tuner), summary={page.label("view_tuning"): unmarked(title)})
+                   _margin_table(page, loaded, key, tuner), summary={page.label("view_tuning"): unmarked(title)})
 
 
 # ---- candidates and votes -------------------------------------------------------------------------------------------------------
@@ -175,7 +175,7 @@ def parts_of(tuner: PreferenceTuner, model: Transformer, example: Preference) ->
 
 
 def _lines(page: Lesson, loaded: LoadedModel, key: Hashable, tuner: PreferenceTuner, example: Preference, given: str) -> list[tuple[str, str]]:
-    values = parts_of(tuner, tuner.copy(), example)
+    values = last_of("parts", (key, tuner.step, example), lambda: parts_of(tuner, tuner.copy(), example))
     w, ref_w, l, ref_l = (latex_operand(v) for v in values)
     m, beta, ids = (values[0] - values[1]) - (values[2] - values[3]), tuner.beta, ids_of(loaded, given)
     return [_start_line(page),
@@ -185,10 +185,10 @@ def _lines(page: Lesson, loaded: LoadedModel, key: Hashable, tuner: PreferenceTu
             learned_line(page, tuner), old_line(page, tuner), kl_line(page, written_before(loaded, ids), written_now(key, tuner, loaded, ids))]
 
 
-def _margin_table(page: Lesson, loaded: LoadedModel, tuner: PreferenceTuner) -> pd.DataFrame:
+def _margin_table(page: Lesson, loaded: LoadedModel, key: Hashable, tuner: PreferenceTuner) -> pd.DataFrame:
     """The held-out pairs with their margins, as the model is now."""
     with torch.no_grad():
-        made = tuner.held_out_margins().tolist()
+        made = last_of("margins", (key, tuner.step), lambda: tuner.held_out_margins().tolist())
     return _pairs_table(loaded, tuner.held_out).assign(**{page.label("table_margin"): made})
 
 

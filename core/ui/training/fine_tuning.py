@@ -20,7 +20,7 @@ from core.ui.lesson import Lesson
 from core.ui.markdown import unmarked
 from core.ui.run import Run
 from core.ui.training.reading import PREFIX, attached, chart_height, choice, read
-from core.ui.training.tuning_parts import (asked_control, bars, comparison, controls, curves, ids_of, kl_line, learned_line, old_line, old_of, one_line, table, tuner_of, visible, written_before,
+from core.ui.training.tuning_parts import (asked_control, bars, comparison, controls, curves, ids_of, kl_line, last_of, learned_line, old_line, old_of, one_line, table, tuner_of, visible, written_before,
                                            written_now)
 from core.ui.views import Reading
 
@@ -48,9 +48,9 @@ def draw(page: Lesson, run: Run, loaded: LoadedModel) -> Reading:
     given = run.text if read("asked") == "prompt" else example.prompt
     worker.follow(page, key, running, lambda _: _picture(page, loaded, key, tuner, example, given))
     title, pair = _title(page, tuner), encoded(loaded, [example])[0]
-    now = tuner.copy()
-    return Reading(_lines(page, loaded, key, tuner, now, pair, given), _question(page, loaded, pair), _functions(tuner), {"tuning.csv": lambda: table(tuner.history)}, f".st-key-{PREFIX}tuning_pictures",
-                   title, _mask_table(page, loaded, now, pair), summary={page.label("view_tuning"): unmarked(title)})
+    paid = prices(loaded.model, pair), last_of("prices", (key, tuner.step, pair), lambda: prices(tuner.copy(), pair))
+    return Reading(_lines(page, loaded, key, tuner, paid, given), _question(page, loaded, pair), _functions(tuner), {"tuning.csv": lambda: table(tuner.history)}, f".st-key-{PREFIX}tuning_pictures",
+                   title, _mask_table(page, loaded, paid, pair), summary={page.label("view_tuning"): unmarked(title)})
 
 
 def _functions(tuner: SupervisedTuner) -> list:
@@ -110,24 +110,20 @@ def _picture(page: Lesson, loaded: LoadedModel, key: Hashable, tuner: Supervised
             bars(page, loaded, before, now)
 
 
-def _mask_table(page: Lesson, loaded: LoadedModel, now: Transformer, pair: Pair) -> pd.DataFrame:
-    """Every token that is predicted, whether it counts, and what it costs before and now."""
+def _mask_table(page: Lesson, loaded: LoadedModel, paid: tuple[list[float], list[float]], pair: Pair) -> pd.DataFrame:
+    """Every token that is predicted, whether it counts, and what it costs: paid before and now."""
     text = pair.prompt + pair.answer
     blank = [math.nan] * (len(pair.prompt) - 1)
-    before, after = ([plain_number(price) for price in blank + prices(model, pair)] for model in (loaded.model, now))
+    before, after = ([plain_number(price) for price in blank + each] for each in paid)
     return pd.DataFrame({page.label("table_token"): [loaded.tokenizer.visible(i) for i in text[1:]], page.label("table_counts"): [i >= len(blank) for i in range(len(text) - 1)],
                          page.label("table_before"): before, page.label("table_now"): after})
 
 
-def _lines(page: Lesson, loaded: LoadedModel, key: Hashable, tuner: SupervisedTuner, now: Transformer, pair: Pair, given: str) -> list[tuple[str, str]]:
-    n, ids = len(pair.answer), ids_of(loaded, given)
-
-    def mean(model: Transformer) -> str:
-        paid = prices(model, pair)
-        return rf"\frac{{{' + '.join(latex_operand(p) for p in paid) if n <= 4 else latex_operand(sum(paid))}}}{{{n}}} = {latex_number(sum(paid) / n)}\ \text{{nats}}"
-
+def _lines(page: Lesson, loaded: LoadedModel, key: Hashable, tuner: SupervisedTuner, paid: tuple[list[float], list[float]], given: str) -> list[tuple[str, str]]:
+    n, ids = len(paid[0]), ids_of(loaded, given)
+    before, now = (rf"\frac{{{' + '.join(latex_operand(p) for p in each) if n <= 4 else latex_operand(sum(each))}}}{{{n}}} = {latex_number(sum(each) / n)}\ \text{{nats}}" for each in paid)
     return [(page.label("numbers_masked"), rf"L = \frac{{1}}{{n}} \sum_{{t\,\in\,\text{{answer}}}} -\ln p(w_t \mid w_{{<t}}), \qquad n = {n}"),
-            (page.label("numbers_masked_before"), mean(loaded.model)), (page.label("numbers_masked_now", steps=tuner.step), mean(now)),
+            (page.label("numbers_masked_before"), before), (page.label("numbers_masked_now", steps=tuner.step), now),
             learned_line(page, tuner), old_line(page, tuner), kl_line(page, written_before(loaded, ids), written_now(key, tuner, loaded, ids))]
 
 

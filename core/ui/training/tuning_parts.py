@@ -4,6 +4,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import pandas as pd
 import streamlit as st
@@ -27,9 +28,10 @@ SMALL = "stories-small"
 LEAST_CONTEXT = 96                  # tokens that a model must take to read the pairs
 TUNERS = "training_tuners"          # of the session: key -> Tuner, the latest last
 MOST_TUNERS = 2
-SHOWN = "training_tuning_shown"     # of the session: what its tuned model last wrote, and from what
+SHOWN = "training_tuning_shown"     # of the session: what was last computed of its tuned model, by name, and from what
 N_WRITTEN, N_BARS = 18, 5
 MEANINGS = {"held_out": "query", "loss": "excluded", "old": "key", "kl": "attention", "margin": "value"}
+T = TypeVar("T")
 AXIS_STEPS = tuple(range(100, 2001, 100)) + (5_000, 10 ** 4, 10 ** 5)
 
 
@@ -87,13 +89,18 @@ def written_before(loaded: LoadedModel, ids: tuple[int, ...]) -> Written:
 
 
 def written_now(key: Hashable, tuner: Tuner, loaded: LoadedModel, ids: tuple[int, ...]) -> Written:
-    """The same of the tuned model; the last is kept, as long as nothing has changed."""
+    """The same of the tuned model."""
     if not tuner.step:
         return written_before(loaded, ids)
-    asked = (key, tuner.step, ids, read("dice"))
-    if st.session_state.get(SHOWN, (None,))[0] != asked:
-        st.session_state[SHOWN] = (asked, written(tuner.copy(), loaded, ids))
-    return st.session_state[SHOWN][1]
+    return last_of("written", (key, tuner.step, ids, read("dice")), lambda: written(tuner.copy(), loaded, ids))
+
+
+def last_of(name: str, asked: Hashable, compute: Callable[[], T]) -> T:
+    """What `compute` gives of this session's tuned model; the last of each name is kept, as long as it is asked the same."""
+    shown = st.session_state.setdefault(SHOWN, {})
+    if shown.get(name, (None,))[0] != asked:
+        shown[name] = (asked, compute())
+    return shown[name][1]
 
 
 # ---- controls -------------------------------------------------------------------------------------------------------------------
