@@ -1,6 +1,7 @@
 """The arithmetic coder: what goes in comes out, and it takes the bits that the probabilities ask for."""
 from __future__ import annotations
 
+import lzma
 from fractions import Fraction
 
 import numpy as np
@@ -75,3 +76,9 @@ def test_a_text_comes_back_from_the_bits_of_the_model(text: str):
     assert quantised - 1e-3 <= len(bits) <= quantised + 2.001 and quantised <= compression.ideal_bits(steps) + 0.001 * len(steps)
     assert all(one.sent <= other.sent for one, other in zip(steps, steps[1:])) and steps[-1].sent <= len(bits)
     assert bits != compression.compress(model, [*ids, 300])[0]
+
+
+@pytest.mark.parametrize("n", [0, 1, 100, 4096, 4097, 20_000])
+def test_lzma_needs_no_larger_window_than_its_data(n: int):
+    data = b"".join(b"%d, " % (i * i % 1009) for i in range(n // 3 + 1))[:n]
+    assert compression.packed(data)["lzma"] == len(lzma.compress(data, format=lzma.FORMAT_RAW, filters=[{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME}]))

@@ -27,7 +27,9 @@ def vector_bars(values: np.ndarray, title: str, axis_title: str, theme: str, las
     line = alt.Chart(pd.DataFrame({"mean": [mean]})).mark_rule(color=colour("text", theme), strokeWidth=1.5 * scale, strokeDash=[5, 3]).encode(y=alt.Y("mean:Q", title=None))
     bars = alt.Chart(frame).mark_bar(color=colour("residual", theme, "ink"), size=max(1.0, 700 / len(values))).encode(
         x=x, y=y, tooltip=[alt.Tooltip("feature:Q", title=axis_title), alt.Tooltip("shown:N", title=" ")])
-    return finish(alt.layer(band, bars, line).properties(title=alt.Title(title, fontSize=13 * scale, offset=2)), theme, height, scale)
+    chart = alt.layer(band, bars, line)
+    chart.title = alt.Title(title, fontSize=13 * scale, offset=2)       # as `framed` sets what it has
+    return finish(chart, theme, height, scale)
 
 
 def activation_curves(curves: dict[str, np.ndarray], inputs: np.ndarray, own: str, at: np.ndarray, names: dict[str, str], axis_titles: tuple[str, str],

@@ -9,7 +9,7 @@ import pandas as pd
 
 from core.evaluation.statistics import Bin, Calibration, Proportion
 from core.figures.numbers import readable
-from core.figures.style import altair_theme, colour, framed, untitled
+from core.figures.style import colour, framed, untitled
 
 SPAN = alt.Scale(domain=[0, 1], nice=False)
 TICKS = [0, 0.2, 0.4, 0.6, 0.8, 1]
@@ -63,10 +63,11 @@ def reliability(found: Calibration, titles: tuple[str, str], names: tuple[str, s
 def counts(found: Calibration, titles: tuple[str, str], theme: str, scale: float = 1.0, height: int = 90) -> alt.Chart:
     """How many predictions lie in each bin: bars that stand under those of `reliability`. titles: of x and of y."""
     frame = pd.DataFrame([{"left": one.low, "right": one.high, "count": one.count, "bin": _bin(one)} for one in found.bins])
-    return alt.Chart(frame).mark_rect(color=colour("kept", theme), stroke=colour("page", theme)).encode(
+    bars = alt.Chart(frame).mark_rect(color=colour("kept", theme), stroke=colour("page", theme)).encode(
         x=alt.X("left:Q", title=titles[0], scale=SPAN, axis=alt.Axis(format="%", values=TICKS)), x2=alt.X2("right:Q"),
         y=alt.Y("count:Q", title=titles[1], axis=alt.Axis(grid=False, tickCount=2, format="~s", minExtent=40 * scale, maxExtent=40 * scale)), y2=alt.datum(0),
-        tooltip=[alt.Tooltip("bin:N", title=" "), alt.Tooltip("count:Q", title=titles[1])]).properties(height=height, width="container", config=altair_theme(theme, scale))
+        tooltip=[alt.Tooltip("bin:N", title=" "), alt.Tooltip("count:Q", title=titles[1])])
+    return framed(bars, theme, scale, height=height, width="container")
 
 
 def _bin(one: Bin) -> str:

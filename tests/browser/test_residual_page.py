@@ -8,7 +8,7 @@ import pytest
 
 from core.ui import text
 from tests.browser.pictures import pictures
-from tests.browser.serving import settle
+from tests.browser.serving import rest, settle
 from tests.browser.views import LESSONS, opened, stand
 
 WORDS = text.load("residual_stream")
@@ -24,6 +24,18 @@ def test_a_clicked_bar_of_the_waterfall_picks_its_head(open_page):
     page.wait_for_url(re.compile(r"layer=4&head=\d"))
     settle(page)
     assert page.errors == []
+
+
+def test_a_chart_whose_values_change_moves_its_marks_and_is_not_built_anew(open_page):
+    page = opened(open_page, "residual_stream", "norm, vector")
+    marks = page.locator(".st-key-residual_stream_vector_standard svg.marks")
+    before = marks.evaluate("(svg) => (svg.mine = true, svg.innerHTML)")
+    page.locator(".st-key-residual_stream_norm_where_widget input").click()
+    page.get_by_role("option", selected=False).first.click()
+    page.wait_for_url("**norm_where=*")
+    settle(page)
+    rest(page)
+    assert marks.evaluate("(svg) => svg.mine") and marks.inner_html() != before and page.errors == []
 
 
 @pytest.mark.parametrize("width, present", [(1440, ""), (1024, ""), (390, ""), (1280, "&present=true")])
