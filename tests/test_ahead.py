@@ -109,7 +109,8 @@ CONTROLS = [("tokens", {"tokens_view": "train"}, "tokens_training", "source", "p
             ("attention", {"attention_view": "roles"}, "attention_roles", "roles_part", "relabel"), ("residual_stream", {}, "residual_stream_norms", "measure", "mlp"),
             ("residual_stream", {"residual_stream_view": "norm", "residual_stream_norm_view": "batch"}, "residual_stream_matrix_features", "norm_where", "mlp"),
             ("recurrence", {}, "recurrence_unrolled", "cell", None), ("training", {}, "training_columns", "unit", None), ("limits", {"limits_view": "meaning"}, "limits_items", "test", None), ("attention", {"attention_view": "worksheet"}, "attention_sheet", "sheet_width", None),
-            ("architectures", {"architectures_view": "norms"}, "architectures_norms_table", "norms_where", "mlp")]
+            ("architectures", {"architectures_view": "norms"}, "architectures_norms_table", "norms_where", "mlp"),
+            ("generation", {"generation_view": "beam"}, "generation_beam", "source", "tiny")]
 
 
 OFFERED = {"norm_where": ("attention", "mlp", "final")}      # of a setting's options, where a model has not all
@@ -124,6 +125,14 @@ def test_a_page_answers_a_press_on_a_control_with_what_it_then_draws(lesson: str
     answer = answered(question_of(before, key, pressed=[f"{lesson}_{name}", every.index(option), len(every)]))
     drawn = given_bytes(open_at(lesson, **settings, **{f"{lesson}_{name}": option}), key)
     assert drawn is not None and answer == {key: drawn} and given_bytes(before, key) != drawn
+
+
+def test_what_grows_is_answered_once_somebody_has_had_it_computed():
+    futures = {"generation_view": "futures", "generation_seed": "316"}
+    question = question_of(open_at("generation", **futures), "generation_futures", pressed=["generation_depth", 2, 3])
+    assert answered(question) == {}
+    drawn = given_bytes(open_at("generation", **futures, generation_depth="5"), "generation_futures")
+    assert drawn is not None and answered(question) == {"generation_futures": drawn}
 
 
 def test_a_box_of_whole_numbers_and_one_that_changes_another_setting_are_answered_too():

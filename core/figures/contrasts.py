@@ -40,7 +40,7 @@ def log_ratios(tokens: Sequence[str], p: np.ndarray, q: np.ndarray, named: Seque
     """ln(q / p) of each token over the geometric mean of p and q; larger marks move more probability; some are named. titles: of the two axes."""
     frame = pd.DataFrame({"token": list(tokens), "mean": np.sqrt(p * q), "ratio": np.log(q / p), "moved": np.abs(q - p), "named": list(named)})
     frame["p"], frame["q"] = [probability(a, 3) for a in p], [probability(b, 3) for b in q]
-    x = alt.X("mean:Q", title=titles[0], scale=alt.Scale(type="log", nice=False), axis=alt.Axis(labelExpr=POWER_OF_TEN, tickCount=6))
+    x = alt.X("mean:Q", title=titles[0], scale=alt.Scale(type="log", nice=False, padding=26 * scale), axis=alt.Axis(labelExpr=POWER_OF_TEN, tickCount=6))     # room for a name at either end
     y = alt.Y("ratio:Q", title=titles[1], axis=alt.Axis(grid=True, tickCount=6))
     tooltip = [alt.Tooltip("token:N", title=" "), alt.Tooltip("p:N"), alt.Tooltip("q:N"), alt.Tooltip("ratio:Q", title="ln(q/p)", format=".4f")]
     zero = alt.Chart(pd.DataFrame({"zero": [0.0]})).mark_rule(color=colour("text", theme)).encode(y=alt.Y("zero:Q", title=titles[1]))

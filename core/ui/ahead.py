@@ -31,6 +31,7 @@ PICTURES: Mapping[str, tuple[str, ...]] = {
     "architectures": ("architectures_design_picture", "architectures_blank_instrument", "architectures_blank_pattern", "architectures_norms_matrix", "architectures_norms_table",
                       "architectures_activations_instrument"),
     "language_models": ("language_models_coder",),
+    "generation": ("generation_beam", "generation_futures"),
     "limits": ("limits_inputs",),
     "training": ("training_columns",),
 }

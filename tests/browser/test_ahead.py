@@ -83,7 +83,8 @@ PRESSES = {"tokens?tokens_view=train": ("tokens_training", "tokens_source_widget
            "attention?attention_view=scaling": ("attention_scaling", "attention_scaling_keys_widget"), "residual_stream": ("residual_stream_norms", "residual_stream_log_widget"),
            "recurrence": ("recurrence_unrolled", "recurrence_both_widget"),
            "architectures": ("architectures_design_picture", "architectures_positions_widget"), "architectures?architectures_view=norms": ("architectures_norms_table", "architectures_norms_where_widget"),
-           "training": ("training_columns", "training_packed_widget"), "limits?limits_view=meaning": ("limits_items", "limits_test_widget")}
+           "training": ("training_columns", "training_packed_widget"), "limits?limits_view=meaning": ("limits_items", "limits_test_widget"),
+           "generation?generation_view=beam": ("generation_beam", "generation_source_widget")}
 
 
 def press(page: Page, control: str) -> None:
