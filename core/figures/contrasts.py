@@ -45,8 +45,10 @@ def log_ratios(tokens: Sequence[str], p: np.ndarray, q: np.ndarray, named: Seque
     tooltip = [alt.Tooltip("token:N", title=" "), alt.Tooltip("p:N"), alt.Tooltip("q:N"), alt.Tooltip("ratio:Q", title="ln(q/p)", format=".4f")]
     zero = alt.Chart(pd.DataFrame({"zero": [0.0]})).mark_rule(color=colour("text", theme)).encode(y=alt.Y("zero:Q", title=titles[1]))
     points = alt.Chart(frame).mark_point(filled=True, opacity=0.75).encode(x=x, y=y, color=_signed("ratio", theme), size=alt.Size("moved:Q", legend=None, scale=alt.Scale(range=[14 * scale, 320 * scale])), tooltip=tooltip)
-    names = alt.Chart(frame[frame["named"]]).mark_text(font=MONO, fontSize=12 * scale, dy=-11 * scale, limit=130 * scale).encode(x=x, y=y, text=alt.Text("token:N"))
-    return framed(alt.layer(zero, points, names), theme, scale, height=height, width="container")
+    named = alt.Chart(frame[frame["named"]]).encode(x=x, y=y, text=alt.Text("token:N"))
+    look = dict(font=MONO, fontSize=12 * scale, dy=-11 * scale, limit=130 * scale)
+    names = [named.mark_text(stroke=colour("page", theme), strokeWidth=4, **look), named.mark_text(**look)]     # with a halo of the page's colour, so that the line may run under it
+    return framed(alt.layer(zero, points, *names), theme, scale, height=height, width="container")
 
 
 def spreads(rows: Sequence[str], values: Sequence[tuple[str, np.ndarray]], title: str, theme: str, scale: float, height: int) -> alt.LayerChart:
