@@ -28,7 +28,8 @@ SETTLED = """([ready, milliseconds]) => new Promise((settled, failed) => {
     const look = () => document.querySelector(ready) && !document.querySelector(unfinished) && (watch.disconnect(), settled());
     const watch = new MutationObserver(look);
     watch.observe(document, {subtree: true, childList: true, attributes: true, attributeFilter: ["data-test-script-state", "data-test-connection-state"]});
-    setTimeout(() => failed(new Error(`The page did not settle within ${milliseconds} ms.`)), milliseconds);
+    const state = () => JSON.stringify([{...document.querySelector("[data-testid=stApp]")?.dataset}, [...document.querySelectorAll(unfinished)].map((node) => node.outerHTML.slice(0, 200))]);
+    setTimeout(() => failed(new Error(`The page did not settle within ${milliseconds} ms: ${state()}`)), milliseconds);
     look();
 })"""
 # Nothing in the page or in a component's own tree has changed for so long, and what moves has come to its end. A chart is drawn in one go as soon as it is there.
