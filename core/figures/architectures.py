@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import altair as alt
 import pandas as pd
 
-from core.figures.style import POWER_OF_TEN, TIMES_POWER_OF_TEN, colour, framed, untitled
+from core.figures.style import POWER_OF_TEN, TIMES_POWER_OF_TEN, colour, framed, haloed, untitled
 
 MEANINGS = {"attention": "attention", "window": "key", "recurrent": "residual"}
 DASHES = {"attention": [1, 0], "window": [6, 3], "recurrent": [2, 2]}
@@ -56,9 +56,8 @@ def timeline(rows: pd.DataFrame, names: Mapping[str, str], axis_title: str, them
     points = base.mark_point(size=80 * scale, opacity=1, filled=True, strokeWidth=1.8).encode(
         fill=alt.Fill("access:N", scale=kinds, legend=None), stroke=alt.Stroke("access:N", scale=alt.Scale(domain=access, range=[colour("value", theme, "ink"), colour("text", theme)]), legend=None),
         tooltip=untitled("name", "shown", "more"))
-    named = base.transform_filter("datum.named").encode(text=alt.Text("name:N"))
-    halo = named.mark_text(dy=-12, fontSize=12 * scale, stroke=colour("page", theme), strokeWidth=4)
-    return finish(halo + points + named.mark_text(dy=-12, fontSize=12 * scale, color=colour("text", theme)), theme, height, scale)
+    halo, name = haloed(base.transform_filter("datum.named").encode(text=alt.Text("name:N")), theme, dy=-12, fontSize=12 * scale)
+    return finish(halo + points + name, theme, height, scale)
 
 
 def scores(rows: pd.DataFrame, axis_titles: tuple[str, str], theme: str, scale: float = 1.0, height: int = 330) -> alt.TopLevelMixin:

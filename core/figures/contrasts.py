@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from core.figures.numbers import probability, readable
-from core.figures.style import MONO, POWER_OF_TEN, colour, diverging, framed, untitled
+from core.figures.style import MONO, POWER_OF_TEN, colour, diverging, framed, haloed, untitled
 
 
 def _signed(field: str, theme: str) -> alt.ColorValue:
@@ -45,9 +45,7 @@ def log_ratios(tokens: Sequence[str], p: np.ndarray, q: np.ndarray, named: Seque
     tooltip = [alt.Tooltip("token:N", title=" "), alt.Tooltip("p:N"), alt.Tooltip("q:N"), alt.Tooltip("ratio:Q", title="ln(q/p)", format=".4f")]
     zero = alt.Chart(pd.DataFrame({"zero": [0.0]})).mark_rule(color=colour("text", theme)).encode(y=alt.Y("zero:Q", title=titles[1]))
     points = alt.Chart(frame).mark_point(filled=True, opacity=0.75).encode(x=x, y=y, color=_signed("ratio", theme), size=alt.Size("moved:Q", legend=None, scale=alt.Scale(range=[14 * scale, 320 * scale])), tooltip=tooltip)
-    named = alt.Chart(frame[frame["named"]]).encode(x=x, y=y, text=alt.Text("token:N"))
-    look = dict(font=MONO, fontSize=12 * scale, dy=-11 * scale, limit=130 * scale)
-    names = [named.mark_text(stroke=colour("page", theme), strokeWidth=4, **look), named.mark_text(**look)]     # with a halo of the page's colour, so that the line may run under it
+    names = haloed(alt.Chart(frame[frame["named"]]).encode(x=x, y=y, text=alt.Text("token:N")), theme, font=MONO, fontSize=12 * scale, dy=-11 * scale, limit=130 * scale)
     return framed(alt.layer(zero, points, *names), theme, scale, height=height, width="container")
 
 

@@ -16,7 +16,7 @@ import pandas as pd
 
 from core.figures.heads import distinct
 from core.figures.numbers import readable
-from core.figures.style import FONT, MONO, colour, framed, template, untitled
+from core.figures.style import FONT, MONO, colour, framed, haloed, template, untitled
 from core.figures.thinning import thinned
 
 if TYPE_CHECKING:
@@ -129,10 +129,9 @@ def arrows(points: pd.DataFrame, segments: pd.DataFrame, axis_titles: tuple[str,
     base = alt.Chart(points).encode(x=x, y=y)
     dots = base.mark_point(filled=True, opacity=1, size=90 * scale).encode(color=tone, shape=shape, tooltip=[alt.Tooltip("name:N", title=" "), alt.Tooltip("x:Q", format=".4~g"), alt.Tooltip("y:Q", format=".4~g")])
     names = []
-    for side, dy in (("datum.mark !== ''", -11), ("datum.mark === ''", 13)):      # each with a halo of the page's colour, so that a line may run under it
-        near = base.transform_filter(side)
-        look = dict(align="left", dx=7, dy=dy, font=MONO, fontSize=13 * scale, limit=150 * scale)
-        names += [near.mark_text(stroke=colour("page", theme), strokeWidth=5, **look).encode(text=alt.Text("name:N")), near.mark_text(**look).encode(text=alt.Text("name:N"), color=tone)]
+    for side, dy in (("datum.mark !== ''", -11), ("datum.mark === ''", 13)):
+        halo, name = haloed(base.transform_filter(side).encode(text=alt.Text("name:N")), theme, align="left", dx=7, dy=dy, font=MONO, fontSize=13 * scale, limit=150 * scale)
+        names += [halo, name.encode(color=tone)]
     return _finish(alt.layer(ways, dots, *names), theme, scale, height)
 
 

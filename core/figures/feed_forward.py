@@ -9,7 +9,7 @@ import pandas as pd
 
 from core.figures.numbers import readable
 from core.figures.residual_stream import finish
-from core.figures.style import colour
+from core.figures.style import colour, framed
 
 READ_EVERY = 10     # of the places of a curve, those that hover reads
 
@@ -27,9 +27,7 @@ def vector_bars(values: np.ndarray, title: str, axis_title: str, theme: str, las
     line = alt.Chart(pd.DataFrame({"mean": [mean]})).mark_rule(color=colour("text", theme), strokeWidth=1.5 * scale, strokeDash=[5, 3]).encode(y=alt.Y("mean:Q", title=None))
     bars = alt.Chart(frame).mark_bar(color=colour("residual", theme, "ink"), size=max(1.0, 700 / len(values))).encode(
         x=x, y=y, tooltip=[alt.Tooltip("feature:Q", title=axis_title), alt.Tooltip("shown:N", title=" ")])
-    chart = alt.layer(band, bars, line)
-    chart.title = alt.Title(title, fontSize=13 * scale, offset=2)       # as `framed` sets what it has
-    return finish(chart, theme, height, scale)
+    return framed(alt.layer(band, bars, line), theme, scale, height=height, title=alt.Title(title, fontSize=13 * scale, offset=2))
 
 
 def activation_curves(curves: dict[str, np.ndarray], inputs: np.ndarray, own: str, at: np.ndarray, names: dict[str, str], axis_titles: tuple[str, str],

@@ -164,6 +164,11 @@ def framed(chart, theme: str, scale: float, **properties):
     return chart
 
 
+def haloed(chart, theme: str, **look) -> list:
+    """The texts of an altair chart, and under them a halo of the page's colour, so that a line may run behind: two layers, the halo first. look: as `mark_text` has it."""
+    return [chart.mark_text(stroke=colour("page", theme), strokeWidth=5, **look), chart.mark_text(**look)]
+
+
 def untitled(*fields: str) -> list:
     """Altair tooltips of fields that speak for themselves. Of those with the same title Vega-Lite keeps the first alone, so each has another number of spaces."""
     import altair as alt
