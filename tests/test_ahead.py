@@ -8,10 +8,12 @@ import urllib.parse
 from pathlib import Path
 
 import numpy as np
+import pyarrow
 import pytest
 from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import Block
 
-from core.ui import ahead, cache, next_token, overview, run, working
+from core.ui import ahead, cache, charts, next_token, overview, run, working
 from core.ui.architectures import designs
 from core.ui.architectures.designs import CHOICES
 from core.ui.components.sampling_panel import unpack
@@ -74,7 +76,10 @@ PICTURES = [("tokens", {}, "tokens_merges_player"), ("tokens", {"tokens_view": "
             ("residual_stream", {"residual_stream_measure": "turn"}, "residual_stream_turns"), ("residual_stream", {"residual_stream_view": "norm", "residual_stream_norm_view": "batch"}, "residual_stream_matrix_tokens"),
             ("residual_stream", {"residual_stream_view": "lens", "residual_stream_depth": "2"}, "residual_stream_lens_grid"), ("residual_stream", {"residual_stream_view": "lens"}, "residual_stream_guesses"),
             ("positions", {"positions_view": "concat"}, "positions_concat_instrument"), ("positions", {"positions_view": "rotary"}, "positions_rotary_instrument"),
-            ("architectures", {}, "architectures_design_picture"), ("recurrence", {}, "recurrence_unrolled"), ("training", {}, "training_columns")]
+            ("architectures", {}, "architectures_design_picture"), ("recurrence", {}, "recurrence_unrolled"), ("training", {}, "training_columns"), ("training", {}, "training_push"),
+            ("residual_stream", {"residual_stream_view": "contributions"}, "residual_stream_waterfall"), ("residual_stream", {"residual_stream_view": "norm"}, "residual_stream_vector_after"),
+            ("residual_stream", {"residual_stream_view": "mlp"}, "residual_stream_neurons"), ("residual_stream", {"residual_stream_view": "cut"}, "residual_stream_cut_lines"),
+            ("attention", {"attention_view": "switches", "attention_scaling": "own"}, "attention_switches_bars"), ("embeddings", {"embeddings_view": "contexts"}, "embeddings_alike")]
 NAMES = [" ".join((*settings.values(), key)) for _, settings, key in PICTURES]
 STATES = {"short": {}, "beyond what travels whole": {"position": "3", "layer": "4", "head": "2"}, "hostile": {"present": "true"}, "more than fits": {}, "empty": {"position": "2"}}
 
@@ -91,9 +96,32 @@ def given_bytes(at: AppTest, key: str) -> bytes | None:
     return next((c.proto.bytes for c in at.get("bidi_component") if c.proto.id.endswith(f"-{key}")), None)
 
 
-def answered(question: dict) -> dict[str, bytes]:
+def tables_of(container: Block, key: str) -> dict | None:
+    """What a chart of the page was given, as an answer has it: how it is written, and its tables by their names. None where it is not there."""
+    [chart] = [one.proto for box in boxes(container, key) for one in box.get("vega_lite_chart")] or [None]
+    if chart is None:
+        return None
+    [written_as] = [one["value"] for one in json.loads(chart.spec)["params"] if one["name"] == charts.WRITTEN_AS]
+    tables = {one.name: pyarrow.ipc.open_stream(one.data.data).read_all().to_pydict() for one in chart.datasets}
+    return {"written_as": written_as, "tables": {name: {column: values for column, values in table.items() if not column.startswith("__index")} for name, table in tables.items()}}
+
+
+def boxes(block: Block, key: str) -> list[Block]:
+    """The containers of this key."""
+    children = [child for child in block.children.values() if isinstance(child, Block)]
+    return [child for child in children if getattr(child.proto, "id", "").endswith(f"-{key}")] + [found for child in children for found in boxes(child, key)]
+
+
+def standing(at: AppTest, key: str) -> bytes | dict | None:
+    """What a picture of the page was given."""
+    sent = given_bytes(at, key)
+    return tables_of(at.main, key) if sent is None else sent
+
+
+def answered(question: dict) -> dict[str, bytes | dict]:
     answer = unpacked(ahead.answer(json.loads(json.dumps(question))))
-    return {name: bytes(answer[name]) for name, _, _ in answer["arrays"]}
+    sent = {name: bytes(answer[name]) for name, _, _ in answer["arrays"]}
+    return {name: {field: value for field, value in unpacked(given).items() if field != "arrays"} if b'"written_as"' in given else given for name, given in sent.items()}
 
 
 @pytest.mark.parametrize("text", STATES)
@@ -101,7 +129,7 @@ def answered(question: dict) -> dict[str, bytes]:
 def test_a_page_answers_what_it_then_draws(lesson: str, settings: dict[str, str], key: str, text: str):
     settings = settings | STATES[text]
     answer = answered(question_of(open_at(lesson, **settings), key, text=TEXTS[text]))
-    drawn = given_bytes(open_at(lesson, prompt=TEXTS[text], **settings), key)
+    drawn = standing(open_at(lesson, prompt=TEXTS[text], **settings), key)
     assert answer == ({} if drawn is None else {key: drawn})
 
 
@@ -110,7 +138,10 @@ CONTROLS = [("tokens", {"tokens_view": "train"}, "tokens_training", "source", "p
             ("residual_stream", {"residual_stream_view": "norm", "residual_stream_norm_view": "batch"}, "residual_stream_matrix_features", "norm_where", "mlp"),
             ("recurrence", {}, "recurrence_unrolled", "cell", None), ("training", {}, "training_columns", "unit", None), ("limits", {"limits_view": "meaning"}, "limits_items", "test", None), ("attention", {"attention_view": "worksheet"}, "attention_sheet", "sheet_width", None),
             ("architectures", {"architectures_view": "norms"}, "architectures_norms_table", "norms_where", "mlp"),
-            ("generation", {"generation_view": "beam"}, "generation_beam", "source", "tiny")]
+            ("generation", {"generation_view": "beam"}, "generation_beam", "source", "tiny"),
+            ("training", {"training_view": "tuning"}, "training_next_token", "asked", None), ("training", {"training_view": "schedules", "training_part": "descent"}, "training_surface", "surface", None),
+            ("training", {"training_view": "kepler"}, "training_kepler_instrument", "structure", None), ("recurrence", {"recurrence_view": "gradient"}, "recurrence_gradient", "activation", None),
+            ("limits", {"limits_view": "words"}, "limits_movers", "by", None), ("limits", {"limits_view": "words"}, "limits_spreads", "span", None)]
 
 
 OFFERED = {"norm_where": ("attention", "mlp", "final")}      # of a setting's options, where a model has not all
@@ -123,8 +154,8 @@ def test_a_page_answers_a_press_on_a_control_with_what_it_then_draws(lesson: str
     option = option or every[-1]
     before = open_at(lesson, **settings)
     answer = answered(question_of(before, key, pressed=[f"{lesson}_{name}", every.index(option), len(every)]))
-    drawn = given_bytes(open_at(lesson, **settings, **{f"{lesson}_{name}": option}), key)
-    assert drawn is not None and answer == {key: drawn} and given_bytes(before, key) != drawn
+    drawn = standing(open_at(lesson, **settings, **{f"{lesson}_{name}": option}), key)
+    assert drawn is not None and answer == {key: drawn} and standing(before, key) != drawn
 
 
 def test_what_grows_is_answered_once_somebody_has_had_it_computed():
@@ -157,12 +188,11 @@ def test_several_pictures_of_a_view_are_answered_together():
     assert answered(question_of(at, "", keys=keys)) == {key: given_bytes(at, key) for key in keys[:2]}
 
 
-@pytest.mark.parametrize("page", [*ahead.PICTURES, *ahead.OF_NO_PROMPT])
+@pytest.mark.parametrize("page", {**ahead.OF_PROMPT, **ahead.OF_NO_PROMPT})
 def test_every_picture_that_is_asked_ahead_is_one_that_its_page_may_draw(page: str):
     source = "".join(path.read_text() for path in (Path("core/ui") / page).glob("*.py"))
-    for key in (*ahead.PICTURES.get(page, ()), *ahead.OF_NO_PROMPT.get(page, ())):
-        name = key.removeprefix(f"{page}_")
-        assert name in source or name.rpartition("_")[2] in source, key
+    for name in (*ahead.OF_PROMPT.get(page, ()), *ahead.OF_NO_PROMPT.get(page, ())):
+        assert name in source or name.rpartition("_")[2] in source, name
 
 
 QUESTION = {"page": "tokens", "query": "", "theme": "light", "keys": ["tokens_merges_player"], "text": "Mia"}

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable, Hashable
 
 import pytest
 import torch
@@ -27,8 +28,18 @@ def open_at(stage: str = "tuned", **query: str) -> AppTest:
     return lessons.open_at("training", training_view="tuning", training_stage=stage, **{f"training_{name}": value for name, value in query.items()}, **shared)
 
 
-def tuner_in(at: AppTest) -> tuning.Tuner:
-    return list(at.session_state[tuning_parts.TUNERS].values())[-1]
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Hashable, Callable[[], tuning.Tuner], tuning.Tuner]]:
+    """What the pages ask for: which tuner, how it is made, and the one they are given."""
+    every, tuner_of = [], tuning_parts.tuner_of
+    for view in (fine_tuning, alignment):
+        monkeypatch.setattr(view, "tuner_of", lambda key, make: every.append((key, make, tuner_of(key, make))) or every[-1][2])
+    return every
+
+
+def own_of(at: AppTest) -> list[tuning.Tuner]:
+    """The tuners of this session that have begun to learn."""
+    return list(at.session_state[tuning_parts.TUNERS].values())
 
 
 def said(at: AppTest) -> str:
@@ -58,9 +69,9 @@ def test_every_stage_bears_every_prompt_and_an_absurd_address(stage: str):
 
 
 @pytest.mark.parametrize("kind", [*tuning_texts.KINDS, "fact"])
-def test_every_kind_of_pairs_shows_a_held_out_pair_and_what_counts(kind: str):
+def test_every_kind_of_pairs_shows_a_held_out_pair_and_what_counts(kind: str, asked: list):
     at = open_at(pairs=kind, topic="the red snail", food="blue soup")
-    tuner, table = tuner_in(at), at.dataframe[0].value
+    tuner, table = asked[-1][2], at.dataframe[0].value
     assert fine(at) and len(tuner.pairs) > 10
     assert table["counts"].sum() == int((tuner.held_out.targets[0] != -100).sum()) and (table[~table["counts"]]["−ln p now"] == "–").all()
     if kind == "fact":
@@ -69,12 +80,14 @@ def test_every_kind_of_pairs_shows_a_held_out_pair_and_what_counts(kind: str):
         assert not {pair.prompt for pair in tuner.pairs} & {fine_tuning.encoded(cache.shared_model("stories-small", "cpu"), [p])[0].prompt for p in tuning_texts.pairs(kind, 200, 24, 0)[1]}
 
 
-def test_two_readers_tune_each_their_own_and_the_shared_model_stays():
+def test_two_readers_tune_each_their_own_and_the_shared_model_stays(asked: list):
     before = {name: p.clone() for name, p in cache.shared_model("stories-small", "cpu").model.state_dict().items()}
     one, other = open_at(parts="adapters", rank="2"), open_at(parts="adapters", rank="2")
+    still = asked[-1][2]
+    assert asked[0][2] is still and own_of(one) == own_of(other) == []
     one.button("training_run").click().run()
-    tuner, still = tuner_in(one), tuner_in(other)
-    assert fine(one) and until(lambda: tuner.step >= 10)
+    assert fine(one) and until(lambda: any(tuner.step >= 10 for tuner in own_of(one))) and own_of(other) == []
+    [tuner] = own_of(one)
     one.button("training_run").click().run()
     job = list(one.session_state["training_jobs"].values())[-1]
     assert until(lambda: not job.running) and not job.failed and still.step == 0
@@ -97,16 +110,18 @@ def test_two_readers_tune_each_their_own_and_the_shared_model_stays():
     assert fine(one) and name.startswith("tuned-") and cache.exists(name) and torch.equal(cache.shared_model(name, "cpu").model.blocks[0].W_Q, tuner.copy().blocks[0].W_Q)
     assert fine(open_at("aligned", base="loaded", model=name)) and fine(lessons.open_at("heads", model=name))
     one.button("training_tuning_reset").click().run()
-    assert fine(one) and tuner_in(one).step == 0
+    assert fine(one) and own_of(one) == [] and "Step" not in said(one)
 
 
-def test_alignment_starts_at_ln_2_and_its_numbers_hold():
+def test_alignment_starts_at_ln_2_and_its_numbers_hold(asked: list):
     at = open_at("aligned", parts="last")
-    tuner = tuner_in(at)
+    key, make, tuner = asked[-1]
     assert tuner.history[0].held_out == pytest.approx(math.log(2), abs=1e-6) and f"{len(tuner.pairs)} pairs to learn from, {len(tuner.held_out)} held out" in said(at)
     decode = cache.shared_model("stories-small", "cpu").tokenizer.decode
     assert all(tuning_texts.happy(decode(p.chosen)) > tuning_texts.happy(decode(p.rejected)) for p in tuner.pairs + tuner.held_out)
+    tuner = make()
     next(tuner.learn())
+    at.session_state[tuning_parts.TUNERS] = {key: tuner}
     at.run()
     lines, example = formulas(at), tuner.held_out[0]
     operands = [float(x) for x in re.findall(r"-\d+\.\d+", lines[1].split(" = ")[2])]
@@ -121,12 +136,12 @@ def test_alignment_starts_at_ln_2_and_its_numbers_hold():
     assert number(lines[2]) == pytest.approx(-math.log(1 / (1 + math.exp(-0.1 * m))), abs=1e-4)
 
 
-def test_a_reader_votes_and_then_the_model_can_learn():
+def test_a_reader_votes_and_then_the_model_can_learn(asked: list):
     at, other = open_at("aligned", judge="own"), open_at("aligned", judge="own")
     for n in range(alignment.LEAST_VOTES):
         assert fine(at) and not [b for b in at.button if b.key == "training_run"]
         at.button(f"training_vote_{n % 2}").click().run()
-    tuner = tuner_in(at)
+    tuner = asked[-1][2]
     assert fine(at) and len(tuner.pairs) == 6 and len(tuner.held_out) == 2 and at.button("training_run")
     votes = list(at.session_state[alignment.VOTES].values())[0]
     assert [better for better, _ in votes.values()] == [n % 2 for n in range(alignment.LEAST_VOTES)] and not any(other.session_state[alignment.VOTES].values())

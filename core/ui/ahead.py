@@ -19,40 +19,56 @@ from core.ui.components.message import pack
 
 FIELD = ".st-key-prompt textarea"
 NAME = "prerender"      # the route that any page's pictures are asked of
-# By page the keys of the pictures that stand by the address and the prompt alone, whatever the reader did before.
-PICTURES: Mapping[str, tuple[str, ...]] = {
-    "tokens": ("tokens_merges_player", "tokens_methods_table", "tokens_vocabulary_search", "tokens_training"),
-    "embeddings": ("embeddings_product",),
-    "positions": ("positions_symmetry_instrument", "positions_concat_instrument", "positions_rotary_instrument"),
-    "attention": ("attention_steps_instrument", "attention_average", "attention_scaling", "attention_roles", "attention_pattern_before", "attention_pattern_after"),
-    "residual_stream": ("residual_stream_norms", "residual_stream_turns", "residual_stream_lens_grid", "residual_stream_guesses",
-                        *(f"residual_stream_matrix_{name}" for name in ("raw", "features", "tokens"))),
-    "recurrence": ("recurrence_unrolled",),
-    "architectures": ("architectures_design_picture", "architectures_blank_instrument", "architectures_blank_pattern", "architectures_norms_matrix", "architectures_norms_table",
-                      "architectures_activations_instrument"),
-    "language_models": ("language_models_coder",),
-    "generation": ("generation_beam", "generation_futures"),
-    "limits": ("limits_inputs",),
-    "training": ("training_columns",),
+
+# By page the pictures, components and charts, that stand by the address and the prompt alone, whatever the reader did before: their keys without the page's name. A chart that sometimes
+# shows what its reader did says so (`own` of core.ui.charts).
+OF_PROMPT = {
+    "tokens": ("merges_player", "methods_table", "vocabulary_search", "training"),
+    "embeddings": ("product", "paths", "alike"),
+    "positions": ("symmetry_instrument", "concat_instrument", "rotary_instrument"),
+    "attention": ("steps_instrument", "average", "likeness", "scaling", "roles", "pattern_before", "pattern_after", "switches_bars"),
+    "residual_stream": ("norms", "turns", "cosines", "lens_grid", "guesses", "target", "waterfall", "matrix_raw", "matrix_features", "matrix_tokens", "vector_before", "vector_standard",
+                        "vector_after", "neurons", "curve", "cut_tokens", "cut_lines"),
+    "recurrence": ("unrolled",),
+    "architectures": ("design_picture", "blank_instrument", "blank_pattern", "norms_matrix", "norms_table", "activations_instrument"),
+    "language_models": ("coder",),
+    "generation": ("beam", "futures"),
+    "limits": ("inputs",),
+    "training": ("columns", "push", "guesses"),
 }
 # Those that show nothing of the prompt, and change with the controls of their view alone.
-OF_NO_PROMPT: Mapping[str, tuple[str, ...]] = {"attention": ("attention_sheet",), "language_models": ("language_models_rows", "language_models_tasks"), "limits": ("limits_facts", "limits_items")}
+OF_NO_PROMPT = {
+    "embeddings": ("neighbours", "spread", "sums", "plane", "verdict"),
+    "positions": ("measured_losses",),
+    "attention": ("sheet",),
+    "residual_stream": ("placement",),
+    "recurrence": ("gradient", "steps", "flops"),
+    "architectures": ("operations",),
+    "language_models": ("rows", "tasks"),
+    "limits": ("facts", "items", "shares", "memory_recited", "memory_nats", "given", "given_counts", "control", "control_counts", "movers", "ratios", "spreads"),
+    "training": ("childhood_loss", "childhood_scores", "next_token", "schedule", "surface", "descent_loss", "descent_growth", "kepler_instrument"),
+}
+
+
+def keys(page: str, of: Mapping[str, tuple[str, ...]]) -> list[str]:
+    """The keys of the pictures of a page."""
+    return [f"{page}_{name}" for name in of.get(page, ())]
 
 
 def watch() -> None:
     """Has the browser ask for the open page's pictures. Call in the frame, once the page is known."""
     page = state.page()
-    draw_ahead({"field": FIELD, "path": live.address(NAME), "page": page, "theme": state.theme(), "text": state.prompt(), "keys": PICTURES.get(page, ()),
-                "of_no_prompt": OF_NO_PROMPT.get(page, ())})
+    draw_ahead({"field": FIELD, "path": live.address(NAME), "page": page, "theme": state.theme(), "text": state.prompt(), "keys": keys(page, OF_PROMPT),
+                "of_no_prompt": keys(page, OF_NO_PROMPT)})
 
 
 def answer(question: dict) -> bytes:
     """What the page gives its pictures, by their keys, where the prompt is the question's text and one control is pressed. Raises ValueError, KeyError or TypeError for nonsense."""
-    page, query, text, keys, pressed = (question.get(name) for name in ("page", "query", "text", "keys", "pressed"))
-    if not isinstance(query, str) or not isinstance(text, str) or not isinstance(keys, list) or not {*keys} <= {*PICTURES[page], *OF_NO_PROMPT.get(page, ())}:
+    page, query, text, asked, pressed = (question.get(name) for name in ("page", "query", "text", "keys", "pressed"))
+    if not isinstance(query, str) or not isinstance(text, str) or not isinstance(asked, list) or not {*asked} <= {*keys(page, OF_PROMPT), *keys(page, OF_NO_PROMPT)}:
         raise ValueError("there is no such address, text or picture")
     prompt = urllib.parse.urlencode({"prompt": text}, quote_via=urllib.parse.quote)
-    drawn = prerender.drawn(prerender.Asked(page, f"{query}&{prompt}", question["theme"], frozenset(keys), None if pressed is None else prerender.Pressed(*pressed)))
+    drawn = prerender.drawn(prerender.Asked(page, f"{query}&{prompt}", question["theme"], frozenset(asked), None if pressed is None else prerender.Pressed(*pressed)))
     return pack({}, {key: np.frombuffer(sent, np.uint8) for key, sent in drawn.items()})
 
 

@@ -7,7 +7,9 @@ copies every layer five times; most of the time of a chart went there.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Sequence
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
 
 import altair as alt
 import numpy as np
@@ -15,6 +17,11 @@ import pandas as pd
 import streamlit as st
 from altair.expr.core import OperatorMixin
 from altair.utils import Undefined, parse_shorthand, schemapi
+
+from core.ui import prerender
+from core.ui.components.message import pack
+
+WRITTEN_AS = "written_as"       # the signal of a chart's view that says what it is but for its tables; drawn_ahead.js reads it
 
 schemapi.disable_debug_mode()       # which checks every part of a chart when it is made
 
@@ -59,12 +66,31 @@ schemapi.SchemaBase.copy = copied
 alt.Chart._compute_hash = lambda self: "view"
 
 
-def show(chart: alt.Chart | alt.LayerChart, **options) -> None:
-    """`st.vega_lite_chart` of an altair chart, with these options. The chart is this function's from here on. It is drawn as SVG, whose marks the keys read (components.chart_keys):
-    of more than 2,000 Streamlit would make a canvas."""
+def show(chart: alt.Chart | alt.LayerChart, key: str, own: bool = False, **options) -> None:
+    """An altair chart with these options of `st.vega_lite_chart`, updated in place as long as its spec is the same, in a container of this key that downloads and tests find by its class.
+    Its own key is `<key>_chart`. own: it shows what this session alone has, which nobody can draw ahead of it.
+
+    The chart is this function's from here on. It is drawn as SVG, whose marks the keys read (components.chart_keys): of more than 2,000 Streamlit would make a canvas.
+    """
     chart.usermeta = {"embedOptions": {"renderer": "svg"}}
     tables = take_tables(chart)
-    st.vega_lite_chart(spec=written(chart) | {"datasets": tables}, theme=None, width="stretch", **options)
+    show_written(written(chart), tables, key, own, **options)
+
+
+def show_written(spec: Mapping, tables: Mapping[str, pd.DataFrame], key: str, own: bool = False, **options) -> None:
+    """The same of what is written already, which calls its tables by these names. Where a page is drawn ahead, what the browser gives to the chart that stands."""
+    written_as = hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest()[:16]
+    if prerender.running():
+        prerender.reached(key, pack({"written_as": written_as, "tables": {name: _columns(table) for name, table in tables.items()}}, {}))
+        return
+    params = [*spec.get("params", ()), {"name": WRITTEN_AS, "value": None if own else written_as}]
+    with st.container(key=key):
+        st.vega_lite_chart(spec={**spec, "params": params, "datasets": tables}, theme=None, width="stretch", key=f"{key}_chart", **options)
+
+
+def _columns(table: pd.DataFrame) -> dict[str, list]:
+    """By its name each column, as what Streamlit's page makes of it: what is not a number is none at all."""
+    return {name: [None if value != value else value for value in column.tolist()] for name, column in table.items()}
 
 
 def take_tables(chart: alt.Chart | alt.LayerChart) -> dict[str, pd.DataFrame]:

@@ -96,17 +96,13 @@ def choice(settings: Settings, page: Lesson, name: str, options: Sequence[str] |
                                 label_visibility="collapsed", wrap=True, **settings.attached(name))
 
 
-def show(prefix: str, chart: alt.TopLevelMixin, name: str, on_pick: Callable[[dict], None] | None = None) -> None:
-    """An altair chart, updated in place as long as its spec is the same, in a container that downloads and tests find by its class.
-
-    on_pick: called in a callback with the point of the chart's selection "picked".
-    """
-    key = f"{prefix}{name}_chart"
+def show(prefix: str, chart: alt.TopLevelMixin, name: str, on_pick: Callable[[dict], None] | None = None, own: bool = False) -> None:
+    """A chart of a lesson, as charts.show has it, and `own`. on_pick: called in a callback with the point of its selection "picked"."""
+    key = f"{prefix}{name}"
 
     def pick() -> None:
-        if points := st.session_state[key].selection.get("picked"):
+        if points := st.session_state[f"{key}_chart"].selection.get("picked"):
             on_pick(points[0])
 
     picking = {} if on_pick is None else {"on_select": pick, "selection_mode": "picked"}
-    with st.container(key=f"{prefix}{name}"):
-        charts.show(chart, key=key, **picking)
+    charts.show(chart, key, own, **picking)

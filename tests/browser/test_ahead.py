@@ -55,8 +55,10 @@ def test_the_picture_follows_a_new_prompt_before_the_page_hears_of_it(open_page,
     assert ahead != before and page.evaluate("said()") == ahead and page.errors == []
 
 
-# Every letter and every pixel of a component.
+# Every letter and every pixel of a component, and every mark of a chart.
 WHOLE = """(key) => { window.said = () => {
+  const marks = document.querySelectorAll(`.st-key-${key} svg.marks *`);
+  if (marks.length) return JSON.stringify([...marks].map((mark) => [...mark.attributes].map((one) => one.value).concat(mark.children.length ? [] : mark.textContent)));
   const root = [...document.querySelector(`.st-key-${key}`).querySelectorAll("*")].find((node) => node.shadowRoot).shadowRoot;
   const words = [...root.querySelectorAll(":not(style)")].flatMap((node) => [node.getAttribute("aria-label"), ...[...node.childNodes].filter((child) => child.nodeType === 3).map((child) => child.data)]);
   return JSON.stringify([words, [...root.querySelectorAll("canvas")].map((canvas) => canvas.toDataURL()), [...root.querySelectorAll("svg *")].map((node) => node.getAttribute("d") ?? node.getAttribute("x"))]);
@@ -65,7 +67,11 @@ PICTURES = {"tokens": "tokens_merges_player", "tokens?tokens_view=methods": "tok
             "attention": "attention_steps_instrument", "attention?attention_view=averages": "attention_average", "attention?attention_view=scaling": "attention_scaling",
             "attention?attention_view=switches": "attention_pattern_after", "attention?attention_view=roles": "attention_roles", "residual_stream": "residual_stream_norms", "residual_stream?residual_stream_view=lens": "residual_stream_lens_grid",
             "residual_stream?residual_stream_view=norm&residual_stream_norm_view=batch": "residual_stream_matrix_features", "positions?positions_view=rotary": "positions_rotary_instrument",
-            "architectures": "architectures_design_picture", "recurrence": "recurrence_unrolled", "training": "training_columns"}
+            "architectures": "architectures_design_picture", "recurrence": "recurrence_unrolled", "training": "training_columns", "attention?attention_view=switches&lesson=": "attention_switches_bars",
+            "residual_stream?residual_stream_view=contributions": "residual_stream_waterfall", "residual_stream?residual_stream_view=norm&position=5": "residual_stream_vector_after",
+            "residual_stream?residual_stream_view=mlp": "residual_stream_neurons",
+            "residual_stream?residual_stream_view=lens&lesson=": "residual_stream_target", "residual_stream?residual_stream_measure=turn": "residual_stream_cosines",
+            "residual_stream?residual_stream_view=cut": "residual_stream_cut_tokens", "embeddings?embeddings_view=contexts": "embeddings_alike", "training?": "training_push"}
 
 
 @pytest.mark.parametrize(("address", "key"), PICTURES.items(), ids=PICTURES)
@@ -84,7 +90,12 @@ PRESSES = {"tokens?tokens_view=train": ("tokens_training", "tokens_source_widget
            "recurrence": ("recurrence_unrolled", "recurrence_both_widget"),
            "architectures": ("architectures_design_picture", "architectures_positions_widget"), "architectures?architectures_view=norms": ("architectures_norms_table", "architectures_norms_where_widget"),
            "training": ("training_columns", "training_packed_widget"), "limits?limits_view=meaning": ("limits_items", "limits_test_widget"),
-           "generation?generation_view=beam": ("generation_beam", "generation_source_widget")}
+           "generation?generation_view=beam": ("generation_beam", "generation_source_widget"),
+           "training?training_view=tuning": ("training_next_token", "training_asked_widget"), "positions?positions_view=measured": ("positions_measured_losses", "positions_measured_scheme_widget"),
+           "training?training_view=kepler": ("training_kepler_instrument", "training_structure_widget"),
+           "residual_stream?residual_stream_view=norm": ("residual_stream_vector_after", "residual_stream_norm_where_widget"),
+           "limits?limits_view=memory": ("limits_memory_nats", "limits_passage_widget"), "limits?limits_view=words": ("limits_ratios", "limits_by_widget"),
+           "embeddings?embeddings_view=neighbours": ("embeddings_spread", "embeddings_centred_widget"), "attention?attention_view=switches&lesson=": ("attention_switches_bars", "attention_scaling_widget")}
 
 
 def press(page: Page, control: str) -> None:

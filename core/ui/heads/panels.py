@@ -52,7 +52,7 @@ def what_they_do(page: Lesson, run: Run, pair: Pair) -> None:
     titles = tuple(page.label(f"measure_{name}") for name in (x, y))
     chart = figures.scatter(table, x, y, titles, tuple(axis_end(patterns.measures[name]) for name in (x, y)), pair.name, state.theme(), state.scale(),
                             CHART + 50)
-    charts.show(chart, key=f"{PREFIX}scatter", on_select=_pick_point, selection_mode="picked")
+    charts.show(chart, f"{PREFIX}scatter", on_select=_pick_point, selection_mode="picked")
 
 
 def what_they_write(page: Lesson, run: Run, pair: Pair) -> None:
@@ -94,7 +94,7 @@ def change(page: Lesson, run: Run, pair: Pair) -> None:
     st.markdown(f"**{_change_title(page, run, effect.kl, p, q, pair.query)}**")
     titles = tuple(page.label(f"change_{name}") for name in ("axis", "before", "after"))
     chart = figures.before_after([run.tokenizer.visible(int(i)) for i in ids], p[ids], q[ids], titles, state.theme(), state.scale(), CHART + 50 * state.present())
-    charts.show(chart, key=f"{PREFIX}before_after")
+    charts.show(chart, f"{PREFIX}before_after")
 
 
 def two_prompts(page: Lesson, run: Run, pair: Pair) -> None:
@@ -187,7 +187,7 @@ def _pick_head(layer: int, head: int) -> None:
 
 
 def _pick_point() -> None:
-    points = st.session_state[f"{PREFIX}scatter"].selection.get("picked") or []
+    points = st.session_state[f"{PREFIX}scatter_chart"].selection.get("picked") or []
     if points:
         layer, head = points[0]["head"].split(".")
         _pick_head(int(layer), int(head))

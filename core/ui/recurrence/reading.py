@@ -10,7 +10,7 @@ import streamlit as st
 from core.figures import recurrence as figures
 from core.figures.recurrence import Axis
 from core.recurrence import ACTIVATIONS, GATES, MATRICES
-from core.ui import state, views
+from core.ui import charts, state, views
 from core.ui.instrument_state import Setting, Settings
 from core.ui.lesson import Lesson
 
@@ -72,9 +72,8 @@ def seed_field(page: Lesson) -> int:
 
 
 def show(name: str, spec: dict, rows: pd.DataFrame) -> None:
-    """A chart, updated in place as long as its spec is the same, in a container that downloads and tests find by its class."""
-    with st.container(key=f"{PREFIX}{name}"):
-        st.vega_lite_chart(rows, spec, theme=None, width="stretch", key=f"{PREFIX}{name}_chart")
+    """A chart of this lesson, as charts.show_written has it."""
+    charts.show_written({**spec, "data": {"name": "rows"}}, {"rows": rows}, f"{PREFIX}{name}")
 
 
 def show_lines(name: str, frame: pd.DataFrame, names: Mapping[str, str], x: Axis, y: Axis, height: int, picked: float | None = None, **more) -> None:

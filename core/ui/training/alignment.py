@@ -19,7 +19,7 @@ from core.ui.lesson import Lesson
 from core.ui.markdown import unmarked
 from core.ui.run import Run
 from core.ui.training.reading import PREFIX, attached, chart_height, choice, keep, read
-from core.ui.training.tuning_parts import asked_control, bars, comparison, controls, curves, ids_of, kl_line, last_of, learned_line, old_line, old_of, one_line, table, tuner_of, written_before, written_now
+from core.ui.training.tuning_parts import asked_control, bars, comparison, controls, curves, ids_of, kl_line, last_of, learned_line, learning, old_line, old_of, one_line, table, tuner_of, written_before, written_now
 from core.ui.views import Reading
 
 VOTES = "training_votes"             # of the session: (model, seed) -> the votes so far, by opening
@@ -48,14 +48,19 @@ def draw(page: Lesson, run: Run, loaded: LoadedModel) -> Reading:
         told = page.label("aligned_no_pairs")
         st.info(told)
         return Reading([], _question(page), [tuning.dpo_loss], {}, ".st-key-training_stage", told)
-    tuner = tuner_of(key, lambda: PreferenceTuner(loaded.model, old_of(loaded), train, held_out, beta, read("parts"), read("rank"), read("seed"), _score(loaded, found)))
+    settings = read("parts"), read("rank"), read("seed"), _score(loaded, found)     # read here: a job has no session
+
+    def make() -> PreferenceTuner:
+        return PreferenceTuner(loaded.model, old_of(loaded), train, held_out, beta, *settings)
+
+    tuner = tuner_of(key, make)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        running = controls(page, key, tuner, loaded)
+        running = controls(page, key, tuner, learning(key, make), loaded)
         st.selectbox(page.label("beta"), BETAS, format_func=lambda value: page.label("beta_is", value=value), label_visibility="collapsed", width=110, help=page.label("beta_help"), **attached("beta"))
         asked_control(page, len(held_out))
     example = tuner.held_out[read("example") % len(held_out)]
     given = run.text if read("asked") == "prompt" else loaded.tokenizer.decode(example.prompt)
-    worker.follow(page, key, running, lambda _: _picture(page, loaded, key, tuner, example, given))
+    worker.follow(page, key, running, lambda _: _picture(page, loaded, key, tuner_of(key, make), example, given))
     title = _title(page, tuner)
     return Reading(_lines(page, loaded, key, tuner, example, given), _question(page), [tuning.margins, tuning.dpo_loss, tuning.answer_log_probs, PreferenceTuner._loss, tuning.preferences],
                    {"tuning.csv": lambda: table(tuner.history), "preferences.csv": lambda: _pairs_table(loaded, train + held_out)}, f".st-key-{PREFIX}tuning_pictures", title,

@@ -20,7 +20,7 @@ from core.ui.lesson import Lesson
 from core.ui.markdown import unmarked
 from core.ui.run import Run
 from core.ui.training.reading import PREFIX, attached, chart_height, choice, read
-from core.ui.training.tuning_parts import (asked_control, bars, comparison, controls, curves, ids_of, kl_line, last_of, learned_line, old_line, old_of, one_line, table, tuner_of, visible, written_before,
+from core.ui.training.tuning_parts import (asked_control, bars, comparison, controls, curves, ids_of, kl_line, last_of, learned_line, learning, old_line, old_of, one_line, table, tuner_of, visible, written_before,
                                            written_now)
 from core.ui.views import Reading
 
@@ -40,13 +40,18 @@ def draw(page: Lesson, run: Run, loaded: LoadedModel) -> Reading:
     """The instrument; returns what it shows."""
     train, held_out = text_pairs(page)
     key = ("tuned", loaded.name, read("pairs"), fact_of(page) if read("pairs") == "fact" else None, read("parts"), read("rank") if read("parts") == "adapters" else 0, read("seed"))
-    tuner = tuner_of(key, lambda: SupervisedTuner(loaded.model, old_of(loaded), encoded(loaded, train), encoded(loaded, held_out), read("parts"), read("rank"), read("seed")))
+    settings = read("parts"), read("rank"), read("seed")        # read here: a job has no session
+
+    def make() -> SupervisedTuner:
+        return SupervisedTuner(loaded.model, old_of(loaded), encoded(loaded, train), encoded(loaded, held_out), *settings)
+
+    tuner = tuner_of(key, make)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        running = controls(page, key, tuner, loaded)
+        running = controls(page, key, tuner, learning(key, make), loaded)
         asked_control(page, len(held_out))
     example = held_out[read("example") % len(held_out)]
     given = run.text if read("asked") == "prompt" else example.prompt
-    worker.follow(page, key, running, lambda _: _picture(page, loaded, key, tuner, example, given))
+    worker.follow(page, key, running, lambda _: _picture(page, loaded, key, tuner_of(key, make), example, given))
     title, pair = _title(page, tuner), encoded(loaded, [example])[0]
     paid = prices(loaded.model, pair), last_of("prices", (key, tuner.step, pair), lambda: prices(tuner.copy(), pair))
     return Reading(_lines(page, loaded, key, tuner, paid, given), _question(page, loaded, pair), _functions(tuner), {"tuning.csv": lambda: table(tuner.history)}, f".st-key-{PREFIX}tuning_pictures",

@@ -9,7 +9,7 @@ import streamlit as st
 
 from core import descent, kepler, learning, schedules, tuning, tuning_texts
 from core.schedules import Schedule
-from core.ui import state, views
+from core.ui import charts, state, views
 from core.ui.instrument_state import Setting, Settings
 
 PREFIX = "training_"
@@ -82,6 +82,5 @@ def lines(name: str, frame: pd.DataFrame, spec: dict) -> None:
 
 
 def show_spec(name: str, frame: pd.DataFrame, spec: dict) -> None:
-    """A Vega-Lite spec with its data, updated in place, in a container that downloads and tests find by its class."""
-    with st.container(key=f"{PREFIX}{name}"):
-        st.vega_lite_chart(frame, spec, theme=None, width="stretch", key=f"{PREFIX}{name}_chart")
+    """A Vega-Lite spec with its data, as charts.show_written has it."""
+    charts.show_written({**spec, "data": {"name": "rows"}}, {"rows": frame}, f"{PREFIX}{name}")

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -26,7 +26,7 @@ from core.ui.training.reading import PREFIX, attached, chart_height, choice, kee
 
 SMALL = "stories-small"
 LEAST_CONTEXT = 96                  # tokens that a model must take to read the pairs
-TUNERS = "training_tuners"          # of the session: key -> Tuner, the latest last
+TUNERS = "training_tuners"          # of the session: key -> a Tuner that has begun to learn, the latest last
 MOST_TUNERS = 2
 SHOWN = "training_tuning_shown"     # of the session: what was last computed of its tuned model, by name, and from what
 N_WRITTEN, N_BARS = 18, 5
@@ -59,13 +59,23 @@ def old_of(loaded: LoadedModel) -> OldText:
 
 
 def tuner_of(key: Hashable, make: Callable[[], Tuner]) -> Tuner:
-    """This session's tuner with these settings, at its first step when it is asked for first."""
-    kept = st.session_state.setdefault(TUNERS, {})
-    if key not in kept:
-        kept[key] = make()
-        for old in list(kept)[:-MOST_TUNERS]:
-            del kept[old]
-    return kept[key]
+    """This session's tuner with these settings. Until it has begun to learn, one that everybody reads and that stays as it is."""
+    own = st.session_state.get(TUNERS, {}).get(key)
+    return cache.result(("untrained", key), make, lambda tuner: 4 * tuner.model.n_parameters) if own is None else own
+
+
+def learning(key: Hashable, make: Callable[[], Tuner]) -> Callable[[], Iterator[TuningStep]]:
+    """What a job runs: this session's tuner, which is made when it begins to learn, goes on to the end of a round."""
+    kept = st.session_state.setdefault(TUNERS, {})      # now, for a job has no session
+
+    def learn() -> Iterator[TuningStep]:
+        if key not in kept:
+            kept[key] = make()
+            for old in list(kept)[:-MOST_TUNERS]:
+                del kept[old]
+        yield from kept[key].learn()
+
+    return learn
 
 
 def ids_of(loaded: LoadedModel, text: str) -> tuple[int, ...]:
@@ -106,9 +116,9 @@ def last_of(name: str, asked: Hashable, compute: Callable[[], T]) -> T:
 # ---- controls -------------------------------------------------------------------------------------------------------------------
 
 
-def controls(page: Lesson, key: Hashable, tuner: Tuner, loaded: LoadedModel) -> bool:
+def controls(page: Lesson, key: Hashable, tuner: Tuner, learn: Callable[[], Iterator[TuningStep]], loaded: LoadedModel) -> bool:
     """Tune, stop, reset; which weights; and a drawer. Whether it was running then."""
-    running = worker.training_controls(page, key, "tune" if not tuner.step else "tune_on", tuner.learn, stop="pause")
+    running = worker.training_controls(page, key, "tune" if not tuner.step else "tune_on", learn, stop="pause")
     if not worker.trains():
         return running
     st.button(page.label("reset"), key="training_tuning_reset", icon=":material/restart_alt:", on_click=_reset, args=(page, key))
@@ -166,7 +176,7 @@ def bars(page: Lesson, loaded: LoadedModel, before: Written, now: Written) -> No
     ids = torch.maximum(p, q).topk(3 if state.present() else N_BARS).indices
     st.caption(page.label("caption_next_token", kl=readable(divergence(before, now))))
     show(residual_stream.two_distributions([loaded.tokenizer.visible(int(i)) for i in ids], p[ids].numpy(), q[ids].numpy(), (page.label("column_before"), page.label("column_now")),
-                                           page.label("axis_probability"), state.theme(), state.scale(), chart_height(120)), "next_token")
+                                           page.label("axis_probability"), state.theme(), state.scale(), chart_height(120)), "next_token", own=now is not before)
 
 
 def divergence(before: Written, now: Written) -> float:

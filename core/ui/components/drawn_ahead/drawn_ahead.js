@@ -35,10 +35,29 @@ function watch() {
   return watched;
 }
 
-// Where a component's picture takes bytes that the page has not sent: it has put `answered` on an element of its own.
+// Where a picture takes bytes that the page has not sent: a component of ours has put `answered` on an element of its own.
 function pictureOf(page, key) {
-  const host = [...document.querySelectorAll(`.st-key-${page}_stage .st-key-${CSS.escape(key)} *`)].find((node) => node.shadowRoot);
-  return host && [...host.shadowRoot.querySelectorAll("*")].find((node) => node.answered);
+  const inside = [...document.querySelectorAll(`.st-key-${page}_stage .st-key-${CSS.escape(key)} *`)], host = inside.find((node) => node.shadowRoot);
+  return host ? [...host.shadowRoot.querySelectorAll("*")].find((node) => node.answered) : chartAmong(inside);
+}
+
+// A chart that stands takes tables through its view, which Vega's marks lead to, where all else of it stays as it is (core/ui/charts.py). Streamlit adds to a table that was empty: that is left to it.
+function chartAmong(nodes) {
+  const mark = nodes.find((node) => node.__data__?.mark?.group?.context), view = mark?.__data__.mark.group.context.dataflow;
+  return view && {
+    answered(bytes) {
+      const { written_as, tables } = unpack(bytes), all = Object.entries(tables).map(([name, columns]) => [name, rows(columns)]);
+      if (view.signal("written_as") !== written_as || all.some(([name, table]) => !table.length || !view.data(name).length)) return;
+      for (const [name, table] of all) view.data(name, table);
+      view.resize().run();
+      view.resize().run();        // what lies beside the marks takes its room from theirs: the second time is the last, as where Streamlit draws a chart
+    },
+  };
+}
+
+function rows(columns) {
+  const names = Object.keys(columns);
+  return (columns[names[0]] ?? []).map((_, i) => Object.fromEntries(names.map((name) => [name, columns[name][i]])));
 }
 
 function show({ page }, answer) {

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from core.ui.components.position_canvas import instrument
+from core.ui.components.position_canvas import instrument, pack
 
 _MOUNT = instrument("kepler_orbit", "motion.js", "kepler_orbit.js")
 
@@ -16,4 +16,4 @@ def kepler_orbit(settings: Mapping[str, int], told: Mapping, labels: Mapping[str
     ([t, x, y, z] each), errors of both by step, noise, trained and tested (years), epoch (a year). labels: the texts, templates with {names}.
     on_settings: called once the hand rests; the settings then stand in st.session_state[key].settings. height: pixels of the picture.
     """
-    _MOUNT(key=key, data={"settings": dict(settings), "told": dict(told), "labels": dict(labels), "height": height, "present": present}, on_settings_change=on_settings)
+    _MOUNT(key=key, data=pack({"settings": dict(settings), "told": dict(told), "labels": dict(labels), "height": height, "present": present}), on_settings_change=on_settings)
