@@ -131,6 +131,36 @@ def test_a_press_that_is_answered_late_is_still_one_press(open_page, address: st
     assert ahead and page.evaluate("clicks") == 1 and page.errors == []
 
 
+def test_what_was_asked_before_the_page_had_heard_of_all_is_asked_once_more(open_page):
+    """A press that changes nothing of the chart, asked of a state that the page is not in: the page gives the chart what it had, which Streamlit does not draw again."""
+    page, asked = open_page("attention?attention_view=switches"), []
+    page.evaluate(WHOLE, "attention_switches_bars")
+    before = page.evaluate("said()")
+
+    def astray(route: Route) -> None:
+        asked.append(json.loads(route.request.post_data))
+        if len(asked) == 1:
+            route.fulfill(response=route.fetch(post_data=json.dumps(asked[0] | {"query": f"{asked[0]['query']}&attention_scaling=own"})))
+        else:
+            route.continue_()
+
+    page.route("**/live/prerender", astray)
+    press(page, "attention_pick_head")
+    page.wait_for_function("(before) => said() !== before", arg=before)
+    page.wait_for_function("(before) => said() === before", arg=before)
+    page.unroute_all(behavior="ignoreErrors")
+    assert page.url.endswith("&head=1") and [question["query"] for question in asked[1:]] == [asked[0]["query"]]
+
+
+def test_what_is_asked_of_a_page_at_rest_is_asked_once(open_page):
+    page, asked = open_page("recurrence"), []
+    page.on("request", lambda request: asked.append(request.url) if "prerender" in request.url else None)
+    page.wait_for_timeout(800)
+    press(page, "recurrence_layers_widget")
+    page.wait_for_timeout(2500)
+    assert len(asked) == 1
+
+
 @pytest.mark.parametrize("becomes", [lambda route: route.abort(), lambda route: route.fulfill(status=503, body="Too many questions are waiting."), lambda route: None], ids=["lost", "refused", "never"])
 def test_the_page_has_every_press_in_their_order_whatever_becomes_of_the_answers(open_page, becomes):
     page = open_page("recurrence")

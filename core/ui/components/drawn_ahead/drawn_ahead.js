@@ -1,5 +1,9 @@
 // A prompt that is sent, and a press on a control of the view, are asked for over HTTP before the page hears of them. What comes back is given to the pictures as if the page had drawn them;
 // then the event goes on. The page's own run makes the browser go over everything on it, which takes several times as long.
+//
+// What is asked depends on all that was done before, as the page's address says it. While the page has not heard of something yet, that may not be so: then the pictures are asked for once more, of
+// the state that the page has come to. The page itself gives nothing to a picture that gets what it was given last.
+const SOON = 400;       // milliseconds in which a page begins to run for what is done
 
 export default function ({ data, parentElement }) {
   const watched = (parentElement.watched ??= watch());
@@ -9,10 +13,26 @@ export default function ({ data, parentElement }) {
 
 function watch() {
   const watched = {}, later = holdBack((bytes) => show(watched.page, unpack(bytes)));
-  let clickedOn = null;
-  const hold = (event, keys, question, again) => {
+  let clickedOn = null, did = -Infinity, rested = true, unsure = false, timer = null;
+  const rests = () => document.querySelector("[data-testid=stApp]")?.dataset.testScriptState === "notRunning" && performance.now() - did > SOON;
+  const ask = (asker, keys, question) => {
     const { path, page, theme, text } = watched.page, there = keys.filter((key) => pictureOf(page, key));
-    if (there.length) later.hold(event, again, path, { page, theme, text, query: address(), keys: there, ...question });
+    if (there.length) asker(path, { page, theme, text, query: address(), keys: there, ...question });
+  };
+  const hold = (event, keys, question, again) => ask((path, asked) => {
+    later.hold(event, again, path, asked);
+    did = performance.now();
+    if (!rested) unsure = true;
+    if (unsure) askAgain();
+  }, keys, question);
+  const corrector = liveAsker((bytes) => { if (!unsure && rests()) show(watched.page, unpack(bytes)); }, () => {});
+  const askAgain = () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      unsure = later.holds || !rests();
+      if (unsure) askAgain();
+      else ask(corrector.ask, [...watched.page.keys, ...watched.page.of_no_prompt], {});
+    }, SOON);
   };
   const keyed = (event) => {
     const { field, text, keys } = watched.page;
@@ -29,9 +49,17 @@ function watch() {
     if (question) hold(event, [...keys, ...of_no_prompt], question, () => event.target.dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true, composed: true })));
   };
   const goOn = (event) => { if (event.isTrusted) later.release(); };      // what the reader does next comes after what is held back
-  const listened = [["pointerdown", goOn], ["keydown", goOn], ["keydown", keyed], ["click", clicked]];
+  const noted = (event) => {
+    if (!event.isTrusted) return;
+    rested = rests();
+    if (event.type !== "keydown" || !event.target.matches("input, textarea")) did = performance.now();      // typing alone changes nothing
+  };
+  const listened = [["click", noted], ["keydown", noted], ["change", noted], ["pointerdown", goOn], ["keydown", goOn], ["keydown", keyed], ["click", clicked]];
   for (const [type, listener] of listened) window.addEventListener(type, listener, true);
-  watched.end = () => { for (const [type, listener] of listened) window.removeEventListener(type, listener, true); };
+  watched.end = () => {
+    clearTimeout(timer);
+    for (const [type, listener] of listened) window.removeEventListener(type, listener, true);
+  };
   return watched;
 }
 
