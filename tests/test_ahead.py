@@ -76,7 +76,7 @@ PICTURES = [("tokens", {}, "tokens_merges_player"), ("tokens", {"tokens_view": "
             ("residual_stream", {"residual_stream_measure": "turn"}, "residual_stream_turns"), ("residual_stream", {"residual_stream_view": "norm", "residual_stream_norm_view": "batch"}, "residual_stream_matrix_tokens"),
             ("residual_stream", {"residual_stream_view": "lens", "residual_stream_depth": "2"}, "residual_stream_lens_grid"), ("residual_stream", {"residual_stream_view": "lens"}, "residual_stream_guesses"),
             ("positions", {"positions_view": "concat"}, "positions_concat_instrument"), ("positions", {"positions_view": "rotary"}, "positions_rotary_instrument"),
-            ("architectures", {}, "architectures_design_picture"), ("recurrence", {}, "recurrence_unrolled"), ("training", {}, "training_columns"), ("training", {}, "training_push"),
+            ("architectures", {}, "architectures_design_picture"), ("recurrence", {}, "recurrence_unrolled"), ("training", {}, "training_columns"),
             ("residual_stream", {"residual_stream_view": "contributions"}, "residual_stream_waterfall"), ("residual_stream", {"residual_stream_view": "norm"}, "residual_stream_vector_after"),
             ("residual_stream", {"residual_stream_view": "mlp"}, "residual_stream_neurons"), ("residual_stream", {"residual_stream_view": "cut"}, "residual_stream_cut_lines"),
             ("attention", {"attention_view": "switches", "attention_scaling": "own"}, "attention_switches_bars"), ("embeddings", {"embeddings_view": "contexts"}, "embeddings_alike")]

@@ -34,7 +34,7 @@ OF_PROMPT = {
     "language_models": ("coder",),
     "generation": ("beam", "futures"),
     "limits": ("inputs",),
-    "training": ("columns", "push", "guesses"),
+    "training": ("columns", "guesses"),
 }
 # Those that show nothing of the prompt, and change with the controls of their view alone.
 OF_NO_PROMPT = {

@@ -71,7 +71,7 @@ PICTURES = {"tokens": "tokens_merges_player", "tokens?tokens_view=methods": "tok
             "residual_stream?residual_stream_view=contributions": "residual_stream_waterfall", "residual_stream?residual_stream_view=norm&position=5": "residual_stream_vector_after",
             "residual_stream?residual_stream_view=mlp": "residual_stream_neurons",
             "residual_stream?residual_stream_view=lens&lesson=": "residual_stream_target", "residual_stream?residual_stream_measure=turn": "residual_stream_cosines",
-            "residual_stream?residual_stream_view=cut": "residual_stream_cut_tokens", "embeddings?embeddings_view=contexts": "embeddings_alike", "training?": "training_push"}
+            "residual_stream?residual_stream_view=cut": "residual_stream_cut_tokens", "embeddings?embeddings_view=contexts": "embeddings_alike"}
 
 
 @pytest.mark.parametrize(("address", "key"), PICTURES.items(), ids=PICTURES)
