@@ -77,8 +77,9 @@ function chartAmong(nodes) {
       const { written_as, tables } = unpack(bytes), all = Object.entries(tables).map(([name, columns]) => [name, rows(columns)]);
       if (view.signal("written_as") !== written_as || all.some(([name, table]) => !table.length || !view.data(name).length)) return;
       for (const [name, table] of all) view.data(name, table);
+      const width = view.width();
       view.resize().run();
-      view.resize().run();        // what lies beside the marks takes its room from theirs: the second time is the last, as where Streamlit draws a chart
+      if (view.width() !== width) view.resize().run();        // what lies beside the marks takes its room from theirs
     },
   };
 }
