@@ -8,6 +8,7 @@ import re
 import numpy as np
 import plotly
 import plotly.graph_objects as go
+import pyarrow
 import pytest
 import torch
 from streamlit.testing.v1 import AppTest
@@ -261,6 +262,14 @@ def test_the_contexts_are_the_streams_of_both_texts():
     cosine = float(unit(a) @ unit(b))
     assert f"{cosine:.4f}" in formulas(at)[0]
     assert "`·kind`" in title(at)
+
+
+def test_a_token_that_has_read_the_same_in_both_texts_is_the_same_in_both():
+    """Two passes over texts of different lengths differ in the last digits of float32: that is no difference of the vectors."""
+    at = opened("contexts", "The king saw a small boat near the park", other="The king was glad", shared="king")
+    tables = [pyarrow.ipc.open_stream(one.data.data).read_all() for one in at.get("vega_lite_chart")[1].proto.datasets]
+    [shown] = [table["shown"].to_pylist() for table in tables if "shown" in table.column_names]
+    assert set(shown) == {"1"} and "the same at every depth" in title(at) and formulas(at)[0].endswith("= 1.0000")
 
 
 def test_texts_without_a_common_word_are_told_so():

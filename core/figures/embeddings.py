@@ -27,7 +27,6 @@ _SYMBOLS = {"word": "circle", "part": "diamond", "sign": "square", "byte": "x"}
 _MEANINGS = {"word": "residual", "part": "mlp", "sign": "value", "byte": "excluded"}
 _BINS = 60
 MOST_WRITTEN = 8       # depths that have room for a token each below a line
-FLOAT32_DIGITS = 6     # after the point, of a cosine of two vectors that were computed as float32: what lies beyond differs where nothing does
 CAMERA = {"eye": {"x": 0.28, "y": -1.35, "z": 0.42}, "center": {"x": 0, "y": 0, "z": -0.1}}     # along axis 2, the shorter side, and a little from above
 
 
@@ -158,7 +157,7 @@ def alike_by_depth(cosines: np.ndarray, names: Sequence[str], nearest: Sequence[
     Of many depths only some are written out, the first and the last among them; hover says each.
     """
     low = min(0.0, float(np.nanmin(cosines)) - 0.1)
-    frame = pd.DataFrame({"depth": range(len(cosines)), "cosine": np.asarray(cosines, float), "name": list(names), "shown": [readable(value, 2) for value in np.round(cosines, FLOAT32_DIGITS)],
+    frame = pd.DataFrame({"depth": range(len(cosines)), "cosine": np.asarray(cosines, float), "name": list(names), "shown": [readable(value, 2) for value in cosines],
                           "exact": [f"{value:.6g}" for value in cosines], "near_a": list(nearest[0]), "near_b": list(nearest[1]), "y_a": low - 0.22, "y_b": low - 0.42})
     written = thinned(len(cosines), MOST_WRITTEN)
     frame["written"] = [depth in written for depth in range(len(cosines))]

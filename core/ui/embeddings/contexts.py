@@ -23,6 +23,7 @@ from core.ui.views import Reading
 
 NAMED_BLOCKS = 8                # of each way in the plane
 OWN_STEPS = (0.1, 0.5, 0.9)     # the cosines that part the options of the question
+SURE_DIGITS = 6                 # after the point, of the cosine of two vectors that were computed as float32: in what lies beyond, equal vectors of two passes differ
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class Paths:
     vectors: Tensor
     seen: Tensor               # vectors, or their directions alone
     projection: embeddings.Projection
-    cosines: np.ndarray        # (L + 2,) between the two, depth by depth
+    cosines: np.ndarray        # (L + 2,) between the two, depth by depth, to SURE_DIGITS
     nearest: list[list[int]]   # the row of E nearest to each vector, by cosine
 
 
@@ -52,7 +53,8 @@ def draw(page: Lesson, run: Run) -> Reading:
     names = [page.label("depth_static"), page.label("depth_entering" if run.trace.position is not None else "depth_entering_plain"), *(str(block) for block in range(run.model.config.n_layers))]
     here = space(run)
     last, lowest = len(names) - 1, int(np.argmin(paths.cosines))
-    title = page.label("contexts_title", token=code(here.names[token_id]), kept=readable(100 * paths.projection.kept), lowest=readable(paths.cosines[lowest]), where=_depth(page, names, lowest))
+    title = page.label("contexts_title" if paths.cosines[lowest] < 1 else "contexts_title_same", token=code(here.names[token_id]), kept=readable(100 * paths.projection.kept),
+                       lowest=readable(paths.cosines[lowest]), where=_depth(page, names, lowest))
     st.markdown(f"**{title}**")
     plane, beside = st.columns([3, 2], gap="medium")
     points = _points(page, paths, names, here.names)
@@ -94,7 +96,7 @@ def _paths(run: Run, other: Run, token_id: int, equal: bool) -> Paths:
     seen = vectors / analysis.norms(vectors).unsqueeze(-1) if equal else vectors
     projection = embeddings.principal_axes(seen.flatten(0, 1), 2)
     nearest = embeddings.nearest_rows(E, vectors, lengths).tolist()
-    return Paths(token_id, vectors, seen, projection, analysis.cosines(vectors[0], vectors[1]).numpy(), nearest)
+    return Paths(token_id, vectors, seen, projection, analysis.cosines(vectors[0], vectors[1]).numpy().round(SURE_DIGITS), nearest)
 
 
 def _depth(page: Lesson, names: list[str], depth: int) -> str:
