@@ -76,6 +76,7 @@ class Reader:
         self.url, self.page_name, self.page_hash, self.query = url, "", "", ""
         self.pages: dict[str, str] = {}                       # address -> hash of its script
         self.shown: dict[tuple[int, ...], Shown] = {}
+        self._boxes: dict[tuple[int, ...], str] = {}          # the key of the container at a path, "" for none
         self.sent = self.received = self.runs = 0
         self.error = ""
         self._values: dict[str, WidgetState] = {}
@@ -153,7 +154,7 @@ class Reader:
             question["pressed"] = [setting, options.index(value[0] if isinstance(value, list) else value), len(options)]
         else:
             return 0.0
-        there = [key for key in keys if self.find(lambda shown: key_of(shown) == key)]
+        there = [key for key in keys if self._has_picture(key)]
         if not there or question["text"] == given["text"] and "pressed" not in question:
             return 0.0
         query = urllib.parse.urlencode([(name, said) for name, said in urllib.parse.parse_qsl(self.query) if name != "prompt"])
@@ -162,6 +163,10 @@ class Reader:
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(asyncio.shield(asyncio.get_running_loop().run_in_executor(ASKERS, self._post, given["path"], body)), HELD_SECONDS)
         return 1e3 * (time.perf_counter() - began)
+
+    def _has_picture(self, key: str) -> bool:
+        """Whether a component of this key is there, or a chart in a container of this key."""
+        return any(key_of(shown) == key or shown.kind == "vega_lite_chart" and key in (self._boxes.get(path[:n]) for n in range(len(path))) for path, shown in self.shown.items())
 
     def _post(self, path: str, body: bytes) -> None:
         try:
@@ -258,6 +263,7 @@ class Reader:
         kind = delta.WhichOneof("type")
         if kind == "add_block":
             self.shown.pop(path, None)
+            self._boxes[path] = key_in(delta.add_block.id)
             return
         if kind != "new_element":
             return
@@ -297,7 +303,12 @@ class Reader:
 
 def key_of(shown: Shown) -> str:
     """The key that the app gave a widget, "" if it has none. An id is `$$ID-<hash>-<key>`."""
-    parts = getattr(shown.widget, "id", "").split("-", 2)
+    return key_in(getattr(shown.widget, "id", ""))
+
+
+def key_in(written: str) -> str:
+    """The same of an id."""
+    parts = written.split("-", 2)
     return "" if len(parts) < 3 or parts[2] == "None" else parts[2]
 
 
