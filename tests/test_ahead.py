@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import json
 import threading
 import urllib.parse
@@ -10,10 +11,11 @@ from pathlib import Path
 import numpy as np
 import pyarrow
 import pytest
+from streamlit.runtime.scriptrunner import ScriptRunner
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Block
 
-from core.ui import ahead, cache, charts, next_token, overview, run, working
+from core.ui import ahead, cache, charts, next_token, overview, prerender, run, working
 from core.ui.architectures import designs
 from core.ui.architectures.designs import CHOICES
 from core.ui.components.sampling_panel import unpack
@@ -209,6 +211,20 @@ def test_a_picture_that_no_page_draws_is_refused(wrong: dict):
 
 def test_a_picture_of_another_view_is_answered_with_nothing():
     assert answered(QUESTION | {"keys": ["tokens_methods_table"]}) == {}
+
+
+def test_while_many_pages_run_nothing_is_drawn_ahead_but_what_sets_a_picture_right():
+    ends = threading.Event()
+    runs = [threading.Thread(target=ends.wait, name=name, daemon=True) for name in (*ahead.RUNS, ahead.RUNS[0])]
+    for thread in runs[:ahead.MOST_RUNS]:
+        thread.start()
+    assert answered(QUESTION)
+    runs[ahead.MOST_RUNS].start()
+    try:
+        assert answered(QUESTION) == {} and answered(QUESTION | {"again": True}) and answered(QUESTION | {"again": 1}) == {}
+    finally:
+        ends.set()
+    assert f'name="{ahead.RUNS[0]}"' in inspect.getsource(ScriptRunner) and f'name="{ahead.RUNS[1]}"' in inspect.getsource(prerender)
 
 
 def test_a_page_that_is_asked_ahead_leaves_nothing_behind():

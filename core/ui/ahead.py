@@ -8,6 +8,7 @@ another prompt alone.
 """
 from __future__ import annotations
 
+import threading
 import urllib.parse
 from collections.abc import Mapping
 
@@ -19,6 +20,8 @@ from core.ui.components.message import pack
 
 FIELD = ".st-key-prompt textarea"
 NAME = "prerender"      # the route that any page's pictures are asked of
+RUNS = ("ScriptRunner.scriptThread", "prerender")       # the names of threads that run a page: Streamlit's, and ours
+MOST_RUNS = 2           # of them, beside which a page is still run for its pictures alone
 
 # By page the pictures, components and charts, that stand by the address and the prompt alone, whatever the reader did before: their keys without the page's name. A chart that sometimes
 # shows what its reader did says so (`own` of core.ui.charts).
@@ -63,13 +66,22 @@ def watch() -> None:
 
 
 def answer(question: dict) -> bytes:
-    """What the page gives its pictures, by their keys, where the prompt is the question's text and one control is pressed. Raises ValueError, KeyError or TypeError for nonsense."""
+    """What the page gives its pictures, by their keys, where the prompt is the question's text and one control is pressed. Raises ValueError, KeyError or TypeError for nonsense.
+
+    Nothing while many pages run: the page itself would answer as soon, and all would wait for what is computed twice. But for what is asked "again", to set right what stands.
+    """
     page, query, text, asked, pressed = (question.get(name) for name in ("page", "query", "text", "keys", "pressed"))
     if not isinstance(query, str) or not isinstance(text, str) or not isinstance(asked, list) or not {*asked} <= {*keys(page, OF_PROMPT), *keys(page, OF_NO_PROMPT)}:
         raise ValueError("there is no such address, text or picture")
+    if _is_busy() and question.get("again") is not True:
+        return pack({}, {})
     prompt = urllib.parse.urlencode({"prompt": text}, quote_via=urllib.parse.quote)
     drawn = prerender.drawn(prerender.Asked(page, f"{query}&{prompt}", question["theme"], frozenset(asked), None if pressed is None else prerender.Pressed(*pressed)))
     return pack({}, {key: np.frombuffer(sent, np.uint8) for key, sent in drawn.items()})
+
+
+def _is_busy() -> bool:
+    return sum(thread.name in RUNS for thread in threading.enumerate()) > MOST_RUNS
 
 
 def offer(name: str, present: run.Run, /, **question) -> dict | None:

@@ -31,7 +31,7 @@ function watch() {
     timer = setTimeout(() => {
       unsure = later.holds || !rests();
       if (unsure) askAgain();
-      else ask(corrector.ask, [...watched.page.keys, ...watched.page.of_no_prompt], {});
+      else ask(corrector.ask, [...watched.page.keys, ...watched.page.of_no_prompt], { again: true });
     }, SOON);
   };
   const keyed = (event) => {
