@@ -74,7 +74,7 @@ def answer(question: dict) -> bytes:
     if not isinstance(query, str) or not isinstance(text, str) or not isinstance(asked, list) or not {*asked} <= {*keys(page, OF_PROMPT), *keys(page, OF_NO_PROMPT)}:
         raise ValueError("there is no such address, text or picture")
     if _is_busy() and question.get("again") is not True:
-        return pack({}, {})
+        return pack({"busy": True}, {})
     prompt = urllib.parse.urlencode({"prompt": text}, quote_via=urllib.parse.quote)
     drawn = prerender.drawn(prerender.Asked(page, f"{query}&{prompt}", question["theme"], frozenset(asked), None if pressed is None else prerender.Pressed(*pressed)))
     return pack({}, {key: np.frombuffer(sent, np.uint8) for key, sent in drawn.items()})

@@ -152,6 +152,18 @@ def test_what_was_asked_before_the_page_had_heard_of_all_is_asked_once_more(open
     assert page.url.endswith("&head=1") and [question["query"] for question in asked[1:]] == [asked[0]["query"]]
 
 
+def test_a_press_that_puts_other_pictures_there_is_soon_held_back_no_longer(open_page):
+    page, asked = open_page("limits?limits_view=words"), []
+    page.on("request", lambda request: asked.extend(json.loads(request.post_data).get("pressed", ())[:1]) if "prerender" in request.url else None)
+    for n in range(6):
+        press(page, "limits_span_widget")
+        page.wait_for_url("**limits_span=all*" if n % 2 == 0 else lambda url: "limits_span" not in url)
+        settle(page)
+    press(page, "limits_by_widget")
+    page.wait_for_url("**limits_by=*")
+    assert asked.count("limits_span") in (2, 3) and asked[-1] == "limits_by" and page.errors == []       # what is computed for the first time may come too late to count
+
+
 def test_what_is_asked_of_a_page_at_rest_is_asked_once(open_page):
     page, asked = open_page("recurrence"), []
     page.on("request", lambda request: asked.append(request.url) if "prerender" in request.url else None)

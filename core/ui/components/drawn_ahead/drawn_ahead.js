@@ -4,6 +4,7 @@
 // What is asked depends on all that was done before, as the page's address says it. While the page has not heard of something yet, that may not be so: then the pictures are asked for once more, of
 // the state that the page has come to. The page itself gives nothing to a picture that gets what it was given last.
 const SOON = 400;       // milliseconds in which a page begins to run for what is done
+const MOST_IN_VAIN = 2; // answers to one control that no picture takes, for the page will draw others: it is not held back for a third
 
 export default function ({ data, parentElement }) {
   const watched = (parentElement.watched ??= watch());
@@ -12,14 +13,20 @@ export default function ({ data, parentElement }) {
 }
 
 function watch() {
-  const watched = {}, later = holdBack((bytes) => show(watched.page, unpack(bytes)));
-  let clickedOn = null, did = -Infinity, rested = true, unsure = false, timer = null;
+  const watched = {}, inVain = new Map();
+  const later = holdBack((bytes) => {
+    const answer = unpack(bytes), taken = show(watched.page, answer);
+    if (!answer.busy) inVain.set(control, taken ? 0 : (inVain.get(control) ?? 0) + 1);
+  });
+  let control = "", clickedOn = null, did = -Infinity, rested = true, unsure = false, timer = null;
   const rests = () => document.querySelector("[data-testid=stApp]")?.dataset.testScriptState === "notRunning" && performance.now() - did > SOON;
   const ask = (asker, keys, question) => {
     const { path, page, theme, text } = watched.page, there = keys.filter((key) => pictureOf(page, key));
     if (there.length) asker(path, { page, theme, text, query: address(), keys: there, ...question });
   };
-  const hold = (event, keys, question, again) => ask((path, asked) => {
+  const hold = (event, name, keys, question, again) => ask((path, asked) => {
+    if (inVain.get(name) >= MOST_IN_VAIN) return;
+    control = name;
     later.hold(event, again, path, asked);
     did = performance.now();
     if (!rested) unsure = true;
@@ -37,7 +44,7 @@ function watch() {
   const keyed = (event) => {
     const { field, text, keys } = watched.page;
     if (later.holds || !isSent(event, field) || event.target.value === text) return;
-    hold(event, keys, { text: event.target.value }, () => sendAgain(event));
+    hold(event, "prompt", keys, { text: event.target.value }, () => sendAgain(event));
   };
   const clicked = (event) => {
     if (!event.isTrusted) {                 // what was held back, or a program's own
@@ -45,8 +52,8 @@ function watch() {
       return;
     }
     clickedOn = event.target;
-    const { page, keys, of_no_prompt } = watched.page, question = pressed(event.target, page);
-    if (question) hold(event, [...keys, ...of_no_prompt], question, () => event.target.dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true, composed: true })));
+    const { page, keys, of_no_prompt } = watched.page, { name, question } = pressed(event.target, page) ?? {};
+    if (question) hold(event, name, [...keys, ...of_no_prompt], question, () => event.target.dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true, composed: true })));
   };
   const goOn = (event) => { if (event.isTrusted) later.release(); };      // what the reader does next comes after what is held back
   const noted = (event) => {
@@ -75,11 +82,12 @@ function chartAmong(nodes) {
   return view && {
     answered(bytes) {
       const { written_as, tables } = unpack(bytes), all = Object.entries(tables).map(([name, columns]) => [name, rows(columns)]);
-      if (view.signal("written_as") !== written_as || all.some(([name, table]) => !table.length || !view.data(name).length)) return;
+      if (view.signal("written_as") !== written_as || all.some(([name, table]) => !table.length || !view.data(name).length)) return false;
       for (const [name, table] of all) view.data(name, table);
       const width = view.width();
       view.resize().run();
       if (view.width() !== width) view.resize().run();        // what lies beside the marks takes its room from theirs
+      return true;
     },
   };
 }
@@ -89,8 +97,10 @@ function rows(columns) {
   return (columns[names[0]] ?? []).map((_, i) => Object.fromEntries(names.map((name) => [name, columns[name][i]])));
 }
 
+// Gives the pictures what is answered; whether any of them takes it.
 function show({ page }, answer) {
-  for (const [key] of answer.arrays) pictureOf(page, key)?.answered(answer[key].slice());
+  const taken = answer.arrays.map(([key]) => { const picture = pictureOf(page, key); return picture && picture.answered(answer[key].slice()) !== false; });
+  return taken.some(Boolean);
 }
 
 // The page's query without the prompt, which may be too long for it.
@@ -100,7 +110,7 @@ function address() {
   return query.toString();
 }
 
-// What a press on this node asks of a view: a setting in the address, or the option of a control by its place among all. Null where it changes no setting of one.
+// Which control a press on this node is of, and what it asks of a view: a setting in the address, or the option of the control by its place among all. Null where it changes no setting of one.
 function pressed(node, page) {
   const option = node.closest("[role=option]"), named = option?.closest("[role=listbox]").getAttribute("aria-labelledby")?.split(" ").at(-1);
   const control = (option ? document.getElementById(named) : node)?.closest("[data-testid=stSelectbox], [data-testid=stButtonGroup], [data-testid=stCheckbox]");
@@ -110,7 +120,7 @@ function pressed(node, page) {
   if (control.dataset.testid === "stCheckbox") {
     if (!setting || node.closest("button")) return null;                 // the sign that explains it
     query.set(setting, !control.querySelector("input").checked);
-    return { query: query.toString() };
+    return { name: key, question: { query: query.toString() } };
   }
   const choices = [...control.querySelectorAll("[role=radio]")], chosen = option ?? node.closest("[role=radio]");
   if (!chosen || (chosen.getAttribute("aria-checked") ?? chosen.getAttribute("aria-selected")) === "true") return null;
@@ -118,7 +128,7 @@ function pressed(node, page) {
   const index = option ? Number(option.dataset.key) : choices.indexOf(chosen);
   if (shared) {
     query.set(shared, index);
-    return { query: query.toString() };
+    return { name: key, question: { query: query.toString() } };
   }
-  return setting && index < n ? { pressed: [setting, index, n] } : null;     // a list may be filtered by what is typed
+  return setting && index < n ? { name: key, question: { pressed: [setting, index, n] } } : null;     // a list may be filtered by what is typed
 }
