@@ -79,7 +79,7 @@ def show(chart: alt.Chart | alt.LayerChart, key: str, own: bool = False, **optio
 
 def show_written(spec: Mapping, tables: Mapping[str, pd.DataFrame], key: str, own: bool = False, **options) -> None:
     """The same of what is written already, which calls its tables by these names. Where a page is drawn ahead, what the browser gives to the chart that stands."""
-    written_as = hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest()[:16]
+    written_as = hashlib.sha256(json.dumps(spec).encode()).hexdigest()[:16]
     if prerender.running():
         prerender.reached(key, pack({"written_as": written_as, "tables": {name: _columns(table) for name, table in tables.items()}}, {}))
         return

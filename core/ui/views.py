@@ -106,3 +106,8 @@ def show(prefix: str, chart: alt.TopLevelMixin, name: str, on_pick: Callable[[di
 
     picking = {} if on_pick is None else {"on_select": pick, "selection_mode": "picked"}
     charts.show(chart, key, own, **picking)
+
+
+def show_spec(prefix: str, name: str, rows: pd.DataFrame, spec: Mapping) -> None:
+    """The same of a Vega-Lite spec over one table."""
+    charts.show_written({**spec, "data": {"name": "rows"}}, {"rows": rows}, f"{prefix}{name}")

@@ -14,7 +14,7 @@ from core.ui import state, worker
 from core.ui.check import Question
 from core.ui.lesson import Lesson
 from core.ui.recurrence.copy import accuracy_table, answers, curves, loss_table, written
-from core.ui.recurrence.reading import chart_height, choice, named, seed_field, show, slider
+from core.ui.recurrence.reading import chart_height, choice, named, seed_field, show_spec, slider
 from core.ui.run import Run
 from core.ui.views import Reading
 
@@ -65,7 +65,7 @@ def _picture(page: Lesson, task: Rewriting, n_hidden: int, seed: int, records: l
         with right:
             st.caption(page.label("caption_alignment" if last.step else "caption_alignment_before"))
             rows = figures.alignment_rows(np.array(last.alignment), list(map(written, last.source)), list(map(written, last.written["attention"])))
-            show("alignment", figures.alignment(page.label("axis_source"), page.label("axis_written"), state.theme(), state.scale(), chart_height(40)), rows)
+            show_spec("alignment", rows, figures.alignment(page.label("axis_source"), page.label("axis_written"), state.theme(), state.scale(), chart_height(40)))
 
 
 def _lines(page: Lesson, task: Rewriting, n_hidden: int, last: RewritingRecord) -> list[tuple[str, str]]:

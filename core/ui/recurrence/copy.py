@@ -14,7 +14,7 @@ from core.figures.recurrence import Axis
 from core.ui import state, worker
 from core.ui.check import Question
 from core.ui.lesson import Lesson
-from core.ui.recurrence.reading import chart_height, network_names, seed_field, show, show_lines, slider
+from core.ui.recurrence.reading import chart_height, network_names, seed_field, show_lines, show_spec, slider
 from core.ui.run import Run
 from core.ui.views import Reading
 
@@ -86,7 +86,7 @@ def _picture(page: Lesson, task: Recall, seed: int, records: list[RecallRecord])
 def _sequence(page: Lesson, record: RecallRecord) -> None:
     """What is read, as a row of symbols, blanks and marks."""
     row, symbols = page.label("row_input"), shortened(record.inputs)
-    show("input", figures.answers([row], state.theme(), state.scale()), figures.answer_rows([row], [symbols], [[None] * len(symbols)]))
+    show_spec("input", figures.answer_rows([row], [symbols], [[None] * len(symbols)]), figures.answers([row], state.theme(), state.scale()))
 
 
 def answers(page: Lesson, given: list[tuple[str, tuple[int, ...]]], names: dict[str, str], said: dict[str, tuple[int, ...]], targets: tuple[int, ...]) -> None:
@@ -97,7 +97,7 @@ def answers(page: Lesson, given: list[tuple[str, tuple[int, ...]]], names: dict[
         rows.append(names[name])
         cells.append(list(map(written, symbols)))
         right.append([a == b for a, b in zip(symbols, targets)])
-    show("answers", figures.answers(rows, state.theme(), state.scale()), figures.answer_rows(rows, cells, right))
+    show_spec("answers", figures.answer_rows(rows, cells, right), figures.answers(rows, state.theme(), state.scale()))
 
 
 def curves(page: Lesson, accuracy: dict, places: tuple[int, ...], records: list, names: dict[str, str], n_steps: int, axis: str, height: int) -> None:

@@ -10,7 +10,7 @@ import streamlit as st
 from core.figures import recurrence as figures
 from core.figures.recurrence import Axis
 from core.recurrence import ACTIVATIONS, GATES, MATRICES
-from core.ui import charts, state, views
+from core.ui import state, views
 from core.ui.instrument_state import Setting, Settings
 from core.ui.lesson import Lesson
 
@@ -41,7 +41,7 @@ SETTINGS = Settings("recurrence", {
     "hidden": Setting("64", options=("16", "64")),
 })
 read, keep, attached = SETTINGS.read, SETTINGS.keep, SETTINGS.attached
-choice = functools.partial(views.choice, SETTINGS)
+choice, show_spec = functools.partial(views.choice, SETTINGS), functools.partial(views.show_spec, PREFIX)
 
 
 def chart_height(less: int = 0) -> int:
@@ -71,15 +71,10 @@ def seed_field(page: Lesson) -> int:
         return st.number_input(page.label("seed"), int(setting.low), int(setting.high), step=1, width=100, label_visibility="collapsed", **attached("seed"))
 
 
-def show(name: str, spec: dict, rows: pd.DataFrame) -> None:
-    """A chart of this lesson, as charts.show_written has it."""
-    charts.show_written({**spec, "data": {"name": "rows"}}, {"rows": rows}, f"{PREFIX}{name}")
-
-
 def show_lines(name: str, frame: pd.DataFrame, names: Mapping[str, str], x: Axis, y: Axis, height: int, picked: float | None = None, **more) -> None:
     """`figures.lines` over `frame`, marked where the reader has picked; `more` as it has it."""
     rows = figures.line_rows(frame, names, y, height, state.scale(), picked)
-    show(name, figures.lines(names, MEANINGS, x, y, state.theme(), scale=state.scale(), height=height, **more), rows)
+    show_spec(name, rows, figures.lines(names, MEANINGS, x, y, state.theme(), scale=state.scale(), height=height, **more))
 
 
 def network_names(page: Lesson, names: Mapping[str, object] | tuple[str, ...]) -> dict[str, str]:

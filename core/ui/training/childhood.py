@@ -21,7 +21,7 @@ from core.ui.guard import fragment
 from core.ui.lesson import Lesson
 from core.ui.markdown import code, unmarked
 from core.ui.run import Run
-from core.ui.training.reading import PREFIX, attached, chart_height, keep, lines, read, show, to_numpy
+from core.ui.training.reading import PREFIX, attached, chart_height, keep, read, show, show_spec, to_numpy
 from core.ui.views import Reading
 
 PLAYING = "training_playing"          # of the session: whether it plays
@@ -125,7 +125,7 @@ def _curves(page: Lesson, moments: tuple[Milestone, ...], at: int) -> None:
         if part == "loss":
             seen = values["held_out"][first:]
             bounds = (math.floor(20 * min(seen) - 1) / 20, math.ceil(20 * max(seen) + 1) / 20) if first else (0.0, float(math.ceil(max(seen))))
-        lines(f"childhood_{part}", frame, training.curve(
+        show_spec(f"childhood_{part}", frame, training.curve(
             {line: page.label(f"line_childhood_{line}") for line in values}, MEANINGS, page.label("axis_moments") if part == "scores" else "", page.label(f"axis_childhood_{part}"), state.theme(),
             x_domain=(first, len(moments) - 1), y_domain=bounds, marked=max(at, first), ticks=ticks, scale=state.scale(), height=chart_height(230 if part == "loss" else 205)))
 

@@ -21,7 +21,7 @@ from core.ui.lesson import Lesson
 from core.ui.markdown import code, unmarked
 from core.ui.run import Run
 from core.ui.training import schedules
-from core.ui.training.reading import PREFIX, SETTINGS, attached, chart_height, choice, keep, lines, read, scheduled
+from core.ui.training.reading import PREFIX, SETTINGS, attached, chart_height, choice, keep, read, scheduled, show_spec
 from core.ui.views import Reading
 
 LEARNERS = "training_learners"      # of the session: key -> Learner, the latest last
@@ -139,7 +139,7 @@ def _picture(page: Lesson, learner: Learner) -> None:
             for name, top in SMALL[:1] if state.present() else SMALL:
                 st.caption(page.label(f"caption_{name}"))
                 levels = {page.label("level_clip", c=readable(CLIP)): CLIP} if name == "gradient_norm" else None
-                lines(name, _frame(page, (name,), drawn), figures.curve(
+                show_spec(name, _frame(page, (name,), drawn), figures.curve(
                     {name: page.label(f"line_{name}")}, MEANINGS, page.label("axis_steps"), "", state.theme(), x_domain=(0, end), y_domain=(0, top), levels=levels,
                     y_format="%" if name == "accuracy" else "~g", scale=state.scale(), height=chart_height(120 if state.present() else 250)))
         with pattern:
@@ -164,7 +164,7 @@ def _loss(page: Lesson, learner: Learner, drawn: list[Progress], end: int) -> No
     named = {page.label(f"level_{name}", nats=readable(value)): value for name, value in levels.items()}
     shown = ("held_out", "loss")
     st.caption(page.label("caption_loss", vocabulary=learner.model.config.vocab_size, start=readable(math.log(learner.model.config.vocab_size))))
-    lines("loss", _frame(page, shown, drawn), figures.curve(
+    show_spec("loss", _frame(page, shown, drawn), figures.curve(
         {line: page.label(f"line_{line}") for line in shown}, MEANINGS, page.label("axis_steps"), page.label("axis_loss"), state.theme(), x_domain=(0, end),
         y_domain=(0, 1.25 * max(levels.values())), levels=named, changes=turned(page, drawn), scale=state.scale(), height=chart_height(95)))
 

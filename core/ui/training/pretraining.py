@@ -16,7 +16,7 @@ from core.ui.lesson import Lesson
 from core.ui.markdown import code, unmarked
 from core.ui.run import Run
 from core.ui.training import fine_tuning
-from core.ui.training.reading import PREFIX, chart_height, lines, read, show
+from core.ui.training.reading import PREFIX, chart_height, read, show, show_spec
 from core.ui.training.tuning_parts import N_BARS, Written, asked_control, ids_of, one_line, visible, written_before
 from core.ui.views import Reading
 
@@ -80,7 +80,7 @@ def _curve(page: Lesson, loaded: LoadedModel, record: pd.DataFrame) -> None:
     if record.empty:
         return
     frame = pd.DataFrame({"line": page.label("tuning_line_held_out_text"), "x": record["millions"], "y": record["held_out"]})
-    lines("tuning_pretraining", frame, figures.curve(
+    show_spec("tuning_pretraining", frame, figures.curve(
         {"held_out": page.label("tuning_line_held_out_text")}, {"held_out": "query"}, page.label("axis_millions"), page.label("axis_loss"), state.theme(), x_domain=(0, math.ceil(record["millions"].max())),
         y_domain=(0, math.ceil(record["held_out"].max())), scale=state.scale(), height=chart_height(110)))
 

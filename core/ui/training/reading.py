@@ -4,12 +4,10 @@ from __future__ import annotations
 import functools
 
 import numpy as np
-import pandas as pd
-import streamlit as st
 
 from core import descent, kepler, learning, schedules, tuning, tuning_texts
 from core.schedules import Schedule
-from core.ui import charts, state, views
+from core.ui import state, views
 from core.ui.instrument_state import Setting, Settings
 
 PREFIX = "training_"
@@ -58,7 +56,7 @@ SETTINGS = Settings("training", {
     "day": Setting(9831, low=0, high=36525),      # after noon of 1 January 2000
 })
 read, keep, attached = SETTINGS.read, SETTINGS.keep, SETTINGS.attached
-choice, show = functools.partial(views.choice, SETTINGS), functools.partial(views.show, PREFIX)
+choice, show, show_spec = functools.partial(views.choice, SETTINGS), functools.partial(views.show, PREFIX), functools.partial(views.show_spec, PREFIX)
 
 
 def chart_height(less: int = 0) -> int:
@@ -74,13 +72,3 @@ def to_numpy(tensor) -> np.ndarray:
 def scheduled() -> Schedule:
     """The reader's own schedule."""
     return Schedule(read("schedule"), round(read("total") * read("warmup") / 100), read("total"), read("floor") / 100)
-
-
-def lines(name: str, frame: pd.DataFrame, spec: dict) -> None:
-    """A chart of `core.figures.training.curve` with its data (line, x, y)."""
-    show_spec(name, frame, spec)
-
-
-def show_spec(name: str, frame: pd.DataFrame, spec: dict) -> None:
-    """A Vega-Lite spec with its data, as charts.show_written has it."""
-    charts.show_written({**spec, "data": {"name": "rows"}}, {"rows": frame}, f"{PREFIX}{name}")

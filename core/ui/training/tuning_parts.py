@@ -22,7 +22,7 @@ from core.ui.cache import LoadedModel
 from core.ui.lesson import Lesson
 from core.ui.markdown import code, escaped
 from core.ui.run import Run
-from core.ui.training.reading import PREFIX, attached, chart_height, choice, keep, lines, read, show
+from core.ui.training.reading import PREFIX, attached, chart_height, choice, keep, read, show, show_spec
 
 SMALL = "stories-small"
 LEAST_CONTEXT = 96                  # tokens that a model must take to read the pairs
@@ -190,7 +190,7 @@ def curves(page: Lesson, name: str, shown: Sequence[str], history: Sequence[Tuni
     values = [y for _, _, y in rows] + list((levels or {}).values())
     end = next(n for n in AXIS_STEPS if n >= history[-1].step)
     domain = y_domain or (min(0.0, float(math.floor(min(values)))), float(max(1, math.ceil(max(values)))))
-    lines(f"tuning_{name}", pd.DataFrame(rows, columns=["line", "x", "y"]), figures.curve(
+    show_spec(f"tuning_{name}", pd.DataFrame(rows, columns=["line", "x", "y"]), figures.curve(
         {line: page.label(f"tuning_line_{line}") for line in shown}, MEANINGS, page.label("axis_steps"), page.label(f"axis_tuning_{name}"), state.theme(), x_domain=(0, end), y_domain=domain,
         levels=levels, points=len(history) == 1, scale=state.scale(), height=height))
 

@@ -25,8 +25,9 @@ function watch() {
     if (there.length) asker(path, { page, theme, text, query: address(), keys: there, ...question });
   };
   const hold = (event, name, keys, question, again) => ask((path, asked) => {
-    if (inVain.get(name) >= MOST_IN_VAIN) return;
-    control = name;
+    const pressed = [asked.page, new URLSearchParams(location.search).get(`${asked.page}_view`), name].join();       // of a view: some controls, and the prompt, are those of several
+    if (inVain.get(pressed) >= MOST_IN_VAIN) return;
+    control = pressed;
     later.hold(event, again, path, asked);
     did = performance.now();
     if (!rested) unsure = true;
