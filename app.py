@@ -11,10 +11,12 @@ from collections.abc import AsyncIterator
 import streamlit as st
 from starlette.middleware import Middleware
 from streamlit import net_util
+from streamlit.runtime import app_session
 from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.pages_manager import PagesManager
+from streamlit.runtime.state.safe_session_state import SafeSessionState
 
-from core.ui import addresses, deployment, live, streamlit_mends
+from core.ui import addresses, deployment, live, streamlit_mends, streamlit_savings
 from core.ui.pace import Paced
 
 ANSWERS = {"heads": "core.ui.heads.live:answer", "heads_rollout": "core.ui.heads.live:rollout_answer", "attention_weights": "core.ui.attention.live:answer",
@@ -23,6 +25,7 @@ deployment.check()
 # Else a fresh server takes the folder pages/ for its older kind of app until st.navigation was called, and runs a page by itself.
 PagesManager.uses_pages_directory = False
 AppSession.request_rerun, AppSession._clear_queue = streamlit_mends.request_rerun, streamlit_mends.clear_queue
+SafeSessionState.filtered_state, app_session._populate_theme_msg = property(streamlit_savings.NamedState), streamlit_savings.populate_theme
 # Streamlit would ask a server on the internet for this machine's address, at the start and whenever a page of another address opens a websocket, and answer nobody meanwhile.
 net_util.get_external_ip = lambda: None
 

@@ -17,9 +17,9 @@ def quick(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(jobs, "LOOKS", 0.001)
 
 
-def until(what) -> bool:
+def until(what, looks: int = 1_000 * SECONDS) -> bool:
     pause = threading.Event()
-    return any(what() or pause.wait(0.001) for _ in range(SECONDS * 1_000))
+    return any(what() or pause.wait(0.001) for _ in range(looks))
 
 
 def gated(gate: threading.Event) -> Iterator[int]:
@@ -107,3 +107,41 @@ def test_a_job_that_runs_too_long_ends(monkeypatch: pytest.MonkeyPatch):
     job = Job(lambda: iter(range(9)), Places(1, 0, None)).start()
     job.wait(SECONDS)
     assert job.records == [0] and job.stopped
+
+
+@pytest.fixture
+def a_page_runs(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """A thread that Streamlit would run a page on, until the event; jobs give way as long as that."""
+    monkeypatch.setattr(jobs, "GIVES_WAY", 1e9)
+    monkeypatch.setattr(jobs, "MOST_GIVEN", SECONDS)
+    ends = threading.Event()
+    threading.Thread(target=ends.wait, args=(SECONDS,), name=jobs.PAGE, daemon=True).start()
+    yield ends
+    ends.set()
+
+
+def test_between_two_steps_a_job_lets_pages_go_first(a_page_runs: threading.Event):
+    job = Job(lambda: iter([1, 2, 3]), Places(1, 9, None)).start()
+    assert until(lambda: job.records) and not until(lambda: len(job.records) > 1, looks=200), "the page runs"
+    assert list(jobs.in_good_manners(iter("abc"))) == ["a", "b", "c"], "only a job does"
+    a_page_runs.set()
+    job.wait(SECONDS)
+    assert job.records == [1, 2, 3]
+
+
+def test_a_page_that_waits_for_a_job_is_not_let_go_first(a_page_runs: threading.Event):
+    a_page_runs.set()
+    gate = threading.Event()
+
+    def steps() -> Iterator[int]:
+        gate.wait(SECONDS)
+        yield from range(3)
+
+    job = Job(steps, Places(1, 9, None)).start()
+    page = threading.Thread(target=job.wait, args=(SECONDS,), name=jobs.PAGE, daemon=True)
+    page.start()
+    assert until(lambda: jobs._pages_that_wait.n == 1)
+    gate.set()
+    page.join(SECONDS / 2)
+    assert not page.is_alive() and job.records == [0, 1, 2] and jobs._pages_that_wait.n == 0
+

@@ -8,6 +8,9 @@ from streamlit.testing.v1 import AppTest
 
 from core.ui import cache, jobs, text, working
 from core.ui.working import Part
+from tests.benchmarks.reader import GROWS, Answer, Reader, key_of, query_of
+from tests.browser.serving import serve
+from tests.coroutines import finished
 from tests.lessons import fine
 
 gates: list[threading.Event] = []
@@ -122,3 +125,31 @@ def test_those_that_wait_have_places_of_their_own_and_can_be_stopped_meanwhile()
     for job in held:
         job.wait(30)
     assert all(job.records == [1] and not job.stopped for job in held)
+
+
+class Counting(Reader):
+    """Keeps what came with every run, and whether its page still says that it is not whole."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+        self.came: list[tuple[int, bool]] = []
+        self._before = 0
+
+    def _end(self, status: int) -> None:
+        super()._end(status)
+        self.came.append((self.received - self._before, bool(self.find(lambda shown: key_of(shown) == GROWS))))
+        self._before = self.received
+
+
+async def long_wait(url: str) -> tuple[Answer, list[tuple[int, bool]], bool]:
+    async with Counting(url) as reader:
+        answer = await reader.open("limits", query_of(limits_view="meaning"))
+        return answer, reader.came, reader._has_picture("limits_shares")
+
+
+def test_while_there_is_nothing_to_show_only_how_far_it_is_is_drawn_again():
+    with serve() as server:
+        answer, came, has_picture = finished(long_wait(server.url))
+    waiting = [size for size, grows in came if grows]
+    assert not answer.error and has_picture and not came[-1][1]
+    assert waiting[0] > 30_000 and len(waiting) > 2 and all(size < 4_000 for size in waiting[1:]), "of a page of 56 kB"

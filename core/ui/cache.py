@@ -26,7 +26,7 @@ from core.intervention import NOTHING, Intervention
 from core.model import Transformer
 from core.tokenizer import Tokenizer
 from core.trace import Trace
-from core.ui import deployment, devices, passes, text
+from core.ui import deployment, devices, jobs, passes, text
 from core.ui.library import names
 from core.ui.library.shelf import Shelf
 
@@ -317,12 +317,12 @@ def _in_turn(loaded: LoadedModel, token_ids: tuple[int, ...], intervention: Inte
 def in_turns(loaded: LoadedModel, steps: Iterator[T]) -> Iterator[T]:
     """The steps of an iterator that runs the model, with a turn on the device for each: many texts are then written side by side, and a page's own pass waits for a token, not for a text."""
     end = object()
-    while True:
+
+    def step() -> T:
         with passes.line(loaded.device).turn(_reader(), _look):
-            step = next(steps, end)
-        if step is end:
-            return
-        yield step
+            return next(steps, end)
+
+    yield from jobs.in_good_manners(iter(step, end))
 
 
 def _elsewhere(loaded: LoadedModel, token_ids: tuple[int, ...], intervention: Intervention) -> Trace | None:

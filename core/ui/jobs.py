@@ -1,7 +1,7 @@
 """Long computations of readers, each on a thread of its own, with what they have made so far: a bounded number at once, the others in a line, each stoppable.
 
 A job belongs to the session that keeps it. The thread knows nothing of any session and makes no call to Streamlit. Where others wait, a job that has had its turn
-steps back behind them between two records, so that the wait is bounded whatever the jobs are, and nobody loses what was made.
+steps back behind them between two records, so that the wait is bounded whatever the jobs are, and nobody loses what was made. Between two steps a job lets pages go first.
 """
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ import math
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
 
+T = TypeVar("T")
 LOG = logging.getLogger(__name__)
 MOST_AT_ONCE = 2           # on the whole server of those that readers start: more would only slow each other down
 MOST_WAITING = 40          # of them in the line: a class and some more
@@ -19,6 +21,9 @@ MOST_QUEUED = 3            # at once of those that a page computes by itself, wh
 MOST_SECONDS = 300         # that one job runs, which then ends by itself
 AWAY = 30                  # seconds that nobody has its page open, after which it ends: a connection that breaks is there again before
 LOOKS = 0.25               # seconds between two looks of one that waits, at whether it still has to
+NAME, PAGE = "job", "ScriptRunner.scriptThread"        # of the threads of jobs, and of those on which Streamlit runs pages
+GIVES_WAY, MOST_GIVEN = 3, 0.25        # how many times as long as its last step took a job lets pages go first, and how many seconds at most
+GLANCES = 0.005            # seconds between two looks at whether a page still runs
 
 
 class Places:
@@ -110,7 +115,7 @@ class Job:
         self.turn = threading.Event()  # whether it may run; set by its places
         self._make, self._places, self._watched, self._asked = make, places, watched, time.monotonic()
         self._stop, self._left_since = threading.Event(), None
-        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread = threading.Thread(target=self._run, name=NAME, daemon=True)
 
     @property
     def running(self) -> bool:
@@ -143,7 +148,8 @@ class Job:
 
     def wait(self, seconds: float | None = None) -> None:
         """Until it has ended, or that many seconds."""
-        self._thread.join(seconds)
+        with _pages_that_wait:
+            self._thread.join(seconds)
 
     def start(self) -> Job | None:
         """The job itself, which runs or waits from here on; None where the line is full."""
@@ -170,7 +176,7 @@ class Job:
 
     def _ran_to_its_end(self) -> bool:
         ran, began = 0.0, time.monotonic()
-        for record in self._make():
+        for record in in_good_manners(self._make()):
             self.records.append(record)
             if self._stop.is_set() or self._is_left() or ran + time.monotonic() - began > MOST_SECONDS:
                 return False
@@ -188,6 +194,42 @@ class Job:
         elif self._left_since is None:
             self._left_since = time.monotonic()
         return self._left_since is not None and time.monotonic() - self._left_since >= AWAY
+
+
+class _Counted:
+    """How many threads are within it."""
+
+    def __init__(self) -> None:
+        self.n, self._lock = 0, threading.Lock()
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self.n += 1
+
+    def __exit__(self, *_) -> None:
+        with self._lock:
+            self.n -= 1
+
+
+_pages_that_wait, _of_thread = _Counted(), threading.local()
+
+
+def in_good_manners(steps: Iterator[T]) -> Iterator[T]:
+    """The same steps. On a job's thread, pages that run go first before each but the first: Python gives every thread as much, and a class's pages would each wait for all jobs' steps, too."""
+    is_job = threading.current_thread().name == NAME
+    _of_thread.since = time.monotonic()        # when it gave way last, also within a step
+    for step in steps:
+        yield step
+        if is_job:
+            _give_way(min(GIVES_WAY * (time.monotonic() - _of_thread.since), MOST_GIVEN))
+            _of_thread.since = time.monotonic()
+
+
+def _give_way(seconds: float) -> None:
+    """Until no page runs but such as wait for a job, or that many seconds."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end and sum(thread.name == PAGE for thread in threading.enumerate()) > _pages_that_wait.n:
+        time.sleep(GLANCES)
 
 
 _slots, _queue = Places(MOST_AT_ONCE, MOST_WAITING, TURN), Places(MOST_QUEUED, math.inf, None)

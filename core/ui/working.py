@@ -1,8 +1,8 @@
 """What a view computes when it is opened: on a thread of its own, shared by all who ask for the same, drawn as it grows, and kept for all when it is whole.
 
 A view asks for a result. It gets it at once where it is kept; else it waits PATIENCE seconds for it, and after that gets what there is so far, or is left where there
-is nothing to show yet. `views.draw` then says how far it is, beside a button that stops it, and draws the view anew while it grows. A result that is asked for
-anywhere else is simply computed.
+is nothing to show yet. `views.draw` then says how far it is, beside a button that stops it, and draws the view anew while it grows, or once there is something to show.
+A result that is asked for anywhere else is simply computed.
 """
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from core.ui import cache, jobs, prerender, presence, text
 
 PATIENCE = 0.8          # seconds that a page waits for a result before it shows what there is so far
-EVERY, IDLE = 0.7, 3    # seconds between two pictures of what grows, and how many times as long as one takes they are at least
+EVERY, IDLE = 0.7, 3    # seconds between two looks at what is computed; and how many times as long as a picture of what grows takes they are at least
 MOST_KEPT = 4           # of the latest that a session holds, whole or stopped
 JOBS, READER = "working_jobs", "working_reader"       # in the session: key -> job; the session's name among the readers of a job
 GROWS = "working_grows"                               # seconds between two pictures of the open lesson, where it shows something that grows
@@ -73,6 +73,8 @@ class Frame:
     shared: _Shared | None = None
     key: Hashable = None
     said: str = ""
+    shows_parts: bool = False   # and not the whole alone
+    left: bool = False          # there was nothing to show
     began: float = field(default_factory=time.monotonic)
     waited: float = 0.0         # seconds of the time since then
 
@@ -80,6 +82,11 @@ class Frame:
     def grows(self) -> bool:
         """Whether it goes on, and this session has not turned away."""
         return self.shared is not None and self.shared.job.running and _reader() in self.shared.readers
+
+    @property
+    def awaits(self) -> bool:
+        """Whether there is nothing to show yet, but will be."""
+        return self.left and self.grows and not (self.shows_parts and self.shared.part.value is not None)
 
 
 _frame: ContextVar[Frame | None] = ContextVar("frame", default=None)
@@ -93,7 +100,7 @@ def frame() -> Iterator[Frame]:
     try:
         yield here
     except NotYet:
-        pass
+        here.left = True
     finally:
         _frame.reset(token)
 
@@ -103,7 +110,16 @@ def growing(key: Hashable, steps: Callable[[], Iterator[Part]], size: Callable[[
 
     key, size: as cache.result has them. steps() yields how far it is, without any call to Streamlit. said: what the reader is told meanwhile, with {done} and {total}.
     """
-    here = _frame.get()
+    if (here := _frame.get()) is not None:
+        here.shows_parts = True
+    value, whole = _so_far(here, key, steps, size, said)
+    if value is None and not whole:
+        raise NotYet
+    return value, whole
+
+
+def _so_far(here: Frame | None, key: Hashable, steps: Callable[[], Iterator[Part]], size: Callable[[object], int], said: str) -> tuple[object, bool]:
+    """The same, None where it is nothing yet."""
     if here is None:
         return cache.result(key, lambda: _last(steps()), size), True
     if (known := cache.kept(key)) is not None:
@@ -121,14 +137,12 @@ def growing(key: Hashable, steps: Callable[[], Iterator[Part]], size: Callable[[
             forget(key)                   # else this session alone holds it, so that it is not made at every run
         return shared.part.value, True
     here.shared, here.key, here.said = shared, key, said
-    if shared.part.value is None:
-        raise NotYet
     return shared.part.value, False
 
 
 def result(key: Hashable, steps: Callable[[], Iterator[Part]], size: Callable[[object], int], said: str = ""):
     """The whole result alone: the view is left until then."""
-    value, whole = growing(key, steps, size, said)
+    value, whole = _so_far(_frame.get(), key, steps, size, said)
     if not whole:
         raise NotYet
     return value
@@ -154,13 +168,26 @@ def follow(here: Frame, place, frame_words: text.TextFile) -> None:
     """Says in `place` how far what the frame shows unfinished is, with a button that stops it, or one that begins again; runs the page anew where that has changed
     whether the lesson is drawn again and again."""
     if here.shared is not None:
-        with place, st.container(horizontal=True, vertical_alignment="center", gap="small", key="working"):
-            _told(here, frame_words)
-    if here.grows and every() is None:
+        with place:
+            (_await if here.awaits else _told)(here, frame_words)
+    if here.grows and not here.awaits and every() is None:
         _begin(max(EVERY, IDLE * (time.monotonic() - here.began - here.waited)))
-    elif not here.grows and every() is not None:
+    elif (here.awaits or not here.grows) and every() is not None:
         st.session_state[GROWS] = None
         st.rerun()
+
+
+def _await(here: Frame, words: text.TextFile) -> None:
+    """Says how far it is, by itself, until there is something to show; then the page is run anew. To draw all else again and again would be a tenth of what a class asks of the server."""
+    drawn = []
+
+    def look() -> None:
+        if drawn and not here.awaits:
+            st.rerun()
+        _told(here, words)
+        drawn.append(True)
+
+    st.fragment(look, run_every=EVERY)()
 
 
 def _begin(seconds: float) -> None:
@@ -181,12 +208,13 @@ def _told(here: Frame, words: text.TextFile) -> None:
     part, job = here.shared.part, here.shared.job
     known = bool(here.said and part.done)
     said = here.said.format(done=part.done, total=part.total) if known else words.label("working_begins", seconds=f"{job.seconds:.0f}")
-    if here.grows:
-        st.progress(min(1.0, part.done / part.total) if part.total else 0.0, text=said)
-        st.button(words.label("working_stop"), key="working_stop", icon=":material/stop:", on_click=_leave, args=(here.key,))
-    else:
-        st.caption(words.label("working_stopped", said=said if known else words.label("working_nothing")))
-        st.button(words.label("working_again"), key="working_again", icon=":material/play_arrow:", on_click=forget, args=(here.key,))
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="working"):
+        if here.grows:
+            st.progress(min(1.0, part.done / part.total) if part.total else 0.0, text=said)
+            st.button(words.label("working_stop"), key="working_stop", icon=":material/stop:", on_click=_leave, args=(here.key,))
+        else:
+            st.caption(words.label("working_stopped", said=said if known else words.label("working_nothing")))
+            st.button(words.label("working_again"), key="working_again", icon=":material/play_arrow:", on_click=forget, args=(here.key,))
 
 
 def _last(parts: Iterator[Part]) -> object:
