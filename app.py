@@ -14,6 +14,7 @@ from streamlit import net_util
 from streamlit.runtime import app_session
 from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.pages_manager import PagesManager
+from streamlit.runtime.runtime import Runtime
 from streamlit.runtime.state.safe_session_state import SafeSessionState
 
 from core.ui import addresses, deployment, live, streamlit_mends, streamlit_savings
@@ -26,6 +27,8 @@ deployment.check()
 PagesManager.uses_pages_directory = False
 AppSession.request_rerun, AppSession._clear_queue = streamlit_mends.request_rerun, streamlit_mends.clear_queue
 SafeSessionState.filtered_state, app_session._populate_theme_msg = property(streamlit_savings.NamedState), streamlit_savings.populate_theme
+AppSession._call_soon_on_event_loop, AppSession.flush_browser_queue = streamlit_savings.call_soon, streamlit_savings.flush_browser_queue
+Runtime._enqueued_some_message, Runtime._send_message = streamlit_savings.enqueued_some_message, streamlit_savings.send_message
 # Streamlit would ask a server on the internet for this machine's address, at the start and whenever a page of another address opens a websocket, and answer nobody meanwhile.
 net_util.get_external_ip = lambda: None
 

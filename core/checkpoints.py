@@ -23,6 +23,7 @@ from torch import Tensor
 from core.config import ModelConfig
 from core.model import Transformer
 from core.tokenizer import Tokenizer
+from core.watched import modified
 
 BUNDLED = Path(__file__).resolve().parent.parent / "assets" / "models"
 WEIGHTS, CONFIG, TOKENIZER, CARD = "model.safetensors", "config.json", "tokenizer.json", "README.md"
@@ -121,7 +122,10 @@ def load(folder: str | Path, device: torch.device | str = "cpu", step: int | Non
 
 def bundled_names() -> tuple[str, ...]:
     """The models that come with the project, by name. Looked up again when one was added or taken away."""
-    return _names_in(BUNDLED, BUNDLED.stat().st_mtime_ns if BUNDLED.exists() else 0)
+    try:
+        return _names_in(BUNDLED, modified(BUNDLED))
+    except FileNotFoundError:
+        return ()
 
 
 @functools.lru_cache(maxsize=8)

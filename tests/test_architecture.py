@@ -27,7 +27,7 @@ LAYERS = [
     ["core.block", "core.sparse"],
     ["core.attention", "core.trace", "core.intervention", "core.tokenizer", "core.sampling", "core.schedules"],
     ["core.positional", "core.normalisation", "core.activation", "core.counting", "core.presets", "core.record", "core.arithmetic_coding", "core.kepler"],
-    ["core.config", "core.scaling_laws"],
+    ["core.config", "core.scaling_laws", "core.watched"],
 ]
 HEAVY = {"torch", "streamlit", "core.model", "core.block", "core.trace"}
 

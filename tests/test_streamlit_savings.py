@@ -1,13 +1,20 @@
 """What Streamlit would do many times over in every run: it is told the same as without these, and does it once."""
 from __future__ import annotations
 
+import asyncio
+import functools
+import threading
+from types import SimpleNamespace
+
 import pytest
 from streamlit import config
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.NewSession_pb2 import CustomThemeConfig
 from streamlit.runtime.state import session_state
 from streamlit.testing.v1 import AppTest
 
 from core.ui import streamlit_savings
+from tests.coroutines import finished
 from tests.lessons import fine
 
 SECTIONS = ["theme", *(f"theme.{category.value}" for category in config.CustomThemeCategories)]
@@ -66,3 +73,72 @@ def test_a_theme_that_is_read_anew_is_told_anew(monkeypatch: pytest.MonkeyPatch)
     config._on_config_parsed.send()
     assert told(streamlit_savings.populate_theme, "theme").primary_color == "#654321"
     streamlit_savings._theme_of.cache_clear()
+
+
+def test_what_a_run_hands_over_wakes_the_loop_once_comes_in_its_order_and_fails_alone():
+    wakes, came = [], []
+    session = SimpleNamespace(_event_loop=SimpleNamespace(call_soon_threadsafe=wakes.append))
+
+    def fails() -> None:
+        raise ValueError("this one")
+
+    for callback in (lambda: came.append(1), fails, lambda: came.append(2), lambda: streamlit_savings.call_soon(session, lambda: came.append(3))):
+        streamlit_savings.call_soon(session, callback)
+    assert len(wakes) == 1 and not came
+    with pytest.raises(ValueError, match="this one"):
+        wakes[0]()
+    assert came == [1] and len(wakes) == 2, "the rest is not lost"
+    for wake in wakes[1:]:
+        wake()
+    assert came == [1, 2, 3]
+    streamlit_savings.call_soon(session, lambda: came.append(4))
+    wakes[-1]()
+    assert came == [1, 2, 3, 4]
+
+
+def test_nothing_that_many_threads_hand_over_is_lost():
+    n, came = 300, {name: [] for name in "abcd"}
+
+    async def all_of_them() -> None:
+        session, done = SimpleNamespace(_event_loop=asyncio.get_running_loop()), asyncio.Event()
+
+        def take(name: str, i: int) -> None:
+            came[name].append(i)
+            if all(len(those) == n for those in came.values()):
+                done.set()
+
+        def hand_over(name: str) -> None:
+            for i in range(n):
+                streamlit_savings.call_soon(session, functools.partial(take, name, i))
+
+        for name in came:
+            threading.Thread(target=hand_over, args=(name,), daemon=True).start()
+        await asyncio.wait_for(done.wait(), 60)
+
+    finished(all_of_them())
+    assert all(those == [*range(n)] for those in came.values())
+
+
+def test_a_loop_that_has_a_message_itself_is_not_woken_through_the_system():
+    wakes = []
+
+    async def on_the_loop() -> bool:
+        objects = SimpleNamespace(eventloop=asyncio.get_running_loop(), need_send_data=asyncio.Event())
+        streamlit_savings.enqueued_some_message(SimpleNamespace(_get_async_objs=lambda: objects))
+        return objects.need_send_data.is_set()
+
+    assert finished(on_the_loop()), "at once"
+    objects = SimpleNamespace(eventloop=SimpleNamespace(call_soon_threadsafe=wakes.append), need_send_data=asyncio.Event())
+    streamlit_savings.enqueued_some_message(SimpleNamespace(_get_async_objs=lambda: objects))
+    assert wakes == [objects.need_send_data.set] and not objects.need_send_data.is_set(), "from another thread it is"
+
+
+def test_what_a_session_is_sent_is_sent_together(monkeypatch: pytest.MonkeyPatch):
+    queue, sent = [ForwardMsg(hash=name) for name in "abc"], []
+    monkeypatch.setattr(streamlit_savings, "_flush", lambda session: [queue.pop(0) for _ in range(len(queue))])
+    monkeypatch.setattr(streamlit_savings, "_send", lambda runtime, info, message: sent.append((info, message.hash)))
+    together, = streamlit_savings.flush_browser_queue(SimpleNamespace())
+    assert streamlit_savings.flush_browser_queue(SimpleNamespace()) == []
+    streamlit_savings.send_message(SimpleNamespace(), "one", together)
+    streamlit_savings.send_message(SimpleNamespace(), "one", ForwardMsg(hash="d"))
+    assert sent == [("one", name) for name in "abcd"]

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from core.watched import modified
+
 PAGES = Path(__file__).resolve().parents[2] / "pages"
 HOME = "overview"
 COURSE = "course"     # no lesson, but the page that leads through them
@@ -66,7 +68,7 @@ _ALL = (
 
 def existing() -> tuple[Entry, ...]:
     """The lessons whose page file is there. Looked up again when a file was added or taken away: every run of a page asks many times."""
-    return _existing(PAGES.stat().st_mtime_ns)
+    return _existing(modified(PAGES))
 
 
 @functools.lru_cache(maxsize=2)

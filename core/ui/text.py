@@ -21,6 +21,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from core.watched import modified
+
 FOLDER = Path(__file__).resolve().parents[2] / "assets" / "text"
 LANGUAGE = "en"
 _HEADING = re.compile(r"^# +(.+?)\s*$", re.MULTILINE)
@@ -79,7 +81,7 @@ class TextFile:
 def load(name: str) -> TextFile:
     """The parsed file assets/text/<language>/<name>.md, read again only when it has changed on disk."""
     path = FOLDER / LANGUAGE / f"{name}.md"
-    return _parsed(name, path, path.stat().st_mtime_ns)
+    return _parsed(name, path, modified(path))
 
 
 def parse(name: str, source: str) -> TextFile:
