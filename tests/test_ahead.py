@@ -15,7 +15,7 @@ from streamlit.runtime.scriptrunner import ScriptRunner
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Block
 
-from core.ui import ahead, cache, charts, next_token, overview, prerender, run, working
+from core.ui import ahead, cache, charts, jobs, next_token, overview, prerender, run, working
 from core.ui.architectures import designs
 from core.ui.architectures.designs import CHOICES
 from core.ui.components.sampling_panel import unpack
@@ -215,7 +215,7 @@ def test_a_picture_of_another_view_is_answered_with_nothing():
 
 def test_while_many_pages_run_nothing_is_drawn_ahead_but_what_sets_a_picture_right():
     ends = threading.Event()
-    runs = [threading.Thread(target=ends.wait, name=name, daemon=True) for name in (*ahead.RUNS, ahead.RUNS[0])]
+    runs = [threading.Thread(target=ends.wait, name=name, daemon=True) for name in (jobs.PAGE, prerender.THREAD, jobs.PAGE)]
     for thread in runs[:ahead.MOST_RUNS]:
         thread.start()
     assert answered(QUESTION)
@@ -224,7 +224,7 @@ def test_while_many_pages_run_nothing_is_drawn_ahead_but_what_sets_a_picture_rig
         assert answered(QUESTION) == {} and answered(QUESTION | {"again": True}) and answered(QUESTION | {"again": 1}) == {}
     finally:
         ends.set()
-    assert f'name="{ahead.RUNS[0]}"' in inspect.getsource(ScriptRunner) and f'name="{ahead.RUNS[1]}"' in inspect.getsource(prerender)
+    assert f'name="{jobs.PAGE}"' in inspect.getsource(ScriptRunner) and "name=THREAD" in inspect.getsource(prerender)
 
 
 def test_a_page_that_is_asked_ahead_leaves_nothing_behind():

@@ -8,20 +8,18 @@ another prompt alone.
 """
 from __future__ import annotations
 
-import threading
 import urllib.parse
 from collections.abc import Mapping
 
 import numpy as np
 
-from core.ui import live, prerender, run, state
+from core.ui import jobs, live, prerender, run, state
 from core.ui.components.drawn_ahead import draw_ahead
 from core.ui.components.message import pack
 
 FIELD = ".st-key-prompt textarea"
 NAME = "prerender"      # the route that any page's pictures are asked of
-RUNS = ("ScriptRunner.scriptThread", "prerender")       # the names of threads that run a page: Streamlit's, and ours
-MOST_RUNS = 2           # of them, beside which a page is still run for its pictures alone
+MOST_RUNS = 2           # of a page, for its reader or for its pictures, beside which one is still run for its pictures alone
 
 # By page the pictures, components and charts, that stand by the address and the prompt alone, whatever the reader did before: their keys without the page's name. A chart that sometimes
 # shows what its reader did says so (`own` of core.ui.charts).
@@ -73,15 +71,11 @@ def answer(question: dict) -> bytes:
     page, query, text, asked, pressed = (question.get(name) for name in ("page", "query", "text", "keys", "pressed"))
     if not isinstance(query, str) or not isinstance(text, str) or not isinstance(asked, list) or not {*asked} <= {*keys(page, OF_PROMPT), *keys(page, OF_NO_PROMPT)}:
         raise ValueError("there is no such address, text or picture")
-    if _is_busy() and question.get("again") is not True:
+    if jobs.n_threads(jobs.PAGE, prerender.THREAD) > MOST_RUNS and question.get("again") is not True:
         return pack({"busy": True}, {})
     prompt = urllib.parse.urlencode({"prompt": text}, quote_via=urllib.parse.quote)
     drawn = prerender.drawn(prerender.Asked(page, f"{query}&{prompt}", question["theme"], frozenset(asked), None if pressed is None else prerender.Pressed(*pressed)))
     return pack({}, {key: np.frombuffer(sent, np.uint8) for key, sent in drawn.items()})
-
-
-def _is_busy() -> bool:
-    return sum(thread.name in RUNS for thread in threading.enumerate()) > MOST_RUNS
 
 
 def offer(name: str, present: run.Run, /, **question) -> dict | None:

@@ -228,8 +228,13 @@ def in_good_manners(steps: Iterator[T]) -> Iterator[T]:
 def _give_way(seconds: float) -> None:
     """Until no page runs but such as wait for a job, or that many seconds."""
     end = time.monotonic() + seconds
-    while time.monotonic() < end and sum(thread.name == PAGE for thread in threading.enumerate()) > _pages_that_wait.n:
+    while time.monotonic() < end and n_threads(PAGE) > _pages_that_wait.n:
         time.sleep(GLANCES)
+
+
+def n_threads(*names: str) -> int:
+    """How many threads of these names there are."""
+    return sum(thread.name in names for thread in threading.enumerate())
 
 
 _slots, _queue = Places(MOST_AT_ONCE, MOST_WAITING, TURN), Places(MOST_QUEUED, math.inf, None)

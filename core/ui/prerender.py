@@ -68,6 +68,7 @@ class _Untouched:
         return None
 
 
+THREAD = "prerender"        # the name of the threads that run a page for nobody
 _asked: ContextVar[Asked | None] = ContextVar("prerender", default=None)
 
 
@@ -109,7 +110,7 @@ def reached(key: str, data: object) -> _Untouched:
 
 def drawn(asked: Asked) -> dict[str, bytes]:
     """The bytes that each component would be given, of those that the page draws; nothing of what it gives no bytes, or where it has no such control."""
-    thread = threading.Thread(target=_run, args=(asked,), name="prerender")       # a context stays with its thread
+    thread = threading.Thread(target=_run, args=(asked,), name=THREAD)       # a context stays with its thread
     thread.start()
     thread.join()
     known = asked.pressed is None or asked.met
