@@ -27,6 +27,7 @@ WATCH = """() => {
 
 def drawn_ahead(page: Page, deed: Callable[[], None]) -> bool:
     """Does what changes the picture that `said` speaks of. Whether the picture had changed before the page heard of it, and the page left it so."""
+    rest(page)          # a picture that gets its size only now would be another one when it is compared
     before = page.evaluate("sent = [], said()")
     deed()
     page.wait_for_function("sent.length > 0")
