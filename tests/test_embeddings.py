@@ -199,8 +199,8 @@ def test_the_cosine_formula_holds_on_a_calculator():
 def test_the_map_holds_every_token_and_says_its_share():
     at = opened("map", word="king")
     spec = json.loads(at.get("plotly_chart")[0].proto.spec)
-    (trace,) = spec["data"]
-    assert trace["type"] == "scattergl" and len(trace["text"]) == len(matrix())
+    assert {trace["type"] for trace in spec["data"]} == {"scattergl"}
+    assert sorted(int(text.rsplit("<br>", 1)[1]) for trace in spec["data"] for text in trace["text"]) == list(range(len(matrix())))
     _, singular, _ = np.linalg.svd(matrix() - matrix().mean(0), full_matrices=False)
     assert f"{100 * (singular[:2] ** 2).sum() / (singular ** 2).sum():.3g} %" in title(at)
     assert [a["text"] for a in spec["layout"]["annotations"]][0] == "·king" and len(spec["layout"]["annotations"]) == 9
@@ -243,8 +243,8 @@ def test_plotly_finds_nothing_wrong_with_the_map(axes: list[str]):
     kinds = list(figures.KINDS)
     figure = figures.vocabulary_map(np.arange(4.0 * len(axes)).reshape(4, -1), [3, 5, 7, 9], kinds, kinds, [1], 0, axes, "dark", 2.0, 300).to_plotly_json()
     written, checked = (json.loads(plotly.io.to_json(one, validate=False)) for one in (figure, go.Figure(figure)))
-    assert written == checked and len(set(figure["data"][0]["marker"]["symbol"])) == 4
-    figure["data"][0]["marker"]["symbol"] = ["ball"] * 4
+    assert written == checked and len({trace["marker"]["symbol"] for trace in figure["data"]}) == 4 and [trace["text"] for trace in figure["data"]] == [["word<br>3"], ["part<br>5"], ["sign<br>7"], ["byte<br>9"]]
+    figure["data"][0]["marker"]["symbol"] = "ball"
     with pytest.raises(ValueError, match="ball"):
         go.Figure(figure)
 

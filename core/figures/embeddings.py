@@ -183,23 +183,24 @@ def alike_by_depth(cosines: np.ndarray, names: Sequence[str], nearest: Sequence[
 
 def vocabulary_map(coordinates: np.ndarray, ids: Sequence[int], tokens: Sequence[str], kinds: Sequence[str], named: Sequence[int], picked: int | None, axis_titles: Sequence[str],
                    theme: str, scale: float, height: int) -> go.Figure:
-    """n tokens as points of one WebGL trace, coordinates (n, 2 or 3); hover names one and its id, which is its customdata. An axis without a title has no numbers either.
+    """n tokens as points, coordinates (n, 2 or 3), in a WebGL trace for each kind: points that all look alike are drawn sooner than such as say it one by one. Hover names one and its id,
+    which is its customdata. An axis without a title has no numbers either.
 
     named: rows whose name stands on the map beside that of row `picked` (None: it is not on the map), which is framed.
     """
     import plotly.graph_objects as go   # takes half a second: only a reader who opens the map pays
 
     unchecked = dict(_validate=False)       # plotly holds each colour and sign against its rules, twice, which takes most of the time of a press; the tests have it do so
-    solid = coordinates.shape[1] == 3
-    marker = dict(color=[colour(_MEANINGS[kind], theme, "ink") for kind in kinds], symbol=[_SYMBOLS[kind] for kind in kinds], opacity=0.55,
-                  size=[(1.5 if kind == "byte" else 2.6) * scale for kind in kinds] if solid else 5 * scale)      # a cross is larger than a circle of its size in 3-D
-    hover = [f"{token}<br>{i}" for i, token in zip(ids, map(_plain, tokens))]
-    place = dict(zip("xyz", coordinates.T))
-    everything = (go.Scatter3d if solid else go.Scattergl)(**place, mode="markers", marker=marker, text=hover, hovertemplate="%{text}<extra></extra>", customdata=np.array(ids), **unchecked)
+    solid, of_kind, ids = coordinates.shape[1] == 3, np.array(kinds), np.asarray(ids)
+    hover, draw, traces = np.array([f"{token}<br>{i}" for i, token in zip(ids, map(_plain, tokens))]), go.Scatter3d if solid else go.Scattergl, []
+    for kind in (kind for kind in KINDS if kind in kinds):
+        rows = of_kind == kind
+        marker = dict(color=colour(_MEANINGS[kind], theme, "ink"), symbol=_SYMBOLS[kind], opacity=0.55, size=(1.4 if solid else 5) * scale)
+        traces.append(draw(**dict(zip("xyz", coordinates[rows].T)), mode="markers", marker=marker, text=hover[rows].tolist(), hovertemplate="%{text}<extra></extra>", customdata=ids[rows], **unchecked))
     labelled = [*named] if picked is None else [picked, *named]
     names = [_name_on_map(coordinates[i], _plain(tokens[i]), offset, i == picked, theme, scale) for i, offset in zip(labelled, _ring(coordinates[labelled, :2], scale))]
     axes = {f"{axis}axis": dict(title=dict(text=title), showticklabels=bool(title), showgrid=bool(title)) for axis, title in zip("xyz", axis_titles)}
-    figure = go.Figure([everything], **unchecked).update_layout(template=template(theme, scale), height=height, margin=dict(l=0, r=0, t=4, b=0), dragmode="orbit" if solid else "pan",
+    figure = go.Figure(traces, **unchecked).update_layout(template=template(theme, scale), height=height, margin=dict(l=0, r=0, t=4, b=0), dragmode="orbit" if solid else "pan",
                                                                 showlegend=False, hovermode="closest", font=dict(family=FONT))
     if solid:
         look = dict(showbackground=False, gridcolor=colour("grid", theme), color=colour("muted", theme), showspikes=False)

@@ -7,11 +7,12 @@ from tests.browser.pictures import pictures
 from tests.browser.serving import settle
 from tests.browser.views import LESSONS, opened
 
-# Where token i of the map stands on the page, in pixels.
-PLACE = """(i) => {
-  const graph = document.querySelector(".js-plotly-plot"), { xaxis, yaxis } = graph._fullLayout, { x, y } = graph._fullData[0];
-  const box = graph.querySelector(".nsewdrag").getBoundingClientRect();
-  return [box.left + xaxis.d2p(x[i]), box.top + yaxis.d2p(y[i])];
+# The token that stands leftmost on the map, and where that is on the page, in pixels.
+LEFTMOST = """() => {
+  const graph = document.querySelector(".js-plotly-plot"), { xaxis, yaxis } = graph._fullLayout, box = graph.querySelector(".nsewdrag").getBoundingClientRect();
+  const points = graph._fullData.flatMap((trace) => Array.from(trace.x, (x, i) => [trace.customdata[i], x, trace.y[i]]));
+  const [id, x, y] = points.reduce((one, other) => (other[1] < one[1] ? other : one));
+  return [id, box.left + xaxis.d2p(x), box.top + yaxis.d2p(y)];
 }"""
 
 
@@ -64,8 +65,7 @@ def test_a_neighbour_that_is_clicked_or_reached_by_keys_becomes_the_word(open_pa
 
 def test_the_map_names_a_point_under_the_hand_and_a_click_makes_it_the_word(open_page):
     page = opened(open_page, "embeddings", "map")
-    token_id = page.evaluate("() => { const { x } = document.querySelector('.js-plotly-plot')._fullData[0]; return x.indexOf(Math.min(...x)); }")
-    x, y = page.evaluate(PLACE, token_id)
+    token_id, x, y = page.evaluate(LEFTMOST)
     page.mouse.move(x, y)
     page.wait_for_function("id => document.querySelector('.hoverlayer').textContent.endsWith(String(id))", arg=token_id)
     page.mouse.click(x, y)
