@@ -1,6 +1,7 @@
 """Every control on the stage of every view: from the press to the changed pictures, against an empty app that draws the same pictures from the same bytes behind a control of the same kind.
 
-What the page sends for a press and for the press back is taken from its websocket; the empty app sends the charts and components among it again.
+What the page sends for a press and for the press back is taken from its websocket; the empty app sends the charts and components among it again, each in the containers that it stands in,
+for a picture of another size is another picture.
 """
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from playwright.sync_api import Browser, Page, WebSocket
-from streamlit.proto.Element_pb2 import Element
+from streamlit.proto.Delta_pb2 import Delta
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from tests.benchmarks.browser import HERE, LATENCY, TUNED, Press
@@ -21,6 +22,7 @@ from tests.browser.views import LESSONS
 
 KINDS = ("vega_lite_chart", "plotly_chart", "bidi_component")
 PICTURES = ", ".join(f"[data-testid={name}]" for name in ("stVegaLiteChart", "stPlotlyChart", "stBidiComponentIsolated", "stBidiComponentRegular"))
+MAIN = 0        # where the paths of all that stands on the page begin, but for menus and what is fixed to its foot
 REPLAYED = ".st-key-replayed"
 QUIET_MILLISECONDS = 500
 MOST_MILLISECONDS = 8_000       # from a press to rest
@@ -43,22 +45,41 @@ def latency() -> str:
 
 @dataclass
 class Recorded:
-    """What a page has been sent: elements in order, the cached ones looked up."""
+    """What a page has been sent: the containers on it, and its charts and components in order, the cached ones looked up. By their places."""
 
     known: dict[str, ForwardMsg] = field(default_factory=dict)
-    elements: list[Element] = field(default_factory=list)
+    containers: dict[tuple[int, ...], Delta] = field(default_factory=dict)
+    pictures: dict[tuple[int, ...], Delta] = field(default_factory=dict)
 
     def listen(self, socket: WebSocket) -> None:
         socket.on("framereceived", lambda data: self._take(data) if isinstance(data, bytes) else None)
 
     def _take(self, data: bytes) -> None:
         message = ForwardMsg.FromString(data)
+        path = tuple(message.metadata.delta_path)
         if message.WhichOneof("type") == "ref_hash":
             message = self.known[message.ref_hash]
         elif message.hash:
             self.known[message.hash] = message
-        if message.WhichOneof("type") == "delta" and message.delta.WhichOneof("type") == "new_element" and message.delta.new_element.WhichOneof("type") in KINDS:
-            self.elements.append(message.delta.new_element)
+        if message.WhichOneof("type") != "delta" or path[0] != MAIN:
+            return
+        if message.delta.WhichOneof("type") == "add_block":
+            self.containers = {other: delta for other, delta in self.containers.items() if other[:len(path)] != path} | {path: message.delta}
+        elif message.delta.new_element.WhichOneof("type") in KINDS:
+            self.pictures.pop(path, None)
+            self.pictures[path] = message.delta
+
+    def alone(self) -> list[ForwardMsg]:
+        """The charts and components in the containers around them, and the columns beside those, as the messages that put them and nothing else into a place of its own."""
+        around = {path[:end] for path in self.pictures for end in range(2, len(path))}
+        beside = {path for path in self.containers if any(path[:-1] == column[:-1] and self.containers[column].add_block.HasField("column") for column in around)}
+        messages, places = [], {(MAIN,): ()}
+        for path, delta in sorted([*self.pictures.items(), *((path, self.containers[path]) for path in around | beside)], key=lambda one: one[0]):
+            places[path] = (*places[path[:-1]], sum(other[:-1] == path[:-1] for other in places))
+            messages.append(ForwardMsg(delta=delta))
+            messages[-1].delta.fragment_id = ""
+            messages[-1].metadata.delta_path[:] = places[path]
+        return messages
 
 
 def press(page: Page, key: str, kind: str) -> Press | None:
@@ -112,16 +133,16 @@ def _compared(browser: Browser, app: Server, name: str, address: str, key: str, 
     page = opened(browser, f"{app.url}/{address}", recorded)
     states = []
     for _ in range(2):
-        recorded.elements.clear()
+        recorded.pictures.clear()
         if press(page, key, kind) is None or page.locator(key).count() == 0:
             page.context.close()
             return
         settle(page)
-        states.append([element.SerializeToString() for element in recorded.elements])
+        states.append([message.SerializeToString() for message in recorded.alone()])
     with tempfile.TemporaryDirectory() as folder:
         for k, state in enumerate(states):
-            for i, element in enumerate(state):
-                (Path(folder) / f"{k}_{i:02}").write_bytes(element)
+            for i, message in enumerate(state):
+                (Path(folder) / f"{k}_{i:03}").write_bytes(message)
         with serve(HERE / "apps" / "replay.py", *TUNED, cwd=HERE / "apps", env={"REPLAYED": folder, "CONTROL": kind}) as empty:
             alone = opened(browser, empty.url)
             ours, reference = [], []
@@ -133,6 +154,6 @@ def _compared(browser: Browser, app: Server, name: str, address: str, key: str, 
             alone.context.close()
     page.context.close()
     if None not in ours and None not in reference:
-        note = f"reference: the same {len(states[0])} charts and components in an empty app"
+        note = f"reference: the same {len(recorded.pictures)} charts and components in an empty app"
         yield figure(f"{name}: first change", [p.first for p in ours[1:]], [p.first for p in reference[1:]], "ms", note)
         yield figure(f"{name}: last change", [p.last for p in ours[1:]], [p.last for p in reference[1:]], "ms", note)

@@ -4,7 +4,8 @@ import sys
 from pathlib import Path
 
 import streamlit as st
-from streamlit.proto.Element_pb2 import Element
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
@@ -12,17 +13,21 @@ from core.ui import page_style
 
 
 @st.cache_resource
-def recorded() -> list[list[Element]]:
+def recorded() -> list[list[ForwardMsg]]:
     files = sorted(Path(os.environ["REPLAYED"]).iterdir())
-    return [[Element.FromString(file.read_bytes()) for file in files if file.name.startswith(f"{k}_")] for k in range(2)]
+    return [[ForwardMsg.FromString(file.read_bytes()) for file in files if file.name.startswith(f"{k}_")] for k in range(2)]
 
 
+st.set_page_config(layout="wide")
 page_style.inject()                # the components are painted in the page's colours
-CONTROLS = {"stCheckbox": lambda: st.toggle("replayed", key="replayed"),
-            "stButtonGroup": lambda: st.segmented_control("replayed", [0, 1], required=True, default=0, key="replayed"),
-            "stSelectbox": lambda: st.selectbox("replayed", [0, 1], key="replayed")}
+# It begins where the page stands after both presses, so that each press draws the same picture here and there.
+CONTROLS = {"stCheckbox": lambda: st.toggle("replayed", value=True, key="replayed"),
+            "stButtonGroup": lambda: st.segmented_control("replayed", [0, 1], required=True, default=1, key="replayed"),
+            "stSelectbox": lambda: st.selectbox("replayed", [0, 1], index=1, key="replayed")}
 picked = CONTROLS[os.environ["CONTROL"]]()
-place = st.container(key="replay")
-for element in recorded()[int(picked)]:
-    kind = element.WhichOneof("type")
-    place._enqueue(kind, getattr(element, kind))
+place = st.container(key="replay")._cursor.delta_path[:-1]
+for recorded_message in recorded()[int(picked)]:
+    message = ForwardMsg()
+    message.CopyFrom(recorded_message)
+    message.metadata.delta_path[:] = [*place, *message.metadata.delta_path]
+    get_script_run_ctx().enqueue(message)
