@@ -25,6 +25,7 @@ CONTROLS = {"stCheckbox": lambda: st.toggle("replayed", value=True, key="replaye
             "stButtonGroup": lambda: st.segmented_control("replayed", [0, 1], required=True, default=1, key="replayed"),
             "stSelectbox": lambda: st.selectbox("replayed", [0, 1], index=1, key="replayed")}
 picked = CONTROLS[os.environ["CONTROL"]]()
+st.space("large")                  # for the toolbar of a chart, which opens above it
 place = st.container(key="replay")._cursor.delta_path[:-1]
 for recorded_message in recorded()[int(picked)]:
     message = ForwardMsg()
