@@ -27,7 +27,8 @@ _SYMBOLS = {"word": "circle", "part": "diamond", "sign": "square", "byte": "x"}
 _MEANINGS = {"word": "residual", "part": "mlp", "sign": "value", "byte": "excluded"}
 _BINS = 60
 MOST_WRITTEN = 8       # depths that have room for a token each below a line
-CAMERA = {"eye": {"x": 0.28, "y": -1.35, "z": 0.42}, "center": {"x": 0, "y": 0, "z": -0.1}}     # along axis 2, the shorter side, and a little from above
+# Along axis 2, the shorter side, and a little from above: the names of all axes and neighbours are in sight, on a low projector too and on a telephone those of the word and its neighbours.
+CAMERA = {"eye": {"x": 0.22, "y": -1.7, "z": 0.45}, "center": {"x": -0.1, "y": 0, "z": -0.1}}
 
 
 def kind_of(visible: str) -> str:
@@ -192,16 +193,18 @@ def vocabulary_map(coordinates: np.ndarray, ids: Sequence[int], tokens: Sequence
 
     unchecked = dict(_validate=False)       # plotly holds each colour and sign against its rules, twice, which takes most of the time of a press; the tests have it do so
     solid, of_kind, ids = coordinates.shape[1] == 3, np.array(kinds), np.asarray(ids)
-    hover, draw, traces = np.array([f"{token}<br>{i}" for i, token in zip(ids, map(_plain, tokens))]), go.Scatter3d if solid else go.Scattergl, []
+    hover = np.array([f"{token}<br>{i}" for i, token in zip(ids, map(_plain, tokens))])
+    traces = []
     for kind in (kind for kind in KINDS if kind in kinds):
         rows = of_kind == kind
         marker = dict(color=colour(_MEANINGS[kind], theme, "ink"), symbol=_SYMBOLS[kind], opacity=0.55, size=(1.4 if solid else 5) * scale)
-        traces.append(draw(**dict(zip("xyz", coordinates[rows].T)), mode="markers", marker=marker, text=hover[rows].tolist(), hovertemplate="%{text}<extra></extra>", customdata=ids[rows], **unchecked))
+        traces.append((go.Scatter3d if solid else go.Scattergl)(**dict(zip("xyz", coordinates[rows].T)), mode="markers", marker=marker, text=hover[rows].tolist(),
+                                                                hovertemplate="%{text}<extra></extra>", customdata=ids[rows], **unchecked))
     labelled = [*named] if picked is None else [picked, *named]
     names = [_name_on_map(coordinates[i], _plain(tokens[i]), offset, i == picked, theme, scale) for i, offset in zip(labelled, _ring(coordinates[labelled, :2], scale))]
     axes = {f"{axis}axis": dict(title=dict(text=title), showticklabels=bool(title), showgrid=bool(title)) for axis, title in zip("xyz", axis_titles)}
     figure = go.Figure(traces, **unchecked).update_layout(template=template(theme, scale), height=height, margin=dict(l=0, r=0, t=4, b=0), dragmode="orbit" if solid else "pan",
-                                                                showlegend=False, hovermode="closest", font=dict(family=FONT))
+                                                          showlegend=False, hovermode="closest", font=dict(family=FONT))
     if solid:
         look = dict(showbackground=False, gridcolor=colour("grid", theme), color=colour("muted", theme), showspikes=False)
         return figure.update_layout(scene={name: look | axis for name, axis in axes.items()} | {"annotations": names, "aspectmode": "data", "camera": CAMERA})
