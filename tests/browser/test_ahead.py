@@ -33,8 +33,9 @@ def drawn_ahead(page: Page, deed: Callable[[], None]) -> bool:
     page.wait_for_function("sent.length > 0")
     settle(page)
     rest(page)
-    ahead = page.evaluate("sent[0]")
-    return ahead != before and page.evaluate("said()") == ahead
+    ahead, after = page.evaluate("sent[0]"), page.evaluate("said()")
+    print("changed ahead of the page:", ahead != before, "by the page at last:", after != before, "left as it was drawn ahead:", after == ahead)      # shown where a test fails
+    return ahead != before and after == ahead
 
 
 def type_and_send(page: Page, text: str) -> None:
