@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 
 import pytest
@@ -131,6 +132,29 @@ def test_a_press_that_is_answered_late_is_still_one_press(open_page, address: st
     ahead = drawn_ahead(page, lambda: press(page, control))
     page.unroute_all(behavior="ignoreErrors")
     assert ahead and page.evaluate("clicks") == 1 and page.errors == []
+
+
+def test_a_press_that_is_answered_late_is_not_undone(open_page):
+    """Asked once more before the page runs for the press, the picture before it would come when the page has drawn its own, and stay."""
+    page, asked = open_page("attention?attention_view=switches"), []
+    page.evaluate(WHOLE, "attention_pattern_after")
+    page.evaluate("() => { const send = WebSocket.prototype.send; WebSocket.prototype.send = function (data) { setTimeout(() => send.call(this, data), 200); }; }")
+    page.evaluate(WATCH)
+
+    def late(route: Route) -> None:
+        began = time.monotonic()
+        asked.append(json.loads(route.request.post_data))
+        response = route.fetch()
+        page.wait_for_timeout(max(0, (0.7 if len(asked) == 1 else 1.6) - (time.monotonic() - began)) * 1000)
+        route.fulfill(response=response)
+
+    page.route("**/live/prerender", late)
+    assert drawn_ahead(page, lambda: press(page, "attention_pick_head"))
+    ahead = page.evaluate("said()")
+    page.wait_for_timeout(2500)
+    assert len(asked) > 1 and asked[-1].get("again") and page.evaluate("said()") == ahead
+    page.unroute_all(behavior="ignoreErrors")
+    assert page.errors == []
 
 
 def test_what_was_asked_before_the_page_had_heard_of_all_is_asked_once_more(open_page):

@@ -18,7 +18,7 @@ function watch() {
     const answer = unpack(bytes), taken = show(watched.page, answer);
     if (!answer.busy) inVain.set(control, taken ? 0 : (inVain.get(control) ?? 0) + 1);
   });
-  let control = "", clickedOn = null, did = -Infinity, rested = true, unsure = false, timer = null;
+  let control = "", clickedOn = null, did = -Infinity, askedAt = did, rested = true, unsure = false, timer = null;
   const rests = () => document.querySelector("[data-testid=stApp]")?.dataset.testScriptState === "notRunning" && performance.now() - did > SOON;
   const ask = (asker, keys, question) => {
     const { path, page, theme, text } = watched.page, there = keys.filter((key) => pictureOf(page, key));
@@ -28,18 +28,21 @@ function watch() {
     const pressed = [asked.page, new URLSearchParams(location.search).get(`${asked.page}_view`), name].join();       // of a view: some controls, and the prompt, are those of several
     if (inVain.get(pressed) >= MOST_IN_VAIN) return;
     control = pressed;
-    later.hold(event, again, path, asked);
-    did = performance.now();
-    if (!rested) unsure = true;
-    if (unsure) askAgain();
+    later.hold(event, () => { did = performance.now(); again(); }, path, asked);        // the page has that long to begin from when it is told
+    if (unsure || !rested) askAgain();
   }, keys, question);
-  const corrector = liveAsker((bytes) => { if (!unsure && rests()) show(watched.page, unpack(bytes)); }, () => {});
+  const corrector = liveAsker((bytes) => {
+    if (did === askedAt && rests()) show(watched.page, unpack(bytes));
+    else if (!unsure) askAgain();           // of a state that the page may have left
+  }, () => {});
   const askAgain = () => {
     clearTimeout(timer);
+    unsure = true;
     timer = setTimeout(() => {
-      unsure = later.holds || !rests();
-      if (unsure) askAgain();
-      else ask(corrector.ask, [...watched.page.keys, ...watched.page.of_no_prompt], { again: true });
+      if (later.holds || !rests()) { askAgain(); return; }
+      unsure = false;
+      askedAt = did;
+      ask(corrector.ask, [...watched.page.keys, ...watched.page.of_no_prompt], { again: true });
     }, SOON);
   };
   const keyed = (event) => {
