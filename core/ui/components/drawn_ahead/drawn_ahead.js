@@ -19,7 +19,7 @@ function watch() {
     if (!answer.busy) inVain.set(control, taken ? 0 : (inVain.get(control) ?? 0) + 1);
   });
   let control = "", clickedOn = null, did = -Infinity, askedAt = did, rested = true, unsure = false, timer = null;
-  const rests = () => document.querySelector("[data-testid=stApp]")?.dataset.testScriptState === "notRunning" && performance.now() - did > SOON;
+  const rests = () => !later.holds && document.querySelector("[data-testid=stApp]")?.dataset.testScriptState === "notRunning" && performance.now() - did > SOON;
   const ask = (asker, keys, question) => {
     const { path, page, theme, text } = watched.page, there = keys.filter((key) => pictureOf(page, key));
     if (there.length) asker(path, { page, theme, text, query: address(), keys: there, ...question });
@@ -39,7 +39,7 @@ function watch() {
     clearTimeout(timer);
     unsure = true;
     timer = setTimeout(() => {
-      if (later.holds || !rests()) { askAgain(); return; }
+      if (!rests()) { askAgain(); return; }
       unsure = false;
       askedAt = did;
       ask(corrector.ask, [...watched.page.keys, ...watched.page.of_no_prompt], { again: true });
