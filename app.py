@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator
 import streamlit as st
 from starlette.middleware import Middleware
 from streamlit import net_util
-from streamlit.runtime import app_session
+from streamlit.runtime import app_session, state
 from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.runtime import Runtime
@@ -26,6 +26,7 @@ deployment.check()
 # Else a fresh server takes the folder pages/ for its older kind of app until st.navigation was called, and runs a page by itself.
 PagesManager.uses_pages_directory = False
 AppSession.request_rerun, AppSession._clear_queue = streamlit_mends.request_rerun, streamlit_mends.clear_queue
+state.SessionState = streamlit_mends.SessionState
 SafeSessionState.filtered_state, app_session._populate_theme_msg = property(streamlit_savings.NamedState), streamlit_savings.populate_theme
 AppSession._call_soon_on_event_loop, AppSession.flush_browser_queue = streamlit_savings.call_soon, streamlit_savings.flush_browser_queue
 Runtime._enqueued_some_message, Runtime._send_message = streamlit_savings.enqueued_some_message, streamlit_savings.send_message

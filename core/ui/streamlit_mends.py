@@ -1,17 +1,49 @@
-"""Two faults of Streamlit 1.67 by which a fast hand ended a page; app.py puts these functions in the place of Streamlit's own.
+"""Three faults of Streamlit 1.67; app.py puts these functions in the place of Streamlit's own.
 
-Both leave the browser with something to draw in a place that is not there: it shows nothing any more ("Bad delta path").
+By two of them a fast hand ended a page: the browser had something to draw in a place that is not there, and showed nothing any more ("Bad delta path"). By the third a page that is opened on a
+busy machine showed its controls at their least values beside the picture of the real ones.
 """
 from __future__ import annotations
 
+import dataclasses
+from typing import Any
+
 from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.runtime.app_session import AppSession
+from streamlit.runtime.state import session_state
+from streamlit.runtime.state.common import RegisterWidgetResult, WidgetMetadata
 
 _request_rerun, _clear_queue = AppSession.request_rerun, AppSession._clear_queue
+# How the page tells what stays: not a press of a button, and not what Streamlit cannot say to a page, such as a component's state.
+_KEPT = ("bool_value", "int_value", "double_value", "double_array_value", "string_value", "string_array_value")
+
+
+@dataclasses.dataclass
+class SessionState(session_state.SessionState):
+    """Streamlit's state of one reader, which says a value to the page until the page has told that it has it. `told`: the widgets whose values stood in the page's last message.
+
+    Streamlit says a value that is not the widget's default once. A page that is told of another run before it has drawn the first keeps only what comes last, and leaves the widget at its default.
+    Every message of a page tells the values of all widgets that it has; where none comes (`AppTest`) nothing is said again. A press made just before a value comes again would be undone on
+    screen: what was chosen is then said too.
+    """
+
+    told: frozenset[str] | None = None
+    said_again: dict[str, Any] = dataclasses.field(default_factory=dict)
+
+    def register_widget(self, metadata: WidgetMetadata[Any], user_key: str | None) -> RegisterWidgetResult[Any]:
+        """`SessionState.register_widget`; only a widget that an earlier run has drawn has anything said again."""
+        result = super().register_widget(metadata, user_key)
+        if self.told is None or metadata.id not in self._old_state or metadata.value_type not in _KEPT:
+            return result
+        if metadata.id in self.told:
+            missed = metadata.id in self.said_again and self.said_again.pop(metadata.id) != result.value
+        elif missed := result.value != metadata.deserializer(None):
+            self.said_again[metadata.id] = result.value
+        return dataclasses.replace(result, value_changed=result.value_changed or missed)
 
 
 def request_rerun(session: AppSession, client_state: ClientState | None) -> None:
-    """`AppSession.request_rerun` without what a page asks for that its reader has left.
+    """`AppSession.request_rerun` without what a page asks for that its reader has left; it also keeps which widgets the page told the values of (see `SessionState`).
 
     A hand that has just let go of a slider tells of it a moment later. If the reader has followed a link meanwhile, Streamlit would run the part (fragment) that the slider stood in under
     the old page's name beside the new page, whose parts have the same ids.
@@ -19,6 +51,8 @@ def request_rerun(session: AppSession, client_state: ClientState | None) -> None
     pages = session._pages_manager
     if client_state and client_state.fragment_id and client_state.page_script_hash != (pages.intended_page_script_hash or pages.current_page_script_hash):
         return
+    if client_state:
+        session.session_state.told = frozenset(widget.id for widget in client_state.widget_states.widgets)
     _request_rerun(session, client_state)
 
 
