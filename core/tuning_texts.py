@@ -87,7 +87,8 @@ def ending(rng: random.Random) -> TextPair:
 KINDS: dict[str, Callable[[random.Random], TextPair]] = {"feeling": feeling, "instructions": instructions, "capitals": capitals, "ending": ending}
 
 
-def pairs(kind: str, n_train: int, n_held_out: int, seed: int, fact: Fact | None = None) -> tuple[list[TextPair], list[TextPair]]:
+@functools.lru_cache(maxsize=64)       # every press on a page that shows one of them asks again
+def pairs(kind: str, n_train: int, n_held_out: int, seed: int, fact: Fact | None = None) -> tuple[tuple[TextPair, ...], tuple[TextPair, ...]]:
     """Pairs to train on and pairs that are held out; no prompt is in both. kind: one of KINDS, or "fact" for the fact in many phrasings, some of them held out.
 
     Fewer where the kind does not have so many. The same seed gives the same pairs.
@@ -101,7 +102,7 @@ def pairs(kind: str, n_train: int, n_held_out: int, seed: int, fact: Fact | None
     return found[held_out:], found[:held_out]
 
 
-def _different(write: Callable[[], TextPair], n: int) -> list[TextPair]:
+def _different(write: Callable[[], TextPair], n: int) -> tuple[TextPair, ...]:
     """n pairs with different prompts, as they come."""
     found: dict[str, TextPair] = {}
     for _ in range(MOST_TRIES + 10 * n):
@@ -109,7 +110,7 @@ def _different(write: Callable[[], TextPair], n: int) -> list[TextPair]:
         found.setdefault(pair.prompt, pair)
         if len(found) == n:
             break
-    return list(found.values())
+    return tuple(found.values())
 
 
 # ---- preferences ----------------------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from streamlit.testing.v1 import AppTest
 
 from core.config import ModelConfig
-from core.figures import feed_forward as vector_figures
+from core.figures import vectors as vector_figures
 from core.figures import residual_stream as figures
 from core.figures.numbers import plain_number
 from core.model import Transformer
@@ -22,7 +22,7 @@ from core.ui.components.message import pack
 from core.ui.lesson import Lesson
 from core.ui.residual_stream import contributions
 from tests import lessons
-from tests.messages import unpacked
+from tests.messages import formulas, numbers_in, unpacked
 from tests.prompts import PROMPTS
 
 VIEWS = {
@@ -114,6 +114,33 @@ def test_what_else_is_considered_is_there_for_every_depth_that_the_hand_may_come
         assert header["tokens"][depth] == [read(int(i)) for i in best] and np.allclose(probs[depth], y[best].detach(), rtol=1e-4)
         assert header["marked"][depth] == [int(i == 7) for i in best]
     assert header["depth"] == 2 and grid["picked"] == [2, 3] and grid["titles"] == [WORDS.labels["title_lens"], WORDS.labels["title_lens_end"]]
+
+
+def test_the_neurons_are_those_of_the_model_and_the_strongest_tell_what_they_promote():
+    header, arrays = component(opened({"view": "mlp"}, layer="2"), "residual_neurons")
+    model, trace, read = loaded().model, loaded().model(ids_of()), loaded().tokenizer.visible
+    block, x, last = model.blocks[2], trace.blocks[2].resid_mid[-1].double(), trace.resid_final[-1].double()
+    z = F.layer_norm(x, x.shape, block.mlp_norm.weight.double(), block.mlp_norm.bias.double(), model.config.norm_epsilon) @ block.W_1.double() + block.b_1.double()
+    a = F.gelu(z)
+    assert np.allclose(arrays["pre"], z.detach(), atol=1e-4) and np.allclose(arrays["post"], a.detach(), atol=1e-4)
+    assert np.allclose(arrays["curves"][:len(arrays["inputs"])], F.gelu(torch.tensor(arrays["inputs"], dtype=torch.float64)), atol=1e-6)
+    strongest = (a.abs() * block.W_2.double().norm(dim=-1)).topk(5).indices.tolist()
+    assert [row["neuron"] for row in header["rows"]] == strongest and header["picked"] == -1
+    for row in header["rows"]:
+        written = a[row["neuron"]] * block.W_2[row["neuron"]].double()
+        added = (written - written.mean()) / (last.var(correction=0) + model.config.norm_epsilon).sqrt() * model.final_norm.weight.double() @ model.E.T.double()
+        order = added.argsort(descending=True)
+        assert row["promotes"] == [read(int(i)) for i in order[:4]] and row["suppresses"] == [read(int(i)) for i in order.flip(0)[:4]]
+
+
+def test_a_neuron_that_is_picked_is_listed_first_and_worked_out_and_one_that_is_not_there_is_none():
+    at = opened({"view": "mlp", "neuron": "17"}, layer="2")
+    header, arrays = component(at, "residual_neurons")
+    assert header["picked"] == 17 and [row["neuron"] for row in header["rows"]][0] == 17 and len(header["rows"]) == 5
+    written = next(latex for latex in formulas(at) if "W_2^{(17)}" in latex)
+    assert numbers_in(written)[-1] == pytest.approx(abs(float(arrays["post"][17])) * float(loaded().model.blocks[2].W_2[17].norm()), abs=1e-4)
+    header, _ = component(opened({"view": "mlp", "neuron": "1000000"}), "residual_neurons")
+    assert header["picked"] == -1 and len(header["rows"]) == 5
 
 
 def test_the_page_shows_that_the_parts_add_up_to_the_logit():
@@ -292,8 +319,6 @@ def test_every_chart_has_a_constant_spec_whatever_its_numbers(theme):
         lambda v: figures.two_distributions(["a", "b"], v[:2], v[2:4], ("with", "without"), "p", theme),
         lambda v: figures.growth_lines({"a": v[:3], "b": v[3:6]}, {"a": "A", "b": "B"}, {"a": [1, 0], "b": [4, 3]}, {"a": "residual", "b": "accent"}, ("x", "y"), theme),
         lambda v: vector_figures.vector_bars(v, "title", "feature", theme, True),
-        lambda v: vector_figures.neuron_bars(v, [0, 5], ("neuron", "activation"), theme),
-        lambda v: vector_figures.activation_curves({"relu": np.maximum(0, np.linspace(-2, 2, 5))}, np.linspace(-2, 2, 5), "relu", v, {"relu": "ReLU"}, ("x", "y"), theme),
     ]
     for make in makers:
         assert skeleton(make(generator.random(12)).to_dict()) == skeleton(make(generator.random(12)).to_dict())

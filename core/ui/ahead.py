@@ -29,7 +29,7 @@ OF_PROMPT = {
     "positions": ("symmetry_instrument", "concat_instrument", "rotary_instrument"),
     "attention": ("steps_instrument", "average", "likeness", "scaling", "roles", "pattern_before", "pattern_after", "switches_bars"),
     "residual_stream": ("norms", "turns", "cosines", "lens_grid", "guesses", "target", "waterfall", "matrix_raw", "matrix_features", "matrix_tokens", "vector_before", "vector_standard",
-                        "vector_after", "neurons", "curve", "cut_tokens", "cut_lines"),
+                        "vector_after", "neurons", "cut_tokens", "cut_lines"),
     "recurrence": ("unrolled",),
     "architectures": ("design_picture", "blank_instrument", "blank_pattern", "norms_matrix", "norms_table", "activations_instrument"),
     "language_models": ("coder",),

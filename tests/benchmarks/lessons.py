@@ -35,7 +35,7 @@ PROMPTED = [
     Case("Embeddings", "embeddings", "", ".st-key-embeddings_product"),
     Case("Residual stream, the lens", "residual_stream?residual_stream_view=lens", "", ".st-key-residual_stream_lens_grid"),
     Case("Residual stream, the contributions", "residual_stream?residual_stream_view=contributions", "", ".st-key-residual_stream_waterfall svg.marks", canvas=False),
-    Case("Residual stream, the neurons", "residual_stream?residual_stream_view=mlp", "", ".st-key-residual_stream_neurons svg.marks", canvas=False),
+    Case("Residual stream, the neurons", "residual_stream?residual_stream_view=mlp", "", ".st-key-residual_stream_neurons", canvas=False),
     Case("Residual stream, a vector's norm", "residual_stream?residual_stream_view=norm", "", ".st-key-residual_stream_vector_after svg.marks", canvas=False),
     Case("Training, teacher forcing", "training", "", ".st-key-training_columns", canvas=False),
     Case("From recurrence to attention", "recurrence", "", ".st-key-recurrence_unrolled"),

@@ -123,7 +123,7 @@ def test_the_lens_follows_the_hand_before_it_lets_go_and_the_page_afterwards(ope
     assert (title.inner_text(), guesses.all_inner_texts(), drawings(page)) == held and page.locator(".st-key-lesson_numbers").inner_text() != formulas and page.errors == []
 
 
-@pytest.mark.parametrize("view, chart", [("contributions", "waterfall"), ("mlp", "neurons"), ("norm, vector", "vector_after"), ("cut", "cut_tokens")])
+@pytest.mark.parametrize("view, chart", [("contributions", "waterfall"), ("norm, vector", "vector_after"), ("cut", "cut_tokens")])
 def test_a_slider_changes_the_chart_in_place(open_page, view, chart):
     page = opened(open_page, "residual_stream", view)
     drawing = page.locator(f".st-key-residual_stream_{chart} canvas, .st-key-residual_stream_{chart} svg.marks").first
@@ -133,3 +133,49 @@ def test_a_slider_changes_the_chart_in_place(open_page, view, chart):
     stand(page, LESSONS["residual_stream"][view])
     assert pictures(page) != before
     assert drawing.evaluate("node => node.kept === true"), "the chart was mounted anew"
+
+
+def test_the_hand_and_the_keys_read_a_neuron_in_both_pictures_and_a_click_keeps_it(open_page):
+    page = opened(open_page, "residual_stream", "mlp")
+    said, dot, bars = page.locator(".residual_neurons .read"), page.locator(".neurons-curve .dot"), page.locator(".neurons-bars")
+    strongest, place = said.inner_text(), dot.get_attribute("cx")
+    box = bars.bounding_box()
+    at = (box["x"] + 0.35 * box["width"], box["y"] + 0.5 * box["height"])
+    page.mouse.move(*at)
+    assert said.inner_text() != strongest and dot.get_attribute("cx") != place, "the same neuron on its curve"
+    held = said.inner_text()
+    neuron = re.match(r"Neuron (\d+)", held)[1]
+    page.mouse.move(5, 5)
+    assert (said.inner_text(), dot.get_attribute("cx")) == (strongest, place)
+    page.mouse.click(*at)
+    page.wait_for_url(f"**residual_stream_neuron={neuron}*")
+    settle(page)
+    page.mouse.move(5, 5)
+    assert said.inner_text() == held and page.locator(".neurons-table tbody button").first.inner_text() == neuron and page.locator(".neurons-table [aria-pressed=true]").count() == 1
+    bars.focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    assert re.match(r"Neuron (\d+)", said.inner_text())[1] == str(int(neuron) + 1)
+    page.locator(".neurons-table tbody button").first.press("Enter")          # once more lets it go
+    page.wait_for_function("() => !location.search.includes('residual_stream_neuron')")
+    settle(page)
+    assert said.inner_text() == strongest and page.errors == []
+
+
+def test_the_neurons_stay_in_place_under_a_slider(open_page):
+    page = opened(open_page, "residual_stream", "mlp")
+    page.locator(".neurons-bars").evaluate("node => { node.kept = true; }")
+    before = pictures(page)
+    page.get_by_role("slider", name=WORDS.label("token_slider")).press("ArrowLeft")
+    page.wait_for_url("**position=*")
+    stand(page, LESSONS["residual_stream"]["mlp"])
+    assert pictures(page) != before and page.locator(".neurons-bars").evaluate("node => node.kept === true") and page.errors == []
+
+
+@pytest.mark.parametrize("width, present", [(1440, ""), (390, ""), (1280, "&present=true")])
+def test_no_token_that_a_neuron_promotes_is_cut(open_page, width: int, present: str):
+    page = opened(open_page, "residual_stream", "mlp", present)
+    page.set_viewport_size({"width": width, "height": 720})
+    page.wait_for_timeout(500)
+    cut = page.locator(".neurons-table td").evaluate_all("cells => cells.map(cell => [...cell.children].filter(one => !one.hidden && one.getBoundingClientRect().right > cell.getBoundingClientRect().right + 1).length)")
+    assert len(cut) >= 12 and not any(cut) and page.errors == []

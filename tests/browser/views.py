@@ -45,7 +45,7 @@ LESSONS = {
         "contributions": View(".st-key-residual_stream_waterfall"), "norm, vector": View(".st-key-residual_stream_vector_after", first_screen=False),
         "norm, batch": View(".st-key-residual_stream_matrix_tokens", (("norm_view", "batch"),), first_screen=False),
         "norm, placement": View(".st-key-residual_stream_placement", (("norm_view", "placement"),), first_screen=False),
-        "mlp": View(".st-key-residual_stream_neurons", first_screen=False), "cut": View(".st-key-residual_stream_cut_lines")},
+        "mlp": View(".neurons-table"), "cut": View(".st-key-residual_stream_cut_lines")},
     "attention": {"steps": View(".instrument .picture"), "switches": View(".st-key-attention_switches_bars"), "averages": View(".instrument .picture"), "worksheet": View(".sheet"),
                   "scaling": View(".scaling-charts"), "roles": View(".matrices"), "roles, another basis": View(".matrices", (("roles_part", "change"),)),
                   "roles, another order": View(".matrices", (("roles_part", "relabel"),))},

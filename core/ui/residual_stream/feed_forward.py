@@ -8,18 +8,19 @@ import torch
 
 from core import contributions
 from core.activation import CURVES, GATE_CURVES, activate
-from core.figures import feed_forward as figures
 from core.figures.numbers import bracketed, latex_number, latex_operand, readable
 from core.ui import state
 from core.ui.check import Question
+from core.ui.components.residual_neurons import residual_neurons
 from core.ui.lesson import Lesson
 from core.ui.markdown import code
-from core.ui.residual_stream.reading import PREFIX, block_slider, chart_height, show, to_numpy, token_slider
+from core.ui.residual_stream.reading import PREFIX, block_slider, chart_height, keep, read, to_numpy, token_slider
 from core.ui.run import Run
 from core.ui.views import Reading
 
-N_NEURONS, N_TOKENS = 5, 4
-ROW_HEIGHT = 26
+N_NEURONS, N_NEURONS_PRESENT, N_TOKENS = 5, 3, 4
+NONE = -1           # in place of a neuron that is picked
+DASHES = ["none", "6 4", "2 3", "9 3 2 3"]
 SHOWN_CURVES = ("relu", "gelu", "swish")
 INPUTS = np.linspace(-4, 4, 161)
 
@@ -36,51 +37,42 @@ def draw(page: Lesson, run: Run) -> Reading:
         st.info(page.label("no_mlp"))
         return Reading([], _curve_question(page), [activate], {}, ".stAlert", page.label("no_mlp"))
     pre, post = to_numpy(block.mlp_pre[position]), to_numpy(block.mlp_post[position])
-    strongest = strongest_neurons(run, layer, position)
-    title = page.label("title_neurons_gated" if run.model.config.gated else "title_neurons", token=code(run.tokens[position]), firing=int((pre > 0).sum()), n=len(pre), block=layer, neuron=int(strongest[0]), value=readable(post[strongest[0]]))
-    st.markdown(f"**{title}**")
-    curve, bars = st.columns([2, 3])
-    with curve:
-        _curve(page, run, pre)
-    with bars:
-        chart = figures.neuron_bars(post, strongest, (page.label("axis_neuron"), page.label("axis_activation")), state.theme(), state.scale(), chart_height(_table_height(N_NEURONS) - 20 * state.present()))
-        show(chart, "neurons")
-        if run.has_head:
-            _promoted(page, run, layer, position, strongest, post)
+    strongest, picked = strongest_neurons(run, layer, position), read("neuron")
+    picked = picked if picked < len(pre) else NONE
+    shown = list(dict.fromkeys([*([picked] if picked != NONE else []), *map(int, strongest)]))[:len(strongest)]
+    told = dict(firing=int((pre > 0).sum()), n=len(pre), block=layer, neuron=int(strongest[0]), value=readable(post[strongest[0]]))
+    title = "title_neurons_gated" if run.model.config.gated else "title_neurons"
+    header, arrays = _message(page, run, layer, position, shown)
+    residual_neurons(header | {"title_line": page.label(title, token="{token}", **told), "picked": picked}, key=f"{PREFIX}neurons", on_settings=lambda settings: keep(neuron=settings["neuron"]), arrays=arrays)
     data = pd.DataFrame({"neuron": range(len(pre)), "before": pre, "after": post})
-    return Reading(_lines(page, run, layer, position, int(strongest[0])), _firing_question(page, run, pre, position), [activate, contributions.neuron_promotions],
-                   {"neurons.csv": lambda: data}, f".st-key-{PREFIX}neurons", title)
+    return Reading(_lines(page, run, layer, position, shown[0]), _firing_question(page, run, pre, position), [activate, contributions.neuron_promotions],
+                   {"neurons.csv": lambda: data}, f".st-key-{PREFIX}neurons", page.label(title, token=code(run.tokens[position]), **told))
 
 
 def strongest_neurons(run: Run, layer: int, position: int) -> np.ndarray:
     """The neurons that write most at this token: largest |activation| times the length of their row of W_2."""
     written = run.trace.blocks[layer].mlp_post[position].abs() * run.model.blocks[layer].W_2.norm(dim=-1)
-    return written.topk(min(N_NEURONS, len(written))).indices.cpu().numpy()
+    return written.topk(min(N_NEURONS_PRESENT if state.present() else N_NEURONS, len(written))).indices.cpu().numpy()
 
 
-def _curve(page: Lesson, run: Run, pre: np.ndarray) -> None:
-    own = run.model.config.activation
+def _message(page: Lesson, run: Run, layer: int, position: int, shown: list[int]) -> tuple[dict, dict[str, np.ndarray]]:
+    """What the picture is told: the curves, every neuron's input and activation, and what the `shown` ones promote."""
+    own, block = run.model.config.activation, run.trace.blocks[layer]
     names = [own, *(name for name in SHOWN_CURVES if CURVES[name] is not CURVES[own] and name != own)]
-    curves = {name: to_numpy(activate(name, torch.from_numpy(INPUTS))) for name in names}
-    chart = figures.activation_curves(curves, INPUTS, own, pre, {name: page.label(f"curve_{name}") for name in names}, (page.label("axis_input"), page.label("axis_output")),
-                                      state.theme(), state.scale(), chart_height())
-    show(chart, "curve")
+    curves = np.stack([to_numpy(activate(name, torch.from_numpy(INPUTS))) for name in names])
+    promoted = _promoted(run, layer, position, shown) if run.has_head else [(None, None)] * len(shown)
+    header = {"token": run.tokens[position], "names": [page.label(f"curve_{name}") for name in names], "dashes": DASHES[:len(names)], "own": 0, "gated": run.model.config.gated,
+              "rows": [{"neuron": neuron, "promotes": most, "suppresses": least} for neuron, (most, least) in zip(shown, promoted)], "height": chart_height(), "scale": state.scale(),
+              "text": page.labels("neurons") | {"input": page.label("axis_input"), "output": page.label("axis_output")}}
+    arrays = {"inputs": INPUTS, "curves": curves.reshape(-1), "pre": to_numpy(block.mlp_pre[position]), "post": to_numpy(block.mlp_post[position])}
+    return header, {name: values.astype(np.float32) for name, values in arrays.items()}
 
 
-def _promoted(page: Lesson, run: Run, layer: int, position: int, neurons: np.ndarray, post: np.ndarray) -> None:
-    """A row for each of the strongest neurons: what it adds most to, and takes most from, as it fires here."""
-    added = contributions.neuron_promotions(run.model, run.trace, layer, position, torch.from_numpy(neurons.copy()).to(run.model.device))
+def _promoted(run: Run, layer: int, position: int, neurons: list[int]) -> list[tuple[list[str], list[str]]]:
+    """The tokens that each of these neurons adds most to, and takes most from, as it fires here."""
+    added = contributions.neuron_promotions(run.model, run.trace, layer, position, torch.tensor(neurons, device=run.model.device))
     visible = run.tokenizer.visible
-    rows = [{page.label("column_neuron"): str(neuron), page.label("column_activation"): readable(post[neuron]),
-             page.label("column_promotes"): [visible(int(i)) for i in row.topk(N_TOKENS).indices],
-             page.label("column_suppresses"): [visible(int(i)) for i in (-row).topk(N_TOKENS).indices]} for neuron, row in zip(neurons, added)]
-    columns = {page.label(name): st.column_config.ListColumn() for name in ("column_promotes", "column_suppresses")}
-    st.dataframe(pd.DataFrame(rows), hide_index=True, width="stretch", row_height=ROW_HEIGHT, height=_table_height(len(rows)), column_config=columns, key=f"{PREFIX}promoted")
-
-
-def _table_height(n_rows: int) -> int:
-    """The pixels of the table of neurons with all its rows: its head grows with the type, its rows do not."""
-    return round(40 * state.scale()) + n_rows * ROW_HEIGHT
+    return [tuple([visible(int(i)) for i in part.topk(N_TOKENS).indices] for part in (row, -row)) for row in added]
 
 
 def _lines(page: Lesson, run: Run, layer: int, position: int, neuron: int) -> list[tuple[str, str]]:

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from core import analysis, normalisation
 from core.config import ModelConfig
-from core.figures import feed_forward as vector_figures
+from core.figures import vectors as vector_figures
 from core.figures import residual_stream as figures
 from core.figures.numbers import bracketed, latex_number, readable
 from core.block import Norm

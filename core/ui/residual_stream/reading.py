@@ -29,6 +29,7 @@ SETTINGS = Settings("residual_stream", {
     "norm_view": Setting("vector", options=("vector", "batch", "placement")),
     "norm_where": Setting("attention", options=("attention", "mlp", "final", "embedding")),
     "feature": Setting(0, low=0),
+    "neuron": Setting(-1, low=-1),                # of the feed-forward part; −1: the one that writes most
     "random_depth": Setting(12, low=2, high=24),
     "random_seed": Setting(0, low=0, high=9),
     "cut_measure": Setting("likeness", options=("likeness", "length")),

@@ -13,7 +13,7 @@ from core.figures.numbers import latex_number, latex_operand, plain_number, read
 from core.model import Transformer
 from core.tuning import Pair, SupervisedTuner
 from core.tuning_texts import Fact, TextPair
-from core.ui import worker
+from core.ui import cache, worker
 from core.ui.cache import LoadedModel
 from core.ui.check import Question
 from core.ui.lesson import Lesson
@@ -53,7 +53,8 @@ def draw(page: Lesson, run: Run, loaded: LoadedModel) -> Reading:
     given = run.text if read("asked") == "prompt" else example.prompt
     worker.follow(page, key, running, lambda _: _picture(page, loaded, key, tuner_of(key, make), example, given))
     title, pair = _title(page, tuner), encoded(loaded, [example])[0]
-    paid = prices(loaded.model, pair), last_of("prices", (key, tuner.step, pair), lambda: prices(tuner.copy(), pair))
+    before = prices_before(loaded, pair)
+    paid = before, before if not tuner.step else last_of("prices", (key, tuner.step, pair), lambda: prices(tuner.copy(), pair))
     return Reading(_lines(page, loaded, key, tuner, paid, given), _question(page, loaded, pair), _functions(tuner), {"tuning.csv": lambda: table(tuner.history)}, f".st-key-{PREFIX}tuning_pictures",
                    title, _mask_table(page, loaded, paid, pair), summary={page.label("view_tuning"): unmarked(title)})
 
@@ -67,7 +68,7 @@ def fact_of(page: Lesson) -> Fact:
     return Fact(*(" ".join(read(name).split())[:MOST_WORDS].strip() or page.label(f"{name}_default") for name in ("topic", "food")))
 
 
-def text_pairs(page: Lesson) -> tuple[list[TextPair], list[TextPair]]:
+def text_pairs(page: Lesson) -> tuple[Sequence[TextPair], Sequence[TextPair]]:
     """The pairs of today's kind: to train on, and held out."""
     return tuning_texts.pairs(read("pairs"), N_TRAIN, N_HELD_OUT, read("seed"), fact_of(page) if read("pairs") == "fact" else None)
 
@@ -86,6 +87,11 @@ def encoded(loaded: LoadedModel, pairs: Sequence[TextPair]) -> list[Pair]:
 def prices(model: Transformer, pair: Pair) -> list[float]:
     """−ln p of each token of the answer, nats."""
     return (-tuning.token_log_probs(model, tuning.answers([pair])).double()).tolist()
+
+
+def prices_before(loaded: LoadedModel, pair: Pair) -> list[float]:
+    """The same of the model as it was, kept for everybody."""
+    return cache.result(("prices", loaded.name, pair), lambda: prices(loaded.model, pair), lambda made: 8 * len(made))
 
 
 def _title(page: Lesson, tuner: SupervisedTuner) -> str:

@@ -87,7 +87,7 @@ def _curve(page: Lesson, loaded: LoadedModel, record: pd.DataFrame) -> None:
 
 def _lines(page: Lesson, loaded: LoadedModel, example, record: pd.DataFrame) -> list[tuple[str, str]]:
     pair = fine_tuning.encoded(loaded, [example])[0]
-    prices = fine_tuning.prices(loaded.model, pair)
+    prices = fine_tuning.prices_before(loaded, pair)
     total = sum(prices)
     found = [(page.label("numbers_answer_price", answer=visible(loaded, pair.answer)), " + ".join(latex_operand(p) for p in prices) + rf" = {latex_number(total)}\ \text{{nats}}"),
              (page.label("numbers_answer_probability"), rf"e^{{-{latex_operand(total)}}} = {latex_number(math.exp(-total))}")]

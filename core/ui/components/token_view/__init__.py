@@ -14,12 +14,12 @@ _HERE = Path(__file__).parent
 
 
 def token_view(name: str, *shared: str) -> Callable[..., None]:
-    """Registers the component `name`, made of the shared script and style, those of the folders `shared`, and its own; returns the function that draws it.
+    """Registers the component `name`, made of the shared script and style, those of `shared`, each a folder or a file in one without its ending, and its own; returns the function that draws it.
 
     draw(header, key=…, on_settings=…, arrays=…): header is a dict for JSON, arrays by name as `message.pack` takes them; on_settings(values) is called with
     what the reader has picked.
     """
-    read = [_HERE.parent / folder / f"{folder}.{{}}" for folder in (_HERE.name, *shared, name)]
+    read = [_HERE.parent / f"{part if '/' in part else f'{part}/{part}'}.{{}}" for part in (_HERE.name, *shared, name)]
     script, rules = ("\n".join(path.read_text(encoding="utf-8") for path in (Path(str(path).format(kind)) for path in read) if path.exists()) for kind in ("js", "css"))
     component = declare(name, html=f'<div class="tokens-view {name}"></div>', css=rules, js=MESSAGE_JS + script)
 
