@@ -11,10 +11,10 @@ from core.ui.text import Experiment, TextFile
 
 
 def draw_all(experiments: Sequence[Experiment], words: TextFile, lesson: str) -> None:
-    """Every experiment as a row: the button, what to look for, and the link."""
-    for experiment in experiments:
-        with st.container(key=f"experiment_{lesson}_{experiment.id}", horizontal=True, vertical_alignment="top", gap="medium"):
-            st.button(experiment.title, key=f"do_{lesson}_{experiment.id}", on_click=state.apply, args=(experiment.settings,), width=260)
+    """Every experiment as a row of a grid (page.css): the button, what to look for, and the link. Rows of their own would be boxes that the browser goes over at every change of the page."""
+    with st.container(key="experiments"):
+        for experiment in experiments:
+            st.button(experiment.title, key=f"do_{lesson}_{experiment.id}", on_click=state.apply, args=(experiment.settings,), width="stretch")
             st.markdown(f"{experiment.look} [{words.label('try_link')}]({state.link(experiment.settings)})")
 
 

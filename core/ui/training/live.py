@@ -17,6 +17,7 @@ from core.tokenizer import visible_form
 from core.ui import cache, state, worker
 from core.ui.check import Question
 from core.ui.components.residual_grid import residual_grid
+from core.ui.guard import fragment
 from core.ui.lesson import Lesson
 from core.ui.markdown import code, unmarked
 from core.ui.run import Run
@@ -143,7 +144,7 @@ def _picture(page: Lesson, learner: Learner) -> None:
                     {name: page.label(f"line_{name}")}, MEANINGS, page.label("axis_steps"), "", state.theme(), x_domain=(0, end), y_domain=(0, top), levels=levels,
                     y_format="%" if name == "accuracy" else "~g", scale=state.scale(), height=chart_height(120 if state.present() else 250)))
         with pattern:
-            _pattern(page, learner)
+            fragment(lambda: _pattern(page, learner))()        # another head redraws nothing else
 
 
 def _rate_now(page: Lesson, learner: Learner, last: Progress) -> str:
