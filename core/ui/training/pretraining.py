@@ -22,13 +22,14 @@ from core.ui.views import Reading
 
 
 def settings(page: Lesson) -> None:
-    """What it is asked."""
-    asked_control(page, fine_tuning.N_HELD_OUT)
+    """None of its own."""
 
 
 def draw(page: Lesson, run: Run, loaded: LoadedModel) -> Reading:
     """The instrument; returns what it shows."""
     _, held_out = fine_tuning.text_pairs(page)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):       # where the other stages have it, so that it stays there from one to the next
+        asked_control(page, len(held_out))
     example = held_out[read("example") % len(held_out)]
     given = run.text if read("asked") == "prompt" else example.prompt
     ids = ids_of(loaded, given)
@@ -47,8 +48,8 @@ def draw(page: Lesson, run: Run, loaded: LoadedModel) -> Reading:
                 st.markdown(f"| | {page.label('column_goes_on')} |\n| --- | --- |\n" + "\n".join(rows))
         with beside:
             st.caption(page.label("caption_next_only"))
-            best = made.log_probs.exp().topk(N_BARS + 2)
-            show(residual_stream.guesses([loaded.tokenizer.visible(int(i)) for i in best.indices], best.values.numpy(), page.label("axis_probability"), state.theme(), [False] * (N_BARS + 2),
+            best = made.log_probs.exp().topk(3 if state.present() else N_BARS + 2)
+            show(residual_stream.guesses([loaded.tokenizer.visible(int(i)) for i in best.indices], best.values.numpy(), page.label("axis_probability"), state.theme(), [False] * len(best.values),
                                          state.scale(), chart_height(120)), "next_token")
     return Reading(_lines(page, loaded, example, record), _question(page, loaded, example), [tuning.token_log_probs, tuning.answers], {"pretraining.csv": lambda: record}, f".st-key-{PREFIX}tuning_pictures",
                    title, summary={page.label("view_tuning"): unmarked(title)})
