@@ -1,7 +1,7 @@
 """A page that is slower than the server: what two runs say is drawn at once, and its controls still stand where the picture has them."""
 from __future__ import annotations
 
-from playwright.sync_api import Browser, WebSocketRoute
+from playwright.sync_api import Browser, Error, WebSocketRoute
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
@@ -14,7 +14,8 @@ SHOWN = "() => [document.querySelector('.st-key-limits_passage_widget input').va
 def opened(browser: Browser, url: str, word: bytes | None = None) -> tuple[list[str], list[bytes]]:
     """What the controls show, and what the page told the server. With a `word`, the page hears nothing until the server has ended the run for its opening and the one for this."""
     page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
-    told, held, ends, sending, sides = [], [], [], [], []
+    told, held, ends, sending, sides, errors = [], [], [], [], [], []
+    page.on("pageerror", lambda error: errors.append(error.message))
 
     def heard(message: bytes) -> None:
         held.append(message)
@@ -36,7 +37,11 @@ def opened(browser: Browser, url: str, word: bytes | None = None) -> tuple[list[
 
     page.route_web_socket(lambda address: "_stcore/stream" in address, connect)
     page.goto(url)
-    settle(page)
+    try:
+        settle(page)
+    except Error as error:
+        error.add_note(f"the page's own errors: {errors}, what it has not heard: {len(held)}, ends of runs: {len(ends)}")
+        raise
     shown = page.evaluate(SHOWN)
     page.context.close()
     return shown, told
