@@ -125,14 +125,17 @@ function onWidth(node, again) {
 
 /** Sets --free on the node: the pixels from its top to the bottom of the window as the page stands unscrolled, within [least, most]; present mode has a bar at the bottom. */
 function keepFree(node, least, most) {
+  const main = () => node.getRootNode().host?.closest('[data-testid="stMain"]');
   const fit = () => {
-    const main = node.getRootNode().host?.closest('[data-testid="stMain"]'), below = getComputedStyle(node).getPropertyValue("--tx-scale") > 1 ? 68 : 14;
-    const free = window.innerHeight - node.getBoundingClientRect().top - (main?.scrollTop ?? 0) - below;
+    if (!node.isConnected) { watch.disconnect(); return; }
+    const below = getComputedStyle(node).getPropertyValue("--tx-scale") > 1 ? 68 : 14;
+    const free = window.innerHeight - node.getBoundingClientRect().top - (main()?.scrollTop ?? 0) - below;
     node.style.setProperty("--free", `${Math.round(Math.max(least, Math.min(most, free)))}px`);
   };
-  new ResizeObserver(fit).observe(node);
+  const watch = new ResizeObserver(fit), page = main()?.querySelector('[data-testid="stMainBlockContainer"]');
+  for (const one of [node, page]) if (one) watch.observe(one);        // what stands above finds its place later: the page then has another height
   window.addEventListener("resize", () => node.isConnected && fit());
-  for (const later of [400, 1500]) setTimeout(fit, later);     // the page around finds its place
+  for (const later of [400, 1500]) setTimeout(fit, later);
 }
 
 function emOf(root) {
