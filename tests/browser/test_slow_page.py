@@ -19,12 +19,12 @@ def opened(browser: Browser, url: str, word: bytes | None = None) -> tuple[list[
 
     def heard(message: bytes) -> None:
         held.append(message)
-        if word is not None and ForwardMsg.FromString(message).WhichOneof("type") == "script_finished":
+        if ForwardMsg.FromString(message).WhichOneof("type") == "script_finished":
             ends.append(message)
             if len(ends) == 1:
                 sides[1].send(word)
         # A message may come while another is sent on: it waits for its turn.
-        if (word is None or len(ends) >= 2) and not sending:
+        if len(ends) >= 2 and not sending:
             sending.append(True)
             while held:
                 sides[0].send(held.pop(0))
@@ -35,7 +35,10 @@ def opened(browser: Browser, url: str, word: bytes | None = None) -> tuple[list[
         sides[1].on_message(heard)
         page_side.on_message(lambda message: (told.append(message), sides[1].send(message)))
 
-    page.route_web_socket(lambda address: "_stcore/stream" in address, connect)
+    if word is None:            # nothing is held: what stands between a page and its server would only be in their way
+        page.on("websocket", lambda socket: socket.on("framesent", told.append))
+    else:
+        page.route_web_socket(lambda address: "_stcore/stream" in address, connect)
     page.goto(url)
     try:
         settle(page)
