@@ -36,7 +36,7 @@ def opened(browser: Browser, url: str, word: bytes | None = None) -> tuple[list[
         page_side.on_message(lambda message: (told.append(message), sides[1].send(message)))
 
     if word is None:            # nothing is held: what stands between a page and its server would only be in their way
-        page.on("websocket", lambda socket: socket.on("framesent", told.append))
+        page.on("websocket", lambda socket: socket.on("framesent", lambda message: told.append(message)))
     else:
         page.route_web_socket(lambda address: "_stcore/stream" in address, connect)
     page.goto(url)
