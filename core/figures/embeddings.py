@@ -137,11 +137,14 @@ def arrows(points: pd.DataFrame, segments: pd.DataFrame, axis_titles: tuple[str,
 
 
 def two_paths(points: pd.DataFrame, axis_titles: tuple[str, str], theme: str, scale: float, height: int) -> alt.LayerChart:
-    """Two ways through one plane: x, y, path ("A" or "B"), depth, name of the depth, nearest, and label ("" for most points). A solid and round, B dashed and square."""
+    """Two ways through one plane: x, y, path ("A" or "B"), depth, name of the depth, nearest, and label ("" for most points). A solid and round, B dashed and square.
+
+    The titles of the axes are other ones with every two texts. They are written from a table: a chart whose tables alone change stays as it stands.
+    """
     domain, inks = ["A", "B"], [colour("residual", theme, "ink"), colour("text", theme)]
     tone = alt.Color("path:N", scale=alt.Scale(domain=domain, range=inks), legend=None)
-    x = alt.X("x:Q", title=axis_titles[0], scale=alt.Scale(zero=False, padding=34), axis=alt.Axis(tickCount=6))
-    y = alt.Y("y:Q", title=axis_titles[1], scale=alt.Scale(zero=False, padding=24), axis=alt.Axis(tickCount=5))
+    x = alt.X("x:Q", title=None, scale=alt.Scale(zero=False, padding=34), axis=alt.Axis(tickCount=6))
+    y = alt.Y("y:Q", title=None, scale=alt.Scale(zero=False, padding=24), axis=alt.Axis(tickCount=5, minExtent=30 * scale))
     base = alt.Chart(points).encode(x=x, y=y)
     lines = base.mark_line(strokeWidth=2.4 * scale).encode(color=tone, order=alt.Order("depth:Q"), strokeDash=alt.StrokeDash("path:N", scale=alt.Scale(domain=domain, range=[[1, 0], [6, 4]]), legend=None))
     dots = base.mark_point(filled=True, opacity=1, size=70 * scale).encode(
@@ -149,7 +152,11 @@ def two_paths(points: pd.DataFrame, axis_titles: tuple[str, str], theme: str, sc
         tooltip=[*untitled("path", "name"), alt.Tooltip("nearest:N", title="≈"), alt.Tooltip("x:Q", format=".4~g"), alt.Tooltip("y:Q", format=".4~g")])
     above = base.transform_filter("datum.path === 'A'").mark_text(dy=-13 * scale, fontSize=12 * scale, fontWeight=600).encode(text=alt.Text("label:N"), color=tone)
     below = base.transform_filter("datum.path === 'B'").mark_text(dy=15 * scale, fontSize=12 * scale, fontWeight=600).encode(text=alt.Text("label:N"), color=tone)
-    return _finish(alt.layer(lines, dots, above, below), theme, scale, height)
+    titles = alt.Chart(pd.DataFrame({"x_title": axis_titles[:1], "y_title": axis_titles[1:]}))
+    look = dict(color=colour("muted", theme), fontSize=13 * scale, align="center")
+    of_x = titles.mark_text(**look, baseline="top").encode(x=alt.value(alt.ExprRef("width / 2")), y=alt.value(alt.ExprRef(f"height + {26 * scale}")), text=alt.Text("x_title:N"))
+    of_y = titles.mark_text(**look, baseline="bottom", angle=270).encode(x=alt.value(-44 * scale), y=alt.value(alt.ExprRef("height / 2")), text=alt.Text("y_title:N"))
+    return _finish(alt.layer(lines, dots, above, below, of_x, of_y), theme, scale, height)
 
 
 def alike_by_depth(cosines: np.ndarray, names: Sequence[str], nearest: Sequence[Sequence[str]], axis_title: str, theme: str, scale: float, height: int) -> alt.LayerChart:

@@ -74,7 +74,8 @@ PICTURES = {"tokens": "tokens_merges_player", "tokens?tokens_view=methods": "tok
             "residual_stream?residual_stream_view=contributions": "residual_stream_waterfall", "residual_stream?residual_stream_view=norm&position=5": "residual_stream_vector_after",
             "residual_stream?residual_stream_view=mlp": "residual_stream_neurons",
             "residual_stream?residual_stream_view=lens&lesson=": "residual_stream_target", "residual_stream?residual_stream_measure=turn": "residual_stream_cosines",
-            "residual_stream?residual_stream_view=cut": "residual_stream_cut_tokens", "embeddings?embeddings_view=contexts": "embeddings_alike"}
+            "residual_stream?residual_stream_view=cut": "residual_stream_cut_tokens", "embeddings?embeddings_view=contexts": "embeddings_alike",
+            "embeddings?embeddings_view=contexts&lesson=": "embeddings_paths"}
 
 
 @pytest.mark.parametrize(("address", "key"), PICTURES.items(), ids=PICTURES)
@@ -98,7 +99,7 @@ PRESSES = {"tokens?tokens_view=train": ("tokens_training", "tokens_source_widget
            "training?training_view=kepler": ("training_kepler_instrument", "training_structure_widget"),
            "residual_stream?residual_stream_view=norm": ("residual_stream_vector_after", "residual_stream_norm_where_widget"),
            "limits?limits_view=memory": ("limits_memory_nats", "limits_passage_widget"), "limits?limits_view=words": ("limits_ratios", "limits_by_widget"),
-           "embeddings?embeddings_view=neighbours": ("embeddings_spread", "embeddings_centred_widget"), "attention?attention_view=switches&lesson=": ("attention_switches_bars", "attention_scaling_widget")}
+           "embeddings?embeddings_view=neighbours": ("embeddings_spread", "embeddings_centred_widget"), "embeddings?embeddings_view=contexts": ("embeddings_paths", "embeddings_shared_widget"), "attention?attention_view=switches&lesson=": ("attention_switches_bars", "attention_scaling_widget")}
 
 
 def press(page: Page, control: str) -> None:

@@ -13,7 +13,7 @@ from core import analysis, embeddings
 from core.figures import embeddings as figures
 from core.figures.numbers import latex_number, readable
 from core.figures.thinning import thinned
-from core.ui import state
+from core.ui import prerender, state
 from core.ui.check import Question
 from core.ui.embeddings.reading import PREFIX, attached, chart_height, keep, read, show, space
 from core.ui.lesson import Lesson
@@ -23,6 +23,7 @@ from core.ui.views import Reading
 
 NAMED_BLOCKS = 8                # of each way in the plane
 OWN_STEPS = (0.1, 0.5, 0.9)     # the cosines that part the options of the question
+PLACE_DIGITS = 9                # after the point, of a place in the plane: in what lies beyond, the axes that two runs find for the same points differ
 SURE_DIGITS = 6                 # after the point, of the cosine of two vectors that were computed as float32: in what lies beyond, equal vectors of two passes differ
 
 
@@ -75,10 +76,13 @@ def _shared_word(page: Lesson, run: Run, other: Run) -> int | None:
     if not shared:
         return None
     names = [run.tokenizer.visible(i) for i in shared]
+    press = prerender.pressed(f"{PREFIX}shared")
+    if press is not None:
+        return shared[press.index] if press.of == len(shared) else prerender.refuse()
     chosen = read("shared")
     wanted = next((k for k, name in enumerate(names) if name.removeprefix("·") == chosen.strip().removeprefix("·")), None)
     longest = max(range(len(names)), key=lambda k: (len(names[k].removeprefix("·")), k))
-    key = f"{PREFIX}shared_box"
+    key = f"{PREFIX}shared_widget"
     now = shared[longest if wanted is None else wanted]
     if st.session_state.get(key) != now:
         st.session_state[key] = now
@@ -105,7 +109,7 @@ def _depth(page: Lesson, names: list[str], depth: int) -> str:
 
 
 def _points(page: Lesson, paths: Paths, names: list[str], tokens: tuple[str, ...]) -> pd.DataFrame:
-    places = paths.projection(paths.seen).numpy()
+    places = paths.projection(paths.seen).numpy().round(PLACE_DIGITS)
     rows, named = [], {2 + block for block in thinned(len(names) - 2, NAMED_BLOCKS)}
     for which, way in zip("AB", range(2)):
         for depth in range(len(names)):
