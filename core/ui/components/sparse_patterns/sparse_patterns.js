@@ -10,7 +10,7 @@ class SparsePatterns {
     this.legend = make("div", "legend muted", root);
     this.masks = make("div", "masks", root);
     this.reading = make("div", "reading muted", root);
-    onWidth(this.masks, () => this.paint());
+    onWidth(this.masks, (width) => { this.width = width; this.paint(); });
   }
 
   receive(header) {
@@ -19,11 +19,12 @@ class SparsePatterns {
     this.title.textContent = this.titled;
     this.reading.textContent = this.text.hint;
     this.legend.replaceChildren();
+    this.inks = this.colours();
     DEPTHS.forEach((_, k) => this.swatch(k + 1, k === 0 ? this.text.layer : fill(k === DEPTHS.length - 1 ? this.text.more : this.text.layers, { n: k + 1 })));
     this.swatch(0, this.text.never);
     this.masks.replaceChildren();
     this.canvases = this.patterns.map((pattern) => this.figure(pattern));
-    this.paint();
+    if (this.width) this.paint();           // else as soon as it has one
   }
 
   swatch(layers, text) {
@@ -56,6 +57,7 @@ class SparsePatterns {
   paint() {
     if (!this.canvases) return;
     const ratio = window.devicePixelRatio || 1;
+    this.inks = this.colours();
     this.canvases.forEach((canvas, p) => {
       const side = Math.max(1, Math.floor((canvas.clientWidth * ratio) / this.n));
       canvas.width = canvas.height = side * this.n;
@@ -64,12 +66,16 @@ class SparsePatterns {
     });
   }
 
-  cell(context, layers, x, y, side) {
+  colours() {
     const style = getComputedStyle(this.root), ink = (name) => style.getPropertyValue(`--tx-${name}`).trim();
-    context.fillStyle = layers ? ink(`seq-${DEPTHS[Math.min(layers, DEPTHS.length) - 1]}`) : ink("page");
+    return { page: ink("page"), excluded: ink("excluded"), depths: DEPTHS.map((stop) => ink(`seq-${stop}`)) };
+  }
+
+  cell(context, layers, x, y, side) {
+    context.fillStyle = layers ? this.inks.depths[Math.min(layers, DEPTHS.length) - 1] : this.inks.page;
     context.fillRect(x, y, side - (side > 4 ? 1 : 0), side - (side > 4 ? 1 : 0));
     if (layers) return;
-    context.strokeStyle = ink("excluded");                               // never: a hatch, as for a masked cell
+    context.strokeStyle = this.inks.excluded;                            // never: a hatch, as for a masked cell
     context.lineWidth = Math.max(1, side / 12);
     context.beginPath();
     context.moveTo(x, y + side - 1);
