@@ -9,6 +9,7 @@ from streamlit.delta_generator import DeltaGenerator
 from core.figures import style
 from core.ui import deployment, state, text
 from core.ui.components.chart_keys import read_charts_by_keys
+from core.ui.components.copied import copy_over_http
 from core.ui.components.kept_focus import keep_focus
 from core.ui.components.pasted import cut_what_is_pasted
 from core.ui.components.reconnect import run_after_reconnection
@@ -31,6 +32,7 @@ def inject() -> DeltaGenerator:
         st.markdown(f"<style>:root{{{variables}}}{_CSS}{present}</style>", unsafe_allow_html=True)
         run_after_reconnection()        # here, where nothing takes any room
         keep_focus()
+        copy_over_http()
         read_charts_by_keys(text.load("app").label("chart_keys"))
         cut_what_is_pasted(".st-key-prompt textarea", deployment.current().prompt_characters, state.say_cut)
     return unseen

@@ -1,14 +1,16 @@
 """The whole app in a real Chromium: every page opens clean, is whole on a phone, answers its controls, and comes back from its link."""
 from __future__ import annotations
 
+import contextlib
 from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Page
 
 from core.ui import catalogue, deployment, text
+from tests.browser.conftest import is_error
 from tests.browser.pictures import cut_off, pictures, pictures_at_rest
-from tests.browser.serving import Server, settle
+from tests.browser.serving import CHROMIUM_FLAGS, Server, chromium_path, settle
 from tests.prompts import PROMPTS
 from tests.test_pages import PAGES
 
@@ -142,3 +144,25 @@ def test_what_is_said_of_the_first_picture_comes_though_a_message_is_lost(browse
     assert page.evaluate("lost") == 1
     page.context.close()
 
+
+
+def test_a_link_can_be_copied_at_an_address_that_browsers_do_not_trust(browser, server):
+    """As of a teacher's laptop in a class: plain http, and not the reader's own machine."""
+    flags = [*CHROMIUM_FLAGS, "--host-resolver-rules=MAP class.test 127.0.0.1"]
+    with contextlib.closing(browser.browser_type.launch(executable_path=chromium_path(browser.browser_type.executable_path), args=flags)) as other:
+        page, errors = other.new_page(), []
+        page.on("console", lambda message: errors.append(message.text) if is_error(message) else None)
+        page.goto(server.url.replace("127.0.0.1", "class.test"))
+        settle(page)
+        assert page.evaluate("isSecureContext") is False
+        page.locator(".st-key-share button").first.click()
+        code = page.get_by_test_id("stCode")
+        code.hover()
+        page.get_by_role("button", name="Copy to clipboard").click()
+        page.get_by_role("button", name="Copied").wait_for()
+        link = code.locator("code").inner_text()
+        page.keyboard.press("Escape")
+        field = page.locator(".st-key-prompt textarea")
+        field.press("Control+a")
+        field.press("Control+v")
+        assert link.startswith("http://class.test") and field.input_value() == link and errors == []
