@@ -6,6 +6,7 @@ component has had its turn.
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -84,6 +85,14 @@ def pressed(setting: str) -> Pressed | None:
         return None
     asked.met.append(setting)
     return asked.pressed
+
+
+def picked(setting: str, options: Sequence) -> object | None:
+    """The one of these options, all that the control of this setting shows, that is pressed; None where that is not what is asked about. Refused where the control showed others."""
+    press = pressed(setting)
+    if press is None:
+        return None
+    return options[press.index] if press.of == len(options) else refuse()
 
 
 def refuse() -> NoReturn:

@@ -145,7 +145,6 @@ def test_what_is_said_of_the_first_picture_comes_though_a_message_is_lost(browse
     page.context.close()
 
 
-
 def test_a_link_can_be_copied_at_an_address_that_browsers_do_not_trust(browser, server):
     """As of a teacher's laptop in a class: plain http, and not the reader's own machine."""
     flags = [*CHROMIUM_FLAGS, "--host-resolver-rules=MAP class.test 127.0.0.1"]

@@ -87,8 +87,8 @@ def _controls(page: Lesson) -> Design:
     design = _design()
     switches = {"preset": (list(PRESETS), Design), **{name: (list(options), functools.partial(design.with_change, name)) for name, options in CHOICES.items()}}
     for name, (options, changed) in switches.items():
-        if (press := prerender.pressed(f"{PREFIX}{name}")) is not None:
-            design = changed(options[press.index]) if press.of == len(options) else prerender.refuse()
+        if (option := prerender.picked(f"{PREFIX}{name}", options)) is not None:
+            design = changed(option)
     drawn, problem = _possible(design)
     shown = {"preset": design.preset} | designs.values(drawn.config) | design.changes
     with st.container(horizontal=True, gap="xsmall", key=f"{PREFIX}switches"):

@@ -76,9 +76,8 @@ def _shared_word(page: Lesson, run: Run, other: Run) -> int | None:
     if not shared:
         return None
     names = [run.tokenizer.visible(i) for i in shared]
-    press = prerender.pressed(f"{PREFIX}shared")
-    if press is not None:
-        return shared[press.index] if press.of == len(shared) else prerender.refuse()
+    if (pressed := prerender.picked(f"{PREFIX}shared", shared)) is not None:
+        return pressed
     chosen = read("shared")
     wanted = next((k for k, name in enumerate(names) if name.removeprefix("·") == chosen.strip().removeprefix("·")), None)
     longest = max(range(len(names)), key=lambda k: (len(names[k].removeprefix("·")), k))
