@@ -19,7 +19,7 @@ from core.presets import PRESETS
 from core.ui import text
 from core.ui.architectures import cost, designs
 from core.ui.architectures.design import _wider
-from core.ui.architectures.reading import prefixed
+from core.ui.architectures.reading import SETTINGS, prefixed
 from tests import lessons, messages
 from tests.lessons import fine
 from tests.messages import formulas, unpacked
@@ -227,6 +227,8 @@ def test_the_patterns_that_are_drawn_are_those_of_the_masks():
         assert torch.equal(layers == 1, mask) and drawn["lines"][0].startswith(f"{int(mask.sum())} of 144 pairs")
         assert torch.equal(layers > 0, torch.matrix_power(mask.double(), 12) > 0), "what is ever reached"
     assert "all joined in 11 layers" in sent["patterns"][2]["lines"]
+    assert [(hand["name"], hand["value"]) for hand in sent["hands"]] == [("architectures_length", 12), ("architectures_near", 1), ("architectures_central", 1), ("architectures_drawn", 2), ("architectures_seed", 3)]
+    assert all(SETTINGS.each[hand["name"].removeprefix("architectures_")].low == hand["low"] <= hand["value"] <= hand["high"] for hand in sent["hands"])
 
 
 @pytest.mark.parametrize("near, options, right", [("2", [1, 2, 16, 31], 16), ("0", [1, 2, 31], None)])

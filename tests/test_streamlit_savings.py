@@ -137,8 +137,70 @@ def test_what_a_session_is_sent_is_sent_together(monkeypatch: pytest.MonkeyPatch
     queue, sent = [ForwardMsg(hash=name) for name in "abc"], []
     monkeypatch.setattr(streamlit_savings, "_flush", lambda session: [queue.pop(0) for _ in range(len(queue))])
     monkeypatch.setattr(streamlit_savings, "_send", lambda runtime, info, message: sent.append((info, message.hash)))
-    together, = streamlit_savings.flush_browser_queue(SimpleNamespace())
-    assert streamlit_savings.flush_browser_queue(SimpleNamespace()) == []
+    together, = streamlit_savings.flush_browser_queue(SimpleNamespace(id="one"))
+    assert streamlit_savings.flush_browser_queue(SimpleNamespace(id="one")) == []
     streamlit_savings.send_message(SimpleNamespace(), "one", together)
     streamlit_savings.send_message(SimpleNamespace(), "one", ForwardMsg(hash="d"))
     assert sent == [("one", name) for name in "abcd"]
+
+
+class Held:
+    """A session whose runs draw; `came` is what the loop took of it, in pieces."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.id, self.queue, self.came = "mine", [], []
+        monkeypatch.setattr(streamlit_savings, "Runtime", SimpleNamespace(exists=lambda: True, instance=lambda: None))
+        monkeypatch.setattr(streamlit_savings, "get_script_run_ctx", lambda suppress_warning: SimpleNamespace(session_id=self.id))
+        monkeypatch.setattr(streamlit_savings, "enqueued_some_message", lambda runtime: self.look())
+        monkeypatch.setattr(streamlit_savings, "_flush", lambda session: [self.queue.pop(0) for _ in range(len(self.queue))])
+
+    def look(self) -> None:
+        self.came += [list(messages) for messages in streamlit_savings.flush_browser_queue(self)]
+
+    def draw(self, *messages: str) -> None:
+        for message in messages:
+            self.queue.append(message)
+            self.look()
+
+
+def test_what_a_run_draws_together_goes_in_one_piece_also_where_it_fails(monkeypatch: pytest.MonkeyPatch):
+    held = Held(monkeypatch)
+
+    async def run() -> None:
+        held.draw("the run begins")
+        with pytest.raises(ValueError), streamlit_savings.together():
+            held.draw("title", "picture")
+            assert held.came == [["the run begins"]]
+            raise ValueError
+        held.draw("what is below")
+
+    finished(run())
+    assert held.came == [["the run begins"], ["title", "picture"], ["what is below"]] and held.queue == []
+
+
+def test_what_takes_long_is_not_held_back(monkeypatch: pytest.MonkeyPatch):
+    held = Held(monkeypatch)
+
+    async def run() -> None:
+        with streamlit_savings.together():
+            held.draw("title", "controls")
+            await asyncio.sleep(3 * streamlit_savings.MOST_HELD)
+            assert held.came == [["title", "controls"]]
+            held.draw("progress")
+
+    finished(run())
+    assert held.came == [["title", "controls"], ["progress"]]
+
+
+def test_a_run_holds_back_no_other_session(monkeypatch: pytest.MonkeyPatch):
+    held = Held(monkeypatch)
+
+    async def run() -> None:
+        with streamlit_savings.together():
+            held.id = "another"
+            held.draw("title")
+            held.id = "mine"
+            assert held.came == [["title"]]
+
+    finished(run())
+    assert held.came == [["title"]] and not streamlit_savings._held

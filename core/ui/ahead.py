@@ -44,7 +44,7 @@ OF_NO_PROMPT = {
     "attention": ("sheet",),
     "residual_stream": ("placement",),
     "recurrence": ("gradient", "steps", "flops"),
-    "architectures": ("operations",),
+    "architectures": ("operations", "patterns_picture"),
     "language_models": ("rows", "tasks"),
     "limits": ("facts", "items", "shares", "memory_recited", "memory_nats", "given", "given_counts", "control", "control_counts", "movers", "ratios", "spreads"),
     "training": ("childhood_loss", "childhood_scores", "next_token", "schedule", "surface", "descent_loss", "descent_growth", "kepler_instrument"),
@@ -61,6 +61,11 @@ def watch() -> None:
     page = state.page()
     draw_ahead({"field": FIELD, "path": live.address(NAME), "page": page, "theme": state.theme(), "text": state.prompt(), "keys": keys(page, OF_PROMPT),
                 "of_no_prompt": keys(page, OF_NO_PROMPT)})
+
+
+def question(key: str) -> dict:
+    """What a picture asks with that has hands of its own, of the route NAME: itself, by its key, on the open page; the query of the address as its hands have it comes with it."""
+    return {"page": state.page(), "theme": state.theme(), "text": state.prompt(), "keys": [key]}
 
 
 def answer(question: dict) -> bytes:

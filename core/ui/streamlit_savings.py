@@ -8,7 +8,10 @@ from __future__ import annotations
 import asyncio
 import collections
 import functools
+import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 
 from streamlit import config
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
@@ -16,10 +19,13 @@ from streamlit.proto.NewSession_pb2 import CustomThemeConfig
 from streamlit.runtime import app_session
 from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.runtime import Runtime
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.session_manager import ActiveSessionInfo
 from streamlit.runtime.state.common import is_element_id
 from streamlit.runtime.state.safe_session_state import SafeSessionState
 from streamlit.runtime.state.session_state import _is_internal_key
+
+MOST_HELD = 0.06        # seconds that a run's messages wait for each other
 
 _all_of, _populate_theme = SafeSessionState.filtered_state.fget, app_session._populate_theme_msg
 _call_soon, _flush, _send, _enqueued = AppSession._call_soon_on_event_loop, AppSession.flush_browser_queue, Runtime._send_message, Runtime._enqueued_some_message
@@ -98,10 +104,45 @@ class Messages(list):
     """Several, that the loop takes for one."""
 
 
+@dataclass
+class Hold:
+    """Until when the messages of a run wait for each other, by time.monotonic(), and whether the loop will look then by itself."""
+
+    until: float
+    looks: bool = False
+
+
+_held: dict[str, Hold] = {}     # by session
+
+
 def flush_browser_queue(session: AppSession) -> list[Messages]:
-    """`AppSession.flush_browser_queue`; what a session is sent is sent together, where Streamlit's loop looks after everything else after each message."""
+    """`AppSession.flush_browser_queue`; what a session is sent is sent together, where Streamlit's loop looks after everything else after each message. Nothing while it is held back."""
+    hold = _held.get(session.id)
+    if hold is not None and (left := hold.until - time.monotonic()) > 0:
+        if not hold.looks:
+            hold.looks = True
+            asyncio.get_running_loop().call_later(left, enqueued_some_message, Runtime.instance())
+        return []
     messages = _flush(session)
     return [Messages(messages)] if messages else []
+
+
+@contextmanager
+def together() -> Iterator[None]:
+    """What a run draws inside goes to its browser in one piece; what is there after MOST_HELD seconds goes then.
+
+    A page's browser goes over all of it for each piece that comes, and may draw a frame between two: the last picture of those that came first stood later by that.
+    """
+    context = get_script_run_ctx(suppress_warning=True)
+    if context is None or not Runtime.exists():
+        yield
+        return
+    _held[context.session_id] = Hold(time.monotonic() + MOST_HELD)
+    try:
+        yield
+    finally:
+        _held.pop(context.session_id, None)
+        enqueued_some_message(Runtime.instance())
 
 
 def send_message(runtime: Runtime, info: ActiveSessionInfo, messages: Messages | ForwardMsg) -> None:

@@ -9,7 +9,7 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from core.ui import catalogue, charts, prerender, working
+from core.ui import catalogue, charts, prerender, streamlit_savings, working
 from core.ui.check import Question
 from core.ui.guard import fragment
 from core.ui.instrument_state import Settings
@@ -51,7 +51,7 @@ def draw(page: Lesson, settings: Settings, views: Mapping[str, View]) -> None:
 
     def lesson() -> None:
         run, reading = page.run(), UNFINISHED
-        with st.container(gap="xsmall"):
+        with streamlit_savings.together(), st.container(gap="xsmall"):
             with st.container(horizontal=True, vertical_alignment="center", key=f"{page.id}_bar"):
                 view = choice(settings, page, "view")
                 pins = st.container(width="content")

@@ -1,8 +1,12 @@
 """The lesson "Architectures" in a real Chromium: every view draws and is whole on narrow screens, a switch redraws the block, times come when they are asked for, links give the same picture."""
 from __future__ import annotations
 
+import re
 from urllib.parse import urlsplit
 
+from playwright.sync_api import expect
+
+from core import sparse
 from core.ui import text
 from tests.browser.pictures import cut_off, pictures_at_rest
 from tests.browser.serving import settle
@@ -36,3 +40,37 @@ def test_times_come_only_when_they_are_asked_for(open_page):
     page.get_by_role("button", name=WORDS.label("measure_again")).wait_for()
     settle(page)
     assert "Timed at" in page.locator("body").inner_text() and page.errors == []
+
+
+def test_the_patterns_follow_the_hand_and_the_page_follows_when_it_rests(open_page):
+    page = opened(open_page, "architectures", "cost, patterns")
+    hand, title = page.get_by_role("slider", name=WORDS.label("slider_near")), page.locator(".sparse .title")
+    lines = page.locator(".sparse figure").nth(2).locator(".muted").first
+    box, before, numbers = hand.bounding_box(), title.inner_text(), page.locator(".st-key-lesson_numbers").inner_text()
+    page.mouse.move(box["x"] + box["width"] * 0.25, box["y"] + box["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 0.8, box["y"] + box["height"] / 2, steps=6)
+    near = int(hand.input_value())
+    kept = int(sparse.pattern_mask("window", 32, near).sum())
+    assert near > 4
+    expect(lines).to_contain_text(f"{kept} of 1024 pairs")
+    assert "architectures_near" not in page.url and page.locator(".st-key-lesson_numbers").inner_text() == numbers and title.inner_text() != before
+    page.mouse.up()
+    expect(page).to_have_url(re.compile(f"architectures_near={near}(&|$)"))
+    expect(page.locator(".st-key-lesson_numbers")).not_to_have_text(numbers)
+    expect(lines).to_contain_text(f"{kept} of 1024 pairs")
+    assert hand.input_value() == str(near) and page.errors == []
+
+
+def test_two_hands_on_the_patterns_do_not_undo_each_other(open_page):
+    page = opened(open_page, "architectures", "cost, patterns")
+    length, seed = (page.get_by_role("slider", name=WORDS.label(f"slider_{name}"), exact=True) for name in ("length", "seed"))
+    length.focus()
+    page.keyboard.press("ArrowLeft")
+    seed.focus()
+    page.keyboard.press("ArrowRight")
+    expect(page).to_have_url(re.compile("(?=.*architectures_length=31)(?=.*architectures_seed=1)"))
+    settle(page)
+    assert (length.input_value(), seed.input_value()) == ("31", "1") and page.errors == []
+    mask = sparse.pattern_mask("random", 31, n_random=2, seed=1)
+    expect(page.locator(".sparse figure").nth(4).locator(".muted").first).to_contain_text(f"{int(mask.sum())} of 961 pairs")

@@ -11,8 +11,8 @@ import streamlit as st
 from core import growth, sparse
 from core.figures import architectures as figures
 from core.figures.numbers import latex_number, latex_operand, readable
-from core.ui import state
-from core.ui.architectures.reading import PREFIX, attached, choice, prefixed, read, show, spaced
+from core.ui import ahead, live, state
+from core.ui.architectures.reading import PREFIX, SETTINGS, attached, choice, keep, prefixed, read, show, spaced
 from core.ui.check import Question
 from core.ui.components.sparse_patterns import sparse_patterns
 from core.ui.lesson import Lesson
@@ -22,6 +22,8 @@ from core.ui.views import Reading
 POWERS = (16, 32, 64, 128, 256)
 CHART, PRESENT_CHART = 290, 215      # px
 ASKED = f"{PREFIX}asked_to_measure"  # a key of the session
+HANDS = "length", "near", "central", "drawn", "seed"     # of the patterns, in their order
+PATTERNS_PICTURE = f"{PREFIX}patterns_picture"
 _one_at_a_time = threading.Lock()    # two measurements at once would slow each other down
 
 
@@ -151,22 +153,31 @@ def _growth_question(page: Lesson, d: int) -> Question:
 
 
 def _patterns(page: Lesson) -> Reading:
-    columns = st.columns(5)
-    n, near, central, drawn, seed = (column.slider(page.label(f"slider_{name}"), int(low), int(high), **attached(name)) for column, (name, low, high) in
-                                     zip(columns, (("length", 8, 64), ("near", 0, 8), ("central", 0, 4), ("drawn", 0, 6), ("seed", 0, 9))))
+    n, near, central, drawn, seed = map(read, HANDS)
     layers = {pattern: sparse.layers_between(sparse.pattern_mask(pattern, n, near, central, drawn, seed)) for pattern in sparse.PATTERNS}
     kept = {pattern: int((found == 1).sum()) for pattern, found in layers.items()}
     title = page.label("patterns_title", n=n, all_pairs=n * n, window=kept["window"], window_layers=_reach(page, "window", layers), both=kept["all"], both_layers=_reach(page, "all", layers))
-    sparse_patterns({"titled": title, "scale": state.scale(), "text": page.labels("sparse"), "n": n,
+    sparse_patterns({"titled": title, "scale": state.scale(), "text": page.labels("sparse"), "n": n, "hands": _hands(page),
                      "patterns": [{"name": page.label(f"pattern_{pattern}"), "cells": "".join(chr(48 + value) for value in found.flatten().tolist()),
                                    "lines": [page.label("pattern_kept", kept=kept[pattern], all=n * n, share=readable(100 * kept[pattern] / n / n)), _reach(page, pattern, layers)]}
-                                  for pattern, found in layers.items()]}, key=f"{PREFIX}patterns_picture", on_settings=lambda settings: None)
+                                  for pattern, found in layers.items()]}, key=PATTERNS_PICTURE, on_settings=_settled)
     table = pd.DataFrame([(page.label(f"pattern_{pattern}"), kept[pattern], _reach(page, pattern, layers)) for pattern in layers], columns=[page.label(f"patterns_{name}") for name in ("name", "kept", "reach")])
     lines = [(page.label("numbers_window", w=near), rf"\left\lceil \frac{{N - 1}}{{w}} \right\rceil = \left\lceil \frac{{{n} - 1}}{{{near}}} \right\rceil = {-((1 - n) // near)}")] if near else []
     lines.append((page.label("numbers_share"), rf"\frac{{{kept['all']}}}{{{n}^2}} = {latex_number(kept['all'] / n / n)}"))
     return Reading(lines, _patterns_question(page, n, near, layers["window"]), [sparse.pattern_mask, sparse.layers_between],
                    {"patterns.csv": lambda: pd.DataFrame([(pattern, i, j, int(found[i, j])) for pattern, found in layers.items() for i in range(n) for j in range(n)], columns=["pattern", "query", "key", "layers"])},
                    ".sparse canvas", title, table)
+
+
+def _hands(page: Lesson) -> list[dict]:
+    """The sliders of the picture, which asks for itself while one moves."""
+    question = ahead.question(PATTERNS_PICTURE)
+    return [live.hand(ahead.NAME, f"{PREFIX}{name}", page.label(f"slider_{name}"), (SETTINGS.each[name].low, SETTINGS.each[name].high), 1, read(name), question) for name in HANDS]
+
+
+def _settled(settings: dict) -> None:
+    """Keeps where the hands have come to rest."""
+    keep(**{name: settings[f"{PREFIX}{name}"] for name in HANDS})
 
 
 def _reach(page: Lesson, pattern: str, layers: dict) -> str:

@@ -1,10 +1,11 @@
-// header: titled, text {cell, never, layers, layer, more, hint}, n, patterns [{name, cells (n × n characters: "0" never, then the number of layers from "1" on), lines [text]}].
+// header: titled, text {cell, never, layers, layer, more, hint}, n, hands [as live.hand has them, named by their settings in the address], patterns [{name, cells (n × n characters: "0" never, then the number of layers from "1" on), lines [text]}].
 const DEPTHS = [8, 5, 3, 2, 1];      // stops of the scale for one layer, two, three, four, more
 
 class SparsePatterns {
   constructor(root) {
     this.root = root;
     root.classList.add("sparse");
+    this.bar = make("div", "hands", root);
     this.title = make("div", "title", root);
     this.title.setAttribute("aria-live", "polite");
     this.legend = make("div", "legend muted", root);
@@ -14,6 +15,31 @@ class SparsePatterns {
   }
 
   receive(header) {
+    this.handles ??= header.hands.map(() => this.handle());
+    if (header.hands.map((hand, k) => this.handles[k].lay(hand)).every(Boolean)) this.show(header);
+  }
+
+  // One slider. While it moves the picture is asked for as its page would draw it at that address.
+  handle() {
+    const node = make("label", "hand", this.bar);
+    for (const tag of ["span", "input", "output"]) make(tag, "", node);
+    node.children[1].type = "range";
+    const answered = (bytes) => { const answer = unpack(bytes); for (const [key] of answer.arrays) this.show(unpack(answer[key].slice())); };
+    return buildHand(node, answered, () => this.send(this.settings()), () => ({ query: this.query() }));
+  }
+
+  settings() {
+    return Object.fromEntries(this.hands.map(({ name }, k) => [name, Number(this.bar.children[k].querySelector("input").value)]));
+  }
+
+  query() {
+    const query = new URLSearchParams(location.search);
+    query.delete("prompt");
+    for (const [name, value] of Object.entries(this.settings())) query.set(name, value);
+    return query.toString();
+  }
+
+  show(header) {
     Object.assign(this, header);
     this.root.classList.toggle("present", header.scale > 1);
     this.title.textContent = this.titled;
