@@ -165,6 +165,13 @@ def test_pretraining_is_what_the_record_says():
     assert fine(open_at("pretrained", base="loaded", model="stories")) and fine(open_at("pretrained", base="loaded", model="stories-small@4")) and checkpoints.training_record("none") == ()
 
 
+def test_what_the_pretrained_model_is_given_is_one_of_the_pairs_that_are_picked():
+    at = open_at("pretrained")
+    for kind in ("feeling", "capitals"):
+        at.segmented_control("training_pairs_widget").set_value(kind).run()
+        assert fine(at) and tuning_parts.one_line(tuning_texts.pairs(kind, 200, 24, 0)[1][0].prompt) in said(at)
+
+
 def test_a_model_that_reads_too_little_is_told():
     learner = Learner(Copying())
     at = open_at(base="loaded", model=cache.keep_own(learner.copy(), learner.task.tokenizer, "copying"))

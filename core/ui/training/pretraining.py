@@ -12,6 +12,7 @@ from core.figures.numbers import latex_number, latex_operand, readable
 from core.ui import cache, state
 from core.ui.cache import LoadedModel
 from core.ui.check import Question
+from core.ui.guard import fragment
 from core.ui.lesson import Lesson
 from core.ui.markdown import code, unmarked
 from core.ui.run import Run
@@ -20,9 +21,7 @@ from core.ui.training.reading import PREFIX, chart_height, read, show, show_spec
 from core.ui.training.tuning_parts import N_BARS, Written, asked_control, ids_of, one_line, visible, written_before
 from core.ui.views import Reading
 
-
-def settings(page: Lesson) -> None:
-    """None of its own."""
+settings = fine_tuning.settings     # what is given is one of its pairs
 
 
 def draw(page: Lesson, run: Run, loaded: LoadedModel) -> Reading:
@@ -35,6 +34,13 @@ def draw(page: Lesson, run: Run, loaded: LoadedModel) -> Reading:
     ids = ids_of(loaded, given)
     made, record = written_before(loaded, ids), pretraining(loaded.name)
     title = _title(page, loaded, record)
+    fragment(_picture)(page, loaded, title, record, given, made)     # a part, as in the other stages, whose picture follows a training: what stands at the same place is changed, not taken away and built anew
+    return Reading(_lines(page, loaded, example, record), _question(page, loaded, example), [tuning.token_log_probs, tuning.answers], {"pretraining.csv": lambda: record}, f".st-key-{PREFIX}tuning_pictures",
+                   title, summary={page.label("view_tuning"): unmarked(title)})
+
+
+def _picture(page: Lesson, loaded: LoadedModel, title: str, record: pd.DataFrame, given: str, made: Written) -> None:
+    """Title, how the loss fell, and what the model makes of what it is given."""
     st.markdown(f"**{title}**")
     with st.container(key=f"{PREFIX}tuning_pictures"):
         curve, texts, beside = st.columns([4, 6, 3], gap="medium")
@@ -51,8 +57,6 @@ def draw(page: Lesson, run: Run, loaded: LoadedModel) -> Reading:
             best = made.log_probs.exp().topk(3 if state.present() else N_BARS + 2)
             show(residual_stream.guesses([loaded.tokenizer.visible(int(i)) for i in best.indices], best.values.numpy(), page.label("axis_probability"), state.theme(), [False] * len(best.values),
                                          state.scale(), chart_height(120)), "next_token")
-    return Reading(_lines(page, loaded, example, record), _question(page, loaded, example), [tuning.token_log_probs, tuning.answers], {"pretraining.csv": lambda: record}, f".st-key-{PREFIX}tuning_pictures",
-                   title, summary={page.label("view_tuning"): unmarked(title)})
 
 
 def pretraining(name: str) -> pd.DataFrame:
