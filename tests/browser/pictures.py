@@ -48,6 +48,21 @@ CUT_OFF = "() => {" + WALK + """
   return cut;
 }"""
 
+# What is not in the window has no lines yet: each part is scrolled to, and given two frames.
+BELOW = """async () => {
+  const top = document.querySelector("[data-testid=stMain]").scrollTop, cut = [];
+  for (const e of [...document.querySelectorAll("[class*=st-key-lesson_]")].filter((e) => getComputedStyle(e).contentVisibility === "auto")) {
+    e.scrollIntoView({block: "end"});
+    await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+    const range = document.createRange();
+    range.selectNodeContents(e);
+    const below = Math.max(...[...range.getClientRects()].map((rect) => rect.bottom)) - e.getBoundingClientRect().bottom;
+    if (below > parseFloat(getComputedStyle(e).overflowClipMargin)) cut.push(`${e.className}: ${Math.round(below)} pixels`);
+  }
+  document.querySelector("[data-testid=stMain]").scrollTop = top;
+  return cut;
+}"""
+
 
 def pictures(page: Page) -> list[str]:
     """Every canvas as a data URL and every larger svg as its marks, in document order; tables, which Streamlit draws on canvases too, left out."""
@@ -62,6 +77,11 @@ def unpainted(page: Page, place: str) -> int:
 def cut_off(page: Page) -> list[str]:
     """What reaches beyond the right edge of the window without standing in something that scrolls."""
     return page.evaluate(CUT_OFF)
+
+
+def clipped_below(page: Page) -> list[str]:
+    """What is said below the picture and reaches below the part of it that the browser paints."""
+    return page.evaluate(BELOW)
 
 
 def pictures_at_rest(page: Page, milliseconds: int = 20_000) -> list[str]:

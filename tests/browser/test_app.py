@@ -9,7 +9,7 @@ from playwright.sync_api import Page
 
 from core.ui import catalogue, deployment, text
 from tests.browser.conftest import is_error
-from tests.browser.pictures import cut_off, pictures, pictures_at_rest
+from tests.browser.pictures import clipped_below, cut_off, pictures, pictures_at_rest
 from tests.browser.serving import CHROMIUM_FLAGS, Server, chromium_path, settle
 from tests.prompts import PROMPTS
 from tests.test_pages import PAGES
@@ -24,7 +24,7 @@ def assert_whole(page: Page, name: str, hosts: set[str], server: Server) -> None
     assert page.get_by_role("heading", name=text.load(name).section("title"), exact=True).count() == 1
     assert pictures(page), "no picture stands on the page"
     assert hosts == {urlsplit(server.url).netloc}
-    assert page.evaluate("document.scrollingElement.scrollWidth") <= page.viewport_size["width"] and cut_off(page) == []
+    assert page.evaluate("document.scrollingElement.scrollWidth") <= page.viewport_size["width"] and cut_off(page) == [] and clipped_below(page) == []
 
 
 # At the first painting of the page's picture: whether what is said below it stands already.
