@@ -53,6 +53,11 @@ def test_forcing_prices_every_prompt(prompt: str):
     assert sent["right"] == [guess == true for guess, true in zip(sent["guesses"], sent["tokens"][1:])]
 
 
+@pytest.mark.parametrize("prompt, said", [("a", "**One prediction: "), ("a b", "predictions, on average ")])
+def test_forcing_counts_in_words_that_fit(prompt: str, said: str):
+    assert any(said in shown.value for shown in open_at(prompt=prompt).markdown)
+
+
 @pytest.mark.parametrize("view", VIEWS[1:])
 def test_the_other_views_bear_hard_prompts(view: str):
     for prompt in ("", PROMPTS["HTML"]):

@@ -67,7 +67,7 @@ def _title(page: Lesson, run: Run, prices: Forced, tokens: list[str], unit: str,
     if not prices.n:
         return page.label("forcing_title_empty")
     dearest = int(prices.losses.argmax())
-    said = page.label("forcing_title", n=prices.n, mean=readable(prices.mean / NATS[unit]), unit=page.label(f"unit_{unit}"), perplexity=readable(prices.perplexity), token=code(tokens[dearest + 1]),
+    said = page.label("forcing_title" if prices.n > 1 else "forcing_title_one", n=prices.n, mean=readable(prices.mean / NATS[unit]), unit=page.label(f"unit_{unit}"), perplexity=readable(prices.perplexity), token=code(tokens[dearest + 1]),
                       loss=readable(prices.losses[dearest] / NATS[unit]), price=page.label(f"columns_loss_{unit}"), p=probability(prices.p_true[dearest]))
     return said + (" " + page.label("forcing_title_packed", n=len(forcing.documents_of(run.text))) if is_packed else "")
 
