@@ -2,17 +2,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import altair as alt
+import numpy as np
 import pandas as pd
 
 from core.figures.style import POWER_OF_TEN, TIMES_POWER_OF_TEN, colour, framed, haloed, untitled
 
 MEANINGS = {"attention": "attention", "window": "key", "recurrent": "residual"}
 DASHES = {"attention": [1, 0], "window": [6, 3], "recurrent": [2, 2]}
-
-
+PHONE = (290, 210)      # pixels of a plot on a telephone: width, height
+ROOMY = 480             # pixels of width from which there is room for every name
+NAME = (6.4, 15)        # pixels of a letter and of a line at the size of the names
+MARK = 11               # pixels from the middle of a line to that of a point that it does not touch
+SIDES = {"over": -12, "under": 19}      # pixels from a point to its name
 
 
 def finish(chart: alt.TopLevelMixin, theme: str, height: int, scale: float) -> alt.TopLevelMixin:
@@ -47,6 +51,30 @@ def _ends(frame: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(last)
 
 
+def name_sides(x: Sequence[float], y: Sequence[float], names: Sequence[str]) -> list[str]:
+    """Where the names of points, given in their order of rank and in any units, stand on a telephone: over or under their point, where fewer points lie, or nowhere ("") where both meet another name or the axis.
+
+    >>> name_sides([0, 1, 1.1, 1.15], [0, 1, 1.02, 1.01], ["first", "second", "third", "fourth"])
+    ['over', 'over', 'under', '']
+    """
+    right, up = ((np.asarray(values, float) - min(values)) / max(np.ptp(values), 1e-9) * pixels for values, pixels in ((x, PHONE[0]), (y, PHONE[1])))
+    sides, taken = [], []
+    for i, name in enumerate(names):
+        half, heights = NAME[0] * len(name) / 2, {side: up[i] - dy for side, dy in SIDES.items()}
+        free = [side for side, height in heights.items() if name and height > 0 and not any(abs(right[i] - at) < half + other and abs(height - level) < NAME[1] for at, level, other in taken)]
+        sides.append(min(free, key=lambda side: int(((np.abs(right - right[i]) < half) & (np.abs(up - heights[side]) < MARK)).sum()), default=""))
+        taken += [(right[i], heights[side], half) for side in sides[-1:] if side]
+    return sides
+
+
+def _names(base: alt.Chart, rows: pd.DataFrame, x: Sequence[float], y: Sequence[float], theme: str, scale: float) -> list:
+    """The names of the rows that have one beside their points, and the halo below them; what has no place on a telephone is named where there is room."""
+    rows = rows.assign(side=name_sides(x, y, rows["name"].tolist()))
+    where = f"datum.side == 'under' ? {SIDES['under']} : {SIDES['over']}"
+    look = dict(dy=alt.ExprRef(where), opacity=alt.ExprRef(f"datum.side || width > {ROOMY} ? 1 : 0"), fontSize=12 * scale)
+    return haloed(base.properties(data=rows[rows["name"] != ""]).encode(text=alt.Text("name:N")), theme, **look)
+
+
 def timeline(rows: pd.DataFrame, names: Mapping[str, str], axis_title: str, theme: str, scale: float = 1.0, height: int = 330) -> alt.TopLevelMixin:
     """Models by month and a quantity, on a logarithmic axis: filled circles for weights that anyone can have, hollow ones else. rows: name, date, value, access, shown, more; `named` ones have their name."""
     access = list(names)
@@ -56,7 +84,8 @@ def timeline(rows: pd.DataFrame, names: Mapping[str, str], axis_title: str, them
     points = base.mark_point(size=80 * scale, opacity=1, filled=True, strokeWidth=1.8).encode(
         fill=alt.Fill("access:N", scale=kinds, legend=None), stroke=alt.Stroke("access:N", scale=alt.Scale(domain=access, range=[colour("value", theme, "ink"), colour("text", theme)]), legend=None),
         tooltip=untitled("name", "shown", "more"))
-    halo, name = haloed(base.transform_filter("datum.named").encode(text=alt.Text("name:N")), theme, dy=-12, fontSize=12 * scale)
+    ranked = rows.sort_values("value", ascending=False).assign(name=lambda all_: all_["name"].where(all_["named"], ""))
+    halo, name = _names(base, ranked, pd.to_datetime(ranked["date"]).astype("int64"), np.log(ranked["value"]), theme, scale)
     return finish(halo + points + name, theme, height, scale)
 
 
@@ -68,8 +97,9 @@ def scores(rows: pd.DataFrame, axis_titles: tuple[str, str], theme: str, scale: 
         shape=alt.Shape("ours:N", scale=alt.Scale(domain=[True, False], range=["diamond", "circle"]), legend=None),
         color=alt.Color("ours:N", scale=alt.Scale(domain=[True, False], range=[colour("attention", theme, "ink"), colour("excluded", theme, "ink")]), legend=None),
         tooltip=untitled("name", "shown"))
-    labels = base.mark_text(dy=-12, fontSize=12 * scale, color=colour("text", theme)).encode(text=alt.Text("name:N"))
-    return finish(alt.layer(points, labels), theme, height, scale)
+    ranked = rows.sort_values("bleu", ascending=False)
+    halo, name = _names(base, ranked, np.log(ranked["flops"]), ranked["bleu"], theme, scale)
+    return finish(halo + points + name, theme, height, scale)
 
 
 def power_law(curve: pd.DataFrame, point: tuple[float, float], axis_titles: tuple[str, str], theme: str, scale: float = 1.0, height: int = 200) -> alt.TopLevelMixin:

@@ -63,7 +63,7 @@ def spreads(rows: Sequence[str], values: Sequence[tuple[str, np.ndarray]], title
     tone = alt.Color("set:N", sort=names, scale=alt.Scale(domain=names, range=inks), legend=alt.Legend(title=None, orient="top", symbolType="stroke", symbolStrokeWidth=3, columns=2, labelLimit=400))
     dash = alt.StrokeDash("set:N", sort=names, scale=alt.Scale(domain=names, range=[[1, 0], [6, 3], [2, 2]][:len(names)]), legend=alt.Legend(title=None, orient="top", columns=2, labelLimit=400))
     zero = alt.Chart(pd.DataFrame({"zero": [0.0]})).mark_rule(color=colour("text", theme)).encode(x=alt.X("zero:Q", title=title))
-    dots = alt.Chart(long).mark_point(filled=True, size=13 * scale, opacity=0.55).encode(x=alt.X("value:Q", title=title, axis=alt.Axis(grid=True, tickCount=7)), y=y, yOffset=lane, color=tone)
+    dots = alt.Chart(long).mark_point(filled=True, size=13 * scale, opacity=0.55).encode(x=alt.X("value:Q", title=title, axis=alt.Axis(grid=True, tickCount=7, format="~g", labelSeparation=6)), y=y, yOffset=lane, color=tone)
     lines = alt.Chart(sums).mark_rule(strokeWidth=1.6 * scale).encode(x=alt.X("low:Q", title=title), x2=alt.X2("high:Q"), y=y, yOffset=lane, color=tone, strokeDash=dash)
     means = alt.Chart(sums).mark_tick(thickness=4 * scale, size=8 * scale, opacity=1).encode(
         x=alt.X("mean:Q", title=title), y=y, yOffset=lane, color=tone,
