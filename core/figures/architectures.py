@@ -67,38 +67,42 @@ def name_sides(x: Sequence[float], y: Sequence[float], names: Sequence[str]) -> 
     return sides
 
 
-def _names(base: alt.Chart, rows: pd.DataFrame, x: Sequence[float], y: Sequence[float], theme: str, scale: float) -> list:
-    """The names of the rows that have one beside their points, and the halo below them; what has no place on a telephone is named where there is room."""
-    rows = rows.assign(side=name_sides(x, y, rows["name"].tolist()))
-    where = f"datum.side == 'under' ? {SIDES['under']} : {SIDES['over']}"
-    look = dict(dy=alt.ExprRef(where), opacity=alt.ExprRef(f"datum.side || width > {ROOMY} ? 1 : 0"), fontSize=12 * scale)
-    return haloed(base.properties(data=rows[rows["name"] != ""]).encode(text=alt.Text("name:N")), theme, **look)
+def _placed(rows: pd.DataFrame, x: pd.Series, y: pd.Series) -> pd.DataFrame:
+    """The rows with the `side` of each name, the highest ones first in rank."""
+    ranked = y.sort_values(ascending=False).index
+    return rows.assign(side=pd.Series(name_sides(x[ranked], y[ranked], rows["name"].where(rows["named"], "")[ranked]), ranked))
+
+
+def _names(base: alt.Chart, theme: str, scale: float) -> list:
+    """The names of `_placed` rows beside their points, and the halo below them; what has no place on a telephone is named where there is room."""
+    look = dict(dy=alt.ExprRef(f"datum.side == 'under' ? {SIDES['under']} : {SIDES['over']}"), opacity=alt.ExprRef(f"datum.side || width > {ROOMY} ? 1 : 0"), fontSize=12 * scale)
+    return haloed(base.transform_filter("datum.named").encode(text=alt.Text("name:N")), theme, **look)
 
 
 def timeline(rows: pd.DataFrame, names: Mapping[str, str], axis_title: str, theme: str, scale: float = 1.0, height: int = 330) -> alt.TopLevelMixin:
     """Models by month and a quantity, on a logarithmic axis: filled circles for weights that anyone can have, hollow ones else. rows: name, date, value, access, shown, more; `named` ones have their name."""
     access = list(names)
-    base = alt.Chart(rows).encode(x=alt.X("date:T", title=None, scale=alt.Scale(padding=36), axis=alt.Axis(format="%Y", tickCount="year")),
-                                  y=alt.Y("value:Q", title=axis_title, scale=alt.Scale(type="log", nice=True), axis=alt.Axis(grid=True, values=_powers(rows["value"]), labelExpr=POWER_OF_TEN)))
+    placed = _placed(rows, pd.to_datetime(rows["date"]).astype("int64"), np.log(rows["value"]))
+    base = alt.Chart(placed).encode(x=alt.X("date:T", title=None, scale=alt.Scale(padding=36), axis=alt.Axis(format="%Y", tickCount="year")),
+                                    y=alt.Y("value:Q", title=axis_title, scale=alt.Scale(type="log", nice=True), axis=alt.Axis(grid=True, values=_powers(rows["value"]), labelExpr=POWER_OF_TEN)))
     kinds = alt.Scale(domain=access, range=[colour("value", theme), colour("page", theme)])
     points = base.mark_point(size=80 * scale, opacity=1, filled=True, strokeWidth=1.8).encode(
         fill=alt.Fill("access:N", scale=kinds, legend=None), stroke=alt.Stroke("access:N", scale=alt.Scale(domain=access, range=[colour("value", theme, "ink"), colour("text", theme)]), legend=None),
         tooltip=untitled("name", "shown", "more"))
-    ranked = rows.sort_values("value", ascending=False).assign(name=lambda all_: all_["name"].where(all_["named"], ""))
-    halo, name = _names(base, ranked, pd.to_datetime(ranked["date"]).astype("int64"), np.log(ranked["value"]), theme, scale)
+    halo, name = _names(base, theme, scale)
     return finish(halo + points + name, theme, height, scale)
 
 
 def scores(rows: pd.DataFrame, axis_titles: tuple[str, str], theme: str, scale: float = 1.0, height: int = 330) -> alt.TopLevelMixin:
     """BLEU against the operations of the training, one point a system, Transformers as filled diamonds. rows: name, flops, bleu, ours, shown."""
-    base = alt.Chart(rows).encode(x=alt.X("flops:Q", title=axis_titles[0], scale=alt.Scale(type="log", nice=False, padding=30), axis=alt.Axis(values=[3e18, 1e19, 3e19, 1e20, 3e20, 1e21], labelExpr=TIMES_POWER_OF_TEN)),
-                                  y=alt.Y("bleu:Q", title=axis_titles[1], scale=alt.Scale(zero=False, padding=14), axis=alt.Axis(grid=True, tickCount=5)))
+    placed = _placed(rows.assign(named=True), np.log(rows["flops"]), rows["bleu"])
+    base = alt.Chart(placed).encode(x=alt.X("flops:Q", title=axis_titles[0], scale=alt.Scale(type="log", nice=False, padding=30), axis=alt.Axis(values=[3e18, 1e19, 3e19, 1e20, 3e20, 1e21], labelExpr=TIMES_POWER_OF_TEN)),
+                                    y=alt.Y("bleu:Q", title=axis_titles[1], scale=alt.Scale(zero=False, padding=14), axis=alt.Axis(grid=True, tickCount=5)))
     points = base.mark_point(size=95 * scale, filled=True, opacity=1).encode(
         shape=alt.Shape("ours:N", scale=alt.Scale(domain=[True, False], range=["diamond", "circle"]), legend=None),
         color=alt.Color("ours:N", scale=alt.Scale(domain=[True, False], range=[colour("attention", theme, "ink"), colour("excluded", theme, "ink")]), legend=None),
         tooltip=untitled("name", "shown"))
-    ranked = rows.sort_values("bleu", ascending=False)
-    halo, name = _names(base, ranked, np.log(ranked["flops"]), ranked["bleu"], theme, scale)
+    halo, name = _names(base, theme, scale)
     return finish(halo + points + name, theme, height, scale)
 
 
