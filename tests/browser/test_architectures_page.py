@@ -32,6 +32,11 @@ def test_a_switch_rewires_the_block_and_the_link_shows_it_again(open_page):
     assert pictures_at_rest(other) == pictures_at_rest(page) and page.errors == [] == other.errors
 
 
+def test_the_table_of_norms_is_whole_on_a_tablet(open_page):
+    page = open_page("architectures?architectures_view=norms", width=1024)
+    assert page.locator(".norms-table").evaluate("(table) => [table.offsetWidth <= table.parentElement.clientWidth, table.rows[1].cells.length]") == [True, 5]
+
+
 def test_times_come_only_when_they_are_asked_for(open_page):
     page = opened(open_page, "architectures", "cost", "&architectures_width=16&architectures_window=16")
     assert page.locator(".st-key-architectures_seconds").count() == 0

@@ -71,7 +71,7 @@ def draw(page: Lesson, run: Run) -> Reading:
                        verdict=page.label(_verdict(given)))
     st.markdown(f"**{title}**")
     titles, names = tuple(page.label(f"axis_{name}") for name in ("said", "came", "count")), (page.label("diagonal"), page.label("column_came"))
-    columns = st.container(key=f"{PREFIX}diagrams").columns(2, gap="medium")
+    columns = st.container(key=f"{PREFIX}diagrams").columns(2, gap="medium", vertical_alignment="bottom")
     for column, name, one, caption in zip(columns, ("given", "control"), (given, control),
                                           (page.label("caption_given", source=page.label(f"source_{source}")), page.label("caption_control", temperature=f"{temperature:g}"))):
         with column.container(gap="xsmall"):

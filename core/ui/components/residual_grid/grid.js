@@ -1,7 +1,7 @@
 // A grid of numbers on one canvas: rows are layers, columns tokens. Hover reads a cell, a click or the arrow keys pick one.
 // The canvas is as wide as the view and sticks to it; the spacer behind it makes the scroll bar, so 256 wide columns cost no more than 12.
 
-const LEGEND_HEIGHT = 26, LEGEND_BAR = 120;
+const LEGEND_HEIGHT = 26, LEGEND_BAR = 120, LEAST_BAR = 36;
 const MOST_COLUMN = 140, MOST_ROW = 64;
 const LABEL_STEP = 15;          // px a slanted column label needs
 
@@ -213,7 +213,11 @@ function drawColumnLabels(state, context, first, last) {
     context.font = fontOf(state, 12, "mono", strong ? "bold" : "");
     context.fillStyle = strong ? theme.text : theme.muted;
     if (state.slanted) { context.translate(x - 2, state.top - 6); context.rotate(-Math.PI / 4); context.textAlign = "left"; context.fillText(clipped(context, data.column_labels[column], 112), 0, 0); }
-    else { context.textAlign = "center"; context.fillText(data.numbered ? data.column_labels[column] : clipped(context, data.column_labels[column], state.column - 2), x, state.top - 11 * data.type); }
+    else {
+      const text = data.numbered ? data.column_labels[column] : clipped(context, data.column_labels[column], state.column - 2);
+      context.textAlign = "center";
+      context.fillText(text, Math.min(x, state.width - context.measureText(text).width / 2), state.top - 11 * data.type);      // the last number stands on its column's edge
+    }
     context.restore();
     done.push(column);
   };
@@ -239,17 +243,17 @@ function drawRowLabels(state, context) {
   }
 }
 
-// The legend begins under the first column, or further left where its words need the room.
-function legendLeft(state, context) {
-  const { data } = state, words = `${readable(data.low)}${readable(data.high)}   ${data.legend}`;
-  return Math.max(2, Math.min(state.left, state.width - context.measureText(words).width - LEGEND_BAR - 24));
+// The legend begins under the first column, or further left where its words need the room; where they need more, its bar is shorter.
+function legend(state, context) {
+  const { data } = state, words = `${readable(data.low)}${readable(data.high)}   ${data.legend}`, room = state.width - context.measureText(words).width - 24;
+  return { left: Math.max(2, Math.min(state.left, room - LEGEND_BAR)), width: Math.max(LEAST_BAR, Math.min(LEGEND_BAR, room - 2)) };
 }
 
 function drawLegend(state, context) {
-  const { data, theme } = state, y = state.height - 12 * data.type, width = LEGEND_BAR;
+  const { data, theme } = state, y = state.height - 12 * data.type;
   context.font = fontOf(state, 11); context.textBaseline = "middle"; context.fillStyle = theme.muted; context.textAlign = "left";
-  const low = readable(data.low), high = readable(data.high), start = legendLeft(state, context) + context.measureText(low).width + 6;
-  context.fillText(low, legendLeft(state, context), y);
+  const low = readable(data.low), high = readable(data.high), { left, width } = legend(state, context), start = left + context.measureText(low).width + 6;
+  context.fillText(low, left, y);
   for (let i = 0; i < width; i++) {
     const share = i / (width - 1), value = data.logarithmic ? data.low * (data.high / data.low) ** share : data.low + (data.high - data.low) * share;
     context.fillStyle = `rgb(${shade(state, value).join(",")})`;
