@@ -12,8 +12,8 @@ from core.figures.style import POWER_OF_TEN, TIMES_POWER_OF_TEN, colour, framed,
 
 MEANINGS = {"attention": "attention", "window": "key", "recurrent": "residual"}
 DASHES = {"attention": [1, 0], "window": [6, 3], "recurrent": [2, 2]}
-PHONE = (290, 210)      # pixels of a plot on a telephone: width, height
-ROOMY = 480             # pixels of width from which there is room for every name
+PLOTS = {"narrow": (290, 210), "wide": (900, 210)}      # pixels, width and height: a telephone's plot, and a small laptop's
+ROOMY = 620             # pixels of width from which a plot is wide
 NAME = (6.4, 15)        # pixels of a letter and of a line at the size of the names
 MARK = 11               # pixels from the middle of a line to that of a point that it does not touch
 SIDES = {"over": -12, "under": 19}      # pixels from a point to its name
@@ -51,13 +51,15 @@ def _ends(frame: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(last)
 
 
-def name_sides(x: Sequence[float], y: Sequence[float], names: Sequence[str]) -> list[str]:
-    """Where the names of points, given in their order of rank and in any units, stand on a telephone: over or under their point, where fewer points lie, or nowhere ("") where both meet another name or the axis.
+def name_sides(x: Sequence[float], y: Sequence[float], names: Sequence[str], plot: tuple[float, float] = PLOTS["narrow"]) -> list[str]:
+    """Where the names of points, given in their order of rank and in any units, stand in a plot of so many pixels.
+
+    Over or under their point, where fewer points lie, or nowhere ("") where both meet another name or the axis.
 
     >>> name_sides([0, 1, 1.1, 1.15], [0, 1, 1.02, 1.01], ["first", "second", "third", "fourth"])
     ['over', 'over', 'under', '']
     """
-    right, up = ((np.asarray(values, float) - min(values)) / max(np.ptp(values), 1e-9) * pixels for values, pixels in ((x, PHONE[0]), (y, PHONE[1])))
+    right, up = ((np.asarray(values, float) - min(values)) / max(np.ptp(values), 1e-9) * pixels for values, pixels in zip((x, y), plot))
     sides, taken = [], []
     for i, name in enumerate(names):
         half, heights = NAME[0] * len(name) / 2, {side: up[i] - dy for side, dy in SIDES.items()}
@@ -68,14 +70,16 @@ def name_sides(x: Sequence[float], y: Sequence[float], names: Sequence[str]) -> 
 
 
 def _placed(rows: pd.DataFrame, x: pd.Series, y: pd.Series) -> pd.DataFrame:
-    """The rows with the `side` of each name, the highest ones first in rank."""
+    """The rows with the sides of each name in either plot, the highest ones first in rank."""
     ranked = y.sort_values(ascending=False).index
-    return rows.assign(side=pd.Series(name_sides(x[ranked], y[ranked], rows["name"].where(rows["named"], "")[ranked]), ranked))
+    names = rows["name"].where(rows["named"], "")[ranked]
+    return rows.assign(**{kind: pd.Series(name_sides(x[ranked], y[ranked], names, plot), ranked) for kind, plot in PLOTS.items()})
 
 
 def _names(base: alt.Chart, theme: str, scale: float) -> list:
-    """The names of `_placed` rows beside their points, and the halo below them; what has no place on a telephone is named where there is room."""
-    look = dict(dy=alt.ExprRef(f"datum.side == 'under' ? {SIDES['under']} : {SIDES['over']}"), opacity=alt.ExprRef(f"datum.side || width > {ROOMY} ? 1 : 0"), fontSize=12 * scale)
+    """The names of `_placed` rows beside their points, and the halo below them."""
+    side = f"(width < {ROOMY} ? datum.narrow : datum.wide)"
+    look = dict(dy=alt.ExprRef(f"{side} == 'under' ? {SIDES['under']} : {SIDES['over']}"), opacity=alt.ExprRef(f"{side} ? 1 : 0"), fontSize=12 * scale)
     return haloed(base.transform_filter("datum.named").encode(text=alt.Text("name:N")), theme, **look)
 
 
