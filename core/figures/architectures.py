@@ -1,8 +1,9 @@
 """Pictures of what models cost: how work grows with the length, models over time, scores against cost, losses against size."""
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import altair as alt
 import numpy as np
@@ -51,12 +52,13 @@ def _ends(frame: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(last)
 
 
-def name_sides(x: Sequence[float], y: Sequence[float], names: Sequence[str], plot: tuple[float, float] = PLOTS["narrow"]) -> list[str]:
+@functools.lru_cache(maxsize=64)        # of the same points in every rerun
+def name_sides(x: tuple[float, ...], y: tuple[float, ...], names: tuple[str, ...], plot: tuple[float, float] = PLOTS["narrow"]) -> list[str]:
     """Where the names of points, given in their order of rank and in any units, stand in a plot of so many pixels.
 
     Over or under their point, where fewer points lie, or nowhere ("") where both meet another name or the axis.
 
-    >>> name_sides([0, 1, 1.1, 1.15], [0, 1, 1.02, 1.01], ["first", "second", "third", "fourth"])
+    >>> name_sides((0, 1, 1.1, 1.15), (0, 1, 1.02, 1.01), ("first", "second", "third", "fourth"))
     ['over', 'over', 'under', '']
     """
     right, up = ((np.asarray(values, float) - min(values)) / max(np.ptp(values), 1e-9) * pixels for values, pixels in zip((x, y), plot))
@@ -72,8 +74,8 @@ def name_sides(x: Sequence[float], y: Sequence[float], names: Sequence[str], plo
 def _placed(rows: pd.DataFrame, x: pd.Series, y: pd.Series) -> pd.DataFrame:
     """The rows with the sides of each name in either plot, the highest ones first in rank."""
     ranked = y.sort_values(ascending=False).index
-    names = rows["name"].where(rows["named"], "")[ranked]
-    return rows.assign(**{kind: pd.Series(name_sides(x[ranked], y[ranked], names, plot), ranked) for kind, plot in PLOTS.items()})
+    points = tuple(tuple(values[ranked]) for values in (x, y, rows["name"].where(rows["named"], "")))
+    return rows.assign(**{kind: pd.Series(name_sides(*points, plot), ranked) for kind, plot in PLOTS.items()})
 
 
 def _names(base: alt.Chart, theme: str, scale: float) -> list:
