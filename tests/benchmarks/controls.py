@@ -28,20 +28,32 @@ REPLAYED = ".st-key-replayed"
 QUIET_MILLISECONDS = 500
 MOST_MILLISECONDS = 8_000       # from a press to rest
 # (key, kind) of what is on the stage and can be pressed; a view's own switch draws another view.
-FIND = """(lesson) => [...document.querySelectorAll(`.st-key-${lesson}_stage :is([data-testid=stCheckbox], [data-testid=stButtonGroup], [data-testid=stSelectbox])`)]
-    .filter((node) => node.checkVisibility() && !node.closest("[data-testid=stExpander]") && !node.querySelector("input:disabled, button:disabled"))
-    .map((node) => [node.closest("[class*=st-key-]").className.match(/st-key-\\S+/)[0], node.dataset.testid])"""
+FIND = """(lesson) => {
+    const names = ["stCheckbox", "stButtonGroup", "stSelectbox", "stSlider", "stNumberInput"];
+    const kinds = names.map((name) => `[data-testid=${name}]`);
+    const disabled = "input:disabled, button:disabled:not([data-testid^=stNumberInputStep])";
+    return [...document.querySelectorAll(`.st-key-${lesson}_stage :is(${kinds.join()})`)]
+        .filter((node) => node.checkVisibility() && !node.closest("[data-testid=stExpander]"))
+        .filter((node) => !node.querySelector(disabled))
+        .map((node) => [node.closest("[class*=st-key-]").className.match(/st-key-\\S+/)[0], node.dataset.testid]);
+}"""
+# Of what is moved by keys: those for one step up and down.
+STEPS = {"stSlider": ("ArrowRight", "ArrowLeft"), "stNumberInput": ("ArrowUp", "ArrowDown")}
 # Where the view draws, and not the strip or the bar above it.
 WITHIN = """const box = (node) => { for (let at = node; at; at = at.getRootNode().host) { const found = (at.closest ? at : at.parentElement)?.closest(PICTURES); if (found) return found; } };
     return Boolean(box(node)?.closest("[class*=_stage], .st-key-replay"));""".replace("PICTURES", json.dumps(PICTURES))
 
 
 def latency() -> str:
-    """latency.js for every picture of a view, from a click."""
+    """latency.js for every picture of a view, from a click or a key."""
     begin, end = LATENCY.index("state.box = state.box"), LATENCY.index("  }\n\n  const watch")
     script = LATENCY[:begin] + WITHIN + "\n" + LATENCY[end:]
     begin = script.index("  addEventListener(\"keydown\"")
-    return script[:begin] + 'addEventListener("click", (e) => { if (e.isTrusted) Object.assign(state, {start: e.timeStamp, first: null, last: null}); }, true);\n' + script[script.index("  state.arm"):]
+    listen = """for (const deed of ["click", "keydown"]) addEventListener(deed, (e) => {
+        if (e.isTrusted) Object.assign(state, {start: e.timeStamp, first: null, last: null});
+    }, true);
+"""
+    return script[:begin] + listen + script[script.index("  state.arm"):]
 
 
 @dataclass
@@ -90,6 +102,8 @@ def press(page: Page, key: str, kind: str) -> Press | None:
         page.locator(f"{key} label").first.click()
     elif kind == "stButtonGroup":
         page.locator(f"{key} button[aria-checked=false]").first.click()
+    elif kind in STEPS:
+        _step(page, key, *STEPS[kind])
     else:
         page.locator(f"{key} input").first.click()
         page.get_by_role("option", selected=False).first.click()
@@ -97,6 +111,17 @@ def press(page: Page, key: str, kind: str) -> Press | None:
     page.wait_for_function(f"() => performance.now() - (window.__latency.last ?? window.__latency.start) > {QUIET_MILLISECONDS}", timeout=MOST_MILLISECONDS)
     first, last = page.evaluate("() => { const l = window.__latency; return l.first === null ? [null, null] : [l.first - l.start, l.last - l.start]; }")
     return None if first is None else Press(first, last)
+
+
+def _step(page: Page, key: str, up: str, down: str) -> None:
+    """One step by keys, and the next time one back; the first is down where it stands at its end."""
+    control = page.locator(f"{key} input").first
+    control.focus()
+    is_up = control.evaluate("""(control, key) => {
+        const steps = window.__steps ??= {};
+        return steps[key] = key in steps ? !steps[key] : !control.max || Number(control.value) < Number(control.max);
+    }""", key)
+    page.keyboard.press(up if is_up else down)
 
 
 def opened(browser: Browser, url: str, recorded: Recorded | None = None) -> Page:

@@ -21,9 +21,13 @@ def recorded() -> list[list[ForwardMsg]]:
 st.set_page_config(layout="wide")
 page_style.inject()                # the components are painted in the page's colours
 # It begins where the page stands after both presses, so that each press draws the same picture here and there.
-CONTROLS = {"stCheckbox": lambda: st.toggle("replayed", value=True, key="replayed"),
-            "stButtonGroup": lambda: st.segmented_control("replayed", [0, 1], required=True, default=1, key="replayed"),
-            "stSelectbox": lambda: st.selectbox("replayed", [0, 1], index=1, key="replayed")}
+CONTROLS = {
+    "stCheckbox": lambda: st.toggle("replayed", value=True, key="replayed"),
+    "stButtonGroup": lambda: st.segmented_control("replayed", [0, 1], required=True, default=1, key="replayed"),
+    "stSelectbox": lambda: st.selectbox("replayed", [0, 1], index=1, key="replayed"),
+    "stSlider": lambda: st.slider("replayed", 0, 1, 1, key="replayed"),
+    "stNumberInput": lambda: st.number_input("replayed", 0, 1, 1, key="replayed"),
+}
 picked = CONTROLS[os.environ["CONTROL"]]()
 st.space("large")                  # for the toolbar of a chart, which opens above it
 place = st.container(key="replay")._cursor.delta_path[:-1]
