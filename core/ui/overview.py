@@ -11,9 +11,8 @@ from core import analysis
 from core.figures.numbers import bracketed, in_latex, latex_number, latex_operand, probability
 from core.intervention import Intervention, SublayerEdit
 from core.sampling import Truncation, truncate
-from core.ui import ahead, cache, state
+from core.ui import cache, state
 from core.ui.check import Question
-from core.ui.components.message import pack
 from core.ui.components.overview_map import packing
 from core.ui.instrument_state import Setting, Settings
 from core.ui.lesson import Lesson
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
 HISTORY = "overview_history"
 FIRST_SEED = 4      # its first ten ξ on the usual prompt are all below 0.75: no draw from the far tail before the reader asks for one
 MOST_SEED = 999_999
-AHEAD = "overview"  # the route that the map asks for another text
 SETTINGS = Settings("overview", {"seed": Setting(FIRST_SEED, low=0, high=MOST_SEED)})
 
 
@@ -59,20 +57,6 @@ def of_text(run: Run, position: int, seed: int | None) -> tuple[dict, dict[str, 
     blanks = [i for i, token in enumerate(run.token_ids) if run.is_encoder and token == run.tokenizer.mask_token]
     fields = {**sizes, "tokens": run.tokens, "ids": list(run.token_ids), "candidates": candidates, "position": position, "draw": thrown, "here": run.is_encoder, "blanks": blanks}
     return fields, {**arrays, "logits": run.logits(position).astype(np.float32)}
-
-
-def offer(run: Run, seed: int | None) -> dict | None:
-    """What the browser is told to ask with when another text is sent."""
-    return ahead.offer(AHEAD, run, seed=seed)
-
-
-def answer(question: dict) -> bytes:
-    """The map of the question's text. Raises ValueError, KeyError or TypeError for nonsense."""
-    run, position = ahead.run_of(question)
-    seed = question["seed"] if question["seed"] is None else SETTINGS.each["seed"].accept(question["seed"])
-    if not run.has_head:
-        raise ValueError("this model's logits mean nothing")
-    return pack(*of_text(run, position, seed))
 
 
 # ---- appending, and taking back -----------------------------------------------------------------------------------------------

@@ -5,8 +5,6 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from core.ui import prerender
-
 
 def declare(name: str, **parts: str) -> Callable:
     """`st.components.v2.component`, whose callbacks are called only while the component has a state to read.
@@ -16,8 +14,6 @@ def declare(name: str, **parts: str) -> Callable:
     component = st.components.v2.component(name, **parts)
 
     def mounted(*, key: str, **arguments):
-        if prerender.running():
-            return prerender.reached(key, arguments.get("data"))
         return component(key=key, **{said: _while_it_stands(key, value) if said.startswith("on_") else value for said, value in arguments.items()})
 
     return mounted

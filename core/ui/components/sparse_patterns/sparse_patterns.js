@@ -19,24 +19,16 @@ class SparsePatterns {
     if (header.hands.map((hand, k) => this.handles[k].lay(hand)).every(Boolean)) this.show(header);
   }
 
-  // One slider. While it moves the picture is asked for as its page would draw it at that address.
+  // One slider. While it moves, the route answers with the fields that the settings change.
   handle() {
     const node = make("label", "hand", this.bar);
     for (const tag of ["span", "input", "output"]) make(tag, "", node);
     node.children[1].type = "range";
-    const answered = (bytes) => { const answer = unpack(bytes); for (const [key] of answer.arrays) this.show(unpack(answer[key].slice())); };
-    return buildHand(node, answered, () => this.send(this.settings()), () => ({ query: this.query() }));
+    return buildHand(node, (bytes) => this.show(unpack(bytes)), () => this.send(this.settings()), () => this.settings());
   }
 
   settings() {
     return Object.fromEntries(this.hands.map(({ name }, k) => [name, Number(this.bar.children[k].querySelector("input").value)]));
-  }
-
-  query() {
-    const query = new URLSearchParams(location.search);
-    query.delete("prompt");
-    for (const [name, value] of Object.entries(this.settings())) query.set(name, value);
-    return query.toString();
   }
 
   show(header) {
