@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
+import torch
 
 from core import analysis
 from core.figures.numbers import bracketed, in_latex, latex_number, latex_operand, probability
-from core.intervention import Intervention, SublayerEdit
 from core.sampling import Truncation, truncate
 from core.ui import cache, state
 from core.ui.check import Question
@@ -169,10 +169,10 @@ def table_latex(table: pd.DataFrame) -> str:
 
 
 def question(page: Lesson, run: Run, position: int, truncation: Truncation) -> Question:
-    """Which token would come next if attention wrote nothing? Computed by a second pass with every attn_out set to zero."""
+    """Which token would come next if attention wrote nothing? Computed by a second pass of the picked token alone."""
     layers = run.model.config.n_layers
-    off = Intervention(sublayers=tuple(SublayerEdit(layer, "attention", "zero") for layer in range(layers)))
-    without = truncate(run.trace_with(off).logits[position])
+    with torch.inference_mode():
+        without = truncate(run.model.logits_without_attention(run.trace.blocks[0].resid_pre[position, None])[0])
     with_order, without_order = truncation.token_ids[:3].tolist(), without.token_ids[:3].tolist()
     ids = sorted({without_order[0], *with_order[:2], without_order[1]})
     names = {token_id: code(run.tokenizer.visible(token_id)) for token_id in {*ids, with_order[0]}}
@@ -210,7 +210,7 @@ def _lengths(run: Run) -> pd.DataFrame:
 
 def twin(page: Lesson, run: Run, position: int, truncation: Truncation) -> str:
     """The map as one sentence."""
-    stream = packing.norm_arrays(run.trace)["stream"][:, position]
+    stream = packed_pass(run)[1]["stream"][:, position]
     return page.label("twin", n=len(run.token_ids), n_cut=run.n_cut, token=escaped(run.tokens[position]), position=position, model=escaped(run.model_name),
                       top=escaped(run.tokenizer.visible(int(truncation.token_ids[0]))), p=probability(float(truncation.probs[0])),
                       first=f"{stream[0]:.3g}", last=f"{stream[-1]:.3g}", layers=run.model.config.n_layers)
