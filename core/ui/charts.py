@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import altair as alt
 import pandas as pd
@@ -58,3 +58,19 @@ def spec_of(chart: alt.Chart | alt.LayerChart) -> dict:
     spec = chart.to_dict(validate=False)
     spec = {name: value for name, value in spec.items() if name not in ("$schema", "config")}
     return json.loads(_HASHED_NAME.sub('"view', json.dumps(spec)))
+
+
+def draw(prefix: str, chart: alt.TopLevelMixin, name: str, on_pick: Callable[[dict], None] | None = None) -> None:
+    """A chart of a lesson, as `show` has it. on_pick: called in a callback with the point of its selection "picked"."""
+    key = f"{prefix}{name}"
+
+    def pick() -> None:
+        if points := st.session_state[f"{key}_chart"].selection.get("picked"):
+            on_pick(points[0])
+
+    show(chart, key, **({} if on_pick is None else {"on_select": pick, "selection_mode": "picked"}))
+
+
+def draw_spec(prefix: str, name: str, rows: pd.DataFrame, spec: Mapping) -> None:
+    """The same of a Vega-Lite spec over one table."""
+    show_spec({**spec, "data": {"name": "rows"}}, {"rows": rows}, f"{prefix}{name}")

@@ -31,12 +31,15 @@ def guard() -> Iterator[None]:
             state.fall_back_to_cpu()
 
 
-def fragment(function: Callable, run_every: float | None = None) -> Callable:
-    """`st.fragment`, with a failure shown as the frame shows it: what changes together, redrawn without the rest of the page; by itself every `run_every` seconds."""
+def fragment(function: Callable, run_every: float | None = None, key: str | None = None) -> Callable:
+    """`st.fragment`, with a failure shown as the frame shows it: what changes together, redrawn without the rest of the page; by itself every `run_every` seconds.
+
+    key: by which `st.rerun(key)` asks for it.
+    """
 
     @functools.wraps(function)
     def guarded(*args, **kwargs):
         with guard():
             return function(*args, **kwargs)
 
-    return st.fragment(guarded, run_every=run_every)
+    return st.fragment(guarded, run_every=run_every, key=key)

@@ -1,28 +1,40 @@
 """What the lesson "Overview" says about a run beside its map: the numbers, the table of parts, the question, the throw, and what can be undone."""
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
 import torch
+from streamlit.delta_generator import DeltaGenerator
 
-from core import analysis
-from core.figures.numbers import bracketed, in_latex, latex_number, latex_operand, probability
+from core import analysis, sampling
+from core.figures.numbers import bracketed, in_latex, latex_number, latex_operand, plain_number, probability
+from core.model import Transformer
 from core.sampling import Truncation, truncate
-from core.ui import cache, state
+from core.ui import cache, catalogue, state
 from core.ui.check import Question
-from core.ui.components.overview_map import packing
+from core.ui.components.overview_map import overview_map, packing
 from core.ui.instrument_state import Setting, Settings
 from core.ui.lesson import Lesson
 from core.ui.markdown import code, escaped
 from core.ui.run import Run
+from core.ui.views import Reading, cannot
 
 if TYPE_CHECKING:
     import pandas as pd     # imported with the first table: the first picture of a server does not wait for it
 
 HISTORY = "overview_history"
+OPEN = "overview_open"      # in the session: the lesson that a click in the map asks for
+MAP = "overview_map"
+MAP_TEXT = ("title", "title_long", "play", "pause", "back", "forth", "open", "chips", "chip_hint", "actual", "actual_rank",
+            "last", "drawn", "append", "throw", "undo", "masked", "clipped", "bar_hint", "sky", "block")
+MAP_PARTS = ("head_", "shape_", "sign_", "row_", "name_", "tip_", "stage_")
+LESSONS = {"tokens": "tokens", "E": "embeddings", "P": "positions", "X": "positions", "blocks": "heads", "attention": "heads",
+           "stream": "residual_stream", "feed_forward": "residual_stream", "h": "residual_stream", "logits": "next_token",
+           "softmax": "next_token"}
 FIRST_SEED = 4      # its first ten ξ on the usual prompt are all below 0.75: no draw from the far tail before the reader asks for one
 MOST_SEED = 999_999
 SETTINGS = Settings("overview", {"seed": Setting(FIRST_SEED, low=0, high=MOST_SEED)})
@@ -35,7 +47,7 @@ def xi_of(seed: int, n_tokens: int) -> float:
 
 def truncation_of(run: Run, position: int) -> Truncation:
     """y at a position, sorted, nothing cut; kept for all who ask for the same."""
-    key = ("overview_truncation", run.model_name, run.device, run.token_ids, position)
+    key = run.key("overview_truncation", position)
     return cache.result(key, lambda: truncate(run.logits(position)), lambda made: 60 * len(made.probs))
 
 
@@ -44,7 +56,7 @@ def packed_pass(run: Run) -> tuple[dict, dict[str, np.ndarray], list]:
     def make() -> tuple[dict, dict[str, np.ndarray], list]:
         return *packing.pass_arrays(run.trace), packing.candidates(run.trace, run.tokenizer.visible)
 
-    key = ("overview_pass", run.model_name, run.device, run.token_ids)
+    key = run.key("overview_pass")
     return cache.result(key, make, lambda made: sum(values.nbytes for values in made[1].values()) + 2000 * len(made[2]))
 
 
@@ -57,6 +69,65 @@ def of_text(run: Run, position: int, seed: int | None) -> tuple[dict, dict[str, 
     blanks = [i for i, token in enumerate(run.token_ids) if run.is_encoder and token == run.tokenizer.mask_token]
     fields = {**sizes, "tokens": run.tokens, "ids": list(run.token_ids), "candidates": candidates, "position": position, "draw": thrown, "here": run.is_encoder, "blanks": blanks}
     return fields, {**arrays, "logits": run.logits(position).astype(np.float32)}
+
+
+# ---- the instrument ------------------------------------------------------------------------------------------------------
+
+
+def draw(page: Lesson, run: Run) -> Reading:
+    """The map, and below it the seed and the pins; a pick or a throw redraws these and what speaks of the picked row."""
+    existing = {entry.id for entry in catalogue.existing()}
+    if (asked := st.session_state.pop(OPEN, None)) in existing:
+        state.open_lesson(asked, {})
+    if not run.has_head:
+        return cannot(page.frame_words.label("no_head"))
+    selection = state.selection()
+    position = selection.position
+    map_place = st.container()
+    with (row := st.container(horizontal=True, vertical_alignment="bottom", key="overview_below")):
+        seed = None if run.is_encoder else _seed(page)
+    words = {key: page.label(key) for key in page.words.labels if key in MAP_TEXT or key.startswith(MAP_PARTS)}
+    with map_place:
+        overview_map(*of_text(run, position, seed), key=MAP, layer=selection.layer, text=words | own_words(page, run),
+                     lessons={part: lesson for part, lesson in LESSONS.items() if lesson in existing},
+                     can_undo=can_undo(), scale=state.scale(), theme=state.theme(),
+                     on=functools.partial(_happened, run.asked))
+    return _reading(page, run, position, selection.layer, row)
+
+
+def _seed(page: Lesson) -> int:
+    return st.number_input(page.label("seed"), 0, MOST_SEED, step=1, help=page.label("seed_hint"), width=140,
+                           **SETTINGS.attached("seed"))
+
+
+def _reading(page: Lesson, run: Run, position: int, layer: int, row: DeltaGenerator) -> Reading:
+    """What the map shows of the picked row; the pins stand in `row`."""
+    truncation = truncation_of(run, position)
+    summary = {page.label("pin_token"): run.tokens[position],
+               page.label("pin_top"): run.tokenizer.visible(int(truncation.token_ids[0])),
+               page.label("pin_p"): plain_number(truncation.probs[0]),
+               page.label("pin_entropy"): plain_number(truncation.entropy_before)}
+    return Reading(number_lines(page, run, position, layer, truncation), question(page, run, position, truncation),
+                   [Transformer.forward, truncate, *([] if run.is_encoder else [sampling.draw])],
+                   tables(page, run, truncation), f".st-key-{MAP}", twin(page, run, position, truncation), summary=summary,
+                   pins=row, below=lambda: page.named_token(run, position))
+
+
+def _happened(asked: int, event: str, value: int | str) -> None:
+    """What a click in the map asks for. A pick of the `asked` token, the last one, follows the end of the text from then on;
+    in an encoder its blank."""
+    if event == "picked":
+        state.select(position=None if value == asked else int(value))
+    elif event == "layer":
+        state.select(layer=int(value))
+    elif event == "opened":
+        st.session_state[OPEN] = value
+    elif event == "appended":
+        append(int(value))
+    elif event == "thrown":
+        SETTINGS.keep(seed=(SETTINGS.read("seed") + 1) % (MOST_SEED + 1))
+    elif event == "undone":
+        undo()
 
 
 # ---- appending, and taking back -----------------------------------------------------------------------------------------------
