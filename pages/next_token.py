@@ -27,7 +27,7 @@ def everything() -> None:
     with picture:
         if position < len(run.token_ids) - 1:
             st.caption(lesson.earlier(page, run, position))
-        message = pack(lesson.contexts(page, run, position, others), lesson.vocabulary(run), lesson.panel_labels(page), told, version, named, state.scale(), lesson.offer(run))
+        message = pack(lesson.contexts(page, run, position, others), lesson.vocabulary(run), lesson.panel_labels(page), told, version, named, state.scale())
         sampling_panel(message, lesson.PANEL, lesson.take_settings, lambda: lesson.append(run, position))
     now = lesson.settings()
     truncation = truncate(logits, now.config)

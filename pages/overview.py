@@ -42,7 +42,7 @@ def everything() -> None:
     with map_place:
         overview_map(*overview.of_text(run, position, seed), key=MAP, layer=selection.layer, text=words | overview.own_words(page, run),
                      lessons={part: lesson for part, lesson in LESSONS.items() if lesson in existing}, can_undo=overview.can_undo(), scale=state.scale(), theme=state.theme(),
-                     ahead=overview.offer(run, seed), on=functools.partial(_happened, run.asked))
+                     on=functools.partial(_happened, run.asked))
     if not page.is_seen():
         return
     page.named_token(run, position)

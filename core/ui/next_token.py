@@ -10,9 +10,9 @@ import streamlit as st
 
 from core.figures.numbers import bracketed, latex_number, latex_operand, plain_number, probability
 from core.sampling import RULES, SamplingConfig, Truncation, draw, truncate
-from core.ui import ahead, cache, state
+from core.ui import cache, state
 from core.ui.check import Question
-from core.ui.components.sampling_panel import Context, PanelSettings, as_sent, seeded_uniforms
+from core.ui.components.sampling_panel import Context, PanelSettings, seeded_uniforms
 from core.ui.lesson import Lesson
 from core.ui.markdown import code, escaped
 from core.ui.named_token import look_up
@@ -22,7 +22,6 @@ SETTINGS = "next_token_panel"     # the panel's settings as PanelSettings.to_lin
 PANEL = "next_token_component"
 PANEL_BOX = "next_token_view"
 GIVEN = "next_token_given"        # (settings, named token, version) as the panel was last told them
-AHEAD = "next_token"              # the route that the panel asks for another text's logits
 N_DRAWS = 1000
 N_ROWS = 12                       # of the table under "In numbers"
 N_CANDIDATES = 250                # of the data table; the whole vocabulary is a download
@@ -88,17 +87,6 @@ def contexts(page: Lesson, run: Run, position: int, others: dict[str, str]) -> l
     """The reader's own context up to `position`, then each of the others (name -> prompt), under the same model."""
     own = Context(page.label("own_context"), run.text, run.logits(position))
     return [own, *(Context(name, prompt, run.with_text(prompt).logits()) for name, prompt in others.items())]
-
-
-def offer(run: Run) -> dict | None:
-    """What the browser is told to ask with when another text is sent."""
-    return ahead.offer(AHEAD, run)
-
-
-def answer(question: dict) -> bytes:
-    """The logits after the selected position of the question's text, as the panel reads them. Raises ValueError, KeyError or TypeError for nonsense."""
-    run, position = ahead.run_of(question)
-    return as_sent(run.logits(position))
 
 
 def vocabulary(run: Run) -> list[str]:

@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
+import torch
 
 from core import analysis
 from core.figures.numbers import bracketed, in_latex, latex_number, latex_operand, probability
-from core.intervention import Intervention, SublayerEdit
 from core.sampling import Truncation, truncate
-from core.ui import ahead, cache, state
+from core.ui import cache, state
 from core.ui.check import Question
-from core.ui.components.message import pack
 from core.ui.components.overview_map import packing
 from core.ui.instrument_state import Setting, Settings
 from core.ui.lesson import Lesson
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
 HISTORY = "overview_history"
 FIRST_SEED = 4      # its first ten ξ on the usual prompt are all below 0.75: no draw from the far tail before the reader asks for one
 MOST_SEED = 999_999
-AHEAD = "overview"  # the route that the map asks for another text
 SETTINGS = Settings("overview", {"seed": Setting(FIRST_SEED, low=0, high=MOST_SEED)})
 
 
@@ -59,20 +57,6 @@ def of_text(run: Run, position: int, seed: int | None) -> tuple[dict, dict[str, 
     blanks = [i for i, token in enumerate(run.token_ids) if run.is_encoder and token == run.tokenizer.mask_token]
     fields = {**sizes, "tokens": run.tokens, "ids": list(run.token_ids), "candidates": candidates, "position": position, "draw": thrown, "here": run.is_encoder, "blanks": blanks}
     return fields, {**arrays, "logits": run.logits(position).astype(np.float32)}
-
-
-def offer(run: Run, seed: int | None) -> dict | None:
-    """What the browser is told to ask with when another text is sent."""
-    return ahead.offer(AHEAD, run, seed=seed)
-
-
-def answer(question: dict) -> bytes:
-    """The map of the question's text. Raises ValueError, KeyError or TypeError for nonsense."""
-    run, position = ahead.run_of(question)
-    seed = question["seed"] if question["seed"] is None else SETTINGS.each["seed"].accept(question["seed"])
-    if not run.has_head:
-        raise ValueError("this model's logits mean nothing")
-    return pack(*of_text(run, position, seed))
 
 
 # ---- appending, and taking back -----------------------------------------------------------------------------------------------
@@ -185,10 +169,10 @@ def table_latex(table: pd.DataFrame) -> str:
 
 
 def question(page: Lesson, run: Run, position: int, truncation: Truncation) -> Question:
-    """Which token would come next if attention wrote nothing? Computed by a second pass with every attn_out set to zero."""
+    """Which token would come next if attention wrote nothing? Computed by a second pass of the picked token alone."""
     layers = run.model.config.n_layers
-    off = Intervention(sublayers=tuple(SublayerEdit(layer, "attention", "zero") for layer in range(layers)))
-    without = truncate(run.trace_with(off).logits[position])
+    with torch.inference_mode():
+        without = truncate(run.model.logits_without_attention(run.trace.blocks[0].resid_pre[position, None])[0])
     with_order, without_order = truncation.token_ids[:3].tolist(), without.token_ids[:3].tolist()
     ids = sorted({without_order[0], *with_order[:2], without_order[1]})
     names = {token_id: code(run.tokenizer.visible(token_id)) for token_id in {*ids, with_order[0]}}
@@ -226,7 +210,7 @@ def _lengths(run: Run) -> pd.DataFrame:
 
 def twin(page: Lesson, run: Run, position: int, truncation: Truncation) -> str:
     """The map as one sentence."""
-    stream = packing.norm_arrays(run.trace)["stream"][:, position]
+    stream = packed_pass(run)[1]["stream"][:, position]
     return page.label("twin", n=len(run.token_ids), n_cut=run.n_cut, token=escaped(run.tokens[position]), position=position, model=escaped(run.model_name),
                       top=escaped(run.tokenizer.visible(int(truncation.token_ids[0]))), p=probability(float(truncation.probs[0])),
                       first=f"{stream[0]:.3g}", last=f"{stream[-1]:.3g}", layers=run.model.config.n_layers)

@@ -13,7 +13,7 @@ from core.intervention import NOTHING, Intervention
 from core.model import Transformer
 from core.tokenizer import Tokenizer
 from core.trace import Trace
-from core.ui import cache, deployment, devices, prerender, state, working
+from core.ui import cache, deployment, devices, state, working
 from core.ui.deployment import LEAST_TOKENS
 
 LARGE = 50_000_000      # parameters of a model whose passes may take seconds
@@ -104,8 +104,6 @@ def _traced(loaded: cache.LoadedModel, token_ids: tuple[int, ...], intervention:
     """The Trace of a pass; of a large model, which may take seconds, a view waits for it as for any long computation."""
     if loaded.model.n_parameters <= LARGE or cache.kept_trace(loaded, token_ids, intervention) is not None:
         return cache.trace(loaded, token_ids, intervention)
-    if prerender.running():         # nobody waits for it
-        raise prerender.Ended
     key = ("trace", loaded.name, loaded.device, token_ids, intervention)
     made = working.made(key, lambda: cache.trace(loaded, token_ids, intervention), lambda _: cache.RESULT_BYTES + 1)       # a trace has a cache of its own
     working.forget(key)

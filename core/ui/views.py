@@ -9,7 +9,7 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from core.ui import catalogue, charts, prerender, streamlit_savings, working
+from core.ui import catalogue, charts, working
 from core.ui.check import Question
 from core.ui.guard import fragment
 from core.ui.instrument_state import Settings
@@ -51,7 +51,7 @@ def draw(page: Lesson, settings: Settings, views: Mapping[str, View]) -> None:
 
     def lesson() -> None:
         run, reading = page.run(), UNFINISHED
-        with streamlit_savings.together(), st.container(gap="xsmall"):
+        with st.container(gap="xsmall"):
             with st.container(horizontal=True, vertical_alignment="center", key=f"{page.id}_bar"):
                 view = choice(settings, page, "view")
                 pins = st.container(width="content")
@@ -60,7 +60,6 @@ def draw(page: Lesson, settings: Settings, views: Mapping[str, View]) -> None:
                 kind = run.model.config.kind
                 why = f"not_of_{kind}" if not catalogue.is_shown(page.id, view, kind) else "no_head" if catalogue.predicts(page.id, view, kind) and not run.has_head else ""
                 reading = cannot(page.frame_words.label(why)) if why else views[view].draw(page, run)
-                prerender.stage_is_drawn()
         working.follow(frame, place, page.frame_words)
         if not page.is_seen():
             return
@@ -96,8 +95,8 @@ def choice(settings: Settings, page: Lesson, name: str, options: Sequence[str] |
                                 label_visibility="collapsed", wrap=True, **settings.attached(name))
 
 
-def show(prefix: str, chart: alt.TopLevelMixin, name: str, on_pick: Callable[[dict], None] | None = None, own: bool = False) -> None:
-    """A chart of a lesson, as charts.show has it, and `own`. on_pick: called in a callback with the point of its selection "picked"."""
+def show(prefix: str, chart: alt.TopLevelMixin, name: str, on_pick: Callable[[dict], None] | None = None) -> None:
+    """A chart of a lesson, as charts.show has it. on_pick: called in a callback with the point of its selection "picked"."""
     key = f"{prefix}{name}"
 
     def pick() -> None:
@@ -105,9 +104,9 @@ def show(prefix: str, chart: alt.TopLevelMixin, name: str, on_pick: Callable[[di
             on_pick(points[0])
 
     picking = {} if on_pick is None else {"on_select": pick, "selection_mode": "picked"}
-    charts.show(chart, key, own, **picking)
+    charts.show(chart, key, **picking)
 
 
 def show_spec(prefix: str, name: str, rows: pd.DataFrame, spec: Mapping) -> None:
     """The same of a Vega-Lite spec over one table."""
-    charts.show_written({**spec, "data": {"name": "rows"}}, {"rows": rows}, f"{prefix}{name}")
+    charts.show_spec({**spec, "data": {"name": "rows"}}, {"rows": rows}, f"{prefix}{name}")

@@ -91,7 +91,7 @@ def _draw_wall(page: Lesson, run: Run, pair: Pair, change: Change | None) -> Non
     text |= {name: page.label(f"map_{name}") for name in ("measure", "nothing", "map")}
     heads_wall(shown.values, shown.allowed, run.tokens, key=f"{PREFIX}wall", text=text, summary=summary(page.words, change, shown, read("map")), on_measure=_measure,
                selected=(pair.layer, pair.head), query=pair.query, **wall_words(page.words, run, change, shown),
-               height=HEIGHT, theme=state.theme(), follow=f"{pair} {change_now()}", alone=bool(get_script_run_ctx().fragment_ids_this_run), hand=_hand(page, run, change), ahead=heads_live.offer(run, change), on_hand=_scale,
+               height=HEIGHT, theme=state.theme(), follow=f"{pair} {change_now()}", alone=bool(get_script_run_ctx().fragment_ids_this_run), hand=_hand(page, run, change), on_hand=_scale,
                opens=not change and not state.present(), on_pick=functools.partial(_toggle, run) if change else _open,
                on_stand=lambda: st.rerun("heads_panel"), on_rest=lambda: st.rerun(["heads_wall", "heads_below"]))
 
