@@ -13,7 +13,7 @@ import streamlit as st
 from starlette.middleware import Middleware
 from streamlit import net_util
 
-from core.ui import addresses, deployment, live, streamlit_fixes
+from core.ui import addresses, deployment, live, scripts, streamlit_fixes
 from core.ui.pace import Paced
 
 SCRIPT = Path(__file__).resolve().parent / "core" / "ui" / "script.py"
@@ -43,5 +43,5 @@ def _prepare() -> None:
     prepare()
 
 
-app = st.App(SCRIPT, routes=[*(live.route(name, answer) for name, answer in ANSWERS.items()), addresses.HOME_ROUTE],
-             middleware=[Middleware(Paced)], lifespan=_prepared)
+app = st.App(SCRIPT, middleware=[Middleware(Paced)], lifespan=_prepared,
+             routes=[*(live.route(name, answer) for name, answer in ANSWERS.items()), addresses.HOME_ROUTE, scripts.ROUTE])

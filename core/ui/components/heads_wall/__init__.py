@@ -14,7 +14,7 @@ import numpy as np
 import streamlit as st
 
 from core.ui.components import declare
-from core.ui.components.message import AHEAD_JS, HAND_CSS, HAND_HTML, HAND_JS, LIVE_JS, MESSAGE_JS, pack
+from core.ui.components.message import HAND_CSS, HAND_HTML, pack
 
 HERE = Path(__file__).parent
 WHOLE_TOKENS = 48        # up to this many tokens every weight travels (226 kB for HEADS heads); beyond, bytes for the picture and single heads whole
@@ -22,14 +22,12 @@ PICTURE_SIDE = 128       # most cells on a side of a tile sent as bytes: about a
 HEADS = 48               # of more heads each sends less, so that the whole stays within what these send
 LEAST_TILE = 38          # pixels; below this a tile is no longer readable and the wall scrolls
 
-PATTERN_JS = MESSAGE_JS + (HERE / "pattern.js").read_text(encoding="utf-8")     # what the wall and the opened head share
-PATTERN_CSS = (HERE / "pattern.css").read_text(encoding="utf-8")
+PATTERN_CSS = HERE / "pattern.css"      # what the wall and the opened head share, as pattern.js is
 
 _component = declare(
-    "heads_wall",
+    "heads_wall", HERE / "heads_wall.js",
     html=(HERE / "heads_wall.html").read_text(encoding="utf-8").replace("<!-- hand -->", HAND_HTML),
-    css=PATTERN_CSS + HAND_CSS + (HERE / "heads_wall.css").read_text(encoding="utf-8"),
-    js=PATTERN_JS + LIVE_JS + AHEAD_JS + HAND_JS + (HERE / "heads_map.js").read_text(encoding="utf-8") + (HERE / "heads_wall.js").read_text(encoding="utf-8"),
+    styles=(PATTERN_CSS, HAND_CSS, HERE / "heads_wall.css"),
 )
 
 

@@ -12,18 +12,15 @@ import numpy as np
 import streamlit as st
 
 from core.ui.components import declare
-from core.ui.components.heads_wall import PATTERN_JS
-from core.ui.components.message import AHEAD_JS, LIVE_JS, pack
+from core.ui.components.message import pack
 
 HERE = Path(__file__).parent
-SCRIPTS = ("layout.js", "paint.js", "marks.js", "output.js", "print.js", "overview_map.js")
 EVENTS = ("picked", "layer", "opened", "appended", "thrown", "undone")
 
 _component = declare(
-    "overview_map",
+    "overview_map", HERE / "overview_map.js",
     html=(HERE / "overview_map.html").read_text(encoding="utf-8"),
-    css=(HERE / "overview_map.css").read_text(encoding="utf-8"),
-    js="\n".join([PATTERN_JS, LIVE_JS, AHEAD_JS, *((HERE / name).read_text(encoding="utf-8") for name in SCRIPTS)]),
+    styles=(HERE / "overview_map.css",),
 )
 
 

@@ -15,17 +15,14 @@ from pathlib import Path
 import numpy as np
 
 from core.ui.components import declare
-from core.ui.components.message import AHEAD_JS, BY_KEYS_JS, LIVE_JS, STYLED_JS
 from core.ui.components.sampling_panel.settings import PanelSettings
 
 _FOLDER = Path(__file__).parent
-_SCRIPTS = ("truncation.js", "figure.js", "picture.js", "controls.js", "panel.js")
 
 _component = declare(
-    "live_transformer.sampling_panel",
+    "live_transformer.sampling_panel", _FOLDER / "panel.js",
     html='<div class="sampling-panel"></div>',
-    css=(_FOLDER / "panel.css").read_text(encoding="utf-8"),
-    js=STYLED_JS + BY_KEYS_JS + LIVE_JS + AHEAD_JS + "\n".join((_FOLDER / name).read_text(encoding="utf-8") for name in _SCRIPTS),
+    styles=(_FOLDER / "panel.css",),
 )
 
 

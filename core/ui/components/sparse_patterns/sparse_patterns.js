@@ -1,4 +1,9 @@
 // header: titled, text {cell, never, layers, layer, more, hint}, n, hands [as live.hand has them, named by their settings in the address], patterns [{name, cells (n × n characters: "0" never, then the number of layers from "1" on), lines [text]}].
+import { pointedByKeys } from "../message/by_keys.js";
+import { buildHand } from "../message/hand.js";
+import { unpack } from "../message/message.js";
+import { fill, make, mount, onWidth } from "../token_view/token_view.js";
+
 const DEPTHS = [8, 5, 3, 2, 1];      // stops of the scale for one layer, two, three, four, more
 
 class SparsePatterns {
