@@ -4,8 +4,8 @@ from __future__ import annotations
 import importlib
 import pkgutil
 
-import core.ui
-from core.ui.instrument_state import Setting, Settings
+import pages
+from core.app.state.lesson_settings import Setting, Settings
 
 SHARED = ("prompt", "model", "device", "present", "class", "layer", "head", "position", "target")
 
@@ -13,7 +13,9 @@ SHARED = ("prompt", "model", "device", "present", "class", "layer", "head", "pos
 def _groups() -> dict[str, dict[str, Setting]]:
     """prefix -> name -> Setting, as the modules of the lessons keep them: a Settings, or a table for a view of Positions."""
     found: dict[str, dict[str, Setting]] = {}
-    for module in pkgutil.walk_packages(core.ui.__path__, "core.ui."):
+    for module in pkgutil.walk_packages(pages.__path__, "pages."):
+        if module.name.endswith(".page"):
+            continue        # which Streamlit runs
         for kept in vars(importlib.import_module(module.name)).values():
             if isinstance(kept, Settings):
                 found[kept.lesson] = dict(kept.each)

@@ -9,8 +9,8 @@ import tokenizers
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Block, Element
 
-from core.tokenizer import Tokenizer
-from core.ui import text
+from core.app.base import prose
+from core.model.tokenizer import Tokenizer
 from tests import huggingface_models
 
 CALL = "window.zq=1"        # what runs where one of them is taken for markup
@@ -28,7 +28,7 @@ def folder(root: Path, vocab_size: int = 700, plain: int = 290) -> Path:
     """A model below `root` under NAME, whose tokens from `plain` on are the signs above, numbered."""
     place = root / NAME
     huggingface_models.saved("pythia", place, vocab_size=vocab_size, bos_token_id=0, eos_token_id=0, pad_token_id=None, max_position_embeddings=300)
-    Tokenizer.train(text.load("app").section("prompts").splitlines() * 3, plain).save(place / "tokenizer.json")
+    Tokenizer.train(prose.load("app").section("prompts").splitlines() * 3, plain).save(place / "tokenizer.json")
     backend = tokenizers.Tokenizer.from_file(str(place / "tokenizer.json"))
     signs = [sign if not turn else f"{sign}{turn}" for turn in range(vocab_size) for sign in SIGNS]
     backend.add_tokens([tokenizers.AddedToken(sign, normalized=False, special=False) for sign in signs[:vocab_size - backend.get_vocab_size() - 3]])

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
 
-from core.ui import catalogue
-from core.ui.lesson import PICTURE_SEEN
+from core.app.base import catalogue
+from core.app.frame.lesson import PICTURE_SEEN
 
 ROOT = Path(__file__).parent.parent
-SCRIPT = ROOT / "core" / "ui" / "script.py"
+SCRIPT = ROOT / "core" / "app" / "server" / "script.py"
 _NAMES = tempfile.TemporaryDirectory()
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import tokenizers
 from tokenizers import processors
 
-from core.tokenizer import Tokenizer
-from core.ui import text
+from core.app.base import prose
+from core.model.tokenizer import Tokenizer
 from tests import huggingface_models, test_huggingface_tokens
 from tests.huggingface_models import hf
 
@@ -35,7 +35,7 @@ def folder(root: Path, name: str, vocab_size: int = 700) -> Path:
 
 def save_tokenizer(place: Path, vocab_size: int, begins: bool) -> None:
     """A byte-level tokenizer as published models have it; fewer tokens than rows of E, as many models have."""
-    Tokenizer.train(text.load("app").section("prompts").splitlines() * 3, vocab_size).save(place / "tokenizer.json")
+    Tokenizer.train(prose.load("app").section("prompts").splitlines() * 3, vocab_size).save(place / "tokenizer.json")
     backend = tokenizers.Tokenizer.from_file(str(place / "tokenizer.json"))
     name = backend.id_to_token(0)
     if begins:

@@ -3,8 +3,8 @@ from __future__ import annotations
 
 import torch
 
-from core.intervention import HeadEdit, Intervention, Patch, SublayerEdit
-from core.trace import Trace, _tensors
+from core.model.intervention import HeadEdit, Intervention, Patch, SublayerEdit
+from core.model.trace import Trace, _tensors
 
 IDS = (0, 17, 300, 5, 9, 44)
 CHANGED = Intervention(heads=(HeadEdit(1, 2, "mean"), HeadEdit(0, 0, "scale", 0.1)), sublayers=(SublayerEdit(1, "mlp"),), patches=(Patch(1, 2, (0, 3, 4), 1),), reference_ids=(5, 6, 7),

@@ -3,10 +3,10 @@ from __future__ import annotations
 
 import importlib
 
-from core.ui.components.sampling_panel import PanelSettings
-from core.ui.course.tables import Place
-from core.ui.instrument_state import Setting, Settings
-from core.ui.overview import SETTINGS
+from core.app.state.lesson_settings import Setting, Settings
+from core.components.sampling_panel import PanelSettings
+from pages.course.tables import Place
+from pages.overview.shared import SETTINGS
 
 POSITIONS = ("waves", "learned", "rotary", "biases", "concat", "symmetry", "beyond", "measured")
 SHARED = {"prompt": Setting(""), "model": Setting(""), "layer": Setting(0, low=0), "head": Setting(0, low=0), "position": Setting(0, low=0), "target": Setting(0, low=0)}
@@ -25,14 +25,14 @@ def known_to(lesson: str) -> dict:
     if lesson == "next_token":
         return {"next_token_panel": PanelSettings.from_link}
     if lesson == "positions":
-        modules = [importlib.import_module(f"core.ui.positions.{view}") for view in POSITIONS]
+        modules = [importlib.import_module(f"pages.positions.{view}") for view in POSITIONS]
         own = {f"positions_{view}_{name}": setting for view, module in zip(POSITIONS, modules) for name, setting in _each(module.SETTINGS).items()}
-        return own | _settings(lesson, "section") | {f"positions_{name}": setting for name, setting in modules[POSITIONS.index("symmetry")].ORDER.items()}
-    return _settings(lesson, "reading")
+        return own | _settings(lesson, "shared") | {f"positions_{name}": setting for name, setting in modules[POSITIONS.index("symmetry")].ORDER.items()}
+    return _settings(lesson, "shared")
 
 
 def _settings(lesson: str, module: str) -> dict[str, Setting]:
-    return {f"{lesson}_{name}": setting for name, setting in importlib.import_module(f"core.ui.{lesson}.{module}").SETTINGS.each.items()}
+    return {f"{lesson}_{name}": setting for name, setting in importlib.import_module(f"pages.{lesson}.{module}").SETTINGS.each.items()}
 
 
 def _each(settings) -> dict[str, Setting]:

@@ -13,7 +13,8 @@ from collections.abc import Iterator
 
 from streamlit.testing.v1 import AppTest
 
-from core.ui import cache, catalogue
+from core.app.base import catalogue
+from core.app.compute import cache
 from tests import hostile, lessons
 from tests.addresses import OTHERS, SETTINGS, SHARED
 from tests.prompts import PROMPTS

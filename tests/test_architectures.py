@@ -11,21 +11,21 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from core import counting, growth, sparse
-from core import record as record_data
-from core.config import ModelConfig
-from core.model import Transformer
-from core.presets import PRESETS
-from core.ui import text
-from core.ui.architectures import cost, designs
-from core.ui.architectures.design import _wider
-from core.ui.architectures.reading import SETTINGS, prefixed
+from core.app.base import prose
+from core.cost import built_models as record_data
+from core.cost import counting, growth, sparse
+from core.model.config import ModelConfig
+from core.model.presets import PRESETS
+from core.model.transformer import Transformer
+from pages.architectures import cost, designs
+from pages.architectures.design import _wider
+from pages.architectures.shared import SETTINGS, prefixed
 from tests import lessons, messages
 from tests.lessons import fine
 from tests.messages import formulas, unpacked
 from tests.prompts import PROMPTS
 
-WORDS = text.load("architectures")
+WORDS = prose.load("architectures")
 
 
 open_at = functools.partial(lessons.open_at, "architectures")

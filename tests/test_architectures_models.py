@@ -12,20 +12,22 @@ import torch
 import torch.nn.functional as F
 from streamlit.testing.v1 import AppTest
 
-from core import activation, blanks, checkpoints, dates, normalisation, translation
-from core.config import ModelConfig
-from core.intervention import Intervention
-from core.model import Transformer
-from core.ui import cache, text
-from core.ui.architectures import activations, blank, norms, translate
-from core.ui.run import Run, read
+from core.app.base import prose
+from core.app.compute import cache
+from core.app.state.run import Run, read
+from core.model import activation, checkpoints, normalisation
+from core.model.config import ModelConfig
+from core.model.intervention import Intervention
+from core.model.transformer import Transformer
+from core.training import blanks, dates, translation
+from pages.architectures import activations, blank, norms, translate
 from tests import lessons, messages
 from tests.messages import formulas
 from tests.prompts import PROMPTS
 
 ROOT = Path(__file__).parent.parent
 COMPONENT = {"blank": "architecture_blank", "translate": "architecture_translate", "norms": "architecture_norms", "activations": "architecture_curves"}
-WORDS = text.load("architectures")
+WORDS = prose.load("architectures")
 NUMBER = r"\(?(-?\d+\.\d+(?: \\cdot 10\^\{-?\d+\})?)\)?"
 
 

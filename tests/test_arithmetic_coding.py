@@ -7,8 +7,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from core import checkpoints, compression
-from core.arithmetic_coding import TOTAL, Encoder, decode, encode, quantise
+from core.language import compression
+from core.language.arithmetic_coding import TOTAL, Encoder, decode, encode, quantise
+from core.model import checkpoints
 
 
 def distributions(seed: int, n: int, length: int) -> list[np.ndarray]:

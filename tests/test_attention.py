@@ -4,7 +4,7 @@ import math
 import pytest
 import torch
 
-from core import attention
+from core.model import attention
 
 # Three tokens, d_k = d_v = 2. q·k of row i: token 0 with itself 2; token 1: 0 and 2; token 2: 2, 2 and 4 (then all over sqrt 2).
 Q = torch.tensor([[1.0, 1.0], [0.0, 2.0], [2.0, 2.0]], dtype=torch.float64)

@@ -11,15 +11,17 @@ import torch
 import torch.nn.functional as F
 from streamlit.testing.v1 import AppTest
 
-from core import scaling, symmetries, worksheet
-from core.config import ModelConfig
-from core.model import Transformer
-from core.ui import cache, text
-from core.ui.attention import roles as roles_view
-from core.ui.attention import scaling as scaling_view
-from core.ui.attention import worksheet as worksheet_view
-from core.ui.lesson import Lesson
-from core.ui.run import Run, read
+from core.analysis import score_scaling, symmetries
+from core.app.base import prose
+from core.app.compute import cache
+from core.app.frame.lesson import Lesson
+from core.app.state.run import Run, read
+from core.model.config import ModelConfig
+from core.model.transformer import Transformer
+from core.sheets import attention_by_hand
+from pages.attention import roles as roles_view
+from pages.attention import scaling as scaling_view
+from pages.attention import worksheet as worksheet_view
 from tests import lessons, messages
 from tests.lessons import fine
 from tests.messages import formulas
@@ -27,8 +29,8 @@ from tests.prompts import PROMPTS
 
 COMPONENT = {"worksheet": "attention_worksheet", "scaling": "attention_scaling", "roles": "attention_matrices"}
 PARTS = ("symmetric", "change", "relabel")
-WORDS = text.load("attention")
-PAGE = Lesson("attention", WORDS, text.load("app"))
+WORDS = prose.load("attention")
+PAGE = Lesson("attention", WORDS, prose.load("app"))
 SENTENCE = "Once upon a time, there was a little girl named Lily."
 
 
@@ -95,40 +97,40 @@ def test_every_kind_of_model_is_borne(model: str):
 # ---- the worksheet -------------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("width", worksheet.WIDTHS)
+@pytest.mark.parametrize("width", attention_by_hand.WIDTHS)
 @pytest.mark.parametrize("seed", range(5))
 def test_the_answers_are_torchs(seed: int, width: int):
-    sheet = worksheet.worksheet(seed, width)
-    steps = worksheet.solve(sheet)
+    sheet = attention_by_hand.worksheet(seed, width)
+    steps = attention_by_hand.solve(sheet)
     Q, K, V = sheet.X @ sheet.W_Q, sheet.X @ sheet.W_K, sheet.X @ sheet.W_V
     torch.testing.assert_close(steps["output"], F.scaled_dot_product_attention(Q[None], K[None], V[None], is_causal=True)[0], rtol=0, atol=1e-14)
     torch.testing.assert_close(steps["weights"], torch.softmax(Q @ K.T / width**0.5 + torch.full((4, 4), -math.inf).triu(1), -1), rtol=0, atol=1e-15)
     assert torch.equal(steps["masked"].isinf(), torch.ones(4, 4).triu(1).bool()) and torch.equal(steps["scaled"] * width**0.5, steps["scaled"] * math.sqrt(width))
     assert all(values.frac().abs().max() == 0 for values in (sheet.X, sheet.W_Q, sheet.W_K, sheet.W_V, steps["products"]))
-    assert all(values.abs().max() <= worksheet.MOST_ENTRY for values in (Q, K, V)) and steps["products"].abs().max() <= worksheet.MOST_PRODUCT
+    assert all(values.abs().max() <= attention_by_hand.MOST_ENTRY for values in (Q, K, V)) and steps["products"].abs().max() <= attention_by_hand.MOST_PRODUCT
     assert not any(bool((values == 0).logical_and(values.signbit()).any()) for values in steps.values()), "no −0 on the sheet"
 
 
 def test_a_sheet_is_its_seed_and_seeds_differ():
-    one, again, other = (worksheet.worksheet(seed, 2) for seed in (3, 3, 4))
+    one, again, other = (attention_by_hand.worksheet(seed, 2) for seed in (3, 3, 4))
     assert torch.equal(one.X, again.X) and not (torch.equal(one.X, other.X) and torch.equal(one.W_Q, other.W_Q))
 
 
 def test_slips_are_what_they_say():
-    sheet = worksheet.worksheet(1, 4)
-    steps, slips = worksheet.solve(sheet), worksheet.mistakes(sheet)
+    sheet = attention_by_hand.worksheet(1, 4)
+    steps, slips = attention_by_hand.solve(sheet), attention_by_hand.mistakes(sheet)
     Q, K, V = (steps[name].numpy() for name in "QKV")
     raw = np.exp(Q @ K.T)
     assert np.allclose(slips["scaled"]["undivided"], Q @ K.T) and np.allclose(slips["scaled"]["by_width"], Q @ K.T / 4)
     assert np.allclose(slips["weights"]["unmasked"].numpy(), np.sqrt(raw) / np.sqrt(raw).sum(1, keepdims=True))
     assert np.allclose(slips["weights"]["unscaled"].numpy()[2, :3], raw[2, :3] / raw[2, :3].sum()) and np.allclose(slips["output"]["mean"].numpy()[2], V[:3].mean(0))
-    assert np.allclose(slips["Q"]["transposed"], sheet.X.numpy() @ sheet.W_Q.numpy().T) and "transposed" not in worksheet.mistakes(worksheet.worksheet(1, 2))["Q"]
+    assert np.allclose(slips["Q"]["transposed"], sheet.X.numpy() @ sheet.W_Q.numpy().T) and "transposed" not in attention_by_hand.mistakes(attention_by_hand.worksheet(1, 2))["Q"]
     assert {f"slip_{slip}" for of in slips.values() for slip in of} <= set(PAGE.labels("sheet"))
 
 
 def test_the_browser_gets_the_sheet_of_the_address():
     sent = given(open_at(attention_sheet_seed="5", attention_sheet_width="4"), "worksheet")
-    steps = worksheet.solve(worksheet.worksheet(5, 4))
+    steps = attention_by_hand.solve(attention_by_hand.worksheet(5, 4))
     assert sent["identity"] == "4/5" and sent["solution"]["masked"][0] == [float(steps["masked"][0, 0]), "-inf", "-inf", "-inf"]
     assert torch.equal(torch.tensor(sent["solution"]["output"], dtype=torch.float64), steps["output"]) and sent["cells"] == {}
     json.dumps(sent["mistakes"], allow_nan=False)
@@ -154,7 +156,7 @@ def test_another_sheet_is_the_next_seed():
     assert fine(at) and given(at, "worksheet")["identity"] == "2/0"
 
 
-@pytest.mark.parametrize("width", worksheet.WIDTHS)
+@pytest.mark.parametrize("width", attention_by_hand.WIDTHS)
 def test_the_printed_file_has_a_blank_sheet_and_its_solution(width: int):
     found = worksheet_view.solved(3, width)
     blank, solution = worksheet_view._printable(PAGE, found).split('<section class="answers">')
@@ -192,8 +194,8 @@ def test_the_worksheets_question_is_answered_by_plain_exponentials():
 
 @pytest.mark.parametrize("n", [4, 16])
 def test_the_experiment_is_what_theory_says(n: int):
-    found = scaling.experiment(0, n)
-    off = np.abs(found.variance.mean - scaling.D_KS) / found.variance.error
+    found = score_scaling.experiment(0, n)
+    off = np.abs(found.variance.mean - score_scaling.D_KS) / found.variance.error
     assert (off < 4).all() and found.variance.error[-1] < 0.08 * 512
     scaled, unscaled = found.entropy
     assert np.ptp(scaled.mean) < 0.06 and (np.diff(unscaled.mean) < 0).all() and unscaled.mean[-1] < 0.1
@@ -202,21 +204,21 @@ def test_the_experiment_is_what_theory_says(n: int):
 
 
 def test_one_throw_serves_every_width():
-    raw = scaling.products(7, 4)
+    raw = score_scaling.products(7, 4)
     dice = np.random.default_rng([7, 4])
-    q, k = dice.standard_normal((scaling.CHUNK, 1, 512)), dice.standard_normal((scaling.CHUNK, 4, 512))
+    q, k = dice.standard_normal((score_scaling.CHUNK, 1, 512)), dice.standard_normal((score_scaling.CHUNK, 4, 512))
     for at in (0, 3, 9):
-        d = scaling.D_KS[at]
-        assert np.allclose(raw[:scaling.CHUNK, at], (q[..., :d] * k[..., :d]).sum(-1))
+        d = score_scaling.D_KS[at]
+        assert np.allclose(raw[:score_scaling.CHUNK, at], (q[..., :d] * k[..., :d]).sum(-1))
 
 
 def test_entropy_and_gradient_are_those_of_the_definition():
     scores = torch.tensor(np.random.default_rng(0).standard_normal(7) * 2, requires_grad=True)
     p = torch.softmax(scores, -1)
     jacobian = torch.autograd.functional.jacobian(lambda s: torch.softmax(s, -1), scores.detach())
-    assert scaling.gradient_size(p.detach().numpy()) == pytest.approx(float(jacobian.norm()), rel=1e-12)
-    assert scaling.entropy_share(p.detach().numpy()) == pytest.approx(float(torch.distributions.Categorical(p.detach()).entropy()) / math.log(7), rel=1e-12)
-    assert np.allclose(scaling.softmax(scores.detach().numpy()), p.detach().numpy(), rtol=1e-14)
+    assert score_scaling.gradient_size(p.detach().numpy()) == pytest.approx(float(jacobian.norm()), rel=1e-12)
+    assert score_scaling.entropy_share(p.detach().numpy()) == pytest.approx(float(torch.distributions.Categorical(p.detach()).entropy()) / math.log(7), rel=1e-12)
+    assert np.allclose(score_scaling.softmax(scores.detach().numpy()), p.detach().numpy(), rtol=1e-14)
 
 
 @pytest.mark.parametrize("model", ["stories", "positions-rotary", "positions-alibi"])
@@ -231,8 +233,8 @@ def test_the_models_own_heads_are_measured(model: str):
     shares = [-sum(p * math.log(p) for p in pattern[i, :i + 1] if p > 0) / math.log(i + 1) for i in range(1, len(Q))]
     assert found.entropy_scaled[head] == pytest.approx(np.mean(shares), rel=1e-4)
     unscaled = block.scores[head].double().numpy() + (Q @ K.T) * (1 - 1 / math.sqrt(config.d_k))
-    rows = [scaling.softmax(unscaled[i, :i + 1]) for i in range(1, len(Q))]
-    assert found.entropy_unscaled[head] == pytest.approx(np.mean([scaling.entropy_share(p) for p in rows]), rel=1e-4)
+    rows = [score_scaling.softmax(unscaled[i, :i + 1]) for i in range(1, len(Q))]
+    assert found.entropy_unscaled[head] == pytest.approx(np.mean([score_scaling.entropy_share(p) for p in rows]), rel=1e-4)
 
 
 def test_the_slider_stands_where_the_address_says_and_the_formulas_hold():
@@ -251,10 +253,10 @@ def test_the_slider_stands_where_the_address_says_and_the_formulas_hold():
 
 @pytest.mark.parametrize("at", [0, 5, 9])
 def test_scalings_question_is_answered_by_another_sum(at: int):
-    found = scaling.experiment(0, 8)
+    found = score_scaling.experiment(0, 8)
     question = scaling_view._question(PAGE, found, at)
     other = at + 2 if at < 8 else at - 2
-    measured = scaling.products(0, 8)[:, other].var()
+    measured = score_scaling.products(0, 8)[:, other].var()
     assert float(question.options[question.answer]) == pytest.approx(measured, rel=5e-3) and len(set(question.options)) == len(question.options) == 4
 
 

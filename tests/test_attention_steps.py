@@ -12,14 +12,16 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from core import checkpoints, huggingface
-from core.attention_steps import head_steps, simple_steps, tempered_weights
-from core.model import Transformer
-from core.ui import cache, text
-from core.ui.attention import live, switches
-from core.ui.attention.averages import plane_of
-from core.ui.attention.steps import rest_name, stages, vectors, ways, window
-from core.ui.components.attention_steps import packed
+from core import huggingface
+from core.analysis.attention_steps import head_steps, simple_steps, tempered_weights
+from core.app.base import prose
+from core.app.compute import cache
+from core.model import checkpoints
+from core.model.transformer import Transformer
+from pages.attention import switches, weights_route
+from pages.attention.attention_steps import packed
+from pages.attention.averages import plane_of
+from pages.attention.steps import rest_name, stages, vectors, ways, window
 from tests import huggingface_models, lessons
 from tests.messages import formulas
 from tests.prompts import PROMPTS
@@ -28,7 +30,7 @@ VIEWS = {"steps": {}, "simple": {"step": "softmax", "variant": "simple"}, "switc
 ABSURD = [{"step": "zzz", "key": "99999", "component": "1e9"}, {"step": "turn", "key": "-7", "variant": "x"}, {"view": "switches", "width": "0", "seed": "-1", "mask": "upwards", "score": "3"},
           {"view": "averages", "temperature": "nan"}, {"view": "averages", "temperature": "1e300"}, {"view": "nothing"}]
 MODELS = ("stories", "stories-small", "positions-alibi", "positions-relative", "scores-multiplicative", "scores-additive")      # plain, rotary, biases, score functions
-WORDS, FRAME = text.load("attention"), text.load("app")
+WORDS, FRAME = prose.load("attention"), prose.load("app")
 
 
 opened = functools.partial(lessons.opened, "attention")
@@ -51,7 +53,7 @@ def loaded(name: str = "stories") -> cache.LoadedModel:
 
 
 def ids_of(name: str = "stories", prompt: str | None = None) -> torch.Tensor:
-    from core.ui.state import default_prompt
+    from core.app.state.reader import default_prompt
     model = loaded(name)
     return torch.tensor(model.tokenizer.prompt(default_prompt() if prompt is None else prompt, model.model.config.n_context).token_ids)
 
@@ -191,7 +193,7 @@ def test_the_browser_is_given_what_makes_every_number(name):
     assert np.allclose(e / total, block.pattern[2, 18, keys], atol=2e-5)
     assert np.allclose((e @ V + arrays["rest_head"]) / total, block.head_out[2, 18], atol=2e-4)
     assert np.allclose(arrays["written"], block.head_contribution[2, 18], atol=2e-4)
-    asked, weights = unpacked(live.answer(header["question"]))
+    asked, weights = unpacked(weights_route.answer(header["question"]))
     X, project = arrays["X"].reshape(n, -1), lambda part: weights[f"W_{part}"].reshape(config.d_model, -1)
     for part, expected in (("Q", block.Q), ("K", block.K), ("V", block.V)):
         assert np.allclose(X @ project(part) + weights[f"b_{part}"], expected[2, keys], atol=1e-4)
@@ -204,7 +206,7 @@ def test_the_browser_is_given_what_makes_every_number(name):
 @pytest.mark.parametrize("wrong", [{"layer": 6}, {"head": -1}, {"layer": "0"}, {"model": "../x"}, {"device": "tpu"}], ids=str)
 def test_a_question_for_weights_that_are_not_there_is_refused(wrong):
     with pytest.raises(ValueError):
-        live.answer({"model": "stories", "device": "cpu", "layer": 0, "head": 0} | wrong)
+        weights_route.answer({"model": "stories", "device": "cpu", "layer": 0, "head": 0} | wrong)
 
 
 @pytest.mark.parametrize("settings, shared", [({}, {}), ({"key": "3"}, {"position": "5", "layer": "4", "head": "6"}), ({"variant": "simple", "key": "1"}, {"position": "5"}),
@@ -300,7 +302,7 @@ def test_question_which_key_the_query_before_looks_at(layer, head, position):
 def test_question_which_switch_changes_least():
     model, ids = loaded().model, ids_of()
     n, before = len(ids), model(ids).logits[-1]
-    from core.intervention import Intervention
+    from core.model.intervention import Intervention
     everything = tuple(tuple(True for _ in range(n)) for _ in range(n))
     near = tuple(tuple(0 <= i - j < 4 for j in range(n)) for i in range(n))
     found = {"bidirectional": kl(before, model(ids, Intervention(allowed=everything)).logits[-1]), "window": kl(before, model(ids, Intervention(allowed=near)).logits[-1])}

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from core import attribution
-from core.config import ModelConfig
-from core.model import Transformer
-from core.sequences import continuation_log_probs, next_log_probs, token_log_probs
+from core.analysis import attribution
+from core.analysis.text_probability import continuation_log_probs, next_log_probs, token_log_probs
+from core.model.config import ModelConfig
+from core.model.transformer import Transformer
 
 IDS = [0, 5, 9, 5, 3, 7]
 TARGET = 11

@@ -8,14 +8,25 @@ import numpy as np
 import pytest
 import torch
 
-from core import checkpoints, teaching_text
-from core.blanks import (CLASSES, BlanksBatch, MaskedLanguageModelling, excerpts, fill_blanks, held_out_sentiment, hide, labelled, of_one_length,
-                         sentiment_sentences)
-from core.config import ModelConfig
-from core.corpus import IGNORE
-from core.model import Transformer
-from core.tasks import TaskContext
-from core.tokenizer import Tokenizer
+from core.model import checkpoints
+from core.model.config import ModelConfig
+from core.model.tokenizer import Tokenizer
+from core.model.transformer import Transformer
+from core.training import teaching_text
+from core.training.blanks import (
+    CLASSES,
+    BlanksBatch,
+    MaskedLanguageModelling,
+    excerpts,
+    fill_blanks,
+    held_out_sentiment,
+    hide,
+    labelled,
+    of_one_length,
+    sentiment_sentences,
+)
+from core.training.corpus import IGNORE
+from core.training.language_modelling import TaskContext
 
 STORY = 'The cat sat on the mat. "Are you a dog?" said the rat! The cat was not. It ran. The dog ran too.\nThe end.'
 TASK = MaskedLanguageModelling((("story.txt", 1.5),), sentences=3)

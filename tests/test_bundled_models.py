@@ -5,13 +5,14 @@ import re
 import numpy as np
 import pytest
 
-from core import checkpoints, teaching_text
-from core.blanks import held_out_sentiment
+from core.analysis.induction import induction
 from core.evaluation import lengths
-from core.evaluation.memory import recitations
-from core.evaluation.tasks import answers, choices
-from core.induction import induction
-from core.recipes import MILESTONES, RECIPES
+from core.evaluation.memorisation import recitations
+from core.evaluation.teaching_tasks import answers, choices
+from core.model import checkpoints
+from core.training import teaching_text
+from core.training.blanks import held_out_sentiment
+from core.training.recipes import MILESTONES, RECIPES
 
 FAMILIES = {"positions": ("none", "sinusoidal", "learned", "rotary", "alibi", "relative"), "scores": ("multiplicative", "additive")}
 DECODERS_OF_TEXT = ("stories", "stories-small", *(f"{family}-{one}" for family, members in FAMILIES.items() for one in members))

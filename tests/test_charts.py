@@ -7,8 +7,8 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from core.figures import embeddings
-from core.ui import charts
+from core.app.frame import charts
+from pages.embeddings import charts as embeddings
 
 
 def layered() -> alt.LayerChart:

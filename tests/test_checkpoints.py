@@ -5,11 +5,11 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from core import checkpoints
-from core.checkpoints import CheckpointError, Milestone
-from core.config import ModelConfig
-from core.model import Transformer
-from core.tokenizer import Tokenizer
+from core.model import checkpoints
+from core.model.checkpoints import CheckpointError, Milestone
+from core.model.config import ModelConfig
+from core.model.tokenizer import Tokenizer
+from core.model.transformer import Transformer
 
 TOKENIZER = Tokenizer.train(["the cat sat on the mat"] * 4, 260)
 CONFIG = ModelConfig(vocab_size=260, d_model=8, n_layers=2, n_heads=2, n_context=16)

@@ -7,14 +7,15 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from core import cipher
-from core.cipher import ALPHABET, GAP, N_SIGNS
-from core.ui import cache, text
+from core.app.base import prose
+from core.app.compute import cache
+from core.language import cipher
+from core.language.cipher import ALPHABET, GAP, N_SIGNS
 from tests import lessons, messages
 from tests.lessons import fine
 from tests.messages import formulas
 
-WORDS = text.load("language_models")
+WORDS = prose.load("language_models")
 SECRET = WORDS.section("secret").strip()
 HOSTILE = "<img src=x onerror=alert(1)>"
 

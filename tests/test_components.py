@@ -8,7 +8,7 @@ def picture_that_is_taken_away():
 
     import streamlit as st
 
-    from core.ui import components
+    from core import components
 
     heard = []
     with mock.patch.object(st.components.v2, "component", lambda name, **parts: lambda key, on_picked_change: heard.append(on_picked_change)):

@@ -7,9 +7,10 @@ import re
 import numpy as np
 import pytest
 
-from core import contrasts, structure, teaching_text
-from core.contrasts import Contrast, Spread
-from core.structure import TESTS, Item
+from core.language import contrasts, word_order
+from core.language.contrasts import Contrast, Spread
+from core.language.word_order import TESTS, Item
+from core.training import teaching_text
 
 P, Q = np.log([0.5, 0.3, 0.2]), np.log([0.2, 0.3, 0.5])
 
@@ -54,41 +55,41 @@ def test_every_pair_fits_every_sentence():
 
 @pytest.mark.parametrize("test", TESTS)
 def test_items_are_the_same_for_a_seed_and_different_from_each_other(test: str):
-    found = structure.items(test, 40, 1)
-    assert found == structure.items(test, 40, 1) and len({one.prompt for one in found}) == len(found) >= 20
-    assert found != structure.items(test, 40, 2)
+    found = word_order.items(test, 40, 1)
+    assert found == word_order.items(test, 40, 1) and len({one.prompt for one in found}) == len(found) >= 20
+    assert found != word_order.items(test, 40, 2)
     for one in found:
         assert len(set(one.options)) == len(one.options) > 1 and all(option.startswith(" ") and option[1] != " " for option in one.options) and "{" not in one.prompt and not one.prompt.endswith(" ")
 
 
 def test_the_answers_are_what_another_rule_finds():
     """Each test's right option worked out from the text of the prompt alone."""
-    for one in structure.items("roles", 40, 3):
+    for one in word_order.items("roles", 40, 3):
         name, verb, other = re.match(r"(\w+) (gave|got) the \w+ (?:to|from) (\w+)\.", one.prompt).groups()
         assert one.options == ((f" {other}", f" {name}") if verb == "gave" else (f" {name}", f" {other}"))
-    for one in structure.items("bound", 40, 3):
+    for one in word_order.items("bound", 40, 3):
         named = dict(re.findall(r"a (\w+) named (\w+)", one.context))
         assert one.options[0] == f" {named[re.search('name of the (.*) was', one.stem).group(1)]}" and one.options[1].strip() in named.values()
-    for one in structure.items("negation", 40, 3):
+    for one in word_order.items("negation", 40, 3):
         has, has_not = re.search(r"has a (\w+)", one.context).group(1), re.search(r"not have a (\w+)", one.context).group(1)
         assert one.options == (f" {has}", f" {has_not}")
-    for one in structure.items("carried", 40, 3):
+    for one in word_order.items("carried", 40, 3):
         assert one.options[0].strip() in one.context and one.options[1].strip() not in one.prompt
     plural = {pair[1] for pair in teaching_text.words()["nouns"] + teaching_text.words()["things"]}
-    for one in structure.items("agreement", 40, 3):
+    for one in word_order.items("agreement", 40, 3):
         words = one.prompt.split()
         assert (words[1] in plural) == (one.options[0] in (" are", " were", " have")) != (words[-1] in plural)
         assert teaching_text.Exercise("agreement", one.prompt, one.options[0]).held_out
     opposite = {frozenset(pair) for pair in teaching_text.words()["opposites"]}
     for test, taught in (("taught", True), ("untaught", False)):
-        for one in structure.items(test, 40, 3):
+        for one in word_order.items(test, 40, 3):
             word = one.stem.split()[0]
             assert (frozenset((word, one.options[0].strip())) in opposite) == taught and not any(frozenset((word, other.strip())) in opposite for other in one.options[1:])
 
 
 def test_neither_place_nor_form_gives_the_answer_away():
     for test in ("roles", "bound", "negation", "agreement"):
-        found = structure.items(test, 40, 5)
+        found = word_order.items(test, 40, 5)
         first = sum(one.context.find(one.options[0].strip()) < one.context.find(one.options[1].strip()) for one in found) if test != "agreement" else sum(one.options[0] < one.options[1] for one in found)
         assert 12 <= first <= 28, (test, first)
 
@@ -99,4 +100,4 @@ def test_readings_keep_their_words():
     assert one.read("whole", random.Random(1)) == one.prompt and shuffled != one.prompt
     assert collections.Counter(shuffled.split()) == collections.Counter(one.prompt.split()) and shuffled.endswith(one.stem)
     assert one.read("reversed", random.Random(1)) == "Timo. to ball the gave Zuba Now the ball belongs to" and one.read("last", random.Random(1)) == "to"
-    assert structure.chance([one, Item("", " a", (" b", " c", " d", " e"))]) == 0.375
+    assert word_order.chance([one, Item("", " a", (" b", " c", " d", " e"))]) == 0.375

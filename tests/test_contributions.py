@@ -4,12 +4,21 @@ import itertools
 import pytest
 import torch
 
-from core.config import NORM_PLACEMENTS, ModelConfig
-from core.contributions import (Part, carry_to_final, final_parts, follow_token, frozen_norm, logit_contributions, logit_lens,
-                                neuron_promotions, read_lens)
-from core.intervention import Intervention, SublayerEdit
-from core.block import Norm
-from core.model import Transformer
+from core.analysis.contributions import (
+    Part,
+    carry_to_final,
+    final_parts,
+    follow_token,
+    frozen_norm,
+    logit_contributions,
+    logit_lens,
+    neuron_promotions,
+    read_lens,
+)
+from core.model.block import Norm
+from core.model.config import NORM_PLACEMENTS, ModelConfig
+from core.model.intervention import Intervention, SublayerEdit
+from core.model.transformer import Transformer
 
 IDS = torch.tensor([0, 5, 3, 5, 11, 2])
 

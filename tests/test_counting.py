@@ -5,11 +5,11 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from core import counting
-from core.block import KVCache
-from core.config import ACTIVATIONS, KINDS, NORM_PLACEMENTS, POSITIONS, STORIES, ModelConfig
-from core.model import Transformer
-from core.presets import PRESETS
+from core.cost import counting
+from core.model.block import KVCache
+from core.model.config import ACTIVATIONS, KINDS, NORM_PLACEMENTS, POSITIONS, STORIES, ModelConfig
+from core.model.presets import PRESETS
+from core.model.transformer import Transformer
 
 SIZES = dict(vocab_size=60, d_model=24, n_layers=3, n_heads=4, n_context=20)
 DESIGNS = [dict(kind=kind, norm_placement=placement, activation=activation) for kind, placement, activation in itertools.product(KINDS, NORM_PLACEMENTS, ACTIVATIONS)] + [

@@ -6,16 +6,18 @@ import urllib.parse
 
 import pytest
 
-from core.ui import catalogue, lesson_plan, state, text
-from core.ui.course import tables
-from core.ui.course.reading import SETTINGS, SHEETS
+from core.app.base import catalogue, prose
+from core.app.frame import class_plan
+from core.app.state import reader
+from pages.course import tables
+from pages.course.shared import SETTINGS, SHEETS
 from tests.lessons import fine, open_at
 from tests.messages import unpacked
 from tests.places import nonsense
 from tests.prompts import PROMPTS
 from tests.test_exercise_sheets import cells
 
-COURSE = text.load("course")
+COURSE = prose.load("course")
 
 
 def header(at) -> dict:
@@ -88,20 +90,20 @@ def place_of(lesson: str, settings: dict) -> tables.Place:
 
 
 def test_the_class_fills_fifty_minutes_in_order_and_asks_before_it_shows():
-    steps = lesson_plan.steps()
+    steps = class_plan.steps()
     minutes = [step.minute for step in steps]
     assert minutes[0] == 0 and minutes == sorted(set(minutes)) and minutes[-1] < 50 and len(steps) >= 6
     for number, step in enumerate(steps, 1):
         assert "?" in step.ask or "write" in step.ask.lower()
         assert step.look and nonsense(place_of(step.lesson, step.settings)) == []
-        assert lesson_plan.opening(number) == step.settings | {"present": True, "class": number}
+        assert class_plan.opening(number) == step.settings | {"present": True, "class": number}
     weeks = COURSE.entries("week")
     assert len(weeks) == 4 and [lesson for week in weeks for lesson in week.settings["lessons"].split()] == [entry.id for entry in catalogue._ALL]
 
 
-@pytest.mark.parametrize("number", [1, len(lesson_plan.steps())])
+@pytest.mark.parametrize("number", [1, len(class_plan.steps())])
 def test_a_step_of_the_class_stands_at_the_foot_of_its_lesson(number):
-    step = lesson_plan.steps()[number - 1]
+    step = class_plan.steps()[number - 1]
     at = open_at(step.lesson, present="true", **{"class": str(number)})
     assert fine(at) and any(step.title in m.value and step.ask in m.value for m in at.markdown)
     assert at.button("class_back").disabled == (number == 1) and at.button("class_next").disabled == (number > 1)
@@ -114,8 +116,8 @@ def test_without_present_mode_a_lesson_is_as_ever():
 
 def test_what_is_none_is_left_out_of_a_link(monkeypatch):
     """An experiment that asks for the last position writes `position: null`."""
-    monkeypatch.setattr(state, "_shared_values", lambda defaults=False: {"prompt": "a", "position": "3"})
-    assert state.link({"position": None, "tokens_merged": 0}).startswith("?prompt=a") and "position" not in state.link({"position": None})
+    monkeypatch.setattr(reader, "_shared_values", lambda defaults=False: {"prompt": "a", "position": "3"})
+    assert reader.link({"position": None, "tokens_merged": 0}).startswith("?prompt=a") and "position" not in reader.link({"position": None})
 
 
 # ---- the glossary ----------------------------------------------------------------------------------------------------------------------

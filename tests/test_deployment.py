@@ -11,11 +11,15 @@ import pytest
 
 import app
 from assets.deploy import replicas
-from core.ui import addresses, cache, deployment, live, run, shell, state, text
-from core.ui.architectures import cost
-from core.ui.attention import live as attention
-from core.ui.heads import live as heads
-from core.ui.library import shelf
+from core.app.base import addresses, deployment, prose
+from core.app.compute import cache
+from core.app.compute.library import shelf
+from core.app.frame import shell
+from core.app.server import routes
+from core.app.state import reader, run
+from pages.architectures import cost
+from pages.attention import weights_route as attention
+from pages.heads import route as heads
 from tests.lessons import ROOT, opened
 
 WRONG = [("TRANSFORMER_MODELS", "stories,nothing"), ("TRANSFORMER_MODELS", "blanks"), ("TRANSFORMER_MODEL_ROOTS", "/no/such/folder"), ("TRANSFORMER_HUB", "maybe"), ("TRANSFORMER_HUB_MODELS", "gpt2,../x"),
@@ -75,7 +79,7 @@ def _loaded_by(code: str) -> set[str]:
 def test_a_server_listens_before_the_packages_are_loaded_that_a_browser_would_wait_for():
     listening = _loaded_by("import app")
     assert "streamlit" in listening and not {"torch", "pandas", "altair"} & listening
-    drawing = _loaded_by("import app, core.ui.shell, core.ui.overview, core.ui.components.overview_map")
+    drawing = _loaded_by("import app, core.app.frame.shell, pages.overview.shared, pages.overview.overview_map")
     assert "torch" in drawing and not {"pandas", "altair"} & drawing
 
 
@@ -123,13 +127,13 @@ def test_one_model_may_take_less_than_all_together(monkeypatch: pytest.MonkeyPat
 def test_prompts_are_held_to_their_sizes(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("TRANSFORMER_PROMPT_CHARACTERS", "100")
     monkeypatch.setenv("TRANSFORMER_PROMPT_TOKENS", "8")
-    assert state.clean_prompt("ab" * 80) == "ab" * 50
+    assert reader.clean_prompt("ab" * 80) == "ab" * 50
     assert len(run.read(cache.shared_model("stories", "cpu"), "one two three four five six seven eight nine ten").token_ids) == 8
 
 
 def test_training_that_is_off_is_said_and_has_no_controls(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("TRANSFORMER_TRAINING", "off")
-    said = text.load("app").label("training_off")
+    said = prose.load("app").label("training_off")
     for lesson, view in (("training", "live"), ("recurrence", "copy")):
         at = opened(lesson, {"view": view})
         assert any(caption.value == said for caption in at.caption), view
@@ -139,4 +143,4 @@ def test_training_that_is_off_is_said_and_has_no_controls(monkeypatch: pytest.Mo
 def test_live_answers_stand_below_the_base_path(monkeypatch: pytest.MonkeyPatch):
     for base, below in (("", ""), ("class", "/class"), ("/a/b/", "/a/b")):
         monkeypatch.setattr(addresses.st, "get_option", lambda name: base)
-        assert live.route("x", "builtins:bytes").path == live.address("x") == f"{below}/live/x"
+        assert routes.route("x", "builtins:bytes").path == routes.address("x") == f"{below}/live/x"

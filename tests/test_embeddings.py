@@ -13,17 +13,18 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from core import embeddings
-from core.figures import embeddings as figures
+from core.analysis import embeddings
+from core.app.base import prose
+from core.app.compute import cache
 from core.figures.numbers import readable
-from core.ui import cache, text
-from core.ui.embeddings import vocabulary_map
-from core.ui.embeddings.reading import look_up, spelling
+from pages.embeddings import charts as figures
+from pages.embeddings import vocabulary_map
+from pages.embeddings.shared import look_up, spelling
 from tests import lessons
 from tests.messages import formulas, unpacked
 from tests.prompts import PROMPTS
 
-WORDS = text.load("embeddings")
+WORDS = prose.load("embeddings")
 VIEWS = ("product", "neighbours", "map", "contexts", "arithmetic")
 
 

@@ -5,11 +5,11 @@ import pytest
 import torch
 from torch import nn
 
-from core import checkpoints
-from core.block import NO_EDITS, KVCache, PassSettings
-from core.config import POSITIONS, SCORES, ModelConfig
-from core.model import Transformer
-from core.tokenizer import Tokenizer
+from core.model import checkpoints
+from core.model.block import NO_EDITS, KVCache, PassSettings
+from core.model.config import POSITIONS, SCORES, ModelConfig
+from core.model.tokenizer import Tokenizer
+from core.model.transformer import Transformer
 from tests.parity import copied, randomised, split_heads
 
 SETTINGS = dict(kind="encoder-decoder", vocab_size=40, d_model=16, n_layers=2, n_encoder_layers=3, n_heads=4, n_context=16, d_ff=24)

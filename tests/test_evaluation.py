@@ -7,19 +7,19 @@ import numpy as np
 import pytest
 import torch
 
-from core import corpus
-from core.config import ModelConfig
-from core.induction import induction, repeated_sequences
+from core.analysis.induction import induction, repeated_sequences
+from core.analysis.statistics import Proportion, calibrate
 from core.evaluation.losses import calibration, compressed_bits_per_byte, text_scores
-from core.evaluation.memory import Run, longest_runs, recitations, verbatim
+from core.evaluation.memorisation import Run, longest_runs, recitations, verbatim
 from core.evaluation.reproducibility import repetition
 from core.evaluation.samples import SAMPLING, distinct_share, document_continuations, openings, samples
-from core.evaluation.statistics import Proportion, calibrate
-from core.evaluation.tasks import GREEDY, answer_log_probs, answers, choices
-from core.generation import generate
-from core.model import Transformer
-from core.teaching_text import Canary, Exercise
-from core.tokenizer import Tokenizer
+from core.evaluation.teaching_tasks import GREEDY, answer_log_probs, answers, choices
+from core.model.config import ModelConfig
+from core.model.generation import generate
+from core.model.tokenizer import Tokenizer
+from core.model.transformer import Transformer
+from core.training import corpus
+from core.training.teaching_text import Canary, Exercise
 
 BYTES = Tokenizer.train(["x"], 257)             # end of text, and one token for each byte
 SIZE = BYTES.vocab_size
@@ -243,7 +243,7 @@ class TestLongestRun:
 
     @pytest.mark.parametrize("chunk", [1, 30, 10_000])
     def test_against_trying_everything(self, monkeypatch, chunk):
-        monkeypatch.setattr("core.evaluation.memory.CHUNK", chunk)
+        monkeypatch.setattr("core.evaluation.memorisation.CHUNK", chunk)
         generator = np.random.default_rng(chunk)
         documents = [generator.integers(0, 3, generator.integers(1, 25)).astype(np.uint16) for _ in range(12)]
         texts = [generator.integers(0, 4, generator.integers(1, 15)).tolist() for _ in range(10)]

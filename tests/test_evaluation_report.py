@@ -7,25 +7,25 @@ import numpy as np
 import pytest
 import torch
 
-from core import checkpoints
-from core.config import ModelConfig
-from core.evaluation.__main__ import main
-from core.evaluation.evaluate import Corpus, Evaluation, Sizes
-from core.induction import Induction
-from core.evaluation.losses import TextScore
-from core.evaluation.memory import Recitation, Verbatim
+from core.analysis.induction import Induction
+from core.analysis.statistics import Proportion, calibrate
 from core.evaluation import lengths
 from core.evaluation import publish as publishing
+from core.evaluation.__main__ import main
+from core.evaluation.evaluate import Corpus, Evaluation, Sizes
+from core.evaluation.losses import TextScore
+from core.evaluation.memorisation import Recitation, Verbatim
 from core.evaluation.publish import publish, template, training_facts
 from core.evaluation.report import as_json, percent, sample_text, sections
 from core.evaluation.reproducibility import Repetition
 from core.evaluation.samples import Distinct, Sample
-from core.evaluation.statistics import Proportion, calibrate
-from core.evaluation.tasks import TaskScore
-from core.loss import HeldOutLoss
-from core.model import Transformer
-from core.teaching_text import Canary
-from core.tokenizer import Tokenizer
+from core.evaluation.teaching_tasks import TaskScore
+from core.model import checkpoints
+from core.model.config import ModelConfig
+from core.model.tokenizer import Tokenizer
+from core.model.transformer import Transformer
+from core.training.loss import HeldOutLoss
+from core.training.teaching_text import Canary
 
 NATS = math.log(2)
 HEADS = np.array([[0.1, 0.9996], [0.3, 0.2]])

@@ -8,13 +8,14 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from core import checkpoints, exercise_sheets
-from core.config import ModelConfig
-from core.figures.exercise_sheet import Asked, Block, Code, Sheet, printable
-from core.ui import text
+from core.app.base import prose
+from core.model import checkpoints
+from core.model.config import ModelConfig
+from core.sheets import exercises
+from core.sheets.exercises_print import Asked, Block, Code, Sheet, printable
 
 SEEDS = range(12)
-WORDS = text.load("course").section("merge_words").split()
+WORDS = prose.load("course").section("merge_words").split()
 
 
 @pytest.fixture(scope="module")
@@ -24,9 +25,9 @@ def tokenizer():
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_merges_by_the_lowest_rule_lead_to_the_tokenizers_own_tokens(tokenizer, seed):
-    sheet = exercise_sheets.merges(seed, tokenizer, WORDS)
+    sheet = exercises.merges(seed, tokenizer, WORDS)
     rules = {(left, right): rank for rank, left, right in sheet.rules}
-    assert len(sheet.words) == 3 and len(rules) <= exercise_sheets.MOST_RULES and [rank for rank, *_ in sheet.rules] == sorted(rules.values())
+    assert len(sheet.words) == 3 and len(rules) <= exercises.MOST_RULES and [rank for rank, *_ in sheet.rules] == sorted(rules.values())
     for word in sheet.words:
         pieces = list(word.word)
         for rank, after in word.steps:
@@ -43,14 +44,14 @@ def test_merges_by_the_lowest_rule_lead_to_the_tokenizers_own_tokens(tokenizer, 
 
 def test_a_list_of_words_that_do_not_suit_is_refused(tokenizer):
     with pytest.raises(ValueError, match="Too few"):
-        exercise_sheets.merges(0, tokenizer, ["a", "I"])
+        exercises.merges(0, tokenizer, ["a", "I"])
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_softmax_top_k_top_p_and_the_draw_from_the_six_rounded_logits(seed):
     dice = np.random.default_rng(100 + seed)
     logits, names = dice.normal(0, 2, 50), [f"t{i}" for i in range(50)]
-    sheet = exercise_sheets.sampling(seed, logits, names)
+    sheet = exercises.sampling(seed, logits, names)
     best = sorted(range(50), key=lambda i: -logits[i])[:6]
     assert sheet.tokens == tuple(names[i] for i in best) and np.array_equal(sheet.logits, [round(float(logits[i]), 1) for i in best])
     weights = [math.exp(u - sheet.logits[0]) for u in sheet.logits]
@@ -67,21 +68,21 @@ def test_softmax_top_k_top_p_and_the_draw_from_the_six_rounded_logits(seed):
 
 
 def test_one_candidate_that_outweighs_all_others_is_borne():
-    sheet = exercise_sheets.sampling(3, np.array([40.0, 1, 1, 1, 1, 1, 1]), list("abcdefg"))
+    sheet = exercises.sampling(3, np.array([40.0, 1, 1, 1, 1, 1, 1]), list("abcdefg"))
     assert sheet.tokens[sheet.drawn] == "a"
 
 
 def test_the_chain_rule_from_the_rounded_probabilities():
-    sheet = exercise_sheets.chain(list("abcdefghijkl"), np.log(np.linspace(0.1234567, 0.9, 12)))
+    sheet = exercises.chain(list("abcdefghijkl"), np.log(np.linspace(0.1234567, 0.9, 12)))
     assert len(sheet.tokens) == 8 and sheet.probabilities[0] == 0.123
     assert math.isclose(math.exp(-sheet.total), math.prod(sheet.probabilities)) and np.allclose(np.exp(-sheet.nats), sheet.probabilities)
     assert math.isclose(sheet.perplexity, math.prod(sheet.probabilities) ** (-1 / 8))
-    assert exercise_sheets.chain(["a", "b"], np.log([0.99987, 1 - 1e-9])).probabilities.tolist() == [0.9999, 0.999999999]
+    assert exercises.chain(["a", "b"], np.log([0.99987, 1 - 1e-9])).probabilities.tolist() == [0.9999, 0.999999999]
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_positions_are_sines_and_cosines_and_two_products_are_equal(seed):
-    sheet = exercise_sheets.positions(seed)
+    sheet = exercises.positions(seed)
     a, b, c, d = sheet.places
     assert b - a == d - c and len(set(sheet.places)) == 4
     slow = 1 / math.sqrt(sheet.base)
@@ -93,7 +94,7 @@ def test_positions_are_sines_and_cosines_and_two_products_are_equal(seed):
 
 def test_counting_agrees_with_the_weights_of_the_bundled_model():
     model, _ = checkpoints.load_bundled("stories")
-    counts = exercise_sheets.counted(exercise_sheets.architecture(0, model.config))
+    counts = exercises.counted(exercises.architecture(0, model.config))
     sizes = {name: parameter.numel() for name, parameter in model.named_parameters()}
     assert counts["total"] == sum(sizes.values()) and counts["E"] == sizes["E"]
     assert counts["attention"] == sum(sizes[f"blocks.0.{name}"] for name in ("W_Q", "W_K", "W_V", "W_O")) and counts["mlp"] == sum(sizes[f"blocks.0.{name}"] for name in ("W_1", "W_2"))
@@ -101,8 +102,8 @@ def test_counting_agrees_with_the_weights_of_the_bundled_model():
 
 @pytest.mark.parametrize("seed", range(1, 8))
 def test_counting_a_drawn_model(seed):
-    config = exercise_sheets.architecture(seed, ModelConfig(vocab_size=10, d_model=4, n_layers=1, n_heads=1, n_context=4))
-    d, L, counts = config.d_model, config.n_layers, exercise_sheets.counted(config)
+    config = exercises.architecture(seed, ModelConfig(vocab_size=10, d_model=4, n_layers=1, n_heads=1, n_context=4))
+    d, L, counts = config.d_model, config.n_layers, exercises.counted(config)
     assert d == config.n_heads * config.d_k and config.d_ff == 4 * d
     assert counts["blocks"] == L * (4 * d * d + 8 * d * d) == counts["rough"]
     assert counts["total"] == config.vocab_size * d + config.n_context * d + 12 * L * d * d + (2 * L + 1) * 2 * d + L * (4 * d + 4 * d + d)

@@ -5,14 +5,14 @@ import numpy as np
 import pytest
 import torch
 
-from core.cache_cost import bytes_per_token, greedy_without_cache, measured, multiplications
-from core.block import KVCache
-from core.config import ModelConfig
-from core import futures as module
-from core.futures import frequency_band, futures, grown
-from core.generation import beam_search, exhaustive_search, generate, next_logits
-from core.sampling import SamplingConfig, truncate
-from core.strategies import Written, write_side_by_side
+from core.cost.cache_cost import bytes_per_token, greedy_without_cache, measured, multiplications
+from core.language import futures as module
+from core.language.futures import frequency_band, futures, grown
+from core.language.strategies import Written, write_side_by_side
+from core.model.block import KVCache
+from core.model.config import ModelConfig
+from core.model.generation import beam_search, exhaustive_search, generate, next_logits
+from core.model.sampling import SamplingConfig, truncate
 from tests.test_generation import plain_log_probs, random_model
 
 GREEDY = SamplingConfig(temperature=0)

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 import torch
 
-from core.config import ModelConfig
-from core.generation import beam_search, context_window, continuations, generate
-from core.block import KVCache
-from core.model import Transformer
-from core.sampling import SamplingConfig, draw, truncate
+from core.model.block import KVCache
+from core.model.config import ModelConfig
+from core.model.generation import beam_search, context_window, continuations, generate
+from core.model.sampling import SamplingConfig, draw, truncate
+from core.model.transformer import Transformer
 from tests import parity
 
 GREEDY = SamplingConfig(temperature=0)

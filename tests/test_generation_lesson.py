@@ -12,16 +12,17 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from core.block import KVCache
-from core.futures import futures
-from core.generation import generate, next_logits
-from core.model import Transformer
-from core.sampling import SamplingConfig, truncate
-from core.ui import cache, passes, text
-from core.ui.generation import beam, branches, cache_view, strategies
-from core.ui.generation import futures as futures_view
-from core.ui.generation.reading import LENGTH, start
-from core.ui.run import Run, read
+from core.app.base import prose
+from core.app.compute import cache, turns
+from core.app.state.run import Run, read
+from core.language.futures import futures
+from core.model.block import KVCache
+from core.model.generation import generate, next_logits
+from core.model.sampling import SamplingConfig, truncate
+from core.model.transformer import Transformer
+from pages.generation import beam, branches, cache_view, strategies
+from pages.generation import futures as futures_view
+from pages.generation.shared import LENGTH, start
 from tests import lessons, messages
 from tests.lessons import fine
 from tests.messages import formulas
@@ -61,7 +62,7 @@ def test_every_view_bears_every_prompt(prompt: str | None):
 def test_every_pass_is_made_in_a_turn_on_the_device(monkeypatch, view: str):
     """A class that writes does not compute side by side: seed and prompt are this test's own, so that nothing is kept from another."""
     inside, made = threading.local(), []
-    turn, logits = passes.Line.turn, Transformer.logits
+    turn, logits = turns.Line.turn, Transformer.logits
 
     @contextmanager
     def watched(*given):
@@ -70,7 +71,7 @@ def test_every_pass_is_made_in_a_turn_on_the_device(monkeypatch, view: str):
             yield
             inside.turn = False
 
-    monkeypatch.setattr(passes.Line, "turn", watched)
+    monkeypatch.setattr(turns.Line, "turn", watched)
     monkeypatch.setattr(Transformer, "logits", lambda *given, **named: (made.append(getattr(inside, "turn", False)), logits(*given, **named))[1])
     at = open_at(model=SMALL, generation_view=view, prompt=f"One day a {view}", generation_seed="917")
     if view == "cache":
@@ -221,8 +222,8 @@ def test_the_question_of_the_tree_by_another_way():
 
 
 def _page():
-    from core.ui.lesson import Lesson
-    return Lesson("generation", text.load("generation"), text.load("app"))
+    from core.app.frame.lesson import Lesson
+    return Lesson("generation", prose.load("generation"), prose.load("app"))
 
 
 def test_the_tree_of_beam_search_and_the_fate_of_each_hypothesis():
@@ -254,7 +255,7 @@ def test_two_tokens_are_searched_whole_and_the_experiment_says_the_truth():
 
 
 def test_the_experiments_say_the_truth():
-    experiments = {experiment.id: {key: str(value) for key, value in experiment.settings.items()} for experiment in text.load("generation").experiments}
+    experiments = {experiment.id: {key: str(value) for key, value in experiment.settings.items()} for experiment in prose.load("generation").experiments}
     assert given(open_at(**experiments["branch"]), "writing")["steps"][0]["token"] in ("·Spot", "·Max")
     repeated = [float(row["numbers"][3]) for row in given(open_at(**experiments["repeat"]), "strategies")["rows"]]
     assert min(repeated[0], repeated[4]) > 0.4 > 0.1 > max(repeated[1:4])
@@ -274,7 +275,7 @@ def test_no_times_stand_there_before_they_are_measured_and_then_those_that_were(
     line = next(line for line in formulas(at) if "\\mathrm{ms}" in line)
     without, cached, ratio = map(float, re.search(r"\{([\d.]+)\\,\\mathrm\{ms\}\}\{([\d.]+)\\,\\mathrm\{ms\}\} = ([\d.]+)", line).groups())
     assert without / cached == pytest.approx(ratio, rel=1e-3)
-    assert any(text.load("generation").labels["texts_same"].split("{")[0] in m.value for m in at.markdown)
+    assert any(prose.load("generation").labels["texts_same"].split("{")[0] in m.value for m in at.markdown)
 
 
 def test_the_bytes_of_the_page_are_those_of_a_cache_and_the_answer_is_the_ratio():

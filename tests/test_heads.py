@@ -11,19 +11,20 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from core.config import ModelConfig
+from core.app.base import prose
+from core.app.compute import cache
+from core.app.state.run import Run, read
+from core.components import heads_wall as wall
+from core.components.attention_view import payload
+from core.components.lib.message import pack
 from core.figures import heads as figures
 from core.figures.numbers import latex_number
-from core.intervention import HeadEdit, Intervention
-from core.model import Transformer
-from core.ui import cache, text
-from core.ui.components import heads_wall as wall
-from core.ui.components.attention_view import payload
-from core.ui.components.message import pack
-from core.ui.heads import below, live, words
-from core.ui.heads.panels import axis_end
-from core.ui.heads.reading import MEASURES, Pair, Patterns
-from core.ui.run import Run, read
+from core.model.config import ModelConfig
+from core.model.intervention import HeadEdit, Intervention
+from core.model.transformer import Transformer
+from pages.heads import below, route, words
+from pages.heads.panels import axis_end
+from pages.heads.shared import MEASURES, Pair, Patterns
 from tests import lessons
 from tests.lessons import fine
 from tests.messages import formulas, given, unpacked
@@ -90,7 +91,7 @@ def test_a_wall_of_more_than_eight_layers_is_summed_up_by_a_map_and_by_how_many_
     values = np.linspace(0.0, 1.0, 9 * 4).reshape(9, 4)
     measures = {name: values if name in words.SHARES else 3 * values for name in MEASURES} | {"induction": np.full((9, 4), np.nan)}
     large, small = (Patterns(np.zeros(0), np.zeros(0), {name: one[:n] for name, one in measures.items()}) for n in (9, 8))
-    said = text.load("heads")
+    said = prose.load("heads")
     assert words.summary(said, None, small, "entropy") is None
     sent = words.summary(said, None, large, "entropy")
     assert sent.header() | {"labels": None} == {"names": list(MEASURES), "labels": None, "ends": [1.0, 1.0, 1.0, 1.0, 3.0, 3.0], "rooted": [True] * 4 + [False] * 2, "shown": "entropy", "picks": True}
@@ -245,7 +246,7 @@ def test_the_factor_stands_on_the_wall_while_heads_are_scaled_and_asks_for_the_s
     wall = given(at, "heads_wall")
     hand = wall["hand"]
     assert (hand["low"], hand["value"], hand["high"], hand["path"]) == (-1.0, 2.0, 3.0, "/live/heads")
-    answered = unpacked(live.answer(hand["question"] | {hand["name"]: 2.0, "exact_heads": [0]}))
+    answered = unpacked(route.answer(hand["question"] | {hand["name"]: 2.0, "exact_heads": [0]}))
     assert answered["values"].tobytes() == wall["values"].tobytes()
     assert all(answered[words] == wall[words] for words in ("roles", "notes", "badges", "crossed", "digest"))
     assert given(open_at(heads_panel="change", heads_changed="0.*", heads_action="zero"), "heads_wall")["hand"] is None
@@ -351,7 +352,7 @@ def test_a_link_says_what_is_on_the_page():
 
 
 def test_every_experiment_leads_to_the_panel_that_it_names():
-    for experiment in text.load("heads").experiments:
+    for experiment in prose.load("heads").experiments:
         at = opened("heads", None)
         at.button(f"do_heads_{experiment.id}").click().run()
         assert fine(at) and at.session_state["heads_panel_widget"] == experiment.settings["heads_panel"], experiment.id

@@ -6,17 +6,18 @@ import torch
 import pytest
 import torch.nn.functional as F
 
-from core import checkpoints, huggingface
-from core.attention import share_heads
-from core.block import KVCache
-from core.config import ModelConfig
-from core.contributions import logit_contributions, logit_lens
-from core.generation import context_window, generate, translations
+from core import huggingface
+from core.analysis.contributions import logit_contributions, logit_lens
 from core.huggingface import PretrainedError, families, hub, preview, save_pretrained
-from core.intervention import HeadEdit, Intervention, SublayerEdit
-from core.model import Transformer
-from core.sampling import SamplingConfig
-from core.tokenizer import END_OF_TEXT, Tokenizer
+from core.model import checkpoints
+from core.model.attention import share_heads
+from core.model.block import KVCache
+from core.model.config import ModelConfig
+from core.model.generation import context_window, generate, translations
+from core.model.intervention import HeadEdit, Intervention, SublayerEdit
+from core.model.sampling import SamplingConfig
+from core.model.tokenizer import END_OF_TEXT, Tokenizer
+from core.model.transformer import Transformer
 from tests.huggingface_models import CASES, N_SOURCE, N_TOKENS, hf, ids, saved
 
 TOLERANCE = 1e-5

@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from core.ui.course import tables
+from pages.course import tables
 from tests.places import nonsense
 
 IDEAS = tables.ideas()

@@ -6,15 +6,15 @@ from collections.abc import Iterator
 
 import pytest
 
-from core.ui import jobs
-from core.ui.jobs import Job, Places
+from core.app.compute import queue
+from core.app.compute.queue import Job, Places
 
 SECONDS = 30
 
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(jobs, "LOOKS", 0.001)
+    monkeypatch.setattr(queue, "LOOKS", 0.001)
 
 
 def until(what, looks: int = 1_000 * SECONDS) -> bool:
@@ -89,12 +89,12 @@ def test_a_job_whose_page_was_closed_ends_whether_it_waits_or_runs(monkeypatch: 
     places, gate, is_open = Places(1, 9, None), threading.Event(), threading.Event()
     is_open.set()
     line = [Job(lambda: gated(gate), places, is_open.is_set).start() for _ in range(3)]
-    monkeypatch.setattr(jobs, "AWAY", 1e9)
+    monkeypatch.setattr(queue, "AWAY", 1e9)
     is_open.clear()
     assert until(lambda: line[1]._left_since is not None) and line[1].running, "a connection may come back"
     is_open.set()
     assert until(lambda: line[1]._left_since is None)
-    monkeypatch.setattr(jobs, "AWAY", 0)
+    monkeypatch.setattr(queue, "AWAY", 0)
     is_open.clear()
     gate.set()
     for job in line:
@@ -103,7 +103,7 @@ def test_a_job_whose_page_was_closed_ends_whether_it_waits_or_runs(monkeypatch: 
 
 
 def test_a_job_that_runs_too_long_ends(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(jobs, "MOST_SECONDS", 0)
+    monkeypatch.setattr(queue, "MOST_SECONDS", 0)
     job = Job(lambda: iter(range(9)), Places(1, 0, None)).start()
     job.wait(SECONDS)
     assert job.records == [0] and job.stopped
@@ -112,16 +112,16 @@ def test_a_job_that_runs_too_long_ends(monkeypatch: pytest.MonkeyPatch):
 @pytest.fixture
 def a_page_runs(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
     """A thread that Streamlit would run a page on, until the event; jobs give way as long as that."""
-    monkeypatch.setattr(jobs, "GIVES_WAY", 1e9)
-    monkeypatch.setattr(jobs, "MOST_GIVEN", SECONDS)
+    monkeypatch.setattr(queue, "GIVES_WAY", 1e9)
+    monkeypatch.setattr(queue, "MOST_GIVEN", SECONDS)
     ends = threading.Event()
 
     def page() -> None:
-        with jobs.PAGES:
+        with queue.PAGES:
             ends.wait(SECONDS)
 
     threading.Thread(target=page, daemon=True).start()
-    assert until(lambda: jobs.PAGES.n == 1)
+    assert until(lambda: queue.PAGES.n == 1)
     yield ends
     ends.set()
 
@@ -129,7 +129,7 @@ def a_page_runs(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
 def test_between_two_steps_a_job_lets_pages_go_first(a_page_runs: threading.Event):
     job = Job(lambda: iter([1, 2, 3]), Places(1, 9, None)).start()
     assert until(lambda: job.records) and not until(lambda: len(job.records) > 1, looks=200), "the page runs"
-    assert list(jobs.in_good_manners(iter("abc"))) == ["a", "b", "c"], "only a job does"
+    assert list(queue.in_good_manners(iter("abc"))) == ["a", "b", "c"], "only a job does"
     a_page_runs.set()
     job.wait(SECONDS)
     assert job.records == [1, 2, 3]
@@ -146,13 +146,13 @@ def test_a_page_that_waits_for_a_job_is_not_let_go_first(a_page_runs: threading.
     job = Job(steps, Places(1, 9, None)).start()
 
     def draw() -> None:
-        with jobs.PAGES:
+        with queue.PAGES:
             job.wait(SECONDS)
 
     page = threading.Thread(target=draw, daemon=True)
     page.start()
-    assert until(lambda: jobs._pages_that_wait.n == 1)
+    assert until(lambda: queue._pages_that_wait.n == 1)
     gate.set()
     page.join(SECONDS / 2)
-    assert not page.is_alive() and job.records == [0, 1, 2] and jobs._pages_that_wait.n == 0
+    assert not page.is_alive() and job.records == [0, 1, 2] and queue._pages_that_wait.n == 0
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import torch
 
-from core import kepler
-from core.kepler import ARCMIN, STRUCTURES, Measured
+from core.learning import kepler
+from core.learning.kepler import ARCMIN, STRUCTURES, Measured
 
 MERCURY = 0.2056
 ANGLES = torch.linspace(-7, 7, 57, dtype=torch.float64)

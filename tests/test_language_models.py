@@ -11,19 +11,22 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from core import sequences, shannon, teaching_text
-from core.config import ModelConfig
-from core.model import Transformer
-from core.ui import cache, text
-from core.ui.language_models import correct, exercises, guess
-from core.ui.run import Run, read
+from core.analysis import text_probability
+from core.app.base import prose
+from core.app.compute import cache
+from core.app.state.run import Run, read
+from core.language import shannon
+from core.model.config import ModelConfig
+from core.model.transformer import Transformer
+from core.training import teaching_text
+from pages.language_models import correct, exercises, guess
 from tests import lessons, messages
 from tests.lessons import answer, fine
 from tests.messages import formulas, numbers_in
 from tests.prompts import PROMPTS
 
 COMPONENT = {"sentences": "lm_sentences", "continuations": "lm_sentences", "guess": "lm_game", "compress": "lm_coder", "correct": "lm_sentences", "decipher": "lm_cipher", "tasks": "lm_tasks"}
-WORDS = text.load("language_models")
+WORDS = prose.load("language_models")
 SHORT = "The cat saw the dog. The dog ran to"
 
 
@@ -85,11 +88,11 @@ def test_a_sequences_probability_is_the_product_of_its_conditionals(run: Run):
 
 def test_rows_side_by_side_are_what_each_is_alone(run: Run):
     rows = [(0, *run.tokenizer.encode(written)) for written in ("a", "the mouse ate the cheese", "")]
-    together = sequences.token_log_probs(run.model, rows)
+    together = text_probability.token_log_probs(run.model, rows)
     for row, found in zip(rows, together):
-        assert np.allclose(found, sequences.token_log_probs(run.model, [row])[0], atol=1e-4) and len(found) == len(row) - 1
+        assert np.allclose(found, text_probability.token_log_probs(run.model, [row])[0], atol=1e-4) and len(found) == len(row) - 1
     with pytest.raises(ValueError):
-        sequences.token_log_probs(run.model, [()])
+        text_probability.token_log_probs(run.model, [()])
 
 
 @pytest.mark.parametrize("positions, window", [("learned", None), ("rotary", None), ("alibi", 4)])
@@ -101,12 +104,12 @@ def test_what_rows_begin_with_alike_is_read_once_and_changes_nothing(positions: 
         plain = [model.logits(torch.tensor(row)).double().log_softmax(-1)[:-1].gather(-1, torch.tensor(row[1:])[:, None])[:, 0].numpy() for row in rows]
     own = Transformer.final_vectors
     monkeypatch.setattr(Transformer, "final_vectors", lambda model, token_ids, *more, **named: read.append(token_ids.numel()) or own(model, token_ids, *more, **named))
-    for one, other in zip(sequences.token_log_probs(model, rows), plain, strict=True):
+    for one, other in zip(text_probability.token_log_probs(model, rows), plain, strict=True):
         assert one == pytest.approx(other, abs=1e-4)
     assert sum(read) == 8 + len(rows) * 4 < sum(len(row) - 1 for row in rows) / 2
-    monkeypatch.setattr(sequences, "BATCH_TOKENS", 40)
-    monkeypatch.setattr(sequences, "UNEMBEDDED", 3)
-    for one, other in zip(sequences.each_token_log_probs(model, rows), plain, strict=True):
+    monkeypatch.setattr(text_probability, "BATCH_TOKENS", 40)
+    monkeypatch.setattr(text_probability, "UNEMBEDDED", 3)
+    for one, other in zip(text_probability.each_token_log_probs(model, rows), plain, strict=True):
         assert one == pytest.approx(other, abs=1e-4)
 
 
@@ -238,7 +241,7 @@ def test_the_repair_is_the_most_probable_of_all_texts_with_one_letter_changed(ru
     at = open_at(view="correct", garbled="a bif dog")
     texts = [text for _, text in correct.changed("a bif dog")]
     assert len(texts) == len(set(texts)) == 7 * 25 and all(sum(a != b for a, b in zip(text, "a bif dog")) == 1 for text in texts)
-    logs = {text: float(log_probs.sum()) for text in ("a bif dog", *texts) for log_probs in sequences.token_log_probs(run.model, [(0, *run.tokenizer.encode(text))])}
+    logs = {text: float(log_probs.sum()) for text in ("a bif dog", *texts) for log_probs in text_probability.token_log_probs(run.model, [(0, *run.tokenizer.encode(text))])}
     rows, seen = given(at, "correct")["rows"], logs.pop("a bif dog")
     best = max(logs, key=logs.get)
     assert rows[0]["text"] == best == "a big dog" and rows[-1]["text"] == "a bif dog"

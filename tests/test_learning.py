@@ -11,12 +11,24 @@ import numpy as np
 import pytest
 import torch
 
-from core import checkpoints, forcing, grammar
-from core.corpus import IGNORE
-from core.grammar import Grammar
-from core.learning import SIZES, TASKS, Addition, Copying, Knobs, Learner, MadeUpGrammar, OwnText, Sorting, thinned
-from core.loss import next_token_loss
-from core.tokenizer import END_OF_TEXT
+from core.learning import grammar, teacher_forcing
+from core.learning.grammar import Grammar
+from core.learning.learner import (
+    SIZES,
+    TASKS,
+    Addition,
+    Copying,
+    Knobs,
+    Learner,
+    MadeUpGrammar,
+    OwnText,
+    Sorting,
+    thinned,
+)
+from core.model import checkpoints
+from core.model.tokenizer import END_OF_TEXT
+from core.training.corpus import IGNORE
+from core.training.loss import next_token_loss
 
 TEXT = "The fox met the crow, and the crow met the fox. " * 12
 COIN = Grammar("a", {"a": (("x", 0.5, "a"), ("y", 0.5, "b")), "b": (("x", 1.0, "a"),)})
@@ -252,21 +264,21 @@ def test_sizes_count_as_the_formula_says_and_long_histories_are_thinned():
 
 def test_prices_by_hand():
     logits = torch.log(torch.tensor([[0.5, 0.25, 0.25], [0.1, 0.8, 0.1], [0.2, 0.2, 0.6]]))
-    prices = forcing.forced(logits, [0, 1, 0])
+    prices = teacher_forcing.forced(logits, [0, 1, 0])
     assert prices.p_true == pytest.approx([0.25, 0.1]) and prices.losses == pytest.approx([math.log(4), math.log(10)]) and prices.n == 2
     assert prices.guesses.tolist() == [0, 1, 2] and prices.p_guess == pytest.approx([0.5, 0.8, 0.6]) and prices.rank.tolist() == [1, 1]
     assert prices.mean == pytest.approx(math.log(40) / 2) and prices.perplexity == pytest.approx(40 ** 0.5) and prices.total == pytest.approx(-math.log(0.25 * 0.1))
-    assert math.isnan(forcing.forced(logits[:1], [0]).mean)
+    assert math.isnan(teacher_forcing.forced(logits[:1], [0]).mean)
 
 
 def test_the_push_is_the_derivative_of_the_price():
     logits = torch.randn(9, generator=generator(), dtype=torch.float64, requires_grad=True)
     (-logits.log_softmax(-1)[4]).backward()
-    pushed = forcing.logit_gradient(logits.detach(), 4)
+    pushed = teacher_forcing.logit_gradient(logits.detach(), 4)
     assert torch.allclose(pushed, logits.grad) and float(pushed.sum()) == pytest.approx(0, abs=1e-12)
 
 
 def test_documents_are_packed_with_the_end_between_them():
-    assert forcing.documents_of(" A cat. A dog!  \n\nBye ") == ["A cat.", "A dog!", "Bye"] and forcing.documents_of(" \n ") == []
-    assert forcing.packed([[5, 6], [7]], 0, 4) == (0, 5, 6, 0) and forcing.packed([], 0, 4) == (0,)
-    assert END_OF_TEXT not in "".join(forcing.documents_of("a. b."))
+    assert teacher_forcing.documents_of(" A cat. A dog!  \n\nBye ") == ["A cat.", "A dog!", "Bye"] and teacher_forcing.documents_of(" \n ") == []
+    assert teacher_forcing.packed([[5, 6], [7]], 0, 4) == (0, 5, 6, 0) and teacher_forcing.packed([], 0, 4) == (0,)
+    assert END_OF_TEXT not in "".join(teacher_forcing.documents_of("a. b."))

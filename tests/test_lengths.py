@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 import torch
 
-from core.config import ModelConfig
 from core.evaluation.lengths import loss_by_position, stretches
-from core.model import Transformer
+from core.model.config import ModelConfig
+from core.model.transformer import Transformer
 
 CONFIG = ModelConfig(vocab_size=11, d_model=8, n_layers=1, n_heads=2, n_context=6, positions="rotary")
 DOCUMENTS = [np.array([1, 2, 3, 4, 5, 6, 7, 8, 9]), np.array([3, 1]), np.array([9, 8, 7, 6, 5, 4, 3, 2, 1, 1, 2, 3, 4, 5, 6, 7, 8])]

@@ -16,21 +16,27 @@ import torch
 import transformers as hf
 from streamlit.testing.v1 import AppTest
 
-from core import contributions, counting, embeddings, huggingface
-from core.activation import GATE_CURVES
-from core.config import ACTIVATIONS, ModelConfig
+from core import huggingface
+from core.analysis import contributions, embeddings
+from core.app.base import catalogue, deployment, devices, prose
+from core.app.compute import cache
+from core.app.compute.library import loading, names, shelf
+from core.app.frame import differs
+from core.app.state import run
+from core.cost import counting
 from core.huggingface import PretrainedError, families
 from core.huggingface.tokens import NumberedTokens
-from core.learning import Copying, Learner
-from core.model import Transformer
-from core.ui import cache, catalogue, deployment, devices, differs, run, text
-from core.ui.library import loading, names, page, shelf
+from core.learning.learner import Copying, Learner
+from core.model.activation import GATE_CURVES
+from core.model.config import ACTIVATIONS, ModelConfig
+from core.model.transformer import Transformer
+from pages.models import listing
 from tests import hostile, huggingface_models, library_models
 from tests.browser.views import LESSONS
 from tests.lessons import fine, go, open_at
 from tests.messages import formulas
 
-WORDS = text.load("library")
+WORDS = prose.load("library")
 
 
 @pytest.fixture(scope="session")
@@ -411,7 +417,7 @@ def test_the_page_lists_every_model_and_takes_names_of_the_hub(monkeypatch: pyte
 def test_an_own_model_becomes_a_file_that_transformers_loads(tmp_path: Path):
     learner = Learner(Copying())
     name = cache.keep_own(learner.copy(), learner.task.tokenizer, "copying-0")
-    packed = page.transformers_zip(cache.shared_model(name, devices.CPU))
+    packed = listing.transformers_zip(cache.shared_model(name, devices.CPU))
     zipfile.ZipFile(BytesIO(packed)).extractall(tmp_path)
     theirs = hf.AutoModelForCausalLM.from_pretrained(tmp_path / name)
     ids = torch.arange(5, 15)
@@ -496,19 +502,19 @@ def test_the_numbers_of_a_model_unlike_the_bundled_ones_hold_on_a_calculator():
 def test_every_kind_of_model_has_its_words():
     """A label for every curve, part, and fact that a family brings, and no sentence about a fact that is not known."""
     known = set(differs.facts(ModelConfig(vocab_size=2, d_model=2, n_layers=1, n_heads=1, n_context=2), NumberedTokens(2)))
-    residual, architectures = text.load("residual_stream").labels, text.load("architectures").labels
+    residual, architectures = prose.load("residual_stream").labels, prose.load("architectures").labels
     for name in ACTIVATIONS:
         assert {f"curve_{name}", f"curve_{GATE_CURVES.get(name, name)}"} <= set(residual) and f"activations_short_{name}" in architectures
     for kind in re.findall(r'"([a-z ]+)"', contributions.Part.__doc__):
         assert f"part_{kind.replace(' ', '_')}" in residual, kind
     for entry in catalogue.existing():
-        for label in text.load(entry.id).labels:
+        for label in prose.load(entry.id).labels:
             if label.startswith("differs_"):
                 fact = next((fact for fact in sorted(known, key=len) if label.endswith(f"_{fact}")), None)
                 assert fact is not None, label
     for case in ("phi", "gemma", "qwen3", "mistral", "opt post-norm"):
         config = families.plan_of(huggingface_models.CASES[case][0](**huggingface_models.CASES[case][1]).to_dict(), ()).config
-        said = {entry.id: differs.said(text.load(entry.id), view, config, NumberedTokens(61)) for entry in catalogue.existing() for view in ("steps", "contributions", "rotary", "product")}
+        said = {entry.id: differs.said(prose.load(entry.id), view, config, NumberedTokens(61)) for entry in catalogue.existing() for view in ("steps", "contributions", "rotary", "product")}
         assert said["overview"] and "{" not in str(said.values())
 
 

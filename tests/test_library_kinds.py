@@ -10,15 +10,18 @@ import numpy as np
 import pytest
 import torch
 
-from core import analysis, blanks
+from core.analysis import stream_and_heads
+from core.app.base import catalogue, deployment, devices, prose
+from core.app.base.markdown import code
+from core.app.compute import cache
+from core.app.compute.library import loading, names
+from core.app.state import run
 from core.figures.numbers import readable
-from core.intervention import HeadEdit, Intervention
-from core.ui import cache, catalogue, deployment, devices, run, text
-from core.ui.architectures import blank, translate
-from core.ui.heads import live
-from core.ui.heads.reading import measures_of, patterns_of
-from core.ui.library import loading, names
-from core.ui.markdown import code
+from core.model.intervention import HeadEdit, Intervention
+from core.training import blanks
+from pages.architectures import blank, translate
+from pages.heads import route
+from pages.heads.shared import measures_of, patterns_of
 from tests import library_models, test_attention_steps
 from tests.browser.views import LESSONS
 from tests.huggingface_models import hf
@@ -182,7 +185,7 @@ def test_a_lesson_that_cannot_show_it_says_so_and_leads_on(name: str, lesson: st
 @pytest.mark.parametrize("name", ["headless", "t5"])
 def test_a_picture_that_is_true_of_it_is_drawn_and_any_other_says_why_not(name: str, theirs):
     kind = ours(name).model.config.kind
-    at, refused = open_at("tokens", model=f"folder:{name}", prompt="the cat sat"), text.load("app").label(f"not_of_{kind}")
+    at, refused = open_at("tokens", model=f"folder:{name}", prompt="the cat sat"), prose.load("app").label(f"not_of_{kind}")
     for lesson, views in catalogue.SHOWN[kind].runs.items():
         if views == catalogue.WHOLE:
             continue
@@ -193,7 +196,7 @@ def test_a_picture_that_is_true_of_it_is_drawn_and_any_other_says_why_not(name: 
             at.session_state[f"{lesson}_view"] = view
             at.run()
             assert fine(at) and (refused in said(at)) == (view not in views), (lesson, view)
-            assert (text.load("app").label("no_head") in said(at)) == (name == "headless" and catalogue.predicts(lesson, view, kind)), (lesson, view)
+            assert (prose.load("app").label("no_head") in said(at)) == (name == "headless" and catalogue.predicts(lesson, view, kind)), (lesson, view)
             assert "ictures that need" in said(at)
 
 
@@ -221,7 +224,7 @@ def test_every_head_of_an_encoder_stands_on_the_wall_whole_and_its_loss_is_felt_
     assert float(re.search(r"KL divergence ([\d.e-]+\d)", said(at))[1]) == pytest.approx(kl, rel=2e-2, abs=1e-6)
     assert f"(i = {place})" in said(at) and not NEXT.search(said(at))
     hand = {**live_question(at, ours(name)), "factor": 0.5, "exact_heads": [0]}
-    answered = unpacked(live.answer({**hand, "changed": "0.1", "action": "zero"}))
+    answered = unpacked(route.answer({**hand, "changed": "0.1", "action": "zero"}))
     assert answered["values"].tobytes() == wall["values"].tobytes() and answered["notes"] == wall["notes"]
 
 
@@ -245,7 +248,7 @@ def test_what_heads_of_an_encoder_look_at_is_measured_on_both_sides(theirs):
 @pytest.mark.parametrize("name, panel", [("headless", "change"), ("roberta", "roles"), ("bert", "prompts")])
 def test_a_panel_of_heads_says_nothing_of_a_next_token(name: str, panel: str, theirs):
     at = opened("heads", {"panel": panel, "changed": "0.0 1.*"}, model=f"folder:{name}", prompt="the cat ate the rat")
-    assert fine(at) and not NEXT.search(said(at)) and (text.load("app").label("no_head") in said(at)) == (name == "headless")
+    assert fine(at) and not NEXT.search(said(at)) and (prose.load("app").label("no_head") in said(at)) == (name == "headless")
     asked = next(radio for radio in at.radio if radio.key == "heads_knockout_given")
     encoder, place = run.read(ours(name), "the cat ate the rat"), len(run.read(ours(name), "the cat ate the rat").token_ids) - 2
     found = []
@@ -253,7 +256,7 @@ def test_a_panel_of_heads_says_nothing_of_a_next_token(name: str, panel: str, th
         layer, index = map(int, head.split("."))
         cut = encoder.model(torch.tensor(encoder.token_ids), Intervention(heads=(HeadEdit(layer, index),)))
         own, other = encoder.trace.h_final[place].double(), cut.h_final[place].double()
-        found.append(float((other - own).norm() / own.norm()) if name == "headless" else analysis.effect(encoder.trace.logits[place], cut.logits[place]).kl)
+        found.append(float((other - own).norm() / own.norm()) if name == "headless" else stream_and_heads.effect(encoder.trace.logits[place], cut.logits[place]).kl)
     answer(at, "knockout", int(np.argmax(found)))
 
 
@@ -263,7 +266,7 @@ def test_a_panel_of_heads_says_nothing_of_a_next_token(name: str, panel: str, th
                                                 ("bert", "overview", "")])
 def test_a_view_of_an_encoder_is_drawn_at_the_blank_and_says_nothing_of_a_next_token(name: str, lesson: str, view: str, theirs):
     at = opened(lesson, {"view": view, "norm_where": "embedding", "mask": "causal", "scaling": "own", "other": "a cat sat on a mat"}, model=f"folder:{name}", prompt=BLANKED)
-    assert not NEXT.search(said(at)) and not any(text.load("app").label(why) in said(at) for why in ("no_head", "not_of_encoder"))
+    assert not NEXT.search(said(at)) and not any(prose.load("app").label(why) in said(at) for why in ("no_head", "not_of_encoder"))
     encoder = run.read(ours(name), BLANKED)
     place, formulae = encoder.token_ids.index(encoder.tokenizer.mask_token), formulas(at)
     assert encoder.asked == place
@@ -278,7 +281,7 @@ def test_a_view_of_an_encoder_is_drawn_at_the_blank_and_says_nothing_of_a_next_t
         triangle = torch.full((len(encoder.token_ids),) * 2, torch.finfo(torch.float32).min).triu(1)[None, None]
         with torch.no_grad():
             switched = theirs[name](torch.tensor([encoder.token_ids]), attention_mask=triangle).logits[0, place].double()
-        assert f"KL = {readable(analysis.effect(logits[place], switched).kl)}" in said(at)
+        assert f"KL = {readable(stream_and_heads.effect(logits[place], switched).kl)}" in said(at)
     if view == "steps":
         header, arrays = test_attention_steps.given(at)
         assert "mask" not in header["stageNames"]["head"] + header["stageNames"]["simple"] and arrays["allowed"].all()
@@ -292,7 +295,7 @@ def test_a_view_of_an_encoder_is_drawn_at_the_blank_and_says_nothing_of_a_next_t
         assert len(parts) == 3 and sum(parts) == pytest.approx(total, abs=2e-4)
     if view == "roles":
         sent = given(at, "attention_matrices")
-        shown = next(k for k, panel in enumerate(sent["panels"]) if panel["name"] == text.load("attention").label("roles_panel_pattern"))
+        shown = next(k for k, panel in enumerate(sent["panels"]) if panel["name"] == prose.load("attention").label("roles_panel_pattern"))
         assert not any(panel["masked"] for panel in sent["panels"])
         assert np.allclose(sent[f"m{shown}"].ravel(), patterns_and_logits(theirs[name], list(encoder.token_ids))[0][0].ravel(), atol=2e-5)
 

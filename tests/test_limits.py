@@ -10,24 +10,26 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from core import checkpoints, teaching_text
+from core.analysis.statistics import calibrate, chance_errors, pairs_won
+from core.app.base import prose
+from core.app.compute import cache
+from core.app.state.run import Run, read
 from core.evaluation import confidence, losses
-from core.evaluation.memory import recitations
-from core.evaluation.statistics import calibrate, chance_errors, pairs_won
-from core.generation import generate
-from core.learning import TASKS, Learner
-from core.sampling import SamplingConfig
-from core.teaching_text import Exercise
-from core.ui import cache, text
-from core.ui.limits import facts, memory
-from core.ui.limits.reading import met_teaching
-from core.ui.run import Run, read
+from core.evaluation.memorisation import recitations
+from core.learning.learner import TASKS, Learner
+from core.model import checkpoints
+from core.model.generation import generate
+from core.model.sampling import SamplingConfig
+from core.training import teaching_text
+from core.training.teaching_text import Exercise
+from pages.limits import facts, memory
+from pages.limits.shared import met_teaching
 from tests import lessons, messages
 from tests.lessons import answer, fine
 from tests.messages import formulas, given
 from tests.prompts import PROMPTS
 
-WORDS = text.load("limits")
+WORDS = prose.load("limits")
 VIEWS = ("facts", "memory", "calibration")
 GREEDY = SamplingConfig(temperature=0)
 

@@ -11,17 +11,18 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from core import contrasts, structure
-from core.ui import cache, text
-from core.ui.limits import words
-from core.ui.run import Run, read
+from core.app.base import prose
+from core.app.compute import cache
+from core.app.state.run import Run, read
+from core.language import contrasts, word_order
+from pages.limits import words
 from tests import lessons, messages
 from tests.lessons import answer, fine
 from tests.messages import formulas, numbers_in
 from tests.prompts import PROMPTS
 
 SMALL = "stories-small"
-WORDS = text.load("limits")
+WORDS = prose.load("limits")
 PROMPT = "Lily had a red ball. One day, Lily lost her"
 
 open_at = functools.partial(lessons.open_at, "limits")
@@ -168,7 +169,7 @@ def _tables(run: Run) -> tuple[np.ndarray, list[np.ndarray]]:
 
 def test_items_are_judged_by_the_models_own_probabilities():
     at = open_at(model=SMALL, limits_view="meaning", limits_n="20", limits_test="agreement", limits_item="2", limits_seed="3")
-    sent, run, items = given(at, "items"), run_of(""), structure.items("agreement", 20, 3)
+    sent, run, items = given(at, "items"), run_of(""), word_order.items("agreement", 20, 3)
     right = []
     for shown, item in zip(sent["items"], items, strict=True):
         found = after(run, item.prompt)[[run.tokenizer.encode(option)[0] for option in item.options]]
@@ -194,7 +195,7 @@ def test_the_chart_shows_every_test_in_every_reading_with_chance():
     spec = json.loads(at.get("vega_lite_chart")[0].proto.spec)
     assert len(spec["layer"]) == 4
     table = at.dataframe[0].value
-    assert table.iloc[:, 0].tolist() == [WORDS.label(f"test_{test}") for test in structure.TESTS]
+    assert table.iloc[:, 0].tolist() == [WORDS.label(f"test_{test}") for test in word_order.TESTS]
     assert table.iloc[:, -1].tolist() == ["0.5000"] * 5 + ["0.2500"] * 3
 
 

@@ -5,10 +5,10 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import torch
 
-from core.config import MASKS, NORM_PLACEMENTS, NORMS, POSITIONS, ModelConfig
-from core.intervention import NOTHING, HeadEdit, Intervention, Patch, SublayerEdit
-from core.block import KVCache
-from core.model import Transformer
+from core.model.block import KVCache
+from core.model.config import MASKS, NORMS, NORM_PLACEMENTS, POSITIONS, ModelConfig
+from core.model.intervention import NOTHING, HeadEdit, Intervention, Patch, SublayerEdit
+from core.model.transformer import Transformer
 from tests import parity
 
 

@@ -6,7 +6,7 @@ import math
 import pytest
 import torch
 
-from core.neighbour_map import gradient, neighbour_probabilities, neighbours_kept, squared_distances, tsne
+from core.analysis.tsne import gradient, neighbour_probabilities, neighbours_kept, squared_distances, tsne
 
 
 def vectors(n: int = 40, d: int = 5) -> torch.Tensor:

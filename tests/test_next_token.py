@@ -10,11 +10,12 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from core.figures.next_token import largest_terms, terms_chart, terms_rows
-from core.sampling import SamplingConfig, truncate
-from core.ui import cache, text
-from core.ui.components.sampling_panel import Context, PanelSettings, pack, seeded_uniforms, unpack
-from core.ui.next_token import kept_counts
+from core.app.base import prose
+from core.app.compute import cache
+from core.components.sampling_panel import Context, PanelSettings, pack, seeded_uniforms, unpack
+from core.model.sampling import SamplingConfig, truncate
+from pages.next_token.charts import largest_terms, terms_chart, terms_rows
+from pages.next_token.shared import kept_counts
 from tests import lessons
 from tests.messages import formulas
 from tests.prompts import PROMPTS
@@ -45,8 +46,8 @@ def test_the_panel_is_given_the_models_own_logits_and_tokens(prompt):
     header, logits = given(at)
     tokenizer = cache.shared_model(cache.model_names()[0], "cpu").tokenizer
     np.testing.assert_array_equal(logits[0], logits_of(at.session_state["prompt"]))
-    np.testing.assert_array_equal(logits[1], logits_of(text.load("next_token").label("flat_prompt")))
-    np.testing.assert_array_equal(logits[2], logits_of(text.load("next_token").label("peaked_prompt")))
+    np.testing.assert_array_equal(logits[1], logits_of(prose.load("next_token").label("flat_prompt")))
+    np.testing.assert_array_equal(logits[2], logits_of(prose.load("next_token").label("peaked_prompt")))
     assert header["tokens"] == [tokenizer.visible(token_id) for token_id in range(logits.shape[1])]
 
 
@@ -89,7 +90,7 @@ def test_seeded_uniforms_are_mulberry32():
 
 
 def test_an_experiment_sets_the_panel():
-    for experiment in text.load("next_token").experiments:
+    for experiment in prose.load("next_token").experiments:
         at = opened()
         before = given(at)[0]
         at.button(f"do_next_token_{experiment.id}").click().run()
@@ -159,7 +160,7 @@ def test_the_thousand_draws_of_the_table_by_another_road():
         counts[next(i for i, end in enumerate(found.interval_ends) if xi < end)] += 1
     at.session_state["next_token_tables_open"] = True
     table = at.run().dataframe[-1].value
-    assert table[text.load("next_token").label("column_draws")].tolist() == counts[:len(table)].tolist()
+    assert table[prose.load("next_token").label("column_draws")].tolist() == counts[:len(table)].tolist()
 
 
 def test_terms_add_up_to_the_logit():

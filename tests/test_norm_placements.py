@@ -3,11 +3,12 @@ import pytest
 import torch
 from torch import nn
 
-from core import analysis, checkpoints
-from core.config import NORM_PLACEMENTS, ModelConfig
-from core.model import Transformer
-from core.normalisation import deepnorm_constants
-from core.tokenizer import Tokenizer
+from core.analysis import stream_and_heads
+from core.model import checkpoints
+from core.model.config import NORM_PLACEMENTS, ModelConfig
+from core.model.normalisation import deepnorm_constants
+from core.model.tokenizer import Tokenizer
+from core.model.transformer import Transformer
 from tests.parity import randomised
 
 SIZES = dict(vocab_size=40, d_model=16, n_layers=3, n_heads=4, n_context=16, d_ff=24)
@@ -89,7 +90,7 @@ def test_what_a_sandwich_adds_is_the_norm_of_what_was_written_and_it_adds_up(kin
         assert (block.head_contribution.sum(-3) + weights.b_O - block.attn_out).abs().max() < 1e-12
         written = written + block.attn_added + block.mlp_added + (0 if block.cross is None else block.cross.attn_added)
     assert (written - trace.resid_final).abs().max() < 1e-12
-    attention, mlp = analysis.written_norms(trace)
+    attention, mlp = stream_and_heads.written_norms(trace)
     assert torch.equal(attention[1], trace.blocks[1].attn_added.norm(dim=-1)) and torch.equal(mlp[2], trace.blocks[2].mlp_added.norm(dim=-1))
 
 
@@ -131,7 +132,7 @@ def test_a_deep_post_norm_stream_forgets_its_embedding_and_deepnorm_keeps_it():
         model = Transformer(ModelConfig(**SIZES | dict(d_model=64, d_ff=256, n_layers=50, norm_placement=placement))).initialise(torch.Generator().manual_seed(0))
         with torch.no_grad():
             trace = model(IDS)
-        kept[placement] = analysis.cosines(trace.resid_final, trace.embedding + trace.position).mean().item()
+        kept[placement] = stream_and_heads.cosines(trace.resid_final, trace.embedding + trace.position).mean().item()
     assert kept["deepnorm"] > kept["post"] + 0.05
 
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 import torch
 
-from core import descent, packing, schedules
-from core.corpus import IGNORE, pack
-from core.descent import SURFACES
-from core.figures import optimisation as figures
-from core.learning import Copying, Knobs, Learner
-from core.schedules import KINDS, Schedule
+from core.learning import descent, packing, schedules
+from core.learning.descent import SURFACES
+from core.learning.learner import Copying, Knobs, Learner
+from core.learning.schedules import KINDS, Schedule
+from core.training.corpus import IGNORE, pack
+from pages.training import optimisation_charts as figures
 
 # ---- schedules ----------------------------------------------------------------------------------------------------------------------
 

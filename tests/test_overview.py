@@ -10,12 +10,13 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from core.config import ModelConfig
-from core.model import Transformer
-from core.sampling import truncate
-from core.ui import cache, overview, text
-from core.ui.components.overview_map import packing
-from core.ui.run import Run, read
+from core.app.base import prose
+from core.app.compute import cache
+from core.app.state.run import Run, read
+from core.model.config import ModelConfig
+from core.model.sampling import truncate
+from core.model.transformer import Transformer
+from pages.overview import packing, shared
 from tests import lessons, messages
 from tests.messages import formulas, numbers_in
 from tests.prompts import PROMPTS
@@ -132,14 +133,14 @@ def test_a_picked_position_is_lit_and_no_draw_is_offered_inside_the_text():
 def test_the_seed_of_the_link_decides_the_draw():
     at = lessons.open_at("overview", overview_seed="7")
     run = run_of(at)
-    assert given(at)["draw"]["xi"] == overview.xi_of(7, len(run.token_ids)) != overview.xi_of(8, len(run.token_ids))
-    assert 0 <= overview.xi_of(7, 1) < 1
+    assert given(at)["draw"]["xi"] == shared.xi_of(7, len(run.token_ids)) != shared.xi_of(8, len(run.token_ids))
+    assert 0 <= shared.xi_of(7, 1) < 1
 
 
 def test_every_part_of_the_map_opens_a_lesson_that_exists():
     led_to = given(opened("overview", None))["lessons"]
     assert {"P", "attention", "stream", "logits"} <= set(led_to)
-    assert all((ROOT / "pages" / f"{lesson}.py").exists() for lesson in led_to.values())
+    assert all((ROOT / "pages" / lesson / "page.py").exists() for lesson in led_to.values())
 
 
 # ---- in numbers -------------------------------------------------------------------------------------------------------------------
@@ -147,9 +148,9 @@ def test_every_part_of_the_map_opens_a_lesson_that_exists():
 
 def test_the_softmax_line_holds_on_a_calculator():
     logits = np.log(np.array([2.0, 5.0, 3.0]))
-    exponent, total, own, again, y = numbers_in(overview.softmax_latex(logits, 1))
+    exponent, total, own, again, y = numbers_in(shared.softmax_latex(logits, 1))
     assert (exponent, total, own, again, y) == (1.6094, 10.0, 5.0, 10.0, 0.5)
-    assert overview.softmax_latex(logits + 500, 1).count(r"\max u") == 2 and numbers_in(overview.softmax_latex(logits + 500, 1))[-1] == 0.5
+    assert shared.softmax_latex(logits + 500, 1).count(r"\max u") == 2 and numbers_in(shared.softmax_latex(logits + 500, 1))[-1] == 0.5
 
 
 @pytest.mark.parametrize("position", [0, 5])
@@ -171,7 +172,7 @@ def test_the_parts_add_up_to_the_model():
     at = opened("overview", "")
     at.session_state["overview_tables_open"] = True
     at.run()
-    table = next(frame.value for frame in at.dataframe if text.load("overview").label("parameters") in frame.value)
+    table = next(frame.value for frame in at.dataframe if prose.load("overview").label("parameters") in frame.value)
     counts = table.iloc[:, 2].tolist()
     assert sum(counts[:-1]) == counts[-1] == run_of(at).model.n_parameters
     assert f"{counts[-1]:,}".replace(",", r"\,") in formulas(at)[-1]

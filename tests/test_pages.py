@@ -7,9 +7,10 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from core.model import Transformer
-from core.ui import cache, catalogue, devices, text
-from core.ui.lesson import PICTURE_SEEN
+from core.app.base import catalogue, devices, prose
+from core.app.compute import cache
+from core.app.frame.lesson import PICTURE_SEEN
+from core.model.transformer import Transformer
 from tests import lessons
 from tests.prompts import PROMPTS
 
@@ -27,7 +28,7 @@ def test_page_opens_whole(page: str, prompt: str | None):
     at = opened(page, prompt)
     assert not at.exception and not at.error, [e.value for e in (*at.exception, *at.error)]
     headings = "\n".join(m.value for m in at.markdown)
-    words, frame = text.load(page), text.load("app")
+    words, frame = prose.load(page), prose.load("app")
     assert words.section("title") in headings and words.section("sentence") in headings
     for part in ("numbers", "try", "check", "code"):
         assert f"### {frame.label(part)}" in headings, f"the part {part} is missing"
@@ -39,16 +40,16 @@ def test_page_opens_whole(page: str, prompt: str | None):
 @pytest.mark.parametrize("page", PAGES)
 def test_what_is_said_of_a_picture_waits_until_a_new_session_has_seen_it(page: str):
     at = lessons.open_at(page, seen=False)
-    assert lessons.fine(at) and len(at.get("bidi_component")) > 1 and not any(m.value == f"### {text.load('app').label('numbers')}" for m in at.markdown)
+    assert lessons.fine(at) and len(at.get("bidi_component")) > 1 and not any(m.value == f"### {prose.load('app').label('numbers')}" for m in at.markdown)
     assert sum(c.proto.component_name == "standing" for c in at.get("bidi_component")) == 1
     at.session_state[PICTURE_SEEN] = True           # what the component's callback does
     at.run()
-    assert any(m.value == f"### {text.load('app').label('numbers')}" for m in at.markdown) and all(c.proto.component_name != "standing" for c in at.get("bidi_component"))
+    assert any(m.value == f"### {prose.load('app').label('numbers')}" for m in at.markdown) and all(c.proto.component_name != "standing" for c in at.get("bidi_component"))
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_every_lesson_is_explained_in_at_most_three_paragraphs_and_has_experiments(page: str):
-    words = text.load(page)
+    words = prose.load(page)
     assert 1 <= len([p for p in words.section("explanation").split("\n\n") if p.strip()]) <= 3
     assert 3 <= len(words.experiments) <= 4
 
@@ -56,9 +57,9 @@ def test_every_lesson_is_explained_in_at_most_three_paragraphs_and_has_experimen
 @pytest.mark.parametrize("page", PAGES)
 def test_every_experiment_runs_and_the_question_beside_it_can_be_answered(page: str):
     """That an answer is the right one is for the lesson's own tests: each asks a second, independent computation."""
-    frame = text.load("app")
+    frame = prose.load("app")
     verdicts = tuple(frame.label(f"check_{name}", given="", answer="").split(".")[0].strip() for name in ("right", "wrong"))
-    for experiment in text.load(page).experiments:
+    for experiment in prose.load(page).experiments:
         at = opened(page, None)
         at.button(f"do_{page}_{experiment.id}").click().run()
         assert not at.exception and not at.error, experiment.id
@@ -74,7 +75,7 @@ def test_every_experiment_runs_and_the_question_beside_it_can_be_answered(page: 
 def test_present_mode_opens_with_its_line_of_experiments(page: str):
     at = lessons.open_at(page, present="true")
     assert not at.exception and not at.error
-    count = text.load("app").label("try_step", i=0, n=len(text.load(page).experiments))
+    count = prose.load("app").label("try_step", i=0, n=len(prose.load(page).experiments))
     assert any(m.value.startswith(count) for m in at.markdown)
 
 
@@ -102,7 +103,7 @@ def test_a_pass_that_fails_is_said_in_plain_words_and_costs_the_reader_nothing(p
         at = opened(page, "The cat sat on")
         passes.clear()                                           # those of the page that the app opened with
         at.run()
-        said = text.load("app").label(label) in [e.value for e in at.error]
+        said = prose.load("app").label(label) in [e.value for e in at.error]
         assert not at.exception and said == bool(passes)         # Positions opens on waves, which need no pass
         assert at.session_state["prompt"] == "The cat sat on"
     at.run()

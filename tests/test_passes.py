@@ -10,8 +10,9 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from core.intervention import Intervention
-from core.ui import cache, pace, passes
+from core.app.compute import cache, turns
+from core.app.server import pace
+from core.model.intervention import Intervention
 from tests.coroutines import finished
 
 SECONDS = 30
@@ -19,7 +20,7 @@ SECONDS = 30
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(passes, "LOOKS", 0.001)
+    monkeypatch.setattr(turns, "LOOKS", 0.001)
 
 
 class Away(BaseException):
@@ -50,7 +51,7 @@ def until(what: Callable[[], bool]) -> None:
     raise AssertionError("it does not come about")
 
 
-def in_line(line: passes.Line, readers: str, done: list[str], look: Callable[[], None] = lambda: None) -> list[tuple[threading.Thread, list]]:
+def in_line(line: turns.Line, readers: str, done: list[str], look: Callable[[], None] = lambda: None) -> list[tuple[threading.Thread, list]]:
     """One request for each letter, in this order behind each other; each notes its letter when its turn has come."""
     threads = []
     for reader in readers:
@@ -65,7 +66,7 @@ def in_line(line: passes.Line, readers: str, done: list[str], look: Callable[[],
 
 
 def test_readers_take_turns_and_the_waits_are_measured():
-    line, done = passes.Line(1), []
+    line, done = turns.Line(1), []
     with line.turn("z"):
         threads = in_line(line, "aaaabbc", done)
         assert line.n_waiting == 7 and not done
@@ -77,7 +78,7 @@ def test_readers_take_turns_and_the_waits_are_measured():
 
 
 def test_no_more_than_the_bound_at_once():
-    line, inside, most, go = passes.Line(2), [], [], threading.Event()
+    line, inside, most, go = turns.Line(2), [], [], threading.Event()
 
     def take() -> None:
         with line.turn(threading.get_ident()):
@@ -95,7 +96,7 @@ def test_no_more_than_the_bound_at_once():
 
 
 def test_who_is_called_away_leaves_the_line_and_a_failure_gives_the_turn_on():
-    line, done, gone = passes.Line(1), [], threading.Event()
+    line, done, gone = turns.Line(1), [], threading.Event()
 
     def look() -> None:
         if gone.is_set():
@@ -114,20 +115,20 @@ def test_who_is_called_away_leaves_the_line_and_a_failure_gives_the_turn_on():
 
 
 def test_a_turn_that_comes_while_its_reader_leaves_is_given_on():
-    line = passes.Line(1)
+    line = turns.Line(1)
     first, second = line._ask("a"), line._ask("b")
     assert first.is_set() and not second.is_set()
     line._withdraw("a", first)
     assert second.is_set()
 
 
-def asked(shared: passes.Shared, n: int, make: Callable[[], object], look: Callable[[], None] = lambda: None) -> list[tuple[threading.Thread, list]]:
+def asked(shared: turns.Shared, n: int, make: Callable[[], object], look: Callable[[], None] = lambda: None) -> list[tuple[threading.Thread, list]]:
     return [started(lambda: shared.get("key", make, look)) for _ in range(n)]
 
 
 def test_equal_requests_share_one_computation_and_its_failure():
     for fails in (False, True):
-        shared, go, begun, looks = passes.Shared(), threading.Event(), [], []
+        shared, go, begun, looks = turns.Shared(), threading.Event(), [], []
 
         def make() -> object:
             begun.append(1)
@@ -148,7 +149,7 @@ def test_equal_requests_share_one_computation_and_its_failure():
 
 
 def test_where_the_maker_is_called_away_one_of_those_who_wait_makes_it():
-    shared, go, looks, makers = passes.Shared(), threading.Event(), set(), []
+    shared, go, looks, makers = turns.Shared(), threading.Event(), set(), []
 
     def make() -> int:
         makers.append(1)
@@ -166,7 +167,7 @@ def test_where_the_maker_is_called_away_one_of_those_who_wait_makes_it():
 
 
 def test_a_value_that_asks_for_itself_or_for_another_does_not_wait_for_ever():
-    shared = passes.Shared()
+    shared = turns.Shared()
     assert shared.get("a", lambda: shared.get("a", lambda: 1) + shared.get("b", lambda: 2)) == 3
 
 
@@ -179,7 +180,7 @@ def test_a_cache_makes_a_value_once_also_where_that_is_none():
 
 def test_equal_passes_of_many_readers_are_one_and_its_failure_reaches_them_all(monkeypatch: pytest.MonkeyPatch):
     loaded, go, passed = cache.shared_model("stories-small", "cpu"), threading.Event(), []
-    forward, line = cache._forward, passes.line("cpu")
+    forward, line = cache._forward, turns.line("cpu")
 
     def slow(*asked):
         passed.append(asked)

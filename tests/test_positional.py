@@ -6,7 +6,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from transformers.models.t5.modeling_t5 import T5Attention
 
-from core import positional
+from core.model import positional
 
 
 def test_sinusoids_follow_the_formula_of_the_notes():

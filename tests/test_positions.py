@@ -11,14 +11,14 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from core import positional
-from core.config import POSITIONS, ModelConfig
+from core.app.base import prose
+from core.app.state.lesson_settings import Setting
 from core.figures import positions as figures
-from core.intervention import Intervention
-from core.model import Transformer
-from core.ui import text
-from core.ui.instrument_state import Setting
-from core.ui.positions import biases, rotary, symmetry, waves
+from core.model import positional
+from core.model.config import POSITIONS, ModelConfig
+from core.model.intervention import Intervention
+from core.model.transformer import Transformer
+from pages.positions import biases, rotary, symmetry, waves
 from tests import lessons
 from tests.messages import formulas
 
@@ -208,7 +208,8 @@ def test_the_biases_question_against_plain_arithmetic():
 def test_the_symmetry_question_against_a_second_run():
     at = opened("symmetry", "The cat sat on the mat and saw the dog.")
     model = at.session_state["model"]
-    from core.ui import cache, run as runs
+    from core.app.compute import cache
+    from core.app.state import run as runs
     loaded = cache.shared_model(model, "cpu")
     run = runs.read(loaded, "The cat sat on the mat and saw the dog.")
     ids = torch.tensor(run.token_ids)
@@ -244,10 +245,10 @@ def test_settings_take_what_makes_sense(setting, written, value):
 def test_every_label_of_a_picture_is_there():
     """Each label that a component's script reads stands in the text file."""
     import re
-    labels = text.load("positions").labels
+    labels = prose.load("positions").labels
     prefixes = {"waves": "waves", "learned": "learned", "rotary": "rotary", "biases": "bias", "concat": "concat", "symmetry": "symmetry", "beyond": "beyond"}
     for view, prefix in prefixes.items():
-        folder = ROOT / "core" / "ui" / "components" / f"position_{view}"
+        folder = ROOT / "core" / "components" / f"position_{view}"
         for script in folder.glob("*.js"):
             for name in re.findall(r"labels\.(\w+)", script.read_text(encoding="utf-8")):
                 assert f"{prefix}_{name}" in labels, f"{script.name}: {prefix}_{name}"
@@ -284,7 +285,7 @@ def test_learned_positions_have_nothing_beyond():
 def test_the_measured_question_has_the_scheme_that_loses_least_beyond():
     at = opened("measured")
     beyond = {scheme: mean_of(losses(scheme, True)) for scheme in POSITIONS if scheme != "learned"}
-    words = text.load("positions")
+    words = prose.load("positions")
     right = words.label(f"scheme_{min(beyond, key=beyond.get)}")
     asked = at.radio(key="positions_measured_given")
     asked.set_value(asked.options.index(right)).run()

@@ -6,13 +6,13 @@ import math
 import numpy as np
 import pytest
 
-from core.config import POSITIONS, SCORES
-from core.model import Transformer
-from core.repetition import RepeatedPassages
-from core.recipes import RECIPES, TrainingConfig, stories_tokenizer
-from core.tasks import LanguageModelling, Mixture, TaskContext
-from core.tokenizer import Tokenizer
-from core.training import parser
+from core.model.config import POSITIONS, SCORES
+from core.model.tokenizer import Tokenizer
+from core.model.transformer import Transformer
+from core.training.language_modelling import LanguageModelling, Mixture, TaskContext
+from core.training.recipes import RECIPES, TrainingConfig, stories_tokenizer
+from core.training.repetition import RepeatedPassages
+from core.training.run import parser
 
 
 # Settings

@@ -14,21 +14,22 @@ from torch import nn
 from torch.func import jacrev
 from torch.utils.flop_counter import FlopCounterMode
 
-from core import copying, recurrence
-from core.copying import Recall, Rewriting
-from core.figures import recurrence as figures
-from core.recurrence import GATES, MATRICES
-from core.ui import cache, jobs, text
-from core.ui.recurrence import copy, gradient, serial, unrolled
-from core.ui.recurrence.reading import SETTINGS
-from core.ui.run import read
+from core.app.base import prose
+from core.app.compute import cache, queue
+from core.app.state.run import read
+from core.figures import lines as figures
+from core.learning import memory_tasks, recurrent_cells
+from core.learning.memory_tasks import Recall, Rewriting
+from core.learning.recurrent_cells import GATES, MATRICES
+from pages.recurrence import copy, gradient, serial, unrolled
+from pages.recurrence.shared import SETTINGS
 from tests import lessons
 from tests.lessons import fine
 from tests.messages import formulas, unpacked
 from tests.prompts import PROMPTS
 
 VIEWS = ("unrolled", "gradient", "serial", "copy", "bottleneck")
-WORDS = text.load("recurrence")
+WORDS = prose.load("recurrence")
 TORCH = {"rnn": nn.RNN, "lstm": nn.LSTM, "gru": nn.GRU}
 
 
@@ -39,12 +40,12 @@ def random(*shape: int, seed: int = 0) -> torch.Tensor:
 # ---- cells ------------------------------------------------------------------------------------------------------------------------
 
 
-def noisy(cell: recurrence.Cell, seed: int) -> recurrence.Cell:
+def noisy(cell: recurrent_cells.Cell, seed: int) -> recurrent_cells.Cell:
     """The cell with biases that are not 0, so that a bias in the wrong place is seen."""
-    return recurrence.Cell(cell.kind, cell.W_x, cell.W_h, random(*cell.b_x.shape, seed=seed), random(*cell.b_h.shape, seed=seed + 1))
+    return recurrent_cells.Cell(cell.kind, cell.W_x, cell.W_h, random(*cell.b_x.shape, seed=seed), random(*cell.b_h.shape, seed=seed + 1))
 
 
-def torch_twin(layers: list[list[recurrence.Cell]], d: int) -> nn.Module:
+def torch_twin(layers: list[list[recurrent_cells.Cell]], d: int) -> nn.Module:
     """torch's own network with the same weights."""
     kind, m = layers[0][0].kind, layers[0][0].n_hidden
     twin = TORCH[kind](d, m, num_layers=len(layers), bidirectional=len(layers[0]) == 2, batch_first=True, dtype=torch.float64)
@@ -62,36 +63,36 @@ def torch_twin(layers: list[list[recurrence.Cell]], d: int) -> nn.Module:
 @pytest.mark.parametrize("n_layers, n_directions", [(1, 1), (2, 1), (3, 2)])
 def test_the_cells_written_out_are_those_of_torch(kind, n_layers, n_directions):
     d, m, X = 5, 4, random(7, 5, seed=3)
-    layers = recurrence.random_stack(kind, d, m, n_layers, n_directions, torch.Generator().manual_seed(0))
+    layers = recurrent_cells.random_stack(kind, d, m, n_layers, n_directions, torch.Generator().manual_seed(0))
     layers = [[noisy(cell, 10 * i + j) for j, cell in enumerate(cells)] for i, cells in enumerate(layers)]
-    ours = torch.cat([steps.h for steps in recurrence.stack(layers, X)[-1]], dim=-1)
+    ours = torch.cat([steps.h for steps in recurrent_cells.stack(layers, X)[-1]], dim=-1)
     assert torch.allclose(ours, torch_twin(layers, d)(X[None])[0][0], rtol=0, atol=1e-12)
 
 
 def test_a_tanh_step_by_hand():
     one = torch.ones(1, 1, 1, dtype=torch.float64)
-    steps = recurrence.unroll(recurrence.Cell("rnn", 2 * one, 0.5 * one, 0 * one[0], 0 * one[0]), torch.tensor([[1.0], [0.0]], dtype=torch.float64))
+    steps = recurrent_cells.unroll(recurrent_cells.Cell("rnn", 2 * one, 0.5 * one, 0 * one[0], 0 * one[0]), torch.tensor([[1.0], [0.0]], dtype=torch.float64))
     assert steps.h[0, 0] == pytest.approx(math.tanh(2)) and steps.h[1, 0] == pytest.approx(math.tanh(0.5 * math.tanh(2)))
 
 
 # ---- gradients --------------------------------------------------------------------------------------------------------------------
 
 
-def cell_of(kind: str, norm: float = 1.2, m: int = 6, **more) -> recurrence.Cell:
-    return recurrence.random_cell(kind, m, m, torch.Generator().manual_seed(5), norm, keep_bias=1.0, **more)
+def cell_of(kind: str, norm: float = 1.2, m: int = 6, **more) -> recurrent_cells.Cell:
+    return recurrent_cells.random_cell(kind, m, m, torch.Generator().manual_seed(5), norm, keep_bias=1.0, **more)
 
 
-def last_state(cell: recurrence.Cell, X: torch.Tensor, state: torch.Tensor) -> torch.Tensor:
+def last_state(cell: recurrent_cells.Cell, X: torch.Tensor, state: torch.Tensor) -> torch.Tensor:
     """h_T from a given state and the inputs after it."""
     for x in X:
-        state = recurrence.step(cell, x, state).state
+        state = recurrent_cells.step(cell, x, state).state
     return state[:cell.n_hidden]
 
 
 @pytest.mark.parametrize("kind", GATES)
 def test_gradients_are_those_of_the_whole_chain_and_finite_differences(kind):
     cell, X = cell_of(kind), random(9, 6)
-    norms, states = recurrence.gradient_norms(cell, X), recurrence.unroll(cell, X).state
+    norms, states = recurrent_cells.gradient_norms(cell, X), recurrent_cells.unroll(cell, X).state
     for distance in (0, 1, 4, 8):
         at = len(X) - distance
         state = states[at - 1]
@@ -105,9 +106,9 @@ def test_gradients_are_those_of_the_whole_chain_and_finite_differences(kind):
 @pytest.mark.parametrize("matrix", MATRICES)
 @pytest.mark.parametrize("norm", [0.5, 1.0, 2.0])
 def test_the_bound_bounds_and_is_reached_by_a_linear_network_alone(matrix, norm):
-    for activation in recurrence.ACTIVATIONS:
+    for activation in recurrent_cells.ACTIVATIONS:
         cell, X = cell_of("rnn", norm, matrix=matrix, activation=activation), 0.3 * random(20, 6)
-        norms, bound = recurrence.gradient_norms(cell, X), recurrence.gradient_bound(cell, X)
+        norms, bound = recurrent_cells.gradient_norms(cell, X), recurrent_cells.gradient_bound(cell, X)
         assert torch.linalg.matrix_norm(cell.W_h[0], 2) == pytest.approx(norm)
         assert bool((norms <= bound * (1 + 1e-9)).all())
         if activation == "linear":
@@ -122,14 +123,14 @@ def test_a_norm_above_one_does_not_force_the_gradient_to_explode():
 
 
 def test_attentions_gradient_is_a_finite_difference_and_does_not_fall_with_distance():
-    head, X, step = recurrence.random_head(6, torch.Generator().manual_seed(2)), random(5, 6), 1e-6
-    norms = recurrence.attention_gradient_norms(head, X)
+    head, X, step = recurrent_cells.random_head(6, torch.Generator().manual_seed(2)), random(5, 6), 1e-6
+    norms = recurrent_cells.attention_gradient_norms(head, X)
     for distance in range(5):
         at, columns = len(X) - 1 - distance, []
         for unit in torch.eye(6, dtype=torch.float64):
             change = torch.zeros_like(X)
             change[at] = step * unit
-            columns.append((recurrence.attend_last(head, X + change) - recurrence.attend_last(head, X - change)) / (2 * step))
+            columns.append((recurrent_cells.attend_last(head, X + change) - recurrent_cells.attend_last(head, X - change)) / (2 * step))
         assert norms[distance] == pytest.approx(float(torch.linalg.svdvals(torch.stack(columns, dim=1))[0]), rel=1e-6)
     line = gradient.reach(1.0, "orthogonal", "tanh", 2.0, 64, 0).norms["attention"]
     assert 0.5 < line[1:32].mean() / line[32:].mean() < 2
@@ -140,7 +141,7 @@ def test_attentions_gradient_is_a_finite_difference_and_does_not_fall_with_dista
 
 def test_writing_token_by_token_makes_what_the_parallel_pass_makes():
     maps, X = random(3, 8, 8), random(1, 11, 8, seed=1)
-    assert torch.allclose(recurrence._at_once(maps, X), recurrence._one_by_one(maps, X))
+    assert torch.allclose(recurrent_cells._at_once(maps, X), recurrent_cells._one_by_one(maps, X))
 
 
 def test_the_work_is_what_torch_counts():
@@ -149,16 +150,16 @@ def test_the_work_is_what_torch_counts():
     with FlopCounterMode(display=False) as counted:
         Q, K, V = (X @ W for W in maps)
         torch.softmax(Q @ K.transpose(-1, -2), dim=-1) @ V
-    assert counted.get_total_flops() == recurrence.attention_flops(n, d)
+    assert counted.get_total_flops() == recurrent_cells.attention_flops(n, d)
     with FlopCounterMode(display=False) as counted:
         h = torch.zeros(1, d, dtype=torch.float64)
         for x in X[0]:
             h = torch.tanh(x[None] @ W_x + h @ W_h)
-    assert counted.get_total_flops() == recurrence.rnn_flops(n, d)
+    assert counted.get_total_flops() == recurrent_cells.rnn_flops(n, d)
 
 
 def test_the_race_times_every_length():
-    assert [timing.n for timing in recurrence.race((4, 8), d=8, repeats=1)] == [4, 8]
+    assert [timing.n for timing in recurrent_cells.race((4, 8), d=8, repeats=1)] == [4, 8]
 
 
 # ---- tasks -----------------------------------------------------------------------------------------------------------------------
@@ -173,40 +174,40 @@ def test_a_sequence_to_recall_by_hand():
 
 @pytest.mark.parametrize("task", [Recall(), Recall(1, 8), Recall(6, 80)])
 def test_the_readers_are_of_one_size(task):
-    sizes = {name: copying.n_parameters(model) for name, model in copying.readers(task, 0).items()}
+    sizes = {name: memory_tasks.n_parameters(model) for name, model in memory_tasks.readers(task, 0).items()}
     assert all(abs(size / sizes["attention"] - 1) < 0.05 for size in sizes.values())
 
 
 def test_attention_recalls_and_the_tanh_network_does_not():
     """The smallest training that shows it: twenty blanks at most, sixty steps."""
     task, names = Recall(3, 20), ("rnn", "attention")
-    records = list(copying.train_recall(task, seed=0, n_steps=60, every=30, names=names))
+    records = list(memory_tasks.train_recall(task, seed=0, n_steps=60, every=30, names=names))
     last = records[-1]
     assert [record.step for record in records] == [0, 30, 60]
-    assert all(abs(accuracy - copying.CHANCE) < 0.08 for name in names for accuracy in records[0].accuracy[name])
+    assert all(abs(accuracy - memory_tasks.CHANCE) < 0.08 for name in names for accuracy in records[0].accuracy[name])
     assert min(last.accuracy["attention"]) >= 0.99 and last.losses["attention"] < 0.5
-    assert np.mean(last.accuracy["rnn"][4:]) < 0.3 and last.losses["rnn"] > 0.8 * copying.CHANCE_LOSS
-    again = next(copying.train_recall(task, seed=0, names=names))
+    assert np.mean(last.accuracy["rnn"][4:]) < 0.3 and last.losses["rnn"] > 0.8 * memory_tasks.CHANCE_LOSS
+    again = next(memory_tasks.train_recall(task, seed=0, names=names))
     assert (again.accuracy, again.answers) == (records[0].accuracy, records[0].answers)
 
 
 def test_two_trainings_with_one_seed_are_one():
-    runs = [list(copying.train_recall(Recall(2, 8), seed=4, n_steps=2, every=1)) for _ in range(2)]
+    runs = [list(memory_tasks.train_recall(Recall(2, 8), seed=4, n_steps=2, every=1)) for _ in range(2)]
     for one, other in zip(*runs):
         assert (one.accuracy, one.answers, one.inputs) == (other.accuracy, other.answers, other.inputs)
         assert one.step == 0 or one.losses == other.losses
 
 
 def test_the_bottleneck_loses_what_attention_keeps():
-    last = list(copying.train_rewriting(Rewriting("copy", 8), n_hidden=32, seed=0, n_steps=160, every=160))[-1]
+    last = list(memory_tasks.train_rewriting(Rewriting("copy", 8), n_hidden=32, seed=0, n_steps=160, every=160))[-1]
     assert last.accuracy["attention"][-1] > last.accuracy["bottleneck"][-1] + 0.2
     assert last.accuracy["bottleneck"][1] > 0.9 > last.accuracy["bottleneck"][-1]
     assert all(sum(row) == pytest.approx(1, abs=1e-5) for row in last.alignment)
 
 
-@pytest.mark.parametrize("name", copying.WRITERS)
+@pytest.mark.parametrize("name", memory_tasks.WRITERS)
 def test_what_is_written_alone_is_what_the_same_text_read_back_would_give(name):
-    model = copying.writers(8, 0)[name]
+    model = memory_tasks.writers(8, 0)[name]
     source, _ = Rewriting().batch(3, 6, torch.Generator().manual_seed(1))
     alone, weights = model.write(source)
     assert torch.equal(model.logits(source, alone).argmax(-1), alone)
@@ -295,8 +296,8 @@ def test_the_gradient_question_is_answered_by_an_independent_computation():
     options, said = asked(at, "gradient")
     generator = torch.Generator().manual_seed(0)
     X = 0.5 * torch.randn(128, 32, generator=generator, dtype=torch.float64)[:64]
-    cell = recurrence.random_cell("rnn", 32, 32, generator, 0.8, "orthogonal")
-    right = float(torch.linalg.svdvals(jacrev(lambda s: last_state(cell, X[54:], s))(recurrence.unroll(cell, X).h[53]))[0])
+    cell = recurrent_cells.random_cell("rnn", 32, 32, generator, 0.8, "orthogonal")
+    right = float(torch.linalg.svdvals(jacrev(lambda s: last_state(cell, X[54:], s))(recurrent_cells.unroll(cell, X).h[53]))[0])
     nearest = min(options, key=lambda option: abs(math.log(float(option) / right)))
     assert float(nearest) == pytest.approx(right, rel=6e-3) and nearest in said.split("the norm of the product is ")[1]
 
@@ -318,7 +319,7 @@ def test_the_path_question_counts_the_edges_between_the_tokens():
 
 def test_the_bottleneck_question_is_read_off_the_drawn_square():
     options, said = asked(open_at(recurrence_view="bottleneck"), "bottleneck")
-    row = next(copying.train_rewriting(Rewriting("copy", 12), seed=0)).alignment[0]
+    row = next(memory_tasks.train_rewriting(Rewriting("copy", 12), seed=0)).alignment[0]
     assert f"largest at place {row.index(max(row)) + 1}," in said and any(option.startswith(f"place {row.index(max(row)) + 1},") for option in options)
 
 
@@ -347,20 +348,20 @@ def test_a_training_belongs_to_its_reader_and_can_be_stopped(monkeypatch):
     other.run()
     assert not other.session_state["recurrence_jobs"] and "After 6 steps" not in "\n".join(m.value for m in other.markdown)
     with pytest.MonkeyPatch.context() as full:
-        full.setattr(jobs, "start", lambda make, watched: None)
+        full.setattr(queue, "start", lambda make, watched: None)
         other.button("recurrence_run").click().run()
-    assert text.load("app").label("worker_full", n=jobs.MOST_AT_ONCE, waiting=jobs.MOST_WAITING) in [w.value for w in other.warning]
+    assert prose.load("app").label("worker_full", n=queue.MOST_AT_ONCE, waiting=queue.MOST_WAITING) in [w.value for w in other.warning]
 
 
 def test_the_tables_hold_what_the_pictures_show():
     found = gradient.reach(1.0, "orthogonal", "tanh", 2.0, 32, 0)
     table = gradient._table(found)
     assert len(table) == 33 and np.allclose(table["rnn"], found.norms["rnn"]) and table["attention"].isna().sum() == 1
-    task, records = Recall(1, 8), list(copying.train_recall(Recall(1, 8), n_steps=2, every=1, names=("rnn",)))
+    task, records = Recall(1, 8), list(memory_tasks.train_recall(Recall(1, 8), n_steps=2, every=1, names=("rnn",)))
     accuracy, loss = copy.accuracy_table(task.delays(), records, "delay"), copy.loss_table(records)
     assert len(accuracy) == 3 * len(task.delays()) and accuracy["accuracy"].iloc[-1] == records[-1].accuracy["rnn"][-1] and loss["loss"].tolist() == [r.losses["rnn"] for r in records[1:]]
     assert len(copy.accuracy_table(task.delays(), [], "delay")) == len(copy.loss_table([])) == 0
-    times = serial._table([recurrence.Timing(64, 1e-3, 2e-3, 3e-3)], 64)
+    times = serial._table([recurrent_cells.Timing(64, 1e-3, 2e-3, 3e-3)], 64)
     assert times.loc[times["tokens"] == 64, "generation_ms"].item() == 3 and times["rnn_ms"].notna().sum() == 1 and "rnn_ms" not in serial._table([], 64)
 
 

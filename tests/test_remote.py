@@ -9,10 +9,11 @@ import threading
 import pytest
 import torch
 
-from core import remote
-from core.intervention import NOTHING, Intervention
-from core.trace import Trace
-from core.ui import cache, deployment
+from core.app.base import deployment
+from core.app.compute import cache
+from core.model import remote
+from core.model.intervention import NOTHING, Intervention
+from core.model.trace import Trace
 from tests.passes import CHANGED, IDS, same
 
 

@@ -5,12 +5,12 @@ import numpy as np
 import pytest
 import torch
 
-from core.config import ModelConfig
-from core.corpus import IGNORE
-from core.repetition import RepeatedPassages, TwoBack, random_tokens, repeated, running_text, small_tokenizer
-from core.model import Transformer
-from core.recipes import stories_tokenizer
-from core.tasks import TaskContext
+from core.model.config import ModelConfig
+from core.model.transformer import Transformer
+from core.training.corpus import IGNORE
+from core.training.language_modelling import TaskContext
+from core.training.recipes import stories_tokenizer
+from core.training.repetition import RepeatedPassages, TwoBack, random_tokens, repeated, running_text, small_tokenizer
 
 RANDOM, TEXT = RepeatedPassages(text_share=0.0), RepeatedPassages(text_share=1.0)
 

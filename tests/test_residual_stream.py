@@ -12,15 +12,16 @@ import torch
 import torch.nn.functional as F
 from streamlit.testing.v1 import AppTest
 
-from core.config import ModelConfig
-from core.figures import vectors as vector_figures
+from core.app.base import prose
+from core.app.compute import cache
+from core.app.frame.lesson import Lesson
+from core.components.lib.message import pack
 from core.figures import residual_stream as figures
 from core.figures.numbers import plain_number
-from core.model import Transformer
-from core.ui import cache, text
-from core.ui.components.message import pack
-from core.ui.lesson import Lesson
-from core.ui.residual_stream import contributions
+from core.model.config import ModelConfig
+from core.model.transformer import Transformer
+from pages.residual_stream import charts as vector_figures
+from pages.residual_stream import contributions
 from tests import lessons
 from tests.messages import formulas, numbers_in, unpacked
 from tests.prompts import PROMPTS
@@ -32,7 +33,7 @@ VIEWS = {
     "norm": {"view": "norm", "norm_where": "mlp"}, "batch": {"view": "norm", "norm_view": "batch"}, "placement": {"view": "norm", "norm_view": "placement"},
     "mlp": {"view": "mlp"}, "cut": {"view": "cut"}, "cut, length": {"view": "cut", "cut_measure": "length"},
 }
-WORDS, FRAME = text.load("residual_stream"), text.load("app")
+WORDS, FRAME = prose.load("residual_stream"), prose.load("app")
 
 
 opened = functools.partial(lessons.opened, "residual_stream")
@@ -55,7 +56,7 @@ def loaded() -> cache.LoadedModel:
 
 
 def ids_of(prompt: str | None = None) -> torch.Tensor:
-    from core.ui.state import default_prompt
+    from core.app.state.reader import default_prompt
     model = loaded()
     return torch.tensor(model.tokenizer.prompt(default_prompt() if prompt is None else prompt, model.model.config.n_context).token_ids)
 

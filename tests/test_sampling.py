@@ -8,8 +8,20 @@ import torch
 from transformers.generation.logits_process import (MinPLogitsWarper, TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper,
                                                     TypicalLogitsWarper)
 
-from core.sampling import (KEPT, MIN_P, MINUS_INFINITY, RULES, TEMPERATURE, TOP_K, TOP_P, TYPICAL_P, SamplingConfig, draw,
-                           drawn, truncate)
+from core.model.sampling import (
+    KEPT,
+    MINUS_INFINITY,
+    MIN_P,
+    RULES,
+    TEMPERATURE,
+    TOP_K,
+    TOP_P,
+    TYPICAL_P,
+    SamplingConfig,
+    draw,
+    drawn,
+    truncate,
+)
 
 EVERYTHING = SamplingConfig()
 # Ids 0..4 hold 0.1, 0.4, 0.05, 0.25, 0.2: sorted they are ids 1, 3, 4, 0, 2.

@@ -3,7 +3,7 @@ import re
 
 import pytest
 
-from core import record, scaling_laws
+from core.cost import built_models, scaling_laws
 
 
 def test_training_flops_of_gpt_3_and_its_petaflop_days():
@@ -31,7 +31,7 @@ def test_the_laws_by_hand():
 
 
 def test_the_record_holds_together():
-    told = record.load()
+    told = built_models.load()
     assert len({model.name for model in told.models}) == len(told.models) > 50
     assert [model.released for model in told.models] == sorted(model.released for model in told.models)
     for model in told.models:
@@ -42,15 +42,15 @@ def test_the_record_holds_together():
 
 
 def test_facts_of_the_notes():
-    by_name = {model.name: model for model in record.load().models}
+    by_name = {model.name: model for model in built_models.load().models}
     for name, released, billions in (("T5", "2019-10", 11), ("CPM-2", "2021-06", 198), ("NLLB", "2022-07", 54.5), ("BLOOM", "2022-11", 176), ("LLaMA", "2023-02", 65), ("StarCoder", "2023-05", 15.5), ("PanGu-Σ", "2023-03", 1085)):
         assert (by_name[name].released, by_name[name].billions) == (released, billions)
-    scores = {row["name"]: row for row in record.load().translation[1]}
+    scores = {row["name"]: row for row in built_models.load().translation[1]}
     assert scores["Transformer (big)"] == {"name": "Transformer (big)", "en_de": 28.4, "en_fr": 41.8, "flops_en_de": 2.3e19, "flops_en_fr": 2.3e19}
     assert scores["Transformer (base)"]["flops_en_de"] == 3.3e18 and scores["ByteNet"]["en_de"] == 23.75 and scores["GNMT + RL ensemble"]["flops_en_fr"] == 1.1e21
 
 
 def test_the_energy_of_llama_is_its_hours_at_400_watts():
-    llama = next(model for model in record.load().models if model.name == "LLaMA")
+    llama = next(model for model in built_models.load().models if model.name == "LLaMA")
     assert llama.MWh == pytest.approx(1_022_362 * 400 * 1.1 / 1e6, rel=0.005)         # Touvron et al. 2023: PUE 1.1
-    assert record.load().hardware["a100"].watts == 400
+    assert built_models.load().hardware["a100"].watts == 400

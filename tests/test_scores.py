@@ -4,11 +4,11 @@ import math
 import pytest
 import torch
 
-from core.attention import additive_scores, dot_product_scores, multiplicative_scores, random_score_weights
-from core.block import KVCache
-from core.config import NORM_PLACEMENTS, POSITIONS, ModelConfig
-from core.intervention import Intervention
-from core.model import Transformer
+from core.model.attention import additive_scores, dot_product_scores, multiplicative_scores, random_score_weights
+from core.model.block import KVCache
+from core.model.config import NORM_PLACEMENTS, POSITIONS, ModelConfig
+from core.model.intervention import Intervention
+from core.model.transformer import Transformer
 from tests.parity import randomised
 
 

@@ -10,10 +10,20 @@ import pytest
 import tokenizers
 from tokenizers import models
 
-from core import segmentation
-from core.checkpoints import BUNDLED, TOKENIZER
-from core.segmentation import LearnedUnigram, learn_bpe, learn_unigram, merge_steps, merged, objective, ranks_of, word_counts, words_of
-from core.tokenizer import Tokenizer
+from core.language import segmentation
+from core.language.segmentation import (
+    LearnedUnigram,
+    learn_bpe,
+    learn_unigram,
+    merge_steps,
+    merged,
+    objective,
+    ranks_of,
+    word_counts,
+    words_of,
+)
+from core.model.checkpoints import BUNDLED, TOKENIZER
+from core.model.tokenizer import Tokenizer
 from tests.prompts import PROMPTS
 
 # Sennrich et al. 2016 have these words; here the first of each kind has no space before it, so "low" and " low" are two words.

@@ -6,7 +6,8 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from core import attention, growth, sparse
+from core.cost import growth, sparse
+from core.model import attention
 
 
 @pytest.mark.parametrize("n, window", itertools.product((1, 2, 7, 16, 33), (1, 2, 5, 16, 40)))

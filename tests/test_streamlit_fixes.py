@@ -14,7 +14,7 @@ from streamlit.runtime import state
 from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.state.common import WidgetMetadata
 
-from core.ui import streamlit_fixes
+from core.app.server import streamlit_fixes
 
 ROOT = Path(__file__).parent.parent
 

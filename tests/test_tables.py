@@ -6,8 +6,8 @@ import warnings
 import pyarrow
 import pytest
 
-from core.ui import charts
-from core.ui import lesson as frame
+from core.app.frame import charts
+from core.app.frame import lesson as frame
 from tests.browser.accessibility import OTHERS
 from tests.browser.views import LESSONS
 from tests.lessons import fine, open_at
@@ -21,7 +21,7 @@ PLACES += [("overview", {}), ("next_token", {}), *(("heads", dict([place.split("
 def test_every_table_is_one_that_the_browser_can_show_and_every_chart_keeps_to_the_grammar(lesson: str, settings: dict[str, str], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture):
     offered, drawn, take = {}, [], charts.take_tables
     monkeypatch.setattr(charts, "take_tables", lambda chart: drawn.append(chart) or take(chart))
-    monkeypatch.setattr(frame.code, "draw", lambda _lesson, _title, _functions, data, *_: offered.update(data))
+    monkeypatch.setattr(frame.code_and_data, "draw", lambda _lesson, _title, _functions, data, *_: offered.update(data))
     assert fine(open_at(lesson, **settings))
     for chart in drawn:
         chart.to_dict()     # checks it against the grammar

@@ -6,7 +6,7 @@ import pytest
 import tokenizers
 from tokenizers import models
 
-from core.tokenizer import BYTE_OF_CHARACTER, END_OF_TEXT, MASK, Prompt, Tokenizer, encodable, visible_form
+from core.model.tokenizer import BYTE_OF_CHARACTER, END_OF_TEXT, MASK, Prompt, Tokenizer, encodable, visible_form
 
 TRAINING_TEXTS = ["the cat sat on the mat", "the other cat ate the rat", "a dog and the cat"] * 4
 

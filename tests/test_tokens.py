@@ -10,12 +10,13 @@ import pytest
 import tokenizers
 from streamlit.testing.v1 import AppTest
 
-from core.segmentation import WORDS, words_of
-from core.tokenizer import Tokenizer, visible_form
-from core.ui import cache, text
-from core.ui.run import Run, read
-from core.ui.tokens import merges, methods, training, vocabulary
-from core.ui.tokens.reading import bundled_tokenizers, hex_bytes
+from core.app.base import prose
+from core.app.compute import cache
+from core.app.state.run import Run, read
+from core.language.segmentation import WORDS, words_of
+from core.model.tokenizer import Tokenizer, visible_form
+from pages.tokens import learned, merges, methods, vocabulary
+from pages.tokens.shared import bundled_tokenizers, hex_bytes
 from tests import lessons, messages
 from tests.lessons import fine
 from tests.messages import formulas
@@ -119,7 +120,7 @@ def test_the_numbers_of_merges():
 def test_the_table_counts_what_each_method_makes():
     at = open_at(tokens_view="methods")
     sent, run = given(at, "methods"), run_of(at.session_state["prompt"])
-    texts = [*text.load("tokens").section("examples").splitlines(), run.text]
+    texts = [*prose.load("tokens").section("examples").splitlines(), run.text]
     assert len(texts) == len(sent["examples"]) == 5
     names = [method["name"] for method in sent["methods"]]
     counts = {name: method["counts"] for name, method in zip(names, sent["methods"])}
@@ -160,7 +161,7 @@ def test_the_picture_of_training_is_given_cuts_that_make_up_the_words():
 
 
 def test_bpe_of_the_picture_is_the_library_trained_for_that_size():
-    learnt = text.load("tokens").section("training")
+    learnt = prose.load("tokens").section("training")
     sent = given(open_at(tokens_view="train"), "train")
     for at in (3, 9):
         library = tokenizers.Tokenizer(tokenizers.models.BPE())
@@ -172,7 +173,7 @@ def test_bpe_of_the_picture_is_the_library_trained_for_that_size():
 def test_the_objective_is_the_likelihood_of_the_text():
     at = open_at(tokens_view="train")
     sent = given(at, "train")
-    found = training.learned(text.load("tokens").section("training"))
+    found = learned.learned(prose.load("tokens").section("training"))
     size = sent["settings"]["size"]
     unigram = found.unigram(size)
     slow = 0.0                                           # word for word along the text, each by the sum over its ways, deep enough to hold them all
@@ -190,7 +191,7 @@ def test_the_numbers_of_training_hold_on_a_calculator():
 
 
 def test_the_textbook_case_merges_es_then_est():
-    experiment = next(e for e in text.load("tokens").experiments if e.id == "train")
+    experiment = next(e for e in prose.load("tokens").experiments if e.id == "train")
     sent = given(open_at(**{k: str(v) for k, v in experiment.settings.items()}), "train")
     by_rank = {entry["rank"]: entry["merge"] for entry in sent["bpe"]}
     assert by_rank[1] == ["e", "s"] and by_rank[2] == ["es", "t"]
@@ -198,8 +199,8 @@ def test_the_textbook_case_merges_es_then_est():
 
 def test_an_empty_prompt_teaches_by_the_example_and_says_so():
     at = open_at(tokens_view="train", tokens_source="prompt", prompt="")
-    assert fine(at) and any(c.value == text.load("tokens").label("source_empty") for c in at.caption)
-    assert given(at, "train")["identity"] == text.load("tokens").section("training")
+    assert fine(at) and any(c.value == prose.load("tokens").label("source_empty") for c in at.caption)
+    assert given(at, "train")["identity"] == prose.load("tokens").section("training")
 
 
 # ---- vocabulary ----------------------------------------------------------------------------------------------------------------------
@@ -255,7 +256,7 @@ def test_the_right_answer_is_what_bpe_makes_without_the_spaces(prompt: str | Non
 
 
 def test_every_experiment_leads_to_the_view_that_it_names():
-    for experiment in text.load("tokens").experiments:
+    for experiment in prose.load("tokens").experiments:
         at = open_at()
         at.button(f"do_tokens_{experiment.id}").click().run()
         assert fine(at) and at.session_state["tokens_view_widget"] == experiment.settings["tokens_view"], experiment.id

@@ -13,17 +13,19 @@ import numpy as np
 import pytest
 import torch
 
-from core import checkpoints, milestones, training
-from core.config import ModelConfig
-from core.corpus import IGNORE, Source, batches, epoch_documents, pack, read_documents, tokenize
-from core.loss import HeldOutLoss, held_out_loss, next_token_loss, windows
-from core.induction import induction
-from core.model import Transformer
-from core.recipes import RECIPES, Recipe, Stage, TrainingConfig, stories_tokenizer
-from core.distributed import ProcessGroup
-from core.tasks import LanguageModelling
-from core.tokenizer import Tokenizer
-from core.training import TrainingRun, TrainingStep, make_optimizer, train
+from core.analysis.induction import induction
+from core.model import checkpoints
+from core.model.config import ModelConfig
+from core.model.tokenizer import Tokenizer
+from core.model.transformer import Transformer
+from core.training import milestones
+from core.training import run as training
+from core.training.corpus import IGNORE, Source, batches, epoch_documents, pack, read_documents, tokenize
+from core.training.distributed import ProcessGroup
+from core.training.language_modelling import LanguageModelling
+from core.training.loss import HeldOutLoss, held_out_loss, next_token_loss, windows
+from core.training.recipes import RECIPES, Recipe, Stage, TrainingConfig, stories_tokenizer
+from core.training.run import TrainingRun, TrainingStep, make_optimizer, train
 from tests import two_processes
 
 ROOT = Path(__file__).parent.parent

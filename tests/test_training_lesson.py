@@ -11,17 +11,19 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from core import checkpoints
-from core.learning import TASKS, Copying, Learner
-from core.ui import cache, jobs, prompt_bar, text
-from core.ui.run import Run, of_tokens, read
-from core.ui.training import childhood, forcing, live
+from core.app.base import prose
+from core.app.compute import cache, queue
+from core.app.frame import prompt_bar
+from core.app.state.run import Run, of_tokens, read
+from core.learning.learner import TASKS, Copying, Learner
+from core.model import checkpoints
+from pages.training import childhood, forcing, live
 from tests import lessons, messages
 from tests.lessons import fine
 from tests.messages import formulas
 from tests.prompts import PROMPTS
 
-WORDS = text.load("training")
+WORDS = prose.load("training")
 VIEWS = ("forcing", "live", "childhood")
 MOMENTS = checkpoints.history("stories-small")
 
@@ -105,7 +107,7 @@ def verdict(at: AppTest, option: int) -> bool:
     key = question(at).key
     question(at).set_value(option).run()
     at.button(key.replace("_given", "_commit")).click().run()
-    return any(m.value.startswith(text.load("app").label("check_right", answer="").split(".")[0].strip()) for m in at.markdown)
+    return any(m.value.startswith(prose.load("app").label("check_right", answer="").split(".")[0].strip()) for m in at.markdown)
 
 
 def test_the_questions_have_the_answers_that_a_second_computation_gives():
@@ -156,22 +158,22 @@ def test_two_readers_train_pause_turn_and_reset_each_their_own():
 
 
 def test_where_all_places_are_taken_the_reader_waits_in_line_and_begins_by_itself():
-    go, words = threading.Event(), text.load("app")
+    go, words = threading.Event(), prose.load("app")
 
     def wait():
         go.wait(60)
         yield 0
 
-    held = [jobs.start(wait) for _ in range(jobs.MOST_AT_ONCE + 2)]
+    held = [queue.start(wait) for _ in range(queue.MOST_AT_ONCE + 2)]
     try:
-        assert until(lambda: jobs.in_line() == (jobs.MOST_AT_ONCE, 2))
+        assert until(lambda: queue.in_line() == (queue.MOST_AT_ONCE, 2))
         at = open_at(training_view="live")
         at.button("training_run").click().run()
         mine = list(at.session_state["training_jobs"].values())[-1]
         assert at.button("training_run").label == words.label("worker_leave") and mine.waiting and learner_in(at).step == 0
         assert any(re.search(r"2 before you, about \d+ s:", info.value) for info in at.info)
         at.button("training_run").click().run()
-        assert until(lambda: not mine.running) and mine.stopped and jobs.in_line() == (jobs.MOST_AT_ONCE, 2) and at.run().button("training_run").label == WORDS.label("train")
+        assert until(lambda: not mine.running) and mine.stopped and queue.in_line() == (queue.MOST_AT_ONCE, 2) and at.run().button("training_run").label == WORDS.label("train")
         at.button("training_run").click().run()
         mine = list(at.session_state["training_jobs"].values())[-1]
     finally:
@@ -181,7 +183,7 @@ def test_where_all_places_are_taken_the_reader_waits_in_line_and_begins_by_itsel
     assert until(lambda: learner_in(at).step > 0) and not mine.waiting
     mine.stop()
     mine.wait(60)
-    assert until(lambda: jobs.in_line() == (0, 0)) and fine(at.run())
+    assert until(lambda: queue.in_line() == (0, 0)) and fine(at.run())
 
 
 def test_every_task_and_size_opens_and_the_levels_are_in_the_picture():
@@ -268,7 +270,7 @@ def test_playing_goes_through_the_moments_from_the_start():
 
 
 def test_the_head_that_becomes_the_induction_head_is_found_by_its_score():
-    from core.analysis import induction_score
+    from core.analysis.stream_and_heads import induction_score
     layer, head = childhood.becoming("stories-small", "cpu")
     run = run_of("a", "stories-small")
     ids = torch.tensor(childhood.repeated(run))

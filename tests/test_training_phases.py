@@ -11,12 +11,13 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from core import checkpoints, descent, kepler, packing, schedules
-from core.descent import SURFACES
-from core.schedules import Schedule
-from core.ui import cache
-from core.ui.training import live
-from core.ui.training import packing as packing_view
+from core.app.compute import cache
+from core.learning import descent, kepler, packing, schedules
+from core.learning.descent import SURFACES
+from core.learning.schedules import Schedule
+from core.model import checkpoints
+from pages.training import live
+from pages.training import packing as packing_view
 from tests.lessons import fine, open_at, opened
 from tests.messages import formulas, unpacked
 from tests.prompts import PROMPTS

@@ -7,19 +7,43 @@ import numpy as np
 import pytest
 import torch
 
-from core import checkpoints
-from core.config import ModelConfig
-from core.corpus import IGNORE
-from core.dates import (DIRECTIONS, FIRST, IN_DIGITS, LAST, MONTHS, PHRASINGS, TO_DIGITS, TO_WORDS, Pair, in_digits, in_words, is_held_out,
-                        ordinal, random_pairs, year_readings)
-from core.generation import beam_search, continuations, generate, translations
-from core.model import Transformer
-from core.recipes import RECIPES, TrainingConfig
-from core.sampling import SamplingConfig
-from core.tasks import TaskContext
-from core.tokenizer import Tokenizer
-from core.training import TrainingRun, train
-from core.translation import DateTranslation, alignment, batches, date_tokenizer, exact_match, held_out_nats, held_out_pairs, token_parts
+from core.model import checkpoints
+from core.model.config import ModelConfig
+from core.model.generation import beam_search, continuations, generate, translations
+from core.model.sampling import SamplingConfig
+from core.model.tokenizer import Tokenizer
+from core.model.transformer import Transformer
+from core.training.corpus import IGNORE
+from core.training.dates import (
+    DIRECTIONS,
+    FIRST,
+    IN_DIGITS,
+    LAST,
+    MONTHS,
+    PHRASINGS,
+    TO_DIGITS,
+    TO_WORDS,
+    Pair,
+    in_digits,
+    in_words,
+    is_held_out,
+    ordinal,
+    random_pairs,
+    year_readings,
+)
+from core.training.language_modelling import TaskContext
+from core.training.recipes import RECIPES, TrainingConfig
+from core.training.run import TrainingRun, train
+from core.training.translation import (
+    DateTranslation,
+    alignment,
+    batches,
+    date_tokenizer,
+    exact_match,
+    held_out_nats,
+    held_out_pairs,
+    token_parts,
+)
 
 GREEDY = SamplingConfig(temperature=0.0)
 

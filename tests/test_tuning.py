@@ -7,11 +7,26 @@ import math
 import pytest
 import torch
 
-from core import tuning, tuning_texts
-from core.config import ModelConfig
-from core.low_rank import LowRank, adapt, merged, n_adapter_parameters
-from core.model import Transformer
-from core.tuning import Pair, Preference, PreferenceTuner, SupervisedTuner, answer_log_probs, answers, candidates, dpo_loss, draw_texts, kl, margins, masked_loss, old_text, preferences
+from core.learning import tuning, tuning_texts
+from core.learning.low_rank import LowRank, adapt, merged, n_adapter_parameters
+from core.learning.tuning import (
+    Pair,
+    Preference,
+    PreferenceTuner,
+    SupervisedTuner,
+    answer_log_probs,
+    answers,
+    candidates,
+    dpo_loss,
+    draw_texts,
+    kl,
+    margins,
+    masked_loss,
+    old_text,
+    preferences,
+)
+from core.model.config import ModelConfig
+from core.model.transformer import Transformer
 
 CONFIG = ModelConfig(vocab_size=40, d_model=16, n_layers=2, n_heads=2, n_context=64, end_of_text=0)
 PAIRS = [Pair((0, 3, 5 + i, 9), (20 + i, 0)) for i in range(8)]

@@ -9,10 +9,12 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from core import checkpoints, tuning, tuning_texts
-from core.learning import Copying, Learner
-from core.ui import cache, text
-from core.ui.training import alignment, fine_tuning, tuning_parts
+from core.app.base import prose
+from core.app.compute import cache
+from core.learning import tuning, tuning_texts
+from core.learning.learner import Copying, Learner
+from core.model import checkpoints
+from pages.training import alignment, fine_tuning, tuning_parts
 from tests import lessons
 from tests.lessons import fine
 from tests.messages import formulas
@@ -20,7 +22,7 @@ from tests.prompts import PROMPTS
 from tests.test_training_lesson import question, until, verdict
 
 STAGES = ("pretrained", "tuned", "aligned")
-WORDS = text.load("training")
+WORDS = prose.load("training")
 
 
 def open_at(stage: str = "tuned", **query: str) -> AppTest:

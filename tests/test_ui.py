@@ -12,13 +12,16 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from core import checkpoints
-from core.config import ModelConfig
+from core.app.base import catalogue, deployment, devices, prose
+from core.app.compute import cache
+from core.app.frame import named_token, prompt_bar
+from core.app.state import reader, run
 from core.figures.numbers import latex_number, latex_operand, plain_number, probability, readable
-from core.intervention import NOTHING, HeadEdit, Intervention
-from core.model import Transformer
-from core.tokenizer import Tokenizer
-from core.ui import cache, catalogue, deployment, devices, named_token, prompt_bar, run, state, text
+from core.model import checkpoints
+from core.model.config import ModelConfig
+from core.model.intervention import NOTHING, HeadEdit, Intervention
+from core.model.tokenizer import Tokenizer
+from core.model.transformer import Transformer
 
 ROOT = Path(__file__).resolve().parent.parent
 TEXTS = sorted(path.stem for path in (ROOT / "assets" / "text" / "en").glob("*.md"))
@@ -51,20 +54,22 @@ def framed_app():
     import pandas as pd
     import streamlit as st
 
-    from core.ui import check, experiments, lesson, prompt_bar, state, text
-    from core.ui.guard import guard
+    from core.app.base import prose
+    from core.app.frame import check, experiments, lesson, prompt_bar
+    from core.app.frame.guard import guard
+    from core.app.state import reader
 
-    state.begin()
+    reader.begin()
     prompt_bar.draw()
-    words = text.parse("demo", st.session_state["demo_source"])
-    page = lesson.Lesson("demo", words, text.load("app"))
+    words = prose.parse("demo", st.session_state["demo_source"])
+    page = lesson.Lesson("demo", words, prose.load("app"))
     with guard():
         reading = page.run()
         strength = st.slider(page.label("strength"), 0.0, 1.0, 0.5, key="demo_strength", bind="query-params")
-        st.text(f"{state.selection()} {strength}")
+        st.text(f"{reader.selection()} {strength}")
         page.named_token(reading, -1)
-        st.button("append", on_click=lambda: state.append_token(st.session_state["to_append"]))
-        st.button("present", on_click=lambda: state.apply({"present": True}))
+        st.button("append", on_click=lambda: reader.append_token(st.session_state["to_append"]))
+        st.button("present", on_click=lambda: reader.apply({"present": True}))
         page.pins({"Strength": f"{strength}"})
         page.explanation()
         page.numbers([("A sum", "1 + 1 = 2")])
@@ -115,10 +120,11 @@ def late_request():
     """A part of the page whose request left the browser before the pick of another part reached it, with the address of then."""
     import streamlit as st
 
-    from core.ui import cache, state
+    from core.app.compute import cache
+    from core.app.state import reader
     st.session_state.update(prompt="The cat", model=cache.model_names()[0], device="cpu", selection={"position": 1, "layer": 0})
     st.query_params["position"] = "5"
-    state.selection()
+    reader.selection()
 
 
 def test_an_old_address_is_put_right_by_whatever_reads_the_selection():
@@ -156,7 +162,7 @@ def test_a_value_out_of_range_is_clamped(query):
 def test_a_notice_outlasts_the_next_rerun_and_then_goes(monkeypatch):
     at = framed(layer="two")
     assert at.run().info
-    monkeypatch.setattr(state, "NOTICE_SECONDS", 0)
+    monkeypatch.setattr(reader, "NOTICE_SECONDS", 0)
     assert not at.run().info
 
 
@@ -170,7 +176,7 @@ def test_a_text_of_more_than_a_megabyte_is_cut_and_said():
 
 
 def test_line_ends_are_kept_as_newlines():
-    assert state.clean_prompt("a\r\nb\rc\nd") == "a\nb\nc\nd"
+    assert reader.clean_prompt("a\r\nb\rc\nd") == "a\nb\nc\nd"
 
 
 # --- the parts of a lesson ---------------------------------------------------------------------------------------------------
@@ -198,7 +204,7 @@ def test_the_source_shown_is_the_source_that_runs():
     assert not at.code
     at.session_state["demo_source_open"] = True
     shown = "\n".join(block.value for block in at.run().code)
-    assert "def draw_all(" in shown and shown.strip() in (ROOT / "core" / "ui" / "experiments.py").read_text()
+    assert "def draw_all(" in shown and shown.strip() in (ROOT / "core" / "app" / "frame" / "experiments.py").read_text()
 
 
 def test_a_pinned_state_stands_beside_the_present_one_and_can_be_gone_back_to():
@@ -371,7 +377,7 @@ def test_a_trace_is_computed_once_for_each_prompt_and_intervention():
 # --- text --------------------------------------------------------------------------------------------------------------------
 
 def test_a_text_file_is_read_into_its_parts():
-    words = text.parse("demo", LESSON)
+    words = prose.parse("demo", LESSON)
     assert words.section("title") == "Demo" and words.label("strength") == "Strength"
     first, second = words.experiments
     assert (first.id, first.title, first.look) == ("ball", "Give the ball away", "Look at *Tom*.")
@@ -383,18 +389,18 @@ def test_a_text_file_is_read_into_its_parts():
 
 @pytest.mark.parametrize("entry", catalogue.existing(), ids=lambda entry: entry.id)
 def test_every_lesson_has_its_text(entry):
-    words = text.load(entry.id)
+    words = prose.load(entry.id)
     assert words.section("title") and words.section("explanation")
     assert len(words.section("sentence").splitlines()) == 1
     assert len({experiment.id for experiment in words.experiments}) == len(words.experiments)
 
 
 def test_every_label_that_the_frame_asks_for_is_there():
-    app = text.load("app")
-    asked = {key for path in [ROOT / "app.py", *(ROOT / "core" / "ui").glob("*.py")]
+    app = prose.load("app")
+    asked = {key for path in [ROOT / "app.py", *(ROOT / "core" / "app").rglob("*.py")]
              for key in re.findall(r"""(?:words|frame_words|load\("app"\))\.label\(["'](\w+)["']""", path.read_text())}
-    asked |= {key for path in (ROOT / "core" / "ui").glob("*.py") for key in re.findall(r'"(notice_\w+)"', path.read_text())}
-    own = {key for name in TEXTS if name != "app" for key in text.load(name).labels}
+    asked |= {key for path in (ROOT / "core" / "app").rglob("*.py") for key in re.findall(r'"(notice_\w+)"', path.read_text())}
+    own = {key for name in TEXTS if name != "app" for key in prose.load(name).labels}
     assert not {key for key in asked if key not in app.labels} - own
     for stage in catalogue.STAGES:
         assert app.label(f"stage_{stage}") and app.label(f"hint_{stage}")
@@ -405,14 +411,14 @@ def test_every_label_that_the_frame_asks_for_is_there():
 
 
 def test_no_label_of_the_frame_is_left_over():
-    sources = "".join(path.read_text() for path in [ROOT / "app.py", *(ROOT / "core" / "ui").glob("*.py")])
+    sources = "".join(path.read_text() for path in [ROOT / "app.py", *(ROOT / "core" / "app").rglob("*.py")])
     prefixes = ("stage_", "hint_", "lesson_", "section_", "device_", "not_of_")
-    assert [key for key in text.load("app").labels if not key.startswith(prefixes) and f'"{key}"' not in sources.replace("'", '"')] == []
+    assert [key for key in prose.load("app").labels if not key.startswith(prefixes) and f'"{key}"' not in sources.replace("'", '"')] == []
 
 
 @pytest.mark.parametrize("name", TEXTS)
 def test_every_label_can_be_filled_in(name):
-    for key, label in text.load(name).labels.items():
+    for key, label in prose.load(name).labels.items():
         assert label.count("{") == label.count("}"), f"{key} has a brace too many"
 
 

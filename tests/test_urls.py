@@ -12,9 +12,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from core.ui import cache, catalogue, deployment, devices, instrument_state, state
-from core.ui.components.sampling_panel.settings import PanelSettings
-from core.ui.instrument_state import LARGEST, LONGEST, Setting
+from core.app.base import catalogue, deployment, devices
+from core.app.compute import cache
+from core.app.state import lesson_settings, reader
+from core.app.state.lesson_settings import LARGEST, LONGEST, Setting
+from core.components.sampling_panel.settings import PanelSettings
 from tests import hostile, random_pages
 from tests.addresses import SETTINGS, SHARED
 
@@ -56,15 +58,15 @@ class Query(dict):
 def visit(monkeypatch: pytest.MonkeyPatch):
     """visit(prefix, parameters) -> the session and the address after a fresh reader came with that address, and the settings that were read."""
     monkeypatch.setattr(cache, "model_names", lambda names=cache.model_names(): names)          # which looks into the folder of models each time
-    for module in (state, instrument_state):
+    for module in (reader, lesson_settings):
         monkeypatch.setattr(module, "get_script_run_ctx", lambda: None)
 
     def visited(prefix: str, parameters: dict[str, str]) -> tuple[dict, Query, dict]:
         session, query = {}, Query(parameters)
-        for module in (state, instrument_state):
+        for module in (reader, lesson_settings):
             monkeypatch.setattr(module, "st", types.SimpleNamespace(session_state=session, query_params=query))
-        state.begin()
-        return session, query, instrument_state.read(prefix, SETTINGS[prefix])
+        reader.begin()
+        return session, query, lesson_settings.read(prefix, SETTINGS[prefix])
 
     return visited
 
@@ -93,7 +95,7 @@ def read_and_looked_at(visit, prefix: str, parameters: dict[str, str]) -> None:
     assert not any(hostile.MARKUP.search(hostile.bare(notice)) for notice in session["notices"])
     again, _, same = visit(prefix, dict(query))                          # the address says what was read, and says it to others too
     assert same == values and all(again[key] == session[key] for key in ("model", "device", "present", "class", "selection"))
-    assert again["prompt"] == session["prompt"] or not state.fits_in_link(session["prompt"])
+    assert again["prompt"] == session["prompt"] or not reader.fits_in_link(session["prompt"])
 
 
 @OFTEN
@@ -134,15 +136,15 @@ def test_a_first_run_that_is_broken_off_at_any_line_leaves_a_session_that_begins
             super().__setitem__(key, value)
 
     monkeypatch.setattr(cache, "model_names", lambda names=cache.model_names(): names)
-    monkeypatch.setattr(state, "get_script_run_ctx", lambda: None)
+    monkeypatch.setattr(reader, "get_script_run_ctx", lambda: None)
     for last in range(1, 25):
         session, query = Session(asked_for={"position": 3}), Query(prompt="The dog", layer="2", unknown="1", embeddings_view="maps")
-        monkeypatch.setattr(state, "st", types.SimpleNamespace(session_state=session, query_params=query))
+        monkeypatch.setattr(reader, "st", types.SimpleNamespace(session_state=session, query_params=query))
         session.touches = last
         with contextlib.suppress(KeyboardInterrupt):
-            state.begin()
+            reader.begin()
         session.touches = 0
-        state.begin()
+        reader.begin()
         assert (session["prompt"], session["selection"]) == ("The dog", {"layer": 2, "position": 3}) and session["device"] in devices.available() and "asked_for" not in session, last
         assert set(query) == {"prompt", "layer", "position", "embeddings_view"}, last          # a name that is none of the app's is carried along no further
     assert session["present"] is False

@@ -6,8 +6,9 @@ import threading
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.ui import cache, jobs, text, working
-from core.ui.working import Part
+from core.app.base import prose
+from core.app.compute import cache, growing_results, queue
+from core.app.compute.growing_results import Part
 from tests.benchmarks.reader import GROWS, Answer, Reader, key_of, query_of
 from tests.browser.serving import serve
 from tests.coroutines import finished
@@ -31,15 +32,16 @@ def steps():
 def script():
     import streamlit as st
 
-    from core.ui import text, working
+    from core.app.base import prose
+    from core.app.compute import growing_results
     from tests import test_working
 
     place = st.container()
-    with working.frame() as frame:
+    with growing_results.frame() as frame:
         st.write("controls")
-        value, whole = working.growing("the key", test_working.steps, len, "{done} of {total} letters")
+        value, whole = growing_results.growing("the key", test_working.steps, len, "{done} of {total} letters")
         st.write(f"{value} {whole}")
-    working.follow(frame, place, text.load("app"))
+    growing_results.follow(frame, place, prose.load("app"))
 
 
 @pytest.fixture(autouse=True)
@@ -49,7 +51,7 @@ def fresh(monkeypatch: pytest.MonkeyPatch):
     begun.clear()
     gates[:] = [threading.Event() for _ in range(3)]
     cache.clear()
-    monkeypatch.setattr(working, "PATIENCE", 0.3)
+    monkeypatch.setattr(growing_results, "PATIENCE", 0.3)
     yield
     for gate in gates:
         gate.set()
@@ -63,12 +65,12 @@ def said(at: AppTest) -> list[str]:
     return [element.value for element in at.markdown]
 
 
-def job_of(at: AppTest) -> jobs.Job:
-    return at.session_state[working.JOBS]["the key"].job
+def job_of(at: AppTest) -> queue.Job:
+    return at.session_state[growing_results.JOBS]["the key"].job
 
 
 def test_what_grows_is_shared_and_is_stopped_when_the_last_reader_turns_away():
-    words = text.load("app")
+    words = prose.load("app")
     nothing = page()
     assert said(nothing) == ["controls"], "the view is left where there is nothing yet"
     assert nothing.button(key="working_stop").label == words.label("working_stop")
@@ -85,11 +87,11 @@ def test_what_grows_is_shared_and_is_stopped_when_the_last_reader_turns_away():
     job.wait(30)
     assert job.stopped and said(other.run()) == ["controls", "ab False"], "what it has made stays"
     gates[2].set()
-    one.session_state[working.GROWS] = 1.0          # as the browser's first question leaves it
+    one.session_state[growing_results.GROWS] = 1.0          # as the browser's first question leaves it
     one.button(key="working_again").click().run()
-    for shared in one.session_state[working.JOBS].values():
+    for shared in one.session_state[growing_results.JOBS].values():
         shared.job.wait(30)
-    assert said(one.run()) == ["controls", "abc True"] and len(begun) == 2 and one.session_state[working.GROWS] is None and not one.button
+    assert said(one.run()) == ["controls", "abc True"] and len(begun) == 2 and one.session_state[growing_results.GROWS] is None and not one.button
     assert said(page()) == ["controls", "abc True"] and len(begun) == 2, "it is kept for all"
 
 
@@ -108,7 +110,7 @@ def test_what_fails_is_raised_in_the_page_and_tried_again():
 def test_without_a_view_a_result_is_simply_computed():
     for gate in gates:
         gate.set()
-    assert working.growing("another key", steps, len) == ("abc", True) and working.made("a third", lambda: [1], len) == [1]
+    assert growing_results.growing("another key", steps, len) == ("abc", True) and growing_results.made("a third", lambda: [1], len) == [1]
 
 
 def test_those_that_wait_have_places_of_their_own_and_can_be_stopped_meanwhile():
@@ -116,11 +118,11 @@ def test_those_that_wait_have_places_of_their_own_and_can_be_stopped_meanwhile()
         gates[0].wait(30)
         yield 1
 
-    held = [jobs.queue(wait) for _ in range(jobs.MOST_QUEUED)]
-    more = jobs.queue(wait)
+    held = [queue.queue(wait) for _ in range(queue.MOST_QUEUED)]
+    more = queue.queue(wait)
     more.stop()
     more.wait(30)
-    assert more.stopped and not more.records and all(job.running for job in held) and jobs.in_line() == (0, 0), "the places of what readers start are free"
+    assert more.stopped and not more.records and all(job.running for job in held) and queue.in_line() == (0, 0), "the places of what readers start are free"
     gates[0].set()
     for job in held:
         job.wait(30)

@@ -8,8 +8,8 @@ from pathlib import Path
 from playwright.sync_api import Page
 
 from core import huggingface
-from core.ui import deployment
-from core.ui.library import names
+from core.app.base import deployment
+from core.app.compute.library import names
 from tests import library_models
 from tests.benchmarks import comparison
 from tests.benchmarks.browser import first_picture

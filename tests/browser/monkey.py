@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 
 from playwright.sync_api import Browser, Error, Page
 
-from core.ui import catalogue, text
+from core.app.base import catalogue, prose
 from tests import hostile
 from tests.browser.conftest import is_error
 from tests.browser.serving import READY, STILL, chromium, serve, settle
@@ -166,7 +166,7 @@ class Monkey:
         return self.chance.randrange(size["width"]), self.chance.randrange(size["height"])
 
 
-ERROR = text.load("app").label("error")
+ERROR = prose.load("app").label("error")
 DEEDS = ((Monkey._click, 10), (Monkey._click_anywhere, 5), (Monkey._drag, 4), (Monkey._press, 5), (Monkey._type, 4), (Monkey._view, 4), (Monkey._scroll, 3), (Monkey._resize, 1),
          (Monkey._history, 2), (Monkey._go, 2), (Monkey._reload, 1))
 

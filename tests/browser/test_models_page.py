@@ -6,8 +6,8 @@ import urllib.parse
 
 from playwright.sync_api import Browser, Locator, Page, TimeoutError, expect
 
-from core.ui import catalogue, deployment, text
-from core.ui.library import names
+from core.app.base import catalogue, deployment, prose
+from core.app.compute.library import names
 from tests import hostile, library_models
 from tests.browser.conftest import is_error
 from tests.browser.serving import serve, settle
@@ -25,7 +25,7 @@ MADE_OF_TEXT = """() => {
     look(document);
     return found;
 }"""
-WORDS, FRAME = text.load("library"), text.load("app")
+WORDS, FRAME = prose.load("library"), prose.load("app")
 
 
 def test_a_model_from_a_folder_is_looked_at_loaded_and_run_by_every_lesson(browser: Browser, tmp_path):

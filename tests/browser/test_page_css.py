@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.browser.serving import settle
 
-CSS = Path(__file__).parents[2] / "core" / "ui" / "page.css"
+CSS = Path(__file__).parents[2] / "core" / "app" / "frame" / "page.css"
 # Together they show every element that a rule names: a notice, a code drawer, number fields, charts, a page that loads.
 PAGES = ("overview?layer=none", "architectures", "heads", "next_token", "training?training_view=live", "positions?present=true")
 SEEN = """(() => {
