@@ -15,8 +15,8 @@ from core.model.config import ModelConfig
 from core.model.generation import generate
 from core.model.sampling import SamplingConfig
 from core.training.loss import next_token_loss
-from tests import parity
 from tests.benchmarks.timing import Figure, alternate, figure
+from tests.helpers import parity
 
 
 def models():

@@ -18,9 +18,9 @@ from dataclasses import dataclass, field
 from playwright.sync_api import Browser, Error, Page
 
 from core.app.base import catalogue, prose
-from tests import hostile
 from tests.browser.conftest import is_error
 from tests.browser.serving import READY, STILL, chromium, serve, settle
+from tests.helpers import hostile
 
 PAGES = tuple(sorted(catalogue.pages()))
 SIZES = ((1440, 900), (1280, 720), (1024, 768), (390, 844))

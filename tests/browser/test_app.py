@@ -11,8 +11,8 @@ from core.app.base import catalogue, deployment, prose
 from tests.browser.conftest import is_error
 from tests.browser.pictures import clipped_below, cut_off, pictures, pictures_at_rest
 from tests.browser.serving import CHROMIUM_FLAGS, Server, chromium_path, settle
-from tests.prompts import PROMPTS
-from tests.test_pages import PAGES
+from tests.helpers.prompts import PROMPTS
+from tests.pages.test_pages import PAGES
 
 LONG = PROMPTS["256 tokens"].strip()
 

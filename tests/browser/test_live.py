@@ -19,7 +19,7 @@ from pages.heads.route import question, rollout_question
 from pages.heads.shared import Change, reached
 from tests.browser.serving import Server, settle
 from tests.browser.test_heads_wall import heads_page, on_the_scale, pixel, run_on
-from tests.messages import unpacked
+from tests.helpers.messages import unpacked
 
 SCALED = dict(heads_panel="change", heads_changed="0.*", heads_action="scale")
 

@@ -8,9 +8,9 @@ from playwright.sync_api import Browser, Locator, Page, TimeoutError, expect
 
 from core.app.base import catalogue, deployment, prose
 from core.app.compute.library import names
-from tests import hostile, library_models
 from tests.browser.conftest import is_error
 from tests.browser.serving import serve, settle
+from tests.helpers import hostile, library_models
 
 HOSTILE = urllib.parse.quote(f"{names.IN_FOLDER}{hostile.NAME}")
 SHOWN = "**zq** _zq_"       # the beginning of that name, as it is read on the page

@@ -13,7 +13,7 @@ from pages.overview import shared
 from tests.browser.accessibility import violations
 from tests.browser.pictures import WALK
 from tests.browser.serving import settle
-from tests.prompts import PROMPTS
+from tests.helpers.prompts import PROMPTS
 
 CATS = "The cat sat on the mat. The dog sat on the"
 MAP = "(() => {" + WALK + "return walk(document, []).find((e) => e.map && e.classList.contains('map')).map; })()"
