@@ -157,6 +157,17 @@ class Transformer(nn.Module):
         h_head = self._transformed(h_final, self.config.norm)
         return self._unembedded(h_final if h_head is None else h_head)
 
+    def logits_without_attention(self, x: Tensor) -> Tensor:
+        """(B, |V|) the logits after stream vectors x (B, d) that enter the first block, if attention wrote nothing anywhere.
+
+        Each token then goes its way alone, so the vectors may be those of any tokens: the same as a pass in which every
+        attn_out is set to zero, at the cost of B tokens.
+        """
+        settings = self._settings(1, 0, NOTHING)
+        for block in self.blocks:
+            x = block(x, settings, lambda X: dict(attn_out=torch.zeros_like(X)), NO_EDITS)["resid_post"]
+        return self.logits_of(self._final(x, settings))
+
     def final_vectors(self, token_ids: Tensor, dropout: float = 0.0, cache: KVCache | None = None) -> Tensor:
         """(N, d) h_final, of which `logits_of` makes the logits, by the faster road: for the logits of a few positions alone. cache: as `logits` takes it."""
         return self._hidden(token_ids, cache, dropout, False, None)

@@ -1,23 +1,39 @@
 """A lesson as a link opens it, through AppTest."""
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
 
+from core.ui import catalogue
 from core.ui.lesson import PICTURE_SEEN
 
 ROOT = Path(__file__).parent.parent
+SCRIPT = ROOT / "core" / "ui" / "script.py"
+_NAMES = tempfile.TemporaryDirectory()
 
 
 def open_at(lesson: str, seen: bool = True, **query: str | None) -> AppTest:
     """The page of `lesson` after its first run, at an address with these parameters; None leaves one out. seen: as a browser that has shown a picture; there is none here to say so."""
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
+    at = AppTest.from_file(str(SCRIPT), default_timeout=120)
     at.session_state[PICTURE_SEEN] = seen
     for key, value in query.items():
         if value is not None:
             at.query_params[key] = value
-    return at.switch_page(f"pages/{lesson}.py").run()     # its page alone, as a link does: no run of the home page before it
+    return at.switch_page(file_named(lesson)).run()     # its page alone, as a link does: no run of the home page before it
+
+
+def file_named(page: str) -> str:
+    """An empty file of the page's name: before its first run AppTest knows a page by the name of a file that exists."""
+    path = Path(_NAMES.name) / f"{page}.py"
+    path.touch()
+    return str(path)
+
+
+def go(at: AppTest, page: str) -> AppTest:
+    """The same session on another page, not run yet."""
+    return at.switch_page(str(catalogue.page_path(page)))
 
 
 def fine(at: AppTest) -> bool:

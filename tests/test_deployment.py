@@ -3,17 +3,16 @@ import gc
 import os
 import pkgutil
 import re
-import runpy
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from streamlit.runtime.pages_manager import PagesManager
 
 import app
 from assets.deploy import replicas
-from core.ui import addresses, ahead, cache, deployment, live, next_token, overview, run, shell, state, text
+from core.ui import addresses, cache, deployment, live, run, shell, state, text
+from core.ui.architectures import cost
 from core.ui.attention import live as attention
 from core.ui.heads import live as heads
 from core.ui.library import shelf
@@ -62,14 +61,9 @@ def test_a_name_that_is_no_setting_ends_the_start_too(monkeypatch: pytest.Monkey
 
 
 def test_the_app_checks_before_it_serves():
-    source = (ROOT / "app.py").read_text()
-    assert source.index("\ndeployment.check()") < source.index("\napp = st.App(")
-
-
-def test_a_server_takes_no_page_for_an_app_by_itself(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(PagesManager, "uses_pages_directory", None)
-    runpy.run_path(str(ROOT / "app.py"), run_name="served")
-    assert PagesManager.uses_pages_directory is False
+    said = subprocess.run([sys.executable, "-c", "import app"], cwd=ROOT, capture_output=True, text=True,
+                          env=os.environ | {"TRANSFORMER_TRAINING": "perhaps"})
+    assert said.returncode != 0 and "TRANSFORMER_TRAINING" in said.stderr and "Traceback" not in said.stderr
 
 
 def _loaded_by(code: str) -> set[str]:
@@ -87,7 +81,7 @@ def test_a_server_listens_before_the_packages_are_loaded_that_a_browser_would_wa
 
 def test_every_kind_of_live_question_has_its_answer():
     assert all(callable(pkgutil.resolve_name(answer)) for answer in app.ANSWERS.values())
-    assert set(app.ANSWERS) == {heads.NAME, heads.ROLLOUT, attention.NAME, ahead.NAME, overview.AHEAD, next_token.AHEAD}
+    assert set(app.ANSWERS) == {heads.NAME, heads.ROLLOUT, attention.NAME, cost.PATTERNS_ROUTE}
 
 
 def test_a_server_is_prepared_once_it_listens_and_collects_again_after(monkeypatch: pytest.MonkeyPatch):

@@ -115,7 +115,13 @@ def a_page_runs(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
     monkeypatch.setattr(jobs, "GIVES_WAY", 1e9)
     monkeypatch.setattr(jobs, "MOST_GIVEN", SECONDS)
     ends = threading.Event()
-    threading.Thread(target=ends.wait, args=(SECONDS,), name=jobs.PAGE, daemon=True).start()
+
+    def page() -> None:
+        with jobs.PAGES:
+            ends.wait(SECONDS)
+
+    threading.Thread(target=page, daemon=True).start()
+    assert until(lambda: jobs.PAGES.n == 1)
     yield ends
     ends.set()
 
@@ -138,7 +144,12 @@ def test_a_page_that_waits_for_a_job_is_not_let_go_first(a_page_runs: threading.
         yield from range(3)
 
     job = Job(steps, Places(1, 9, None)).start()
-    page = threading.Thread(target=job.wait, args=(SECONDS,), name=jobs.PAGE, daemon=True)
+
+    def draw() -> None:
+        with jobs.PAGES:
+            job.wait(SECONDS)
+
+    page = threading.Thread(target=draw, daemon=True)
     page.start()
     assert until(lambda: jobs._pages_that_wait.n == 1)
     gate.set()

@@ -27,7 +27,7 @@ from core.ui import cache, catalogue, deployment, devices, differs, run, text
 from core.ui.library import loading, names, page, shelf
 from tests import hostile, huggingface_models, library_models
 from tests.browser.views import LESSONS
-from tests.lessons import fine, open_at
+from tests.lessons import fine, go, open_at
 from tests.messages import formulas
 
 WORDS = text.load("library")
@@ -258,11 +258,11 @@ def test_a_load_goes_on_while_its_reader_is_elsewhere_and_is_stopped_from_the_pa
     at.button(key="model_load").click().run()
     assert began.wait(30)
     task = loading.loading_of("folder:llama")
-    at.switch_page("pages/tokens.py").run()
+    go(at, "tokens").run()
     assert fine(at) and task.running
     other = settled(open_at("models"), "folder:llama")
     assert other.button(key="models_use_folder:llama").label == WORDS.label("watch"), "another reader sees it, too"
-    assert at.switch_page("pages/models.py").run().button(key="model_stop"), "coming back finds it"
+    assert go(at, "models").run().button(key="model_stop"), "coming back finds it"
     at.button(key="model_stop").click().run()
     task.wait(30)
     at.run()
@@ -448,7 +448,7 @@ def test_every_view_of_every_lesson_works_on_other_models_or_says_why_not(name: 
     at = open_at("models", model=f"folder:{name}", prompt=hostile.PROMPT if name == hostile.NAME else None)
     assert hostile.markup(at) == []
     for entry in catalogue.existing():
-        at.switch_page(f"pages/{entry.id}.py")
+        go(at, entry.id)
         for view, where in LESSONS.get(entry.id, {"": None}).items():
             for setting, option in where.address(view) if where else ():
                 at.session_state[f"{entry.id}_{setting}"] = option
@@ -476,7 +476,7 @@ def test_the_numbers_of_a_model_unlike_the_bundled_ones_hold_on_a_calculator():
     logits = run.read(phi, "The cat sat on the").logits()
     assert value(terms) == pytest.approx(float(u), abs=6e-5) and float(u) == pytest.approx(logits.max(), abs=6e-5)
     assert len(re.findall(r"[\d.]+", terms)) == 5, "three products, the rest, and b_U"
-    at.switch_page("pages/attention.py").run()
+    go(at, "attention").run()
     _, turned, result = ["", *shown(at, "k'_")]
     assert value(turned) == pytest.approx(float(result), abs=6e-5)
     at = open_at("attention", model="folder:numbers", prompt="17 4 256 3", position="3", attention_component="3")
@@ -487,7 +487,7 @@ def test_the_numbers_of_a_model_unlike_the_bundled_ones_hold_on_a_calculator():
     key = int(re.match(r"k'_\{(\d+),3\}", next(latex for latex in formulas(at) if latex.startswith("k'_")))[1])
     assert float(result) == pytest.approx(float(block.K_rotated[0, key, 3]), abs=6e-5)
     at.session_state["residual_stream_view"] = "mlp"
-    at.switch_page("pages/residual_stream.py").run()
+    go(at, "residual_stream").run()
     made, result = shown(at, r"a = ")[-2:]
     neuron = int(re.search(r"W_2\^\{\((\d+)\)\}", "".join(formulas(at)))[1])
     assert value(made) == pytest.approx(float(result), abs=6e-5) and float(result) == pytest.approx(float(block.mlp_post[3, neuron]), abs=6e-5)

@@ -22,7 +22,7 @@ from core.ui.markdown import code
 from tests import library_models, test_attention_steps
 from tests.browser.views import LESSONS
 from tests.huggingface_models import hf
-from tests.lessons import answer, fine, open_at, opened
+from tests.lessons import answer, fine, go, open_at, opened
 from tests.messages import formulas, given, numbers_in, unpacked
 
 BLANKED = "the cat sat on the ____ and ate"
@@ -172,9 +172,9 @@ def test_a_lesson_that_cannot_show_it_says_so_and_leads_on(name: str, lesson: st
     assert at.session_state["model"] == f"folder:{name}" and at.query_params["model"] == f"folder:{name}"
     assert {"model_open_architectures", "model_open_tokens"} <= {button.key for button in at.button}
     at.session_state["architectures_view"] = view
-    at.switch_page("pages/architectures.py").run()
+    go(at, "architectures").run()
     assert fine(at) and given(at, f"architecture_{view}") and at.session_state["prompt"] == "The cat sat" and "Its picture here is" in said(at)
-    at.switch_page(f"pages/{lesson}.py").run()
+    go(at, lesson).run()
     at.button(key="model_stay").click().run()
     assert fine(at) and at.session_state["model"] == "stories" and "is an encoder" not in said(at)
 
@@ -186,7 +186,7 @@ def test_a_picture_that_is_true_of_it_is_drawn_and_any_other_says_why_not(name: 
     for lesson, views in catalogue.SHOWN[kind].runs.items():
         if views == catalogue.WHOLE:
             continue
-        at.switch_page(f"pages/{lesson}.py")
+        go(at, lesson)
         assert set(views) <= {name.split(",")[0] for name in LESSONS[lesson]}
         at.session_state["attention_step"] = "mask"
         for view in (*views[:2], *[other for other in LESSONS[lesson] if other not in views and "," not in other][:1]):

@@ -104,6 +104,14 @@ def test_wiring_of_the_parallel_and_the_post_norm_block():
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES, ids=lambda a: "-".join(map(str, a.values())))
+def test_a_row_alone_gives_what_a_pass_gives_in_which_attention_writes_nothing(architecture):
+    model, ids = small(**architecture), tokens()
+    off = tuple(SublayerEdit(layer, "attention", "zero") for layer in range(model.config.n_layers))
+    alone = model.logits_without_attention(model(ids).blocks[0].resid_pre)
+    assert (model(ids, Intervention(sublayers=off)).logits - alone).abs().max() < 1e-12
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES, ids=lambda a: "-".join(map(str, a.values())))
 def test_fast_road_cache_and_batches_equal_the_plain_forward(architecture):
     model, ids = small(**architecture), tokens(batch=(3,))
     plain = model(ids).logits

@@ -2,15 +2,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
-import streamlit as st
 import torch
 from streamlit.testing.v1 import AppTest
 
 from core.model import Transformer
-from core.ui import cache, catalogue, devices, lesson, text
+from core.ui import cache, catalogue, devices, text
 from core.ui.lesson import PICTURE_SEEN
 from tests import lessons
 from tests.prompts import PROMPTS
@@ -46,21 +44,6 @@ def test_what_is_said_of_a_picture_waits_until_a_new_session_has_seen_it(page: s
     at.session_state[PICTURE_SEEN] = True           # what the component's callback does
     at.run()
     assert any(m.value == f"### {text.load('app').label('numbers')}" for m in at.markdown) and all(c.proto.component_name != "standing" for c in at.get("bidi_component"))
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_a_picture_is_sent_before_the_browser_is_given_time_to_draw_it_and_what_is_below_after(monkeypatch, page: str):
-    waits = []
-
-    def stop(seconds: float) -> None:
-        waits.append(seconds)
-        st.stop()
-
-    monkeypatch.setattr(lesson, "PICTURE_FIRST", 0.1)
-    monkeypatch.setattr(lesson, "time", SimpleNamespace(sleep=stop))
-    at = lessons.open_at(page)
-    pictures = [*at.get("bidi_component"), *at.get("vega_lite_chart"), *at.get("plotly_chart")]
-    assert waits == [0.1] and len(pictures) > 6 and not any(m.value == f"### {text.load('app').label('numbers')}" for m in at.markdown)
 
 
 @pytest.mark.parametrize("page", PAGES)

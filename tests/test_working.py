@@ -144,7 +144,7 @@ class Counting(Reader):
 async def long_wait(url: str) -> tuple[Answer, list[tuple[int, bool]], bool]:
     async with Counting(url) as reader:
         answer = await reader.open("limits", query_of(limits_view="meaning"))
-        return answer, reader.came, reader._has_picture("limits_shares")
+        return answer, reader.came, reader.has_picture("limits_shares")
 
 
 def test_while_there_is_nothing_to_show_only_how_far_it_is_is_drawn_again():

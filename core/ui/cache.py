@@ -127,6 +127,10 @@ class LoadedModel:
     problem: str = ""
     loss: float | None = None
 
+    def key(self, what: str, *inputs: Hashable) -> Hashable:
+        """The key of a cached result `what` that is computed from this model on its device and from these inputs."""
+        return what, self.name, self.device, *inputs
+
 
 _own: collections.OrderedDict[str, LoadedModel] = collections.OrderedDict()
 _own_lock = threading.Lock()

@@ -11,6 +11,12 @@ from core.watched import modified
 PAGES = Path(__file__).resolve().parents[2] / "pages"
 HOME = "overview"
 COURSE = "course"     # no lesson, but the page that leads through them
+MODELS = "models"     # no lesson either
+
+
+def page_path(page: str) -> Path:
+    """The script of a page."""
+    return PAGES / f"{page}.py"
 
 
 @dataclass(frozen=True)
@@ -23,7 +29,7 @@ class Entry:
 
     @property
     def path(self) -> Path:
-        return PAGES / f"{self.id}.py"
+        return page_path(self.id)
 
 
 @dataclass(frozen=True)

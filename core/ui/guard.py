@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 import streamlit as st
 
-from core.ui import cache, devices, state, text
+from core.ui import cache, devices, jobs, state, text
 
 LOG = logging.getLogger(__name__)
 
@@ -17,7 +17,8 @@ LOG = logging.getLogger(__name__)
 def guard() -> Iterator[None]:
     """Runs a part of a page. An exception ends the part with a message in its place; a full graphics card moves the model to the CPU."""
     try:
-        yield
+        with jobs.PAGES:
+            yield
     except Exception as error:   # Streamlit's own stop and rerun signals are no Exceptions and pass through
         LOG.exception("A part of the page failed.")
         if not devices.is_out_of_memory(error):
@@ -30,12 +31,15 @@ def guard() -> Iterator[None]:
             state.fall_back_to_cpu()
 
 
-def fragment(function: Callable, run_every: float | None = None) -> Callable:
-    """`st.fragment`, with a failure shown as the frame shows it: what changes together, redrawn without the rest of the page; by itself every `run_every` seconds."""
+def fragment(function: Callable, run_every: float | None = None, key: str | None = None) -> Callable:
+    """`st.fragment`, with a failure shown as the frame shows it: what changes together, redrawn without the rest of the page; by itself every `run_every` seconds.
+
+    key: by which `st.rerun(key)` asks for it.
+    """
 
     @functools.wraps(function)
     def guarded(*args, **kwargs):
         with guard():
             return function(*args, **kwargs)
 
-    return st.fragment(guarded, run_every=run_every)
+    return st.fragment(guarded, run_every=run_every, key=key)

@@ -7,12 +7,12 @@ and pins treat them like any widget's.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from core.ui import prerender, state
+from core.ui import state
 
 LONGEST = 4_000           # characters of a text; what is longer is cut
 LARGEST = 10 ** 9         # in size, of a number without closer bounds
@@ -45,14 +45,6 @@ class Setting:
             value = kind(min(max(value, low), high))
         return value
 
-    def pressed(self, press: prerender.Pressed) -> int | float | str | bool:
-        """The value of a press on a control that shows all that this setting may be, in order; of a whole number from its least. Refused where it shows something else."""
-        if press.of == len(self.options):
-            return self.options[press.index]
-        if self.options or isinstance(self.default, bool) or not isinstance(self.default, int) or self.low is None:
-            prerender.refuse()
-        return self.accept(self.low + press.index)
-
 
 def read(prefix: str, settings: Mapping[str, Setting]) -> dict:
     """Today's values: the session's, at the start of a session or after going back in history the URL's, else the defaults. The URL then says them."""
@@ -61,10 +53,8 @@ def read(prefix: str, settings: Mapping[str, Setting]) -> dict:
     values = {}
     for name, setting in settings.items():
         key = f"{prefix}_{name}"
-        written, press = st.query_params.get(key), prerender.pressed(key)
-        if press is not None:
-            value = setting.pressed(press)
-        elif written is not None and (returning or key not in st.session_state):
+        written = st.query_params.get(key)
+        if written is not None and (returning or key not in st.session_state):
             value = setting.accept(written)
             if value is None:
                 state.notice("notice_url", name=key, value="…")
@@ -113,11 +103,11 @@ class Settings:
 
     def among(self, name: str, offered: Sequence[str]) -> str:
         """Today's value of a setting that is one of a few, of which only some can be offered; the first of these where it is another."""
-        press = prerender.pressed(f"{self.lesson}_{name}")
-        value = self.read(name) if press is None else replace(self.each[name], options=tuple(offered)).pressed(press)
-        if press is not None or value not in offered:
-            self.keep(**{name: value if value in offered else offered[0]})
-        return self.read(name)
+        value = self.read(name)
+        if value in offered:
+            return value
+        self.keep(**{name: offered[0]})
+        return offered[0]
 
     def keep(self, **values) -> None:
         """Sets some of them, in the session and in the URL; for callbacks."""

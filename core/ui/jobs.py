@@ -5,6 +5,7 @@ steps back behind them between two records, so that the wait is bounded whatever
 """
 from __future__ import annotations
 
+import collections
 import logging
 import math
 import threading
@@ -21,7 +22,7 @@ MOST_QUEUED = 3            # at once of those that a page computes by itself, wh
 MOST_SECONDS = 300         # that one job runs, which then ends by itself
 AWAY = 30                  # seconds that nobody has its page open, after which it ends: a connection that breaks is there again before
 LOOKS = 0.25               # seconds between two looks of one that waits, at whether it still has to
-NAME, PAGE = "job", "ScriptRunner.scriptThread"        # of the threads of jobs, and of those on which Streamlit runs pages
+NAME = "job"               # of the threads of jobs
 GIVES_WAY, MOST_GIVEN = 3, 0.25        # how many times as long as its last step took a job lets pages go first, and how many seconds at most
 GLANCES = 0.005            # seconds between two looks at whether a page still runs
 
@@ -196,22 +197,28 @@ class Job:
         return self._left_since is not None and time.monotonic() - self._left_since >= AWAY
 
 
-class _Counted:
-    """How many threads are within it."""
+class Counted:
+    """A context that counts the threads inside it, each once however often it has entered."""
 
     def __init__(self) -> None:
-        self.n, self._lock = 0, threading.Lock()
+        self._entered, self._lock = collections.Counter(), threading.Lock()
+
+    @property
+    def n(self) -> int:
+        return len(self._entered)
 
     def __enter__(self) -> None:
         with self._lock:
-            self.n += 1
+            self._entered[threading.get_ident()] += 1
 
     def __exit__(self, *_) -> None:
         with self._lock:
-            self.n -= 1
+            self._entered[threading.get_ident()] -= 1
+            self._entered += collections.Counter()      # drops those that have left
 
 
-_pages_that_wait, _of_thread = _Counted(), threading.local()
+PAGES = Counted()       # the threads that draw a page, or a part of one
+_pages_that_wait, _of_thread = Counted(), threading.local()
 
 
 def in_good_manners(steps: Iterator[T]) -> Iterator[T]:
@@ -228,13 +235,8 @@ def in_good_manners(steps: Iterator[T]) -> Iterator[T]:
 def _give_way(seconds: float) -> None:
     """Until no page runs but such as wait for a job, or that many seconds."""
     end = time.monotonic() + seconds
-    while time.monotonic() < end and n_threads(PAGE) > _pages_that_wait.n:
+    while time.monotonic() < end and PAGES.n > _pages_that_wait.n:
         time.sleep(GLANCES)
-
-
-def n_threads(*names: str) -> int:
-    """How many threads of these names there are."""
-    return sum(thread.name in names for thread in threading.enumerate())
 
 
 _slots, _queue = Places(MOST_AT_ONCE, MOST_WAITING, TURN), Places(MOST_QUEUED, math.inf, None)

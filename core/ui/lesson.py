@@ -8,13 +8,11 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import streamlit as st
-from streamlit.runtime.pages_manager import PagesManager
 
 from core.ui import cache, check, class_bar, code, differs, experiments, named_token, pins, state, strip, text
 from core.ui.components.standing import when_it_stands
@@ -26,32 +24,19 @@ if TYPE_CHECKING:
     import pandas as pd
 
 PICTURE_SEEN = "picture_seen"          # in the session: the browser has shown a page of the app
-PICTURE_FIRST = 0.1                    # seconds in which a browser draws a picture that has changed
-_waits = threading.Lock()              # held by the page that gives its browser this time
 A_PICTURE_STANDS = threading.Event()   # in a browser, the first since this process started
 
-__all__ = ["PICTURE_SEEN", "Lesson", "enter_through_the_app", "fragment", "guard", "open_lesson"]
+__all__ = ["PICTURE_SEEN", "Lesson", "fragment", "guard", "open_lesson"]
 
 
 def open_lesson(lesson: str) -> Lesson:
     """Draws the strip with the lesson's stages lit, its title and its one sentence. `lesson` is the stem of page and text file."""
-    enter_through_the_app()
     kind = cache.kind(state.model_name())
     page = Lesson(lesson, *(text.load(name).of_kind(kind) for name in (lesson, "app")))
     strip.draw(lesson)
     with st.container(key="lesson_head"):
         st.markdown(f"## {page.text('title')}\n{page.text('sentence')}")
     return page
-
-
-def enter_through_the_app() -> None:
-    """Runs app.py where Streamlit has run the page's file by itself.
-
-    AppTest takes the folder pages/ for Streamlit's older kind of app after every switch of pages. A server does not: app.py says so when it starts.
-    """
-    if PagesManager.uses_pages_directory:
-        PagesManager.uses_pages_directory = False
-        st.rerun()
 
 
 @dataclass(frozen=True)
@@ -79,18 +64,12 @@ class Lesson:
         return {key.removeprefix(f"{prefix}_"): text for key, text in self.words.labels.items() if key.startswith(f"{prefix}_")}
 
     def is_seen(self) -> bool:
-        """Whether the picture above has been seen, so that what is said below it may be drawn; to be asked in their fragment, which runs again by itself once it has.
+        """True once the browser has shown the picture above; draw what is below only then.
 
-        In a session's first run it has not. A browser puts off what it loads a part of itself for as long as ever more of that comes, and the picture would stand when all below it does.
-        In every other run the browser is given time to draw it: it writes what is below anew, formulas above all, before it draws a chart that came with it (a third of the time from a press
-        to its chart, measured by tests.benchmarks --only controls). One page at a time is: thirty readers' runs that all wait and wake hold each other up.
+        In a session's first run it has not: a browser puts off loading parts of itself for as long as more elements arrive,
+        and the picture would stand only when all below it does. The fragment that asks runs again by itself once it has.
         """
         if st.session_state.get(PICTURE_SEEN):
-            if _waits.acquire(blocking=False):
-                try:
-                    time.sleep(PICTURE_FIRST)
-                finally:
-                    _waits.release()
             return True
         when_it_stands(_seen)
         return False

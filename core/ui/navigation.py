@@ -20,8 +20,9 @@ def sections() -> dict[str, list]:
 
 @functools.lru_cache(maxsize=2)
 def _made(lessons: tuple[tuple[str, str, str], ...], course: str, whole: str, models: str) -> dict[str, list]:
-    found: dict[str, list] = {"": [st.Page(f"pages/{catalogue.COURSE}.py", title=course, url_path=catalogue.COURSE)]}
+    found: dict[str, list] = {"": [st.Page(catalogue.page_path(catalogue.COURSE), title=course, url_path=catalogue.COURSE)]}
     for lesson, section, title in lessons:
-        found.setdefault(section, []).append(st.Page(f"pages/{lesson}.py", title=title, url_path=lesson, default=lesson == catalogue.HOME))
-    found[whole].append(st.Page("pages/models.py", title=models, url_path="models"))
+        found.setdefault(section, []).append(st.Page(catalogue.page_path(lesson), title=title, url_path=lesson,
+                                                    default=lesson == catalogue.HOME))
+    found[whole].append(st.Page(catalogue.page_path(catalogue.MODELS), title=models, url_path=catalogue.MODELS))
     return found

@@ -7,26 +7,99 @@ import math
 import numpy as np
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
+from core import sampling
+from core.figures.next_token import largest_terms, terms_chart, terms_rows
 from core.figures.numbers import bracketed, latex_number, latex_operand, plain_number, probability
-from core.sampling import RULES, SamplingConfig, Truncation, draw, truncate
-from core.ui import ahead, cache, state
+from core.sampling import RULES, SamplingConfig, Truncation, truncate
+from core.ui import cache, state
 from core.ui.check import Question
-from core.ui.components.sampling_panel import Context, PanelSettings, as_sent, seeded_uniforms
+from core.ui.code import as_csv
+from core.ui.components.sampling_panel import Context, PanelSettings, pack, sampling_panel, seeded_uniforms
 from core.ui.lesson import Lesson
 from core.ui.markdown import code, escaped
 from core.ui.named_token import look_up
 from core.ui.run import Run
+from core.ui.views import Reading
 
 SETTINGS = "next_token_panel"     # the panel's settings as PanelSettings.to_link writes them; bound to the URL
 PANEL = "next_token_component"
+FRESH = "next_token_fresh"        # in the session: the whole page runs, the panel may be new, and is told everything
 PANEL_BOX = "next_token_view"
 GIVEN = "next_token_given"        # (settings, named token, version) as the panel was last told them
-AHEAD = "next_token"              # the route that the panel asks for another text's logits
 N_DRAWS = 1000
 N_ROWS = 12                       # of the table under "In numbers"
 N_CANDIDATES = 250                # of the data table; the whole vocabulary is a download
 QUESTION = SamplingConfig(temperature=2.0, top_p=0.5)
+
+
+# ---- the instrument ------------------------------------------------------------------------------------------------------
+
+
+def draw(page: Lesson, run: Run) -> Reading:
+    """The panel: what the hand let go of redraws this and what follows from it, and the panel itself stays as it is."""
+    position = state.selection().position
+    picture = st.container(key=PANEL_BOX)
+    row = st.container(horizontal=True, vertical_alignment="bottom", key="next_token_below")
+    others = _fields(page, row)     # first, because a link sets them
+    told, named, version = given(anew=st.session_state.pop(FRESH, False))
+    with picture:
+        if position < len(run.token_ids) - 1:
+            st.caption(earlier(page, run, position))
+        message = pack(contexts(page, run, position, others), vocabulary(run), panel_labels(page), told, version, named,
+                       state.scale())
+        sampling_panel(message, PANEL, take_settings, lambda: append(run, position))
+    return _reading(page, run, position, row)
+
+
+def _reading(page: Lesson, run: Run, position: int, row: DeltaGenerator) -> Reading:
+    """What the panel shows under the settings that the hand has let go of; pins and the whole table stand in `row`."""
+    logits, now, target = run.logits(position), settings(), state.selection().target
+    truncation = truncate(logits, now.config)
+    target = int(truncation.token_ids[0]) if target is None else target
+
+    def below() -> None:
+        with row:
+            st.download_button(page.label("whole"),
+                               lambda: as_csv(table(page, run, truncation, logits, len(logits), digits=None)),
+                               file_name="next_token.csv", mime="text/csv", key="next_token_whole", on_click="ignore",
+                               help=page.label("whole_help"))
+        _origin(page, run, position, target)
+
+    def candidates() -> pd.DataFrame:
+        shown = table(page, run, truncation, logits, N_CANDIDATES, digits=None)
+        return with_draws(shown, page, truncation, now)
+
+    return Reading(lines(page, run, position, target, truncation, now), question(page, logits), [truncate, sampling.draw],
+                   {"candidates.csv": candidates}, ".sampling-panel .figure canvas", twin(page, run, truncation, now),
+                   table(page, run, truncation, logits, N_ROWS), summary(page, run, truncation), pins=row, below=below)
+
+
+def _fields(page: Lesson, place: DeltaGenerator) -> dict[str, str]:
+    """Under the panel: the two other contexts, as name -> prompt, and the settings as text, which a link carries."""
+    st.session_state.setdefault(SETTINGS, PanelSettings().to_link())
+    with place:
+        st.text_input(page.label("settings_field"), key=SETTINGS, bind="query-params", max_chars=200,
+                      help=page.label("settings_help"))
+        return {page.label(f"{name}_context"): st.text_input(page.label(f"{name}_field"), page.label(f"{name}_prompt"),
+                                                             key=f"next_token_{name}", bind="query-params", max_chars=400)
+                for name in ("flat", "peaked")}
+
+
+def _origin(page: Lesson, run: Run, position: int, target: int) -> None:
+    """Where u comes from: h_N^L times the target's row of E, its largest terms."""
+    h, row, bias = vectors(run, position, target)
+    terms, names = largest_terms(h, row), logit_names(page, run)
+    u, rest = float(h @ row) + (bias or 0), float(h @ row) - float(terms["product"].sum())
+    st.markdown(page.label("origin_title", token=code(run.tokenizer.visible(target)), u=plain_number(u), d=len(h),
+                           n=len(terms), rest=f"{'+' if rest >= 0 else ''}{plain_number(rest)}",
+                           bias="" if bias is None else f" {page.label('origin_bias', b=plain_number(bias))}", **names))
+    labels = {name: page.label(f"origin_{name}", **names) for name in ("dimension", "product")}
+    chart, products = st.columns([3, 2], gap="large")
+    chart.vega_lite_chart(terms_rows(terms), terms_chart(labels, state.theme(), state.scale()), theme=None,
+                          key="next_token_terms")
+    products.dataframe(terms_table(page, run, terms), hide_index=True, height=260)
 
 
 # ---- state ------------------------------------------------------------------------------------------------------------------
@@ -90,20 +163,9 @@ def contexts(page: Lesson, run: Run, position: int, others: dict[str, str]) -> l
     return [own, *(Context(name, prompt, run.with_text(prompt).logits()) for name, prompt in others.items())]
 
 
-def offer(run: Run) -> dict | None:
-    """What the browser is told to ask with when another text is sent."""
-    return ahead.offer(AHEAD, run)
-
-
-def answer(question: dict) -> bytes:
-    """The logits after the selected position of the question's text, as the panel reads them. Raises ValueError, KeyError or TypeError for nonsense."""
-    run, position = ahead.run_of(question)
-    return as_sent(run.logits(position))
-
-
 def vocabulary(run: Run) -> list[str]:
     """The visible form of every token, by id."""
-    return cache.result(("visible", run.model_name), lambda: _vocabulary(run), lambda made: sum(map(len, made)))
+    return cache.result(run.loaded.key("visible"), lambda: _vocabulary(run), lambda made: sum(map(len, made)))
 
 
 def _vocabulary(run: Run) -> list[str]:
@@ -198,7 +260,7 @@ def _draw_lines(say, place: int, truncation: Truncation, now: PanelSettings) -> 
         return []
     y, z = truncation.probs[place], truncation.renormalised[place]
     start, end = (truncation.interval_ends[place - 1] if place else 0.0), truncation.interval_ends[place]
-    inside = draw(truncation, now.xi) == place
+    inside = sampling.draw(truncation, now.xi) == place
     return [(say("renormalised", n=truncation.n_kept), rf"y' = \frac{{y}}{{\sum_{{w\ \mathrm{{kept}}}} y_w}} = \frac{{{latex_operand(y)}}}{{{latex_operand(truncation.kept_mass)}}} = {latex_number(z)}"),
             (say("interval_hit" if inside else "interval_miss"), rf"\xi = {now.xi:.4f} {chr(92)}{'in' if inside else 'notin'} [{latex_number(start)},\ {latex_number(end)})")]
 
@@ -260,7 +322,7 @@ def question(page: Lesson, logits: np.ndarray) -> Question:
 
 def twin(page: Lesson, run: Run, truncation: Truncation, now: PanelSettings) -> str:
     """The picture as one sentence."""
-    place, config = draw(truncation, now.xi), truncation.config
+    place, config = sampling.draw(truncation, now.xi), truncation.config
     off = page.label("panel_off")
     token = [escaped(run.tokenizer.visible(int(truncation.token_ids[i]))) for i in (0, place)]
     return page.label("panel_twin", T=f"{config.temperature:g}", k=config.top_k or off, p=f"{config.top_p:g}" if config.top_p < 1 else off,

@@ -1,32 +1,42 @@
 """What the lesson "Overview" says about a run beside its map: the numbers, the table of parts, the question, the throw, and what can be undone."""
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
+import torch
+from streamlit.delta_generator import DeltaGenerator
 
-from core import analysis
-from core.figures.numbers import bracketed, in_latex, latex_number, latex_operand, probability
-from core.intervention import Intervention, SublayerEdit
+from core import analysis, sampling
+from core.figures.numbers import bracketed, in_latex, latex_number, latex_operand, plain_number, probability
+from core.model import Transformer
 from core.sampling import Truncation, truncate
-from core.ui import ahead, cache, state
+from core.ui import cache, catalogue, state
 from core.ui.check import Question
-from core.ui.components.message import pack
-from core.ui.components.overview_map import packing
+from core.ui.components.overview_map import overview_map, packing
 from core.ui.instrument_state import Setting, Settings
 from core.ui.lesson import Lesson
 from core.ui.markdown import code, escaped
 from core.ui.run import Run
+from core.ui.views import Reading, cannot
 
 if TYPE_CHECKING:
     import pandas as pd     # imported with the first table: the first picture of a server does not wait for it
 
 HISTORY = "overview_history"
+OPEN = "overview_open"      # in the session: the lesson that a click in the map asks for
+MAP = "overview_map"
+MAP_TEXT = ("title", "title_long", "play", "pause", "back", "forth", "open", "chips", "chip_hint", "actual", "actual_rank",
+            "last", "drawn", "append", "throw", "undo", "masked", "clipped", "bar_hint", "sky", "block")
+MAP_PARTS = ("head_", "shape_", "sign_", "row_", "name_", "tip_", "stage_")
+LESSONS = {"tokens": "tokens", "E": "embeddings", "P": "positions", "X": "positions", "blocks": "heads", "attention": "heads",
+           "stream": "residual_stream", "feed_forward": "residual_stream", "h": "residual_stream", "logits": "next_token",
+           "softmax": "next_token"}
 FIRST_SEED = 4      # its first ten ξ on the usual prompt are all below 0.75: no draw from the far tail before the reader asks for one
 MOST_SEED = 999_999
-AHEAD = "overview"  # the route that the map asks for another text
 SETTINGS = Settings("overview", {"seed": Setting(FIRST_SEED, low=0, high=MOST_SEED)})
 
 
@@ -37,7 +47,7 @@ def xi_of(seed: int, n_tokens: int) -> float:
 
 def truncation_of(run: Run, position: int) -> Truncation:
     """y at a position, sorted, nothing cut; kept for all who ask for the same."""
-    key = ("overview_truncation", run.model_name, run.device, run.token_ids, position)
+    key = run.key("overview_truncation", position)
     return cache.result(key, lambda: truncate(run.logits(position)), lambda made: 60 * len(made.probs))
 
 
@@ -46,7 +56,7 @@ def packed_pass(run: Run) -> tuple[dict, dict[str, np.ndarray], list]:
     def make() -> tuple[dict, dict[str, np.ndarray], list]:
         return *packing.pass_arrays(run.trace), packing.candidates(run.trace, run.tokenizer.visible)
 
-    key = ("overview_pass", run.model_name, run.device, run.token_ids)
+    key = run.key("overview_pass")
     return cache.result(key, make, lambda made: sum(values.nbytes for values in made[1].values()) + 2000 * len(made[2]))
 
 
@@ -61,18 +71,63 @@ def of_text(run: Run, position: int, seed: int | None) -> tuple[dict, dict[str, 
     return fields, {**arrays, "logits": run.logits(position).astype(np.float32)}
 
 
-def offer(run: Run, seed: int | None) -> dict | None:
-    """What the browser is told to ask with when another text is sent."""
-    return ahead.offer(AHEAD, run, seed=seed)
+# ---- the instrument ------------------------------------------------------------------------------------------------------
 
 
-def answer(question: dict) -> bytes:
-    """The map of the question's text. Raises ValueError, KeyError or TypeError for nonsense."""
-    run, position = ahead.run_of(question)
-    seed = question["seed"] if question["seed"] is None else SETTINGS.each["seed"].accept(question["seed"])
+def draw(page: Lesson, run: Run) -> Reading:
+    """The map, and below it the seed and the pins; a pick or a throw redraws these and what speaks of the picked row."""
+    existing = {entry.id for entry in catalogue.existing()}
+    if (asked := st.session_state.pop(OPEN, None)) in existing:
+        state.open_lesson(asked, {})
     if not run.has_head:
-        raise ValueError("this model's logits mean nothing")
-    return pack(*of_text(run, position, seed))
+        return cannot(page.frame_words.label("no_head"))
+    selection = state.selection()
+    position = selection.position
+    map_place = st.container()
+    with (row := st.container(horizontal=True, vertical_alignment="bottom", key="overview_below")):
+        seed = None if run.is_encoder else _seed(page)
+    words = {key: page.label(key) for key in page.words.labels if key in MAP_TEXT or key.startswith(MAP_PARTS)}
+    with map_place:
+        overview_map(*of_text(run, position, seed), key=MAP, layer=selection.layer, text=words | own_words(page, run),
+                     lessons={part: lesson for part, lesson in LESSONS.items() if lesson in existing},
+                     can_undo=can_undo(), scale=state.scale(), theme=state.theme(),
+                     on=functools.partial(_happened, run.asked))
+    return _reading(page, run, position, selection.layer, row)
+
+
+def _seed(page: Lesson) -> int:
+    return st.number_input(page.label("seed"), 0, MOST_SEED, step=1, help=page.label("seed_hint"), width=140,
+                           **SETTINGS.attached("seed"))
+
+
+def _reading(page: Lesson, run: Run, position: int, layer: int, row: DeltaGenerator) -> Reading:
+    """What the map shows of the picked row; the pins stand in `row`."""
+    truncation = truncation_of(run, position)
+    summary = {page.label("pin_token"): run.tokens[position],
+               page.label("pin_top"): run.tokenizer.visible(int(truncation.token_ids[0])),
+               page.label("pin_p"): plain_number(truncation.probs[0]),
+               page.label("pin_entropy"): plain_number(truncation.entropy_before)}
+    return Reading(number_lines(page, run, position, layer, truncation), question(page, run, position, truncation),
+                   [Transformer.forward, truncate, *([] if run.is_encoder else [sampling.draw])],
+                   tables(page, run, truncation), f".st-key-{MAP}", twin(page, run, position, truncation), summary=summary,
+                   pins=row, below=lambda: page.named_token(run, position))
+
+
+def _happened(asked: int, event: str, value: int | str) -> None:
+    """What a click in the map asks for. A pick of the `asked` token, the last one, follows the end of the text from then on;
+    in an encoder its blank."""
+    if event == "picked":
+        state.select(position=None if value == asked else int(value))
+    elif event == "layer":
+        state.select(layer=int(value))
+    elif event == "opened":
+        st.session_state[OPEN] = value
+    elif event == "appended":
+        append(int(value))
+    elif event == "thrown":
+        SETTINGS.keep(seed=(SETTINGS.read("seed") + 1) % (MOST_SEED + 1))
+    elif event == "undone":
+        undo()
 
 
 # ---- appending, and taking back -----------------------------------------------------------------------------------------------
@@ -185,10 +240,10 @@ def table_latex(table: pd.DataFrame) -> str:
 
 
 def question(page: Lesson, run: Run, position: int, truncation: Truncation) -> Question:
-    """Which token would come next if attention wrote nothing? Computed by a second pass with every attn_out set to zero."""
+    """Which token would come next if attention wrote nothing? Computed by a second pass of the picked token alone."""
     layers = run.model.config.n_layers
-    off = Intervention(sublayers=tuple(SublayerEdit(layer, "attention", "zero") for layer in range(layers)))
-    without = truncate(run.trace_with(off).logits[position])
+    with torch.inference_mode():
+        without = truncate(run.model.logits_without_attention(run.trace.blocks[0].resid_pre[position, None])[0])
     with_order, without_order = truncation.token_ids[:3].tolist(), without.token_ids[:3].tolist()
     ids = sorted({without_order[0], *with_order[:2], without_order[1]})
     names = {token_id: code(run.tokenizer.visible(token_id)) for token_id in {*ids, with_order[0]}}
@@ -226,7 +281,7 @@ def _lengths(run: Run) -> pd.DataFrame:
 
 def twin(page: Lesson, run: Run, position: int, truncation: Truncation) -> str:
     """The map as one sentence."""
-    stream = packing.norm_arrays(run.trace)["stream"][:, position]
+    stream = packed_pass(run)[1]["stream"][:, position]
     return page.label("twin", n=len(run.token_ids), n_cut=run.n_cut, token=escaped(run.tokens[position]), position=position, model=escaped(run.model_name),
                       top=escaped(run.tokenizer.visible(int(truncation.token_ids[0]))), p=probability(float(truncation.probs[0])),
                       first=f"{stream[0]:.3g}", last=f"{stream[-1]:.3g}", layers=run.model.config.n_layers)

@@ -4,7 +4,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from core.figures import style
 from core.ui import deployment, state, text
@@ -23,16 +22,14 @@ html {{ font-size: {size} !important; }}
 """
 
 
-def inject() -> DeltaGenerator:
-    """Puts the theme's variables and the page's rules into the document; components inherit the variables. Returns the place of what is not seen and takes no room."""
+def inject() -> None:
+    """Put the theme's variables and the page's rules into the document; components inherit the variables."""
     variables = "".join(f"{name}:{value};" for name, value in (style.css_variables(state.theme()) | {"--tx-scale": f"{state.scale()}"}).items())
     present = _PRESENT.format(size=f"{state.scale() * 100:.0f}%") if state.present() else ""
-    unseen = st.container(key="page_style")
-    with unseen:        # as Markdown, which is there before any other element: no jump while the page loads
+    with st.container(key="page_style"):        # as Markdown, which is there before any other element: no jump while the page loads
         st.markdown(f"<style>:root{{{variables}}}{_CSS}{present}</style>", unsafe_allow_html=True)
         run_after_reconnection()        # here, where nothing takes any room
         keep_focus()
         copy_over_http()
         read_charts_by_keys(text.load("app").label("chart_keys"))
         cut_what_is_pasted(".st-key-prompt textarea", deployment.current().prompt_characters, state.say_cut)
-    return unseen

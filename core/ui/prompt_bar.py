@@ -12,7 +12,7 @@ import segno
 import streamlit as st
 
 from core.figures import style
-from core.ui import cache, devices, run, state, text
+from core.ui import cache, catalogue, devices, run, state, text
 from core.ui.library import notes, offer
 from core.ui.markdown import escaped
 
@@ -60,7 +60,7 @@ def _model(words: text.TextFile, present: run.Run) -> None:
             return
         _picker(words)
         if st.button(text.load("library").label("another"), key="another_model", icon=":material/add:", type="tertiary"):
-            st.switch_page("pages/models.py")
+            st.switch_page(catalogue.page_path(catalogue.MODELS))
         _moment(words)
         st.selectbox(words.label("device"), devices.available(), key="device", format_func=lambda name: words.label(f"device_{name}"))
         st.caption(words.label("running", device=words.label(f"device_{present.device}")))

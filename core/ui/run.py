@@ -1,7 +1,7 @@
 """A Run: the reader's prompt as the chosen model reads it, with its Trace."""
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +13,7 @@ from core.intervention import NOTHING, Intervention
 from core.model import Transformer
 from core.tokenizer import Tokenizer
 from core.trace import Trace
-from core.ui import cache, deployment, devices, prerender, state, working
+from core.ui import cache, deployment, devices, state, working
 from core.ui.deployment import LEAST_TOKENS
 
 LARGE = 50_000_000      # parameters of a model whose passes may take seconds
@@ -57,6 +57,10 @@ class Run:
     def trace_of(self, token_ids: tuple[int, ...], intervention: Intervention = NOTHING) -> Trace:
         """The forward pass of the same model on other token ids (a second prompt, a permuted one)."""
         return _traced(self.loaded, tuple(token_ids), intervention)
+
+    def key(self, what: str, *inputs: Hashable) -> Hashable:
+        """The key of a cached result `what` that is computed from this Run and these inputs."""
+        return self.loaded.key(what, self.token_ids, *inputs)
 
     def named(self) -> dict:
         """What a question from outside a session says of this Run; `of_tokens` reads it."""
@@ -104,9 +108,7 @@ def _traced(loaded: cache.LoadedModel, token_ids: tuple[int, ...], intervention:
     """The Trace of a pass; of a large model, which may take seconds, a view waits for it as for any long computation."""
     if loaded.model.n_parameters <= LARGE or cache.kept_trace(loaded, token_ids, intervention) is not None:
         return cache.trace(loaded, token_ids, intervention)
-    if prerender.running():         # nobody waits for it
-        raise prerender.Ended
-    key = ("trace", loaded.name, loaded.device, token_ids, intervention)
+    key = loaded.key("trace", token_ids, intervention)
     made = working.made(key, lambda: cache.trace(loaded, token_ids, intervention), lambda _: cache.RESULT_BYTES + 1)       # a trace has a cache of its own
     working.forget(key)
     return made

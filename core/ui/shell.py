@@ -8,7 +8,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from core.ui import ahead, cache, devices, navigation, page_style, prompt_bar, state, text
+from core.ui import cache, devices, navigation, page_style, prompt_bar, state, text
 from core.ui.guard import guard
 from core.ui.lesson import A_PICTURE_STANDS
 
@@ -31,8 +31,7 @@ def draw() -> None:
     page = st.navigation(navigation.sections(), position="hidden" if state.present() else "top")
     state.enter(page.url_path)
     with guard():
-        with page_style.inject():
-            ahead.watch()
+        page_style.inject()
         prompt_bar.draw()
     with guard():
         page.run()

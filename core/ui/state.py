@@ -142,7 +142,7 @@ def apply(settings: dict) -> None:
 def open_lesson(lesson: str, settings: dict) -> None:
     """Goes to a lesson, with `settings` as `apply` takes them. Not in callbacks: no page can be left there."""
     st.session_state["asked_for"] = st.session_state.get("asked_for", {}) | settings
-    st.switch_page(f"pages/{lesson}.py", query_params={})       # said, not left out: to clear an address in which a widget's value stands, Streamlit refuses
+    st.switch_page(catalogue.page_path(lesson), query_params={})       # said, not left out: to clear an address in which a widget's value stands, Streamlit refuses
 
 
 def fall_back_to_cpu() -> None:

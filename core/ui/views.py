@@ -1,21 +1,27 @@
-"""A lesson of several views: one control picks the view, and all that stands below speaks of what that view shows."""
+"""The frame of every lesson: the view that draws the instrument, and below it what speaks of what that view shows.
+
+A lesson of several views has a bar above the picture, in which one control picks the view; a lesson of one view has none.
+"""
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-import altair as alt
-import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
-from core.ui import catalogue, charts, prerender, streamlit_savings, working
+from core.ui import catalogue, working
 from core.ui.check import Question
 from core.ui.guard import fragment
 from core.ui.instrument_state import Settings
 from core.ui.lesson import Lesson
 from core.ui.markdown import unmarked
 from core.ui.run import Run
+
+if TYPE_CHECKING:
+    import pandas as pd     # imported with the first table: the first picture of a server does not wait for it
 
 
 @dataclass(frozen=True)
@@ -31,6 +37,8 @@ class Reading:
     table: pd.DataFrame | None = None
     summary: Mapping[str, str] = field(default_factory=dict)   # for pins; empty: the title
     explanation: str = ""    # whose section is read below the picture; empty: the view's own
+    pins: DeltaGenerator | None = None              # the place of the pins; None: in the bar
+    below: Callable[[], None] | None = None         # draws what else stands right below the picture
 
 
 UNFINISHED = Reading([], None, [], {}, "", "")      # of a view whose result is not there yet
@@ -39,47 +47,88 @@ UNFINISHED = Reading([], None, [], {}, "", "")      # of a view whose result is 
 class View(Protocol):
     """One view of a lesson, a module."""
 
-    def draw(self, page: Lesson, run: Run) -> Reading:
-        """Draws the instrument and returns what it shows."""
+    def draw(self, page: Lesson, run: Run) -> Reading | Callable[[], Reading]:
+        """Draws the instrument and returns what it shows.
+
+        A view whose parts redraw themselves returns a function instead: what stands below is then a fragment of the key
+        `<lesson>_below`, which the view asks to run again, and which reads the picture anew.
+        """
 
 
 def draw(page: Lesson, settings: Settings, views: Mapping[str, View]) -> None:
-    """The lesson. `settings` has the setting "view", whose options are the names of `views`; the labels are `view_<name>`.
+    """A lesson of several views. `settings` has "view", whose options are the names of `views`; the labels are `view_<name>`.
 
     A pick or a control redraws the view and what speaks of it, and nothing else of the app.
     """
 
     def lesson() -> None:
-        run, reading = page.run(), UNFINISHED
-        with streamlit_savings.together(), st.container(gap="xsmall"):
+        run = page.run()
+        with st.container(gap="xsmall"):
             with st.container(horizontal=True, vertical_alignment="center", key=f"{page.id}_bar"):
                 view = choice(settings, page, "view")
                 pins = st.container(width="content")
-                place = st.container()      # beside the rest, so that nothing below moves when it comes and goes; an st.empty would be emptied while the view is drawn anew
-            with st.container(gap="xsmall", key=f"{page.id}_stage"), working.frame() as frame:
-                kind = run.model.config.kind
-                why = f"not_of_{kind}" if not catalogue.is_shown(page.id, view, kind) else "no_head" if catalogue.predicts(page.id, view, kind) and not run.has_head else ""
-                reading = cannot(page.frame_words.label(why)) if why else views[view].draw(page, run)
-                prerender.stage_is_drawn()
-        working.follow(frame, place, page.frame_words)
-        if not page.is_seen():
-            return
-        title, done = unmarked(reading.title), reading is not UNFINISHED
-        if done:
-            with pins:
-                page.pins(dict(reading.summary) or {page.label(f"view_{view}"): title})
-        page.explanation(reading.explanation or view)
-        with st.container():                # also where it stays empty: what redraws itself below must find its place again
-            if done:
-                page.numbers(reading.lines, reading.table)
-        page.experiments()
-        with st.container():
-            if reading.question is not None:
-                page.check(reading.question)
-        if done:
-            page.code(reading.functions, reading.data, reading.picture, reading.title)
+                # Beside the rest, so that nothing below moves when it comes and goes; an st.empty would be emptied while
+                # the view is drawn anew.
+                progress = st.container()
+            with st.container(gap="xsmall", key=f"{page.id}_stage"):
+                frame, reading = _instrument(page, view, views[view], run)
+        working.follow(frame, progress, page.frame_words)
+        _below(page, view, reading, pins)
 
     fragment(lesson, run_every=working.every())()
+
+
+def draw_one(page: Lesson, view: View) -> None:
+    """A lesson of one view, which places its own controls and the pins below its picture."""
+
+    def lesson() -> None:
+        run = page.run()
+        progress = st.container()
+        frame, reading = _instrument(page, "", view, run)
+        working.follow(frame, progress, page.frame_words)
+        if callable(reading):
+            fragment(functools.partial(_below, page, "", reading), key=f"{page.id}_below")()
+        else:
+            _below(page, "", reading)
+
+    fragment(lesson, run_every=working.every())()
+
+
+def _instrument(page: Lesson, name: str, view: View, run: Run) -> tuple[working.Frame, Reading | Callable[[], Reading]]:
+    """Draws a view, or says why this model has none; what it shows, and how far a long computation of it is."""
+    reading, kind = UNFINISHED, run.model.config.kind
+    with working.frame() as frame:
+        if not catalogue.is_shown(page.id, name, kind):
+            reading = cannot(page.frame_words.label(f"not_of_{kind}"))
+        elif catalogue.predicts(page.id, name, kind) and not run.has_head:
+            reading = cannot(page.frame_words.label("no_head"))
+        else:
+            reading = view.draw(page, run)
+    return frame, reading
+
+
+def _below(page: Lesson, view: str, shown: Reading | Callable[[], Reading], bar: DeltaGenerator | None = None) -> None:
+    """What speaks of the picture, once it is seen. bar: where the pins stand unless the view has a place for them."""
+    if not page.is_seen():
+        return
+    reading = shown() if callable(shown) else shown
+    title, done = unmarked(reading.title), reading is not UNFINISHED
+    place = bar if reading.pins is None else reading.pins
+    if done and place is not None:
+        with place:
+            page.pins(dict(reading.summary) or {page.label(f"view_{view}"): title})
+    if reading.below is not None:
+        reading.below()
+    page.explanation(reading.explanation or view)
+    with st.container():                # also where it stays empty: what redraws itself below must find its place again
+        if done:
+            page.numbers(reading.lines, reading.table)
+    page.experiments()
+    with st.container():
+        if reading.question is not None:
+            page.check(reading.question)
+    if done:
+        page.code(reading.functions, reading.data, reading.picture, reading.title)
 
 
 def cannot(said: str) -> Reading:
@@ -94,20 +143,3 @@ def choice(settings: Settings, page: Lesson, name: str, options: Sequence[str] |
     settings.among(name, options)
     return st.segmented_control(page.label(name), options, format_func=lambda option: page.label(f"{name}_{option}"), required=True,
                                 label_visibility="collapsed", wrap=True, **settings.attached(name))
-
-
-def show(prefix: str, chart: alt.TopLevelMixin, name: str, on_pick: Callable[[dict], None] | None = None, own: bool = False) -> None:
-    """A chart of a lesson, as charts.show has it, and `own`. on_pick: called in a callback with the point of its selection "picked"."""
-    key = f"{prefix}{name}"
-
-    def pick() -> None:
-        if points := st.session_state[f"{key}_chart"].selection.get("picked"):
-            on_pick(points[0])
-
-    picking = {} if on_pick is None else {"on_select": pick, "selection_mode": "picked"}
-    charts.show(chart, key, own, **picking)
-
-
-def show_spec(prefix: str, name: str, rows: pd.DataFrame, spec: Mapping) -> None:
-    """The same of a Vega-Lite spec over one table."""
-    charts.show_written({**spec, "data": {"name": "rows"}}, {"rows": rows}, f"{prefix}{name}")

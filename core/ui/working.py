@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from core.ui import cache, jobs, prerender, presence, text
+from core.ui import cache, jobs, presence, text
 
 PATIENCE = 0.8          # seconds that a page waits for a result before it shows what there is so far
 EVERY, IDLE = 0.7, 3    # seconds between two looks at what is computed; and how many times as long as a picture of what grows takes they are at least
@@ -124,8 +124,6 @@ def _so_far(here: Frame | None, key: Hashable, steps: Callable[[], Iterator[Part
         return cache.result(key, lambda: _last(steps()), size), True
     if (known := cache.kept(key)) is not None:
         return known, True
-    if prerender.running():               # nobody waits for it
-        raise NotYet
     before = time.monotonic()
     shared = _asked(key, steps, size)
     here.waited += time.monotonic() - before
@@ -150,9 +148,6 @@ def result(key: Hashable, steps: Callable[[], Iterator[Part]], size: Callable[[o
 
 def made(key: Hashable, make: Callable[[], object], size: Callable[[object], int]):
     """The same for what cannot say how far it is: `make()`, without any call to Streamlit."""
-    if prerender.running():
-        return cache.result(key, make, size)
-
     def steps() -> Iterator[Part]:
         yield Part(make(), 1, 1)
 

@@ -13,7 +13,6 @@ import time
 import urllib.parse
 import urllib.request
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 from streamlit.proto.Alert_pb2 import Alert
@@ -23,14 +22,11 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 from websockets.asyncio.client import ClientConnection, connect
 
-from tests.messages import unpacked
 
 MOST_BYTES = 64 * 2**20
 GROWS = "working_stop"  # the key of the button that stands on the page while what it shows is not whole yet
 STANDING = "standing"   # the key of the component that says when the first picture is seen
 TRIGGERS = "$$STREAMLIT_INTERNAL_KEY_{}__events"     # the id under which the component of an id says what it triggers
-AHEAD, HELD_SECONDS = "drawn_ahead", 0.25      # the key of the component that asks ahead, and how long a browser holds what its reader did back for the answer, at most
-ASKERS = ThreadPoolExecutor(64)                # a class may wait for as many at once as it likes
 KEPT_RUNS = 2           # runs that a browser keeps a message for, once it is on the page no longer
 FINISHED = (ForwardMsg.FINISHED_SUCCESSFULLY, ForwardMsg.FINISHED_FRAGMENT_RUN_SUCCESSFULLY)
 VALUES = {"text_area": "string_value", "text_input": "string_value", "selectbox": "string_value", "radio": "string_value", "number_input": "double_value",
@@ -107,15 +103,10 @@ class Reader:
         return first
 
     async def set(self, action: str, shown: Shown, value, seconds: float = 60) -> Answer:
-        """Gives a widget a value: of a slider or a choice a list, of a component its state as a dict, or the name of what it triggers; of a button nothing counts but that it is pressed.
+        """Gives a widget a value: of a slider or a choice a list, of a component its state as a dict or the name of its trigger.
 
-        What a browser would ask ahead of it is asked, and the time that it is held back for that counts.
+        Of a button nothing counts but that it is pressed.
         """
-        held = await self._asked_ahead(shown, value)
-        answer = await self._set(action, shown, value, seconds)
-        return replace(answer, answered=answer.answered + held, milliseconds=answer.milliseconds + held)
-
-    async def _set(self, action: str, shown: Shown, value, seconds: float) -> Answer:
         widget, kind = shown.widget, shown.kind
         state = WidgetState(id=widget.id)
         if kind == "button":
@@ -143,37 +134,11 @@ class Reader:
         """What this reader has given a widget; None where it stands as it was drawn."""
         return self._values.get(shown.widget.id)
 
-    async def _asked_ahead(self, shown: Shown, value) -> float:
-        """As drawn_ahead.js does; the milliseconds until the answer is there, or is waited for no longer."""
-        given = next((unpacked(found.widget.bytes) for found in self.find(lambda shown: key_of(shown) == AHEAD)), {"keys": [], "of_no_prompt": []})
-        setting, question = key_of(shown).removesuffix("_widget"), {"text": given.get("text")}
-        if setting == "prompt":
-            keys, question = given["keys"], {"text": value}
-        elif shown.kind in ("button_group", "selectbox") and setting not in (key_of(shown), f"{self.page_name}_view"):
-            keys, options = [*given["keys"], *given["of_no_prompt"]], [getattr(option, "content", option) for option in shown.widget.options]
-            question["pressed"] = [setting, options.index(value[0] if isinstance(value, list) else value), len(options)]
-        else:
-            return 0.0
-        there = [key for key in keys if self._has_picture(key)]
-        if not there or question["text"] == given["text"] and "pressed" not in question:
-            return 0.0
-        query = urllib.parse.urlencode([(name, said) for name, said in urllib.parse.parse_qsl(self.query) if name != "prompt"])
-        body = json.dumps({"page": given["page"], "theme": given["theme"], "query": query, "keys": there, **question}).encode()
-        began = time.perf_counter()
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(asyncio.shield(asyncio.get_running_loop().run_in_executor(ASKERS, self._post, given["path"], body)), HELD_SECONDS)
-        return 1e3 * (time.perf_counter() - began)
-
-    def _has_picture(self, key: str) -> bool:
-        """Whether a component of this key is there, or a chart in a container of this key."""
-        return any(key_of(shown) == key or shown.kind == "vega_lite_chart" and key in (self._boxes.get(path[:n]) for n in range(len(path))) for path, shown in self.shown.items())
-
-    def _post(self, path: str, body: bytes) -> None:
-        try:
-            with urllib.request.urlopen(urllib.request.Request(self.url + path, body, method="POST"), timeout=60) as answer:
-                self.received += len(answer.read())
-        except OSError as error:
-            self.error = f"asked ahead: {error}"
+    def has_picture(self, key: str) -> bool:
+        """Whether a component of this key is on the page, or a chart in a container of this key."""
+        charts = [path for path, shown in self.shown.items() if shown.kind == "vega_lite_chart"]
+        return (any(key_of(shown) == key for shown in self.shown.values())
+                or any(self._boxes.get(path[:n]) == key for path in charts for n in range(len(path))))
 
     async def _ask(self, action: str, seconds: float, fragment: str = "", page_hash: str | None = None) -> Answer:
         self.error, before, began, answered = "", self.received, time.perf_counter(), None

@@ -1,22 +1,26 @@
 """Cost: how work grows with the length of the text, counted and timed on this machine; and sparse patterns, which keep few pairs and take more layers."""
 from __future__ import annotations
 
+import functools
 import threading
 import time
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
 from core import growth, sparse
 from core.figures import architectures as figures
 from core.figures.numbers import latex_number, latex_operand, readable
-from core.ui import ahead, live, state
+from core.ui import live, state, text
 from core.ui.architectures.reading import PREFIX, SETTINGS, attached, choice, keep, prefixed, read, show, spaced
 from core.ui.check import Question
+from core.ui.components.message import pack
 from core.ui.components.sparse_patterns import sparse_patterns
 from core.ui.lesson import Lesson
 from core.ui.run import Run
+from core.ui.text import TextFile
 from core.ui.views import Reading
 
 POWERS = (16, 32, 64, 128, 256)
@@ -24,6 +28,7 @@ CHART, PRESENT_CHART = 290, 215      # px
 ASKED = f"{PREFIX}asked_to_measure"  # a key of the session
 HANDS = "length", "near", "central", "drawn", "seed"     # of the patterns, in their order
 PATTERNS_PICTURE = f"{PREFIX}patterns_picture"
+PATTERNS_ROUTE = "sparse_patterns"
 _one_at_a_time = threading.Lock()    # two measurements at once would slow each other down
 
 
@@ -152,27 +157,75 @@ def _growth_question(page: Lesson, d: int) -> Question:
 # ---- sparse patterns ----------------------------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class SparsePatterns:
+    """The sparse patterns of some settings: the settings, and by pattern how many layers each pair of tokens needs, (n, n)."""
+
+    n: int
+    near: int
+    central: int
+    drawn: int
+    seed: int
+
+    @functools.cached_property
+    def layers(self) -> dict[str, np.ndarray]:
+        settings = self.n, self.near, self.central, self.drawn, self.seed
+        return {name: sparse.layers_between(sparse.pattern_mask(name, *settings)) for name in sparse.PATTERNS}
+
+    @functools.cached_property
+    def kept(self) -> dict[str, int]:
+        """How many pairs each pattern keeps."""
+        return {name: int((layers == 1).sum()) for name, layers in self.layers.items()}
+
+    def title(self, words: TextFile) -> str:
+        window, both = (_reach(words, name, self.layers[name]) for name in ("window", "all"))
+        return words.label("patterns_title", n=self.n, all_pairs=self.n ** 2, window=self.kept["window"],
+                           window_layers=window, both=self.kept["all"], both_layers=both)
+
+    def header(self, words: TextFile) -> dict:
+        """The fields of the picture that change with the settings, as sparse_patterns.js reads them."""
+        return {"titled": self.title(words), "n": self.n, "patterns": [self._pattern(words, name) for name in self.layers]}
+
+    def _pattern(self, words: TextFile, name: str) -> dict:
+        share = readable(100 * self.kept[name] / self.n ** 2)
+        kept = words.label("pattern_kept", kept=self.kept[name], all=self.n ** 2, share=share)
+        cells = "".join(chr(48 + count) for count in self.layers[name].flatten().tolist())
+        return {"name": words.label(f"pattern_{name}"), "cells": cells,
+                "lines": [kept, _reach(words, name, self.layers[name])]}
+
+
+def answer(question: dict) -> bytes:
+    """The picture for the settings under the hand. Raises ValueError or KeyError for settings that make no sense."""
+    values = [SETTINGS.each[name].accept(question[f"{PREFIX}{name}"]) for name in HANDS]
+    if None in values:
+        raise ValueError("there are no such settings")
+    return pack(SparsePatterns(*values).header(text.load("architectures")), {})
+
+
 def _patterns(page: Lesson) -> Reading:
-    n, near, central, drawn, seed = map(read, HANDS)
-    layers = {pattern: sparse.layers_between(sparse.pattern_mask(pattern, n, near, central, drawn, seed)) for pattern in sparse.PATTERNS}
-    kept = {pattern: int((found == 1).sum()) for pattern, found in layers.items()}
-    title = page.label("patterns_title", n=n, all_pairs=n * n, window=kept["window"], window_layers=_reach(page, "window", layers), both=kept["all"], both_layers=_reach(page, "all", layers))
-    sparse_patterns({"titled": title, "scale": state.scale(), "text": page.labels("sparse"), "n": n, "hands": _hands(page),
-                     "patterns": [{"name": page.label(f"pattern_{pattern}"), "cells": "".join(chr(48 + value) for value in found.flatten().tolist()),
-                                   "lines": [page.label("pattern_kept", kept=kept[pattern], all=n * n, share=readable(100 * kept[pattern] / n / n)), _reach(page, pattern, layers)]}
-                                  for pattern, found in layers.items()]}, key=PATTERNS_PICTURE, on_settings=_settled)
-    table = pd.DataFrame([(page.label(f"pattern_{pattern}"), kept[pattern], _reach(page, pattern, layers)) for pattern in layers], columns=[page.label(f"patterns_{name}") for name in ("name", "kept", "reach")])
-    lines = [(page.label("numbers_window", w=near), rf"\left\lceil \frac{{N - 1}}{{w}} \right\rceil = \left\lceil \frac{{{n} - 1}}{{{near}}} \right\rceil = {-((1 - n) // near)}")] if near else []
-    lines.append((page.label("numbers_share"), rf"\frac{{{kept['all']}}}{{{n}^2}} = {latex_number(kept['all'] / n / n)}"))
+    shown = SparsePatterns(*map(read, HANDS))
+    n, near, kept, layers = shown.n, shown.near, shown.kept, shown.layers
+    constant = {"scale": state.scale(), "text": page.labels("sparse"), "hands": _hands(page)}
+    sparse_patterns(constant | shown.header(page.words), key=PATTERNS_PICTURE, on_settings=_settled)
+    rows = [(page.label(f"pattern_{name}"), kept[name], _reach(page.words, name, layers[name])) for name in layers]
+    table = pd.DataFrame(rows, columns=[page.label(f"patterns_{name}") for name in ("name", "kept", "reach")])
+    ratio = rf"\left\lceil \frac{{N - 1}}{{w}} \right\rceil = \left\lceil \frac{{{n} - 1}}{{{near}}} \right\rceil"
+    lines = [(page.label("numbers_window", w=near), rf"{ratio} = {-((1 - n) // near)}")] if near else []
+    share = rf"\frac{{{kept['all']}}}{{{n}^2}} = {latex_number(kept['all'] / n / n)}"
+    lines.append((page.label("numbers_share"), share))
     return Reading(lines, _patterns_question(page, n, near, layers["window"]), [sparse.pattern_mask, sparse.layers_between],
-                   {"patterns.csv": lambda: pd.DataFrame([(pattern, i, j, int(found[i, j])) for pattern, found in layers.items() for i in range(n) for j in range(n)], columns=["pattern", "query", "key", "layers"])},
-                   ".sparse canvas", title, table)
+                   {"patterns.csv": lambda: _pairs_table(layers, n)}, ".sparse canvas", shown.title(page.words), table)
+
+
+def _pairs_table(layers: dict[str, np.ndarray], n: int) -> pd.DataFrame:
+    rows = [(name, i, j, int(found[i, j])) for name, found in layers.items() for i in range(n) for j in range(n)]
+    return pd.DataFrame(rows, columns=["pattern", "query", "key", "layers"])
 
 
 def _hands(page: Lesson) -> list[dict]:
-    """The sliders of the picture, which asks for itself while one moves."""
-    question = ahead.question(PATTERNS_PICTURE)
-    return [live.hand(ahead.NAME, f"{PREFIX}{name}", page.label(f"slider_{name}"), (SETTINGS.each[name].low, SETTINGS.each[name].high), 1, read(name), question) for name in HANDS]
+    """The sliders of the picture, which asks the route for itself while one moves."""
+    return [live.hand(PATTERNS_ROUTE, f"{PREFIX}{name}", page.label(f"slider_{name}"),
+                      (SETTINGS.each[name].low, SETTINGS.each[name].high), 1, read(name), {}) for name in HANDS]
 
 
 def _settled(settings: dict) -> None:
@@ -180,14 +233,14 @@ def _settled(settings: dict) -> None:
     keep(**{name: settings[f"{PREFIX}{name}"] for name in HANDS})
 
 
-def _reach(page: Lesson, pattern: str, layers: dict) -> str:
+def _reach(words: TextFile, name: str, layers: np.ndarray) -> str:
     """After how many layers every pair is reached; under the causal mask, every token and those before it."""
-    found = layers[pattern]
-    never = int((found == 0).sum())
-    most = int(found.max())
-    if pattern == "causal":
-        return page.label("reach_causal")
-    return page.label("reach_all_one" if most == 1 else "reach_all", layers=most) if not never else page.label("reach_never", never=never)
+    if name == "causal":
+        return words.label("reach_causal")
+    never, most = int((layers == 0).sum()), int(layers.max())
+    if never:
+        return words.label("reach_never", never=never)
+    return words.label("reach_all_one" if most == 1 else "reach_all", layers=most)
 
 
 def _patterns_question(page: Lesson, n: int, near: int, found) -> Question:

@@ -13,7 +13,7 @@ from core.figures.numbers import latex_number, readable
 from core.model import Transformer
 from core.normalisation import deepnorm_constants
 from core.presets import PRESETS
-from core.ui import prerender, state
+from core.ui import state
 from core.ui.architectures import designs
 from core.ui.architectures.built import built
 from core.ui.architectures.designs import CHOICES, NUMBERS, Design
@@ -86,9 +86,6 @@ def _controls(page: Lesson) -> Design:
     """The preset, the switches and the sizes, each of which changes the one setting "design". Returns what is drawn: the preset while what is asked for cannot be."""
     design = _design()
     switches = {"preset": (list(PRESETS), Design), **{name: (list(options), functools.partial(design.with_change, name)) for name, options in CHOICES.items()}}
-    for name, (options, changed) in switches.items():
-        if (option := prerender.picked(f"{PREFIX}{name}", options)) is not None:
-            design = changed(option)
     drawn, problem = _possible(design)
     shown = {"preset": design.preset} | designs.values(drawn.config) | design.changes
     with st.container(horizontal=True, gap="xsmall", key=f"{PREFIX}switches"):

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import functools
 
-from core.ui import views
+from core.ui import charts, views
 from core.ui.instrument_state import Setting, Settings
 
 PREFIX = "architectures_"
@@ -48,7 +48,7 @@ SETTINGS = Settings("architectures", {
     "activations_gate": Setting("swiglu", options=("swiglu", "geglu")),
 })
 read, keep, attached = SETTINGS.read, SETTINGS.keep, SETTINGS.attached
-choice, show = functools.partial(views.choice, SETTINGS), functools.partial(views.show, PREFIX)
+choice, show = functools.partial(views.choice, SETTINGS), functools.partial(charts.draw, PREFIX)
 
 
 def prefixed(value: float, unit: str = "", giga: str = "G", digits: int = 4) -> str:

@@ -11,7 +11,7 @@ from core import worksheet
 from core.block import Block
 from core.config import MASKS, SCORES
 from core.trace import BlockTrace
-from core.ui import state, views
+from core.ui import charts, state, views
 from core.ui.instrument_state import Setting, Settings
 from core.ui.lesson import Lesson
 from core.ui.run import Run
@@ -40,7 +40,7 @@ SETTINGS = Settings("attention", {
     "roles_seed": Setting(0, low=0, high=9999),
 })
 read, keep, attached = SETTINGS.read, SETTINGS.keep, SETTINGS.attached
-choice, show = functools.partial(views.choice, SETTINGS), functools.partial(views.show, PREFIX)
+choice, show = functools.partial(views.choice, SETTINGS), functools.partial(charts.draw, PREFIX)
 
 
 def picked_block(run: Run) -> tuple[BlockTrace, Block]:

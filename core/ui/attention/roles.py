@@ -137,7 +137,7 @@ def _matrices(page: Lesson, run: Run, made: Part) -> None:
 
 def _double(run: Run) -> Transformer:
     """The model in float64, shared and read alone."""
-    return working.made(("attention double", run.model_name), lambda: symmetries.double_copy(run.model), lambda made: 8 * made.n_parameters)
+    return working.made(run.loaded.key("attention double"), lambda: symmetries.double_copy(run.model), lambda made: 8 * made.n_parameters)
 
 
 def _forward(model: Transformer, run: Run) -> Trace:
@@ -159,7 +159,7 @@ def compared(run: Run, kind: str, layer: int, head: int, seed: int = 0, stretch:
         one, other = _forward(model, run), _forward(changed, run)
         return Compared(_heads(one, layer, head), _heads(other, layer, head), largest(one.logits, other.logits))
 
-    return working.made(("attention roles", run.model_name, run.token_ids, kind, layer, head, seed, stretch), make, lambda made: made.own.n_bytes + made.other.n_bytes)
+    return working.made(run.key("attention roles", kind, layer, head, seed, stretch), make, lambda made: made.own.n_bytes + made.other.n_bytes)
 
 
 def relabelled(run: Run, seed: int, position: int) -> Relabelled:
@@ -169,7 +169,7 @@ def relabelled(run: Run, seed: int, position: int) -> Relabelled:
         one, other = _forward(model, run), _forward(symmetries.relabelled(model, order), run)
         return Relabelled(one.resid_final, other.resid_final, one.logits[position].clone(), other.logits[position].clone(), largest(one.logits, other.logits), order)
 
-    return working.made(("attention relabelled", run.model_name, run.token_ids, seed, position), make, lambda made: made.n_bytes)
+    return working.made(run.key("attention relabelled", seed, position), make, lambda made: made.n_bytes)
 
 
 def largest(a: Tensor, b: Tensor) -> float:

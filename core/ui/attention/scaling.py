@@ -63,7 +63,7 @@ def heads_of(run: Run) -> tuple[HeadScaling, ...]:
     """The division's effect on the heads of every block on the prompt; empty for a model that divides no product."""
     if run.model.config.score == "additive":
         return ()
-    return cache.result(("attention scaling of heads", run.model_name, run.device, run.token_ids), lambda: tuple(scaling.head_scaling(block, run.model.config) for block in run.trace.blocks),
+    return cache.result(run.key("attention scaling of heads"), lambda: tuple(scaling.head_scaling(block, run.model.config) for block in run.trace.blocks),
                         lambda made: 200 + sum(3 * each.variance.nbytes for each in made))
 
 

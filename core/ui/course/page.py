@@ -12,7 +12,6 @@ VIEWS = {"lessons": lessons, "lectures": lectures, "class": class_plan, "glossar
 
 def draw() -> None:
     """The whole page."""
-    lesson.enter_through_the_app()
     page = lesson.Lesson(catalogue.COURSE, text.load(catalogue.COURSE), text.load("app"))
     with st.container(key="lesson_head"):
         st.markdown(f"## {page.text('title')}\n{page.text('sentence')}")

@@ -90,7 +90,7 @@ def _verdict(page: Lesson, run: Run, here: Space) -> Verdict:
         kept = [(words, [i for i, _ in found]) for words, found in zip(asked, ids) if all(whole for _, whole in found)]
         return Verdict([words for words, _ in kept], [embeddings.analogy(here.E, *found, here.lengths) for _, found in kept])
 
-    return working.made(("analogies", run.model_name, run.device, page.text("analogies")), make, lambda made: sum(a.scores.nbytes + a.vector.nbytes for a in made.analogies))
+    return working.made(run.loaded.key("analogies", page.text("analogies")), make, lambda made: sum(a.scores.nbytes + a.vector.nbytes for a in made.analogies))
 
 
 def _counts(verdict: Verdict) -> dict[str, int]:

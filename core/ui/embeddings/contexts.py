@@ -13,7 +13,7 @@ from core import analysis, embeddings
 from core.figures import embeddings as figures
 from core.figures.numbers import latex_number, readable
 from core.figures.thinning import thinned
-from core.ui import prerender, state
+from core.ui import state
 from core.ui.check import Question
 from core.ui.embeddings.reading import PREFIX, attached, chart_height, keep, read, show, space
 from core.ui.lesson import Lesson
@@ -76,8 +76,6 @@ def _shared_word(page: Lesson, run: Run, other: Run) -> int | None:
     if not shared:
         return None
     names = [run.tokenizer.visible(i) for i in shared]
-    if (pressed := prerender.picked(f"{PREFIX}shared", shared)) is not None:
-        return pressed
     chosen = read("shared")
     wanted = next((k for k, name in enumerate(names) if name.removeprefix("·") == chosen.strip().removeprefix("·")), None)
     longest = max(range(len(names)), key=lambda k: (len(names[k].removeprefix("·")), k))

@@ -12,7 +12,7 @@ from core.analysis import norms
 from core.embeddings import LARGE, MEASURES, ROWS, Projection, principal_axes
 from core.figures.embeddings import kind_of
 from core.tokenizer import Tokenizer
-from core.ui import state, views, working
+from core.ui import charts, state, views, working
 from core.ui.instrument_state import Setting, Settings
 from core.ui.lesson import Lesson
 from core.ui.markdown import escaped
@@ -34,7 +34,7 @@ SETTINGS = Settings("embeddings", {
     "a": Setting("man"), "b": Setting("king"), "c": Setting("woman"), "expected": Setting("queen"),
 })
 read, keep, attached = SETTINGS.read, SETTINGS.keep, SETTINGS.attached
-choice, show = functools.partial(views.choice, SETTINGS), functools.partial(views.show, PREFIX)
+choice, show = functools.partial(views.choice, SETTINGS), functools.partial(charts.draw, PREFIX)
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def space(run: Run) -> Space:
         projection, names = principal_axes(E, 3), tuple(map(run.tokenizer.visible, range(len(E))))
         return Space(E, projection, torch.cat([projection(rows) for rows in E.split(ROWS)]), norms(E), names, tuple(map(kind_of, names)))
 
-    return working.made(("embedding space", run.model_name, run.device), make, lambda made: (made.E.nbytes if made.E.dtype is torch.float64 else 0) + 100 * len(made.names))
+    return working.made(run.loaded.key("embedding space"), make, lambda made: (made.E.nbytes if made.E.dtype is torch.float64 else 0) + 100 * len(made.names))
 
 
 def look_up(typed: str, tokenizer: Tokenizer) -> tuple[int, bool]:

@@ -85,7 +85,7 @@ def _neighbourhoods(page: Lesson, run: Run, here: Space, token_id: int) -> Map:
     """The first N_MAPPED tokens that begin a word, where t-SNE puts them."""
     ids = [i for i, kind in enumerate(here.kinds) if kind == "word"][:N_MAPPED]
     directions = torch.nn.functional.normalize(here.E[ids], dim=1)
-    places, kept, straight = working.result(("embeddings t-SNE", run.model_name, N_MAPPED, N_MOVES), lambda: _settled(directions), lambda made: made[0].nbytes, page.label("tsne_progress"))
+    places, kept, straight = working.result(run.loaded.key("embeddings t-SNE", N_MAPPED, N_MOVES), lambda: _settled(directions), lambda made: made[0].nbytes, page.label("tsne_progress"))
     title = page.label("tsne_title", n=len(ids), kept=readable(100 * kept), k=N_KEPT, token=code(here.names[token_id]), near=N_NAMED)
     note = page.label("tsne_note", kept=readable(100 * kept), straight=readable(100 * straight), k=N_KEPT, chance=readable(100 * N_KEPT / (len(ids) - 1)))
     if token_id not in ids:

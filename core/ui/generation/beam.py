@@ -79,7 +79,7 @@ def _searched(page: Lesson, run: Run, width: int) -> tuple[Scene, bool]:
             done, best = (*done, step), step[0]         # where greedy finds the same text, rounding must not tell the two apart
             yield Part(Scene(None, run.model.config.vocab_size, len(begin.token_ids), width, done, best if best.token_ids == greedy.token_ids else greedy, ()), len(done), begin.length)
 
-    return working.growing(("generation beam", run.model_name, run.device, begin, width), steps, lambda made: 40_000, page.label("beam_progress", width=width))
+    return working.growing(run.loaded.key("generation beam", begin, width), steps, lambda made: 40_000, page.label("beam_progress", width=width))
 
 
 @functools.lru_cache(maxsize=64)

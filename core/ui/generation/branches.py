@@ -71,7 +71,7 @@ def compact(step: GenerationStep, by_hand: bool) -> Step:
 
 def text_of(run: Run, begin: Start, config: SamplingConfig, seed: int, picks: Picks = ()) -> tuple[Step, ...]:
     """The steps of one text: drawn with the seed, but for the picks. What two texts have in common before their last pick is written once."""
-    key = ("generation text", run.model_name, run.device, begin.token_ids, begin.length, config, seed, picks)
+    key = run.loaded.key("generation text", begin.token_ids, begin.length, config, seed, picks)
     return working.made(key, lambda: _write(run, begin, config, seed, picks), lambda made: 3_000 * (len(made) + 1))
 
 

@@ -43,7 +43,7 @@ def trees_of(page: Lesson, run: Run, begin: Start, config: SamplingConfig, seed:
         for trees in cache.in_turns(run.loaded, mathematics.grown(run.loaded.runner, begin.token_ids, config, (seed, seed + 1), N, begin.length)):
             yield Part(trees, N * sum(tree[-1].depth - 1 for tree in trees) + sum(node.count for tree in trees for node in tree if node.depth == tree[-1].depth), 2 * N * begin.length)
 
-    key = ("generation futures", run.model_name, run.device, begin, config, seed)
+    key = run.loaded.key("generation futures", begin, config, seed)
     return working.growing(key, steps, lambda made: 300 * sum(map(len, made)), page.label("futures_progress"))
 
 

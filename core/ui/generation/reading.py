@@ -10,7 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from core.generation import context_window
 from core.sampling import SamplingConfig
-from core.ui import views
+from core.ui import charts, views
 from core.ui.instrument_state import Setting, Settings
 from core.ui.lesson import Lesson
 from core.ui.run import Run
@@ -37,7 +37,7 @@ SETTINGS = Settings("generation", {
     "future": Setting(""),                            # the ids of the tokens of the beginning that is looked at
 })
 read, keep, attached = SETTINGS.read, SETTINGS.keep, SETTINGS.attached
-choice, show = functools.partial(views.choice, SETTINGS), functools.partial(views.show, PREFIX)
+choice, show = functools.partial(views.choice, SETTINGS), functools.partial(charts.draw, PREFIX)
 
 
 @dataclass(frozen=True)

@@ -86,7 +86,7 @@ def _written(page: Lesson, run: Run, begin: Start, jobs: tuple, said: str) -> tu
         for i, texts in enumerate(cache.in_turns(run.loaded, write_side_by_side(run.loaded.runner, begin.token_ids, jobs, begin.length)), 1):
             yield Part(texts, i, begin.length)
 
-    return working.growing(("generation strategies", run.model_name, run.device, begin, jobs), steps, lambda made: 100 * sum(len(text.token_ids) + 1 for text in made), said)
+    return working.growing(run.loaded.key("generation strategies", begin, jobs), steps, lambda made: 100 * sum(len(text.token_ids) + 1 for text in made), said)
 
 
 def _many(page: Lesson, run: Run, begin: Start, seed: int) -> tuple[dict[str, tuple[Written, ...]], bool]:
@@ -100,7 +100,7 @@ def _beam(page: Lesson, run: Run, begin: Start, width: int) -> tuple[Written, bo
         for i, (best, *_) in enumerate(cache.in_turns(run.loaded, beam_search(run.loaded.runner, begin.token_ids, width, begin.length)), 1):
             yield Part(Written(best.token_ids[len(begin.token_ids):], best.log_probs), i, begin.length)
 
-    return working.growing(("generation beam text", run.model_name, run.device, begin, width), steps, lambda made: 100 * len(made.token_ids), page.label("beam_progress", width=width))
+    return working.growing(run.loaded.key("generation beam text", begin, width), steps, lambda made: 100 * len(made.token_ids), page.label("beam_progress", width=width))
 
 
 def again(token_ids: Sequence[int], n: int = GRAM) -> list[bool]:

@@ -1,11 +1,10 @@
-"""What stands below the instrument and follows the picked pair: the numbers, the experiments, the question, the code."""
+"""What stands below the instrument and follows the picked head, query and key: the numbers, the question, the code."""
 from __future__ import annotations
 
 import math
 
 import numpy as np
 import pandas as pd
-import streamlit as st
 
 from core import analysis, attention
 from core.figures import heads as figures
@@ -13,34 +12,28 @@ from core.figures.heads import head_name, product_latex
 from core.figures.numbers import bracketed, latex_number, latex_operand, plain_number, probability
 from core.trace import BlockTrace
 from core.ui.check import Question
-from core.ui.guard import guard
 from core.ui.heads.reading import PREFIX, Pair, divergence_of, patterns_of, picked_pair, title_of
 from core.ui.heads.words import counts
 from core.ui.lesson import Lesson
 from core.ui.markdown import code
 from core.ui.run import Run
+from core.ui.views import Reading
 
 ADDED_TO_SCORES = ("alibi", "relative")     # position schemes that add to the scores
 COLUMNS = {"dot": ("q_c", "k_c"), "multiplicative": ("(q W_S)_c", "k_c"), "additive": ("v_c", "tanh(q_c + k_c)")}
 TERMS = 3          # of the dot product that are written out; the rest are in the CSV
 
 
-@st.fragment(key="heads_below")
-def draw(page: Lesson, run: Run) -> None:
-    """Explanation, numbers, experiments, check and code for the picked head, query and key."""
-    with guard():
-        if not page.is_seen():
-            return
-        page.explanation()
-        pair = picked_pair(run)
-        page.numbers(number_lines(page, run, pair), weights_table(page, run, pair))
-        page.experiments()
-        _check(page, run)
-        patterns = patterns_of(run)
-        page.code([attention.dot_product_scores, attention.masked_softmax, BlockTrace.head_contribution.fget, analysis.previous_token_score,
-                   analysis.next_token_score if run.is_encoder else analysis.induction_score, analysis.rollout],
-                  data={"heads.csv": lambda: figures.statistics_table(patterns.measures), "weights.csv": lambda: weights_table(page, run, pair), "products.csv": lambda: products_table(run, pair)},
-                  picture=f".st-key-{PREFIX}wall canvas.tiles", twin=twin(page, run, pair))
+def reading(page: Lesson, run: Run) -> Reading:
+    """What the wall shows of the picked head, query and key."""
+    pair, patterns = picked_pair(run), patterns_of(run)
+    functions = [attention.dot_product_scores, attention.masked_softmax, BlockTrace.head_contribution.fget,
+                 analysis.previous_token_score,
+                 analysis.next_token_score if run.is_encoder else analysis.induction_score, analysis.rollout]
+    data = {"heads.csv": lambda: figures.statistics_table(patterns.measures),
+            "weights.csv": lambda: weights_table(page, run, pair), "products.csv": lambda: products_table(run, pair)}
+    return Reading(number_lines(page, run, pair), _question(page, run), functions, data,
+                   f".st-key-{PREFIX}wall canvas.tiles", twin(page, run, pair), weights_table(page, run, pair))
 
 
 def factors(run: Run, pair: Pair) -> tuple[np.ndarray, np.ndarray]:
@@ -126,7 +119,7 @@ def suspects(run: Run) -> list[tuple[int, int]]:
     return [divmod(index, n_heads) for index in sorted(distinct)]
 
 
-def _check(page: Lesson, run: Run) -> None:
+def _question(page: Lesson, run: Run) -> Question:
     """Which of four heads, switched off alone, changes the next token's distribution most?"""
     heads, at = suspects(run), run.asked
     names, headless = [head_name(layer, head) for layer, head in heads], "" if run.has_head else "_headless"
@@ -136,4 +129,5 @@ def _check(page: Lesson, run: Run) -> None:
         found = ", ".join(page.label("check_one", head=name, kl=f"{kl:.3g}") for name, kl in zip(names, divergences))
         return int(np.argmax(divergences)), page.label(f"check_because{headless}", found=found)
 
-    page.check(Question("knockout", page.label(f"check{headless}", token=code(run.tokens[at]), i=at), names, solve, about=(run.model_name, run.token_ids)))
+    asked = page.label(f"check{headless}", token=code(run.tokens[at]), i=at)
+    return Question("knockout", asked, names, solve, about=(run.model_name, run.token_ids))

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
@@ -11,13 +12,14 @@ from core.intervention import NOTHING
 from core.ui import live, state
 from core.ui.components.heads_wall import heads_wall
 from core.ui.guard import guard
+from core.ui.heads import below, panels
 from core.ui.heads import live as heads_live
-from core.ui.heads import panels
 from core.ui.heads.reading import PREFIX, SETTINGS, Change, Pair, change_now, keep, patterns_of, picked_pair, read, redraw
 from core.ui.heads.words import summary, title, wall_words
 from core.ui.lesson import Lesson
 from core.ui.markdown import code
 from core.ui.run import Run
+from core.ui.views import Reading
 
 PANEL, QUERY, KEY = (f"{PREFIX}{name}_widget" for name in ("panel", "query", "key"))
 PICTURES = {"head": panels.one_head, "roles": panels.what_they_do, "write": panels.what_they_write, "change": panels.change, "prompts": panels.two_prompts,
@@ -25,21 +27,22 @@ PICTURES = {"head": panels.one_head, "roles": panels.what_they_do, "write": pane
 HEIGHT = (330, 620)        # least and most pixels of the wall: it ends with the window, on a 1280 × 720 projector too
 
 
-def draw(page: Lesson, run: Run) -> None:
+def draw(page: Lesson, run: Run) -> Callable[[], Reading]:
     """Controls, wall and panel, each a fragment: what a hand does redraws only what it changes.
 
-    Present mode shows one picture at a time; but while heads are switched off, the wall that is clicked stays beside the picture.
+    Present mode shows one picture at a time; but while heads are switched off, the wall that is clicked stays beside it.
     """
     alone = state.present() and read("panel") != "change"
     _controls(page, run)
     if alone:
         (_wall if read("panel") == "wall" else _panel)(page, run)
-        return
-    left, right = st.columns([2, 3] if state.present() else [6, 7], gap="medium")
-    with left:
-        _wall(page, run)
-    with right:
-        _panel(page, run)
+    else:
+        left, right = st.columns([2, 3] if state.present() else [6, 7], gap="medium")
+        with left:
+            _wall(page, run)
+        with right:
+            _panel(page, run)
+    return functools.partial(below.reading, page, run)
 
 
 @st.fragment(key="heads_controls")
@@ -91,7 +94,7 @@ def _draw_wall(page: Lesson, run: Run, pair: Pair, change: Change | None) -> Non
     text |= {name: page.label(f"map_{name}") for name in ("measure", "nothing", "map")}
     heads_wall(shown.values, shown.allowed, run.tokens, key=f"{PREFIX}wall", text=text, summary=summary(page.words, change, shown, read("map")), on_measure=_measure,
                selected=(pair.layer, pair.head), query=pair.query, **wall_words(page.words, run, change, shown),
-               height=HEIGHT, theme=state.theme(), follow=f"{pair} {change_now()}", alone=bool(get_script_run_ctx().fragment_ids_this_run), hand=_hand(page, run, change), ahead=heads_live.offer(run, change), on_hand=_scale,
+               height=HEIGHT, theme=state.theme(), follow=f"{pair} {change_now()}", alone=bool(get_script_run_ctx().fragment_ids_this_run), hand=_hand(page, run, change), on_hand=_scale,
                opens=not change and not state.present(), on_pick=functools.partial(_toggle, run) if change else _open,
                on_stand=lambda: st.rerun("heads_panel"), on_rest=lambda: st.rerun(["heads_wall", "heads_below"]))
 

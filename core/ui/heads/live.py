@@ -1,12 +1,11 @@
-"""The wall without its page: its bytes for a question that names a model, a change, and the tokens under the hand or another text."""
+"""The wall for a hand that moves: its bytes for a question that names a model, its tokens and a change of heads."""
 from __future__ import annotations
 
-from core.intervention import NOTHING
-from core.ui import ahead, run, text
+from core.ui import run, text
 from core.ui.components.attention_view import payload
-from core.ui.components.heads_wall import text_fields, wall_answer
+from core.ui.components.heads_wall import wall_answer
 from core.ui.heads.reading import MEASURES, Change, patterns_of, reached
-from core.ui.heads.words import summary, title, wall_words
+from core.ui.heads.words import summary, wall_words
 
 NAME, ROLLOUT = "heads", "heads_rollout"
 
@@ -16,24 +15,16 @@ def question(present: run.Run, change: Change) -> dict:
     return present.named() | {"changed": change.names, "action": change.action}
 
 
-def offer(present: run.Run, change: Change | None) -> dict | None:
-    """What the browser is told to ask with when another text is sent; without a change no head is named."""
-    said = {} if change is None else {"changed": change.names, "action": change.action, "factor": change.factor}
-    return ahead.offer(NAME, present, **said)
-
-
 def answer(question: dict) -> bytes:
-    """The wall under the change that the question names, if it does, as `heads_wall` takes it. Raises ValueError, KeyError or TypeError for nonsense."""
-    of_text = "text" in question
-    asked, position = ahead.run_of(question) if of_text else (run.of_tokens(question["model"], question["device"], question["token_ids"]), None)
-    change = Change.checked(question["changed"], question["action"], question["factor"]) if "changed" in question else None
-    shown = patterns_of(asked, change.intervention(asked) if change else NOTHING)
+    """The wall under the change that the question names, as `heads_wall` takes it. Raises ValueError, KeyError or TypeError for nonsense."""
+    asked = run.of_tokens(question["model"], question["device"], question["token_ids"])
+    change = Change.checked(question["changed"], question["action"], question["factor"])
+    shown = patterns_of(asked, change.intervention(asked))
     heads = [int(head) for head in question["exact_heads"]]
     if not all(0 <= head < shown.values.shape[0] * shown.values.shape[1] for head in heads):
         raise ValueError("there is no such head")
     words = text.load("heads").of_kind(asked.model.config.kind)
-    return wall_answer(shown.values, shown.allowed, heads, **wall_words(words, asked, change, shown), summary=summary(words, change, shown, MEASURES[0]),
-                       of_text=text_fields(title(words, change, shown), asked.tokens, position) if of_text else None)
+    return wall_answer(shown.values, shown.allowed, heads, **wall_words(words, asked, change, shown), summary=summary(words, change, shown, MEASURES[0]))
 
 
 def rollout_question(present: run.Run, query: int) -> dict:

@@ -104,7 +104,7 @@ class Pair:
 
 def patterns_of(run: Run, intervention: Intervention = NOTHING) -> Patterns:
     """The run's patterns under an intervention, kept for all who ask for the same."""
-    key = ("heads", run.model_name, id(run.model), run.device, intervention, run.token_ids)
+    key = run.key("heads", intervention)
     return cache.result(key, lambda: _read(run, intervention), lambda made: made.values.nbytes)
 
 
@@ -130,7 +130,7 @@ class Reached:
 
 def reached(run: Run, block: int, query: int) -> Reached:
     """Which tokens of the input have reached each position after a block; the rollout of all blocks is kept for all who ask for the same."""
-    key = ("heads_rollout", run.model_name, id(run.model), run.device, run.token_ids)
+    key = run.key("heads_rollout")
     values = cache.result(key, lambda: analysis.rollout([b.pattern for b in run.trace.blocks]).float().cpu().numpy(), lambda made: made.nbytes)[block]
     return Reached(block, values, (query, int(values[query].argmax())))
 
@@ -192,7 +192,7 @@ def measured(value: float) -> str:
 
 def divergence_of(run: Run, layer: int, head: int, position: int) -> float:
     """KL(before ‖ after) in nats of what is predicted at `position`, with this head alone set to zero; of a model without a head for that, how far its last vector there is moved."""
-    key = ("heads_kl", run.model_name, id(run.model), run.device, run.token_ids, layer, head, position)
+    key = run.key("heads_kl", layer, head, position)
     off = Intervention(heads=(HeadEdit(layer, head),))
 
     def found() -> float:

@@ -43,7 +43,7 @@ def coded(page: Lesson, run: Run, text: str) -> Coded:
         bits, steps = compression.compress(run.loaded.runner, ids)
         return Coded(ids, tuple(bits), tuple(steps), tuple(compression.decompress(run.loaded.runner, bits)))
 
-    return working.made(("compressed", run.model_name, run.device, ids), make, lambda made: 1_000 * len(made.steps) + 40 * len(made.bits))
+    return working.made(run.loaded.key("compressed", ids), make, lambda made: 1_000 * len(made.steps) + 40 * len(made.bits))
 
 
 def draw(page: Lesson, run: Run) -> Reading:

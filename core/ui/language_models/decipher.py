@@ -103,7 +103,7 @@ def _walk(page: Lesson, run: Run, task: Task, by: str) -> tuple[Walk, bool]:
             rounds += [step] if step.new else []
             yield Part(Walk(tuple(range(len(rounds))), tuple(one.key for one in rounds), tuple(one.log_prob for one in rounds)), step.n_read)
 
-    return working.growing(("cipher repaired", run.model_name, run.device, task.ciphertext, found.keys[-1]), steps, _size, page.label("repairing"))
+    return working.growing(run.loaded.key("cipher repaired", task.ciphertext, found.keys[-1]), steps, _size, page.label("repairing"))
 
 
 def _size(walk: Walk) -> int:

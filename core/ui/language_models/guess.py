@@ -60,7 +60,7 @@ def played(run: Run, text: str) -> Played:
         truth = tuple(map(shannon.symbol, text))
         return Played(text, truth, found, tuple(shannon.guess_number(row, true) for row, true in zip(found, truth)))
 
-    return working.made(("guessing", run.model_name, run.device, text), make, lambda made: made.probabilities.nbytes + 200 * len(made.text))
+    return working.made(run.loaded.key("guessing", text), make, lambda made: made.probabilities.nbytes + 200 * len(made.text))
 
 
 def given(text: str) -> int:

@@ -10,7 +10,7 @@ import pandas as pd
 
 from core import sequences
 from core.figures.numbers import bracketed, latex_number, latex_operand, plain_number
-from core.ui import state, views, working
+from core.ui import charts, state, views, working
 from core.ui.instrument_state import Setting, Settings
 from core.ui.lesson import Lesson
 from core.ui.markdown import code
@@ -42,7 +42,7 @@ SETTINGS = Settings("language_models", {
     **{f"own_{task}": Setting("") for task in TASKS},          # the reader's own case; empty: the lesson's
 })
 read, keep, attached = SETTINGS.read, SETTINGS.keep, SETTINGS.attached
-choice, show = functools.partial(views.choice, SETTINGS), functools.partial(views.show, PREFIX)
+choice, show = functools.partial(views.choice, SETTINGS), functools.partial(charts.draw, PREFIX)
 
 
 @dataclass(frozen=True)

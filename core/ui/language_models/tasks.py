@@ -63,7 +63,7 @@ def _results(page: Lesson, run: Run, task: str, shots: int) -> list[Result]:
             found = found + part
             yield Part(found, len(found), exercises.SIZES[task])
 
-    return working.result(("task", run.model_name, run.device, task, shots), steps, lambda made: 2_000 * len(made), page.label("working"))
+    return working.result(run.loaded.key("task", task, shots), steps, lambda made: 2_000 * len(made), page.label("working"))
 
 
 def _own(page: Lesson, run: Run, task: str, prompt: str) -> tuple[list[dict], str, list[float]]:
@@ -78,7 +78,7 @@ def _own(page: Lesson, run: Run, task: str, prompt: str) -> tuple[list[dict], st
         (written,) = evaluation.answers(run.loaded.runner, run.tokenizer, [Exercise(task, prompt, " word" * LONGEST_ANSWER)])
         return bars, written.text, values
 
-    return working.made(("own task", run.model_name, run.device, task, prompt), make, lambda made: 3_000)
+    return working.made(run.loaded.key("own task", task, prompt), make, lambda made: 3_000)
 
 
 def _bar(name: str, p: float, first: bool) -> dict:

@@ -94,7 +94,7 @@ def _given(page: Lesson, run: Run, source: str, seed: int) -> Measured:
                 break
         return measured(*losses.top_predictions(run.loaded.runner, found))
 
-    return working.made(("calibration", run.model_name, run.device, source, seed * (source == "exercises"), prompt), make, lambda made: 20 * len(made.right) + 8_000)
+    return working.made(run.loaded.key("calibration", source, seed * (source == "exercises"), prompt), make, lambda made: 20 * len(made.right) + 8_000)
 
 
 def _control(page: Lesson, run: Run, temperature: float, seed: int, n_texts: int, n_tokens: int) -> Measured:
@@ -106,7 +106,7 @@ def _control(page: Lesson, run: Run, temperature: float, seed: int, n_texts: int
             yield Part(None, len(parts), n_tokens)
         yield Part(measured(*map(np.concatenate, zip(*parts))), n_tokens, n_tokens)
 
-    return working.result(("own predictions", run.model_name, run.device, temperature, seed, n_texts, n_tokens), steps, lambda made: 20 * len(made.right) + 8_000, page.label("writing"))
+    return working.result(run.loaded.key("own predictions", temperature, seed, n_texts, n_tokens), steps, lambda made: 20 * len(made.right) + 8_000, page.label("writing"))
 
 
 def _percent(value: float) -> str:

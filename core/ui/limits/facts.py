@@ -73,7 +73,7 @@ def cases(page: Lesson, run: Run, phrasing: str) -> list[Case]:
             yield Part(None, len(answers), len(asked))
         yield Part([Case(exercise.kind, relation, place, answers[i]) for i, (relation, place, exercise) in enumerate(asked)], len(asked), len(asked))
 
-    return working.result(("facts", run.model_name, run.device, phrasing), steps, lambda made: 800 * len(made), page.label("asking"))
+    return working.result(run.loaded.key("facts", phrasing), steps, lambda made: 800 * len(made), page.label("asking"))
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -120,7 +120,7 @@ def _asked(relation: dict, phrasing: str, group: str, own: str) -> Exercise:
 
 
 def _leading(run: Run, exercise: Exercise) -> list[Claim]:
-    return working.made(("leading answers", run.model_name, run.device, exercise), lambda: confidence.leading(run.loaded.runner, run.tokenizer, exercise), lambda made: 800 * len(made))
+    return working.made(run.loaded.key("leading answers", exercise), lambda: confidence.leading(run.loaded.runner, run.tokenizer, exercise), lambda made: 800 * len(made))
 
 
 def _shown(claim: Claim) -> str:

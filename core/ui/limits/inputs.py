@@ -113,14 +113,14 @@ def other_target(order: Sequence[int], target: int) -> int:
 
 
 def _parts(run: Run, target: int, twin: str) -> Parts:
-    key = ("attribution", run.model_name, run.device, run.token_ids, target, twin, read("baseline"), int(read("steps")))
+    key = run.key("attribution", target, twin, read("baseline"), int(read("steps")))
     return working.made(key, lambda: _made(run, target, twin, *key[-2:]), lambda made: 64 * len(run.token_ids) + 500)
 
 
 def _made(run: Run, target: int, twin: str, kind: str, n_steps: int) -> Parts:
     model = attribution.random_twin(run.loaded.runner, RANDOM_SEED) if twin else run.loaded.runner
     end, ids = run.tokenizer.end_of_text, list(run.token_ids)
-    others = ("attribution by tokens", run.model_name, run.device, run.token_ids, target, twin)
+    others = run.key("attribution by tokens", target, twin)
     found = working.made(others, lambda: _by_tokens(model, ids, target, end), lambda made: 64 * len(ids))
     x = model.embed(torch.tensor(ids, device=model.device))
     baseline = torch.zeros_like(x) if kind == "zero" else model.embed(torch.tensor(end, device=model.device)).expand_as(x)
@@ -224,7 +224,7 @@ def _question(page: Lesson, here: Scene) -> Question:
     if len(falls) < 4 or falls[places].min() <= 0:
         return _twice(page, here)
     rest = [token_id for i, token_id in enumerate(here.run.token_ids) if i not in places]
-    key = ("attribution of two", here.run.model_name, here.run.device, here.run.token_ids, here.target, tuple(places.tolist()))
+    key = here.run.key("attribution of two", here.target, tuple(places.tolist()))
     both = here.parts.score - working.made(key, lambda: float(next_log_probs(here.run.loaded.runner, [rest])[0, here.target]), lambda made: 100)
     alone = float(falls[places].sum())
     answer = 1 if abs(both - alone) <= ALIKE * alone else 0 if both > alone else 2

@@ -84,13 +84,13 @@ def _scene(page: Lesson, run: Run) -> Scene:
                 found[one][reading] = answers(run, one, n, seed, reading)
                 yield Part(found if i * len(READINGS) + j == total else None, i * len(READINGS) + j, total)
 
-    found = working.result(("structure", run.model_name, run.device, n, seed), steps, lambda made: 100, page.label("meaning_working"))
+    found = working.result(run.loaded.key("structure", n, seed), steps, lambda made: 100, page.label("meaning_working"))
     return Scene(found, test, min(read("item"), len(found[test]["whole"]) - 1))
 
 
 def answers(run: Run, test: str, n: int, seed: int, reading: str) -> tuple[Answered, ...]:
     """The answers of one test in one reading, computed once for all readers."""
-    key = ("structure", run.model_name, run.device, test, n, seed, reading)
+    key = run.loaded.key("structure", test, n, seed, reading)
     return cache.result(key, lambda: tuple(structure.answered(run.loaded.runner, run.tokenizer, structure.items(test, n, seed), reading, seed)), lambda made: 1_000 * len(made))
 
 

@@ -38,7 +38,7 @@ def read_whole(page: Lesson, run: Run) -> list[Recitation]:
             found.append(one)
             yield Part(found if len(found) == len(passages) else None, len(found), len(passages))
 
-    return working.result(("recitations", run.model_name, run.device), steps, lambda made: sum(200 * len(one.token_ids) for one in made), page.label("reciting"))
+    return working.result(run.loaded.key("recitations"), steps, lambda made: sum(200 * len(one.token_ids) for one in made), page.label("reciting"))
 
 
 def after(whole: Recitation, start: int) -> Recitation:
@@ -115,7 +115,7 @@ def _row(page: Lesson, run: Run, one: Recitation, kind: str) -> dict:
 def _strayed(run: Run, ids: tuple[int, ...]) -> list[tuple[int, float]]:
     """How the model goes on from where it leaves a passage: tokens and their probabilities."""
     start = (run.tokenizer.first, *ids)
-    return working.made(("strayed", run.model_name, run.device, start),
+    return working.made(run.loaded.key("strayed", start),
                         lambda: [(step.token_id, math.exp(step.log_prob)) for step in generate(run.loaded.runner, start, GREEDY, max_new_tokens=N_STRAYED)], lambda made: 100 * len(made))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from core import contrasts, structure
 from core.recipes import RECIPES
 from core.tasks import LanguageModelling, Mixture, Task
-from core.ui import cache, state, views
+from core.ui import cache, charts, state, views
 from core.ui.instrument_state import Setting, Settings
 from core.ui.lesson import Lesson
 from core.ui.markdown import escaped
@@ -46,7 +46,7 @@ SETTINGS = Settings("limits", {
     "seed": Setting(1, low=0, high=999_999),                     # of what calibration draws and of the items of meaning
 })
 read, among, keep, attached = SETTINGS.read, SETTINGS.among, SETTINGS.keep, SETTINGS.attached
-choice, show = functools.partial(views.choice, SETTINGS), functools.partial(views.show, PREFIX)
+choice, show = functools.partial(views.choice, SETTINGS), functools.partial(charts.draw, PREFIX)
 
 
 def chart_height(less: int, presenting: int) -> int:

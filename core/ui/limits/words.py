@@ -114,12 +114,12 @@ def _one_of(page: Lesson, name: str) -> Pair:
 
 
 def _contrasts(run: Run, texts: Sequence[tuple[str, str]]) -> list[Contrast]:
-    key = ("contrasts", run.model_name, run.device, tuple(texts))
+    key = run.loaded.key("contrasts", tuple(texts))
     return working.made(key, lambda: contrasts.contrasts(run.loaded.runner, run.tokenizer, texts), lambda made: 16 * len(texts) * run.model.config.vocab_size)
 
 
 def _ratios(run: Run, texts: Sequence[tuple[str, str]], words: Sequence[str]) -> np.ndarray:
-    key = ("contrast words", run.model_name, run.device, tuple(texts), tuple(words))
+    key = run.loaded.key("contrast words", tuple(texts), tuple(words))
     return working.made(key, lambda: contrasts.log_ratios(run.loaded.runner, run.tokenizer, texts, words), lambda made: made.nbytes)
 
 

@@ -45,7 +45,7 @@ def _geometries(run: Run) -> tuple[figures.Geometry, figures.Geometry]:
         P = run.model.P.detach().to("cpu").double().numpy()
         return figures.geometry(P), figures.geometry(positional.sinusoidal(*P.shape).numpy())
 
-    return working.made(("positions geometry", run.model_name, run.device), make, lambda made: sum(2 * one.P.nbytes + one.cosines.nbytes for one in made))
+    return working.made(run.loaded.key("positions geometry"), make, lambda made: sum(2 * one.P.nbytes + one.cosines.nbytes for one in made))
 
 
 def _numbers(page: Lesson, learned: figures.Geometry, i: int, near: int) -> list[tuple[str, str]]:

@@ -11,7 +11,7 @@ from core.config import POSITIONS
 from core.evaluation import lengths
 from core.figures import positions as figures
 from core.figures.numbers import latex_number, latex_operand
-from core.ui import state, views
+from core.ui import charts, state, views
 from core.ui.check import Question
 from core.ui.instrument_state import Setting, Settings
 from core.ui.lesson import Lesson
@@ -44,7 +44,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     st.markdown(f"**{_title(page, picked, inside, beyond, trained)}** {_above(page, table, picked)}")
     titles = (page.label("measured_position"), page.label("measured_nats"), page.label("measured_end", trained=trained))
     height = PRESENT_HEIGHT if state.present() else HEIGHT
-    views.show(f"{PREFIX}_", figures.losses_by_position(table, picked, trained, titles, state.theme(), state.scale(), height), "losses")
+    charts.draw(f"{PREFIX}_", figures.losses_by_position(table, picked, trained, titles, state.theme(), state.scale(), height), "losses")
     return Reading(
         lines=_numbers(page, found[picked], trained), question=_question(page, found, trained), functions=[lengths.loss_by_position, lengths.stretches],
         data={"losses_by_position.csv": lambda: table.drop(columns="name")}, title=" ".join(_title(page, scheme, *parts(of, trained), trained) for scheme, of in found.items()),

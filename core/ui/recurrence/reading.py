@@ -10,7 +10,7 @@ import streamlit as st
 from core.figures import recurrence as figures
 from core.figures.recurrence import Axis
 from core.recurrence import ACTIVATIONS, GATES, MATRICES
-from core.ui import state, views
+from core.ui import charts, state, views
 from core.ui.instrument_state import Setting, Settings
 from core.ui.lesson import Lesson
 
@@ -41,7 +41,7 @@ SETTINGS = Settings("recurrence", {
     "hidden": Setting("64", options=("16", "64")),
 })
 read, keep, attached = SETTINGS.read, SETTINGS.keep, SETTINGS.attached
-choice, show_spec = functools.partial(views.choice, SETTINGS), functools.partial(views.show_spec, PREFIX)
+choice, show_spec = functools.partial(views.choice, SETTINGS), functools.partial(charts.draw_spec, PREFIX)
 
 
 def chart_height(less: int = 0) -> int:

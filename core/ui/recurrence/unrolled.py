@@ -37,7 +37,7 @@ def network(run: Run, kind: str, n_layers: int, both: bool, seed: int) -> list[l
         layers = recurrence.random_stack(kind, X.shape[1], N_HIDDEN, n_layers, 2 if both else 1, torch.Generator().manual_seed(seed))
         return recurrence.stack(layers, X)
 
-    return cache.result(("recurrence unrolled", run.model_name, run.device, run.token_ids, kind, n_layers, both, seed), make,
+    return cache.result(run.key("recurrence unrolled", kind, n_layers, both, seed), make,
                         lambda made: 8 * 16 * N_HIDDEN * len(run.token_ids) * sum(map(len, made)))
 
 

@@ -82,7 +82,7 @@ def _pick(head: Part | None) -> None:
 
 def contributions_of(run: Run, position: int, target: int) -> Contributions:
     """The parts of one logit, kept for all who ask for the same."""
-    key = ("contributions", run.model_name, run.device, run.token_ids, position, target)
+    key = run.key("contributions", position, target)
     return working.made(key, lambda: contributions.logit_contributions(run.model, run.trace, position, target), lambda made: 200 * len(made.parts))
 
 

@@ -52,7 +52,7 @@ def _streams_at(run: Run, position: int) -> torch.Tensor:
 
 def _read(run: Run) -> LensReading:
     """The whole lens, kept for all who ask for the same prompt."""
-    key = ("logit lens", run.model_name, run.device, run.token_ids)
+    key = run.key("logit lens")
     return working.made(key, lambda: contributions.read_lens(run.model, run.trace), lambda made: sum(t.nbytes for t in vars(made).values()))
 
 

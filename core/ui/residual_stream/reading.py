@@ -7,7 +7,7 @@ from collections.abc import Callable
 import streamlit as st
 from torch import Tensor
 
-from core.ui import state, views
+from core.ui import charts, state, views
 from core.ui.instrument_state import Setting, Settings
 from core.ui.lesson import Lesson
 from core.ui.markdown import escaped
@@ -35,7 +35,7 @@ SETTINGS = Settings("residual_stream", {
     "cut_measure": Setting("likeness", options=("likeness", "length")),
 })
 read, keep, attached = SETTINGS.read, SETTINGS.keep, SETTINGS.attached
-choice, show = functools.partial(views.choice, SETTINGS), functools.partial(views.show, PREFIX)
+choice, show = functools.partial(views.choice, SETTINGS), functools.partial(charts.draw, PREFIX)
 
 
 def depth_names(page: Lesson, n_layers: int) -> list[str]:

@@ -55,7 +55,7 @@ def split(word: bytes) -> tuple[bytes, ...]:
 
 def played(run: Run) -> Played:
     """The whole words of the prompt that the model reads, MOST_BYTES of them at most, and every merge that their tokens are made by."""
-    return cache.result(("tokens_merges", run.model_name, run.token_ids), lambda: _played(run.tokenizer, run), lambda made: 200 + 64 * (made.n_bytes + 1) * (len(made.steps) + 1))
+    return cache.result(run.key("tokens_merges"), lambda: _played(run.tokenizer, run), lambda made: 200 + 64 * (made.n_bytes + 1) * (len(made.steps) + 1))
 
 
 def _played(tokenizer: Tokenizer, run: Run) -> Played:

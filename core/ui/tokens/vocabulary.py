@@ -35,7 +35,7 @@ def table_of(tokenizer: Tokenizer) -> dict:
 def draw(page: Lesson, run: Run) -> Reading:
     """The search and the opened token; returns what they show."""
     token = picked_token(run)
-    table = cache.result(("tokens_vocabulary", run.model_name), lambda: table_of(run.tokenizer), lambda made: 400 * len(made["names"]))
+    table = cache.result(run.loaded.key("tokens_vocabulary"), lambda: table_of(run.tokenizer), lambda made: 400 * len(made["names"]))
     header = {"text": page.labels("vocabulary"), "scale": state.scale(), **table, "prompt": run.token_ids, "settings": {"find": read("find")[:MOST_SEARCHED], "token": token}}
     token_vocabulary(header, key=SEARCH, on_settings=_settled)
     name = code(run.tokenizer.visible(token))

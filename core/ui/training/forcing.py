@@ -54,7 +54,7 @@ def packed_ids(run: Run) -> tuple[int, ...]:
 
 
 def _prices(run: Run, ids: tuple[int, ...]) -> Forced:
-    key = ("teacher forcing", run.model_name, run.device, ids)
+    key = run.loaded.key("teacher forcing", ids)
     return cache.result(key, lambda: forcing.forced(run.trace_of(ids).logits, ids), lambda made: 5 * 8 * len(ids))
 
 

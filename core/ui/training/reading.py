@@ -7,7 +7,7 @@ import numpy as np
 
 from core import descent, kepler, learning, schedules, tuning, tuning_texts
 from core.schedules import Schedule
-from core.ui import state, views
+from core.ui import charts, state, views
 from core.ui.instrument_state import Setting, Settings
 
 PREFIX = "training_"
@@ -56,7 +56,7 @@ SETTINGS = Settings("training", {
     "day": Setting(9831, low=0, high=36525),      # after noon of 1 January 2000
 })
 read, keep, attached = SETTINGS.read, SETTINGS.keep, SETTINGS.attached
-choice, show, show_spec = functools.partial(views.choice, SETTINGS), functools.partial(views.show, PREFIX), functools.partial(views.show_spec, PREFIX)
+choice, show, show_spec = functools.partial(views.choice, SETTINGS), functools.partial(charts.draw, PREFIX), functools.partial(charts.draw_spec, PREFIX)
 
 
 def chart_height(less: int = 0) -> int:

@@ -176,7 +176,7 @@ def bars(page: Lesson, loaded: LoadedModel, before: Written, now: Written) -> No
     ids = torch.maximum(p, q).topk(3 if state.present() else N_BARS).indices
     st.caption(page.label("caption_next_token", kl=readable(divergence(before, now))))
     show(residual_stream.two_distributions([loaded.tokenizer.visible(int(i)) for i in ids], p[ids].numpy(), q[ids].numpy(), (page.label("column_before"), page.label("column_now")),
-                                           page.label("axis_probability"), state.theme(), state.scale(), chart_height(120)), "next_token", own=now is not before)
+                                           page.label("axis_probability"), state.theme(), state.scale(), chart_height(120)), "next_token")
 
 
 def divergence(before: Written, now: Written) -> float:

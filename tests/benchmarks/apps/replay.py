@@ -30,7 +30,8 @@ CONTROLS = {
 }
 picked = CONTROLS[os.environ["CONTROL"]]()
 st.space("large")                  # for the toolbar of a chart, which opens above it
-place = st.container(key="replay")._cursor.delta_path[:-1]
+st.container(key="replay")
+place = [0, 3]                     # of this container: behind the style, the control and the space
 for recorded_message in recorded()[int(picked)]:
     message = ForwardMsg()
     message.CopyFrom(recorded_message)

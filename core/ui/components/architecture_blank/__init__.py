@@ -3,4 +3,4 @@ from __future__ import annotations
 
 from core.ui.components.token_view import token_view
 
-architecture_blank = token_view("architecture_blank", "architecture_view")
+architecture_blank = token_view("architecture_blank", "architecture_view/architecture_view.css")

@@ -1,3 +1,6 @@
+import { drawKinds } from "../architecture_view/architecture_view.js";
+import { chip, fill, make, mount, rich, thousands } from "../token_view/token_view.js";
+
 // header: tokens [{token, true, how, can, special (what its title says of a token that is no part of the text, or "")}]; notes {encoder, decoder}; picked (position or null); encoder and decoder {rows [{token, p, shown, rank, true, class, sure}], others, rest, rest_shown} or null;
 // true (visible form or null); losses [{token, loss}], mean; verdict {place, index, name, p, shown, names} or null; lit, sizes.
 class Blank {

@@ -3,4 +3,4 @@ from __future__ import annotations
 
 from core.ui.components.token_view import token_view
 
-architecture_curves = token_view("architecture_curves", "architecture_view")
+architecture_curves = token_view("architecture_curves", "architecture_view/architecture_view.css")

@@ -1,5 +1,7 @@
 // header: names {relu, gelu, gelu_tanh, swish}; own (the live model's, or null); histogram {counts, low, high, beyond} or null; swaps [{name, kl, p, top, same}]; swap_title; facts [text];
 // settings {x, beta, second, gate}. All curves are computed here, in float64, as core/activation.py has them.
+import { button, chip, draw, Echoes, emOf, fill, make, mount, onWidth } from "../token_view/token_view.js";
+
 const LOW = -5, HIGH = 5, POINTS = 401, GRID = 81;
 const ORDER = ["relu", "gelu", "gelu_tanh", "swish"];
 const DASHES = { relu: "none", gelu: "none", gelu_tanh: "2 3", swish: "8 4" };

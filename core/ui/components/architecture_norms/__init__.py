@@ -3,4 +3,4 @@ from __future__ import annotations
 
 from core.ui.components.token_view import token_view
 
-architecture_norms = token_view("architecture_norms", "architecture_view")
+architecture_norms = token_view("architecture_norms", "architecture_view/architecture_view.css")

@@ -3,4 +3,4 @@ from __future__ import annotations
 
 from core.ui.components.token_view import token_view
 
-architecture_translate = token_view("architecture_translate", "architecture_view")
+architecture_translate = token_view("architecture_translate", "architecture_view/architecture_view.css")

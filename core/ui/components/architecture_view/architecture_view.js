@@ -1,16 +1,17 @@
 // Shared by the pictures of the lesson Architectures: the three kinds of models as their masks, and cells on the page's scale of amounts.
+import { draw, fill, make } from "../token_view/token_view.js";
 
 const KINDS = { encoder: ["full"], decoder: ["triangle"], "encoder-decoder": ["full", "triangle", "cross"] };
-const CELLS = 5;
+export const CELLS = 5;
 
 /** The colour of an amount in [0, 1]: between the nine stops of the sequential scale, by the square root, so that a hundredth can be seen. */
-function amountColour(amount) {
+export function amountColour(amount) {
   const place = 8 * Math.sqrt(Math.min(1, Math.max(0, amount))), low = Math.min(7, Math.floor(place));
   return `color-mix(in srgb, var(--tx-seq-${low + 1}) ${(100 * (place - low)).toFixed(1)}%, var(--tx-seq-${low}))`;
 }
 
 /** One mask as a small grid: rows ask, columns answer; what is forbidden is empty and hatched by a stroke. */
-function drawMask(svg, shape, x, y, size, columns) {
+export function drawMask(svg, shape, x, y, size, columns) {
   const cell = size / CELLS;
   for (let i = 0; i < CELLS; i++) {
     for (let j = 0; j < columns; j++) {
@@ -23,7 +24,7 @@ function drawMask(svg, shape, x, y, size, columns) {
 }
 
 /** The three kinds side by side, the one that runs here lit; under each mask its shape with today's sizes where they are known. */
-function drawKinds(parent, text, lit, sizes) {
+export function drawKinds(parent, text, lit, sizes) {
   parent.replaceChildren();
   for (const [kind, shapes] of Object.entries(KINDS)) {
     const box = make("figure", kind === lit ? "kind lit" : "kind", parent), row = make("div", "masks", box);

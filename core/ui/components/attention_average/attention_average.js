@@ -1,4 +1,7 @@
 // Each value vector as a dot whose area is its weight, the hull of all, and their weighted mean inside it; a slider turns the temperature of the scores.
+import {
+  decimals, dot, fill, Instrument, make, mount, Range, stroke, Surface, write,
+} from "../position_canvas/position_canvas.js";
 
 const REACH = 6;        // of log2 τ
 

@@ -1,3 +1,6 @@
+import { pointedByKeys } from "../message/by_keys.js";
+import { chip, emOf, fill, keepFree, make, mount } from "../token_view/token_view.js";
+
 // header: tokens [N], the visible forms of the rows; first: position of the first row; panels [{name, said, meaning, rows, columns, keys: columns are tokens, scale: "div" or "seq",
 // reach: the value of the deepest colour, masked: whether what comes after the query is hidden}]; arrays m0, m1, …: their values, row by row; lines: rows of panels.
 class Matrices {

@@ -1,5 +1,7 @@
 // header: d_ks [D]; n; variance {mean, error} [D]; entropy, gradient {scaled: {mean, error}, unscaled: …} [D]; weights {scaled, unscaled} [D][n];
 // heads: null or {d, variance, scaled, unscaled, names, picked}, one entry a head of the model; settings {d}; text.
+import { draw, Echoes, emOf, fill, keepFree, make, mount, onWidth, thousands } from "../token_view/token_view.js";
+
 const KINDS = ["scaled", "unscaled"], CLASS = { scaled: "with", unscaled: "without" };
 
 /** Three significant digits; what is below 1 never reads as 1. */

@@ -1,5 +1,10 @@
 // One head, one query, step by step. Rows are keys, columns are stages; what comes after the present step is faint and empty.
 // The vectors are the model's own float32; all that follows from them is worked out here in float64, as core/attention_steps.py does.
+import { liveAsker } from "../message/live.js";
+import {
+  decimals, fill, hatch, Instrument, line, make, matrixPicture, mount, placePicture, plain, rich, stroke, Surface,
+  unpack, write,
+} from "../position_canvas/position_canvas.js";
 
 const NUMBERS = ["dot", "scale", "bias", "mask", "softmax"];
 const MEANING = { X: "residual", q: "query", k: "key", v: "value", av: "value", out: "value", written: "attention" };

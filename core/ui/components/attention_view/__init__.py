@@ -8,17 +8,16 @@ import numpy as np
 import streamlit as st
 
 from core.ui.components import declare
-from core.ui.components.heads_wall import PATTERN_CSS, PATTERN_JS, row_ranges, rows_of
-from core.ui.components.message import HAND_CSS, HAND_HTML, HAND_JS, LIVE_JS, pack
+from core.ui.components.heads_wall import PATTERN_CSS, row_ranges, rows_of
+from core.ui.components.message import HAND_CSS, HAND_HTML, pack
 
 HERE = Path(__file__).parent
 TYPE_SIZE = 12           # pixels of the token labels
 
 _component = declare(
-    "attention_view",
+    "attention_view", HERE / "attention_view.js",
     html=(HERE / "attention_view.html").read_text(encoding="utf-8").replace("<!-- hand -->", HAND_HTML),
-    css=PATTERN_CSS + HAND_CSS + (HERE / "attention_view.css").read_text(encoding="utf-8"),
-    js=PATTERN_JS + LIVE_JS + HAND_JS + "".join((HERE / name).read_text(encoding="utf-8") for name in ("matrix.js", "lines.js", "attention_view.js")),
+    styles=(PATTERN_CSS, HAND_CSS, HERE / "attention_view.css"),
 )
 
 

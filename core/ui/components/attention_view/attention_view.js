@@ -1,15 +1,18 @@
 // One head, large: the matrix of its weights or scores with tokens on both axes, or lines from queries to keys. The views are in matrix.js and lines.js.
+import { fitHeight, keepFitted, rowOffsets } from "../heads_wall/pattern.js";
+import { buildHand } from "../message/hand.js";
+import { unpack } from "../message/message.js";
+import { whenStyled } from "../message/styled.js";
+import { layOutLines } from "./lines.js";
+import { layOutMatrix, wireMatrix } from "./matrix.js";
 
 export default function (component) {
   const { data, parentElement, setTriggerValue } = component;
   const root = parentElement.querySelector(".view");
   const view = (root.view ??= build(root));
   view.send = setTriggerValue;
-  root.answered = (bytes) => {
-    const header = unpack(bytes);
-    if (view.handle.lay(header.hand)) receive(view, header);
-  };
-  root.answered(data);
+  const header = unpack(data);
+  if (view.handle.lay(header.hand)) receive(view, header);
 }
 
 function receive(view, header) {
@@ -52,31 +55,7 @@ function layOut(view) {
   else layOutMatrix(view);
 }
 
-// The value of a cell; NaN where the mask forbids.
-function valueOf(view, query, key) {
-  if (key < view.first[query] || key > view.last[query]) return NaN;
-  return view.values[view.offset[query] + key - view.first[query]];
-}
-
 function largest(view) {
   return view.values.reduce((most, value) => Math.max(most, Math.abs(value) || 0), 0);
 }
 
-// 0..255 on the colour scale: square root of a weight, or a score against the largest one, zero in the middle; −1 masked.
-function levelOf(view, value) {
-  if (Number.isNaN(value)) return -1;
-  return Math.round(view.signed ? 127.5 + 127.5 * (value / (view.reach || 1)) : 255 * Math.sqrt(value));
-}
-
-const shown = (view, value) => (Number.isNaN(value) ? view.text.masked : exact(value));
-
-function inks(root) {
-  const style = getComputedStyle(root);
-  const ink = (name) => style.getPropertyValue(`--tx-${name}`).trim();
-  return { text: ink("text"), muted: ink("muted"), page: ink("page"), grid: ink("grid"), query: ink("query-ink"), key: ink("key-ink"), mono: ink("mono"), font: ink("font") };
-}
-
-function shorten(token, most) {
-  const letters = [...token];
-  return letters.length > most ? `${letters.slice(0, most - 1).join("")}…` : token;
-}

@@ -1,8 +1,10 @@
 // The lines: queries left, keys right, the thickness of a line is its weight. The query under the pointer, else the picked one, stands out.
+import { chip, element, exact } from "../heads_wall/pattern.js";
+import { inks, valueOf } from "./cells.js";
 
 const FAINTEST = 0.01;    // a weight under this draws no line: it would be a tenth of a pixel
 
-function layOutLines(view) {
+export function layOutLines(view) {
   const height = Math.max(17, Math.min(30, view.room / view.n)) * (view.type / 12);
   fillTokens(view, view.queries, "query", (i) => view.send("picked", [i, view.key ?? i]));
   fillTokens(view, view.keys, "key", (j) => view.send("picked", [view.query ?? view.n - 1, j]));

@@ -1,8 +1,10 @@
 // The matrix: queries are rows, top down; keys are columns. Drag a rectangle to come nearer, double click or Escape to see all again.
+import { colour, palette, reading, showTip } from "../heads_wall/pattern.js";
+import { inks, levelOf, shorten, shown, valueOf } from "./cells.js";
 
 const LETTERS = 11, LINE = 12, CHIP_FROM = 17;   // letters of a label; pixels it needs; pixels of a cell from which its outline fits
 
-function wireMatrix(view) {
+export function wireMatrix(view) {
   const { cells } = view;
   cells.onpointermove = (event) => hover(view, event);
   cells.onpointerleave = () => { if (!view.drag) aim(view, null); };
@@ -13,7 +15,7 @@ function wireMatrix(view) {
   cells.onblur = () => aim(view, null);
 }
 
-function layOutMatrix(view) {
+export function layOutMatrix(view) {
   const ratio = window.devicePixelRatio || 1, context = view.cells.getContext("2d");
   const [top, bottom, start, end] = view.window, size = view.type;
   context.font = `${size}px ${inks(view.root).mono}`;

@@ -1,5 +1,7 @@
 // header: identity; tokens [4]; given {X, W_Q, W_K, W_V}; solution and mistakes {step: matrix}, {step: {slip: matrix}}, where a matrix is rows of numbers, "-inf" or null;
 // cells {"step.row.column": [typed, 1 where it was shown]}; text. What a reader types is compared with the solution here, and kept in Python's session.
+import { draw, fill, make, mount, onWidth } from "../token_view/token_view.js";
+
 const GIVEN = ["X", "W_Q", "W_K", "W_V"];
 const STEPS = ["Q", "K", "V", "products", "scaled", "masked", "weights", "output"];
 const MEANING = { X: "residual", W_Q: "query", W_K: "key", W_V: "value", Q: "query", K: "key", V: "value", weights: "attention", output: "attention" };

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from core.ui.components import declare
 
-_component = declare("chart_keys", js=(Path(__file__).parent / "chart_keys.js").read_text(encoding="utf-8"))
+_component = declare("chart_keys", Path(__file__).with_name("chart_keys.js"))
 
 
 def read_charts_by_keys(hint: str) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from core.ui.components import declare
 
-_component = declare("copied", js=(Path(__file__).parent / "copied.js").read_text())
+_component = declare("copied", Path(__file__).with_name("copied.js"))
 
 
 def copy_over_http() -> None:

@@ -1,4 +1,6 @@
 // The pictures of the course page, one kind each: lessons, lectures, class, glossary, sheet. Links are real ones; a plain click opens the lesson in the same session.
+import { button, fill, make, mount } from "../token_view/token_view.js";
+
 const DONE = "transformer-course-done";      // the lessons that a reader has ticked, in the browser's own store
 
 class Course {

@@ -1,3 +1,5 @@
+import { draw, emOf, make, mount, onWidth } from "../token_view/token_view.js";
+
 // header: title, against, text {part, parameters, share, change, cost, now, base}; stacks, bottom up, each {title, items}: an item is a box
 // {name, count, meaning, changed} or a block {times, sublayers}, a sublayer {inside [box], sum (text of the adding), sum_changed, after [box], cross};
 // parts [{name, meaning, now, base, now_text, share_text, change_text}]; costs [{name, now_text, base_text, change_text}].

@@ -8,17 +8,16 @@ import numpy as np
 import streamlit as st
 
 from core.ui.components import declare
-from core.ui.components.heads_wall import PATTERN_CSS, PATTERN_JS
+from core.ui.components.heads_wall import PATTERN_CSS
 from core.ui.components.message import pack
 
 HERE = Path(__file__).parent
 
 _component = declare(
-    "embedding_product",
+    "embedding_product", HERE / "embedding_product.js",
     html='<div class="product"><div class="scroll"><div class="stage" tabindex="0" role="listbox"><canvas></canvas></div></div><div class="tip" hidden></div>'
          '<div class="spoken" aria-live="polite"></div></div>',
-    css=PATTERN_CSS + (HERE / "embedding_product.css").read_text(encoding="utf-8"),
-    js=PATTERN_JS + (HERE / "embedding_product.js").read_text(encoding="utf-8"),
+    styles=(PATTERN_CSS, HERE / "embedding_product.css"),
 )
 
 

@@ -1,4 +1,9 @@
 // One-hot (N × |V|) times E (|V| × d) is X (N × d): the tokens of the prompt as rows on the left and on the right, the picked one's row of E between them.
+import {
+  beginDrawing, chip, element, exact, fitHeight, keepFitted, showTip, writeText,
+} from "../heads_wall/pattern.js";
+import { unpack } from "../message/message.js";
+import { whenStyled } from "../message/styled.js";
 
 const HEADING = 40, GAP = 46, FOOT = 6;
 
@@ -7,7 +12,6 @@ export default function (component) {
   const root = parentElement.querySelector(".product");
   const view = (root.view ??= build(root));
   view.send = setTriggerValue;
-  root.answered = (bytes) => receive(view, bytes);
   receive(view, data);
 }
 

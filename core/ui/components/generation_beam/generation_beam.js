@@ -1,5 +1,9 @@
 // header: steps [[[token, parent, ln P, ln p of the token, fate, path, new (false: finished before)]]], the `width` kept ones first; picked [step, place]; best, greedy [text], same (they are one text);
 // rank of the best among `all` texts, 0 where they are not listed.
+import {
+  draw, emOf, fill, make, monoFont, mount, onFont, onWidth, plain, rich, shortened, sized,
+} from "../token_view/token_view.js";
+
 const ROW = 2.75, LEAST = 7.2, LOW = 2.3;       // em: a row that is lower has token and number beside each other, in present mode
 
 class Beam {

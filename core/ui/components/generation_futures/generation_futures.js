@@ -1,4 +1,8 @@
 // header: nodes [[token, parent, depth, count, prob, path_prob, name]] (the root first, parents before children, children of one parent together); n draws; depth; different; mass; picked: a place.
+import {
+  draw, emOf, fill, make, monoFont, mount, onFont, onWidth, rich, share, shortened, sized, textWidth,
+} from "../token_view/token_view.js";
+
 const SHOWN = 12, FEW = 7;       // lines of the comparison; fewer in present mode, whose type is larger
 
 class Futures {

@@ -1,3 +1,7 @@
+import {
+  draw, drawWritten, emOf, fill, make, monoFont, mount, onFont, onWidth, share, sized, textWidth,
+} from "../token_view/token_view.js";
+
 // header: rows [{name, note, tokens, p, again [whether it belongs to an n-gram that came before], numbers [text], means [text] or null}]; columns [text]; many: what the means are over.
 class Strategies {
   constructor(root) {

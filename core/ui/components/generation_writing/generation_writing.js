@@ -1,5 +1,10 @@
 // header: prompt [text], cut (more stands before it); steps [{token, p, surprisal, xi, hand, place, kept, mass, candidates [[id, text, place, y, renormalised, rule, start, end]]}];
 // texts [{from, tokens, p, log_prob}], active; rules [text]; size |V|; ends, full; settings {written (−1: all), picked (−1: the last)}.
+import {
+  draw, drawWritten, Echoes, emOf, fill, make, monoFont, mount, onFont, onWidth, plain, Player, rich, share,
+  shortened, sized, thousands,
+} from "../token_view/token_view.js";
+
 const PAUSE = 350, ROW = 1.62, FEW = 7;      // bars in present mode, whose type is larger
 
 class Writing {

@@ -8,16 +8,15 @@ import numpy as np
 import streamlit as st
 
 from core.ui.components import declare
-from core.ui.components.heads_wall import PATTERN_CSS, PATTERN_JS
+from core.ui.components.heads_wall import PATTERN_CSS
 from core.ui.components.message import pack
 
 HERE = Path(__file__).parent
 
 _component = declare(
-    "heads_sum",
+    "heads_sum", HERE / "heads_sum.js",
     html=(HERE / "heads_sum.html").read_text(encoding="utf-8"),
-    css=PATTERN_CSS + (HERE / "heads_sum.css").read_text(encoding="utf-8"),
-    js=PATTERN_JS + (HERE / "heads_sum.js").read_text(encoding="utf-8"),
+    styles=(PATTERN_CSS, HERE / "heads_sum.css"),
 )
 
 

@@ -1,4 +1,8 @@
 // Concatenate and W^O at one position. A row for each head: its piece of the concatenated vector, what its rows of W^O make of it, how long that is.
+import { element, exact, fitHeight, keepFitted, palette, showTip } from "../heads_wall/pattern.js";
+import { byKeys } from "../message/by_keys.js";
+import { unpack } from "../message/message.js";
+import { whenStyled } from "../message/styled.js";
 
 const LABEL = 44, HEADING = 22, NARROW = 520, LEAST_ROW = 14;
 

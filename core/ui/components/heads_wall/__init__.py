@@ -14,7 +14,7 @@ import numpy as np
 import streamlit as st
 
 from core.ui.components import declare
-from core.ui.components.message import AHEAD_JS, HAND_CSS, HAND_HTML, HAND_JS, LIVE_JS, MESSAGE_JS, pack
+from core.ui.components.message import HAND_CSS, HAND_HTML, pack
 
 HERE = Path(__file__).parent
 WHOLE_TOKENS = 48        # up to this many tokens every weight travels (226 kB for HEADS heads); beyond, bytes for the picture and single heads whole
@@ -22,14 +22,12 @@ PICTURE_SIDE = 128       # most cells on a side of a tile sent as bytes: about a
 HEADS = 48               # of more heads each sends less, so that the whole stays within what these send
 LEAST_TILE = 38          # pixels; below this a tile is no longer readable and the wall scrolls
 
-PATTERN_JS = MESSAGE_JS + (HERE / "pattern.js").read_text(encoding="utf-8")     # what the wall and the opened head share
-PATTERN_CSS = (HERE / "pattern.css").read_text(encoding="utf-8")
+PATTERN_CSS = HERE / "pattern.css"      # what the wall and the opened head share, as pattern.js is
 
 _component = declare(
-    "heads_wall",
+    "heads_wall", HERE / "heads_wall.js",
     html=(HERE / "heads_wall.html").read_text(encoding="utf-8").replace("<!-- hand -->", HAND_HTML),
-    css=PATTERN_CSS + HAND_CSS + (HERE / "heads_wall.css").read_text(encoding="utf-8"),
-    js=PATTERN_JS + LIVE_JS + AHEAD_JS + HAND_JS + (HERE / "heads_map.js").read_text(encoding="utf-8") + (HERE / "heads_wall.js").read_text(encoding="utf-8"),
+    styles=(PATTERN_CSS, HAND_CSS, HERE / "heads_wall.css"),
 )
 
 
@@ -111,19 +109,11 @@ def wall_arrays(patterns: np.ndarray, allowed: np.ndarray, whole_heads: Sequence
 
 
 def wall_answer(patterns: np.ndarray, allowed: np.ndarray, exact_heads: Sequence[int], *, roles: Sequence[str], notes: Sequence[str], badges: Sequence[str],
-                crossed: Sequence[int], summary: HeadMap | None = None, of_text: dict | None = None) -> bytes:
-    """What the wall is answered that asks for itself: everything that a changed pattern changes, of (L, h, N, N) patterns. `exact_heads`: those to send whole.
-
-    of_text: what another text changes besides, `text_fields`.
-    """
+                crossed: Sequence[int], summary: HeadMap | None = None) -> bytes:
+    """The wall's answer to its slider: all that changes with the patterns (L, h, N, N). `exact_heads`: the heads to send whole."""
     flat = patterns.reshape(-1, *patterns.shape[2:])
     fields, arrays = wall_arrays(flat, allowed, sorted(set(exact_heads)))
-    return pack({**fields, **(of_text or {}), **_words(len(flat), roles, notes, badges, crossed)}, arrays | _summed_up(summary))
-
-
-def text_fields(title: str, tokens: Sequence[str], query: int | None) -> dict:
-    """The header fields that hold of one text alone, whatever its patterns."""
-    return {"heading": title, "tokens": list(tokens), "query": query}
+    return pack({**fields, **_words(len(flat), roles, notes, badges, crossed)}, arrays | _summed_up(summary))
 
 
 def _summed_up(summary: HeadMap | None) -> dict[str, np.ndarray]:
@@ -136,7 +126,7 @@ def _words(count: int, roles: Sequence[str], notes: Sequence[str], badges: Seque
 
 def heads_wall(patterns: np.ndarray, allowed: np.ndarray, tokens: Sequence[str], *, key: str, text: dict[str, str],
                selected: tuple[int, int], query: int | None = None, roles: Sequence[str] = (), notes: Sequence[str] = (),
-               badges: Sequence[str] = (), crossed: Sequence[int] = (), summary: HeadMap | None = None, height: tuple[int, int] = (400, 640), theme: str = "light", follow: str = "", alone: bool = True, hand: dict | None = None, ahead: dict | None = None, opens: bool = True,
+               badges: Sequence[str] = (), crossed: Sequence[int] = (), summary: HeadMap | None = None, height: tuple[int, int] = (400, 640), theme: str = "light", follow: str = "", alone: bool = True, hand: dict | None = None, opens: bool = True,
                on_pick: Callable[[int, int], None] = lambda layer, head: None, on_stand: Callable[[], None] = lambda: None,
                on_rest: Callable[[], None] = lambda: None, on_hand: Callable[[float], None] = lambda value: None, on_measure: Callable[[str], None] = lambda name: None) -> None:
     """Draw the patterns (L, h, N, N) of one prompt's heads, rows of layers, columns of heads; `on_pick(layer, head)` is called on click or Enter.
@@ -149,16 +139,16 @@ def heads_wall(patterns: np.ndarray, allowed: np.ndarray, tokens: Sequence[str],
     follow: what else on the page depends on. When it has changed with a wall that was drawn `alone`, `on_stand()` is called as soon as the tiles stand, and `on_rest()` a moment
     after the last change; with one that the rest of the page was drawn with, nothing is left to do. hand: a slider over the tiles that answers while it moves, as `live.hand` describes it; the
     answer is `wall_answer`'s. `on_hand(value)` is called when the hand has let
-    go and the tiles stand. ahead: where another text is asked for before the page has it (core.ui.ahead), with `wall_answer` too. opens: a pick marks its head at once, in the browser; then only `on_rest()` follows.
+    go and the tiles stand. opens: a pick marks its head at once, in the browser; then only `on_rest()` follows.
     """
     n_layers, n_heads = patterns.shape[:2]
     flat = patterns.reshape(n_layers * n_heads, *patterns.shape[2:])
     count, chosen = len(flat), selected[0] * n_heads + selected[1]
     asked = st.session_state.get(f"{key}_read", chosen)
     fields, arrays = wall_arrays(flat, allowed, sorted({chosen, min(asked, count - 1)}))
-    header = {**fields, "layers": n_layers, "heads": n_heads, "selected": chosen, "text": text, **text_fields(text["title"], tokens, query),
+    header = {**fields, "layers": n_layers, "heads": n_heads, "selected": chosen, "text": text, "heading": text["title"], "tokens": list(tokens), "query": query,
               **_words(count, roles, notes, badges, crossed),
-              "follow": follow, "alone": alone, "hand": hand, "ahead": ahead, "opens": opens, "map": summary and summary.header(), "height": height[0], "most": height[1], "least": LEAST_TILE, "theme": theme}
+              "follow": follow, "alone": alone, "hand": hand, "opens": opens, "map": summary and summary.header(), "height": height[0], "most": height[1], "least": LEAST_TILE, "theme": theme}
 
     def picked() -> None:
         on_pick(*divmod(int(st.session_state[key].picked), n_heads))

@@ -1,19 +1,21 @@
 // Beside a wall too large to be seen whole: one cell a head, layers downwards, coloured by one measure. A frame shows which part of the wall is in sight;
 // a click or Enter brings a head into sight and picks it, dragging and the arrow keys only bring it into sight.
+import { element, exact, fitHeight, palette, showTip } from "./pattern.js";
+import { bringIntoSight, GAP, LABEL, name, neighbour, place } from "./tiles.js";
 
 const MAP_LEFT = 22, MAP_TOP = 14, MAP_SHARE = 0.3, STACKED = 520;
 
-function buildMap(wall) {
+export function buildMap(wall) {
   const part = (name) => wall.root.querySelector(name), places = part(".places");
   const [label, select] = part(".map label").children, [ramp, range] = part(".ends").children;
   wall.summary = { root: part(".map"), frame: part(".frame"), label, select, places, canvas: places.querySelector("canvas"), window: part(".window"), here: part(".here"), ramp, range };
   select.onchange = () => chooseMeasure(wall, select.value);
   places.onpointerdown = (event) => { wall.dragged = false; wall.grip = [event.clientX, event.clientY]; places.setPointerCapture(event.pointerId); };
   places.onpointermove = (event) => overMap(wall, event);
-  places.onpointerleave = () => forget(wall);
+  places.onpointerleave = () => wall.forget();
   places.onclick = (event) => { const head = headOnMap(wall, event); if (head !== null && !wall.dragged) goTo(wall, head); };
   places.onkeydown = (event) => stepOnMap(wall, event);
-  places.onblur = () => { wall.cursor = undefined; forget(wall); };
+  places.onblur = () => { wall.cursor = undefined; wall.forget(); };
   wall.scroll.onscroll = () => frameWindow(wall);
 }
 
@@ -24,7 +26,7 @@ function thinned(n, most) {
   return [...kept, n - 1];
 }
 
-function layMap(wall) {
+export function layMap(wall) {
   const { root, frame, canvas, places } = wall.summary, { layers, heads } = wall;
   root.hidden = !wall.map;
   if (!wall.map) { wall.scroll.style.maxHeight = ""; frame.classList.remove("stacked"); return; }
@@ -43,7 +45,7 @@ function layMap(wall) {
 const shownMeasure = (wall) => wall.map.names.indexOf(wall.map.shown);
 const measureOf = (wall, head) => wall.map_values[shownMeasure(wall) * wall.layers * wall.heads + head];
 
-function describeMap(wall) {
+export function describeMap(wall) {
   if (!wall.map) return;
   const { label, select, places } = wall.summary, { names, labels } = wall.map;
   if (wall.chosen === wall.map.shown) wall.chosen = undefined;
@@ -54,7 +56,7 @@ function describeMap(wall) {
   places.setAttribute("aria-label", wall.text.map);
 }
 
-function paintMap(wall) {
+export function paintMap(wall) {
   if (!wall.map) return;
   const { canvas, ramp, range } = wall.summary, context = canvas.getContext("2d"), style = getComputedStyle(wall.root), ink = (name) => style.getPropertyValue(name).trim();
   const scale = palette(wall.root, "seq"), [w, h] = wall.cell, { layers, heads, map } = wall, measure = shownMeasure(wall);
@@ -91,7 +93,7 @@ function writeMapLabels(wall, context, ink) {
 }
 
 // The part of the wall in sight, as a frame on the map.
-function frameWindow(wall) {
+export function frameWindow(wall) {
   if (!wall.map || !wall.tile) return;
   const { scroll, heads, layers, cell: [w, h] } = wall, across = wall.tile + GAP, down = wall.tile + LABEL + GAP;
   const left = scroll.scrollLeft / across, right = Math.min(heads, (scroll.scrollLeft + scroll.clientWidth - wall.rail) / across);
@@ -99,13 +101,11 @@ function frameWindow(wall) {
   place(wall.summary.window, MAP_LEFT + left * w - 2, MAP_TOP + top * h - 2, (right - left) * w + 3, (bottom - top) * h + 3);
 }
 
-function markOnMap(wall) {
+export function markOnMap(wall) {
   if (!wall.map) return;
   const head = wall.pointer?.head ?? wall.cursor ?? wall.selected, [w, h] = wall.cell;
   place(wall.summary.here, MAP_LEFT + (head % wall.heads) * w - 2, MAP_TOP + Math.floor(head / wall.heads) * h - 2, w + 3, h + 3);
 }
-
-const place = (node, left, top, width, height) => Object.assign(node.style, { left: `${left}px`, top: `${top}px`, width: `${width}px`, height: `${height}px` });
 
 function headOnMap(wall, event) {
   const box = wall.summary.places.getBoundingClientRect(), [w, h] = wall.cell;
@@ -115,7 +115,7 @@ function headOnMap(wall, event) {
 
 function overMap(wall, event) {
   const head = headOnMap(wall, event);
-  if (head === null) { forget(wall); return; }
+  if (head === null) { wall.forget(); return; }
   if (event.buttons && Math.hypot(event.clientX - wall.grip[0], event.clientY - wall.grip[1]) > 4) wall.dragged = true;
   if (wall.dragged && event.buttons) bringIntoSight(wall, head, true);
   wall.cursor = head;
@@ -141,7 +141,7 @@ function chooseMeasure(wall, measure) {
 
 function goTo(wall, head) {
   bringIntoSight(wall, head, true);
-  if (wall.map.picks) pick(wall, head);
+  if (wall.map.picks) wall.pick(head);
   else wall.buttons[head].focus({ preventScroll: true });
 }
 
@@ -157,10 +157,3 @@ function stepOnMap(wall, event) {
   readOnMap(wall, to);
 }
 
-// Scrolls the wall inside itself, as little as needed or until the head stands in its middle; the page stays where it is.
-function bringIntoSight(wall, head, centred) {
-  const { scroll, tile, rail } = wall, [x, y] = corner(wall, head), into = (at, size, now, room, before) =>
-    centred ? at + size / 2 - room / 2 : Math.max(at + size + GAP - room, Math.min(now, at - before));
-  scroll.scrollLeft = into(x, tile, scroll.scrollLeft, scroll.clientWidth, rail + 4);
-  scroll.scrollTop = into(y - LABEL, tile + LABEL, scroll.scrollTop, scroll.clientHeight, 2);
-}

@@ -1,6 +1,12 @@
 // The wall: every head's pattern as a tile of one canvas; a button over each tile makes it reachable by keyboard and by screen reader.
+import { buildHand } from "../message/hand.js";
+import { alike, unpack } from "../message/message.js";
+import { resize, whenStyled } from "../message/styled.js";
+import { buildMap, describeMap, frameWindow, layMap, markOnMap, paintMap } from "./heads_map.js";
+import { colour, element, exact, fitHeight, keepFitted, palette, reading, rowOffsets, showTip } from "./pattern.js";
+import { bringIntoSight, corner, GAP, LABEL, name, neighbour, place } from "./tiles.js";
 
-const LABEL = 15, GAP = 6, RAIL = 26;
+const RAIL = 26;
 const MAPPED_TILE = 64;         // px, at most, of a tile on a wall that has a map
 const MOST_PIXELS = 12e6;      // of a canvas; some browsers draw none that is larger
 
@@ -10,7 +16,6 @@ export default function (component) {
   const wall = (root.wall ??= build(root));
   const header = unpack(data);
   wall.send = setTriggerValue;
-  wall.mayAsk(header.ahead);
   if (!wall.handle.lay(header.hand)) return;
   receive(wall, header);
   followUp(wall);
@@ -18,7 +23,7 @@ export default function (component) {
 
 function receive(wall, header) {
   if (wall.digest !== header.digest) wall.known = new Map();
-  const news = wall.fresh || !alike(wall, header, "ahead", "hand", "follow", "alone");
+  const news = wall.fresh || !alike(wall, header, "hand", "follow", "alone");
   Object.assign(wall, header, { fresh: news, offset: rowOffsets(header.first, header.last) });
   keepExact(wall);
   describe(wall);
@@ -49,12 +54,12 @@ function build(root) {
   const part = (name) => root.querySelector(name);
   const wall = { root, title: part(".title"), scale: part(".scale"), scroll: part(".scroll"), stage: part(".stage"), cells: part(".cells"), rails: part(".rail"), rail: 0,
     canvas: part("canvas.tiles"), overlay: part("canvas.overlay"), tip: part(".tip"), buttons: [], known: new Map() };
-  const answered = (bytes) => receive(wall, unpack(bytes)), present = () => ({ exact_heads: [wall.selected] });
-  wall.handle = buildHand(part(".hand"), answered, (factor) => { wall.asked = true; wall.send("moved", factor); rest(wall); }, present);       // the rest of the page follows when it rests
-  wall.mayAsk = askAhead(root, answered, present);
+  const moved = (factor) => { wall.asked = true; wall.send("moved", factor); rest(wall); };        // the rest of the page follows when it rests
+  wall.handle = buildHand(part(".hand"), (bytes) => receive(wall, unpack(bytes)), moved, () => ({ exact_heads: [wall.selected] }));
   wall.stage.onpointermove = (event) => point(wall, event);
   wall.stage.onpointerleave = () => forget(wall);
   wall.cells.onkeydown = (event) => step(wall, event);
+  Object.assign(wall, { pick: (head) => pick(wall, head), forget: () => forget(wall) });         // as the map beside it does too
   buildMap(wall);
   keepFitted(wall.scroll, () => wall.first && layOut(wall));
   return wall;
@@ -112,8 +117,6 @@ function describe(wall) {
   });
 }
 
-const name = (wall, head) => `${Math.floor(head / wall.heads)}.${head % wall.heads}`;
-
 function addButton(wall, head) {
   const button = element("button");
   button.type = "button";
@@ -168,8 +171,6 @@ function layRail(wall) {
   while (wall.rails.children.length < wall.layers) wall.rails.append(element("span", "", String(wall.rails.children.length)));
   [...wall.rails.children].forEach((node, layer) => place(node, 0, corner(wall, layer * wall.heads)[1], RAIL - 4, wall.tile));
 }
-
-const corner = (wall, head) => [wall.rail + 2 + (head % wall.heads) * (wall.tile + GAP), LABEL + Math.floor(head / wall.heads) * (wall.tile + LABEL + GAP)];
 
 // All tiles in one image: each device pixel takes the cell it lies in, or the largest of several, and the masked part a faint hatch.
 function paint(wall) {
@@ -339,9 +340,3 @@ function step(wall, event) {
   wall.buttons[to].focus();
 }
 
-// The head that a key leads to from head `at`, itself at the edge; undefined for a key that leads nowhere.
-function neighbour(wall, at, key) {
-  const column = at % wall.heads, last = wall.layers * wall.heads - 1;
-  const to = { ArrowLeft: column > 0 ? at - 1 : at, ArrowRight: column < wall.heads - 1 ? at + 1 : at, ArrowUp: at - wall.heads, ArrowDown: at + wall.heads, Home: 0, End: last }[key];
-  return to === undefined || (to >= 0 && to <= last) ? to : at;
-}

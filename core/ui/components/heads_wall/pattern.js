@@ -1,7 +1,8 @@
 // Shared by the wall and the opened head: the rows of packed weights, the colour scale, numbers, token chips.
+import { whenStyled } from "../message/styled.js";
 
 // The keys that each query may see stand from first[i] to last[i]; offset[i] is where row i begins among the packed values.
-function rowOffsets(first, last) {
+export function rowOffsets(first, last) {
   const offset = new Uint32Array(first.length + 1);
   for (let i = 0; i < first.length; i++) offset[i + 1] = offset[i] + last[i] - first[i] + 1;
   return offset;
@@ -16,7 +17,7 @@ function rgb(css, scratch) {
 const packed = ([r, g, b]) => (255 << 24) | (b << 16) | (g << 8) | r;
 
 // 256 colours between the nine stops of a scale of core/figures/style.py ("seq" or "div"), ready for ImageData.
-function palette(node, name) {
+export function palette(node, name) {
   const style = getComputedStyle(node);
   const scratch = document.createElement("canvas").getContext("2d");
   const stops = [];
@@ -29,13 +30,13 @@ function palette(node, name) {
   return colours;
 }
 
-function colour(node, name) {
+export function colour(node, name) {
   const scratch = document.createElement("canvas").getContext("2d");
   return packed(rgb(getComputedStyle(node).getPropertyValue(name).trim(), scratch));
 }
 
 // Four significant digits, and more where four would say that something below 1 is 1.
-function exact(value) {
+export function exact(value) {
   if (value === 0 || Number.isInteger(value)) return String(value);
   let digits = 4, shown = value.toPrecision(digits);
   while (Math.abs(value) < 1 && Math.abs(Number(shown)) >= 1) shown = value.toPrecision(++digits);
@@ -43,7 +44,7 @@ function exact(value) {
   return exponent === undefined ? shown : `${mantissa}·10${[...exponent].map((c) => ({ "-": "⁻", "+": "" }[c] ?? "⁰¹²³⁴⁵⁶⁷⁸⁹"[c])).join("")}`;
 }
 
-function element(tag, className, text) {
+export function element(tag, className, text) {
   const node = document.createElement(tag);
   if (className) node.className = className;
   if (text !== undefined) node.textContent = text;
@@ -53,7 +54,7 @@ function element(tag, className, text) {
 const LONG_TOKEN = 12;
 
 // A token as a chip; dir=auto lets right-to-left text read right to left inside it.
-function chip(token, meaning) {
+export function chip(token, meaning) {
   const node = element("span", `chip ${meaning || ""}`, token);
   node.dir = "auto";
   if (token.length > LONG_TOKEN) node.title = token;      // it may be cut
@@ -61,14 +62,14 @@ function chip(token, meaning) {
 }
 
 // What is read under the pointer: where, query chip → key chip, the exact amount, and a line of further words.
-function reading(where, query, key, amount, note) {
+export function reading(where, query, key, amount, note) {
   const pair = element("div", "pair");
   pair.append(element("b", "", where), chip(query, "query"), element("span", "", "→"), chip(key, "key"), element("output", "", amount));
   return [pair, element("small", "", note)];
 }
 
 // Shows `content` centred above the point (x, y) of its parent, below where there is no room (y + drop), and never outside the parent.
-function showTip(tip, content, x, y, drop) {
+export function showTip(tip, content, x, y, drop) {
   tip.replaceChildren(...content);
   tip.hidden = false;
   const room = tip.parentElement.clientWidth - tip.offsetWidth;
@@ -79,7 +80,7 @@ function showTip(tip, content, x, y, drop) {
 
 // The height from `node` to the bottom of the window, as the page stands unscrolled, within [least, most]: the picture ends on the first screen.
 // Present mode (its scale is above 1) has a bar at the bottom.
-function fitHeight(node, least, most, foot = 0) {
+export function fitHeight(node, least, most, foot = 0) {
   const main = node.getRootNode().host?.closest('[data-testid="stMain"]');
   const top = node.getBoundingClientRect().top + (main?.scrollTop ?? 0);
   const below = getComputedStyle(node).getPropertyValue("--tx-scale") > 1 ? 70 : 20;
@@ -87,7 +88,7 @@ function fitHeight(node, least, most, foot = 0) {
 }
 
 // Calls draw() when the node's width changes, when the window does, and once more when the page around has found its place.
-function keepFitted(node, draw) {
+export function keepFitted(node, draw) {
   const fit = () => whenStyled(node, draw);
   new ResizeObserver(fit).observe(node);
   window.addEventListener("resize", () => node.isConnected && fit());
@@ -95,7 +96,7 @@ function keepFitted(node, draw) {
 }
 
 // A canvas ready to be drawn on: its context, the page's colours by name and the diverging scale stand on the view; the last picture is gone.
-function beginDrawing(view, width = view.width) {
+export function beginDrawing(view, width = view.width) {
   const context = view.canvas.getContext("2d"), style = getComputedStyle(view.root), ink = (name) => style.getPropertyValue(`--tx-${name}`).trim();
   Object.assign(view, { context, ink, colours: palette(view.root, "div") });
   context.setTransform(view.ratio, 0, 0, view.ratio, 0, 0);
@@ -103,7 +104,7 @@ function beginDrawing(view, width = view.width) {
   context.textBaseline = "middle";
 }
 
-function writeText(view, text, x, y, { align = "left", meaning = "text", bold = false, mono = false, room, size = 1 } = {}) {
+export function writeText(view, text, x, y, { align = "left", meaning = "text", bold = false, mono = false, room, size = 1 } = {}) {
   const { context, ink, type } = view;
   context.font = `${bold ? "700 " : ""}${type * size}px ${ink(mono ? "mono" : "font")}`;
   context.fillStyle = ink(meaning);

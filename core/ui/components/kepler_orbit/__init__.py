@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 
 from core.ui.components.position_canvas import instrument, pack
 
-_MOUNT = instrument("kepler_orbit", "motion.js", "kepler_orbit.js")
+_MOUNT = instrument("kepler_orbit")
 
 
 def kepler_orbit(settings: Mapping[str, int], told: Mapping, labels: Mapping[str, str], *, key: str, on_settings: Callable[[], None], height: int, present: bool = False) -> None:

@@ -1,4 +1,9 @@
 // The orbit seen from above, the loss over the steps and the error over the years, at one step of the fit; and the position on one day.
+import {
+  decimals, dot, fill, grouped, Instrument, line, make, mount, panelIn, Range, rich, significant, stroke,
+  wholeTicks, write,
+} from "../position_canvas/position_canvas.js";
+import { apart, MOTIONS, pathOf, TURN } from "./motion.js";
 
 const LEAST = 0.01, MOST = 1e5;      // minutes of arc, the ends of the logarithmic axes
 const DAY = 86400000, J2000 = Date.UTC(2000, 0, 1, 12);

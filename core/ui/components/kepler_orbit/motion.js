@@ -1,6 +1,6 @@
 // Where each structure says a planet is at a time: as core/kepler.py, number for number.
 
-const TURN = 2 * Math.PI;
+export const TURN = 2 * Math.PI;
 
 function inSpace(X, Y, p, q) {
   const s = 1 / (1 + p * p + q * q);
@@ -17,7 +17,7 @@ function eccentricLongitude(longitude, h, k) {
   return K;
 }
 
-const MOTIONS = {
+export const MOTIONS = {
   ellipse([a, h, k, p, q, longitude, period], t) {
     const K = eccentricLongitude(longitude + (TURN * t) / period, h, k), beta = 1 / (1 + Math.sqrt(1 - h * h - k * k)), c = Math.cos(K), s = Math.sin(K);
     return inSpace(a * ((1 - beta * h * h) * c + beta * h * k * s - k), a * ((1 - beta * k * k) * s + beta * h * k * c - h), p, q);
@@ -44,13 +44,13 @@ const MOTIONS = {
 };
 
 /** Once round the path, or over the years that it was fitted to. */
-function pathOf(structure, numbers, trained, points = 240) {
+export function pathOf(structure, numbers, trained, points = 240) {
   const period = structure === "polynomial" ? trained : numbers.at(-1);
   return Array.from({ length: points + 1 }, (_, i) => MOTIONS[structure](numbers, (period * i) / points, trained));
 }
 
 /** How far one position is from another: rms over the three coordinates, as an angle at the Sun in minutes of arc. */
-function apart(one, true_) {
+export function apart(one, true_) {
   const [dx, dy, dz] = one.map((value, c) => value - true_[c]);
   return ((Math.hypot(dx, dy, dz) / Math.hypot(...true_)) * (180 / Math.PI) * 60) / Math.sqrt(3);
 }

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from core.ui.components import declare
 
-_component = declare("kept_focus", js=(Path(__file__).parent / "kept_focus.js").read_text(encoding="utf-8"))
+_component = declare("kept_focus", Path(__file__).with_name("kept_focus.js"))
 
 
 def keep_focus() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from core.ui.components import declare
 
-_component = declare("arrow_keys", js=(Path(__file__).parent / "keys.js").read_text())
+_component = declare("arrow_keys", Path(__file__).with_name("keys.js"))
 
 
 def arrow_keys(key: str) -> int:

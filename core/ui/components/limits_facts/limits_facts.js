@@ -1,6 +1,10 @@
 // header: rows [{group, name, ask, truth, bars [{name, p, shown, right, said (by the model)}], rest (p of all other answers), picked (index of a dot or −1), own (p of a question that is no dot, or null),
 // dots [[p, right, relation, place, tip]]}], areas [text], note, title_line, settings {threshold}.
 // A disc is a right answer and a cross a wrong one; what lies left of the threshold is not said. The threshold moves here, and Python learns of it when the hand rests.
+import {
+  draw, Echoes, emOf, fill, make, monoFont, mount, onFont, onWidth, share, shortened, textWidth,
+} from "../token_view/token_view.js";
+
 const EDGE = 9;     // pixels at both ends of the axis: half a slider's knob
 const RESTS = 250;  // milliseconds after which a hand is at rest
 const CELLS = 100;  // columns of dots: as many as the slider has steps, so that the threshold always lies between two of them

@@ -1,3 +1,7 @@
+import {
+  draw, emOf, make, monoFont, mount, onFont, onWidth, shortened, sized, textWidth,
+} from "../token_view/token_view.js";
+
 // header: tokens [text], rows [{name, note, values [number or null], control [number] or null, shown [text], control_shown [text]}], legend [text]; settings {token}.
 // One column for each token, one band for each method; a bar goes up where the token speaks for the target and down where it speaks against it, each band
 // on its own scale. An open diamond is the control's value, on the same scale. Narrow columns make the picture scroll within itself.

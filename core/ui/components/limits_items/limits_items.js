@@ -1,3 +1,5 @@
+import { button, fill, make, mount } from "../token_view/token_view.js";
+
 // header: items [{ask, said, should, right}], height in pixels; settings {item}.
 class Items {
   constructor(root) {

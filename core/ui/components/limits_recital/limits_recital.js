@@ -1,3 +1,5 @@
+import { draw, drawWritten, emOf, keepFree, make, mount, onFont, onWidth, sized } from "../token_view/token_view.js";
+
 // header: rows [{kind "passage" | "twin", name, sum, tokens [[text, kind "given" | "recited" | "strayed", p or null, tip]], rest "how the passage itself goes on"}], key.
 // The first token that is not the passage's own has a whole frame, what the model makes up after it a dashed one.
 class Recital {

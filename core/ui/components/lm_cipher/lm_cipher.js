@@ -1,6 +1,10 @@
 // header: cipher (the text), truth (the text that was enciphered, or null), keys ["what is read for a…z"], scores [ln p of each], steps [number of each in the search],
 // goal (ln p of the true text, or null), used (the letters that the ciphertext has, commonest first), shares {letter: per cent of the ciphertext},
 // language [per cent of a…z in the training text], settings {step}; step −1 is the last.
+import {
+  draw, Echoes, emOf, fill, make, monoFont, mount, onFont, onWidth, plain, Player, shortened, sized,
+} from "../token_view/token_view.js";
+
 const LETTERS = "abcdefghijklmnopqrstuvwxyz";
 
 class Cipher {

@@ -1,6 +1,9 @@
 // header: tokens [{name, bits, start, end, sent, low, high}] (start, end of [0, 1); sent: bits that stand after it; low, high: next digits of the interval's ends),
 // likely [[name, end of its share] per token], stream "0101…", compared [{name, bits, shown, kind ("model" or "")}], settings {step}.
 // Three bars, each a zoom into the one above; two on a projector.
+import {
+  button, draw, Echoes, emOf, fill, make, monoFont, mount, onWidth, textWidth,
+} from "../token_view/token_view.js";
 
 class Coder {
   constructor(root) {

@@ -1,6 +1,8 @@
 // header: signs "the text", symbols "abc… .", truth [symbol per sign], model [guess number per sign], likely [[[symbol, p], …] per sign], own [p of the true symbol per sign], first: signs that are given,
 // guesses [the reader's guess numbers so far], identity, columns [name], unit, score [[name, value…]], settings {guesses "1-3-1"}.
 // What the model thought of a sign is shown only when the reader has found it.
+import { button, draw, Echoes, emOf, fill, make, mount, onWidth } from "../token_view/token_view.js";
+
 const HARD = 5;     // guesses from which on a sign stands on a ground of its own
 
 class Game {

@@ -1,3 +1,5 @@
+import { draw, Echoes, emOf, make, monoFont, mount, onFont, onWidth, textWidth } from "../token_view/token_view.js";
+
 // header: rows [{label, text, tokens [text], bits [number], summary}]; settings {row}; height of all rows together in pixels.
 // The height of a bar is the token's surprisal in bits, on one scale for all rows; the dearest token of a row is told apart by an outline and a bold number.
 class Sentences {

@@ -1,3 +1,5 @@
+import { draw, emOf, fill, make, monoFont, mount, onWidth, textWidth } from "../token_view/token_view.js";
+
 // header: template [before, the reader's own, after], shots "solved examples before it", answer, bars [{name, p, shown, first}], bars_title, verdict_line, note,
 // classes [a, b], counts null or [[aa, ab], [ba, bb]] (rows: true, columns: said), answers [{ask, said, should, right}].
 class Tasks {

@@ -1,4 +1,4 @@
-"""What Python sends to a component in one piece: a JSON header and arrays, as bytes. MESSAGE_JS reads it in the browser."""
+"""What Python sends to a component in one piece: a JSON header and arrays, as bytes. message.js reads it in the browser."""
 from __future__ import annotations
 
 import json
@@ -7,14 +7,9 @@ from pathlib import Path
 import numpy as np
 
 HERE = Path(__file__).parent
-STYLED_JS = (HERE / "styled.js").read_text(encoding="utf-8")
-BY_KEYS_JS = (HERE / "by_keys.js").read_text(encoding="utf-8")  # lets the keys read what the pointer reads
-MESSAGE_JS = (HERE / "message.js").read_text(encoding="utf-8") + STYLED_JS + BY_KEYS_JS
-LIVE_JS = (HERE / "live.js").read_text(encoding="utf-8")        # asks the routes of core/ui/live.py; the two below need it
-AHEAD_JS = (HERE / "ahead.js").read_text(encoding="utf-8")      # draws another text before its page does: core/ui/ahead.py
-HAND_JS = (HERE / "hand.js").read_text(encoding="utf-8")        # a slider that answers while it moves
+# A slider that answers while it moves, as hand.js has it.
 HAND_HTML = '<label class="hand" hidden><span></span><input type="range"><output></output></label>'
-HAND_CSS = (HERE / "hand.css").read_text(encoding="utf-8")
+HAND_CSS = HERE / "hand.css"
 
 
 def pack(header: dict, arrays: dict[str, np.ndarray]) -> bytes:

@@ -4,7 +4,7 @@ const BY_KEYS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], Arro
 
 // Makes `node` a stop of the Tab key. walk() is {columns, rows, from: [column, row] to begin at}; act(column, row, "hover", "press" or "out") shows and does;
 // said() is what is shown then, in words.
-function byKeys(node, walk, act, said) {
+export function byKeys(node, walk, act, said) {
   let at = null;
   const spoken = document.createElement("div");
   spoken.className = "spoken";
@@ -31,7 +31,7 @@ function byKeys(node, walk, act, said) {
 }
 
 // As the pointer's own events at the middle of a cell, for pictures that listen to those; grid() is {left, top, width, height, columns, rows} in the node's pixels.
-function pointedByKeys(node, grid, said) {
+export function pointedByKeys(node, grid, said) {
   const send = (kind, x, y) => {
     const box = node.getBoundingClientRect();
     node.dispatchEvent(new PointerEvent(kind, { clientX: box.left + x, clientY: box.top + y, bubbles: kind !== "pointerleave", composed: true }));

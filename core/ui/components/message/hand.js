@@ -1,6 +1,8 @@
+import { liveAsker } from "./live.js";
+
 // A slider on a picture that answers while it moves: Python is asked over HTTP, and hears of the value when the hand has let go and the picture stands.
 // node: .hand of hand.css, a label with a span, a range and an output. answered(bytes) gets each answer, moved(value) the value in the end, present() says what to ask with besides.
-function buildHand(node, answered, moved, present = () => ({})) {
+export function buildHand(node, answered, moved, present = () => ({})) {
   const [label, input, amount] = node.children;
   let given = null, held, released = true;
   const tell = (value) => { amount.textContent = value.toFixed(given.digits); };

@@ -1,6 +1,6 @@
 // A hand that moves asks Python over HTTP, without a rerun: one question at a time, and the last one wins.
 // answered(bytes) gets each answer; rested() is called when nothing more is to be asked, also where the answer failed.
-function liveAsker(answered, rested) {
+export function liveAsker(answered, rested) {
   let next = null, busy = false;
   async function ask() {
     busy = true;

@@ -1,6 +1,6 @@
 // The header of the bytes that Python packed, with its arrays as entries by their names.
 // uint32 length of the JSON header, the header, zeros up to a multiple of 4, then the arrays it names, each padded to a multiple of 4.
-function unpack(bytes) {
+export function unpack(bytes) {
   const aligned = bytes.byteOffset % 4 ? bytes.slice() : bytes;
   const { buffer, byteOffset } = aligned;
   const length = new Uint32Array(buffer, byteOffset, 1)[0];
@@ -15,8 +15,8 @@ function unpack(bytes) {
   return header;
 }
 
-// Whether a message says what `state` holds already, but for the fields named: what was asked for ahead of a page comes once more with the page.
-function alike(state, given, ...but) {
+// Whether `state` holds all that a message says, but for the fields named: Streamlit gives a component its data anew with every run.
+export function alike(state, given, ...but) {
   const same = (a, b) => (ArrayBuffer.isView(b) ? a?.length === b.length && b.every((value, at) => Object.is(value, a[at])) : JSON.stringify(a) === JSON.stringify(b));
   return Object.entries(given).every(([name, value]) => but.includes(name) || same(state[name], value));
 }

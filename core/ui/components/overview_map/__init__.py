@@ -12,32 +12,29 @@ import numpy as np
 import streamlit as st
 
 from core.ui.components import declare
-from core.ui.components.heads_wall import PATTERN_JS
-from core.ui.components.message import AHEAD_JS, LIVE_JS, pack
+from core.ui.components.message import pack
 
 HERE = Path(__file__).parent
-SCRIPTS = ("layout.js", "paint.js", "marks.js", "output.js", "print.js", "overview_map.js")
 EVENTS = ("picked", "layer", "opened", "appended", "thrown", "undone")
 
 _component = declare(
-    "overview_map",
+    "overview_map", HERE / "overview_map.js",
     html=(HERE / "overview_map.html").read_text(encoding="utf-8"),
-    css=(HERE / "overview_map.css").read_text(encoding="utf-8"),
-    js="\n".join([PATTERN_JS, LIVE_JS, AHEAD_JS, *((HERE / name).read_text(encoding="utf-8") for name in SCRIPTS)]),
+    styles=(HERE / "overview_map.css",),
 )
 
 
 def overview_map(fields: dict, arrays: dict[str, np.ndarray], *, key: str, layer: int, text: dict[str, str], lessons: dict[str, str], can_undo: bool, scale: float, theme: str,
-                 ahead: dict | None, on: Callable[[str, int | str], None]) -> None:
+                 on: Callable[[str, int | str], None]) -> None:
     """Draw a pass, with the token at a position lit. Of many blocks those around `layer` are opened.
 
     fields, arrays: what `packing.pass_arrays` packed, and the prompt's "tokens" and "ids", its "position", the "candidates" (`packing.candidates`) and the array "logits" (|V|,) after it; "draw":
     `packing.throw`, None where the picked position is not the last, or nothing is drawn; "here": whether what is predicted at a position is the token that stands there, as an encoder
     does it; "blanks": positions where none does. text: every string the map shows, by name, with {places} for numbers. lessons: part of the map -> lesson id it opens.
-    scale: of type, above 1 in present mode. ahead: where fields and arrays of another text are asked for before the page has them (core.ui.ahead), as `pack` makes them. on(event, value): called in a callback with one of EVENTS: picked (position), layer (a block), opened (lesson id),
+    scale: of type, above 1 in present mode. on(event, value): called in a callback with one of EVENTS: picked (position), layer (a block), opened (lesson id),
     appended (token id), thrown and undone (no value).
     """
-    header = {**fields, "layer": layer, "text": text, "lessons": lessons, "canUndo": can_undo, "scale": scale, "theme": theme, "ahead": ahead}
+    header = {**fields, "layer": layer, "text": text, "lessons": lessons, "canUndo": can_undo, "scale": scale, "theme": theme}
 
     def handler(event: str) -> Callable[[], None]:
         return lambda: on(event, getattr(st.session_state[key], event))

@@ -22,9 +22,9 @@ function blockWidths(layers, room, focus) {
   return { widths: Array.from({ length: layers }, (_, l) => (l >= from && l < to ? OPEN_BLOCK : thin)), from, to };
 }
 
-const middle = (edges, i) => (edges[i] + edges[i + 1]) / 2;
+export const middle = (edges, i) => (edges[i] + edges[i + 1]) / 2;
 
-function rowAt(edges, y) {
+export function rowAt(edges, y) {
   let low = 0, high = edges.length - 2;
   if (y < edges[0] || y >= edges[high + 1]) return -1;
   while (low < high) {
@@ -36,7 +36,7 @@ function rowAt(edges, y) {
 
 const imageNames = (map) => (map.P ? ["E", "P", "X"] : ["X"]);
 
-function layOut(map, width, height) {
+export function layOut(map, width, height) {
   return width < NARROW ? layOutNarrow(map, width) : layOutWide(map, width, height);
 }
 
@@ -102,13 +102,13 @@ function layOutNarrow(map, width) {
 }
 
 // The stages of the pass in their order, and which rectangles of the canvas each one lights.
-function stagesOf(map) {
+export function stagesOf(map) {
   const stages = [{ name: "tokens" }, { name: "embed" }, { name: "position" }];
   for (let l = 0; l < map.layers; l++) stages.push({ name: "attention", l }, ...(map.d_ff ? [{ name: "feed_forward", l }] : []));
   return [...stages, { name: "norm" }, { name: "logits" }, { name: "softmax" }, { name: "draw" }];
 }
 
-function regionsOf(map) {
+export function regionsOf(map) {
   const g = map.geometry, regions = [], box = (stage, x, y, w, h) => regions.push({ stage, x, y, w, h });
   const tall = (edges) => [edges[0] - 3, edges[edges.length - 1] - edges[0] + 6];
   for (const image of g.images) box(image.name === "E" ? 1 : 2, image.x - 3, tall(g.rows)[0], image.w + 6, tall(g.rows)[1]);

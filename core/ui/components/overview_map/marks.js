@@ -1,8 +1,12 @@
 // Over the picture: the picked token's row lit through every part, what it reads in each block, the stage being played, and the value under the pointer.
+import { exact } from "../heads_wall/pattern.js";
+import { middle, rowAt } from "./layout.js";
+import { fillBands, rowWeights, strongestColumn, tileCorner, valueOf } from "./paint.js";
+import { fill, named } from "./words.js";
 
 const LEAST_FLOW = 0.03;    // of attention: thinner flows are not drawn
 
-function paintMarks(map) {
+export function paintMarks(map) {
   const g = map.geometry, context = map.over.getContext("2d"), { ink } = map;
   context.setTransform(map.ratio, 0, 0, map.ratio, 0, 0);
   context.clearRect(0, 0, g.width, g.height);
@@ -153,7 +157,7 @@ function inside(x, y, left, top, w, h) {
 }
 
 // What lies at a place of the stage: an image's cell, a tile's cell, a band, or nothing.
-function findAt(map, x, y) {
+export function findAt(map, x, y) {
   const g = map.geometry;
   for (const place of [...g.images, g.h])
     if (x >= place.x && x < place.x + place.w && rowAt(place.edges, y) >= 0) return { kind: "vector", name: place.name, place, row: rowAt(place.edges, y), x };
@@ -184,7 +188,7 @@ function paintPointer(map, context, ink) {
 
 // The reading as [what, value]: the words come from Python, the numbers from the bytes.
 // The places that the arrow keys go to, left to right as the numbers do: of a vector the largest entry, of a head the key with the largest weight.
-function keyPlaces(map) {
+export function keyPlaces(map) {
   const g = map.geometry, places = [];
   const largest = (place, name, base, columns) => (row) => [place.x + ((strongestColumn(map, name, base + row, 0, 1, columns) + 0.5) * place.w) / columns, middle(place.edges, row)];
   for (const image of g.images) places.push(largest(image, image.name, 0, map.d));
@@ -201,7 +205,7 @@ function keyPlaces(map) {
   return [...places, largest(g.h, "h", 0, map.d)];
 }
 
-function readingOf(map, at) {
+export function readingOf(map, at) {
   const { text } = map, about = map.exact ? "" : "≈ ", token = named(map, at.row);
   if (at.kind === "vector") {
     const bins = Math.min(map.d, Math.round(at.place.w * map.ratio)), bin = Math.floor(((at.x - at.place.x) / at.place.w) * bins);

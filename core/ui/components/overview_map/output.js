@@ -1,28 +1,9 @@
 // The right end of the map: the logits as a skyline over the vocabulary, the likeliest next tokens as bars, and the throw that picks one.
+import { chip, element, exact } from "../heads_wall/pattern.js";
+import { fill, phrase, short } from "./words.js";
 
-// A template's {places} filled; a token is isolated, so that right-to-left letters do not turn the sentence.
-function fill(template, values) {
-  return template.replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
-}
-
-// The same as nodes, with the places named in `tokens` as chips.
-function phrase(template, values, tokens) {
-  return template.split(/(\{\w+\})/).map((piece) => {
-    const name = piece.slice(1, -1);
-    return piece[0] !== "{" ? piece : tokens.includes(name) ? chip(values[name], name === "token" ? "query" : "") : String(values[name] ?? piece);
-  });
-}
-
-const named = (map, i) => `\u2068${map.tokens[i]}\u2069`;
-
-// Three significant digits, and more where three would say that something below 1 is 1; no exponent above a millionth.
-function short(value) {
-  let digits = 3, shown = value.toPrecision(digits);
-  while (Math.abs(value) < 1 && Math.abs(Number(shown)) >= 1 && digits < 17) shown = value.toPrecision(++digits);
-  return shown.includes("e") ? (Math.abs(value) >= 1000 ? Math.round(value).toString() : exact(value)) : shown;
-}
-
-function buildOutput(map) {
+// toLast() picks the last token.
+export function buildOutput(map, toLast) {
   const { out } = map, part = (tag, name, parent = out) => parent.appendChild(element(tag, name));
   map.heading = { logits: part("button", "head") };
   map.sky = part("canvas", "sky");
@@ -38,10 +19,18 @@ function buildOutput(map) {
   map.throw.onclick = () => map.send("thrown", true);
   map.undo.onclick = () => { if (map.canUndo) map.send("undone", true); };
   map.toLast = part("button", "do last");
-  map.toLast.onclick = () => pick(map, map.n - 1);
+  map.toLast.onclick = toLast;
 }
 
-function drawOutput(map) {
+function head(map, node, part, title, shape) {
+  node.type = "button";
+  node.replaceChildren(element("b", "", title), element("small", "", shape));
+  node.disabled = !map.lessons[part];
+  node.title = map.lessons[part] ? map.text.open : "";
+  node.onclick = () => map.lessons[part] && map.send("opened", map.lessons[part]);
+}
+
+export function drawOutput(map) {
   const { text, here } = map, atEnd = map.position === map.n - 1, candidates = map.candidates[map.position].slice(0, barsThatFit(map)), fresh = map.position === map.sent;
   head(map, map.heading.logits, "logits", fill(text.head_logits, {}), fill(text.shape_logits, { n: map.n, v: map.vocabulary }));
   head(map, map.heading.softmax, "softmax", fill(text.head_softmax, {}), fill(text.shape_softmax, { v: map.vocabulary }));
@@ -121,7 +110,7 @@ function drawDice(map) {
 }
 
 // The logits of the picked position in the order of the ids: each pixel column reaches from the smallest to the largest of its tokens.
-function paintSky(map) {
+export function paintSky(map) {
   const width = map.sky.clientWidth, height = map.sky.clientHeight, { logits } = map;
   if (!width) return;
   [map.sky.width, map.sky.height] = [Math.round(width * map.ratio), Math.round(height * map.ratio)];

@@ -1,4 +1,14 @@
 // The map's life: what Python sent, labels and chips, pointer and keys, and the walk through the stages.
+import { chip, element, rowOffsets } from "../heads_wall/pattern.js";
+import { byKeys } from "../message/by_keys.js";
+import { alike, unpack } from "../message/message.js";
+import { resize, whenStyled } from "../message/styled.js";
+import { layOut, middle, regionsOf, stagesOf } from "./layout.js";
+import { findAt, keyPlaces, paintMarks, readingOf } from "./marks.js";
+import { buildOutput, drawOutput, paintSky } from "./output.js";
+import { inks, paintBase, rowWeights } from "./paint.js";
+import { printSoon } from "./print.js";
+import { fill, named, phrase, short } from "./words.js";
 
 const STAGE_MS = 620, BLOCK_MS = 420;
 const MOST_PIXELS = 12e6;      // of a canvas; some browsers draw none that is larger
@@ -9,11 +19,10 @@ export default function (component) {
   const map = (root.map ??= build(root));
   const given = unpack(data);
   map.send = setTriggerValue;
-  map.mayAsk(given.ahead);
-  if (!alike(map, given, "ahead")) receive(map, given);
+  if (!alike(map, given)) receive(map, given);
 }
 
-// All that Python sent, or what it answers of another text.
+// All that Python sent.
 function receive(map, given) {
   const { root } = map;
   Object.assign(map, { P: null, X: null, mlp: null, images: {} }, given);
@@ -37,8 +46,7 @@ function build(root) {
   const map = { root, caption: part(".caption"), scroll: part(".scroll"), area: part(".stage"), base: part(".base"), over: part(".over"), print: part(".print"), labels: part(".labels"),
     chips: part(".chips"), out: part(".out"), tip: part(".tip"), back: part(".back"), play: part(".play"), forth: part(".forth"), nodes: new Map(), stage: null,
     moved: 1, pointer: null };
-  map.mayAsk = askAhead(root, (bytes) => receive(map, unpack(bytes)));
-  buildOutput(map);
+  buildOutput(map, () => pick(map, map.n - 1));
   map.area.onpointermove = (event) => point(map, event);
   map.area.onpointerleave = () => point(map, null);
   map.area.onclick = (event) => clicked(map, event);
@@ -116,14 +124,6 @@ function label(map, key, words, box, { name = "", part = null, at = 0, tag = "sp
     node.title = map.text.open;
     node.onclick = (event) => { event.stopPropagation(); map.send("opened", map.lessons[part]); };
   }
-}
-
-function head(map, node, part, title, shape) {
-  node.type = "button";
-  node.replaceChildren(element("b", "", title), element("small", "", shape));
-  node.disabled = !map.lessons[part];
-  node.title = map.lessons[part] ? map.text.open : "";
-  node.onclick = () => map.lessons[part] && map.send("opened", map.lessons[part]);
 }
 
 function placeLabels(map) {

@@ -1,6 +1,8 @@
 // The still picture: images of E, P, X, h and the feed-forward activations, the heads' patterns, and the residual stream as violet bands.
+import { colour, palette } from "../heads_wall/pattern.js";
+import { middle } from "./layout.js";
 
-function inks(map) {
+export function inks(map) {
   const style = getComputedStyle(map.root), of = (name) => style.getPropertyValue(`--tx-${name}`).trim();
   return { of, signed: palette(map.root, "div"), amount: palette(map.root, "seq"), page: colour(map.root, "--tx-page"), grid: colour(map.root, "--tx-grid") };
 }
@@ -24,10 +26,10 @@ function valuesOf(bytes, scale) {
   return values;
 }
 
-const valueOf = (map, name, i, c, columns) => imageOf(map, name)[i * columns + c];
+export const valueOf = (map, name, i, c, columns) => imageOf(map, name)[i * columns + c];
 
 // Which of the columns that share a pixel is drawn: the one furthest from zero.
-function strongestColumn(map, name, i, bin, bins, columns) {
+export function strongestColumn(map, name, i, bin, bins, columns) {
   let best = Math.floor((bin * columns) / bins);
   const end = Math.max(best + 1, Math.floor(((bin + 1) * columns) / bins)), image = imageOf(map, name), row = i * columns;
   let most = Math.abs(image[row + best]);
@@ -95,7 +97,7 @@ function weightsOf(map, l, head) {
 }
 
 // What token i reads in block l: one head's row of weights, or the mean over the block's heads.
-function rowWeights(map, l, i, head) {
+export function rowWeights(map, l, i, head) {
   const row = new Float64Array(map.n), cells = map.offset[map.n];
   const heads = head === null ? [...Array(map.heads).keys()] : [head];
   for (let j = map.first[i]; j <= map.last[i]; j++) {
@@ -117,7 +119,7 @@ function shrink(grid, side, size) {
   return { grid: out, side: size };
 }
 
-function tileCorner({ x, y, size, columns }, head) {
+export function tileCorner({ x, y, size, columns }, head) {
   return [x + (head % columns) * (size + 3), y + Math.floor(head / columns) * (size + 3)];
 }
 
@@ -165,7 +167,7 @@ function fillBand(context, points, y, pitch) {
   context.fill();
 }
 
-function fillBands(map, context, i) {
+export function fillBands(map, context, i) {
   const g = map.geometry;
   for (const block of g.blocks) fillBand(context, bandOf(map, block, i), middle(block.lanes, i), block.lanes[i + 1] - block.lanes[i]);
   if (g.wide) fillFan(map, context, i);
@@ -205,7 +207,7 @@ function paintFrames(map, context, ink) {
   }
 }
 
-function paintBase(map) {
+export function paintBase(map) {
   const g = map.geometry, context = map.base.getContext("2d"), { ink } = map;
   context.setTransform(map.ratio, 0, 0, map.ratio, 0, 0);
   context.clearRect(0, 0, g.width, g.height);

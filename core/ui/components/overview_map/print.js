@@ -2,7 +2,7 @@
 
 const FRAMED = ".chips .chip:not([hidden]), .do, .track, .track i, .stick, .stick i";
 
-function printSoon(map) {
+export function printSoon(map) {
   clearTimeout(map.printing);
   map.printing = setTimeout(() => printWords(map), 400);
 }

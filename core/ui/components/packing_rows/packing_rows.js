@@ -1,3 +1,7 @@
+import {
+  draw, Echoes, emOf, fill, make, monoFont, mount, onFont, onWidth, shortened, sized,
+} from "../token_view/token_view.js";
+
 // header: n; rows [{cells [text], only (text of the target behind the last place), counted [bool], documents [number, −1 for end of text], first [bool]}]; lengths {packed [[bool]], padded [number]};
 // picked [row, place]; height (px); text (labels: reads, ignored, only, packed, padded, row).
 class Packing {

@@ -12,7 +12,7 @@ import streamlit as st
 
 from core.ui.components import declare
 
-_component = declare("pasted", js=(Path(__file__).parent / "pasted.js").read_text())
+_component = declare("pasted", Path(__file__).with_name("pasted.js"))
 _KEY = "pasted"
 
 

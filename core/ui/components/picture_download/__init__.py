@@ -7,8 +7,7 @@ from core.ui.components import declare
 
 HERE = Path(__file__).parent
 
-_component = declare(
-    "picture_download", css=(HERE / "picture_download.css").read_text(), js=(HERE / "picture_download.js").read_text())
+_component = declare("picture_download", HERE / "picture_download.js", styles=(HERE / "picture_download.css",))
 
 
 def picture_download(selector: str, name: str, title: str, twin: str, missing: str, key: str) -> None:

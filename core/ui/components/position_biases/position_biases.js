@@ -1,5 +1,9 @@
 // Biases on the scores: ALiBi's straight lines, one slope a head, and a relative table r_{i−j} that the reader bends by hand. Each beside its matrix and
 // beside the attention it makes where all q · k are equal.
+import {
+  decimals, dot, fill, hatch, Instrument, line, make, matrixPicture, MINUS, mount, panelIn, placePicture, Range,
+  rich, significant, stroke, wholeTicks, write,
+} from "../position_canvas/position_canvas.js";
 
 const STRONGEST = 4;
 const LOWER = 4;      // pixels between the lowest entry of the table and the picture's lower edge

@@ -1,4 +1,4 @@
-"""The canvas helpers and the style that all position components share, put before each one's own script and style."""
+"""What all position components share: how each is registered and fed, the style, and in position_canvas.js the script."""
 from __future__ import annotations
 
 import json
@@ -8,18 +8,15 @@ from pathlib import Path
 import numpy as np
 
 from core.ui.components import declare
-from core.ui.components.message import BY_KEYS_JS, LIVE_JS, STYLED_JS
 
 _FOLDER = Path(__file__).parent
 
 
-def instrument(name: str, *scripts: str) -> Callable:
-    """Register component `name`, made of the shared helpers and `scripts` of its own folder (default: <name>.js) and <name>.css."""
-    folder = _FOLDER.parent / name
-    own = [folder / script for script in scripts or (f"{name}.js",)]
-    read = [path.read_text(encoding="utf-8") for path in (_FOLDER / "position_canvas.js", *own)]
-    css = "\n".join(path.read_text(encoding="utf-8") for path in (_FOLDER / "position_canvas.css", folder / f"{name}.css"))
-    return declare(name, html='<div class="instrument"></div>', css=css, js="\n".join([STYLED_JS, BY_KEYS_JS, LIVE_JS, *read]))
+def instrument(name: str) -> Callable:
+    """Register the component `name`, made of <name>.js and, after the shared style, <name>.css of its own folder."""
+    own = _FOLDER.parent / name / name
+    return declare(name, own.with_suffix(".js"), html='<div class="instrument"></div>',
+                   styles=(_FOLDER / "position_canvas.css", own.with_suffix(".css")))
 
 
 def pack(header: Mapping, *arrays: np.ndarray) -> bytes:

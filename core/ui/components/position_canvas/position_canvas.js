@@ -1,9 +1,11 @@
-// What the position pictures share: theme colours, sharp canvases, native ranges, number formats. Concatenated before a component's own script.
+// What the position pictures share: theme colours, sharp canvases, native ranges, number formats.
+import { byKeys } from "../message/by_keys.js";
+import { whenStyled } from "../message/styled.js";
 
-const MINUS = "\u2212";
+export const MINUS = "\u2212";
 
 /** A number with `digits` decimals; more where rounding would make it 0 or a whole 1 that it is not. */
-function decimals(value, digits = 4) {
+export function decimals(value, digits = 4) {
   if (!Number.isFinite(value)) return value > 0 ? "∞" : MINUS + "∞";
   let text = value.toFixed(digits);
   const rounded = Number(text);
@@ -14,31 +16,31 @@ function decimals(value, digits = 4) {
   return text.replace("-", MINUS);
 }
 
-function scientific(value) {
+export function scientific(value) {
   if (value === 0) return "0";
   const [mantissa, exponent] = value.toExponential(1).split("e");
   return `${mantissa}e${Number(exponent)}`.replaceAll("-", MINUS);
 }
 
 /** `digits` significant digits with thousands set apart, for wavelengths; a whole number of more digits stays whole. */
-function significant(value, digits = 3) {
+export function significant(value, digits = 3) {
   if (value !== 0 && (Math.abs(value) >= 1e9 || Math.abs(value) < 1e-3)) return scientific(value);
   return grouped(Math.abs(value) >= 10 ** (digits - 1) ? String(Math.round(value)) : value.toPrecision(digits));
 }
 
 /** A number as it is, its thousands set apart by thin spaces. */
-function grouped(value) {
+export function grouped(value) {
   const [whole, decimal] = String(value).replace("-", MINUS).split(".");
   return whole.replace(/\B(?=(\d{3})+$)/g, "\u202f") + (decimal ? `.${decimal}` : "");
 }
 
 /** Put values into a label's {names}. */
-function fill(template, values) {
+export function fill(template, values) {
   return (template ?? "").replace(/\{(\w+)\}/g, (whole, name) => (name in values ? values[name] : whole));
 }
 
 /** Text into a node as text; _x and _{xy} become subscripts, ^{xy} superscripts. */
-function rich(node, text) {
+export function rich(node, text) {
   if (node.source === text) return;
   node.source = text;
   node.replaceChildren();
@@ -50,9 +52,9 @@ function rich(node, text) {
 }
 
 /** The same text without its marks, for screen readers. */
-const plain = (text) => text.replace(/[_^]\{([^}]*)\}/g, " $1").replaceAll("_", " ");
+export const plain = (text) => text.replace(/[_^]\{([^}]*)\}/g, " $1").replaceAll("_", " ");
 
-function make(tag, className, parent, text) {
+export function make(tag, className, parent, text) {
   const node = document.createElement(tag);
   if (className) node.className = className;
   if (text !== undefined) node.textContent = text;
@@ -93,7 +95,7 @@ function readTheme(element, previous) {
 }
 
 /** A canvas that follows its CSS size at the screen's own resolution; `draw(ctx, width, height)` in CSS pixels. */
-class Surface {
+export class Surface {
   constructor(parent, className, label) {
     this.canvas = make("canvas", className, parent);
     this.canvas.setAttribute("role", "img");
@@ -159,7 +161,7 @@ class Surface {
 }
 
 /** Values (rows × columns) as an off-screen picture, one pixel a cell; `at(row, column)` in [low, high]. NaN stays empty. */
-function matrixPicture(rows, columns, at, table, low, high, reuse) {
+export function matrixPicture(rows, columns, at, table, low, high, reuse) {
   const canvas = reuse ?? document.createElement("canvas");
   if (canvas.width !== columns || canvas.height !== rows) {
     canvas.width = columns;
@@ -179,31 +181,31 @@ function matrixPicture(rows, columns, at, table, low, high, reuse) {
   return canvas;
 }
 
-function placePicture(context, picture, x, y, width, height) {
+export function placePicture(context, picture, x, y, width, height) {
   context.imageSmoothingEnabled = picture.width > width || picture.height > height;
   context.drawImage(picture, x, y, width, height);
 }
 
 /** Round whole numbers between 0 and `count` - 1, about `wanted` of them. */
-function wholeTicks(count, wanted) {
+export function wholeTicks(count, wanted) {
   const step = [1, 2, 4, 5, 8, 10, 16, 20, 25, 32, 50, 64, 100, 128, 200, 250, 256, 500, 512].find((s) => count / s <= wanted + 0.5) ?? Math.ceil(count / wanted);
   return Array.from({ length: Math.ceil(count / step) }, (_, k) => k * step);
 }
 
-function line(context, x1, y1, x2, y2) {
+export function line(context, x1, y1, x2, y2) {
   context.beginPath();
   context.moveTo(x1, y1);
   context.lineTo(x2, y2);
   context.stroke();
 }
 
-function stroke(context, colour, width = 1, dash = []) {
+export function stroke(context, colour, width = 1, dash = []) {
   context.strokeStyle = colour;
   context.lineWidth = width;
   context.setLineDash(dash);
 }
 
-function write(context, text, x, y, colour, align = "left", baseline = "middle") {
+export function write(context, text, x, y, colour, align = "left", baseline = "middle") {
   context.fillStyle = colour;
   context.textAlign = align;
   context.textBaseline = baseline;
@@ -211,7 +213,7 @@ function write(context, text, x, y, colour, align = "left", baseline = "middle")
 }
 
 /** A dot with a rim of the page's colour; hollow ones are told apart from full ones without colour. */
-function dot(context, x, y, radius, colour, page, hollow = false) {
+export function dot(context, x, y, radius, colour, page, hollow = false) {
   context.setLineDash([]);
   context.beginPath();
   context.arc(x, y, radius, 0, 2 * Math.PI);
@@ -223,7 +225,7 @@ function dot(context, x, y, radius, colour, page, hollow = false) {
 }
 
 /** A native range with its name and value; `input` while the hand moves, `commit` on release or key. */
-class Range {
+export class Range {
   constructor(parent, className, { input, commit }) {
     this.box = make("label", `range ${className}`, parent);
     this.name = make("span", "name", this.box);
@@ -253,7 +255,7 @@ class Range {
 }
 
 /** Gather the changes of one frame, draw once; `close()` stops it. */
-class Instrument {
+export class Instrument {
   constructor(root) {
     this.root = root;
     this.frames = 0;
@@ -288,16 +290,6 @@ class Instrument {
     this.received = incoming;
   }
 
-  /** What Python answers before the page has it; what the hand has set stays, but for what is answered otherwise than it was told last. */
-  ofAnotherState(header, body) {
-    const { received, sent } = this, unanswered = [...this.unanswered], known = JSON.parse(received ?? "{}");
-    const told = (name, value) => (JSON.stringify(value) === JSON.stringify(known[name]) ? this.settings[name] : value);
-    const settings = Object.fromEntries(Object.entries(header.settings ?? {}).map(([name, value]) => [name, told(name, value)]));
-    this.receive({ ...header, settings }, this.send, body);
-    Object.assign(this, { received, sent, unanswered });
-    this.schedule();
-  }
-
   /** Tell Python what stands, once the hand rests. */
   commit() {
     clearTimeout(this.timer);
@@ -318,7 +310,7 @@ class Instrument {
 }
 
 /** The plain shape of a picture: a canvas with its caption above, in a grid cell. */
-function panelIn(parent, name) {
+export function panelIn(parent, name) {
   const cell = make("div", `panel ${name}`, parent);
   const caption = make("p", "caption", cell);
   const surface = new Surface(cell, `canvas-${name}`);
@@ -326,7 +318,7 @@ function panelIn(parent, name) {
 }
 
 /** The body of every component's default export: one instrument of `kind` in the root, kept across reruns. */
-function mount(component, kind) {
+export function mount(component, kind) {
   const { data, parentElement, setStateValue } = component;
   const root = parentElement.querySelector(".instrument");
   const view = (root.view ??= new kind(root));
@@ -335,12 +327,11 @@ function mount(component, kind) {
   view.fontSize = header.present ? 16 : 12;
   view.receive(header, setStateValue, body);
   view.schedule();
-  root.answered = (bytes) => view.ofAnotherState(...unpack(bytes));
-  return () => { view.close(); root.replaceChildren(); delete root.view; delete root.answered; };
+  return () => { view.close(); root.replaceChildren(); delete root.view; };
 }
 
 /** A JSON header alone, or packed bytes: uint32 header length, header padded to 4 bytes, float32 numbers. */
-function unpack(data) {
+export function unpack(data) {
   if (!(data instanceof Uint8Array)) return [data, null];
   const bytes = data.byteOffset % 4 ? data.slice() : data;
   const view = new DataView(bytes.buffer, bytes.byteOffset);
@@ -350,7 +341,7 @@ function unpack(data) {
 }
 
 /** Fill a box with faint diagonal lines: "nothing here", or "never seen". */
-function hatch(context, x, y, width, height, colour, spacing = 7) {
+export function hatch(context, x, y, width, height, colour, spacing = 7) {
   context.save();
   context.beginPath();
   context.rect(x, y, width, height);

@@ -1,4 +1,8 @@
 // Adding against concatenating: the row vector above Wᵀ, entry over column, and each output as the sum of a part from x and a part from p. float64.
+import {
+  decimals, dot, fill, grouped, hatch, Instrument, line, make, matrixPicture, mount, panelIn, placePicture, Range,
+  rich, scientific, significant, stroke, write,
+} from "../position_canvas/position_canvas.js";
 
 /** row (1 × a) times the a rows of W that begin at `from`; W has k columns, flat. */
 function times(row, W, k, from = 0) {

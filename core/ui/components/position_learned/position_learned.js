@@ -1,4 +1,8 @@
 // The learned positions P of the model beside sinusoids of the same shape: the matrices, the cosines between positions, lengths and spectra, under one cursor.
+import {
+  decimals, fill, Instrument, line, make, matrixPicture, mount, panelIn, placePicture, Range, rich, significant,
+  stroke, wholeTicks, write,
+} from "../position_canvas/position_canvas.js";
 
 /** Cosines between the rows of M (n × d), flat n × n. */
 function cosines(M, n, d) {

@@ -1,4 +1,8 @@
 // Rotary positions: each pair of a query and of a key turned by its position, and the score that depends on the distance alone. float64.
+import {
+  decimals, dot, fill, grouped, Instrument, line, make, MINUS, mount, panelIn, Range, rich, scientific,
+  significant, stroke, write,
+} from "../position_canvas/position_canvas.js";
 
 const FARTHEST = 128;
 

@@ -1,5 +1,8 @@
 // The symmetry experiment: the outputs of a prompt and of the same tokens in another order, row by row, tied by token.
 // Four cases, positions on or off by mask on or off; the one picked is drawn.
+import {
+  fill, Instrument, make, matrixPicture, mount, panelIn, rich, significant, stroke, write,
+} from "../position_canvas/position_canvas.js";
 
 const MOTION = 350;
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 
 from core.ui.components.position_canvas import instrument
 
-_MOUNT = instrument("position_waves", "position_waves.js", "position_waves_panels.js")
+_MOUNT = instrument("position_waves")
 
 
 def position_waves(settings: Mapping[str, float], labels: Mapping[str, str], *, key: str, on_settings: Callable[[], None], present: bool = False) -> None:

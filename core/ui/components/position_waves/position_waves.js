@@ -1,5 +1,10 @@
 // Sinusoidal positions P (N × d), live: the heatmap, one pair as waves and as a dial, the wavelengths, and P_i · P_j, under one cursor.
 // float64 throughout, the same formula as core/positional.py: angle = i · base^(−2δ′/d). Python checks it on release.
+import {
+  decimals, fill, grouped, Instrument, make, matrixPicture, MINUS, mount, panelIn, Range, rich, scientific,
+  significant,
+} from "../position_canvas/position_canvas.js";
+import { drawDial, drawGram, drawHeat, drawLengths, drawProducts, drawWave } from "./position_waves_panels.js";
 
 const MARGIN = { left: 52, right: 10 };
 const DECADES = { low: 0, high: 6, step: 0.05 };
@@ -264,4 +269,8 @@ class Waves extends Instrument {
     const value = surface === this.panels.gram ? this.distances[Math.abs(i - j)] : this.row[j];
     return fill(this.labels.tip_products, { i: from, j, distance: Math.abs(from - j), value: decimals(value) });
   }
+}
+
+export default function (component) {
+  return mount(component, Waves);
 }

@@ -1,4 +1,7 @@
 // The six panels of the waves, one function each; `view` is the Waves instrument.
+import {
+  decimals, dot, grouped, line, MINUS, placePicture, significant, stroke, wholeTicks, write,
+} from "../position_canvas/position_canvas.js";
 
 /** The cursor of all panels over positions: i solid, j dashed, the hovered one thin. */
 function drawCursors(view, context, surface, top, bottom) {
@@ -21,7 +24,7 @@ function positionAxis(view, context, surface) {
   for (const tick of wholeTicks(view.settings.n, surface.width / 60)) write(context, String(tick), view.columnCentre(surface, tick), y, muted, "center");
 }
 
-function drawHeat(view) {
+export function drawHeat(view) {
   const [context, surface] = view.begin("heat");
   const { left, width } = view.plot(surface);
   const height = view.bodyHeight(surface);
@@ -46,7 +49,7 @@ function frameRows(view, context, left, top, width, height) {
   context.strokeRect(left - 1.5, top - 1.5, width + 3, height + 3);
 }
 
-function drawLengths(view) {
+export function drawLengths(view) {
   const [context, surface] = view.begin("lengths");
   const { n, d, pair } = view.settings;
   const height = view.bodyHeight(surface);
@@ -86,7 +89,7 @@ function lengthLabel(view, context, x, y, width, height) {
   write(context, text, x + (right ? 9 : -9), level, view.theme.read("position-ink"), right ? "left" : "right");
 }
 
-function drawWave(view) {
+export function drawWave(view) {
   const [context, surface] = view.begin("wave");
   const { n, d, pair, i } = view.settings;
   const { left, width } = view.plot(surface);
@@ -128,7 +131,7 @@ function drawCurve(context, left, width, n, y, colour, thickness, dash) {
   context.setLineDash([]);
 }
 
-function drawDial(view) {
+export function drawDial(view) {
   const [context, surface] = view.begin("dial");
   const { i, j, pair, d, n } = view.settings;
   const height = view.bodyHeight(surface);
@@ -183,7 +186,7 @@ function dialLabels(view, context, x, y, width) {
   rows.forEach((row, k) => write(context, row, x, y + (k - 1.5) * step, text));
 }
 
-function drawProducts(view) {
+export function drawProducts(view) {
   const [context, surface] = view.begin("products");
   const { n, d, i, j } = view.settings;
   const { left, width } = view.plot(surface);
@@ -213,7 +216,7 @@ function drawProducts(view) {
   positionAxis(view, context, surface);
 }
 
-function drawGram(view) {
+export function drawGram(view) {
   const [context, surface] = view.begin("gram");
   const { n, i, j } = view.settings;
   const { left, top, side } = view.square(surface);
@@ -228,8 +231,4 @@ function drawGram(view) {
   dot(context, left + (j + 0.5) * cell, top + (i + 0.5) * cell, 4, theme.read("position-ink"), theme.read("page"), true);
   write(context, `i = ${i}`, left - 4, Math.max(8, Math.min(top + side - 6, top + (i + 0.5) * cell)), text, "right");
   write(context, `j = ${j}`, Math.max(left + 14, Math.min(left + side - 14, left + (j + 0.5) * cell)), top + side + 9, text, "center");
-}
-
-export default function (component) {
-  return mount(component, Waves);
 }

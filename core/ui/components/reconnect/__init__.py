@@ -9,7 +9,7 @@ from pathlib import Path
 
 from core.ui.components import declare
 
-_component = declare("reconnect", js=(Path(__file__).parent / "reconnect.js").read_text())
+_component = declare("reconnect", Path(__file__).with_name("reconnect.js"))
 
 
 def run_after_reconnection() -> None:

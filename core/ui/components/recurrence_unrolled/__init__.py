@@ -8,17 +8,16 @@ import numpy as np
 import streamlit as st
 
 from core.ui.components import declare
-from core.ui.components.heads_wall import PATTERN_CSS, PATTERN_JS
+from core.ui.components.heads_wall import PATTERN_CSS
 from core.ui.components.message import pack
 
 HERE = Path(__file__).parent
 
 _component = declare(
-    "recurrence_unrolled",
+    "recurrence_unrolled", HERE / "recurrence_unrolled.js",
     html='<div class="unrolled"><div class="scroll"><div class="stage" tabindex="0" role="application"><canvas></canvas></div></div><div class="tip" hidden></div>'
          '<div class="spoken" aria-live="polite"></div></div>',
-    css=PATTERN_CSS + (HERE / "recurrence_unrolled.css").read_text(encoding="utf-8"),
-    js=PATTERN_JS + (HERE / "recurrence_unrolled.js").read_text(encoding="utf-8"),
+    styles=(PATTERN_CSS, HERE / "recurrence_unrolled.css"),
 )
 
 

@@ -1,5 +1,10 @@
 // A recurrent network unrolled: tokens below, a strip of m hidden units above each, layer over layer; arrows carry the state from step to step.
 // A click on a strip picks a step and a unit, a click on a token the start of the path; arrow keys move step and unit, with shift the start.
+import {
+  beginDrawing, chip, element, exact, fitHeight, keepFitted, showTip, writeText,
+} from "../heads_wall/pattern.js";
+import { unpack } from "../message/message.js";
+import { whenStyled } from "../message/styled.js";
 
 const ARCS = 54, CHIPS = 34, GAP = 26, LEAST_COLUMN = 42, MOST_COLUMN = 260;
 
@@ -8,7 +13,6 @@ export default function (component) {
   const root = parentElement.querySelector(".unrolled");
   const view = (root.view ??= build(root));
   view.send = setTriggerValue;
-  root.answered = (bytes) => receive(view, bytes);
   receive(view, data);
 }
 

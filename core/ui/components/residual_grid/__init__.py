@@ -8,16 +8,14 @@ import numpy as np
 import streamlit as st
 
 from core.ui.components import declare
-from core.ui.components.message import MESSAGE_JS, pack
+from core.ui.components.message import pack
 
 _HERE = Path(__file__).parent
 GRID_HTML = ('<div class="grid"><div class="scroller" tabindex="0" role="img"><div class="spacer"><canvas></canvas></div></div></div>'
              '<div class="tip" hidden></div><div class="spoken" aria-live="polite"></div>')
-GRID_CSS = (_HERE / "residual_grid.css").read_text(encoding="utf-8")
-READABLE_JS = (_HERE / "readable.js").read_text(encoding="utf-8")
-GRID_JS = MESSAGE_JS + READABLE_JS + (_HERE / "grid.js").read_text(encoding="utf-8")
-_component = declare("residual_grid", html=f'<div class="residual-grid">{GRID_HTML}</div>', css=GRID_CSS,
-                                        js=GRID_JS + (_HERE / "residual_grid.js").read_text(encoding="utf-8"))
+GRID_CSS = _HERE / "residual_grid.css"
+_component = declare("residual_grid", _HERE / "residual_grid.js", html=f'<div class="residual-grid">{GRID_HTML}</div>',
+                     styles=(GRID_CSS,))
 
 
 def residual_grid(values: np.ndarray, *, key: str, on_pick: Callable[[int, int], None], **description) -> None:

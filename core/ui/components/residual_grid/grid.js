@@ -1,5 +1,8 @@
 // A grid of numbers on one canvas: rows are layers, columns tokens. Hover reads a cell, a click or the arrow keys pick one.
 // The canvas is as wide as the view and sticks to it; the spacer behind it makes the scroll bar, so 256 wide columns cost no more than 12.
+import { unpack } from "../message/message.js";
+import { whenStyled } from "../message/styled.js";
+import { readable } from "./readable.js";
 
 const LEGEND_HEIGHT = 26, LEGEND_BAR = 120, LEAST_BAR = 36;
 const MOST_COLUMN = 140, MOST_ROW = 64;
@@ -55,11 +58,11 @@ function inkOn(state, [r, g, b]) {
   return contrast(state.theme.text) >= contrast(state.theme.page) ? state.theme.text : state.theme.page;
 }
 
-function fontOf(state, px, family = "font", weight = "") {
+export function fontOf(state, px, family = "font", weight = "") {
   return `${weight} ${Math.round(px * state.data.type)}px ${state.theme[family]}`;
 }
 
-function clipped(context, text, width) {
+export function clipped(context, text, width) {
   if (context.measureText(text).width <= width) return text;
   let end = text.length;
   while (end > 1 && context.measureText(text.slice(0, end) + "…").width > width) end--;
@@ -101,7 +104,7 @@ function layOut(state) {
   reveal(state);
 }
 
-function reveal(state) {
+export function reveal(state) {
   if (!state.picked) return;
   const at = state.picked.column * state.column, view = state.width - state.left - state.right;
   if (at < state.scroller.scrollLeft) state.scroller.scrollLeft = at - state.column;
@@ -118,7 +121,7 @@ function box(state, row, column) {
   return [state.left + column * state.column - state.scrolled.x, state.top + row * state.row - state.scrolled.y, state.column, state.row];
 }
 
-function draw(state) {
+export function draw(state) {
   const { data, canvas, theme } = state;
   if (!data || !state.width) return;
   const context = canvas.getContext("2d"), ratio = window.devicePixelRatio || 1;
@@ -283,7 +286,7 @@ function hover(state, event) {
   hoverCell(state, cellAt(state, event));
 }
 
-function hoverCell(state, cell) {
+export function hoverCell(state, cell) {
   state.hover = cell;
   state.canvas.style.cursor = cell ? "pointer" : "default";
   state.tip.hidden = !cell;
@@ -296,7 +299,7 @@ function hoverCell(state, cell) {
   draw(state);
 }
 
-function pick(state, cell, delay) {
+export function pick(state, cell, delay) {
   state.picked = cell;
   state.spoken.textContent = describe(state, cell);
   reveal(state);
@@ -313,7 +316,7 @@ function move(state, event) {
   pick(state, { row: Math.min(rows - 1, Math.max(0, row + step[0])), column: Math.min(columns - 1, Math.max(0, column + step[1])) }, 120);
 }
 
-function show(root, bytes, setTriggerValue, more) {
+export function show(root, bytes, setTriggerValue, more) {
   const state = (root.state ??= create(root));
   const data = unpack(bytes);
   Object.assign(state, { data, values: data.values, texts: data.texts, marks: data.marks, send: setTriggerValue }, more);

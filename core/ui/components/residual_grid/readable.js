@@ -1,5 +1,5 @@
 // Three significant figures; a probability below 1 is never written as 1.
-function readable(value, digits = 3) {
+export function readable(value, digits = 3) {
   if (Number.isNaN(value)) return "–";
   if (value !== 0 && Math.abs(value) < 0.0005) return value.toExponential(1).replace("-", "−");
   let text = value.toPrecision(digits);

@@ -1,6 +1,7 @@
+import { show } from "./grid.js";
+
 
 export default function ({ parentElement, data, setTriggerValue }) {
   const root = parentElement.querySelector(".residual-grid");
-  root.answered = (bytes) => show(root, bytes, setTriggerValue);
-  root.answered(data);
+  show(root, data, setTriggerValue);
 }

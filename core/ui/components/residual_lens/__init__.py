@@ -8,15 +8,16 @@ import numpy as np
 import streamlit as st
 
 from core.ui.components import declare
-from core.ui.components.message import HAND_CSS, HAND_HTML, MESSAGE_JS, pack
-from core.ui.components.residual_grid import GRID_CSS, GRID_HTML, GRID_JS, READABLE_JS, grid_data
+from core.ui.components.message import HAND_CSS, HAND_HTML, pack
+from core.ui.components.residual_grid import GRID_CSS, GRID_HTML, grid_data
 
 _HERE = Path(__file__).parent
 _grid = declare(
-    "residual_lens", html=f'<div class="residual-grid residual-lens"><strong class="title"></strong>{HAND_HTML}{GRID_HTML}</div>',
-    css=GRID_CSS + HAND_CSS + (_HERE / "lens.css").read_text(encoding="utf-8"), js=GRID_JS + (_HERE / "lens.js").read_text(encoding="utf-8"))
-_guesses = declare(
-    "lens_guesses", html='<ol class="guesses"></ol>', css=(_HERE / "guesses.css").read_text(encoding="utf-8"), js=MESSAGE_JS + READABLE_JS + (_HERE / "guesses.js").read_text(encoding="utf-8"))
+    "residual_lens", _HERE / "lens.js",
+    html=f'<div class="residual-grid residual-lens"><strong class="title"></strong>{HAND_HTML}{GRID_HTML}</div>',
+    styles=(GRID_CSS, HAND_CSS, _HERE / "lens.css"))
+_guesses = declare("lens_guesses", _HERE / "guesses.js", html='<ol class="guesses"></ol>',
+                   styles=(_HERE / "guesses.css",))
 
 
 def residual_lens(values: np.ndarray, *, slider: tuple[str, str], titles: tuple[str, str], key: str, on_depth: Callable[[int], None], on_pick: Callable[[int, int], None], **description) -> None:

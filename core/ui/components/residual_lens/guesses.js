@@ -1,4 +1,6 @@
 // The likeliest tokens of one position at the depth under the hand, as bars between 0 and 1.
+import { unpack } from "../message/message.js";
+import { readable } from "../residual_grid/readable.js";
 
 function bar(token, p, marked) {
   const item = document.createElement("li"), [name, track, amount] = ["code", "span", "output"].map((tag) => item.appendChild(document.createElement(tag)));
@@ -17,14 +19,13 @@ function draw(list) {
 
 export default function ({ parentElement, data }) {
   const list = parentElement.querySelector(".guesses");
-  list.answered = (bytes) => {
-    list.data = unpack(bytes);
-    list.depth = list.data.depth;
-    list.setAttribute("aria-label", list.data.label);
-    draw(list);
-  };
-  list.answered(data);
-  const follow = ({ detail }) => { list.depth = detail; draw(list); };
-  document.addEventListener("lens-depth", follow);
-  return () => document.removeEventListener("lens-depth", follow);
+  list.data = unpack(data);
+  list.depth = list.data.depth;
+  list.setAttribute("aria-label", list.data.label);
+  draw(list);
+  if (!list.follow) {
+    list.follow = ({ detail }) => { list.depth = detail; draw(list); };
+    document.addEventListener("lens-depth", list.follow);
+  }
+  return () => document.removeEventListener("lens-depth", list.follow);
 }

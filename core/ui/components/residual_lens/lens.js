@@ -1,4 +1,6 @@
 // A slider over the rows of the grid: it, the grid's picked row, the sentence above and the guesses beside it move together in the browser, and Python hears when the hand has let go.
+import { draw, reveal, show } from "../residual_grid/grid.js";
+import { readable } from "../residual_grid/readable.js";
 
 function follow(state) {
   const { data, picked, input, amount } = state;
@@ -35,18 +37,14 @@ function slide(state, row) {
 
 export default function ({ parentElement, data, setTriggerValue }) {
   const root = parentElement.querySelector(".residual-lens"), hand = root.querySelector(".hand"), [label, input, amount] = hand.children;
-  const receive = (bytes) => {
-    const held = root.state?.held, state = show(root, bytes, setTriggerValue, { also: follow, title: root.querySelector(".title"), input, amount });
-    if (held !== undefined) state.picked.row = held;           // what Python drew for an earlier depth must not undo the hand
-    follow(state);
-    return state;
-  };
   Object.assign(input, { min: 0, step: 1 });
-  const state = receive(data);
+  const more = { also: follow, title: root.querySelector(".title"), input, amount };
+  const held = root.state?.held, state = show(root, data, setTriggerValue, more);
+  if (held !== undefined) state.picked.row = held;           // what Python drew for an earlier depth must not undo the hand
+  follow(state);
   input.max = state.data.rows - 1;
   [label.textContent, hand.title] = state.data.slider;
   hand.hidden = state.data.rows < 2;
   input.oninput = () => { state.held = Number(input.value); slide(state, state.held); };
   input.onchange = () => { state.held = undefined; setTriggerValue("depth", Number(input.value)); };
-  root.answered = receive;
 }

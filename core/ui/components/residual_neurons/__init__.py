@@ -3,4 +3,4 @@ from __future__ import annotations
 
 from core.ui.components.token_view import token_view
 
-residual_neurons = token_view("residual_neurons", "residual_grid/readable")
+residual_neurons = token_view("residual_neurons")

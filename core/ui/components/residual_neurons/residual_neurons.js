@@ -1,5 +1,9 @@
 // header: title_line (a template with {token}), token; names, dashes and own (one of them) of the curves; gated; rows [{neuron, promotes [text], suppresses [text]}], picked (a neuron, or −1); height in pixels;
 // text. Arrays: inputs (K) of the curves and curves (their number × K), pre and post (d_ff). A hovered or picked neuron is marked in both pictures; a click on it picks it.
+import { byKeys } from "../message/by_keys.js";
+import { readable } from "../residual_grid/readable.js";
+import { button, chip, draw, emOf, fill, make, mount, onWidth, rich } from "../token_view/token_view.js";
+
 const RUG = -0.65, FLOOR = -0.9;     // of the curves' axis: where the ticks of the neurons stand, and its lower end
 const NEAR = 4;                      // pixels to both sides of the hand, in which the strongest neuron is taken
 const APART = 20;                    // a name needs a twentieth of the width

@@ -8,12 +8,13 @@ import numpy as np
 
 from core.ui.components import declare
 from core.ui.components.message import pack
-from core.ui.components.residual_grid import GRID_CSS, GRID_HTML, GRID_JS, grid_data, mount
+from core.ui.components.residual_grid import GRID_CSS, GRID_HTML, grid_data, mount
 
 _HERE = Path(__file__).parent
 _component = declare(
-    "residual_norms", html=f'<div class="residual-norms">{GRID_HTML}<canvas class="profile"></canvas></div>',
-    css=GRID_CSS + (_HERE / "residual_norms.css").read_text(encoding="utf-8"), js=GRID_JS + (_HERE / "profile.js").read_text(encoding="utf-8"))
+    "residual_norms", _HERE / "profile.js",
+    html=f'<div class="residual-norms">{GRID_HTML}<canvas class="profile"></canvas></div>',
+    styles=(GRID_CSS, _HERE / "residual_norms.css"))
 
 
 def residual_norms(data: bytes, *, key: str, on_pick: Callable[[int, int], None]) -> None:

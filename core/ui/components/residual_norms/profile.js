@@ -1,3 +1,6 @@
+import { clipped, draw, fontOf, hoverCell, pick, show } from "../residual_grid/grid.js";
+import { readable } from "../residual_grid/readable.js";
+
 
 // Beside the grid, the lines of one token: its stream, what attention and what the feed-forward part add, with every other token faint behind.
 // Both follow one hover: a cell of the grid shows its token's lines, the nearest line of the chart shows its cell.
@@ -144,7 +147,6 @@ function nearest(state, event) {
 export default function ({ parentElement, data, setTriggerValue }) {
   const root = parentElement.querySelector(".residual-norms"), profile = root.querySelector(".profile");
   const more = { profile, also: drawProfile }, state = show(root, data, setTriggerValue, more);
-  root.answered = (bytes) => show(root, bytes, state.send, more);
   profile.setAttribute("role", "img");
   profile.setAttribute("aria-label", `${state.data.length_title}, ${state.data.depth_title}`);
   profile.dataset.ranges = "";            // the keys of the grid move its lines too

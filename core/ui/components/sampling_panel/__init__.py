@@ -15,17 +15,14 @@ from pathlib import Path
 import numpy as np
 
 from core.ui.components import declare
-from core.ui.components.message import AHEAD_JS, BY_KEYS_JS, LIVE_JS, STYLED_JS
 from core.ui.components.sampling_panel.settings import PanelSettings
 
 _FOLDER = Path(__file__).parent
-_SCRIPTS = ("truncation.js", "figure.js", "picture.js", "controls.js", "panel.js")
 
 _component = declare(
-    "live_transformer.sampling_panel",
+    "live_transformer.sampling_panel", _FOLDER / "panel.js",
     html='<div class="sampling-panel"></div>',
-    css=(_FOLDER / "panel.css").read_text(encoding="utf-8"),
-    js=STYLED_JS + BY_KEYS_JS + LIVE_JS + AHEAD_JS + "\n".join((_FOLDER / name).read_text(encoding="utf-8") for name in _SCRIPTS),
+    styles=(_FOLDER / "panel.css",),
 )
 
 
@@ -39,21 +36,20 @@ class Context:
 
 
 def pack(contexts: Sequence[Context], tokens: Sequence[str], labels: dict[str, str], settings: PanelSettings,
-         settings_version: int, named: int | None = None, scale: float = 1.0, ahead: dict | None = None) -> bytes:
+         settings_version: int, named: int | None = None, scale: float = 1.0) -> bytes:
     """The message to the browser: uint32 length of a JSON header, the header, zeros up to a multiple of 8, then each context's logits
     as little-endian float64.
 
     The first context is the panel's own, two more stand below it side by side. `settings` and `named` (the id of a token to point at) are
     taken over only where `settings_version` differs from the last message's: the panel leads while it is in use, and a message that does
-    not change is not sent again. `scale` is how much larger than usual everything is drawn. ahead: where another text is asked for before the page has it
-    (core.ui.ahead); the answer is `as_sent` of its logits.
+    not change is not sent again. `scale` is how much larger than usual everything is drawn.
     """
     logits = np.stack([context.logits for context in contexts])
     if logits.shape[1] != len(tokens):
         raise ValueError(f"There are {logits.shape[1]} logits for {len(tokens)} tokens.")
     header = json.dumps({
         "tokens": list(tokens), "labels": labels, "settings": settings.to_browser(), "settings_version": settings_version,
-        "named": named, "scale": scale, "ahead": ahead,
+        "named": named, "scale": scale,
         "contexts": [{"name": context.name, "text": context.text} for context in contexts],
         "logits_key": hashlib.sha256(as_sent(logits)).hexdigest(),
     }).encode()

@@ -1,4 +1,7 @@
 // The controls, in the order in which the rules work: each step with its setting and the number of tokens it leaves.
+import { probabilityText, wholeNumber } from "./figure.js";
+import { fill } from "./picture.js";
+import { MIN_P, TEMPERATURE, TOP_K, TOP_P, TYPICAL_P } from "./truncation.js";
 
 const STEPS = [
   { name: "temperature", symbol: "T", rule: TEMPERATURE, values: [0, ...spread(-65, 65, (s) => Number((10 ** (s / 50)).toPrecision(3)))], neutral: 1 },
@@ -9,13 +12,13 @@ const STEPS = [
 ];
 
 // The methods of the lesson: each is one choice of the four cutting rules; temperature is left alone.
-const METHODS = {
+export const METHODS = {
   random: {}, greedy: { top_k: 1 }, top_k: { top_k: 40 }, top_p: { top_p: 0.9 }, both: { top_k: 40, top_p: 0.9 },
   min_p: { min_p: 0.1 }, typical: { typical_p: 0.9 },
 };
-const ALL_OFF = { top_k: null, top_p: 1, min_p: 0, typical_p: 1 };
+export const ALL_OFF = { top_k: null, top_p: 1, min_p: 0, typical_p: 1 };
 
-function spread(first, last, value) {
+export function spread(first, last, value) {
   return Array.from({ length: last - first + 1 }, (_, i) => value(first + i));
 }
 
@@ -31,7 +34,7 @@ function nearest(values, value) {
   return values.reduce((best, one, i) => (distance(one) < distance(values[best]) ? i : best), 0);
 }
 
-function element(tag, parent, className = "", text = "") {
+export function element(tag, parent, className = "", text = "") {
   const node = document.createElement(tag);
   if (className) node.className = className;
   if (text) node.textContent = text;
@@ -39,7 +42,7 @@ function element(tag, parent, className = "", text = "") {
   return node;
 }
 
-function button(parent, className, text, onclick) {
+export function button(parent, className, text, onclick) {
   const node = element("button", parent, className, text);
   node.type = "button";
   node.onclick = onclick;
@@ -47,11 +50,11 @@ function button(parent, className, text, onclick) {
 }
 
 /** Set only what differs: a text that stays costs the browser nothing. */
-function write(node, text) {
+export function write(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
 
-class Controls {
+export class Controls {
   /** change(settings) while the hand moves, commit() when it lets go. */
   constructor(parent, labels, change, commit) {
     Object.assign(this, { labels, change, commit });
@@ -144,7 +147,7 @@ class Controls {
 }
 
 /** The name of the method that the settings amount to, or undefined. */
-function methodOf(settings) {
+export function methodOf(settings) {
   const on = (values) => Object.keys(ALL_OFF).filter((name) => values[name] !== ALL_OFF[name]).sort().join();
   if (settings.top_k === 1 || settings.temperature === 0) return "greedy";
   return Object.keys(METHODS).find((name) => name !== "greedy" && on({ ...ALL_OFF, ...METHODS[name] }) === on(settings));

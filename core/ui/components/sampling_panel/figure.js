@@ -1,10 +1,12 @@
 // The drawing. Every picture here has one horizontal axis: the tokens from the most to the least probable, the first
 // ones a bar each, the rest on a logarithmic scale, so that a vocabulary of any size fits and no token is left out.
+import { KEPT, RULES } from "./truncation.js";
 
-const LINEAR_SHARE = 0.76, MOST_BARS = 40, LEAST_BARS = 8, LOG_FLOOR = 1e-8;
+const LINEAR_SHARE = 0.76, MOST_BARS = 40, LEAST_BARS = 8;
+export const LOG_FLOOR = 1e-8;
 
 /** The axis: x(rank) for rank in 0..size, its inverse, and the places to draw, one a bar and then one a pixel. */
-function rankScale(size, left, width, pitch) {
+export function rankScale(size, left, width, pitch) {
   const shown = Math.min(size, MOST_BARS, Math.max(LEAST_BARS, Math.floor((width * LINEAR_SHARE) / pitch)));
   const linear = shown === size ? width : width * LINEAR_SHARE;
   const bar = linear / shown, tail = left + linear, right = left + width, span = Math.log(size / shown) || 1;
@@ -23,7 +25,7 @@ function rankScale(size, left, width, pitch) {
 }
 
 /** The colours and fonts of the page, read once a mount or theme change. */
-function readTheme(node, scale) {
+export function readTheme(node, scale) {
   const style = getComputedStyle(node);
   const names = ["kept", "kept-ink", "excluded", "excluded-ink", "drawn", "text", "muted", "grid", "page", "panel", "font", "mono"];
   const theme = Object.fromEntries(names.map((name) => [name, style.getPropertyValue(`--tx-${name}`).trim()]));
@@ -37,7 +39,7 @@ function isDark(hex) {
   return 0.3 * red + 0.59 * green + 0.11 * blue < 128;
 }
 
-function hatch(theme) {
+export function hatch(theme) {
   const tile = document.createElement("canvas");
   tile.width = tile.height = 12;
   const c = tile.getContext("2d");
@@ -58,7 +60,7 @@ function hatch(theme) {
 const SUPERSCRIPT = { "-": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" };
 
 /** A probability in 2 to 3 digits that never claims a certainty or an impossibility that is not there. */
-function probabilityText(p) {
+export function probabilityText(p) {
   if (p === 0 || p === 1) return String(p);
   if (p < 0.001) {
     const [digits, power] = p.toExponential(1).split("e");
@@ -71,17 +73,17 @@ function probabilityText(p) {
 
 const grouped = new Intl.NumberFormat("en");
 
-function wholeNumber(n) {
+export function wholeNumber(n) {
   return grouped.format(n);
 }
 
 /** The smallest round number that is at least the value, at most 1: it moves in steps, so that the axis stands still. */
-function niceTop(value) {
+export function niceTop(value) {
   const power = 10 ** Math.floor(Math.log10(value));
   return Math.min(1, [1, 1.5, 2, 3, 4, 6, 8, 10].map((step) => step * power).find((step) => step >= value * (1 - 1e-9)));
 }
 
-function say(c, text, x, y, colour, { align = "left", baseline = "alphabetic", font, halo } = {}) {
+export function say(c, text, x, y, colour, { align = "left", baseline = "alphabetic", font, halo } = {}) {
   if (font) c.font = font;
   c.textAlign = align;
   c.textBaseline = baseline;
@@ -95,7 +97,7 @@ function say(c, text, x, y, colour, { align = "left", baseline = "alphabetic", f
   c.fillText(text, x, y);
 }
 
-function line(c, x1, y1, x2, y2, colour, width = 1, dash = []) {
+export function line(c, x1, y1, x2, y2, colour, width = 1, dash = []) {
   c.setLineDash(dash);
   c.strokeStyle = colour;
   c.lineWidth = width;
@@ -117,7 +119,7 @@ function eachRun(scale, cutBy, visit) {
 }
 
 /** Path along the cumulative curve over samples [first, last); with `ground`, closed as an area down to it. */
-function traceCurve(c, scale, truncation, box, first, last, ground) {
+export function traceCurve(c, scale, truncation, box, first, last, ground) {
   const { places, edges } = scale, { cumulative } = truncation;
   const y = (p) => box.top + box.height * (1 - p);
   c.beginPath();
@@ -128,7 +130,7 @@ function traceCurve(c, scale, truncation, box, first, last, ground) {
 }
 
 /** The cumulative curve: kept stretches solid over a filled area, cut stretches dashed over nothing. */
-function drawCurve(c, view, box, truncation) {
+export function drawCurve(c, view, box, truncation) {
   const { theme, scale } = view, ground = box.top + box.height;
   for (const p of [0, 0.5, 1]) {
     line(c, box.left, box.top + box.height * (1 - p), scale.right, box.top + box.height * (1 - p), theme.grid);
@@ -152,13 +154,13 @@ function drawCurve(c, view, box, truncation) {
 }
 
 /** height(p) in pixels of a bar on the linear or the logarithmic scale whose top is `top`. */
-function barHeight(box, top, logarithmic) {
+export function barHeight(box, top, logarithmic) {
   if (!logarithmic) return (p) => (p / top) * box.height;
   const decades = Math.log10(top / LOG_FLOOR);
   return (p) => (p > LOG_FLOOR ? (Math.log10(p / LOG_FLOOR) / decades) * box.height : 0);
 }
 
-function drawBarAxis(c, view, box, top, height) {
+export function drawBarAxis(c, view, box, top, height) {
   const { theme, scale } = view;
   const marks = view.logarithmic ? [1e-8, 1e-6, 1e-4, 0.01, 1] : [0, top / 2, top];
   for (const p of marks) {
@@ -170,7 +172,7 @@ function drawBarAxis(c, view, box, top, height) {
 }
 
 /** Bars of the sorted distribution: kept ones filled up to y, with what renormalising adds in outline; cut ones hatched. */
-function drawBars(c, view, box, truncation, height) {
+export function drawBars(c, view, box, truncation, height) {
   const { theme, scale } = view, { places, edges } = scale, ground = box.top + box.height;
   const hatched = new Path2D();
   for (let s = 0; s < places.length; s++) {
@@ -202,7 +204,7 @@ function drawBars(c, view, box, truncation, height) {
 }
 
 /** Above each stretch of cut tokens, the rule that cut it, where the words fit. */
-function drawRules(c, view, y, truncation) {
+export function drawRules(c, view, y, truncation) {
   const { theme, scale } = view;
   c.font = view.font;
   eachRun(scale, truncation.cutBy, (first, last, rule) => {
@@ -216,14 +218,14 @@ function drawRules(c, view, y, truncation) {
 }
 
 /** Where the scale turns logarithmic: a tinted ground, and ranks written along the bottom. */
-function drawTail(c, view, top, bottom) {
+export function drawTail(c, view, top, bottom) {
   const { theme, scale } = view;
   if (scale.shown === scale.size) return;
   c.fillStyle = theme.panel;
   c.fillRect(scale.tail, top, scale.right - scale.tail, bottom - top);
 }
 
-function drawRanks(c, view, y) {
+export function drawRanks(c, view, y) {
   const { theme, scale } = view;
   if (scale.shown === scale.size) return;
   const room = theme.size * 2.6;
@@ -236,7 +238,7 @@ function drawRanks(c, view, y) {
 }
 
 /** Token labels under the bars, slanted so that neighbours never touch. */
-function drawTokens(c, view, y, truncation) {
+export function drawTokens(c, view, y, truncation) {
   const { theme, scale } = view;
   c.font = view.mono;
   for (let i = 0; i < scale.shown; i++) {
@@ -249,7 +251,7 @@ function drawTokens(c, view, y, truncation) {
 }
 
 /** [0, 1] cut into the intervals of the renormalised probabilities, in the order of the bars. */
-function drawIntervals(c, view, box, truncation) {
+export function drawIntervals(c, view, box, truncation) {
   const { theme } = view, { intervalEnds, renormalised, cutBy } = truncation;
   const x = (p) => box.left + p * box.width;
   c.font = view.mono;
@@ -283,7 +285,7 @@ function drawIntervals(c, view, box, truncation) {
 }
 
 /** The drawn token's marker: yellow, dark outline, pointing down at (x, y). */
-function drawMarker(c, theme, x, y, size) {
+export function drawMarker(c, theme, x, y, size) {
   c.beginPath();
   c.moveTo(x, y);
   c.lineTo(x - size * 0.7, y - size * 1.3);
@@ -297,7 +299,7 @@ function drawMarker(c, theme, x, y, size) {
 }
 
 /** A share of the thousand draws: yellow, dark outline, round. */
-function drawRing(c, theme, x, y, radius) {
+export function drawRing(c, theme, x, y, radius) {
   c.beginPath();
   c.arc(x, y, radius, 0, 2 * Math.PI);
   c.fillStyle = theme.drawn;
@@ -308,7 +310,7 @@ function drawRing(c, theme, x, y, radius) {
 }
 
 /** A labelled grip on a line: what the hand takes hold of. */
-function drawGrip(c, view, text, x, y, align) {
+export function drawGrip(c, view, text, x, y, align) {
   const { theme } = view;
   c.font = view.bold;
   const width = c.measureText(text).width + 14, height = view.theme.size * 1.6;

@@ -1,4 +1,10 @@
 // The panel: it holds the settings, answers every move of the hand within one frame, and tells Python when the hand lets go.
+import { byKeys } from "../message/by_keys.js";
+import { whenStyled } from "../message/styled.js";
+import { ALL_OFF, button, Controls, element, methodOf, METHODS, spread, write } from "./controls.js";
+import { niceTop, probabilityText, readTheme, wholeNumber } from "./figure.js";
+import { fill, Picture, SmallPicture } from "./picture.js";
+import { firstAbove, KEPT, RULES, seededUniforms, TOLERANCE, Truncation } from "./truncation.js";
 
 const CANDIDATES = 40, DRAWS = 1000, TWIN_DELAY = 500;
 const PRESENT_FOOT = 60;                          // px at the foot of the window that present mode keeps for the step of "Try this"
@@ -8,7 +14,6 @@ class Panel {
     this.root = root;
     this.labels = header.labels;
     this.frame = this.moves = 0;
-    this.mayAsk = askAhead(root, (bytes) => this._follow(new Float64Array(bytes.buffer)));
     this._build();
     new ResizeObserver(() => whenStyled(root, () => this._measure())).observe(this.figure);
     root.panel = this;
@@ -17,7 +22,6 @@ class Panel {
   /** New data from Python: logits only where they changed, settings only where Python set them anew. */
   receive(header, logits, send, append) {
     Object.assign(this, { send, append });
-    this.mayAsk(header.ahead);
     this.controls.append = append;
     if (header.logits_key !== this.logitsKey) {
       this.logitsKey = header.logits_key;
@@ -34,14 +38,6 @@ class Panel {
     }
     this.largest = header.scale;
     whenStyled(this.root, () => this._measure());
-  }
-
-  /** Another text's logits before the page has them; what stands beside it for comparison stays, and Python's message is taken whole. */
-  _follow(logits) {
-    this.logitsKey = null;
-    this.truncations[0] = new Truncation(logits);
-    this.pinned = new Truncation(logits);
-    this.change({});
   }
 
   change(values) {

@@ -1,9 +1,14 @@
 // The main picture and the small ones: what stands where, and what lies under the hand.
+import {
+  barHeight, drawBarAxis, drawBars, drawCurve, drawGrip, drawIntervals, drawMarker, drawRanks, drawRing, drawRules,
+  drawTail, drawTokens, hatch, line, LOG_FLOOR, niceTop, probabilityText, rankScale, say, traceCurve,
+} from "./figure.js";
+import { KEPT, TOP_K } from "./truncation.js";
 
 const MARGIN = { left: 40, right: 84 };
 const FIXED = 238;                                // height of all but the two plots: titles, token labels, the line of intervals
 
-class Picture {
+export class Picture {
   constructor(canvas) {
     this.canvas = canvas;
     this.context = canvas.getContext("2d");
@@ -211,7 +216,7 @@ class Picture {
 }
 
 /** A context beside another: the same k and p on its own distribution. */
-class SmallPicture {
+export class SmallPicture {
   constructor(canvas) {
     this.canvas = canvas;
     this.context = canvas.getContext("2d");
@@ -264,6 +269,6 @@ function fitCanvas(canvas, width, height) {
 }
 
 /** A sentence of the text file with its {names} filled in. */
-function fill(sentence, values) {
+export function fill(sentence, values) {
   return sentence.replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
 }

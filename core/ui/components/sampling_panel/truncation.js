@@ -2,11 +2,12 @@
 // core/sampling.py. Tokens are sorted once for each row of logits; after that every setting costs a few passes over
 // typed arrays that already exist, so a hand on a slider never waits for memory.
 
-const RULES = ["", "minus_infinity", "temperature", "top_k", "top_p", "min_p", "typical_p"];
+export const RULES = ["", "minus_infinity", "temperature", "top_k", "top_p", "min_p", "typical_p"];
 const [KEPT, MINUS_INFINITY, TEMPERATURE, TOP_K, TOP_P, MIN_P, TYPICAL_P] = RULES.keys();
-const TOLERANCE = 1e-12;
+export { KEPT, TEMPERATURE, TOP_K, TOP_P, MIN_P, TYPICAL_P };
+export const TOLERANCE = 1e-12;
 
-class Truncation {
+export class Truncation {
   /** logits: Float64Array (|V|,), indexed by token id; finite or -Infinity, at least one finite. */
   constructor(logits) {
     const size = logits.length;
@@ -160,7 +161,7 @@ class Truncation {
 }
 
 /** The first place whose value in a rising array lies above x. */
-function firstAbove(rising, x, size) {
+export function firstAbove(rising, x, size) {
   let low = 0, high = size - 1;
   while (low < high) {
     const middle = (low + high) >> 1;
@@ -171,7 +172,7 @@ function firstAbove(rising, x, size) {
 }
 
 /** n numbers in [0, 1) that a whole-number seed decides (mulberry32): the same on every machine and in Python. */
-function seededUniforms(seed, n) {
+export function seededUniforms(seed, n) {
   let state = seed >>> 0;
   return Float64Array.from({ length: n }, () => {
     state = (state + 0x6d2b79f5) >>> 0;

@@ -3,4 +3,4 @@ from __future__ import annotations
 
 from core.ui.components.token_view import token_view
 
-sparse_patterns = token_view("sparse_patterns", "message/live", "message/hand")
+sparse_patterns = token_view("sparse_patterns", "message/hand.css")

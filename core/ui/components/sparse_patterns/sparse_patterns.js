@@ -1,4 +1,9 @@
 // header: titled, text {cell, never, layers, layer, more, hint}, n, hands [as live.hand has them, named by their settings in the address], patterns [{name, cells (n × n characters: "0" never, then the number of layers from "1" on), lines [text]}].
+import { pointedByKeys } from "../message/by_keys.js";
+import { buildHand } from "../message/hand.js";
+import { unpack } from "../message/message.js";
+import { fill, make, mount, onWidth } from "../token_view/token_view.js";
+
 const DEPTHS = [8, 5, 3, 2, 1];      // stops of the scale for one layer, two, three, four, more
 
 class SparsePatterns {
@@ -19,24 +24,16 @@ class SparsePatterns {
     if (header.hands.map((hand, k) => this.handles[k].lay(hand)).every(Boolean)) this.show(header);
   }
 
-  // One slider. While it moves the picture is asked for as its page would draw it at that address.
+  // One slider. While it moves, the route answers with the fields that the settings change.
   handle() {
     const node = make("label", "hand", this.bar);
     for (const tag of ["span", "input", "output"]) make(tag, "", node);
     node.children[1].type = "range";
-    const answered = (bytes) => { const answer = unpack(bytes); for (const [key] of answer.arrays) this.show(unpack(answer[key].slice())); };
-    return buildHand(node, answered, () => this.send(this.settings()), () => ({ query: this.query() }));
+    return buildHand(node, (bytes) => this.show(unpack(bytes)), () => this.send(this.settings()), () => this.settings());
   }
 
   settings() {
     return Object.fromEntries(this.hands.map(({ name }, k) => [name, Number(this.bar.children[k].querySelector("input").value)]));
-  }
-
-  query() {
-    const query = new URLSearchParams(location.search);
-    query.delete("prompt");
-    for (const [name, value] of Object.entries(this.settings())) query.set(name, value);
-    return query.toString();
   }
 
   show(header) {

@@ -7,7 +7,7 @@ from pathlib import Path
 from core.ui.components import declare
 
 KEY = "standing"
-_component = declare("standing", js=(Path(__file__).parent / "standing.js").read_text())
+_component = declare("standing", Path(__file__).with_name("standing.js"))
 
 
 def when_it_stands(call: Callable[[], None]) -> None:

@@ -7,7 +7,7 @@ from core.ui.components import declare
 
 HERE = Path(__file__).parent
 
-_component = declare("strip", css=(HERE / "strip.css").read_text(), js=(HERE / "strip.js").read_text())
+_component = declare("strip", HERE / "strip.js", styles=(HERE / "strip.css",))
 
 
 def stage_row(name: str, blocks: str, stages: list[dict], key: str) -> str | None:

@@ -1,3 +1,5 @@
+import { draw, emOf, fill, make, monoFont, mount, onFont, onWidth, textWidth } from "../token_view/token_view.js";
+
 // header: tokens [text]; guesses [text], p_guess [n + 1]; p_true, losses [n] (in the unit shown); right [bool, n]; mean; text (labels); picked; height (of the bars, px).
 // A column for each token that was read. The last one has a guess and no true token: the text ends there.
 class Forcing {

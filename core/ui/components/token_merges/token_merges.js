@@ -1,6 +1,11 @@
 // header: names, bytes {id: text}; rules {id: rank of the rule that made it}; leaves [id]; words [first leaf of each]; steps [[rank, left id, right id, id]];
 // nodes [[step, start, middle, end, id]] in the order of the steps, leaves start to end; pairs {"left,right": rank} of all that ever stand side by side;
 // first: the prompt's position of the first token; settings {step, position}; step counts the steps done.
+import {
+  chip, draw, drawTree, Echoes, emOf, fill, make, measureTree, monoFont, mount, onFont, onWidth, Player, rich,
+  textWidth, thousands, treeHeight,
+} from "../token_view/token_view.js";
+
 const SHOWN_PAIRS = 12, LARGER = 1.12;
 
 class Merges {

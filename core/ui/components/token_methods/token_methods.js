@@ -1,3 +1,5 @@
+import { chip, draw, Echoes, emOf, fill, make, mount, onWidth, rich, thousands } from "../token_view/token_view.js";
+
 // header: examples [text]; methods [{name, vocabulary (null: no end), vocabulary_text, counts [per example], pieces [[text] per example], unknown [n per example]}];
 // axis [least, most] of the vocabularies that have a size; settings {example}.
 class Methods {

@@ -1,3 +1,7 @@
+import {
+  chip, draw, Echoes, emOf, fill, make, mount, onWidth, plain, rich, thousands,
+} from "../token_view/token_view.js";
+
 // header: sizes [asked]; letters [[visible form of each character] per word]; order [word]; more: words of the text that are not shown; characters: of the text;
 // bpe, unigram: one entry a size, {size, tokens, cuts [[length of each piece] per word]}; bpe also {merge: [left, right] or null, rank}, unigram {log: nats,
 // scores [ln p of the word's best way]}; ends {tokens if every character is one, if every word is one}; settings {size, word}.

@@ -1,7 +1,11 @@
 // Shared by pictures of tokens. Whatever a reader has typed reaches the page as textContent alone.
+import { byKeys } from "../message/by_keys.js";
+import { unpack } from "../message/message.js";
+import { whenStyled } from "../message/styled.js";
+
 const SVG = "http://www.w3.org/2000/svg";
 
-function make(tag, name, parent, text) {
+export function make(tag, name, parent, text) {
   const node = document.createElement(tag);
   if (name) node.className = name;
   if (text !== undefined) node.textContent = text;
@@ -9,7 +13,7 @@ function make(tag, name, parent, text) {
   return node;
 }
 
-function draw(tag, attributes, parent, text) {
+export function draw(tag, attributes, parent, text) {
   const node = document.createElementNS(SVG, tag);
   for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
   if (text !== undefined) node.textContent = text;
@@ -17,12 +21,12 @@ function draw(tag, attributes, parent, text) {
   return node;
 }
 
-function fill(template, values) {
+export function fill(template, values) {
   return template.replace(/\{(\w+)\}/g, (whole, name) => (name in values ? values[name] : whole));
 }
 
 /** A template whose {names} become chips where the value is {chip: text}, and plain text otherwise. */
-function rich(node, template, values) {
+export function rich(node, template, values) {
   node.replaceChildren();
   for (const part of template.split(/(\{\w+\})/)) {
     const value = /^\{\w+\}$/.test(part) ? values[part.slice(1, -1)] : part;
@@ -31,14 +35,14 @@ function rich(node, template, values) {
   }
 }
 
-function chip(parent, text, name = "chip") {
+export function chip(parent, text, name = "chip") {
   const node = make("span", name, parent, text);
   node.dir = "auto";
   return node;
 }
 
 /** One component: built once on its root, fed again at every run. `send` tells Python what the reader has picked. */
-function mount({ parentElement, data, setStateValue }, View) {
+export function mount({ parentElement, data, setStateValue }, View) {
   const root = parentElement.querySelector(".tokens-view");
   whenStyled(root, () => {
     if (!root.view) {
@@ -50,7 +54,6 @@ function mount({ parentElement, data, setStateValue }, View) {
     const header = unpack(data);
     root.style.setProperty("--scale", header.scale);
     root.view.receive(header);
-    root.answered = (bytes) => root.view.receive(unpack(bytes));
   });
 }
 
@@ -96,7 +99,7 @@ function marksByKeys(root) {
 }
 
 /** What the hand has set and Python is still to hear of. Python says each back when its run is over; such an echo, late, must not move a hand that is further on. */
-class Echoes {
+export class Echoes {
   constructor() {
     this.sent = new Set();
   }
@@ -115,7 +118,7 @@ class Echoes {
 }
 
 /** Calls again with the new width when the place has another width. */
-function onWidth(node, again) {
+export function onWidth(node, again) {
   let width = 0;
   new ResizeObserver(([entry]) => {
     const now = Math.round(entry.contentRect.width);
@@ -124,7 +127,7 @@ function onWidth(node, again) {
 }
 
 /** Sets --free on the node: the pixels from its top to the bottom of the window as the page stands unscrolled, within [least, most]; present mode has a bar at the bottom. */
-function keepFree(node, least, most) {
+export function keepFree(node, least, most) {
   const main = () => node.getRootNode().host?.closest('[data-testid="stMain"]');
   const fit = () => {
     if (!node.isConnected) { watch.disconnect(); return; }
@@ -138,7 +141,7 @@ function keepFree(node, least, most) {
   for (const later of [400, 1500]) setTimeout(fit, later);
 }
 
-function emOf(root) {
+export function emOf(root) {
   return parseFloat(getComputedStyle(root).fontSize);
 }
 
@@ -146,7 +149,7 @@ const measurer = document.createElement("canvas").getContext("2d");
 const widths = new Map();
 
 /** The width of a text in pixels, measured once for each text and font. */
-function textWidth(text, font) {
+export function textWidth(text, font) {
   const key = `${font} ${text}`;
   if (!widths.has(key)) {
     measurer.font = font;
@@ -157,16 +160,16 @@ function textWidth(text, font) {
 }
 
 /** Calls again once the code font is there: on a first visit texts may have been measured in another one. */
-function onFont(root, again) {
+export function onFont(root, again) {
   document.fonts.load(monoFont(root, 16)).then(() => { widths.clear(); again(); });
 }
 
-function monoFont(root, size) {
+export function monoFont(root, size) {
   return `${size}px ${getComputedStyle(root).getPropertyValue("--tx-mono") || "monospace"}`;
 }
 
 /** How wide and deep a tree of {text, children: [left, right] or null} stands: each leaf as wide as its text, a parent as its children or its own text. */
-function measureTree(node, em, font) {
+export function measureTree(node, em, font) {
   const own = Math.max(0.95 * em, textWidth(node.text, font) + 0.5 * em);
   if (!node.children) return Object.assign(node, { width: own, depth: 1 });
   node.children.forEach((child) => measureTree(child, em, font));
@@ -175,7 +178,7 @@ function measureTree(node, em, font) {
 }
 
 /** Draws a measured tree hanging from (x, y): the token on the line, under it the pieces it was made of. Returns the token's group. */
-function drawTree(svg, node, x, y, em, level = 0) {
+export function drawTree(svg, node, x, y, em, level = 0) {
   const height = level ? 1.35 * em : 1.75 * em;
   const group = draw("g", { class: level ? "piece below" : `piece ${node.marks || ""}` }, svg);
   draw("rect", { x: x + 1, y, width: Math.max(1, node.width - 2), height: height - 2, rx: 3 }, group);
@@ -191,11 +194,11 @@ function drawTree(svg, node, x, y, em, level = 0) {
   return group;
 }
 
-function treeHeight(depth, em) {
+export function treeHeight(depth, em) {
   return (1.75 + 1.35 * (depth - 1)) * em;
 }
 
-function button(parent, text, label, act, name = "") {
+export function button(parent, text, label, act, name = "") {
   const node = make("button", name, parent, text);
   node.type = "button";
   node.onclick = act;
@@ -209,16 +212,16 @@ function labelled(node, label) {
 }
 
 /** A number as read: no rounding to 0 or up to a whole. */
-function plain(value, digits = 3) {
+export function plain(value, digits = 3) {
   return Number.isInteger(value) ? String(value).replace("-", "−") : value.toFixed(digits).replace("-", "−");
 }
 
-function thousands(value) {
+export function thousands(value) {
   return String(value).replace(/\B(?=(\d{3})+$)/g, "\u202f");
 }
 
 /** A probability with three figures; what is less than 1 never reads as 1, what is above 0 never as 0. */
-function share(p) {
+export function share(p) {
   if (!p || p >= 1) return p ? "1" : "0";
   if (p < 1e-3) return p.toExponential(1).replace("-", "−");
   for (let digits = 3; ; digits++) {
@@ -231,7 +234,7 @@ function share(p) {
  * Written tokens from (x, y) on, in lines of `width`: items {text, p, marks, title}. A token's probability p is its ground, and the length of the line under
  * it for who cannot tell the shades; without p it is plain. A line break in the text is one here where `breaks` says so. Returns {height, groups}.
  */
-function drawWritten(svg, items, x, y, width, em, breaks = true) {
+export function drawWritten(svg, items, x, y, width, em, breaks = true) {
   const font = monoFont(svg, em), line = 1.75 * em, groups = [];
   let at = x;
   for (const item of items) {
@@ -250,12 +253,12 @@ function drawWritten(svg, items, x, y, width, em, breaks = true) {
 }
 
 /** Size of a drawing, and the words that stand for it. */
-function sized(svg, width, height, label) {
+export function sized(svg, width, height, label) {
   for (const [name, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}`, "aria-label": label })) svg.setAttribute(name, value);
 }
 
 /** A text that is cut where it would be wider than there is room. */
-function shortened(text, font, room) {
+export function shortened(text, font, room) {
   let shown = text;
   while (shown.length > 1 && textWidth(shown, font) > room) shown = `${shown.slice(0, shown.endsWith("…") ? -2 : -1)}…`;
   return shown;
@@ -263,7 +266,7 @@ function shortened(text, font, room) {
 
 /** A bar to go through the states 0 to `last`: to the next, to an end, by a slider, or by itself. `show()` draws state `at`; `rest()` is called when hand or play have come
  *  to rest, `turn()` before a button or the play moves. `live` is the node whose words are read out, but not while it plays. */
-class Player {
+export class Player {
   constructor(parent, live, { show, rest, turn = () => {} }) {
     Object.assign(this, { live, show, rest, turn, last: 0, timer: null });
     this.bar = make("div", "bar", parent);

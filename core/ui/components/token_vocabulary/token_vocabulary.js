@@ -1,4 +1,8 @@
 // header: names [visible form by id]; bytes [hex by id]; parts {id: [left id, right id]}; rules {id: rank}; prompt [ids]; settings {find, token}.
+import {
+  chip, draw, drawTree, emOf, fill, make, measureTree, monoFont, mount, onFont, rich, thousands, treeHeight,
+} from "../token_view/token_view.js";
+
 const MOST_SHOWN = 600, MOST_CHARACTERS = 8;
 
 class Vocabulary {

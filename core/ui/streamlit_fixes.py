@@ -1,0 +1,103 @@
+"""Three mends of faults in Streamlit 1.67, in one place. `apply` puts them in; with another version it leaves Streamlit as it is.
+
+1. `request_rerun`: a slider that a hand has just let go of reports a moment later. If the reader has followed a link
+   meanwhile, Streamlit runs the slider's fragment under the old page's name beside the new page, whose fragments have the
+   same ids, and the page goes blank. Browser test: tests/browser/test_fast_hands.py.
+2. `clear_queue`: a fragment that is asked for again while it is drawn takes back its messages that were not sent yet.
+   Streamlit leaves those of the fragments inside it, and those that only say "the same as before"; the browser then draws
+   at a place that does not exist ("Bad delta path") and shows nothing any more. Browser test: tests/browser/test_fast_hands.py.
+3. `SessionState`: Streamlit reports a value that is not the widget's default once. A browser that hears of another run
+   before it has drawn the first keeps only the last message, and the widget stands at its default beside the picture of the
+   real value. Browser test: tests/browser/test_slow_page.py.
+"""
+from __future__ import annotations
+
+import dataclasses
+import logging
+from typing import Any
+
+import streamlit
+from streamlit.proto.ClientState_pb2 import ClientState
+from streamlit.runtime import state
+from streamlit.runtime.app_session import AppSession
+from streamlit.runtime.state import session_state
+from streamlit.runtime.state.common import RegisterWidgetResult, WidgetMetadata
+
+VERSION = "1.67.0"      # the one that these mends were written for, and that requirements pin
+LOG = logging.getLogger(__name__)
+# Kinds of values that a page reports as they stand: not a press of a button, and not what Streamlit cannot tell a page,
+# such as the state of a component.
+_REPORTED = ("bool_value", "int_value", "double_value", "double_array_value", "string_value", "string_array_value")
+_request_rerun = AppSession.request_rerun
+_clear_queue = getattr(AppSession, "_clear_queue", None)
+
+
+def apply() -> bool:
+    """Put the mends in the place of Streamlit's own functions; False, with a line in the log, for another version."""
+    if streamlit.__version__ != VERSION:
+        LOG.warning("Streamlit is %s, not %s: its three mended faults are left as they are. A fast hand may blank a page, "
+                    "and a slow one may show sliders at their least values.", streamlit.__version__, VERSION)
+        return False
+    AppSession.request_rerun, AppSession._clear_queue = request_rerun, clear_queue
+    state.SessionState = SessionState
+    return True
+
+
+@dataclasses.dataclass
+class SessionState(session_state.SessionState):
+    """Streamlit's state of one reader, which sends a value to the page until the page reports that it has the widget.
+
+    `reported`: ids of the widgets whose values stood in the page's last message; every message has the values of all
+    widgets on the page. Where no message comes (`AppTest`) nothing is sent again. `resent`: values sent again, by widget;
+    a choice made just before a resent value arrives would be undone on screen, so the choice is then sent too.
+    """
+
+    reported: frozenset[str] | None = None
+    resent: dict[str, Any] = dataclasses.field(default_factory=dict)
+
+    def register_widget(self, metadata: WidgetMetadata[Any], user_key: str | None) -> RegisterWidgetResult[Any]:
+        """`SessionState.register_widget`; only a widget that an earlier run has drawn has its value sent again."""
+        result = super().register_widget(metadata, user_key)
+        if self.reported is None or metadata.id not in self._old_state or metadata.value_type not in _REPORTED:
+            return result
+        if metadata.id in self.reported:
+            missed = metadata.id in self.resent and self.resent.pop(metadata.id) != result.value
+        elif missed := result.value != metadata.deserializer(None):
+            self.resent[metadata.id] = result.value
+        return dataclasses.replace(result, value_changed=result.value_changed or missed)
+
+
+def request_rerun(session: AppSession, client_state: ClientState | None) -> None:
+    """`AppSession.request_rerun` without fragments of a page that its reader has left; keeps which widgets the page reports."""
+    pages = session._pages_manager
+    if client_state and client_state.fragment_id and client_state.page_script_hash != (
+            pages.intended_page_script_hash or pages.current_page_script_hash):
+        return
+    if client_state:
+        session.session_state.reported = frozenset(widget.id for widget in client_state.widget_states.widgets)
+    _request_rerun(session, client_state)
+
+
+def clear_queue(session: AppSession, fragment_ids_this_run: list[str] | None = None) -> None:
+    """`AppSession._clear_queue`, which also takes away what depends on the messages that it takes away."""
+    queue, fragments = session._browser_queue, fragment_ids_this_run
+    drawn = [message for message in queue._queue if message.WhichOneof("type") in ("delta", "ref_hash")]
+    if fragments:
+        inner = {message.delta.fragment_id for message in drawn if message.delta.fragment_id}
+        storage = session._fragment_storage
+        fragments = [*fragments, *(each for each in inner if storage.has_ancestor_in(each, fragments))]
+    _clear_queue(session, fragments)
+    kept = set(map(id, queue._queue))
+    removed = [tuple(message.metadata.delta_path) for message in drawn if id(message) not in kept]
+    queue._queue = [message for message in queue._queue if message.WhichOneof("type") != "ref_hash"
+                    or not _depends_on(tuple(message.metadata.delta_path), removed)]
+
+
+def _depends_on(path: tuple[int, ...], removed: list[tuple[int, ...]]) -> bool:
+    """Whether a place stands inside a removed one, or after one in the same row: the browser allows no gaps.
+
+    >>> removed = [(0, 5, 2)]
+    >>> [_depends_on(path, removed) for path in [(0, 5, 2, 1), (0, 5, 3), (0, 5, 1), (0, 6)]]
+    [True, True, False, False]
+    """
+    return any(path[:len(gone) - 1] == gone[:-1] and path[len(gone) - 1:len(gone)] >= gone[-1:] for gone in removed)
