@@ -1,0 +1,25 @@
+"""Paths below the server's base path, and the first page's own name as one of them.
+
+Streamlit knows the page that the app opens with at the root alone; by its own name, as the other pages have theirs, it would be no page of the app.
+"""
+from __future__ import annotations
+
+import streamlit as st
+from starlette.requests import Request
+from starlette.responses import RedirectResponse
+from starlette.routing import Route
+
+from core.app.base import catalogue
+
+
+def below(*parts: str) -> str:
+    """The path of these parts below the server's base path, where it has one."""
+    base = str(st.get_option("server.baseUrlPath") or "").strip("/")
+    return "/".join(["", *filter(None, [base]), *parts])
+
+
+async def _to_the_root(request: Request) -> RedirectResponse:
+    return RedirectResponse("./" + (f"?{request.url.query}" if request.url.query else ""))       # relative: whatever stands before the server
+
+
+HOME_ROUTE = Route(below(catalogue.HOME), _to_the_root)
