@@ -11,9 +11,9 @@ from pathlib import Path
 
 import streamlit as st
 from starlette.middleware import Middleware
-from streamlit import net_util
 
 from core.ui import addresses, deployment, live, streamlit_fixes
+from core.ui.door import Door
 from core.ui.pace import Paced
 
 SCRIPT = Path(__file__).resolve().parent / "core" / "ui" / "script.py"
@@ -21,13 +21,11 @@ ANSWERS = {"heads": "core.ui.heads.live:answer", "heads_rollout": "core.ui.heads
            "attention_weights": "core.ui.attention.live:answer", "sparse_patterns": "core.ui.architectures.cost:answer"}
 deployment.check()
 streamlit_fixes.apply()
-# Else Streamlit asks a server on the internet for this machine's address when a page of another address opens a websocket,
-# and answers nobody meanwhile.
-net_util.get_external_ip = lambda: None
 
 
 @contextlib.asynccontextmanager
 async def _prepared(_app: st.App) -> AsyncIterator[None]:
+    print(f"The app is at {' and '.join(addresses.of_server())}", flush=True)
     threading.Thread(target=_prepare, name="prepare", daemon=True).start()
     yield
 
@@ -44,4 +42,4 @@ def _prepare() -> None:
 
 
 app = st.App(SCRIPT, routes=[*(live.route(name, answer) for name, answer in ANSWERS.items()), addresses.HOME_ROUTE],
-             middleware=[Middleware(Paced)], lifespan=_prepared)
+             middleware=[Middleware(Paced), Middleware(Door)], lifespan=_prepared)
