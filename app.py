@@ -1,4 +1,4 @@
-"""The server: `streamlit run app.py` serves this App. What it runs for every reader is core/ui/script.py.
+"""The server: `streamlit run app.py` serves this App. What it runs for every reader is core/app/server/script.py.
 
 The server listens before torch is loaded: a browser loads what Streamlit sends it meanwhile.
 """
@@ -12,13 +12,14 @@ from pathlib import Path
 import streamlit as st
 from starlette.middleware import Middleware
 
-from core.ui import addresses, deployment, live, streamlit_fixes
-from core.ui.door import Door
-from core.ui.pace import Paced
+from core.app.base import addresses, deployment, scripts
+from core.app.server import routes, streamlit_fixes
+from core.app.server.door import Door
+from core.app.server.pace import Paced
 
-SCRIPT = Path(__file__).resolve().parent / "core" / "ui" / "script.py"
-ANSWERS = {"heads": "core.ui.heads.live:answer", "heads_rollout": "core.ui.heads.live:rollout_answer",
-           "attention_weights": "core.ui.attention.live:answer", "sparse_patterns": "core.ui.architectures.cost:answer"}
+SCRIPT = Path(__file__).resolve().parent / "core" / "app" / "server" / "script.py"
+ANSWERS = {"heads": "pages.heads.route:answer", "heads_rollout": "pages.heads.route:rollout_answer",
+           "attention_weights": "pages.attention.weights_route:answer", "sparse_patterns": "pages.architectures.cost:answer"}
 deployment.check()
 streamlit_fixes.apply()
 
@@ -34,12 +35,12 @@ def _prepare() -> None:
     """Load torch and the frame of every page, and let it prepare itself."""
     gc.disable()        # else a fifth of this time goes into collections that find nothing
     try:
-        prepare = pkgutil.resolve_name("core.ui.shell:prepare")
+        prepare = pkgutil.resolve_name("core.app.frame.shell:prepare")
     finally:
         gc.freeze()
         gc.enable()
     prepare()
 
 
-app = st.App(SCRIPT, routes=[*(live.route(name, answer) for name, answer in ANSWERS.items()), addresses.HOME_ROUTE],
-             middleware=[Middleware(Paced), Middleware(Door)], lifespan=_prepared)
+app = st.App(SCRIPT, middleware=[Middleware(Paced), Middleware(Door)], lifespan=_prepared,
+             routes=[*(routes.route(name, answer) for name, answer in ANSWERS.items()), addresses.HOME_ROUTE, scripts.ROUTE])

@@ -12,11 +12,11 @@ if str(ROOT) not in sys.path:
 
 torch.set_num_threads(1)
 
-from core import watched  # noqa: E402  (found through the path above)
-from core.ui import working  # noqa: E402
+from core import files  # noqa: E402  (found through the path above)
+from core.app.compute import growing_results  # noqa: E402
 
-working.PATIENCE = 300      # seconds: a page that is read after one run is whole, however slow the machine
-watched.LOOKS = 0           # what a test writes is read at once
+growing_results.PATIENCE = 300      # seconds: a page that is read after one run is whole, however slow the machine
+files.LOOKS = 0           # what a test writes is read at once
 
 # AppTest reads the metadata of every installed package each time a test opens a page, which takes as long as the page itself; they stay the same while the tests run.
 manifest_scanner.scan_component_manifests = functools.cache(manifest_scanner.scan_component_manifests)

@@ -5,7 +5,7 @@ from tests.benchmarks import load
 from tests.benchmarks.load import MIX, Answer
 from tests.benchmarks.reader import Reader, key_of, query_of
 from tests.browser.serving import serve
-from tests.coroutines import finished
+from tests.helpers.coroutines import finished
 
 
 async def three_readers(url: str) -> tuple[list[Answer], list[str]]:

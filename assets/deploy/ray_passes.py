@@ -28,7 +28,7 @@ try:
 except ImportError:
     raise SystemExit("Ray is not installed: pip install -r assets/deploy/ray-requirements.txt") from None
 
-from core.remote import RemoteError, Replica
+from core.model.remote import RemoteError, Replica
 
 
 class Passes:

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import torch
 
-from core import checkpoints
 from core.evaluation.evaluate import Corpus, Sizes, evaluate
 from core.evaluation.publish import publish
 from core.evaluation.report import as_json, sections
+from core.model import checkpoints
 
 
 def parser() -> argparse.ArgumentParser:

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 import torch
 
-from core.block import KVCache
-from core.evaluation.tasks import goes_on, is_right
-from core.generation import log_probs_of, next_logits, reorder
-from core.model import Transformer
-from core.teaching_text import Exercise
-from core.tokenizer import Tokenizer
+from core.evaluation.teaching_tasks import goes_on, is_right
+from core.model.block import KVCache
+from core.model.generation import log_probs_of, next_logits, reorder
+from core.model.tokenizer import Tokenizer
+from core.model.transformer import Transformer
+from core.training.teaching_text import Exercise
 
 LONGEST = 14        # tokens of an answer
 BATCH = 64

@@ -7,17 +7,17 @@ from pathlib import Path
 
 import numpy as np
 
-from core import corpus, teaching_text
-from core.induction import Induction, induction
+from core.analysis.induction import Induction, induction
+from core.analysis.statistics import Calibration
 from core.evaluation.lengths import LONG_TEXT, Stretch, stretches
 from core.evaluation.losses import TextScore, calibration, text_scores
-from core.evaluation.memory import PROMPT_TOKENS, Recitation, Verbatim, recitations, verbatim
+from core.evaluation.memorisation import PROMPT_TOKENS, Recitation, Verbatim, recitations, verbatim
 from core.evaluation.reproducibility import Repetition, repetition
 from core.evaluation.samples import Distinct, Sample, distinct, document_continuations, openings, samples
-from core.evaluation.statistics import Calibration
-from core.evaluation.tasks import CHOSEN, WRITTEN, TaskScore, task_scores
-from core.model import Transformer
-from core.tokenizer import Tokenizer
+from core.evaluation.teaching_tasks import CHOSEN, WRITTEN, TaskScore, task_scores
+from core.model.tokenizer import Tokenizer
+from core.model.transformer import Transformer
+from core.training import corpus, teaching_text
 
 NEVER_TRAINED_ON = ("heldout_", "out_of_domain_")
 STORIES = "heldout_tinystories"         # the held-out text that is most like what the model writes

@@ -11,8 +11,8 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from core import checkpoints
-from core.model import Transformer
+from core.model import checkpoints
+from core.model.transformer import Transformer
 
 FILE = "lengths.json"               # beside a bundled model's weights
 LONG_TEXT = "heldout_books"         # the held-out text whose documents are long enough

@@ -9,15 +9,15 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from core import corpus
-from core.block import KVCache
-from core.corpus import IGNORE
+from core.analysis.statistics import Calibration, calibrate
 from core.evaluation.ngrams import TrigramModel
-from core.evaluation.statistics import Calibration, calibrate
-from core.generation import log_probs_of, next_logits, reorder
-from core.loss import HeldOutLoss, held_out_logits, held_out_loss
-from core.model import Transformer
-from core.tokenizer import Tokenizer
+from core.model.block import KVCache
+from core.model.generation import log_probs_of, next_logits, reorder
+from core.model.tokenizer import Tokenizer
+from core.model.transformer import Transformer
+from core.training import corpus
+from core.training.corpus import IGNORE
+from core.training.loss import HeldOutLoss, held_out_logits, held_out_loss
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.loss import HeldOutLoss
+from core.training.loss import HeldOutLoss
 
 ORDER = 3
 

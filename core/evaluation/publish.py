@@ -6,9 +6,9 @@ import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from core import checkpoints
 from core.evaluation.lengths import Stretch
 from core.evaluation.lengths import save as save_lengths
+from core.model import checkpoints
 
 CARDS = Path(__file__).resolve().parents[2] / "assets" / "text" / "en" / "model_cards"
 

@@ -11,14 +11,14 @@ from statistics import mean, median
 
 import numpy as np
 
+from core.analysis.induction import Induction
+from core.analysis.statistics import Calibration
 from core.evaluation.evaluate import Evaluation
-from core.induction import Induction
 from core.evaluation.lengths import LONG_TEXT
 from core.evaluation.losses import TextScore
-from core.evaluation.memory import Recitation, Verbatim
+from core.evaluation.memorisation import Recitation, Verbatim
 from core.evaluation.samples import Distinct, Sample
-from core.evaluation.statistics import Calibration
-from core.evaluation.tasks import TaskScore
+from core.evaluation.teaching_tasks import TaskScore
 
 TEXT = Path(__file__).resolve().parents[2] / "assets" / "text" / "en" / "evaluation.md"
 N_SHOWN = 20

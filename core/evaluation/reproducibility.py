@@ -3,10 +3,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core import corpus, teaching_text
-from core.config import ModelConfig
-from core.tokenizer import Tokenizer
-from core.training import TrainingConfig, TrainingRun, train
+from core.model.config import ModelConfig
+from core.model.tokenizer import Tokenizer
+from core.training import corpus, teaching_text
+from core.training.run import TrainingConfig, TrainingRun, train
 
 N_DOCUMENTS = 400
 

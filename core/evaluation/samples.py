@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.generation import continuations
-from core.model import Transformer
-from core.sampling import SamplingConfig
-from core.teaching_text import DATA
-from core.tokenizer import Tokenizer
+from core.model.generation import continuations
+from core.model.sampling import SamplingConfig
+from core.model.tokenizer import Tokenizer
+from core.model.transformer import Transformer
+from core.training.teaching_text import DATA
 
 SAMPLING = SamplingConfig(temperature=0.8, top_p=0.95)
 

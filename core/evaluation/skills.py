@@ -11,16 +11,16 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from core import checkpoints
-from core.analysis import induction_score
-from core.blanks import held_out_blanks, held_out_sentiment
-from core.corpus import read_documents
-from core.induction import induction
+from core.analysis.induction import induction
+from core.analysis.stream_and_heads import induction_score
 from core.evaluation.publish import publish
 from core.evaluation.report import percent, rows
 from core.evaluation.translation import circumstances
-from core.model import Transformer
-from core.tokenizer import Tokenizer
+from core.model import checkpoints
+from core.model.tokenizer import Tokenizer
+from core.model.transformer import Transformer
+from core.training.blanks import held_out_blanks, held_out_sentiment
+from core.training.corpus import read_documents
 
 HELD_OUT_TEXT = "heldout_tinystories.txt"
 N_SENTENCES = 1000

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import torch
 
-from core import checkpoints
-from core.dates import DIRECTIONS
 from core.evaluation.publish import publish
 from core.evaluation.report import percent, rows
-from core.model import Transformer
-from core.tokenizer import Tokenizer
-from core.translation import alignment, exact_match, held_out_nats, held_out_pairs
+from core.model import checkpoints
+from core.model.tokenizer import Tokenizer
+from core.model.transformer import Transformer
+from core.training.dates import DIRECTIONS
+from core.training.translation import alignment, exact_match, held_out_nats, held_out_pairs
 
 NAME, N_PAIRS = "translator", 1000
 
@@ -26,7 +26,7 @@ class TranslationScore:
     """What was measured of one direction on n held-out pairs.
 
     exact: the share translated without a mistake; head: (layer, head) of the cross-attention that is aligned best; head_aligned,
-    block_aligned: the share of tokens aligned by it, and by the mean pattern of the block whose mean is aligned best (core.translation.Alignment).
+    block_aligned: the share of tokens aligned by it, and by the mean pattern of the block whose mean is aligned best (core.training.translation.Alignment).
     """
 
     direction: str

@@ -7,8 +7,8 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from core.config import ModelConfig
 from core.figures import style
+from core.model.config import ModelConfig
 
 ROLES = ("previous_token", "next_token", "own_token", "first_token", "last_token", "induction", "duplicate_token")
 LEAST_SHARE = 0.4         # a head is named after what takes this share of its attention

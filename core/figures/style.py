@@ -107,7 +107,7 @@ def streamlit_theme(theme: str) -> dict[str, str]:
 def template(theme: str, scale: float = 1.0) -> go.layout.Template:
     """The plotly template: the page's own background, thin or no grid, left-aligned title, our scales and colours.
 
-    `scale` multiplies the type sizes (state.scale() is above 1 in present mode).
+    `scale` multiplies the type sizes (reader.scale() is above 1 in present mode).
     """
     import plotly.graph_objects as go   # takes half a second: only a page that draws with it pays
 

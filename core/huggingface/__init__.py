@@ -1,7 +1,7 @@
 """Hugging Face models as ours: any model of thirteen families becomes a Transformer, so that every lesson works on it; and ours go the other way.
 
     preview(name) -> Preview                    what it is and how large, before it is downloaded or loaded; for a limit to decide by
-    from_pretrained(name) -> (Transformer, Tokenizer)       in the form of core.checkpoints.load: float32 on the CPU, in eval mode, without gradients
+    from_pretrained(name) -> (Transformer, Tokenizer)       in the form of core.model.checkpoints.load: float32 on the CPU, in eval mode, without gradients
     is_here(name) -> bool                       whether it can be loaded without a download
     save_pretrained(model, tokenizer, folder) -> str        as transformers loads it
     PretrainedError                             the one exception of all of them: a sentence for the reader, and a `reason` (errors.REASONS)
@@ -23,14 +23,14 @@ from pathlib import Path
 
 import torch
 
-from core import counting
-from core.config import ModelConfig
+from core.cost import counting
 from core.huggingface import hub, tokens, weights
 from core.huggingface.errors import PretrainedError, Stopped
 from core.huggingface.families import TITLES, Plan, plan_of
 from core.huggingface.saving import save_pretrained
-from core.model import Transformer
-from core.tokenizer import Tokenizer
+from core.model.config import ModelConfig
+from core.model.tokenizer import Tokenizer
+from core.model.transformer import Transformer
 
 __all__ = ["PretrainedError", "Preview", "Stopped", "from_pretrained", "is_here", "is_hub_name", "preview", "save_pretrained"]
 

@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from core.config import ModelConfig
+from core.model.config import ModelConfig
 
 
 @dataclass(frozen=True)

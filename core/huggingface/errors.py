@@ -1,7 +1,7 @@
 """What goes wrong with a Hugging Face model, as one kind of exception."""
 from __future__ import annotations
 
-from core.checkpoints import CheckpointError
+from core.model.checkpoints import CheckpointError
 
 
 class PretrainedError(CheckpointError):

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
-from core.config import ModelConfig
 from core.huggingface import entries
 from core.huggingface.entries import Entry
 from core.huggingface.errors import PretrainedError
 from core.huggingface.fields import Fields, ends, rotary, unsupported, window
+from core.model.config import ModelConfig
 
 
 @dataclass(frozen=True)

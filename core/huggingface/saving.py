@@ -10,14 +10,14 @@ import tokenizers
 from safetensors.torch import save_file
 from tokenizers import processors
 
-from core.config import ModelConfig
 from core.huggingface import tokens
 from core.huggingface.errors import PretrainedError
 from core.huggingface.families import Plan, plan_of
 from core.huggingface.hub import CONFIG
 from core.huggingface.weights import SINGLE
-from core.model import Transformer
-from core.tokenizer import END_OF_TEXT, MASK, Tokenizer
+from core.model.config import ModelConfig
+from core.model.tokenizer import END_OF_TEXT, MASK, Tokenizer
+from core.model.transformer import Transformer
 
 THEIR_NAMES = {"gelu": "gelu", "gelu_tanh": "gelu_new", "relu": "relu", "swish": "silu", "geglu": "gelu", "geglu_tanh": "gelu_pytorch_tanh", "swiglu": "silu"}
 SPECIAL_TOKENS = ("end_of_text", "begin_of_text", "mask_token")

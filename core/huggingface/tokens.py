@@ -14,7 +14,7 @@ import tokenizers
 from tokenizers import decoders, models, pre_tokenizers
 
 from core.huggingface.errors import PretrainedError
-from core.tokenizer import BYTE_OF_CHARACTER, Tokenizer, encodable, visible_form
+from core.model.tokenizer import BYTE_OF_CHARACTER, Tokenizer, encodable, visible_form
 
 WHOLE, SETTINGS, SPECIAL, VOCABULARY, MERGES = "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.json", "merges.txt"
 BYTE_TOKEN = re.compile(r"<0x([0-9A-F]{2})>")

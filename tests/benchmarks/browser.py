@@ -12,8 +12,8 @@ from pathlib import Path
 import torch
 from playwright.sync_api import Browser, Page
 
-from core.checkpoints import load_bundled
-from core.tokenizer import Tokenizer
+from core.model.checkpoints import load_bundled
+from core.model.tokenizer import Tokenizer
 from tests.benchmarks.timing import Figure, figure, milliseconds
 from tests.browser.serving import ROOT, Server, chromium, serve, settle
 

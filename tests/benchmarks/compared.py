@@ -101,7 +101,7 @@ class Ours(Compared):
 
     def picture(self, ids: Tensor) -> bytes:
         """What Python sends for the picture of all heads."""
-        from core.ui.components import heads_wall
+        from core.components import heads_wall
         trace = self.run(ids)
         words = dict.fromkeys(("title", "scale", "masked", "waiting"), " ")
         with mock.patch.object(heads_wall, "_component") as browser, mock.patch.object(heads_wall.st, "session_state", {}):

@@ -15,11 +15,11 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from tests import huggingface_models, library_models
 from tests.benchmarks import compared
-from tests.benchmarks.compared import BertViz, Compared, Ours, Transformers, TransformerLens
+from tests.benchmarks.compared import BertViz, Compared, Ours, TransformerLens, Transformers
 from tests.benchmarks.timing import Figure, figure, in_turn
 from tests.browser.serving import ROOT
+from tests.helpers import huggingface_models, library_models
 
 SMALL = dict(vocab_size=50257, n_embd=768, n_layer=12, n_head=12, n_positions=1024)
 LENGTHS = (16, 64, 256)

@@ -9,14 +9,14 @@ import torch
 from safetensors.torch import load_file
 from torch import nn
 
-from core import checkpoints
-from core.config import ModelConfig
-from core.generation import generate
-from core.learning import BATCH, CLIP, Copying, Learner
-from core.loss import next_token_loss
-from core.sampling import SamplingConfig
-from tests import parity
+from core.learning.learner import BATCH, CLIP, Copying, Learner
+from core.model import checkpoints
+from core.model.config import ModelConfig
+from core.model.generation import generate
+from core.model.sampling import SamplingConfig
+from core.training.loss import next_token_loss
 from tests.benchmarks.timing import Figure, alternate, figure
+from tests.helpers import parity
 
 
 def models():

@@ -8,13 +8,13 @@ from pathlib import Path
 from playwright.sync_api import Page
 
 from core import huggingface
-from core.ui import deployment
-from core.ui.library import names
-from tests import library_models
+from core.app.base import deployment
+from core.app.compute.library import names
 from tests.benchmarks import comparison
 from tests.benchmarks.browser import first_picture
 from tests.benchmarks.timing import Figure, figure, resident_megabytes
 from tests.browser.serving import chromium, serve, settle
+from tests.helpers import library_models
 
 HERE = Path(__file__).parent
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
-from core.copying import CHANCE, Recall, Rewriting, train_recall, train_rewriting
-from core.ui.recurrence import bottleneck, copy
+from core.learning.memory_tasks import CHANCE, Recall, Rewriting, train_recall, train_rewriting
+from pages.recurrence import bottleneck, copy
 from tests.benchmarks.timing import Figure, figure
 
 SEEDS = 2

@@ -18,10 +18,10 @@ from pathlib import Path
 import torch
 
 from assets.deploy.replicas import HOST, ROOT, end, free_ports
-from core import checkpoints, remote
-from core.intervention import NOTHING
+from core.model import checkpoints, remote
+from core.model.intervention import NOTHING
 from tests.benchmarks.timing import Figure, figure, in_turn
-from tests.passes import CHANGED, IDS, same
+from tests.helpers.passes import CHANGED, IDS, same
 
 START_SECONDS = 300         # a busy machine takes a minute
 

@@ -17,10 +17,10 @@ from dataclasses import dataclass, field
 
 from playwright.sync_api import Browser, Error, Page
 
-from core.ui import catalogue, text
-from tests import hostile
+from core.app.base import catalogue, prose
 from tests.browser.conftest import is_error
 from tests.browser.serving import READY, STILL, chromium, serve, settle
+from tests.helpers import hostile
 
 PAGES = tuple(sorted(catalogue.pages()))
 SIZES = ((1440, 900), (1280, 720), (1024, 768), (390, 844))
@@ -166,7 +166,7 @@ class Monkey:
         return self.chance.randrange(size["width"]), self.chance.randrange(size["height"])
 
 
-ERROR = text.load("app").label("error")
+ERROR = prose.load("app").label("error")
 DEEDS = ((Monkey._click, 10), (Monkey._click_anywhere, 5), (Monkey._drag, 4), (Monkey._press, 5), (Monkey._type, 4), (Monkey._view, 4), (Monkey._scroll, 3), (Monkey._resize, 1),
          (Monkey._history, 2), (Monkey._go, 2), (Monkey._reload, 1))
 

@@ -7,12 +7,12 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Page
 
-from core.ui import catalogue, deployment, text
+from core.app.base import catalogue, deployment, prose
 from tests.browser.conftest import is_error
 from tests.browser.pictures import clipped_below, cut_off, pictures, pictures_at_rest
 from tests.browser.serving import CHROMIUM_FLAGS, Server, chromium_path, settle
-from tests.prompts import PROMPTS
-from tests.test_pages import PAGES
+from tests.helpers.prompts import PROMPTS
+from tests.pages.test_pages import PAGES
 
 LONG = PROMPTS["256 tokens"].strip()
 
@@ -21,7 +21,7 @@ def assert_whole(page: Page, name: str, hosts: set[str], server: Server) -> None
     """The page has its title and a picture, nothing failed on it or is cut off, and it has asked the server alone."""
     assert page.errors == []
     assert page.get_by_test_id("stAlertContentError").count() == 0 and page.get_by_test_id("stException").count() == 0
-    assert page.get_by_role("heading", name=text.load(name).section("title"), exact=True).count() == 1
+    assert page.get_by_role("heading", name=prose.load(name).section("title"), exact=True).count() == 1
     assert pictures(page), "no picture stands on the page"
     assert hosts == {urlsplit(server.url).netloc}
     assert page.evaluate("document.scrollingElement.scrollWidth") <= page.viewport_size["width"] and cut_off(page) == [] and clipped_below(page) == []
@@ -56,7 +56,7 @@ def test_a_long_prompt_in_the_dark_on_a_phone_leaves_the_page_whole(open_page, s
 
 @pytest.mark.parametrize("name", PAGES)
 def test_page_opens_whole_and_the_link_of_an_experiment_gives_the_same_picture(open_page, server, name):
-    hosts, experiment = set(), text.load(name).experiments[0]
+    hosts, experiment = set(), prose.load(name).experiments[0]
     page = open_page(catalogue.url_path(name), watch=lambda request: hosts.add(urlsplit(request.url).netloc) if request.url.startswith("http") else None)
     assert_whole(page, name, hosts, server)
     before = pictures_at_rest(page)
@@ -71,8 +71,8 @@ def test_page_opens_whole_and_the_link_of_an_experiment_gives_the_same_picture(o
 
 def test_present_mode_hides_the_rest_and_its_arrow_keys_step_through_the_experiments(open_page):
     page = open_page("heads?present=true")
-    assert page.get_by_role("heading", name=text.load("app").label("try"), exact=True).count() == 0
-    first = text.load("heads").experiments[0]
+    assert page.get_by_role("heading", name=prose.load("app").label("try"), exact=True).count() == 0
+    first = prose.load("heads").experiments[0]
     page.locator("body").press("ArrowRight")
     page.get_by_text(first.title).first.wait_for()
 
@@ -95,7 +95,7 @@ def test_html_in_a_prompt_stays_text_and_what_is_pasted_is_cut_before_it_is_sent
     field = page.locator(".st-key-prompt textarea")
     field.press("Control+a")
     field.press("Control+v")
-    page.get_by_text(text.load("app").label("notice_too_long", n=1_400_000, kept=kept)).wait_for()
+    page.get_by_text(prose.load("app").label("notice_too_long", n=1_400_000, kept=kept)).wait_for()
     assert len(field.input_value()) == kept and sent == [] and page.errors == []        # told at once, and what is kept still waits for the reader's word
     field.evaluate("field => { field.select(); document.execCommand('insertText', false, 'a\\ud83db\\u{10ffff}'); }")
     field.press("Control+Enter")

@@ -8,13 +8,13 @@ import pytest
 import torch
 from playwright.sync_api import expect
 
-from core import activation
-from core.ui import text
+from core.app.base import prose
+from core.model import activation
 from tests.browser.pictures import pictures_at_rest
 from tests.browser.serving import settle
 from tests.browser.views import opened
 
-WORDS = text.load("architectures")
+WORDS = prose.load("architectures")
 
 
 def test_a_click_hides_a_word_and_html_stays_text(open_page):

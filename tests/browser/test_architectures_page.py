@@ -6,13 +6,13 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import expect
 
-from core import sparse
-from core.ui import text
+from core.app.base import prose
+from core.cost import sparse
 from tests.browser.pictures import cut_off, pictures_at_rest
 from tests.browser.serving import settle
 from tests.browser.views import opened
 
-WORDS = text.load("architectures")
+WORDS = prose.load("architectures")
 
 
 def test_the_widest_diagram_is_whole_on_a_phone(open_page):

@@ -4,20 +4,20 @@ from __future__ import annotations
 import re
 from urllib.parse import urlsplit
 
-from core import worksheet
-from core.ui import text
-from core.ui.attention import worksheet as worksheet_view
-from core.ui.lesson import Lesson
+from core.app.base import prose
+from core.app.frame.lesson import Lesson
+from core.sheets import attention_by_hand
+from pages.attention import worksheet as worksheet_view
 from tests.browser.pictures import pictures
 from tests.browser.serving import settle
 from tests.browser.views import opened
 
-WORDS = text.load("attention")
+WORDS = prose.load("attention")
 
 
 def test_cells_are_judged_as_they_are_typed_and_nobody_else_sees_them(open_page):
-    sheet = worksheet.worksheet(0, 2)
-    steps, slips = worksheet.solve(sheet), worksheet.mistakes(sheet)
+    sheet = attention_by_hand.worksheet(0, 2)
+    steps, slips = attention_by_hand.solve(sheet), attention_by_hand.mistakes(sheet)
     page = opened(open_page, "attention", "worksheet", "&attention_sheet_seed=0")
     cell, verdict = lambda key: page.locator(f"input[data-key='{key}']"), lambda: page.locator(".verdict").text_content()   # noqa: E731
     plain = lambda name: WORDS.label(f"sheet_{name}").replace("_", "")                                                         # noqa: E731
@@ -51,7 +51,7 @@ def test_cells_are_judged_as_they_are_typed_and_nobody_else_sees_them(open_page)
 
 def test_a_sheet_that_is_filled_from_the_solution_is_full(open_page):
     page = opened(open_page, "attention", "worksheet", "&attention_sheet_width=4&attention_sheet_seed=3")
-    steps = worksheet.solve(worksheet.worksheet(3, 4))
+    steps = attention_by_hand.solve(attention_by_hand.worksheet(3, 4))
     for step, values in steps.items():
         for i, row in enumerate(values.tolist()):
             for j, value in enumerate(row):
@@ -63,8 +63,8 @@ def test_a_sheet_that_is_filled_from_the_solution_is_full(open_page):
 
 def test_the_printed_file_fills_two_pages_of_either_paper(browser):
     page = browser.new_page()
-    frame = Lesson("attention", WORDS, text.load("app"))
-    for width in worksheet.WIDTHS:
+    frame = Lesson("attention", WORDS, prose.load("app"))
+    for width in attention_by_hand.WIDTHS:
         page.set_content(worksheet_view._printable(frame, worksheet_view.solved(0, width)))
         for paper in ("A4", "Letter"):
             assert len(re.findall(rb"/Type\s*/Page[^s]", page.pdf(format=paper))) == 2, (width, paper)

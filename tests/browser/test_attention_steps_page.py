@@ -8,13 +8,13 @@ import pytest
 import torch
 from playwright.sync_api import expect
 
-from core import checkpoints
-from core.ui import text
+from core.app.base import prose
+from core.model import checkpoints
 from tests.browser.pictures import pictures_at_rest
 from tests.browser.serving import settle
 from tests.browser.views import LESSONS, opened
 
-WORDS = text.load("attention")
+WORDS = prose.load("attention")
 PROMPT = "&prompt=The%20cat%20sat%20on%20the%20mat.%20The%20dog%20sat%20on%20the"
 
 

@@ -3,12 +3,12 @@ from __future__ import annotations
 
 import re
 
-from core.ui import text
-from core.ui.course.reading import SETTINGS, SHEETS
+from core.app.base import prose
+from pages.course.shared import SETTINGS, SHEETS
 from tests.browser.pictures import cut_off
 from tests.browser.serving import settle
 
-COURSE = text.load("course")
+COURSE = prose.load("course")
 PAGES_AT_MOST = 2
 
 
@@ -59,7 +59,7 @@ def test_a_class_is_led_from_step_to_step_and_back_to_the_course(open_page):
     page.get_by_role("button", name="Next", exact=True).click()
     page.get_by_text("7 / 8").wait_for()
     settle(page)
-    page.get_by_role("button", name=text.load("app").label("class_end")).click()
+    page.get_by_role("button", name=prose.load("app").label("class_end")).click()
     page.locator("a.start").wait_for()
     assert "class=" not in page.url.replace("course_view=class", "") and "present" not in page.url and page.errors == []
 

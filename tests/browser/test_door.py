@@ -13,11 +13,11 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
-from core.ui import catalogue
+from core.app.base import catalogue
 from tests.benchmarks.reader import Reader
 from tests.browser.serving import ROOT, Server, rest, serve, settle
-from tests.coroutines import finished
-from tests.test_pages import PAGES
+from tests.helpers.coroutines import finished
+from tests.pages.test_pages import PAGES
 
 # Every violation of the policy on the page, also inside a component's own tree.
 WATCH = """window.violations = [];

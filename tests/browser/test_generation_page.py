@@ -6,11 +6,11 @@ from urllib.parse import quote, urlsplit
 
 from playwright.sync_api import expect
 
-from core.ui import text
+from core.app.base import prose
 from tests.browser.serving import rest, settle
 from tests.browser.views import opened
 
-WORDS = text.load("generation")
+WORDS = prose.load("generation")
 
 
 def test_writing_steps_plays_and_the_link_says_where_it_stands(open_page):

@@ -9,9 +9,10 @@ import pytest
 import torch
 from playwright.sync_api import Page, expect
 
+from core.app.compute import cache
+from core.app.state import reader
+from core.app.state.run import Run, read
 from core.figures import style
-from core.ui import cache, state
-from core.ui.run import Run, read
 from tests.browser.pictures import cut_off, pictures
 from tests.browser.serving import rest, settle
 
@@ -20,7 +21,7 @@ HOSTILE = "<img src=x onerror=alert(1)> <b>bold</b> שלום"
 
 
 def run_on(prompt: str | None = None) -> Run:
-    return read(cache.shared_model(cache.model_names()[0], "cpu"), state.default_prompt() if prompt is None else prompt)
+    return read(cache.shared_model(cache.model_names()[0], "cpu"), reader.default_prompt() if prompt is None else prompt)
 
 
 def patterns(run: Run) -> np.ndarray:

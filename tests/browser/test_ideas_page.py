@@ -3,8 +3,8 @@ from __future__ import annotations
 
 from playwright.sync_api import Error
 
-from core.ui import catalogue, text
-from core.ui.course import tables
+from core.app.base import catalogue, prose
+from pages.course import tables
 from tests.browser.serving import go_to
 
 
@@ -19,7 +19,7 @@ def test_every_idea_stands_where_the_table_says(open_page, server):
     for idea in one_of_each():
         go_to(page, f"{server.url}/{catalogue.url_path(idea.place.lesson)}?{idea.place.query}")
         try:
-            page.locator(f".st-key-lesson_head >> text={text.load(idea.place.lesson).section('title')}").first.wait_for(timeout=30_000)
+            page.locator(f".st-key-lesson_head >> text={prose.load(idea.place.lesson).section('title')}").first.wait_for(timeout=30_000)
             page.locator(idea.element).first.wait_for(timeout=30_000)
         except Error as error:      # all that is missing is told at once
             missing.append(f"{idea.id} at {idea.place.lesson}?{idea.place.query}: {idea.element} ({type(error).__name__})")

@@ -6,11 +6,11 @@ from urllib.parse import quote, urlsplit
 
 from playwright.sync_api import expect
 
-from core.ui import text
+from core.app.base import prose
 from tests.browser.serving import settle
 from tests.browser.views import opened, reach
 
-WORDS = text.load("language_models")
+WORDS = prose.load("language_models")
 
 
 def test_sentences_are_typed_and_one_is_picked(open_page):

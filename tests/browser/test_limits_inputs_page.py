@@ -4,11 +4,11 @@ from __future__ import annotations
 import re
 from urllib.parse import quote, urlsplit
 
-from core.ui import text
+from core.app.base import prose
 from tests.browser.serving import settle
 from tests.browser.views import opened
 
-WORDS = text.load("limits")
+WORDS = prose.load("limits")
 PROMPT = quote("Lily had a red ball. One day, Lily lost her")
 
 

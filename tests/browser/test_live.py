@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-from core.analysis import rollout
-from core.intervention import HeadEdit, Intervention
-from core.ui import text
-from core.ui.heads.live import question, rollout_question
-from core.ui.heads.reading import Change, reached
-from core.ui.live import MOST_BYTES
+from core.analysis.stream_and_heads import rollout
+from core.app.base import prose
+from core.app.server.routes import MOST_BYTES
+from core.model.intervention import HeadEdit, Intervention
+from pages.heads.route import question, rollout_question
+from pages.heads.shared import Change, reached
 from tests.browser.serving import Server, settle
 from tests.browser.test_heads_wall import heads_page, on_the_scale, pixel, run_on
-from tests.messages import unpacked
+from tests.helpers.messages import unpacked
 
 SCALED = dict(heads_panel="change", heads_changed="0.*", heads_action="scale")
 
@@ -63,13 +63,13 @@ def test_the_rollout_follows_the_hand_and_the_page_keeps_its_block(open_page):
     before = page.url
     for block in range(run.model.config.n_layers - 2, 0, -1):
         page.keyboard.down("ArrowLeft")
-        expect(title).to_have_text(reached(run, block, len(run.token_ids) - 1).title(text.load("heads"), run))
+        expect(title).to_have_text(reached(run, block, len(run.token_ids) - 1).title(prose.load("heads"), run))
         assert slider.evaluate("(node) => Number(node.value)") == block and page.locator(".st-key-heads_rollout .hand output").inner_text() == str(block)
     page.keyboard.up("ArrowLeft")
     expect(page).to_have_url(re.compile("heads_block=1(&|$)"))
     settle(page)
     assert page.url != before and page.evaluate("document.activeElement.closest('.st-key-heads_rollout') !== null") and page.errors == []
-    assert title.inner_text() == reached(run, 1, len(run.token_ids) - 1).title(text.load("heads"), run)
+    assert title.inner_text() == reached(run, 1, len(run.token_ids) - 1).title(prose.load("heads"), run)
 
 
 def post(server: Server, body: bytes, path: str = "heads", **headers: str) -> tuple[int, bytes]:
@@ -103,12 +103,22 @@ def test_the_route_of_the_rollout_answers_with_its_shares_and_refuses_what_is_no
         assert post(server, rollout_asked(**wrong), "heads_rollout")[0] == 400, wrong
 
 
+def test_the_route_of_the_sparse_patterns_answers_with_the_picture_of_the_settings_and_refuses_others(server):
+    asked = {f"architectures_{name}": value for name, value in (("length", 12), ("near", 2), ("central", 1), ("drawn", 0), ("seed", 3))}
+    status, body = post(server, json.dumps(asked).encode(), "sparse_patterns")
+    answered = unpacked(body)
+    window = next(pattern for pattern in answered["patterns"] if pattern["name"] == prose.load("architectures").label("pattern_window"))
+    reach = [[-(-abs(i - j) // 2) or 1 for j in range(12)] for i in range(12)]       # layers of a window of two on either side
+    assert status == 200 and answered["n"] == 12 and [ord(cell) - 48 for cell in window["cells"]] == sum(reach, [])
+    for wrong in ({}, asked | {"architectures_near": "many"}, asked | {"architectures_seed": None}):
+        assert post(server, json.dumps(wrong).encode(), "sparse_patterns")[0] == 400, wrong
+
+
 @pytest.mark.parametrize("body, status", [
     (b"", 400), (b"[" * 60_000, 400), (b"[]", 400), (b"{}", 400), (b"\xff", 400), (b" " * (MOST_BYTES + 1), 413),
     *((json.dumps(asked(**changes)).encode(), 400) for changes in (
         dict(model="../../etc"), dict(model=["stories"]), dict(device={}), dict(device="cuda:9"), dict(token_ids=[]), dict(token_ids=[-1]), dict(token_ids=[10 ** 9]), dict(token_ids=[1] * 9999),
-        dict(token_ids=["<b>"]), dict(action="explode"), dict(factor="nan"), dict(factor=None), dict(exact_heads=[999]), dict(exact_heads=["x"]),
-        dict(text=None, position=None), dict(text="a"), dict(text="a", position="last")))])
+        dict(token_ids=["<b>"]), dict(action="explode"), dict(factor="nan"), dict(factor=None), dict(exact_heads=[999]), dict(exact_heads=["x"])))])
 def test_what_makes_no_sense_is_refused_in_plain_words(server, body, status):
     code, said = post(server, body)
     assert code == status and b"Traceback" not in said and said.decode().startswith("The question")

@@ -6,11 +6,11 @@ import urllib.parse
 
 from playwright.sync_api import Browser, Locator, Page, TimeoutError, expect
 
-from core.ui import catalogue, deployment, text
-from core.ui.library import names
-from tests import hostile, library_models
+from core.app.base import catalogue, deployment, prose
+from core.app.compute.library import names
 from tests.browser.conftest import is_error
 from tests.browser.serving import serve, settle
+from tests.helpers import hostile, library_models
 
 HOSTILE = urllib.parse.quote(f"{names.IN_FOLDER}{hostile.NAME}")
 SHOWN = "**zq** _zq_"       # the beginning of that name, as it is read on the page
@@ -25,7 +25,7 @@ MADE_OF_TEXT = """() => {
     look(document);
     return found;
 }"""
-WORDS, FRAME = text.load("library"), text.load("app")
+WORDS, FRAME = prose.load("library"), prose.load("app")
 
 
 def test_a_model_from_a_folder_is_looked_at_loaded_and_run_by_every_lesson(browser: Browser, tmp_path):

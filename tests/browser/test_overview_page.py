@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-from core.ui import cache, overview
-from core.ui.run import Run, read
+from core.app.compute import cache
+from core.app.state.run import Run, read
+from pages.overview import shared
 from tests.browser.accessibility import violations
 from tests.browser.pictures import WALK
 from tests.browser.serving import settle
-from tests.prompts import PROMPTS
+from tests.helpers.prompts import PROMPTS
 
 CATS = "The cat sat on the mat. The dog sat on the"
 MAP = "(() => {" + WALK + "return walk(document, []).find((e) => e.map && e.classList.contains('map')).map; })()"
@@ -150,7 +151,7 @@ def test_another_xi_is_thrown_and_stands_in_the_link(open_page):
     page = opened(open_page, at(CATS))
     before = page.evaluate(MAP + ".draw.xi")
     page.locator(".do.throw").click()
-    page.wait_for_url(f"**overview_seed={overview.FIRST_SEED + 1}**")
+    page.wait_for_url(f"**overview_seed={shared.FIRST_SEED + 1}**")
     settle(page)
     assert page.evaluate(MAP + ".draw.xi") != before
 

@@ -7,10 +7,10 @@ import re
 import numpy as np
 import pytest
 
-from core import positional
 from core.figures import positions as figures
 from core.figures.numbers import plain_number
-from core.ui.positions import rotary
+from core.model import positional
+from pages.positions import rotary
 from tests.browser.serving import settle
 
 # The instrument object that a component keeps on its root, found through the shadow trees.

@@ -4,11 +4,11 @@ from __future__ import annotations
 import re
 from urllib.parse import urlsplit
 
-from core.ui import text
+from core.app.base import prose
 from tests.browser.pictures import pictures_at_rest
 from tests.browser.serving import settle
 
-WORDS = text.load("recurrence")
+WORDS = prose.load("recurrence")
 
 
 def test_keys_and_clicks_pick_and_the_link_gives_the_same_picture(open_page):

@@ -6,12 +6,12 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from core.ui import text
+from core.app.base import prose
 from tests.browser.pictures import pictures
 from tests.browser.serving import rest, settle
 from tests.browser.views import LESSONS, opened, stand
 
-WORDS = text.load("residual_stream")
+WORDS = prose.load("residual_stream")
 
 def drawings(page) -> list[str]:
     return page.locator(".grid canvas, .profile").evaluate_all("canvases => canvases.map(canvas => canvas.toDataURL())")

@@ -1,4 +1,4 @@
-"""The sampling panel in a real Chromium: it computes what core/sampling.py computes, answers while the hand moves, and stays where it is."""
+"""The sampling panel in a real Chromium: it computes what core/model/sampling.py computes, answers while the hand moves, and stays where it is."""
 from __future__ import annotations
 
 import json
@@ -7,9 +7,9 @@ import re
 import numpy as np
 import pytest
 
-from core.sampling import SamplingConfig, draw, truncate
-from core.ui.components import sampling_panel
-from core.ui.components.sampling_panel import PanelSettings, seeded_uniforms
+from core.components import sampling_panel
+from core.components.sampling_panel import PanelSettings, seeded_uniforms
+from core.model.sampling import SamplingConfig, draw, truncate
 from tests.browser.serving import settle
 
 LOGITS = {

@@ -6,11 +6,11 @@ from urllib.parse import quote, urlsplit
 
 from playwright.sync_api import expect
 
-from core.ui import text
+from core.app.base import prose
 from tests.browser.serving import settle
 from tests.browser.views import LESSONS, opened, reach
 
-WORDS = text.load("tokens")
+WORDS = prose.load("tokens")
 
 def number_of(page) -> str:
     return page.locator(".token_merges .title").text_content()

@@ -4,11 +4,11 @@ from __future__ import annotations
 import re
 from urllib.parse import urlsplit
 
-from core.ui import text
+from core.app.base import prose
 from tests.browser.serving import settle
 from tests.browser.views import opened
 
-WORDS = text.load("training")
+WORDS = prose.load("training")
 STAGE = ".st-key-training_stage"
 
 

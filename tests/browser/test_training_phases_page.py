@@ -6,12 +6,12 @@ from urllib.parse import urlsplit
 
 import torch
 
-from core import kepler
-from core.ui import text
+from core.app.base import prose
+from core.learning import kepler
 from tests.browser.serving import settle
 from tests.browser.views import opened
 
-WORDS = text.load("training")
+WORDS = prose.load("training")
 
 
 def reading(page) -> list[float]:

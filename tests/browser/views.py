@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from playwright.sync_api import Page
 
-from core.ui import text
+from core.app.base import prose
 from tests.browser.serving import rest, settle
 
 
@@ -74,7 +74,7 @@ def reach(page: Page, lesson: str, name: str) -> View:
     """Pick the view as a reader does, and wait until its picture stands."""
     view = LESSONS[lesson][name]
     for setting, option in view.address(name):
-        page.locator(f".st-key-{lesson}_{setting}_widget").get_by_text(text.load(lesson).label(f"{setting}_{option}"), exact=True).click()
+        page.locator(f".st-key-{lesson}_{setting}_widget").get_by_text(prose.load(lesson).label(f"{setting}_{option}"), exact=True).click()
         settle(page)
     stand(page, view)
     return view

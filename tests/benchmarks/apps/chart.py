@@ -7,10 +7,10 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
-from core.figures.recurrence import Axis
-from core.ui import page_style
-from core.ui.recurrence.gradient import LINES, _frame, reach
-from core.ui.recurrence.reading import SETTINGS, chart_height, show_lines
+from core.app.frame import page_style
+from core.figures.lines import Axis
+from pages.recurrence.gradient import LINES, _frame, reach
+from pages.recurrence.shared import SETTINGS, chart_height, show_lines
 
 STEP = 0.05
 

@@ -1,0 +1,96 @@
+"""One head's attention for one query, taken apart: every number between its vectors and what it adds to the stream, each made from those before.
+
+N keys, widths d, d_k, d_v. The vectors are the model's own; what follows from them is worked out again in float64, as a calculator would, so that every number
+shown follows from those shown before it. A test holds the weights and the output equal to the model's.
+"""
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from core.model import attention
+from core.model.block import Block
+from core.model.trace import BlockTrace
+
+
+@dataclass(frozen=True)
+class Steps:
+    """The steps in their order, all float64 on the CPU. `written` is None in the simple variant, which has no W_O."""
+
+    q: Tensor              # (d_k,)    the query as the scores take it: turned by rotary positions, times W_S
+    K: Tensor              # (N, d_k)  the keys as the scores take them
+    V: Tensor              # (N, d_v)
+    products: Tensor       # (N,)      q·k, or v·tanh(q + k) of an additive score
+    scaled: Tensor         # (N,)      divided by sqrt(d_k), where the model does so
+    bias: Tensor           # (N,)      what ALiBi or relative positions add; 0 elsewhere
+    allowed: Tensor        # (N,) bool
+    written: Tensor | None = None      # (d,) what the head adds to the stream
+
+    @property
+    def scores(self) -> Tensor:
+        """(N,) before the mask."""
+        return self.scaled + self.bias
+
+    @property
+    def top(self) -> float:
+        """m, the largest score that the mask leaves; it is taken off before the exponential, which changes no weight."""
+        return float(self.scores[self.allowed].max())
+
+    @property
+    def exponentials(self) -> Tensor:
+        """(N,) e^(s − m); exactly 0 where the mask says −∞."""
+        return torch.where(self.allowed, (self.scores - self.top).exp(), 0.0)
+
+    @property
+    def weights(self) -> Tensor:
+        """(N,) α, which sum to 1."""
+        return self.exponentials / self.exponentials.sum()
+
+    @property
+    def output(self) -> Tensor:
+        """(d_v,) Σ_j α_j v_j."""
+        return self.weights @ self.V
+
+
+def head_steps(block: BlockTrace, weights: Block, head: int, query: int) -> Steps:
+    """The steps of one head for the query at position `query`, from a block's trace and the weights of the same block.
+
+    The model's own score function, scaling, rotary turn, biases and mask all hold. Raises IndexError for a head or a query that is not there.
+    """
+    config = weights.config
+    shared = head // (config.n_heads // config.n_kv_heads)
+    q, K, V = (t.detach().double().cpu() for t in (block.Q_rotated[head, query], block.K_rotated[shared], block.V[shared]))
+    if weights.W_S is not None:
+        q = q @ weights.W_S[head].detach().double().cpu()
+    products = torch.tanh(q + K) @ weights.v_S[head].detach().double().cpu() if weights.v_S is not None else K @ q
+    scaled = products / math.sqrt(len(q)) if is_scaled(weights) else products
+    added = block.scores[head, query].detach().double().cpu() - scaled if config.positions in ("alibi", "relative") else torch.zeros_like(scaled)
+    steps = Steps(q, K, V, products, scaled, added, block.allowed[query].cpu())
+    return replace(steps, written=steps.output @ weights.W_O[head].detach().double().cpu())
+
+
+def is_scaled(weights: Block) -> bool:
+    """Whether the block's scores are divided by sqrt(d_k): never those of an additive score function."""
+    return weights.config.scale_scores and weights.v_S is None
+
+
+def simple_steps(X: Tensor, query: int, allowed: Tensor) -> Steps:
+    """Attention without weights on the vectors X (N, d): the score is x_i·x_j, the output Σ_j α_ij x_j. allowed (N,) bool.
+
+    >>> steps = simple_steps(torch.tensor([[1.0, 0.0], [0.0, 2.0]]), 1, torch.tensor([True, True]))
+    >>> steps.products.tolist(), [round(w, 4) for w in steps.weights.tolist()]
+    ([0.0, 4.0], [0.018, 0.982])
+    """
+    X = X.detach().double().cpu()
+    products = X @ X[query]
+    return Steps(X[query], X, X, products, products, torch.zeros_like(products), allowed.cpu())
+
+
+def tempered_weights(scores: Tensor, temperature: float) -> Tensor:
+    """(N,) softmax(s / τ): equal weights as τ grows, all weight on the largest score as τ goes to 0; τ = 1 leaves the weights as they are."""
+    if temperature <= 0:
+        raise ValueError(f"A temperature is above 0, not {temperature}.")
+    return attention.masked_softmax(scores[None] / temperature, torch.isfinite(scores)[None])[0]

@@ -1,0 +1,109 @@
+"""How much each token of the input counts for one next token, by four definitions that need not agree.
+
+A score f maps embeddings to one number: here ln p of a target token, in nats. x (N, d) are the rows of E that the tokens pick, without positions.
+
+    gradient × input        x_i · ∂f/∂x_i                                        what the linear part of f at x says
+    integrated gradients    (x_i − x'_i) · ∫₀¹ ∂f/∂x_i (x' + α (x − x')) dα       Sundararajan et al. 2017; the parts add up to f(x) − f(x')
+    removed                 f(all tokens) − f(all but token i)                   two forward passes; the later tokens move up
+    replaced                f(all tokens) − f(token i replaced by another)       two forward passes; every token keeps its position
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from core.analysis.text_probability import next_log_probs
+from core.model.transformer import Transformer
+
+Score = Callable[[Tensor], Tensor]      # (B, N, d) -> (B,)
+BATCH_TOKENS = 2048                     # that go through the model side by side, forward and backward
+
+
+def log_prob_score(model: Transformer, target: int) -> Score:
+    """f: ln p, in nats, that the token `target` comes next."""
+    return lambda embedding: model.logits_of_embeddings(embedding).log_softmax(-1)[..., target]
+
+
+def gradient(score: Score, x: Tensor) -> Tensor:
+    """(B, N, d) the exact derivative of the score of each x (B, N, d) by its own embeddings."""
+    with torch.enable_grad():
+        x = x.detach().clone().requires_grad_(True)
+        return torch.autograd.grad(score(x).sum(), x)[0]
+
+
+def gradient_times_input(score: Score, x: Tensor) -> np.ndarray:
+    """(N,) x_i · ∂f/∂x_i of x (N, d), in the unit of f."""
+    return _dots(x, gradient(score, x[None])[0])
+
+
+def integrated_gradients(score: Score, x: Tensor, baseline: Tensor, n_steps: int) -> np.ndarray:
+    """(N,) each token's part of f(x) − f(baseline), both (N, d): the gradient averaged over the straight way from the baseline to x.
+
+    The integral is a Gauss-Legendre sum of n_steps gradients; what the parts lack to the difference is its error. That is large from a baseline of zeros
+    in a model that adds nothing for the position: there the first norm jumps from 0 to length 1.
+    """
+    nodes, weights = np.polynomial.legendre.leggauss(n_steps)
+    alphas, weights = torch.tensor((nodes + 1) / 2, dtype=x.dtype, device=x.device), torch.tensor(weights / 2, dtype=x.dtype, device=x.device)
+    mean, step = torch.zeros_like(x), max(1, BATCH_TOKENS // len(x))
+    for start in range(0, n_steps, step):
+        part = slice(start, start + step)
+        points = baseline + alphas[part, None, None] * (x - baseline)
+        mean = mean + (weights[part, None, None] * gradient(score, points)).sum(0)
+    return _dots(x - baseline, mean)
+
+
+def _dots(a: Tensor, b: Tensor) -> np.ndarray:
+    return (a.double() * b.double()).sum(-1).cpu().numpy()
+
+
+def removed(model: Transformer, token_ids: Sequence[int], target: int) -> np.ndarray:
+    """(N,) by how much ln p of the target falls when token i is left out, in nats; below 0 where it rises. NaN where nothing would be left to read."""
+    ids = list(token_ids)
+    if len(ids) == 1:
+        return np.array([np.nan])
+    return _falls(model, ids, [ids[:i] + ids[i + 1:] for i in range(len(ids))], target)
+
+
+def replaced(model: Transformer, token_ids: Sequence[int], target: int, by: int) -> np.ndarray:
+    """(N,) by how much ln p of the target falls when the token `by` stands at i; 0 where it stood there."""
+    ids = list(token_ids)
+    return _falls(model, ids, [ids[:i] + [by] + ids[i + 1:] for i in range(len(ids))], target)
+
+
+def _falls(model: Transformer, ids: list[int], changed: list[list[int]], target: int) -> np.ndarray:
+    log_probs = next_log_probs(model, [ids, *changed])[:, target]
+    falls = log_probs[0] - log_probs[1:]
+    return np.where([row == ids for row in changed], 0.0, falls)       # the same text: rounding would make a little of it
+
+
+def random_twin(model: Transformer, seed: int) -> Transformer:
+    """A model of the same architecture whose weights were never trained, on the same device."""
+    twin = Transformer(model.config).initialise(torch.Generator().manual_seed(seed))
+    return twin.to(model.device).eval().requires_grad_(False)
+
+
+def ranks(values: np.ndarray) -> np.ndarray:
+    """Ranks from 1, the least value first; equal values share the mean of their places.
+
+    >>> ranks(np.array([0.1, 5.0, 0.1, 2.0])).tolist()
+    [1.5, 4.0, 1.5, 3.0]
+    """
+    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+    last = np.cumsum(counts)
+    return (last - (counts - 1) / 2)[place]
+
+
+def rank_correlation(a: np.ndarray, b: np.ndarray) -> float:
+    """Spearman's ρ in [−1, 1]: the correlation of the ranks. NaN for fewer than three values, or where one side is all the same.
+
+    >>> round(rank_correlation(np.array([1.0, 2.0, 3.0, 4.0]), np.array([1.0, 3.0, 2.0, 9.0])), 9)
+    0.8
+    """
+    if len(a) < 3 or not (np.isfinite(a).all() and np.isfinite(b).all()):
+        return float("nan")
+    one, other = (r - r.mean() for r in (ranks(a), ranks(b)))
+    size = float(np.sqrt((one @ one) * (other @ other)))
+    return float(one @ other) / size if size else float("nan")

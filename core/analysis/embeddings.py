@@ -1,0 +1,169 @@
+"""What is read off an embedding matrix E (|V|, d), one row a token: the row that a one-hot vector picks, neighbours, principal axes, word arithmetic,
+and the way of one token's vector through the blocks.
+
+Pure functions, tensors in and tensors out. Ranks count from 1, ties go to the lower id.
+"""
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from core.analysis.stream_and_heads import norms
+from core.model.trace import Trace
+
+MEASURES = ("cosine", "dot", "distance")
+LARGE, ROWS = 4_000_000, 8192       # numbers of a matrix that is not decomposed whole, and how many of its rows are added at a time
+
+
+# ---- a one-hot row times E ----------------------------------------------------------------------------------------------------
+
+
+def one_hot(token_ids: Tensor, vocab_size: int) -> Tensor:
+    """(N, |V|) a row for each token: 1 in the column of its id, 0 in all others.
+
+    >>> one_hot(torch.tensor([2, 0]), 3).tolist()
+    [[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]
+    """
+    return F.one_hot(token_ids, vocab_size).to(torch.float32)
+
+
+def embed(token_ids: Tensor, E: Tensor) -> Tensor:
+    """(N, d) the embeddings of token_ids (N,) as the product of their one-hot rows with E (|V|, d): row i is E[token_ids[i]]."""
+    return one_hot(token_ids, len(E)).to(E) @ E
+
+
+# ---- neighbours -----------------------------------------------------------------------------------------------------------------
+
+
+def centred(vectors: Tensor) -> Tensor:
+    """The rows (n, d) without their mean."""
+    return vectors - vectors.mean(0)
+
+
+def similarity(E: Tensor, vector: Tensor, measure: str = "cosine", lengths: Tensor | None = None) -> Tensor:
+    """How near `vector` (d,) is to each row of E: (|V|,), larger is nearer. "cosine", "dot" (the product), or "distance" (its negative, −‖E_i − v‖).
+
+    lengths: of the rows of E (|V|,), where they are known.
+    """
+    if measure not in MEASURES:
+        raise ValueError(f"Nearness is measured by {', '.join(MEASURES)}, not {measure!r}.")
+    if measure == "distance":
+        return -norms(E - vector)
+    products = E @ vector
+    return products if measure == "dot" else (products / ((norms(E) if lengths is None else lengths) * norms(vector))).nan_to_num(0.0).clamp(-1, 1)
+
+
+def nearest_rows(E: Tensor, vectors: Tensor, lengths: Tensor) -> Tensor:
+    """(...,) the row of E, whose rows have these lengths (|V|,), that is nearest by cosine to each of some vectors (..., d), all in one product."""
+    return ((vectors.to(E.dtype) @ E.T) / lengths).nan_to_num(0.0).argmax(-1)
+
+
+def nearest(scores: Tensor, leave_out: Collection[int] = ()) -> Tensor:
+    """The ids by falling score (|V|,), those of `leave_out` not among them.
+
+    >>> nearest(torch.tensor([0.1, 0.9, 0.5]), leave_out=[1]).tolist()
+    [2, 0]
+    """
+    order = torch.sort(scores, descending=True, stable=True).indices
+    return order[~torch.isin(order, torch.tensor(sorted(leave_out), dtype=torch.int64))]
+
+
+def rank(scores: Tensor, token_id: int, leave_out: Collection[int] = ()) -> int | None:
+    """The place of a token among all by falling score, 1 the highest; None if it is itself left out.
+
+    >>> rank(torch.tensor([0.1, 0.9, 0.5]), 0), rank(torch.tensor([0.1, 0.9, 0.5]), 0, leave_out=[1])
+    (3, 2)
+    """
+    found = torch.nonzero(nearest(scores, leave_out) == token_id)
+    return int(found[0]) + 1 if len(found) else None
+
+
+# ---- principal axes -------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Projection:
+    """A straight view onto the axes along which some vectors differ most."""
+
+    mean: Tensor      # (d,)
+    axes: Tensor      # (k, d) orthonormal rows, the strongest first; the largest entry of each is positive
+    shares: Tensor    # (min(n, d),) of the variance by axis, all of them, falling; they sum to 1 (zeros where nothing varies)
+
+    def __call__(self, vectors: Tensor) -> Tensor:
+        """(..., k) the coordinates of vectors (..., d)."""
+        return (vectors - self.mean) @ self.axes.T
+
+    @property
+    def kept(self) -> float:
+        """The share of the variance that the k axes keep."""
+        return float(self.shares[:len(self.axes)].sum())
+
+
+def principal_axes(vectors: Tensor, k: int) -> Projection:
+    """The k principal axes of vectors (n, d): PCA by a singular value decomposition in float64, signs fixed, so that every run has the same picture.
+
+    Of a large matrix with n > d, by the eigenvectors of its d × d covariance, summed up row by row: a hundredth of the work, and no copy in float64.
+    """
+    if vectors.numel() > LARGE and len(vectors) > vectors.shape[1]:
+        mean, power, axes = _of_covariance(vectors)
+    else:
+        vectors = vectors.double()
+        mean, (_, singular, axes) = vectors.mean(0), torch.linalg.svd(centred(vectors), full_matrices=False)
+        power = singular ** 2
+    largest = axes.gather(1, axes.abs().argmax(1, keepdim=True))
+    return Projection(mean, (axes * torch.where(largest < 0, -1.0, 1.0))[:k], power / power.sum().clamp(min=torch.finfo(power.dtype).tiny))
+
+
+def _of_covariance(vectors: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The mean (d,), the variance along every axis (d,), falling, times n, and the axes (d, d) as rows, float64."""
+    mean = sum(part.double().sum(0) for part in vectors.split(ROWS)) / len(vectors)
+    covariance = sum((part.double() - mean).T @ (part.double() - mean) for part in vectors.split(ROWS))
+    power, axes = torch.linalg.eigh(covariance)
+    return mean, power.flip(0).clamp(min=0.0), axes.T.flip(0)
+
+
+# ---- word arithmetic -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Analogy:
+    """a is to b as c is to what? The answer is sought next to E_b − E_a + E_c, by cosine."""
+
+    inputs: tuple[int, int, int]   # a, b, c
+    expected: int
+    vector: Tensor                 # (d,) E_b − E_a + E_c
+    scores: Tensor                 # (|V|,) its cosine with every row of E
+    rank: int                      # of the expected token among the whole vocabulary
+    rank_without_inputs: int | None   # the same with a, b and c left out, as most demonstrations do; None if the expected token is one of them
+    rank_beside_c: int | None      # its place among the neighbours of c alone, c, a and b left out: what there is without any arithmetic
+
+
+def analogy(E: Tensor, a: int, b: int, c: int, expected: int, lengths: Tensor | None = None) -> Analogy:
+    """The honest rank of an expected answer over the whole vocabulary, E (|V|, d). lengths: as `similarity` takes them."""
+    lengths = norms(E) if lengths is None else lengths
+    vector = E[b] - E[a] + E[c]
+    scores, inputs = similarity(E, vector, lengths=lengths), (a, b, c)
+    return Analogy(inputs, expected, vector, scores, rank(scores, expected), rank(scores, expected, inputs), rank(similarity(E, E[c], lengths=lengths), expected, inputs))
+
+
+# ---- a vector in its context ----------------------------------------------------------------------------------------------------
+
+
+def path(E: Tensor, trace: Trace, position: int) -> Tensor:
+    """(L + 2, d) the way of one token's vector: its row of E, then the stream on entering block 0 (with the position added), ..., after block L − 1."""
+    stream = [block.resid_pre[position] for block in trace.blocks] + [trace.resid_final[position]]
+    return torch.stack([E[trace.token_ids[position]].to(stream[0]), *stream])
+
+
+def shared_tokens(one: Collection[int], other: Collection[int]) -> list[int]:
+    """The token ids that stand in both texts, in the order of their last place in the first.
+
+    >>> shared_tokens([0, 5, 7, 5, 9], [0, 9, 5])
+    [0, 5, 9]
+    """
+    in_both = [i for i in one if i in set(other)]
+    return list(reversed(dict.fromkeys(reversed(in_both))))

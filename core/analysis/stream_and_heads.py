@@ -1,0 +1,306 @@
+"""What is read off one forward pass: the stream's norms and turns, what each head looks at, rollout, and what an intervention changed.
+
+Pure functions, tensors in and tensors out; N tokens, h heads, width d, L blocks. Leading batch axes run through every function, as in Trace.
+A measure that no query qualifies for is NaN, never 0: a prompt without a repeated token says nothing about induction.
+What each part of the model adds to a logit, and the logit lens, are in `core.analysis.contributions`.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from core.model.normalisation import norm_statistics
+from core.model.trace import Trace
+
+# ---- the residual stream --------------------------------------------------------------------------------------------------
+
+
+def norms(vectors: Tensor) -> Tensor:
+    """The length of each vector, ‖x‖ = sqrt(Σ x_c²): (..., d) -> (...), at least 0, in the vectors' own unit.
+
+    >>> norms(torch.tensor([[3.0, 4.0]]))
+    tensor([5.])
+    """
+    return torch.linalg.vector_norm(vectors, dim=-1)
+
+
+def cosines(a: Tensor, b: Tensor) -> Tensor:
+    """The cosine of the angle between vectors, a·b / (‖a‖‖b‖): (..., d) and (..., d), broadcast -> (...), in [-1, 1]; NaN where one is zero.
+
+    >>> cosines(torch.tensor([1.0, 0.0]), torch.tensor([0.0, 2.0]))
+    tensor(0.)
+    """
+    lengths = norms(a) * norms(b)
+    return torch.where(lengths > 0, (a * b).sum(-1) / lengths, torch.nan).clamp(-1, 1)
+
+
+def stream(trace: Trace) -> Tensor:
+    """The residual stream of every token between the blocks: (..., L + 1, N, d); row 0 enters block 0, row L leaves the last block."""
+    return torch.stack([block.resid_pre for block in trace.blocks] + [trace.resid_final], dim=-3)
+
+
+def stream_norms(trace: Trace) -> Tensor:
+    """How long each token's stream is on entering block 0, ..., on leaving the last block: (..., L + 1, N)."""
+    return norms(stream(trace))
+
+
+def written_norms(trace: Trace) -> tuple[Tensor, Tensor | None]:
+    """How long the vectors are that attention and the feed-forward part of each block add: (..., L, N) each; None without a feed-forward part."""
+    attention = torch.stack([norms(block.attn_added) for block in trace.blocks], dim=-2)
+    if trace.blocks[0].mlp_out is None:
+        return attention, None
+    return attention, torch.stack([norms(block.mlp_added) for block in trace.blocks], dim=-2)
+
+
+def layer_cosines(trace: Trace) -> Tensor:
+    """Each token's stream after every number of blocks, compared with itself after every other: (..., N, L + 1, L + 1), symmetric, 1 on the diagonal."""
+    by_token = stream(trace).transpose(-3, -2)                                          # (..., N, L + 1, d)
+    found = cosines(by_token.unsqueeze(-2), by_token.unsqueeze(-3))
+    itself = torch.eye(found.shape[-1], dtype=torch.bool, device=found.device) & ~found.isnan()
+    return torch.where(itself, 1.0, found)                                              # by definition, where rounding has 0.9999999
+
+
+def relative_change(trace: Trace) -> Tensor:
+    """How far each block moves each token, as a share of its length: ‖resid_post − resid_pre‖ / ‖resid_pre‖: (..., L, N), at least 0.
+
+    2 means that the block added a vector twice as long as the stream it read.
+    """
+    steps = stream(trace)
+    return norms(steps.diff(dim=-3)) / norms(steps[..., :-1, :, :])
+
+
+def mean_pairwise_cosine(vectors: Tensor) -> Tensor:
+    """How alike the tokens are: the mean cosine over all pairs of different rows, (..., N, d) -> (...), in [-1, 1]; NaN for one token.
+
+    >>> mean_pairwise_cosine(torch.tensor([[1.0, 0.0], [0.0, 3.0], [2.0, 0.0]]))
+    tensor(0.3333)
+    """
+    n = vectors.shape[-2]
+    total = torch.nn.functional.normalize(vectors, dim=-1).sum(-2).square().sum(-1)      # Σ over all pairs, N of them of a row with itself
+    return (total - n) / (n * (n - 1)) if n > 1 else torch.full_like(total, torch.nan)
+
+
+@dataclass(frozen=True)
+class Standardised:
+    """x − μ over σ, with its μ and σ; both broadcast against `values`."""
+
+    mean: Tensor
+    std: Tensor
+    values: Tensor
+
+
+def standardise(x: Tensor, over: str, epsilon: float = 1e-5) -> Standardised:
+    """(x − μ) / sqrt(σ² + ε) of a matrix (..., N, d), before any learned α and β.
+
+    over="features": one μ and σ for each token, over its d features, as LayerNorm (Ba, Kiros and Hinton, 2016): no other token enters.
+    over="tokens": one μ and σ for each feature, over the N tokens, as BatchNorm (Ioffe and Szegedy, 2015) in training: every token enters.
+    σ² is the mean squared deviation (divided by the count, not by count − 1); the `std` given back is sqrt(σ² + ε), what is divided by.
+    """
+    if over not in ("features", "tokens"):
+        raise ValueError(f"Statistics are taken over features or tokens, not {over!r}.")
+    vectors = x if over == "features" else x.mT
+    mean, std = norm_statistics(vectors, "layernorm", epsilon)
+    if over == "tokens":
+        mean, std = mean.mT, std.mT
+    return Standardised(mean, std, (x - mean) / std)
+
+
+# ---- what a head looks at ---------------------------------------------------------------------------------------------------
+
+
+def entropy(pattern: Tensor) -> Tensor:
+    """How spread each query's attention is, H = −Σ_j α_ij ln α_ij in nats: (..., N, N) -> (..., N), from 0 (one key) to ln(keys it may see).
+
+    >>> entropy(torch.tensor([[0.5, 0.5], [1.0, 0.0]]))
+    tensor([0.6931, 0.0000])
+    """
+    return -torch.special.xlogy(pattern, pattern).sum(-1) + 0.0
+
+
+def mean_distance(pattern: Tensor) -> Tensor:
+    """How far away each query looks on average, Σ_j α_ij |i − j| in tokens: (..., N, N) -> (..., N); 0 is itself, 1 a neighbour."""
+    place = torch.arange(pattern.shape[-1], device=pattern.device)
+    return (pattern * (place[:, None] - place).abs()).sum(-1)
+
+
+def _mean_over(per_query: Tensor, counted: Tensor) -> Tensor:
+    """The mean of (..., N) over the queries counted, bool, broadcast; NaN where none is."""
+    counted = counted.expand(per_query.shape)
+    return torch.where(counted, per_query, 0.0).sum(-1) / counted.sum(-1)
+
+
+def _has_a_choice(allowed: Tensor) -> Tensor:
+    """Which queries may see two keys or more: (N, N) bool -> (N,). One that sees a single key puts 1 on it whatever the head is."""
+    return allowed.sum(-1) > 1
+
+
+def mean_entropy(pattern: Tensor, allowed: Tensor) -> Tensor:
+    """`entropy` averaged over the queries that may see at least two keys: (..., h, N, N) and (N, N) bool -> (..., h) in nats."""
+    return _mean_over(entropy(pattern), _has_a_choice(allowed))
+
+
+def mean_head_distance(pattern: Tensor, allowed: Tensor) -> Tensor:
+    """`mean_distance` averaged over the queries that may see at least two keys: (..., h, N, N) and (N, N) bool -> (..., h) in tokens."""
+    return _mean_over(mean_distance(pattern), _has_a_choice(allowed))
+
+
+def previous_token_score(pattern: Tensor) -> Tensor:
+    """Mean attention from a token to the one before it, α_{i, i−1} over i = 1 ... N − 1: (..., N, N) -> (...) in [0, 1]; NaN for one token."""
+    return pattern.diagonal(offset=-1, dim1=-2, dim2=-1).mean(-1)
+
+
+def next_token_score(pattern: Tensor) -> Tensor:
+    """Mean attention from a token to the one after it, α_{i, i+1} over i = 0 ... N − 2: (..., N, N) -> (...) in [0, 1]; 0 under a causal mask, NaN for one token."""
+    return pattern.diagonal(offset=1, dim1=-2, dim2=-1).mean(-1)
+
+
+def own_token_score(pattern: Tensor) -> Tensor:
+    """Mean attention from a token to itself, α_{i, i}: (..., N, N) -> (...) in [0, 1]; NaN for one token, which has no choice."""
+    return pattern.diagonal(dim1=-2, dim2=-1).mean(-1) if pattern.shape[-1] > 1 else pattern[..., 0, 0] * torch.nan
+
+
+def last_token_score(pattern: Tensor) -> Tensor:
+    """Mean attention from a token to position N − 1, α_{i, N−1} over i = 0 ... N − 2: (..., N, N) -> (...) in [0, 1]; NaN for one token.
+
+    In an encoder such as BERT the separator that ends every text stands there: many of its heads rest on it (Clark et al., 2019, "What Does BERT Look At?").
+    """
+    return pattern[..., :-1, -1].mean(-1)
+
+
+def first_token_score(pattern: Tensor) -> Tensor:
+    """Mean attention from a token to position 0, α_{i, 0} over i = 1 ... N − 1: (..., N, N) -> (...) in [0, 1]; NaN for one token.
+
+    Position 0 holds the end-of-text token that every sequence begins with, so this is the share a head parks where it reads no word
+    (an "attention sink"). Query 0 is left out: under a causal mask it sees only itself. Query 1 counts for `previous_token_score` too.
+    """
+    return pattern[..., 1:, 0].mean(-1)
+
+
+def earlier_occurrences(token_ids: Tensor) -> Tensor:
+    """[i, j] is True where token j is the same as token i and stands before it: (..., N) -> (..., N, N) bool."""
+    same = token_ids.unsqueeze(-1) == token_ids.unsqueeze(-2)
+    return same.tril(-1)
+
+
+def other_occurrences(token_ids: Tensor) -> Tensor:
+    """[i, j] is True where token j is the same as token i and another one, before it or after: (..., N) -> (..., N, N) bool."""
+    earlier = earlier_occurrences(token_ids)
+    return earlier | earlier.mT
+
+
+def after_earlier_occurrences(token_ids: Tensor) -> Tensor:
+    """[i, j] is True where token j directly follows an earlier occurrence of token i, and is not i itself: (..., N) -> (..., N, N) bool.
+
+    In "A B ... A" the last A points at B. In "A A" the token after the first A is the second A itself, which is left out.
+    """
+    followers = earlier_occurrences(token_ids).roll(1, dims=-1)      # column 0 receives column N − 1, which tril(-1) left empty
+    return followers.tril(-1)
+
+
+def _share_on(pattern: Tensor, targets: Tensor) -> Tensor:
+    """Attention summed over each query's targets, averaged over the queries that have one: (..., h, N, N), (..., N, N) -> (..., h)."""
+    targets = targets.unsqueeze(-3)
+    return _mean_over((pattern * targets).sum(-1), targets.any(-1))
+
+
+def induction_score(pattern: Tensor, token_ids: Tensor) -> Tensor:
+    """Mean attention from a token to the tokens that followed its earlier occurrences: (..., h, N, N), (..., N) -> (..., h) in [0, 1].
+
+    A head that does so finds "what came after this last time" and can copy it (prefix matching; Olsson et al., 2022, "In-context Learning
+    and Induction Heads"). Counted are the queries whose token occurred before; where there were several occurrences, the attention to all
+    their followers is summed. NaN if no token is repeated. A head with uniform attention scores about 1/N for each occurrence.
+    """
+    return _share_on(pattern, after_earlier_occurrences(token_ids))
+
+
+def duplicate_token_score(pattern: Tensor, token_ids: Tensor, looks_ahead: bool = False) -> Tensor:
+    """Mean attention from a token to earlier occurrences of the same token, summed over them: (..., h, N, N), (..., N) -> (..., h) in [0, 1].
+
+    Counted are the queries whose token occurred before; NaN if none did. looks_ahead: later occurrences count as well, in a model that sees them.
+    """
+    return _share_on(pattern, (other_occurrences if looks_ahead else earlier_occurrences)(token_ids))
+
+
+@dataclass(frozen=True)
+class HeadStatistics:
+    """One number for each head of each block, (..., L, h); see the function of the same name for each. In an encoder a duplicate is one before or after."""
+
+    entropy: Tensor
+    distance: Tensor
+    previous_token: Tensor
+    next_token: Tensor
+    own_token: Tensor
+    first_token: Tensor
+    last_token: Tensor
+    induction: Tensor
+    duplicate_token: Tensor
+
+
+def head_statistics(trace: Trace) -> HeadStatistics:
+    """Every measure of every head on the prompt of `trace`."""
+    ids, blocks, looks_ahead = trace.token_ids, trace.blocks, trace.config.kind == "encoder"
+
+    def each(measure) -> Tensor:
+        return torch.stack([measure(block) for block in blocks], dim=-2)
+
+    return HeadStatistics(
+        entropy=each(lambda b: mean_entropy(b.pattern, b.allowed)),
+        distance=each(lambda b: mean_head_distance(b.pattern, b.allowed)),
+        previous_token=each(lambda b: previous_token_score(b.pattern)),
+        next_token=each(lambda b: next_token_score(b.pattern)),
+        own_token=each(lambda b: own_token_score(b.pattern)),
+        first_token=each(lambda b: first_token_score(b.pattern)),
+        last_token=each(lambda b: last_token_score(b.pattern)),
+        induction=each(lambda b: induction_score(b.pattern, ids)),
+        duplicate_token=each(lambda b: duplicate_token_score(b.pattern, ids, looks_ahead)),
+    )
+
+
+def rollout(patterns: list[Tensor]) -> Tensor:
+    """Attention followed through the blocks (Abnar and Zuidema, 2020): L patterns (..., h, N, N) -> (..., L, N, N).
+
+    Each block is taken as ½ A + ½ I, where A is the mean over its heads and I stands for the residual path; rows are divided by their sum,
+    and the matrices are multiplied, later blocks from the left. Row i of result l: the share of each input token in position i after block l.
+    Every row sums to 1. It looks at patterns only, not at what the values carry: a first answer, not a proof of influence.
+    """
+    reached, after = None, []
+    for pattern in patterns:
+        step = 0.5 * pattern.mean(-3) + 0.5 * torch.eye(pattern.shape[-1], dtype=pattern.dtype, device=pattern.device)
+        step = step / step.sum(-1, keepdim=True)
+        reached = step if reached is None else step @ reached
+        after.append(reached)
+    return torch.stack(after, dim=-3)
+
+
+# ---- what an intervention changed ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Effect:
+    """Two next-token distributions compared; the k tokens whose probability moved most, largest move first."""
+
+    kl: float              # KL(before ‖ after) in nats, at least 0; inf where `after` rules out what `before` allowed
+    token_ids: Tensor      # (k,) int64
+    before: Tensor         # (k,) float64 probabilities
+    after: Tensor          # (k,)
+
+    @property
+    def change(self) -> Tensor:
+        """(k,) after − before."""
+        return self.after - self.before
+
+
+def effect(before: Tensor, after: Tensor, k: int = 10) -> Effect:
+    """What changed between two logit vectors (|V|,): KL(p_before ‖ p_after) = Σ p_before ln(p_before / p_after), and the k largest changes.
+
+    Computed in float64. A token of probability 0 before adds nothing to the divergence.
+    """
+    if before.ndim != 1 or before.shape != after.shape:
+        raise ValueError(f"Two logit vectors of one length are compared, not {tuple(before.shape)} and {tuple(after.shape)}.")
+    log_p, log_q = (torch.log_softmax(logits.double(), dim=-1) for logits in (before, after))
+    p, q = log_p.exp(), log_q.exp()
+    kl = torch.where(p > 0, p * (log_p - log_q), 0.0).sum().clamp(min=0)      # rounding can leave −1e-17
+    ids = torch.topk((q - p).abs(), min(k, p.numel())).indices
+    return Effect(float(kl), ids, p[ids], q[ids])

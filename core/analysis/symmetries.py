@@ -1,0 +1,150 @@
+"""What may change in a transformer's weights without a change of its output, and what symmetric scores would do to a head.
+
+A model is first copied into float64 (`double_copy`). Every function that changes weights returns a model of its own; the one that it is given is read alone.
+"""
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from core.model import attention
+from core.model.block import Block
+from core.model.config import ModelConfig
+from core.model.trace import BlockTrace
+from core.model.transformer import Transformer
+
+WIDTH_AXES = {"E": (1,), "P": (1,), "T": (1,), "W_U": (1,), "W_Q": (1,), "W_K": (1,), "W_V": (1,), "W_O": (2,), "b_O": (0,), "W_gate": (0,), "W_1": (0,), "W_2": (1,), "b_2": (0,),
+              "weight": (0,), "bias": (0,), "W_C": (0,), "W_H": (0, 1), "b_H": (0,)}     # what a head's transform gives meets the rows of E, as the stream does
+
+
+@dataclass(frozen=True)
+class Split:
+    """Scores less their mean as symmetric + antisymmetric part; `share` in [0, 1] is the symmetric part's of the squared entries: the two are orthogonal."""
+
+    centred: Tensor
+    symmetric: Tensor
+    antisymmetric: Tensor
+    share: float
+
+
+def split(scores: Tensor) -> Split:
+    """(C + Cᵀ)/2 and (C − Cᵀ)/2 of C = scores (N, N) less the mean of all, which no softmax sees. Scores that are all the same count as symmetric.
+
+    >>> split(torch.tensor([[3.0, 4.0], [2.0, 3.0]])).share
+    0.0
+    """
+    centred = scores - scores.mean()
+    symmetric, antisymmetric = (centred + centred.T) / 2, (centred - centred.T) / 2
+    total = float((centred**2).sum())
+    return Split(centred, symmetric, antisymmetric, float((symmetric**2).sum()) / total if total else 1.0)
+
+
+def own_match(scores: Tensor) -> float:
+    """The share of queries, among scores (N, N) before the mask, whose best key is their own."""
+    return float((scores.argmax(-1) == torch.arange(len(scores))).double().mean())
+
+
+def double_copy(model: Transformer) -> Transformer:
+    """The model in float64, on the CPU: a copy."""
+    return copy.deepcopy(model).to("cpu", torch.float64)
+
+
+def with_queries_as_keys(model: Transformer, layer: int, head: int) -> Transformer:
+    """The float64 model with the keys of one head made as its queries are: W_K = W_Q, b_K = b_Q, and the norm of keys that of queries, for that head alone."""
+    def change(block: Block) -> None:
+        block.W_K[head] = block.W_Q[head]
+        if block.k_norm is not None:      # one gain for the keys of all heads: each gets its own
+            gains = block.k_norm.weight.expand(len(block.W_K), 1, -1).clone()
+            gains[head] = block.q_norm.weight
+            block.k_norm.weight = nn.Parameter(gains, requires_grad=False)
+        if block.b_K is not None:
+            block.b_K[head] = block.b_Q[head]
+
+    return _changed(model, layer, change)
+
+
+def with_change_of_basis(model: Transformer, layer: int, head: int, A: Tensor) -> Transformer:
+    """The float64 model with W_Q A⁻¹ and W_K Aᵀ (biases too) in one head, for an invertible A (d_k, d_k): q·k stays q A⁻¹ A kᵀ."""
+    A = A.double()
+    inverse = torch.linalg.inv(A)
+
+    def change(block: Block) -> None:
+        for W, b, by in ((block.W_Q, block.b_Q, inverse), (block.W_K, block.b_K, A.T)):
+            W[head] = W[head] @ by
+            if b is not None:
+                b[head] = b[head] @ by
+
+    return _changed(model, layer, change)
+
+
+def relabelled(model: Transformer, order: Tensor) -> Transformer:
+    """The float64 model with the d dimensions of its stream in another order: new dimension c is old dimension order[c], in every weight that reads or writes the stream.
+
+    Positions that are computed and not learned (sinusoidal) keep their order: such a model is not the same any more.
+    """
+    other = copy.deepcopy(model)
+    with torch.no_grad():
+        for name, values in other.named_parameters():
+            for axis in WIDTH_AXES.get(name.rsplit(".", 1)[-1], ()):
+                if not name.endswith(("q_norm.weight", "k_norm.weight")):        # those stand on the d_k dimensions of a head
+                    values.copy_(values.index_select(axis, order))
+    return other
+
+
+def change_of_basis(seed: int, width: int, stretch: float) -> Tensor:
+    """An invertible A (width, width), float64: two random rotations (or reflections) around singular values from 1/stretch to stretch, evenly spaced in their logarithm."""
+    dice = np.random.default_rng(seed)
+    rotations = [np.linalg.qr(dice.standard_normal((width, width)))[0] for _ in range(2)]
+    values = np.geomspace(1 / stretch, stretch, width) if width > 1 else np.array([stretch])
+    return torch.from_numpy(rotations[0] @ np.diag(values) @ rotations[1].T)
+
+
+def log10_factorial(n: int) -> float:
+    """log10 n!, by the logarithm of Γ.
+
+    >>> round(10 ** log10_factorial(5))
+    120
+    """
+    return math.lgamma(n + 1) / math.log(10)
+
+
+def factorial_written(n: int) -> tuple[float, int]:
+    """n! as (mantissa in [1, 10), power of ten), to some ten digits; n! has power + 1 digits.
+
+    >>> mantissa, power = factorial_written(10)
+    >>> round(mantissa, 6), power
+    (3.6288, 6)
+    """
+    power = math.floor(log10_factorial(n) + 1e-12)
+    return 10 ** (log10_factorial(n) - power), power
+
+
+def _changed(model: Transformer, layer: int, change: Callable[[Block], None]) -> Transformer:
+    """A float64 model that shares all weights but those of one changed block. Heads that share keys and values get keys and values of their own first."""
+    other, blocks = copy.copy(model), list(model.blocks)
+    block = blocks[layer] = copy.deepcopy(blocks[layer])
+    other._modules = dict(model._modules)        # the copy's own list of parts: the model's stays as it is
+    other.blocks = nn.ModuleList(blocks)
+    with torch.no_grad():
+        if block.config.n_kv_heads != block.config.n_heads:
+            repeats = block.config.n_heads // block.config.n_kv_heads
+            for name in ("W_K", "W_V", "b_K", "b_V"):
+                if getattr(block, name) is not None:
+                    setattr(block, name, nn.Parameter(getattr(block, name).repeat_interleave(repeats, 0), requires_grad=False))
+            block.config = replace(block.config, n_kv_heads=block.config.n_heads)
+        change(block)
+    return other
+
+
+def scores_alone(block: BlockTrace, config: ModelConfig, head: int) -> Tensor:
+    """(N, N) how well one head's queries match its keys, divided where the model divides, without what positions add to the scores (ALiBi, relative biases)."""
+    if config.score != "dot":
+        return block.scores[head]
+    shared = config.n_heads // block.K.shape[0]
+    return attention.dot_product_scores(block.Q_rotated[head], block.K_rotated[head // shared], scale=config.scale_scores)

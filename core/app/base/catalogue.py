@@ -1,0 +1,117 @@
+"""Which lessons there are, in the order of the model, and which stages of it each one shows. A lesson exists when its page file does."""
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.files import modified
+
+PAGES = Path(__file__).resolve().parents[3] / "pages"
+HOME = "overview"
+COURSE = "course"     # no lesson, but the page that leads through them
+MODELS = "models"     # no lesson either
+
+
+def page_path(page: str) -> Path:
+    """The script of a page."""
+    return PAGES / page / "page.py"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One lesson: its id (the stem of page and text file), its section in the navigation, the stages of the strip that it lights."""
+
+    id: str
+    section: str
+    stages: tuple[str, ...]
+
+    @property
+    def path(self) -> Path:
+        return page_path(self.id)
+
+
+@dataclass(frozen=True)
+class Showing:
+    """What lessons have to show of a model that is no decoder. live: the view of Architectures in which it is at work; runs: lesson -> the views whose pictures are true of it, the one to open
+    first (WHOLE: the lesson has no views, and all of it is); predicts: those of them that show what it predicts, and so need its output head."""
+
+    live: str
+    runs: Mapping[str, tuple[str, ...]]
+    predicts: frozenset[tuple[str, str]] = frozenset()
+
+
+WHOLE: tuple[str, ...] = ()
+
+
+SHOWN = {   # by the kind of a model, as ModelConfig has it; a decoder is shown by all
+    "encoder": Showing("blank", {"tokens": ("vocabulary", "methods", "merges", "train"), "embeddings": ("product", "neighbours", "map", "contexts", "arithmetic"),
+                                 "positions": ("waves", "learned", "concat"), "overview": WHOLE, "attention": ("steps", "switches", "scaling", "roles", "averages", "worksheet"), "heads": WHOLE, "residual_stream": ("norms", "lens", "contributions", "norm", "mlp", "cut")},
+                       predicts=frozenset({("attention", "switches"), ("attention", "roles"), ("residual_stream", "lens"), ("residual_stream", "contributions"), ("residual_stream", "cut")})),
+    "encoder-decoder": Showing("translate", {"tokens": ("vocabulary", "methods", "merges", "train")}),
+}
+STAGES = ("text", "tokens", "embedding", "position", "attention", "stream", "mlp", "unembedding", "softmax", "sample")
+REPEATED = ("attention", "stream", "mlp")   # the stages that a model has once in each of its L blocks
+
+_ALL = (
+    Entry("overview", "whole", STAGES),
+    Entry("tokens", "input", ("text", "tokens")),
+    Entry("embeddings", "input", ("embedding",)),
+    Entry("positions", "input", ("position",)),
+    Entry("attention", "block", ("attention",)),
+    Entry("heads", "block", ("attention",)),
+    Entry("residual_stream", "block", ("stream", "mlp")),
+    Entry("next_token", "output", ("unembedding", "softmax", "sample")),
+    Entry("generation", "output", ("sample",)),
+    Entry("language_models", "use", ("softmax",)),
+    Entry("training", "use", ("softmax",)),
+    Entry("architectures", "use", ("attention", "mlp")),
+    Entry("recurrence", "use", ("attention",)),
+    Entry("limits", "use", ("sample",)),
+)
+
+
+def existing() -> tuple[Entry, ...]:
+    """The lessons whose page file is there. Looked up again when a file was added or taken away: every run of a page asks many times."""
+    return _existing(modified(PAGES))
+
+
+@functools.lru_cache(maxsize=2)
+def _existing(modified: int) -> tuple[Entry, ...]:
+    return tuple(entry for entry in _ALL if entry.path.exists())
+
+
+def pages() -> tuple[str, ...]:
+    """The ids of all pages: the course, the models, and the existing lessons."""
+    return (COURSE, "models", *(entry.id for entry in existing()))
+
+
+def entry(lesson: str) -> Entry:
+    """The entry of a lesson id; KeyError for an unknown one."""
+    return {entry.id: entry for entry in _ALL}[lesson]
+
+
+def runs(lesson: str, kind: str) -> bool:
+    """Whether a lesson can run on a model of that kind, with some of its views at least."""
+    return kind not in SHOWN or lesson in SHOWN[kind].runs
+
+
+def is_shown(lesson: str, view: str, kind: str) -> bool:
+    """Whether what a view draws is true of a model of that kind."""
+    return kind not in SHOWN or runs(lesson, kind) and (SHOWN[kind].runs[lesson] == WHOLE or view in SHOWN[kind].runs[lesson])
+
+
+def predicts(lesson: str, view: str, kind: str) -> bool:
+    """Whether a view draws what a model of that kind predicts, which one without an output head does not."""
+    return kind in SHOWN and (lesson, view) in SHOWN[kind].predicts
+
+
+def lesson_of(stage: str) -> str | None:
+    """The lesson that a stage of the strip leads to: the first existing one that lights it, the overview left aside; None if there is none."""
+    return next((entry.id for entry in existing() if stage in entry.stages and entry.id != HOME), None)
+
+
+def url_path(lesson: str) -> str:
+    """The lesson's address relative to the app: "" for the overview, which is where the app opens."""
+    return "" if lesson == HOME else lesson

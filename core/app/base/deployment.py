@@ -1,0 +1,189 @@
+"""What whoever runs this app has set, by environment variables: all of it is read here, and checked when the server starts.
+
+A variable that is not set, or empty, leaves its setting as it is without it. Streamlit has settings of its own (`STREAMLIT_SERVER_…`), such as the base path and the trusted
+origins; README's table lists both.
+"""
+from __future__ import annotations
+
+import difflib
+import functools
+import os
+import re
+import urllib.parse
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+
+PREFIX = "TRANSFORMER_"
+MODELS, ROOTS, HUB, HUB_MODELS = "TRANSFORMER_MODELS", "TRANSFORMER_MODEL_ROOTS", "TRANSFORMER_HUB", "TRANSFORMER_HUB_MODELS"
+GIGABYTES, LARGEST = "TRANSFORMER_MODEL_GB", "TRANSFORMER_LARGEST_MODEL_GB"
+CHARACTERS, TOKENS = "TRANSFORMER_PROMPT_CHARACTERS", "TRANSFORMER_PROMPT_TOKENS"
+TRAINING = "TRANSFORMER_TRAINING"
+PASSES = "TRANSFORMER_PASSES"
+FRAME_ANCESTORS = "TRANSFORMER_FRAME_ANCESTORS"
+LEAST_CHARACTERS, MOST_CHARACTERS = 100, 20_000     # of a prompt; the most is far more than any context takes
+LEAST_TOKENS, MOST_TOKENS = 8, 256                  # that a lesson reads at once: more are too narrow to be told apart on a screen
+_ORIGIN = re.compile(r"https?://(\*\.)?[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*(:\d{1,5})?")
+_HUB_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}(?:/[A-Za-z0-9][A-Za-z0-9._-]{0,95})?")
+
+
+class SettingError(ValueError):
+    """A variable has a value that it cannot have; the message names it and says what is allowed, in one line."""
+
+
+@dataclass(frozen=True)
+class Deployment:
+    """The settings of this server; the defaults are those without any variable."""
+
+    models: tuple[str, ...] = ()                    # the bundled models that readers may choose, the main one first; none: all
+    model_roots: tuple[Path, ...] = ()              # folders in which models of the library lie
+    hub: bool = True                                # whether anything is fetched from the Hub
+    hub_models: tuple[str, ...] = ()                # the only names of the Hub that may be fetched; none: any
+    all_models_bytes: int | None = None             # that all loaded models of the library take together; None: a share of the machine's memory
+    largest_model_bytes: int | None = None          # that one of them takes; None: as many as all
+    prompt_characters: int = MOST_CHARACTERS
+    prompt_tokens: int = MOST_TOKENS
+    training: bool = True                           # whether readers may train models
+    passes: str = ""                                # the address of the replicas that compute forward passes; none: they are computed here
+    frame_ancestors: tuple[str, ...] = ()           # the origins whose pages may show the app in a frame, beside its own
+
+
+def current() -> Deployment:
+    """The settings of this process. Raises SettingError; not after the server has started, unless the environment changes."""
+    return _read(tuple(os.environ.get(name, "").strip() for name in READERS))
+
+
+def check() -> None:
+    """Ends the process, with one plain line, where a variable is wrong. The server does so when it starts."""
+    try:
+        current()
+        _refuse_unknown(os.environ)
+    except SettingError as error:
+        raise SystemExit(f"The app does not start: {error}") from None
+
+
+@functools.lru_cache(maxsize=4)
+def _read(written: tuple[str, ...]) -> Deployment:
+    values = {}
+    for (name, (field, read)), text in zip(READERS.items(), written, strict=True):
+        if text:
+            try:
+                values[field] = read(text)
+            except ValueError as error:
+                raise SettingError(f"{name} is {_shown(text)}; {error}") from None
+    return Deployment(**values)
+
+
+def _refuse_unknown(environment: Mapping[str, str]) -> None:
+    """A name that is written wrong would leave its setting as it was, and nobody would know."""
+    for name in sorted(environment):
+        if name.startswith(PREFIX) and name not in READERS:
+            meant = difflib.get_close_matches(name, READERS, 1)
+            raise SettingError(f"there is no setting {name}; " + (f"{meant[0]} may be meant" if meant else f"there are {', '.join(READERS)}"))
+
+
+def _shown(text: str) -> str:
+    """A value as one short line."""
+    return repr(text if len(text) <= 60 else text[:59] + "…")
+
+
+def _listed(text: str) -> list[str]:
+    return list(filter(None, re.split(r"[,\s]+", text)))
+
+
+def _bundled(text: str) -> tuple[str, ...]:
+    from core.model import checkpoints        # brings torch, which a server need not wait for where nothing is set
+    there = checkpoints.bundled_names()
+    if wrong := [name for name in _listed(text) if name not in there or not _continues_text(name)]:
+        raise ValueError(f"{wrong[0]!r} is no bundled model that continues a text. Allowed are, separated by commas, {', '.join(filter(_continues_text, there))}")
+    return tuple(dict.fromkeys(_listed(text)))
+
+
+def _continues_text(name: str) -> bool:
+    from core.model import checkpoints
+    try:
+        return checkpoints.bundled_config(name).kind == "decoder"
+    except checkpoints.CheckpointError:         # a reader meets the reason when the model is chosen
+        return True
+
+
+def _folders(text: str) -> tuple[Path, ...]:
+    folders = [Path(written).expanduser() for written in filter(None, text.split(os.pathsep))]
+    if wrong := next((folder for folder in folders if not folder.is_dir()), None):
+        raise ValueError(f"there is no folder {wrong}. Allowed are folders that exist, separated by {os.pathsep!r}")
+    return tuple(folder.resolve() for folder in folders)
+
+
+def _switch(text: str) -> bool:
+    meanings = {"on": True, "true": True, "yes": True, "1": True, "off": False, "false": False, "no": False, "0": False}
+    if text.lower() not in meanings:
+        raise ValueError("allowed are on and off")
+    return meanings[text.lower()]
+
+
+def is_hub_name(written: str) -> bool:
+    """Whether a text has the form of a model's name on the Hub.
+
+    >>> [is_hub_name(name) for name in ("gpt2", "EleutherAI/pythia-160m", "../gpt2", "a/b/c", "https://x", "a..b")]
+    [True, True, False, False, False, False]
+    """
+    return _HUB_NAME.fullmatch(written) is not None and ".." not in written and "--" not in written and not written.endswith((".git", "-", "."))
+
+
+def _hub_names(text: str) -> tuple[str, ...]:
+    if wrong := next((name for name in _listed(text) if not is_hub_name(name)), None):
+        raise ValueError(f"{wrong!r} is no name of a model on the Hub. Allowed are names like gpt2 or EleutherAI/pythia-160m, separated by commas")
+    return tuple(_listed(text))
+
+
+def _bytes(text: str) -> int:
+    """Of a number of GB, 10⁹ bytes each."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not 0 <= number < 1e6:
+        raise ValueError("allowed is a number of GB below a million, such as 4 or 0.5")
+    return round(number * 1e9)
+
+
+def _whole(low: int, high: int) -> Callable[[str], int]:
+    def read(text: str) -> int:
+        if not (text.isascii() and text.isdigit() and len(text) < 10 and low <= int(text) <= high):
+            raise ValueError(f"allowed is a whole number from {low} to {high}")
+        return int(text)
+    return read
+
+
+def _address(text: str) -> str:
+    try:
+        parts = urllib.parse.urlsplit(text)
+        if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0 and not (parts.query or parts.fragment or parts.username):
+            return text
+    except ValueError:          # a port that is no number
+        pass
+    raise ValueError("allowed is the address of a service, such as http://127.0.0.1:8000")
+
+
+def _origins(text: str) -> tuple[str, ...]:
+    if wrong := next((origin for origin in _listed(text) if not _ORIGIN.fullmatch(origin)), None):
+        raise ValueError(f"{wrong!r} is no origin. Allowed are origins like https://moodle.school.example or "
+                         "https://*.school.example, separated by commas")
+    return tuple(_listed(text))
+
+
+# name -> (field of Deployment, what reads its value or raises ValueError that says what is allowed)
+READERS: dict[str, tuple[str, Callable[[str], object]]] = {
+    MODELS: ("models", _bundled),
+    ROOTS: ("model_roots", _folders),
+    HUB: ("hub", _switch),
+    HUB_MODELS: ("hub_models", _hub_names),
+    GIGABYTES: ("all_models_bytes", _bytes),
+    LARGEST: ("largest_model_bytes", _bytes),
+    CHARACTERS: ("prompt_characters", _whole(LEAST_CHARACTERS, MOST_CHARACTERS)),
+    TOKENS: ("prompt_tokens", _whole(LEAST_TOKENS, MOST_TOKENS)),
+    TRAINING: ("training", _switch),
+    PASSES: ("passes", _address),
+    FRAME_ANCESTORS: ("frame_ancestors", _origins),
+}

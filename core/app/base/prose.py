@@ -1,0 +1,119 @@
+"""Prose from assets/text/<language>/*.md: sections, labels and experiments. No sentence for a reader stands in Python.
+
+A file is Markdown with headings of one `#`:
+
+    # title                  one line
+    # sentence               the idea in one sentence
+    # explanation            at most three paragraphs
+    # labels                 lines `key: text with {values}`
+    # try: id                one experiment: `title: …`, then lines `setting: value`, an empty line, then what to look for
+                             (other kinds of entry, such as the course's `# step: id`, are written alike)
+    # anything_else          a Markdown section, read by its name
+    # encoder: name          the same section as it is read where the model is an encoder: labels replace those of the same key, an empty experiment is left out
+
+A setting's value is JSON where it parses as JSON (numbers, true, "text with \\n"), plain text otherwise.
+"""
+from __future__ import annotations
+
+import functools
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.files import modified
+
+FOLDER = Path(__file__).resolve().parents[3] / "assets" / "text"
+LANGUAGE = "en"
+_HEADING = re.compile(r"^# +(.+?)\s*$", re.MULTILINE)
+_LINE = re.compile(r"^([\w.-]+):\s?(.*)$")
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One "Try this": what it is called, the settings it makes (widget keys, prompt, layer, head, position, target), what to look for."""
+
+    id: str
+    title: str
+    settings: dict
+    look: str
+
+
+@dataclass(frozen=True)
+class TextFile:
+    """One parsed file. A missing section or label raises KeyError with its name and the file's."""
+
+    name: str
+    sections: dict[str, str]
+    labels: dict[str, str]
+
+    @functools.cached_property
+    def experiments(self) -> tuple[Experiment, ...]:
+        """The sections `# try: id`."""
+        return self.entries("try")
+
+    def section(self, key: str) -> str:
+        """The Markdown under `# key`."""
+        if key not in self.sections:
+            raise KeyError(f"assets/text/{LANGUAGE}/{self.name}.md has no section '# {key}'.")
+        return self.sections[key]
+
+    def label(self, key: str, **values) -> str:
+        """The line `key: …` of the labels, with {values} put in (braces are left alone where no values are given)."""
+        if key not in self.labels:
+            raise KeyError(f"assets/text/{LANGUAGE}/{self.name}.md has no label '{key}'.")
+        return self.labels[key].format(**values) if values else self.labels[key]
+
+    def of_kind(self, kind: str) -> TextFile:
+        """The file as it speaks of a model of that kind (ModelConfig.kind): its sections `# <kind>: name` in place of those named so.
+
+        >>> parse("demo", "# labels\\nsays: next\\n# encoder: labels\\nsays: here").of_kind("encoder").label("says")
+        'here'
+        """
+        own = {heading.removeprefix(f"{kind}: "): body for heading, body in self.sections.items() if heading.startswith(f"{kind}: ")}
+        return TextFile(self.name, self.sections | own, self.labels | _labels(own.get("labels", "")))
+
+    def entries(self, kind: str) -> tuple[Experiment, ...]:
+        """The sections `# <kind>: id`, written as experiments are, in their order."""
+        return tuple(_experiment(heading.removeprefix(f"{kind}:").strip(), body) for heading, body in self.sections.items() if heading.startswith(f"{kind}:") and body)
+
+
+def load(name: str) -> TextFile:
+    """The parsed file assets/text/<language>/<name>.md, read again only when it has changed on disk."""
+    path = FOLDER / LANGUAGE / f"{name}.md"
+    return _parsed(name, path, modified(path))
+
+
+def parse(name: str, source: str) -> TextFile:
+    """The parts of a file's text.
+
+    >>> parse("demo", "# labels\\nshare: {p:.0%} kept").label("share", p=0.5)
+    '50% kept'
+    """
+    pieces = _HEADING.split(source)
+    sections = {heading: body.strip() for heading, body in zip(pieces[1::2], pieces[2::2])}
+    return TextFile(name, sections, _labels(sections.get("labels", "")))
+
+
+@functools.lru_cache(maxsize=64)
+def _parsed(name: str, path: Path, modified: int) -> TextFile:
+    return parse(name, path.read_text(encoding="utf-8"))
+
+
+def _labels(body: str) -> dict[str, str]:
+    matches = (_LINE.match(line) for line in body.splitlines())
+    return {match[1]: match[2].strip() for match in matches if match}
+
+
+def _experiment(identity: str, body: str) -> Experiment:
+    head, _, look = body.partition("\n\n")
+    settings = {key: _value(value) for key, value in _labels(head).items()}
+    title = str(settings.pop("title", identity))
+    return Experiment(identity, title, settings, look.strip())
+
+
+def _value(written: str):
+    try:
+        return json.loads(written)
+    except ValueError:
+        return written

@@ -1,0 +1,373 @@
+"""What is shared by all sessions: one model for each (name, device), those of the library within a bound, and an LRU of results that is bounded in bytes.
+
+Nothing in here belongs to a reader: a key says all that a value was computed from, so that two sessions share a value only
+when both asked for the same computation.
+"""
+from __future__ import annotations
+
+import collections
+import dataclasses
+import functools
+import logging
+import secrets
+import threading
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import streamlit as st
+import torch
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from core.app.base import deployment, devices, prose
+from core.app.compute import queue, turns
+from core.app.compute.library import names
+from core.app.compute.library.shelf import Shelf
+from core.model import checkpoints, remote
+from core.model.config import STORIES
+from core.model.intervention import NOTHING, Intervention
+from core.model.tokenizer import Tokenizer
+from core.model.trace import Trace
+from core.model.transformer import Transformer
+
+LOG = logging.getLogger(__name__)
+T = TypeVar("T")
+TRACE_BYTES = 512 * 2**20
+RESULT_BYTES = 128 * 2**20
+RANDOM_MODEL = "random"
+MAIN_MODEL = "stories"          # the one that the app opens with
+MOMENT = "@"                    # between a model's name and the step of its training at which it is taken: stories-small@2100
+MOST_OWN = 16                   # models trained in the app that the server keeps for their readers
+OWN_SECRET = 8                  # random bytes in the name of one: whoever has the name has the model, as whoever has a link has what it leads to
+MOST_MOMENTS = 8
+
+
+class ByteBoundedCache:
+    """A least-recently-used store whose values together take at most `capacity` bytes. Safe from many threads, which make a value once if they ask for it together.
+
+    A value larger than the whole store is returned and not kept. look: called now and then by a thread that waits for a value that another makes.
+    """
+
+    def __init__(self, capacity: int, look: Callable[[], None] = lambda: None) -> None:
+        self.capacity = capacity
+        self._shared, self._look = turns.Shared(), look
+        self.n_bytes = 0
+        self._entries: collections.OrderedDict[Hashable, tuple[object, int]] = collections.OrderedDict()
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def get(self, key: Hashable):
+        """The value of `key`; None if it is not there."""
+        return self._entry(key)[0]
+
+    def get_or_make(self, key: Hashable, make: Callable[[], object], size: Callable[[object], int]):
+        """The value of `key`, made by `make()` when it is not there; `size(value)` is its weight in bytes."""
+        value, is_there = self._entry(key)
+        return value if is_there else self._shared.get(key, lambda: self._made(key, make, size), self._look)
+
+    def clear(self) -> None:
+        with self._lock:
+            self._entries.clear()
+            self.n_bytes = 0
+
+    def drop(self, name: str) -> None:
+        """Drops every value whose key names this."""
+        with self._lock:
+            for key in [key for key in self._entries if _names(key, name)]:
+                self.n_bytes -= self._entries.pop(key)[1]
+
+    def _entry(self, key: Hashable) -> tuple[object, bool]:
+        with self._lock:
+            if key not in self._entries:
+                return None, False
+            self._entries.move_to_end(key)
+            return self._entries[key][0], True
+
+    def _made(self, key: Hashable, make: Callable[[], object], size: Callable[[object], int]):
+        value, is_there = self._entry(key)
+        if is_there:            # another thread has just made it
+            return value
+        value = make()   # outside the lock: a slow forward pass must not hold up the others
+        self._put(key, value, size(value))
+        return value
+
+    def _put(self, key: Hashable, value: object, n_bytes: int) -> None:
+        if n_bytes > self.capacity:
+            return
+        with self._lock:
+            if key in self._entries:
+                self.n_bytes -= self._entries.pop(key)[1]
+            self._entries[key] = (value, n_bytes)
+            self.n_bytes += n_bytes
+            while self.n_bytes > self.capacity:
+                _, (_, freed) = self._entries.popitem(last=False)
+                self.n_bytes -= freed
+
+
+def _names(key: Hashable, name: str) -> bool:
+    return key == name or isinstance(key, tuple) and any(_names(part, name) for part in key)
+
+
+@dataclass(frozen=True)
+class LoadedModel:
+    """A shared model, never written to after loading. `problem` is the plain reason why a bundled model could not be loaded, if any.
+
+    `model` is on the CPU, where weights and traces are read and drawn; `runner` is the copy on the device that makes the forward passes.
+    loss: of one of the library, nats per token on the fixed text (core.app.compute.library.loading); None where it was not measured.
+    """
+
+    name: str
+    device: str
+    model: Transformer
+    runner: Transformer
+    tokenizer: Tokenizer
+    is_random: bool = False
+    problem: str = ""
+    loss: float | None = None
+
+    def key(self, what: str, *inputs: Hashable) -> Hashable:
+        """The key of a cached result `what` that is computed from this model on its device and from these inputs."""
+        return what, self.name, self.device, *inputs
+
+
+_own: collections.OrderedDict[str, LoadedModel] = collections.OrderedDict()
+_own_lock = threading.Lock()
+_placing = threading.Lock()
+
+
+def _forget(name: str) -> None:
+    """A model of the library has given its place: what was made of it, and names its weights, goes too."""
+    _traces().drop(name)
+    _results().drop(name)
+    devices.give_memory_back()
+
+
+shelf = Shelf(_forget)          # name -> {device: LoadedModel}
+
+
+def keep_loaded(name: str, model: Transformer, tokenizer: Tokenizer, loss: float | None) -> None:
+    """Puts a model of the library, whose room was reserved, where every session finds it."""
+    shelf.put(name, {devices.CPU: dataclasses.replace(_placed(name, devices.CPU, model, tokenizer), loss=loss)})
+
+
+def _on_device(kept: dict[str, LoadedModel], device: str) -> LoadedModel:
+    """A model of the library on a device, which gets its copy when it is first asked for."""
+    with _placing:
+        if device not in kept:
+            first = kept[devices.CPU]
+            kept[device] = dataclasses.replace(_placed(first.name, device, first.model, first.tokenizer), loss=first.loss)
+        return kept[device]
+
+
+def model_names() -> tuple[str, ...]:
+    """The bundled models that continue a text, those alone that are allowed here, the main one first; or the one random stand-in while there are none."""
+    if allowed := deployment.current().models:
+        return allowed
+    names = [name for name in checkpoints.bundled_names() if _continues_text(checkpoints.BUNDLED, name)]
+    return tuple(sorted(names, key=lambda name: (name != MAIN_MODEL, name))) or (RANDOM_MODEL,)
+
+
+def name_and_step(name: str) -> tuple[str, int | None]:
+    """A model's own name, and the step of its training that is meant; None: as it is in the end.
+
+    >>> name_and_step("stories-small@2100"), name_and_step("stories")
+    (('stories-small', 2100), ('stories', None))
+    """
+    if names.is_library_name(name):
+        return name, None
+    base, _, step = name.partition(MOMENT)
+    return base, int(step) if step.isascii() and step.isdigit() and len(step) < 10 else None
+
+
+def moments(name: str) -> tuple[checkpoints.Milestone, ...]:
+    """What is known of the moments of its training that a model was kept at, whichever of them is named."""
+    base, _ = name_and_step(name)
+    return _history(checkpoints.BUNDLED, base) if base in model_names() and base != RANDOM_MODEL else ()
+
+
+@functools.lru_cache(maxsize=64)
+def _history(folder: Path, name: str) -> tuple[checkpoints.Milestone, ...]:
+    try:
+        return checkpoints.history(name)
+    except checkpoints.CheckpointError:
+        LOG.exception("The history of %s cannot be read.", name)
+        return ()
+
+
+def exists(name: str) -> bool:
+    """Whether there is such a model: a bundled one, one of its moments, one trained in the app that is still kept, or one of the library that is loaded."""
+    base, step = name_and_step(name)
+    return name in model_names() or name in _own or name in shelf or name == f"{base}{MOMENT}{step}" and any(moment.step == step for moment in moments(base))
+
+
+def kind(name: str) -> str:
+    """The kind of a model that exists, as ModelConfig has it: only those of the library are ever anything but decoders."""
+    kept = shelf.get(name) if names.is_library_name(name) else None
+    return "decoder" if kept is None else kept[devices.CPU].model.config.kind
+
+
+def keep_own(model: Transformer, tokenizer: Tokenizer, title: str) -> str:
+    """Keeps a model that a reader has trained, under a name that nobody can guess, so that every lesson can run it; the oldest gives its place."""
+    name = f"{title}-{secrets.token_hex(OWN_SECRET)}"
+    with _own_lock:
+        _own[name] = _placed(name, devices.CPU, model, tokenizer)
+        while len(_own) > MOST_OWN:
+            _own.popitem(last=False)
+    return name
+
+
+@functools.lru_cache(maxsize=64)
+def _continues_text(folder: Path, name: str) -> bool:
+    """Whether the bundled model is a decoder. One whose config cannot be read counts as such, so that a reader meets the reason when it is chosen."""
+    try:
+        return checkpoints.bundled_config(name).kind == "decoder"
+    except checkpoints.CheckpointError:
+        return True
+
+
+@functools.lru_cache(maxsize=1)
+def _traces() -> ByteBoundedCache:
+    return ByteBoundedCache(TRACE_BYTES, _look)
+
+
+@functools.lru_cache(maxsize=1)
+def _results() -> ByteBoundedCache:
+    return ByteBoundedCache(RESULT_BYTES, _look)
+
+
+def shared_model(name: str, device: str) -> LoadedModel:
+    """The one copy of a model on a device. A folder that is missing or broken gives the random stand-in and says why; a full device gives the CPU's copy.
+
+    A model of the library that is not loaded, or has given its place meanwhile, gives the main model.
+    """
+    if own := _own.get(name):
+        return own
+    try:
+        if names.is_library_name(name):
+            kept = shelf.get(name)
+            return shared_model(model_names()[0], device) if kept is None else _on_device(kept, device)
+        return _load(name, device) if MOMENT not in name else _load_moment(name, device)
+    except Exception as error:
+        if devices.is_out_of_memory(error) and device != devices.CPU:
+            LOG.warning("%s does not fit on %s; the CPU takes it.", name, device)
+            return shared_model(name, devices.CPU)
+        LOG.exception("Loading %s failed.", name)
+        return dataclasses.replace(_random_model(device), problem=str(error))
+
+
+@st.cache_resource(show_spinner=False)
+def _load(name: str, device: str) -> LoadedModel:
+    if name == RANDOM_MODEL:
+        return _random_model(device)
+    model, tokenizer = checkpoints.load_bundled(name)
+    return _placed(name, device, model, tokenizer)
+
+
+@st.cache_resource(show_spinner=False, max_entries=MOST_MOMENTS)
+def _load_moment(name: str, device: str) -> LoadedModel:
+    base, step = name_and_step(name)
+    return _placed(name, device, *checkpoints.load_bundled(base, step=step))
+
+
+@st.cache_resource(show_spinner=False)
+def _random_model(device: str) -> LoadedModel:
+    """The stories architecture with random weights and a tokenizer of little more than bytes, so that the app still opens."""
+    tokenizer = Tokenizer.train(prose.load("app").section("prompts").splitlines(), 400)
+    model = Transformer(dataclasses.replace(STORIES, vocab_size=tokenizer.vocab_size))
+    model.initialise(torch.Generator().manual_seed(0))
+    return _placed(RANDOM_MODEL, device, model, tokenizer, is_random=True)
+
+
+def _placed(name: str, device: str, model: Transformer, tokenizer: Tokenizer, is_random: bool = False) -> LoadedModel:
+    model.eval().requires_grad_(False)
+    runner = model if device == devices.CPU else _copied(model, device)
+    return LoadedModel(name, device, model, runner, tokenizer, is_random)
+
+
+def _copied(model: Transformer, device: str) -> Transformer:
+    """The model once more, on a device; tensor by tensor, so that main memory holds it once."""
+    with torch.device("meta"):
+        made = Transformer(model.config)
+    made.load_state_dict({name: weight.to(device) for name, weight in model.state_dict().items()}, assign=True)
+    return made.eval().requires_grad_(False)
+
+
+def trace(loaded: LoadedModel, token_ids: tuple[int, ...], intervention: Intervention = NOTHING) -> Trace:
+    """The Trace of one forward pass, on the CPU, computed once for each (model, device, intervention, token ids)."""
+    key = (loaded.name, loaded.device, intervention, token_ids)
+    return _traces().get_or_make(key, lambda: _in_turn(loaded, token_ids, intervention), lambda made: _weight(loaded, made.n_bytes))
+
+
+def kept_trace(loaded: LoadedModel, token_ids: tuple[int, ...], intervention: Intervention = NOTHING) -> Trace | None:
+    """The same where it is there already."""
+    return _traces().get((loaded.name, loaded.device, intervention, token_ids))
+
+
+def _weight(loaded: LoadedModel, n_bytes: int) -> int:
+    """What a trace weighs in its cache; too much to be kept, since it holds on to the weights, where its model has given its place meanwhile."""
+    return TRACE_BYTES + 1 if names.is_library_name(loaded.name) and loaded.name not in shelf else n_bytes
+
+
+def _in_turn(loaded: LoadedModel, token_ids: tuple[int, ...], intervention: Intervention) -> Trace:
+    """The pass: of a bundled model by the replicas, if there are any; of any other, and while they do not answer, here, when the reader's turn on the device has come."""
+    if (made := _elsewhere(loaded, token_ids, intervention)) is not None:
+        return made
+    with turns.line(loaded.device).turn(_reader(), _look):
+        return _forward(loaded, token_ids, intervention)
+
+
+def in_turns(loaded: LoadedModel, steps: Iterator[T]) -> Iterator[T]:
+    """The steps of an iterator that runs the model, with a turn on the device for each: many texts are then written side by side, and a page's own pass waits for a token, not for a text."""
+    end = object()
+
+    def step() -> T:
+        with turns.line(loaded.device).turn(_reader(), _look):
+            return next(steps, end)
+
+    yield from queue.in_good_manners(iter(step, end))
+
+
+def _elsewhere(loaded: LoadedModel, token_ids: tuple[int, ...], intervention: Intervention) -> Trace | None:
+    """The pass by the replicas, which have a queue of their own; None where there are none, for a model that they have not, and for one on a GPU of this machine."""
+    address, (base, step) = deployment.current().passes, name_and_step(loaded.name)
+    if not address or loaded.device != devices.CPU or base not in checkpoints.bundled_names():
+        return None
+    return remote.client(address).trace(base, step, token_ids, intervention, loaded.model)
+
+
+def _reader() -> Hashable:
+    """Who waits: the session of a page's run; a thread of its own that computes for anyone."""
+    context = get_script_run_ctx(suppress_warning=True)
+    return threading.get_ident() if context is None else context.session_id
+
+
+def _look() -> None:
+    """Ends a wait of a page's run that is superseded, or whose page was closed: to read the session's state raises Streamlit's own signal then."""
+    if get_script_run_ctx(suppress_warning=True) is not None:
+        st.session_state.get("page")
+
+
+def _forward(loaded: LoadedModel, token_ids: tuple[int, ...], intervention: Intervention) -> Trace:
+    with torch.inference_mode():
+        return loaded.runner(torch.tensor(token_ids, dtype=torch.int64, device=loaded.device), intervention).to(devices.CPU)
+
+
+def result(key: Hashable, make: Callable[[], object], size: Callable[[object], int]):
+    """Any other computed value, kept in an LRU of its own: the key must name the model, the device and every input."""
+    return _results().get_or_make(key, make, size)
+
+
+def kept(key: Hashable):
+    """A result that is there; None for one that was not made, or has given its place."""
+    return _results().get(key)
+
+
+def clear() -> None:
+    """Drops every kept result, after a device has run out of memory."""
+    _traces().clear()
+    _results().clear()
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()

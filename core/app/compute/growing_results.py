@@ -1,0 +1,271 @@
+"""What a view computes when it is opened: on a thread of its own, shared by all who ask for the same, drawn as it grows, and kept for all when it is whole.
+
+A view asks for a result. It gets it at once where it is kept; else it waits PATIENCE seconds for it, and after that gets what there is so far, or is left where there
+is nothing to show yet. `views.draw` then says how far it is, beside a button that stops it, and draws the view anew while it grows, or once there is something to show.
+A result that is asked for anywhere else is simply computed.
+"""
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from core.app.base import prose
+from core.app.compute import cache, presence, queue
+
+PATIENCE = 0.8          # seconds that a page waits for a result before it shows what there is so far
+EVERY, IDLE = 0.7, 3    # seconds between two looks at what is computed; and how many times as long as a picture of what grows takes they are at least
+MOST_KEPT = 4           # of the latest that a session holds, whole or stopped
+JOBS, READER = "working_jobs", "working_reader"       # in the session: key -> job; the session's name among the readers of a job
+GROWS = "working_grows"                               # seconds between two pictures of the open lesson, where it shows something that grows
+
+
+@dataclass(frozen=True)
+class Part:
+    """How far a computation is: `done` of `total` steps, 0 of 0 where that is not known, and what there is so far, None if that is nothing. The last part has the whole."""
+
+    value: object = None
+    done: int = 0
+    total: int = 0
+
+
+class NotYet(BaseException):
+    """Leaves a view whose result is not there yet: a signal, and no failure that a part of the page could show."""
+
+
+class _Shared:
+    """One computation and the sessions that wait for it; it is stopped when the last of them turns away."""
+
+    def __init__(self, key: Hashable, steps: Callable[[], Iterator[Part]], size: Callable[[object], int]) -> None:
+        self.readers: dict[str, Callable[[], bool]] = {}        # by name: whether their page is open
+        self._key, self._steps, self._size = key, steps, size
+        self.job = queue.queue(self._parts, lambda: any(is_there() for is_there in list(self.readers.values())))
+
+    @property
+    def part(self) -> Part:
+        return self.job.records[-1] if self.job.records else Part()
+
+    @property
+    def whole(self) -> bool:
+        return not self.job.running and not self.job.stopped and not self.job.failed
+
+    def _parts(self) -> Iterator[Part]:
+        part = Part()
+        for part in self._steps():
+            yield part
+        cache.result(self._key, lambda: part.value, self._size)
+
+
+_running: dict[Hashable, _Shared] = {}
+_lock = threading.Lock()
+
+
+@dataclass
+class Frame:
+    """A view that is being drawn: what it shows unfinished, and how that is called."""
+
+    shared: _Shared | None = None
+    key: Hashable = None
+    said: str = ""
+    shows_parts: bool = False   # and not the whole alone
+    left: bool = False          # there was nothing to show
+    began: float = field(default_factory=time.monotonic)
+    waited: float = 0.0         # seconds of the time since then
+
+    @property
+    def grows(self) -> bool:
+        """Whether it goes on, and this session has not turned away."""
+        return self.shared is not None and self.shared.job.running and _reader() in self.shared.readers
+
+    @property
+    def awaits(self) -> bool:
+        """Whether there is nothing to show yet, but will be."""
+        return self.left and self.grows and not (self.shows_parts and self.shared.part.value is not None)
+
+
+_frame: ContextVar[Frame | None] = ContextVar("frame", default=None)
+
+
+@contextmanager
+def frame() -> Iterator[Frame]:
+    """What is asked for inside may be unfinished; where the view was left without its result, the rest of the block is left too."""
+    here = Frame()
+    token = _frame.set(here)
+    try:
+        yield here
+    except NotYet:
+        here.left = True
+    finally:
+        _frame.reset(token)
+
+
+def growing(key: Hashable, steps: Callable[[], Iterator[Part]], size: Callable[[object], int], said: str = "") -> tuple[object, bool]:
+    """What there is of a result, and whether that is the whole. Leaves the view where it is nothing yet.
+
+    key, size: as cache.result has them. steps() yields how far it is, without any call to Streamlit. said: what the reader is told meanwhile, with {done} and {total}.
+    """
+    if (here := _frame.get()) is not None:
+        here.shows_parts = True
+    value, whole = _so_far(here, key, steps, size, said)
+    if value is None and not whole:
+        raise NotYet
+    return value, whole
+
+
+def _so_far(here: Frame | None, key: Hashable, steps: Callable[[], Iterator[Part]], size: Callable[[object], int], said: str) -> tuple[object, bool]:
+    """The same, None where it is nothing yet."""
+    if here is None:
+        return cache.result(key, lambda: _last(steps()), size), True
+    if (known := cache.kept(key)) is not None:
+        return known, True
+    before = time.monotonic()
+    shared = _asked(key, steps, size)
+    here.waited += time.monotonic() - before
+    if shared.job.failed:
+        forget(key)
+        raise shared.job.error
+    if shared.whole:
+        if cache.kept(key) is not None:
+            forget(key)                   # else this session alone holds it, so that it is not made at every run
+        return shared.part.value, True
+    here.shared, here.key, here.said = shared, key, said
+    return shared.part.value, False
+
+
+def result(key: Hashable, steps: Callable[[], Iterator[Part]], size: Callable[[object], int], said: str = ""):
+    """The whole result alone: the view is left until then."""
+    value, whole = _so_far(_frame.get(), key, steps, size, said)
+    if not whole:
+        raise NotYet
+    return value
+
+
+def made(key: Hashable, make: Callable[[], object], size: Callable[[object], int]):
+    """The same for what cannot say how far it is: `make()`, without any call to Streamlit."""
+    def steps() -> Iterator[Part]:
+        yield Part(make(), 1, 1)
+
+    return result(key, steps, size)
+
+
+def every() -> float | None:
+    """Seconds between two pictures of the open lesson; None where it shows nothing that grows."""
+    return st.session_state.get(GROWS)
+
+
+def follow(here: Frame, place, frame_words: prose.TextFile) -> None:
+    """Says in `place` how far what the frame shows unfinished is, with a button that stops it, or one that begins again; runs the page anew where that has changed
+    whether the lesson is drawn again and again."""
+    if here.shared is not None:
+        with place:
+            (_await if here.awaits else _told)(here, frame_words)
+    if here.grows and not here.awaits and every() is None:
+        _begin(max(EVERY, IDLE * (time.monotonic() - here.began - here.waited)))
+    elif (here.awaits or not here.grows) and every() is not None:
+        st.session_state[GROWS] = None
+        st.rerun()
+
+
+def _await(here: Frame, words: prose.TextFile) -> None:
+    """Says how far it is, by itself, until there is something to show; then the page is run anew. To draw all else again and again would be a tenth of what a class asks of the server."""
+    drawn = []
+
+    def look() -> None:
+        if drawn and not here.awaits:
+            st.rerun()
+        _told(here, words)
+        drawn.append(True)
+
+    st.fragment(look, run_every=EVERY)()
+
+
+def _begin(seconds: float) -> None:
+    """From now on the lesson is drawn anew at that distance: as soon as the browser has the page and asks. A rerun at once would drop what was not sent yet, and the
+    controls would then stand at their least values."""
+    drawn = []
+
+    def begin() -> None:
+        if drawn:
+            st.session_state[GROWS] = seconds
+            st.rerun()
+        drawn.append(True)
+
+    st.fragment(begin, run_every=EVERY)()
+
+
+def _told(here: Frame, words: prose.TextFile) -> None:
+    part, job = here.shared.part, here.shared.job
+    known = bool(here.said and part.done)
+    said = here.said.format(done=part.done, total=part.total) if known else words.label("working_begins", seconds=f"{job.seconds:.0f}")
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="working"):
+        if here.grows:
+            st.progress(min(1.0, part.done / part.total) if part.total else 0.0, text=said)
+            st.button(words.label("working_stop"), key="working_stop", icon=":material/stop:", on_click=_leave, args=(here.key,))
+        else:
+            st.caption(words.label("working_stopped", said=said if known else words.label("working_nothing")))
+            st.button(words.label("working_again"), key="working_again", icon=":material/play_arrow:", on_click=forget, args=(here.key,))
+
+
+def _last(parts: Iterator[Part]) -> object:
+    part = Part()
+    for part in parts:
+        pass
+    return part.value
+
+
+def _mine() -> dict[Hashable, _Shared]:
+    """This session's computations, the latest last."""
+    return st.session_state.setdefault(JOBS, {})
+
+
+def _reader() -> str:
+    return st.session_state.setdefault(READER, secrets.token_hex(8))
+
+
+def _asked(key: Hashable, steps: Callable[[], Iterator[Part]], size: Callable[[object], int]) -> _Shared:
+    """The computation of `key`, begun now unless this session or another has it; what the session has waited for before is left."""
+    mine = _mine()
+    for other in [other for other, shared in mine.items() if other != key and shared.job.running]:
+        _leave(other)
+        del mine[other]
+    if key in mine:
+        return mine[key]
+    with _lock:
+        for ended in [other for other, shared in _running.items() if not shared.job.running]:
+            del _running[ended]
+        shared = _running.get(key) or _running.setdefault(key, _Shared(key, steps, size))
+        shared.readers[_reader()] = presence.of_this_session()
+    mine[key] = shared
+    for old in list(mine)[:-MOST_KEPT]:
+        del mine[old]
+    shared.job.wait(PATIENCE)
+    return shared
+
+
+def _leave(key: Hashable) -> None:
+    """Callback: this reader waits for it no longer."""
+    shared = _mine().get(key)
+    if shared is None or not shared.job.running:
+        return
+    with _lock:
+        shared.readers.pop(_reader(), None)
+        if not shared.readers:
+            shared.job.stop()
+            _running.pop(key, None)
+
+
+def forget(key: Hashable) -> None:
+    """Lets go of a computation that has ended: what is asked for next begins anew, unless it is kept elsewhere."""
+    if get_script_run_ctx() is None:
+        return
+    _mine().pop(key, None)
+    with _lock:
+        if (shared := _running.get(key)) is not None and not shared.job.running:
+            del _running[key]

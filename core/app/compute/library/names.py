@@ -1,0 +1,99 @@
+"""Which Hugging Face models readers may load, and under what names: "folder:<name below a root>" and "hub:<owner/name>".
+
+The operator says so by environment variables (core.app.base.deployment); a reader's text is looked up among the names that they allow and never made into a path.
+"""
+from __future__ import annotations
+
+import functools
+import os
+import time
+from collections import deque
+from collections.abc import Iterator
+from pathlib import Path
+
+from core.app.base import deployment
+from core.app.base.deployment import is_hub_name
+
+IN_FOLDER, ON_HUB = "folder:", "hub:"
+CONFIG = "config.json"
+MOST_FOLDERS, MOST_LOOKED_AT, MOST_DEPTH = 200, 5_000, 4
+SECONDS = 5                  # how long the list of folders is taken to be right
+
+
+def is_library_name(name: str) -> bool:
+    """Whether a model's name is one of a folder or of the Hub, allowed or not."""
+    return name.startswith((IN_FOLDER, ON_HUB))
+
+
+def short(name: str) -> str:
+    """A model's name without the mark of where it comes from.
+
+    >>> short("folder:t5/small"), short("stories")
+    ('t5/small', 'stories')
+    """
+    return name.removeprefix(IN_FOLDER).removeprefix(ON_HUB)
+
+
+def is_offered(name: str) -> bool:
+    """Whether the operator lets readers ask for this model; that it can be loaded is not said."""
+    if name.startswith(IN_FOLDER):
+        return name.removeprefix(IN_FOLDER) in folders()
+    return name.startswith(ON_HUB) and is_hub_offered(name.removeprefix(ON_HUB))
+
+
+def source(name: str) -> Path | str:
+    """What core.huggingface takes for an offered name. Raises KeyError for any other."""
+    if not is_offered(name):
+        raise KeyError(name)
+    return folders()[name.removeprefix(IN_FOLDER)] if name.startswith(IN_FOLDER) else name.removeprefix(ON_HUB)
+
+
+def is_hub_on() -> bool:
+    return deployment.current().hub
+
+
+def hub_models() -> tuple[str, ...]:
+    """The only names of the Hub that may be asked for; none: any."""
+    return deployment.current().hub_models
+
+
+def is_hub_offered(name: str) -> bool:
+    """Whether a model of the Hub may be asked for."""
+    return is_hub_on() and is_hub_name(name) and (not hub_models() or name in hub_models())
+
+
+def folders() -> dict[str, Path]:
+    """The models below the operator's roots: name below its root, with /, to folder; of the root itself its own name. The first root leads."""
+    return _folders(deployment.current().model_roots, int(time.monotonic() / SECONDS))
+
+
+@functools.lru_cache(maxsize=2)
+def _folders(roots: tuple[Path, ...], _moment: int) -> dict[str, Path]:
+    found: dict[str, Path] = {}
+    for root in roots:
+        for folder in _models_below(root):
+            found.setdefault(root.name if folder == root else folder.relative_to(root).as_posix(), folder)
+    return dict(sorted(found.items())[:MOST_FOLDERS])
+
+
+def _models_below(root: Path) -> Iterator[Path]:
+    """Folders with a config.json, level by level; no link is followed that leads out of the root, and no folder looked into twice."""
+    waiting, seen = deque([(root, 0)]), set()
+    while waiting and len(seen) < MOST_LOOKED_AT:
+        folder, depth = waiting.popleft()
+        if (real := folder.resolve()) in seen or not real.is_relative_to(root):
+            continue
+        seen.add(real)
+        try:
+            entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+        except OSError:                    # no folder, or none that may be read
+            continue
+        if any(entry.name == CONFIG and entry.is_file() for entry in entries) and _stays_inside(entries, root):
+            yield folder
+        elif depth < MOST_DEPTH:
+            waiting.extend((Path(entry.path), depth + 1) for entry in entries if not entry.name.startswith(".") and entry.is_dir())
+
+
+def _stays_inside(entries: list[os.DirEntry], root: Path) -> bool:
+    """Whether every file of a folder lies in the root, wherever links lead."""
+    return all(Path(entry.path).resolve().is_relative_to(root) for entry in entries if entry.is_symlink())

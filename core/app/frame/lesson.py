@@ -1,0 +1,141 @@
+"""The frame of a lesson: its seven parts, in the same order and place on every page.
+
+    page = lesson.open_lesson("heads")        strip, title, the one sentence
+    run = page.run()                          the shared prompt under the chosen model
+    ... the instrument, drawn by the page ...
+    page.explanation(); page.numbers(...); page.experiments(); page.check(...); page.code(...)
+"""
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from core.app.base import prose
+from core.app.base.markdown import escaped
+from core.app.compute import cache
+from core.app.frame import check, class_bar, code_and_data, differs, experiments, named_token, pins, strip
+from core.app.frame.guard import fragment, guard
+from core.app.state import reader
+from core.app.state.run import Run, current
+from core.components.page.standing import when_it_stands
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+PICTURE_SEEN = "picture_seen"          # in the session: the browser has shown a page of the app
+A_PICTURE_STANDS = threading.Event()   # in a browser, the first since this process started
+
+__all__ = ["PICTURE_SEEN", "Lesson", "fragment", "guard", "open_lesson"]
+
+
+def open_lesson(lesson: str) -> Lesson:
+    """Draws the strip with the lesson's stages lit, its title and its one sentence. `lesson` is the stem of page and text file."""
+    kind = cache.kind(reader.model_name())
+    page = Lesson(lesson, *(prose.load(name).of_kind(kind) for name in (lesson, "app")))
+    strip.draw(lesson)
+    with st.container(key="lesson_head"):
+        st.markdown(f"## {page.text('title')}\n{page.text('sentence')}")
+    return page
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """One open lesson. `words` is its text file, `frame_words` the frame's own, both as they speak of a model of the loaded one's kind."""
+
+    id: str
+    words: prose.TextFile
+    frame_words: prose.TextFile
+
+    def run(self) -> Run:
+        """The shared prompt under the chosen model."""
+        return current()
+
+    def label(self, key: str, **values) -> str:
+        """A line of the lesson's labels with {values} put in."""
+        return self.words.label(key, **values)
+
+    def text(self, key: str) -> str:
+        """A Markdown section of the lesson's file."""
+        return self.words.section(key)
+
+    def labels(self, prefix: str) -> dict[str, str]:
+        """The labels `<prefix>_name`, as templates by name."""
+        return {key.removeprefix(f"{prefix}_"): text for key, text in self.words.labels.items() if key.startswith(f"{prefix}_")}
+
+    def is_seen(self) -> bool:
+        """True once the browser has shown the picture above; draw what is below only then.
+
+        In a session's first run it has not: a browser puts off loading parts of itself for as long as more elements arrive,
+        and the picture would stand only when all below it does. The fragment that asks runs again by itself once it has.
+        """
+        if st.session_state.get(PICTURE_SEEN):
+            return True
+        when_it_stands(_seen)
+        return False
+
+    def explanation(self, view: str = "") -> None:
+        """The paragraphs below the instrument: the section `explanation_<view>`, if there is one, else `explanation`, and in what the loaded model differs from
+        what they say. Present mode leaves them out."""
+        if not reader.present():
+            with st.container(key="lesson_explanation"):
+                own, loaded = f"explanation_{view}", cache.shared_model(reader.model_name(), reader.device())
+                other = differs.said(self.words, view, loaded.model.config, loaded.tokenizer)
+                note = "\n\n" + " ".join([self.frame_words.label("differs", model=escaped(loaded.name)), *other]) if other else ""
+                st.markdown(self.text(own if own in self.words.sections else "explanation") + note)
+
+    def numbers(self, lines: Sequence[tuple[str, str]], table: pd.DataFrame | None = None) -> None:
+        """In numbers: pairs (caption, LaTeX) with today's values put in, and a small table. Four decimals are the lesson's to write."""
+        with self._part("numbers"):
+            st.markdown("\n\n".join(f"{caption}\n$$\n{latex}\n$$" for caption, latex in lines))     # one element: the browser goes over each at every change
+            if table is not None:
+                st.dataframe(table, hide_index=True, width="content")
+
+    def experiments(self) -> None:
+        """Try this: the file's `# try:` sections, each one click and each also a link; a step at a time in present mode, where a class's own steps go first."""
+        if reader.class_step():
+            class_bar.draw(self.frame_words)
+        elif reader.present():
+            experiments.draw_one(self.words.experiments, self.frame_words, self.id)
+        else:
+            with self._part("try"):
+                experiments.draw_all(self.words.experiments, self.frame_words, self.id)
+
+    def check(self, question: check.Question) -> None:
+        """Check yourself: the reader commits to one of the options, then sees whether it is the answer, and why."""
+        with self._part("check"):
+            check.draw(self.id, question, self.frame_words)
+
+    def code(self, functions: Sequence[Callable], data: Mapping[str, Callable[[], pd.DataFrame]], picture: str, twin: str) -> None:
+        """The code, the downloads and the picture's text twin.
+
+        functions: their source is shown as it ran. data: file name -> what makes the table (without any call to Streamlit), each a CSV and a table on the page.
+        picture: CSS selector of the chart or canvas (also inside components). twin: the picture as one computed sentence of Markdown.
+        """
+        if not reader.present():
+            code_and_data.draw(self.id, self.words.section("title"), functions, data, picture, twin, self.frame_words)
+
+    def pins(self, summary: dict[str, str]) -> None:
+        """Pin A: keeps this state and `summary` (quantity -> value as text), and shows A beside the present B."""
+        pins.draw(self.id, summary, self.frame_words)
+
+    def named_token(self, run: Run, position: int) -> named_token.NamedToken | None:
+        """A field for any token: its rank and probability after `position`. It becomes the shared target. None until one is named."""
+        return named_token.draw(self.id, run, position, self.frame_words)
+
+    def _part(self, name: str):
+        """A titled part below the instrument; in present mode it waits, folded, under its title."""
+        title = self.frame_words.label(name)
+        if reader.present():
+            return st.expander(title)
+        part = st.container(key=f"lesson_{name}")
+        part.markdown(f"### {title}")
+        return part
+
+
+def _seen() -> None:
+    st.session_state[PICTURE_SEEN] = True
+    A_PICTURE_STANDS.set()

@@ -1,0 +1,35 @@
+"""What a reader has to know, on every page, of a model of the library: whose it is, and where its predictions mean nothing."""
+from __future__ import annotations
+
+import math
+
+from core.app.base.markdown import escaped
+from core.app.compute import cache
+from core.app.compute.library import loading, names
+from core.app.compute.library.loading import words
+from core.app.state import run as runs
+from core.huggingface.tokens import NumberedTokens
+
+
+def of(run: runs.Run) -> list[str]:
+    """Lines of Markdown; none for a model that is not of the library."""
+    if not names.is_library_name(run.model_name):
+        return []
+    config, room = run.model.config, runs.room(run.model.config)
+    lines = [whose(run.loaded)]
+    if run.n_cut and room < config.n_context:
+        lines.append(words().label("note_room", room=room, context=config.n_context))
+    if not run.tokenizer.encode(run.text) and not run.tokenizer.begin:
+        lines.append(words().label("note_nothing", token=f"`{run.tokens[0]}`"))
+    return lines
+
+
+def whose(loaded: cache.LoadedModel) -> str:
+    """What a model of the library is, whatever its kind: Markdown."""
+    config, name = loaded.model.config, escaped(names.short(loaded.name))
+    if isinstance(loaded.tokenizer, NumberedTokens):
+        return words().label("note_no_tokenizer", name=name)
+    if loading.is_chance(loaded.loss, config.vocab_size):
+        paid = words().label(f"paid_{config.kind}", loss=loaded.loss)
+        return words().label("note_chance", name=name, paid=paid, vocabulary=config.vocab_size, chance=math.log(config.vocab_size))
+    return words().label("note", name=name, n=loaded.model.n_parameters)

@@ -1,0 +1,161 @@
+"""What stands under the prompt bar while a model is asked for that the page does not show: not loaded, what it is, whether it fits, a button to load it, how far that is;
+loaded and no decoder, which lesson shows it.
+"""
+from __future__ import annotations
+
+import streamlit as st
+
+from core.app.base import catalogue, devices, prose
+from core.app.base.markdown import escaped
+from core.app.compute import cache
+from core.app.compute.library import loading, names
+from core.app.compute.library.loading import Task, readable_bytes, words
+from core.app.frame import model_notes
+from core.app.frame.guard import fragment
+from core.app.state import reader
+from core.huggingface import Preview
+
+EVERY = 0.6         # seconds between two looks at a running task
+LIVE = "architectures"      # the lesson in which a model that is no decoder is at work
+
+
+def draw() -> None:
+    """The offer, where one is due."""
+    name = reader.wanted_model()
+    if not names.is_library_name(name):
+        return
+    if cache.exists(name):
+        _where(name)
+        return
+    with st.container(key="model_offer", border=True, gap="xsmall"):
+        st.markdown(words().label("wanted", name=title(name), shown=escaped(reader.model_name())))
+        look, load = loading.look(name), loading.loading_of(name)
+        waits = look.running or load is not None and load.running
+        # Also while nothing runs: Streamlit may call what a click asks for and not draw the fragment anew, where the click comes as a run of the page ends.
+        fragment(lambda: _offer(name, waits), run_every=EVERY)()
+
+
+def _where(name: str) -> None:
+    """Of a loaded model that is no decoder: what of it the page shows, and the way to where it is at work. All others are shown everywhere; present mode leaves out what is no refusal."""
+    kind, here = cache.kind(name), reader.page()
+    if kind not in catalogue.SHOWN or reader.present() and name == reader.model_name():
+        return
+    values = {"name": title(name), "shown": escaped(reader.model_name()), "view": _live_view(kind)}
+    if name == reader.model_name() or here == LIVE:
+        with st.container(key="model_where", horizontal=True, vertical_alignment="center", gap="small"):
+            st.caption(words().label(f"{kind}_{'live' if here == LIVE else 'here'}", **values), width="content")
+            open_in(name, "tertiary")
+        if here == LIVE:
+            st.caption(model_notes.whose(cache.shared_model(name, devices.CPU)))
+        return
+    with st.container(key="model_offer", border=True, gap="xsmall"):
+        st.markdown(words().label(f"{kind}_not", **values))
+        st.caption(model_notes.whose(cache.shared_model(name, devices.CPU)))
+        with _buttons():
+            open_in(name, "primary")
+            for lesson, views in catalogue.SHOWN[kind].runs.items():
+                _open(name, lesson, views[0] if views else None, "", "secondary", prose.load("app").label(f"lesson_{lesson}"))
+            _stay()
+
+
+def _live_view(kind: str) -> str:
+    return prose.load(LIVE).label(f"view_{catalogue.SHOWN[kind].live}")
+
+
+def open_in(name: str, weight: str = "secondary", place: str = "") -> None:
+    """The button to where a loaded model that is no decoder is at work; none for one that every lesson shows. place: where on the page it stands."""
+    kind = cache.kind(name)
+    if kind in catalogue.SHOWN:
+        _open(name, LIVE, catalogue.SHOWN[kind].live, place, weight, f"{prose.load('app').label(f'lesson_{LIVE}')}: {_live_view(kind)}")
+
+
+def _open(name: str, lesson: str, view: str | None, place: str, weight: str, said: str) -> None:
+    if st.button(words().label("open_in", lesson=said), key=f"model_open_{place}{lesson}", type=weight):
+        reader.open_lesson(lesson, {"model": name} | ({} if view is None else {f"{lesson}_view": view}))
+
+
+def title(name: str) -> str:
+    """A model's name as Markdown shows it, without the mark of where it comes from."""
+    return escaped(names.short(name))
+
+
+def _offer(name: str, waited: bool) -> None:
+    """The present state of it. When something begins or ends, the whole page is run once more: it says whether there is something to wait for."""
+    if cache.exists(name):
+        st.rerun()
+    look, load = loading.look(name), loading.loading_of(name)
+    if look.running or load is not None and load.running:
+        if not waited:
+            st.rerun()
+        _progress(name, load if load is not None and load.running else look)
+        return
+    if waited:
+        st.rerun()
+    if look.problem is not None:
+        _refused(name, look.problem)
+    else:
+        _described(name, look.result, load)
+
+
+def _progress(name: str, task: Task) -> None:
+    if task is loading.look(name):
+        st.progress(0.0, text=words().label("looking", name=title(name)))
+        return
+    part = task.done / task.total if task.total else 0.0
+    phase = "stopping" if task.stopping else task.phase
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.progress(min(1.0, part), text=words().label(phase, name=title(name), done=readable_bytes(task.done), total=readable_bytes(task.total)))
+        st.button(words().label("stop"), key="model_stop", icon=":material/stop:", disabled=task.stopping, help=words().label("stop_help"), on_click=task.stop)
+
+
+def _refused(name: str, problem: loading.Problem) -> None:
+    st.warning(escaped(problem.said))
+    with _buttons():
+        _again(name)
+        _stay()
+
+
+def _described(name: str, preview: Preview, load: Task | None) -> None:
+    config, room = preview.config, loading.room_for(preview)
+    device = prose.load("app").label(f"device_{_device_for(preview)}")
+    lines = [words().label("preview", family=preview.family, kind=words().label(f"kind_{config.kind}"), n=preview.n_parameters, layers=config.n_layers, heads=config.n_heads, width=config.d_model,
+                           context=config.n_context, vocabulary=config.vocab_size),
+             words().label("preview_memory", dtype=preview.dtype, needed=readable_bytes(room.needed), free=readable_bytes(room.free), bound=readable_bytes(room.bound), device=device)]
+    lines += [words().label("preview_download", download=readable_bytes(preview.download_bytes))] if preview.download_bytes else []
+    lines += [] if preview.tokenizer else [words().label("preview_no_tokenizer")]
+    lines += [] if config.kind == "decoder" else [words().label(f"preview_{config.kind}")]
+    lines += [words().label("preview_no_head")] if config.kind == "encoder" and not config.head_transform else []
+    st.markdown("  \n".join(lines))
+    problem = loading.too_large(room) or (load.problem if load is not None else None)
+    if problem is not None:
+        (st.info if problem.reason == "stopped" else st.warning)(escaped(problem.said))
+    with _buttons():
+        if problem is None or load is not None and problem is load.problem:
+            st.button(words().label("load"), key="model_load", type="primary", icon=":material/download:", on_click=loading.load, args=(name,))
+        else:
+            _again(name)
+        _stay()
+
+
+def _device_for(preview: Preview) -> str:
+    """Where it will run: the reader's device, or the CPU where that has no room."""
+    device = reader.device()
+    return device if device == devices.CPU or devices.memory_free(device) > preview.n_bytes else devices.CPU
+
+
+def _buttons():
+    return st.container(horizontal=True, gap="small")
+
+
+def _again(name: str) -> None:
+    st.button(words().label("again"), key="model_again", on_click=_look_again, args=(name,))
+
+
+def _stay() -> None:
+    shown = reader.model_name()
+    st.button(words().label("stay", shown=escaped(shown)), key="model_stay", type="tertiary", on_click=reader.want_model, args=(shown,))
+
+
+def _look_again(name: str) -> None:
+    loading.forget(name)
+    loading.look(name, again=True)

@@ -1,0 +1,148 @@
+"""The shared prompt in one row: the text, example and saved prompts, the model and where it runs, present mode, and the link to share.
+
+A drawer is filled when it opens: what stands in a closed one would be drawn at every change of every page, a sixth of it.
+"""
+from __future__ import annotations
+
+import base64
+import io
+import urllib.parse
+
+import segno
+import streamlit as st
+
+from core.app.base import catalogue, devices, prose
+from core.app.base.markdown import escaped
+from core.app.compute import cache
+from core.app.frame import model_notes, model_offer
+from core.app.state import reader, run
+from core.figures import style
+
+QR_CHARACTERS = 1_200   # more make a code too fine for a projector
+
+
+def draw() -> None:
+    """The row, and below it what the reader has to know: a random model, a cut text, a value that was left out."""
+    words = prose.load("app")
+    present = run.current()
+    with st.container(key="prompt_bar", horizontal=True, vertical_alignment="center", gap="small"):
+        st.text_area(words.label("prompt"), key="prompt", on_change=reader.take_typed_prompt, label_visibility="collapsed",
+                     placeholder=words.label("prompt_help"), height=68)
+        if not reader.present():
+            _examples(words)
+            _model(words, present)
+            _share(words)
+        st.toggle(words.label("present"), key="present")
+    with st.container(key="prompt_messages"):
+        model_offer.draw()
+        _messages(words, present)
+
+
+def _examples(words: prose.TextFile) -> None:
+    saved = st.session_state.setdefault("saved_prompts", [])
+    with st.popover(words.label("examples"), key="examples", on_change="rerun") as drawer:
+        if not drawer.open:
+            return
+        st.caption(words.label("examples_title"))
+        for i, example in enumerate(reader.example_prompts()):
+            st.button(_one_line(example), key=f"example_{i}", type="tertiary", on_click=reader.set_prompt, args=(example,))
+        st.caption(words.label("saved_title"))
+        if not saved:
+            st.caption(words.label("saved_none"))
+        for i, prompt in enumerate(saved):
+            st.button(_one_line(prompt), key=f"saved_{i}", type="tertiary", on_click=reader.set_prompt, args=(prompt,))
+        st.button(words.label("save"), key="save_prompt", on_click=_save, disabled=reader.prompt() in saved)
+
+
+def _model(words: prose.TextFile, present: run.Run) -> None:
+    n, n_context = len(present.token_ids), run.room(present.model.config)
+    key = "status_cut" if present.n_cut else "status"
+    with st.popover(words.label(key, model=escaped(present.model_name), n=n, n_context=n_context, n_cut=present.n_cut), key="model_drawer", on_change="rerun") as drawer:
+        if not drawer.open:
+            return
+        _picker(words)
+        if st.button(prose.load("library").label("another"), key="another_model", icon=":material/add:", type="tertiary"):
+            st.switch_page(catalogue.page_path(catalogue.MODELS))
+        _moment(words)
+        st.selectbox(words.label("device"), devices.available(), key="device", format_func=lambda name: words.label(f"device_{name}"))
+        st.caption(words.label("running", device=words.label(f"device_{present.device}")))
+        st.caption(words.label("usage", n=n, n_context=n_context))
+
+
+def _picker(words: prose.TextFile) -> None:
+    """The box of models. It is another one for each model: the browser keeps what a box in a closed drawer said last, and would send it over a model that was picked elsewhere."""
+    choices, wanted = reader.model_choices(), reader.wanted_model()
+    key = f"model_picked_{wanted}"
+    st.selectbox(words.label("model"), choices, index=choices.index(wanted), key=key, on_change=lambda: reader.want_model(st.session_state[key]))
+
+
+def _moment(words: prose.TextFile) -> None:
+    """Time travel: where the training of a model was kept, any of its moments is a model that every lesson runs."""
+    base, step = cache.name_and_step(reader.model_name())
+    steps = [moment.step for moment in cache.moments(base)]
+    if not steps:
+        return
+    st.session_state["moment"] = steps[-1] if step is None else step
+    st.select_slider(words.label("moment"), steps, key="moment", help=words.label("moment_help"), on_change=lambda: _travel(base, st.session_state["moment"], steps[-1]))
+
+
+def _travel(base: str, step: int, last: int) -> None:
+    st.session_state["model"] = base if step == last else f"{base}{cache.MOMENT}{step}"
+
+
+def _share(words: prose.TextFile) -> None:
+    """The link is made when the drawer opens: by then every widget of the page has its place in the address."""
+    with st.popover(words.label("share"), key="share", on_change="rerun") as drawer:
+        if not drawer.open:
+            return
+        link = urllib.parse.urljoin(st.context.url or "", reader.link())
+        st.caption(words.label("share_text"))
+        st.code(link, language=None, wrap_lines=True)
+        if not reader.fits_in_link(reader.prompt()):
+            st.caption(words.label("share_no_prompt"))
+        if len(link) > QR_CHARACTERS:
+            st.caption(words.label("share_no_qr"))
+        else:
+            st.markdown(f"![{words.label('share_qr')}](data:image/png;base64,{base64.b64encode(qr_code(link)).decode()})", width=260)      # an st.image has no alternative text
+            st.caption(words.label("share_qr"))
+
+
+def qr_code(link: str) -> bytes:
+    """The link as a QR code, a PNG: dark on white in both themes, since readers of codes expect it so."""
+    picture = io.BytesIO()
+    segno.make(link, error="m", micro=False).save(picture, kind="png", scale=6, border=3, dark=style.colour("text", "light"), light=style.colour("page", "light"))
+    return picture.getvalue()
+
+
+def _messages(words: prose.TextFile, present: run.Run) -> None:
+    if present.loaded.problem:
+        st.warning(words.label("broken_model", problem=escaped(present.loaded.problem)))
+    elif present.loaded.is_random:
+        st.warning(words.label("random_model"))
+    elif found := model_notes.of(present):
+        st.caption("  \n".join(found))
+    elif note := model_note(present.model_name):
+        st.caption(note)
+    if present.n_cut:
+        kept = len(present.token_ids) - len(present.tokenizer.begin) - len(present.tokenizer.end)
+        st.caption(words.label("usage_cut", n_all=present.n_cut + kept, kept=kept, n_cut=present.n_cut))
+    if reader.notices():
+        st.info("  \n".join(reader.notices()))
+
+
+def model_note(name: str) -> str:
+    """What a reader has to know of a bundled model that is not the main one: its own note, or that of its family, the part of its name before the first hyphen."""
+    notes, (base, step) = prose.load("models").labels, cache.name_and_step(name)
+    note = notes["moment"] if step is not None else notes["own"] if name not in cache.model_names() else notes.get(name) or notes.get(name.partition("-")[0], "")
+    return note.format(name=name, base=base, step=step)
+
+
+def _save() -> None:
+    st.session_state["saved_prompts"] = [*st.session_state["saved_prompts"], reader.prompt()]
+
+
+def _one_line(prompt: str) -> str:
+    """A prompt as a button shows it: one line, and no Markdown in it."""
+    line = prompt.replace("\n", " ⏎ ")
+    line = line if len(line) <= 70 else line[:34] + " … " + line[-34:]
+    return escaped(line)

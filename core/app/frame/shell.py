@@ -1,0 +1,50 @@
+"""What every page stands in: page settings, navigation, the shared prompt bar."""
+from __future__ import annotations
+
+import gc
+import importlib
+import sys
+from pathlib import Path
+
+import streamlit as st
+
+from core.app.base import devices, prose
+from core.app.compute import cache
+from core.app.frame import navigation, page_style, prompt_bar
+from core.app.frame.guard import guard
+from core.app.frame.lesson import A_PICTURE_STANDS
+from core.app.state import reader
+
+ICON = Path(__file__).resolve().parents[3] / "assets" / "icon.png"
+# Every operation of torch lets another reader's thread have Python, and waits this long at most to have it back. Python's own 5 ms leave a pass of some hundred operations to the
+# threads of thirty readers at every one of them: of a class's answers 64 % came within a second, with 30 ms 85 % (tests.benchmarks --only load, one process).
+SWITCH_SECONDS = 0.03
+LATER = ("pandas", "altair", "plotly.graph_objects")      # the overview's picture needs none of them; they take half a second, of which everything else waits for Python
+LATEST_SECONDS = 30
+
+
+def draw() -> None:
+    """One run of the app for one reader: the frame, and in it the page that the address names."""
+    sys.setswitchinterval(SWITCH_SECONDS)
+    devices.compute_alone()      # before the first page computes: a text of 40 tokens is 40 passes
+    words = prose.load("app")
+    st.set_page_config(page_title=words.label("page_title"), page_icon=str(ICON), layout="wide")
+    with guard():
+        reader.begin()
+    page = st.navigation(navigation.sections(), position="hidden" if reader.present() else "top")
+    reader.enter(page.url_path)
+    with guard():
+        page_style.inject()
+        prompt_bar.draw()
+    with guard():
+        page.run()
+
+
+def prepare() -> None:
+    """What the first readers would otherwise wait for: the model that they meet, and, once the first of them sees a picture, what other pages are drawn with."""
+    cache.shared_model(cache.model_names()[0], devices.available()[0])
+    A_PICTURE_STANDS.wait(LATEST_SECONDS)
+    for package in LATER:
+        importlib.import_module(package)
+    gc.collect()
+    gc.freeze()     # what is loaded by now is never collected, so a collection is short

@@ -1,0 +1,33 @@
+"""Where we are: the slim strip of the whole model on top of every lesson, the lesson's stages lit, each stage a way to its lesson."""
+from __future__ import annotations
+
+from core.app.base import catalogue, prose
+from core.app.compute import cache
+from core.app.state import reader
+from core.components.strip import stage_row
+from core.model.config import ModelConfig
+
+COLOURS = {"position": "position", "attention": "attention", "stream": "residual", "mlp": "mlp", "sample": "drawn"}
+
+
+def draw(lesson: str) -> None:
+    """The strip with the stages of `lesson` lit; following a stage opens its lesson with the same prompt and selection."""
+    config = cache.shared_model(reader.model_name(), reader.device()).model.config
+    words = prose.load("app").of_kind(config.kind)
+    here = reader.link()
+    stages = [_stage(stage, lesson, here, words, config) for stage in catalogue.STAGES]
+    followed = stage_row(words.label("strip_name"), words.label("strip_blocks", n=config.n_layers), stages, key=f"strip_{lesson}")
+    if followed in {entry.id for entry in catalogue.existing()} - {lesson}:
+        reader.open_lesson(followed, {})
+
+
+def _stage(stage: str, lesson: str, here: str, words: prose.TextFile, config: ModelConfig) -> dict:
+    leads_to = catalogue.lesson_of(stage)
+    lit = stage in catalogue.entry(lesson).stages
+    if lit and lesson != catalogue.HOME:
+        leads_to = None   # we are there
+    href = f"./{catalogue.url_path(leads_to)}{here}" if leads_to else None
+    other = {"position": config.positions, "unembedding": "tied" if config.tied_embeddings else "untied"}.get(stage)
+    name = f"{stage}_{other}" if f"stage_{stage}_{other}" in words.labels else stage
+    return {"label": words.label(f"stage_{name}"), "hint": words.label(f"hint_{name}"), "lesson": leads_to, "href": href,
+            "lit": lit, "repeated": stage in catalogue.REPEATED, "colour": COLOURS.get(stage, "kept")}

@@ -1,0 +1,119 @@
+"""State of instruments that handle their own pointer and keys: kept in the session under a widget-like key and mirrored in the URL.
+
+Streamlit binds widgets to the URL, components not. A bound widget writes its label there, not its value, and one that Python has set
+writes it a run late: `attached` gives a widget the same roots as a component. Keys begin with the lesson's id, so that links, experiments
+and pins treat them like any widget's.
+"""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from core.app.state import reader
+
+LONGEST = 4_000           # characters of a text; what is longer is cut
+LARGEST = 10 ** 9         # in size, of a number without closer bounds
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One value: its default (which also says its type), its bounds if it is a number (LARGEST where none is named), the texts it may be if it is one of a few."""
+
+    default: int | float | str | bool
+    low: float | None = None
+    high: float | None = None
+    options: tuple[str, ...] = ()
+
+    def accept(self, written: object) -> int | float | str | bool | None:
+        """The value as this setting's type, within its bounds; None for what makes no sense."""
+        kind, text = type(self.default), str(written)[:LONGEST]
+        if kind is bool:
+            return {"true": True, "false": False}.get(text.lower())
+        try:
+            value = kind(float(text)) if kind in (int, float) else text
+        except (ValueError, OverflowError):
+            return None
+        if self.options and value not in self.options:
+            return None
+        if kind in (int, float):
+            if value != value:
+                return None
+            low, high = (-LARGEST if self.low is None else self.low), (LARGEST if self.high is None else self.high)
+            value = kind(min(max(value, low), high))
+        return value
+
+
+def read(prefix: str, settings: Mapping[str, Setting]) -> dict:
+    """Today's values: the session's, at the start of a session or after going back in history the URL's, else the defaults. The URL then says them."""
+    context = get_script_run_ctx()
+    returning = context is not None and context.is_history_navigation
+    values = {}
+    for name, setting in settings.items():
+        key = f"{prefix}_{name}"
+        written = st.query_params.get(key)
+        if written is not None and (returning or key not in st.session_state):
+            value = setting.accept(written)
+            if value is None:
+                reader.notice("notice_url", name=key, value="…")
+        else:
+            value = setting.accept(st.session_state.get(key, setting.default))
+        values[name] = setting.default if value is None else value
+    keep(prefix, settings, values)
+    return values
+
+
+def keep(prefix: str, settings: Mapping[str, Setting], values: Mapping) -> None:
+    """Keeps the values that `settings` knows, in the session and, where they are not the default, in the URL; in that later, if it waits."""
+    for name, setting in settings.items():
+        value = setting.accept(values.get(name, setting.default))
+        if value is None:
+            continue
+        key = f"{prefix}_{name}"
+        st.session_state[key] = value
+        if st.session_state.get(reader.URL_WAITS):
+            continue
+        text = str(value).lower() if isinstance(value, bool) else str(value)
+        if value != setting.default and st.query_params.get(key) != text:
+            st.query_params[key] = text
+        elif value == setting.default and key in st.query_params:
+            del st.query_params[key]
+
+
+def attached(prefix: str, settings: Mapping[str, Setting], name: str) -> dict:
+    """The arguments key and on_change that make a widget show and keep one of the settings. Read the settings first."""
+    key, widget = f"{prefix}_{name}", f"{prefix}_{name}_widget"
+    if st.session_state.get(widget) != st.session_state[key]:      # a value that is set goes to the browser and would undo what a quick hand did meanwhile
+        st.session_state[widget] = st.session_state[key]
+    return {"key": widget, "on_change": lambda: keep(prefix, {name: settings[name]}, {name: st.session_state[widget]})}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """All settings of one lesson by name, each read, kept and tied to a widget by its name alone."""
+
+    lesson: str
+    each: Mapping[str, Setting]
+
+    def read(self, name: str) -> int | float | str | bool:
+        """Today's value of one setting."""
+        return read(self.lesson, {name: self.each[name]})[name]
+
+    def among(self, name: str, offered: Sequence[str]) -> str:
+        """Today's value of a setting that is one of a few, of which only some can be offered; the first of these where it is another."""
+        value = self.read(name)
+        if value in offered:
+            return value
+        self.keep(**{name: offered[0]})
+        return offered[0]
+
+    def keep(self, **values) -> None:
+        """Sets some of them, in the session and in the URL; for callbacks."""
+        keep(self.lesson, {name: self.each[name] for name in values}, values)
+
+    def attached(self, name: str) -> dict:
+        """The arguments key and on_change that tie a widget to one setting."""
+        self.read(name)
+        return attached(self.lesson, self.each, name)

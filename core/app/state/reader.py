@@ -1,0 +1,397 @@
+"""The reader's state: prompt, model, device, selection, present mode, the step of a class. Read from the URL and written to it here and nowhere else.
+
+A lesson's own widgets are bound to the URL by Streamlit (`bind="query-params"`, key prefix = lesson id); what all lessons share goes
+through this file. The URL is read when a session starts and when the reader goes back or forward in the browser's history; from then
+on the session leads and the URL follows. A value that makes no sense is left out, with a notice.
+"""
+from __future__ import annotations
+
+import contextlib
+import time
+import urllib.parse
+from dataclasses import dataclass
+
+import streamlit as st
+from streamlit.errors import StreamlitAPIException
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from core.app.base import catalogue, deployment, devices, prose
+from core.app.base.markdown import escaped
+from core.app.compute import cache
+from core.app.compute.library import names
+
+MAX_LINK_CHARACTERS = 6_000   # of a prompt in a link, percent-encoded: longer addresses are refused by servers and chat programs
+PRESENT_SCALE = 1.2
+NOTICE_SECONDS = 10           # a notice outlasts the reruns that a component asks for when it is mounted
+_SELECTION = ("layer", "head", "position", "target")
+URL_WAITS, _URL_IS_READ = "url_waits", "url_is_read"     # keys of the session
+_KEPT = ("prompt", "model", "device", "present", "class")
+_SHARED = (*_KEPT, *_SELECTION)
+_SHORT = ("term",)            # forms of an address that a page takes in when it opens
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What the reader has picked in any lesson, within the bounds of the present run. `target` None: the likeliest next token."""
+
+    layer: int
+    head: int
+    position: int
+    target: int | None
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Sizes of the present run, which a selection is clamped to, and the position that is selected where none was picked."""
+
+    n_layers: int
+    n_heads: int
+    n_tokens: int
+    vocab_size: int
+    asked: int
+
+    def place(self, position: int | None) -> int:
+        """A picked position within the run; where none was picked, the one that is asked about."""
+        return self.asked if position is None else _clamp(position, self.n_tokens)
+
+
+def begin() -> None:
+    """Opens a run of the app: takes over what was asked for in the last one, else the URL where it leads. Call before any widget."""
+    session = st.session_state
+    write_url_now()
+    session["notices"] = {told: at for told, at in session.get("notices", {}).items() if time.monotonic() - at < NOTICE_SECONDS}
+    # A run that was broken off before the prompt bar may have taken the prompt's widget, and what it held, with it.
+    if not session.get(_URL_IS_READ) or any(key not in session for key in _KEPT) or _went_through_history():
+        _read_url()
+    _take_over_all(session.get("asked_for", {}))
+    if not _can_be_asked_for(session["model"]):            # one that a reader trained has given its place
+        notice("notice_url", name="model", value=_shortened(session["model"]))
+        session["model"] = cache.model_names()[0]
+    for key in _KEPT:
+        session[key] = session[key]   # a widget's value survives a run in which it was not drawn
+    _write_url()
+
+
+def enter(page: str) -> None:
+    """Says which page is open, by its address relative to the app."""
+    st.session_state["page"] = page or catalogue.HOME
+
+
+def page() -> str:
+    """The id of the open page."""
+    return st.session_state.get("page", catalogue.HOME)
+
+
+def default_prompt() -> str:
+    return example_prompts()[0]
+
+
+def example_prompts() -> tuple[str, ...]:
+    """The good prompts of assets/text, one a line, `\\n` for a new line."""
+    return tuple(line.replace("\\n", "\n") for line in prose.load("app").section("prompts").splitlines() if line.strip())
+
+
+def notice(key: str, **values) -> None:
+    """Adds a plain sentence (a label of app.md) to what the frame tells the reader, in this run and those of the next seconds."""
+    st.session_state.setdefault("notices", {})[prose.load("app").label(key, **values)] = time.monotonic()
+
+
+def notices() -> list[str]:
+    return list(st.session_state.get("notices", {}))
+
+
+def clean_prompt(typed: str) -> str:
+    """A typed or pasted text as it is kept: line ends as \\n, its last characters, as many as are allowed."""
+    most = deployment.current().prompt_characters
+    return typed[-2 * most:].replace("\r\n", "\n").replace("\r", "\n")[-most:]
+
+
+def take_typed_prompt() -> None:
+    """Callback of the prompt's text area: what was typed or pasted is cut to a length that can be worked with, and the reader told."""
+    typed = st.session_state["prompt"]
+    st.session_state["prompt"] = clean_prompt(typed)
+    if len(typed) > deployment.current().prompt_characters:
+        say_cut(len(typed))
+
+
+def say_cut(n: int) -> None:
+    """Callback: a prompt of n characters was too long, and its last ones were kept."""
+    st.session_state["asked_for"] = {"notice": ("notice_too_long", {"n": n, "kept": deployment.current().prompt_characters})}
+
+
+def set_prompt(prompt: str) -> None:
+    """Makes `prompt` the prompt of all lessons and runs the app again. Works in callbacks, in pages and in fragments."""
+    apply({"prompt": prompt})
+
+
+def append_token(token_id: int) -> None:
+    """Appends a token's text to the prompt and runs the app again. A token that is no text by itself is refused with a notice."""
+    loaded = cache.shared_model(model_name(), device())
+    piece = loaded.tokenizer.decode([token_id])
+    if not piece or "\ufffd" in piece:
+        apply({"notice": ("notice_partial_character" if piece else "notice_end_of_text", {})})
+    else:
+        apply({"prompt": st.session_state["prompt"] + piece})
+
+
+def apply(settings: dict) -> None:
+    """Sets any of prompt, model, device, present, layer, head, position, target and any widget's key, and runs the app again."""
+    st.session_state["asked_for"] = st.session_state.get("asked_for", {}) | settings
+    st.rerun()
+
+
+def open_lesson(lesson: str, settings: dict) -> None:
+    """Goes to a lesson, with `settings` as `apply` takes them. Not in callbacks: no page can be left there."""
+    st.session_state["asked_for"] = st.session_state.get("asked_for", {}) | settings
+    st.switch_page(catalogue.page_path(lesson), query_params={})       # said, not left out: to clear an address in which a widget's value stands, Streamlit refuses
+
+
+def fall_back_to_cpu() -> None:
+    """Moves the model to the CPU, says so, and runs the app again."""
+    apply({"notice": ("notice_cpu", {"device": prose.load("app").label(f"device_{device()}")}), "device": devices.CPU})
+
+
+def let_url_wait() -> None:
+    """In a callback: the run that follows draws first. A changed URL makes the browser go over the whole page, and `write_url_now` comes soon."""
+    st.session_state[URL_WAITS] = True
+
+
+def write_url_now() -> None:
+    """What instruments read and keep from here on goes into the URL again. Every run of a whole page begins with this."""
+    st.session_state.pop(URL_WAITS, None)
+
+
+def select(**chosen: int | None) -> None:
+    """Picks layer, head, position or target for all lessons. In a callback the run that follows sees it; elsewhere the next read does."""
+    if unknown := set(chosen) - set(_SELECTION):
+        raise ValueError(f"What can be selected is {', '.join(_SELECTION)}, not {', '.join(sorted(unknown))}.")
+    st.session_state["selection"] = st.session_state.get("selection", {}) | chosen
+    _write_url()
+
+
+def selection() -> Selection:
+    """The reader's selection, clamped to the present run (`Lesson.run` says its sizes); the position that `Run.asked` names unless another was picked.
+
+    The URL then says it: a request that was on its way while another picked something else brings the old one back.
+    """
+    chosen = st.session_state.get("selection", {})
+    if chosen:
+        _write_url()
+    bounds = st.session_state.get("bounds", Bounds(1, 1, 1, 1, 0))
+    position = picked_position()
+    target = chosen.get("target")
+    return Selection(
+        layer=_clamp(chosen.get("layer") or 0, bounds.n_layers),
+        head=_clamp(chosen.get("head") or 0, bounds.n_heads),
+        position=bounds.place(position),
+        target=None if target is None else _clamp(target, bounds.vocab_size),
+    )
+
+
+def picked_position() -> int | None:
+    """The position that the reader picked, not clamped to any run; None: whichever is asked about."""
+    return st.session_state.get("selection", {}).get("position")
+
+
+def settings_of(lesson: str) -> dict:
+    """The shared state and the lesson's bound widgets as settings that `apply` and `link` take: the present state, to return to."""
+    session = st.session_state
+    widgets = {key: session[key] for key in st.query_params if key.startswith(f"{lesson}_") and key in session}
+    chosen = {key: session.get("selection", {}).get(key) for key in _SELECTION}
+    return {"prompt": session["prompt"], "model": session["model"]} | chosen | widgets
+
+
+def set_bounds(bounds: Bounds) -> None:
+    st.session_state["bounds"] = bounds
+
+
+def prompt() -> str:
+    return st.session_state["prompt"]
+
+
+def model_name() -> str:
+    """The model that the open page shows: the wanted one, or the main one while that is not loaded or is of a kind that this page has nothing to show of."""
+    wanted = loaded_model()
+    return wanted if wanted is not None and catalogue.runs(page(), cache.kind(wanted)) else cache.model_names()[0]
+
+
+def loaded_model() -> str | None:
+    """The wanted model, of whatever kind, where it is loaded; else None."""
+    wanted = wanted_model()
+    return wanted if cache.exists(wanted) else None
+
+
+def wanted_model() -> str:
+    """The model that the reader or the address asks for."""
+    return st.session_state["model"]
+
+
+def want_model(name: str) -> None:
+    """Callback: the model that the reader asks for from here on; one of the library is then offered, and loaded at the reader's word."""
+    if _can_be_asked_for(name):
+        st.session_state["model"] = name
+
+
+def model_choices() -> tuple[str, ...]:
+    """The bundled models, those that this reader has trained, those of the library that are loaded, and the wanted one."""
+    loaded = [name for name, _ in cache.shelf.listed() if names.is_offered(name)]
+    return tuple(dict.fromkeys((*cache.model_names(), *own_models(), *loaded, wanted_model())))
+
+
+def own_models() -> list[str]:
+    """The models that this reader has trained and that are still kept."""
+    return [name for name in st.session_state.get("own_models", ()) if cache.exists(name)]
+
+
+def device() -> str:
+    return st.session_state["device"]
+
+
+def present() -> bool:
+    """Whether present mode is on: larger type, one picture at a time."""
+    return bool(st.session_state.get("present", False))
+
+
+def class_step() -> int:
+    """The step of the class that is being taught in present mode, from 1; 0: none is."""
+    return int(st.session_state.get("class", 0)) if present() else 0
+
+
+def scale() -> float:
+    """How much larger type and marks are drawn than usual: above 1 in present mode."""
+    return PRESENT_SCALE if present() else 1.0
+
+
+def theme() -> str:
+    """"light" or "dark", as the reader's browser shows the app."""
+    return "dark" if st.context.theme.type == "dark" else "light"
+
+
+def link(settings: dict | None = None, lesson: str | None = None) -> str:
+    """A link to the present state: relative to the app, all shared state spelled out, `settings` put over it (None: left out).
+
+    Without `lesson` it is only the query ("?prompt=…"). A prompt of more than MAX_LINK_CHARACTERS is left out.
+    """
+    values = {key: value for key, value in st.query_params.to_dict().items() if key not in _SHARED}
+    values |= _shared_values(defaults=True) | {key: _written(value) for key, value in (settings or {}).items()}
+    values = {key: value for key, value in values.items() if (settings or {}).get(key, value) is not None}
+    if not fits_in_link(values.get("prompt", "")):
+        values.pop("prompt")
+    return (f"./{lesson}" if lesson is not None else "") + "?" + urllib.parse.urlencode(values, quote_via=urllib.parse.quote)
+
+
+def fits_in_link(prompt: str) -> bool:
+    return len(urllib.parse.quote(prompt)) <= MAX_LINK_CHARACTERS
+
+
+def _can_be_asked_for(model: str) -> bool:
+    """Whether a model is here, or is one of the library that a reader may load."""
+    return cache.exists(model) if not names.is_library_name(model) else names.is_offered(model)
+
+
+def _went_through_history() -> bool:
+    context = get_script_run_ctx()
+    return context is not None and context.is_history_navigation
+
+
+def _read_url() -> None:
+    query, session = st.query_params, st.session_state
+    session[_URL_IS_READ] = False          # until its end: whatever the reader does next may break this run off at any line, and the next run then reads it
+    for key in [key for key in query if not _is_of_the_app(key)]:       # else every link from here on would carry it along
+        del query[key]
+    session["prompt"] = clean_prompt(query["prompt"]) if "prompt" in query else session.get("prompt", default_prompt())
+    for key, allowed, default in (("model", _can_be_asked_for, cache.model_names()[0]), ("device", devices.available().__contains__, devices.preferred())):
+        session[key] = session.get(key, default)
+        if key in query:
+            if allowed(query[key]):
+                session[key] = query[key]
+            else:
+                notice("notice_url", name=key, value=_shortened(query[key]))
+    session["present"] = query.get("present", "").lower() in ("true", "1")
+    session["class"] = _whole_number("class") or 0
+    session["selection"] = {key: number for key in _SELECTION if (number := _whole_number(key)) is not None}
+    session[_URL_IS_READ] = True
+
+
+def _is_of_the_app(key: str) -> bool:
+    """Whether a name in the URL may be one of the app's: what all lessons share, or a setting of a page. Those of Streamlit's embedding are no part of the query that it gives."""
+    return key in _SHARED or key in _SHORT or key.startswith(tuple(f"{page}_" for page in catalogue.pages()))
+
+
+def _whole_number(key: str) -> int | None:
+    """A selection's value in the URL, clamped later to the run; None, with a notice, for what is no whole number of at least 0."""
+    written = st.query_params.get(key)
+    if written is None:
+        return None
+    if written.isascii() and written.isdigit() and len(written) < 10:
+        return int(written)
+    notice("notice_url", name=key, value=_shortened(written))
+    return None
+
+
+def _shortened(value: str) -> str:
+    """A URL's value as a notice may show it: short, of plain signs, and with no Markdown in it."""
+    plain = "".join(c if c.isalnum() or c in " .-_" else "·" for c in value[:24])
+    return escaped(plain + ("…" if len(value) > 24 else ""))
+
+
+def _take_over_all(asked: dict) -> None:
+    """What was asked for in the last run. It goes when all of it has been taken over: a run that is broken off before leaves it to the next."""
+    try:
+        for key, value in asked.items():
+            _take_over(key, value)
+    except Exception:
+        st.session_state.pop("asked_for", None)
+        raise
+    st.session_state.pop("asked_for", None)
+
+
+def _take_over(key: str, value) -> None:
+    session = st.session_state
+    if key == "notice":
+        notice(value[0], **value[1])
+    elif key == "prompt":
+        session["prompt"] = clean_prompt(str(value))
+    elif key in _SELECTION:
+        session["selection"] = session.get("selection", {}) | {key: value}
+    elif key != "model" or _can_be_asked_for(value):
+        session[key] = value
+        if key not in _SHARED:
+            # A bound widget first drawn in this run does not put a value it was given into the address; one drawn before does, and forbids it here.
+            with contextlib.suppress(StreamlitAPIException):
+                st.query_params[key] = _written(value)
+
+
+def _shared_values(defaults: bool = False) -> dict[str, str]:
+    """The shared state as URL values; what has its default value only where `defaults` asks for it."""
+    session = st.session_state
+    values = {"prompt": session["prompt"]} if defaults or session["prompt"] != default_prompt() else {}
+    if not fits_in_link(values.get("prompt", "")):
+        values.pop("prompt")
+    if defaults or session["model"] != cache.model_names()[0]:
+        values["model"] = session["model"]
+    if session["device"] != devices.preferred():
+        values["device"] = session["device"]
+    if session.get("present"):
+        values["present"] = "true"
+    if session.get("class"):
+        values["class"] = str(session["class"])
+    return values | {key: str(value) for key, value in session.get("selection", {}).items() if value is not None}
+
+
+def _write_url() -> None:
+    """Makes the URL say the shared state, with one message to the browser and only where it says something else."""
+    wanted, query = _shared_values(), st.query_params
+    if changed := {key: value for key, value in wanted.items() if query.get(key) != value}:
+        query.update(changed)
+    for key in _SHARED:
+        if key in query and key not in wanted:
+            del query[key]
+
+
+def _written(value) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _clamp(value: int, size: int) -> int:
+    return min(max(value, 0), size - 1)

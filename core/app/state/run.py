@@ -1,0 +1,168 @@
+"""A Run: the reader's prompt as the chosen model reads it, with its Trace."""
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from core.app.base import deployment, devices
+from core.app.base.deployment import LEAST_TOKENS
+from core.app.compute import cache, growing_results
+from core.app.state import reader
+from core.cost.counting import trace_bytes
+from core.model.config import ModelConfig
+from core.model.intervention import NOTHING, Intervention
+from core.model.tokenizer import Tokenizer
+from core.model.trace import Trace
+from core.model.transformer import Transformer
+
+LARGE = 50_000_000      # parameters of a model whose passes may take seconds
+
+
+@dataclass(frozen=True)
+class Run:
+    """One prompt under one model. Equal prompts share their Trace, which is computed when it is first read."""
+
+    loaded: cache.LoadedModel
+    text: str
+    token_ids: tuple[int, ...]   # begins with the end-of-text token, or with the one that the model's texts begin with, if they do
+    tokens: list[str]            # their visible forms
+    n_cut: int                   # tokens of the text that did not fit and were left out, from its start
+
+    @property
+    def model_name(self) -> str:
+        return self.loaded.name
+
+    @property
+    def model(self) -> Transformer:
+        return self.loaded.model
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        return self.loaded.tokenizer
+
+    @property
+    def device(self) -> str:
+        return self.loaded.device
+
+    @property
+    def trace(self) -> Trace:
+        """The forward pass as the model is."""
+        return self.trace_with(NOTHING)
+
+    def trace_with(self, intervention: Intervention) -> Trace:
+        """The forward pass under an Intervention."""
+        return _traced(self.loaded, self.token_ids, intervention)
+
+    def trace_of(self, token_ids: tuple[int, ...], intervention: Intervention = NOTHING) -> Trace:
+        """The forward pass of the same model on other token ids (a second prompt, a permuted one)."""
+        return _traced(self.loaded, tuple(token_ids), intervention)
+
+    def key(self, what: str, *inputs: Hashable) -> Hashable:
+        """The key of a cached result `what` that is computed from this Run and these inputs."""
+        return self.loaded.key(what, self.token_ids, *inputs)
+
+    def named(self) -> dict:
+        """What a question from outside a session says of this Run; `of_tokens` reads it."""
+        return {"model": self.model_name, "device": self.device, "token_ids": list(self.token_ids)}
+
+    def with_text(self, text: str) -> Run:
+        """The same model on another text, for a lesson that compares two."""
+        return read(self.loaded, text)
+
+    @property
+    def own_ids(self) -> tuple[int, ...]:
+        """The tokens of the text itself, without those that the model's texts begin and end with."""
+        begin, end = len(self.tokenizer.begin), len(self.tokenizer.end)
+        return self.token_ids[begin:len(self.token_ids) - end] if self.text else ()
+
+    def own_ids_until(self, position: int) -> tuple[int, ...]:
+        """The tokens of the text itself up to a position, that one included."""
+        return self.token_ids[len(self.tokenizer.begin):position + 1] if self.text else ()
+
+    @property
+    def is_encoder(self) -> bool:
+        """Whether the model tells which token stands at a position, seeing all of the text, and not which one follows."""
+        return self.model.config.kind == "encoder"
+
+    @property
+    def has_head(self) -> bool:
+        """Whether the model's logits mean anything: an encoder may have come without the head that makes them (core.huggingface.families)."""
+        return not self.is_encoder or self.model.config.head_transform
+
+    @property
+    def asked(self) -> int:
+        """The position whose prediction is asked about where a reader has picked none: the last one; in an encoder the first blank, or else the last token of the text itself."""
+        last = len(self.token_ids) - 1
+        if not self.is_encoder:
+            return last
+        mask = self.tokenizer.mask_token
+        return self.token_ids.index(mask) if mask in self.token_ids else max(0, last - len(self.tokenizer.end))
+
+    def logits(self, position: int = -1) -> np.ndarray:
+        """(|V|,) float64 logits of the next token after `position`, of an encoder those of the token at it."""
+        return self.trace.logits[position].to("cpu", torch.float64).numpy()
+
+
+def _traced(loaded: cache.LoadedModel, token_ids: tuple[int, ...], intervention: Intervention) -> Trace:
+    """The Trace of a pass; of a large model, which may take seconds, a view waits for it as for any long computation."""
+    if loaded.model.n_parameters <= LARGE or cache.kept_trace(loaded, token_ids, intervention) is not None:
+        return cache.trace(loaded, token_ids, intervention)
+    key = loaded.key("trace", token_ids, intervention)
+    made = growing_results.made(key, lambda: cache.trace(loaded, token_ids, intervention), lambda _: cache.RESULT_BYTES + 1)       # a trace has a cache of its own
+    growing_results.forget(key)
+    return made
+
+
+def room(config: ModelConfig) -> int:
+    """How many tokens a lesson reads at once: what the model takes, at most what is allowed, and fewer where the pass would fill half of the cache of traces."""
+    most = min(deployment.current().prompt_tokens, config.n_context)
+    while most > LEAST_TOKENS and trace_bytes(config, most) > cache.TRACE_BYTES // 2:
+        most = max(LEAST_TOKENS, most * 3 // 4)
+    return most
+
+
+def read(loaded: cache.LoadedModel, text: str) -> Run:
+    """The Run of a text: its last tokens, as many as there is room for, after the token that the model's texts begin with.
+
+    An empty text of a model that begins with none is its token 0, since a model cannot read nothing. An encoder that knows a token for it reads ____ as a blank to fill in.
+    """
+    config, tokenizer = loaded.model.config, loaded.tokenizer
+    prompt = tokenizer.prompt(reader.clean_prompt(text), room(config), blanks=config.kind == "encoder" and tokenizer.mask_token is not None)
+    token_ids = prompt.token_ids or (0,)
+    tokens = [loaded.tokenizer.visible(token_id) for token_id in token_ids]
+    return Run(loaded, text, token_ids, tokens, prompt.n_cut)
+
+
+def asked_model(name: str, device: str) -> cache.LoadedModel:
+    """The model that a question from outside a session names. ValueError where it or the device is not here, and for a model of two stacks."""
+    if not cache.exists(name) or device not in devices.available():
+        raise ValueError("there is no such model or device")
+    if cache.kind(name) == "encoder-decoder":
+        raise ValueError("this model needs a text for each of its two stacks")
+    return cache.shared_model(name, device)
+
+
+def of_tokens(name: str, device: str, token_ids: Sequence[int]) -> Run:
+    """The Run that a question from outside a session names. ValueError for tokens that the model does not have, and as `asked_model` raises it."""
+    loaded = asked_model(name, device)
+    ids = tuple(int(token_id) for token_id in token_ids)
+    config = loaded.model.config
+    if not 0 < len(ids) <= room(config) or not all(0 <= i < config.vocab_size for i in ids):
+        raise ValueError("these are no tokens of the model, or too many")
+    return Run(loaded, loaded.tokenizer.decode(list(ids)), ids, [loaded.tokenizer.visible(i) for i in ids], 0)
+
+
+def current() -> Run:
+    """The Run of the shared prompt under the chosen model; the selection is held within its bounds from here on."""
+    run = read(cache.shared_model(reader.model_name(), reader.device()), reader.prompt())
+    reader.set_bounds(bounds_of(run))
+    return run
+
+
+def bounds_of(run: Run) -> reader.Bounds:
+    """What a selection is held within while this Run is shown."""
+    config = run.model.config
+    return reader.Bounds(config.n_layers, config.n_heads, len(run.token_ids), config.vocab_size, run.asked)

@@ -1,0 +1,14 @@
+// What helps on every page and draws nothing: one component, since each costs the server a millisecond of every run.
+import readChartsByKeys from "./chart_keys.js";
+import copyOverHttp from "./copied.js";
+import keepFocus from "./kept_focus.js";
+import cutWhatIsPasted from "./pasted.js";
+import runAfterReconnection from "./reconnect.js";
+
+// data: hint of the keys of charts, field and most of what is pasted.
+export default function ({ data, setTriggerValue }) {
+  copyOverHttp();
+  const ends = [readChartsByKeys({ data: data.hint }), keepFocus(), cutWhatIsPasted({ data, setTriggerValue }),
+    runAfterReconnection({ setTriggerValue })];
+  return () => { for (const end of ends) end?.(); };
+}

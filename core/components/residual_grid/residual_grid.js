@@ -1,0 +1,7 @@
+import { show } from "./grid.js";
+
+
+export default function ({ parentElement, data, setTriggerValue }) {
+  const root = parentElement.querySelector(".residual-grid");
+  show(root, data, setTriggerValue);
+}

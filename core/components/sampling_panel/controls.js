@@ -1,0 +1,154 @@
+// The controls, in the order in which the rules work: each step with its setting and the number of tokens it leaves.
+import { probabilityText, wholeNumber } from "./figure.js";
+import { fill } from "./picture.js";
+import { MIN_P, TEMPERATURE, TOP_K, TOP_P, TYPICAL_P } from "./truncation.js";
+
+const STEPS = [
+  { name: "temperature", symbol: "T", rule: TEMPERATURE, values: [0, ...spread(-65, 65, (s) => Number((10 ** (s / 50)).toPrecision(3)))], neutral: 1 },
+  { name: "top_k", symbol: "k", rule: TOP_K, values: null, neutral: null },
+  { name: "top_p", symbol: "p", rule: TOP_P, values: [...spread(1, 99, (s) => s / 100), 0.995, 0.999, 1], neutral: 1 },
+  { name: "min_p", symbol: "m", rule: MIN_P, values: [0, ...spread(-48, 0, (s) => Number((10 ** (s / 12)).toPrecision(2)))], neutral: 0 },
+  { name: "typical_p", symbol: "τ", rule: TYPICAL_P, values: [...spread(1, 99, (s) => s / 100), 1], neutral: 1 },
+];
+
+// The methods of the lesson: each is one choice of the four cutting rules; temperature is left alone.
+export const METHODS = {
+  random: {}, greedy: { top_k: 1 }, top_k: { top_k: 40 }, top_p: { top_p: 0.9 }, both: { top_k: 40, top_p: 0.9 },
+  min_p: { min_p: 0.1 }, typical: { typical_p: 0.9 },
+};
+export const ALL_OFF = { top_k: null, top_p: 1, min_p: 0, typical_p: 1 };
+
+export function spread(first, last, value) {
+  return Array.from({ length: last - first + 1 }, (_, i) => value(first + i));
+}
+
+/** 1, 2, 3, ... and then 24 steps to a power of ten, up to the vocabulary; the last place is "no limit". */
+function topKValues(size) {
+  const steps = spread(0, Math.ceil(24 * Math.log10(size)), (s) => Math.round(10 ** (s / 24)));
+  return [...new Set([...spread(1, Math.min(20, size), (k) => k), ...steps.filter((k) => k > 20 && k < size)]), null];
+}
+
+function nearest(values, value) {
+  if (value === null) return values.length - 1;
+  const distance = (one) => (one === null ? Infinity : Math.abs(one - value));
+  return values.reduce((best, one, i) => (distance(one) < distance(values[best]) ? i : best), 0);
+}
+
+export function element(tag, parent, className = "", text = "") {
+  const node = document.createElement(tag);
+  if (className) node.className = className;
+  if (text) node.textContent = text;
+  parent.append(node);
+  return node;
+}
+
+export function button(parent, className, text, onclick) {
+  const node = element("button", parent, className, text);
+  node.type = "button";
+  node.onclick = onclick;
+  return node;
+}
+
+/** Set only what differs: a text that stays costs the browser nothing. */
+export function write(node, text) {
+  if (node.textContent !== text) node.textContent = text;
+}
+
+export class Controls {
+  /** change(settings) while the hand moves, commit() when it lets go. */
+  constructor(parent, labels, change, commit) {
+    Object.assign(this, { labels, change, commit });
+    const list = element("ol", parent, "steps");
+    const head = element("li", list, "heads");
+    element("span", head, "", labels.order);
+    element("span", head, "", labels.left);
+    this.rows = STEPS.map((step) => this._step(list, step));
+    const last = element("li", list, "step result");
+    element("span", last, "name", labels.renormalise);
+    this.divisor = element("output", last, "value");
+    this._draw(element("li", list, "step draw"));
+    this._thousand(element("li", list, "step thousand"));
+  }
+
+  _step(list, step) {
+    const item = element("li", list, "step"), id = `step-${step.name}`;
+    const label = element("label", item, "name", this.labels[step.name]);
+    element("i", label, "symbol", step.symbol);
+    label.htmlFor = id;
+    const value = element("output", item, "value"), range = element("input", item, "range"), left = element("span", item, "left");
+    Object.assign(range, { type: "range", id, min: 0, step: 1 });
+    range.oninput = () => this.change({ [step.name]: this.valuesOf(step)[Number(range.value)] });
+    range.onchange = this.commit;
+    return { ...step, item, value, range, left };
+  }
+
+  _draw(item) {
+    const { labels } = this, label = element("label", item, "name", labels.draw);
+    element("i", label, "symbol", "ξ");
+    label.htmlFor = "step-xi";
+    this.xiValue = element("output", item, "value");
+    this.xi = element("input", item, "range");
+    Object.assign(this.xi, { type: "range", id: "step-xi", min: 0, max: 0.9999, step: 0.0001 });
+    this.xi.oninput = () => this.change({ xi: Number(this.xi.value) });
+    this.xi.onchange = this.commit;
+    button(item, "throw", labels.throw, () => this._set({ xi: Math.floor(Math.random() * 1e4) / 1e4 }));
+    this.drawn = button(item, "drawn", "", () => this.append(this.drawnToken));
+    this.drawn.title = labels.append;
+  }
+
+  _thousand(item) {
+    const { labels } = this;
+    this.thousand = button(item, "toggle", labels.thousand, () => this._set({ thousand: !this.settings.thousand }));
+    this.seed = element("output", item, "seed");
+    this.reseed = button(item, "again", labels.again, () => this._set({ seed: this.settings.seed + 1, thousand: true }));
+    this.tail = element("p", item, "tail");
+  }
+
+  _set(values) {
+    this.change(values);
+    this.commit();
+  }
+
+  setVocabulary(size) {
+    this.kValues = topKValues(size);
+    this.size = size;
+    for (const row of this.rows) row.range.max = this.valuesOf(row).length - 1;
+  }
+
+  valuesOf(step) {
+    return step.values ?? this.kValues;
+  }
+
+  show({ settings, truncation, place, words, tailText }) {
+    this.settings = settings;
+    for (const row of this.rows) {
+      const value = settings[row.name], text = this._valueText(row, value), left = truncation.left[row.rule];
+      row.range.value = nearest(this.valuesOf(row), value);
+      row.range.setAttribute("aria-valuetext", text);
+      write(row.value, text);
+      write(row.left, words.count(left));
+      row.left.style.setProperty("--share", Math.log(left + 1) / Math.log(this.size + 1));
+      row.item.classList.toggle("off", value === row.neutral);
+    }
+    write(this.divisor, `÷ ${probabilityText(truncation.keptMass)}`);
+    this.xi.value = settings.xi;
+    write(this.xiValue, settings.xi.toFixed(4));
+    this.drawnToken = truncation.tokenIds[place];
+    write(this.drawn, words.token(this.drawnToken, 16));
+    this.thousand.setAttribute("aria-pressed", settings.thousand);
+    write(this.seed, fill(this.labels.seed, { seed: settings.seed }));
+    write(this.tail, tailText);
+  }
+
+  _valueText(row, value) {
+    if (row.name === "temperature") return value === 0 ? this.labels.argmax : String(value);
+    return value === row.neutral ? this.labels.off : row.name === "top_k" ? wholeNumber(value) : String(value);
+  }
+}
+
+/** The name of the method that the settings amount to, or undefined. */
+export function methodOf(settings) {
+  const on = (values) => Object.keys(ALL_OFF).filter((name) => values[name] !== ALL_OFF[name]).sort().join();
+  if (settings.top_k === 1 || settings.temperature === 0) return "greedy";
+  return Object.keys(METHODS).find((name) => name !== "greedy" && on({ ...ALL_OFF, ...METHODS[name] }) === on(settings));
+}

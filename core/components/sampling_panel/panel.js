@@ -1,0 +1,358 @@
+// The panel: it holds the settings, answers every move of the hand within one frame, and tells Python when the hand lets go.
+import { byKeys } from "../lib/by_keys.js";
+import { whenStyled } from "../lib/styled.js";
+import { ALL_OFF, button, Controls, element, methodOf, METHODS, spread, write } from "./controls.js";
+import { niceTop, probabilityText, readTheme, wholeNumber } from "./figure.js";
+import { fill, Picture, SmallPicture } from "./picture.js";
+import { firstAbove, KEPT, RULES, seededUniforms, TOLERANCE, Truncation } from "./truncation.js";
+
+const CANDIDATES = 40, DRAWS = 1000, TWIN_DELAY = 500;
+const PRESENT_FOOT = 60;                          // px at the foot of the window that present mode keeps for the step of "Try this"
+
+class Panel {
+  constructor(root, header) {
+    this.root = root;
+    this.labels = header.labels;
+    this.frame = this.moves = 0;
+    this._build();
+    new ResizeObserver(() => whenStyled(root, () => this._measure())).observe(this.figure);
+    root.panel = this;
+  }
+
+  /** New data from Python: logits only where they changed, settings only where Python set them anew. */
+  receive(header, logits, send, append) {
+    Object.assign(this, { send, append });
+    this.controls.append = append;
+    if (header.logits_key !== this.logitsKey) {
+      this.logitsKey = header.logits_key;
+      this.tokens = header.tokens;
+      this.truncations = logits.map((row) => new Truncation(row));
+      this.pinned = new Truncation(logits[0]);
+      this.controls.setVocabulary(this.tokens.length);
+      this._contexts(header.contexts);
+    }
+    if (header.settings_version !== this.settingsVersion) {
+      this.settingsVersion = header.settings_version;
+      this.settings = { ...header.settings, named: header.named };
+      this.draws = null;
+    }
+    this.largest = header.scale;
+    whenStyled(this.root, () => this._measure());
+  }
+
+  change(values) {
+    Object.assign(this.settings, values);
+    if ("seed" in values) this.draws = null;
+    this.frame ||= requestAnimationFrame(() => this._show());
+  }
+
+  commit() {
+    this.send({ ...this.settings, move: ++this.moves });     // counted, so that settings sent a second time are heard again
+  }
+
+  _set(values) {
+    this.change(values);
+    this.commit();
+  }
+
+  _build() {
+    const { root, labels } = this;
+    this.headline = element("p", root, "headline");
+    const bar = element("div", root, "bar");
+    this.methods = Object.keys(METHODS).map((name) => {
+      const node = button(bar, "method", labels[`method_${name}`], () => this._set({ ...ALL_OFF, ...METHODS[name] }));
+      return Object.assign(node, { method: name });
+    });
+    element("span", bar, "spring");
+    this.logarithmic = button(bar, "toggle", labels.logarithmic, () => this._set({ logarithmic: !this.settings.logarithmic }));
+    this.pin = button(bar, "toggle", labels.pin, () => this._pin());
+    const grid = element("div", root, "grid");
+    this.controls = new Controls(element("div", grid, "controls"), labels, (values) => this.change(values), () => this.commit());
+    this.figure = element("div", grid, "figure");
+    this.picture = new Picture(element("canvas", this.figure));
+    this.picture.canvas.setAttribute("role", "img");
+    this.tip = element("div", this.figure, "tip");
+    this.tip.hidden = true;
+    this._side(element("div", grid, "side"));
+    this.contexts = element("div", grid, "contexts");
+    this.twin = element("p", root, "twin");
+    this.twin.setAttribute("aria-live", "polite");
+    this._listen(this.picture.canvas);
+  }
+
+  _side(side) {
+    const { labels } = this, table = element("table", side, "numbers"), head = element("tr", element("thead", table));
+    for (const name of ["", labels.before, labels.after, "A"]) element("th", head, name === "A" ? "pinned" : "", name);
+    const body = element("tbody", table);
+    this.numbers = ["candidates", "entropy", "perplexity", "mass", "tail_mass"].map((name) => {
+      const row = element("tr", body);
+      element("th", row, "", labels[name]).scope = "row";
+      return [element("td", row), element("td", row, "strong"), element("td", row, "pinned")];
+    });
+    this.find = element("input", side, "find");
+    Object.assign(this.find, { type: "search", placeholder: labels.find, ariaLabel: labels.find, autocomplete: "off", spellcheck: false });
+    this.find.oninput = () => this._name(this.find.value, false);
+    this.find.onchange = () => this._name(this.find.value, true);
+    this.found = element("p", side, "found");
+    this.found.setAttribute("aria-live", "polite");
+    const list = element("ol", side, "candidates");
+    list.setAttribute("aria-label", labels.candidates_title);
+    this.rows = spread(0, CANDIDATES - 1, (i) => this._candidate(list, i));
+  }
+
+  _candidate(list, i) {
+    const node = button(element("li", list), "candidate", "", () => this.append(this.truncations[0].tokenIds[i]));
+    node.title = this.labels.append;
+    const parts = ["rank", "token", "y", "after"].map((name) => element("span", node, name));
+    return { node, parts };
+  }
+
+  /** Find the token that a reader writes: its visible form, with or without the mark of a leading space. */
+  _name(text, done) {
+    const written = text.replace(/^ /, "·"), exact = [written, `·${text}`];
+    let id = text ? exact.map((form) => this.tokens.indexOf(form)).find((at) => at >= 0) : undefined;
+    if (text && id === undefined) id = this.tokens.findIndex((token) => exact.some((form) => token.startsWith(form)));
+    this.unknown = id === -1 ? text : "";
+    this.change({ named: id === undefined || id === -1 ? null : id });
+    if (done) this.commit();
+  }
+
+  _contexts(contexts) {
+    this.contexts.replaceChildren();
+    this.small = [];
+    if (contexts.length < 2) return;
+    element("h3", this.contexts, "", this.labels.contexts_title);
+    const pair = element("div", this.contexts, "pair");
+    this.small = contexts.slice(1).map((context, i) => {
+      const box = element("figure", pair, "context"), caption = element("figcaption", box);
+      element("b", caption, "", context.name);
+      element("q", caption, "", context.text).dir = "auto";
+      const picture = new SmallPicture(element("canvas", box));
+      picture.canvas.setAttribute("role", "img");
+      const lines = ["by_k", "by_p", "by_all"].map(() => element("p", box, "verdict"));
+      return { picture, lines, truncation: this.truncations[i + 1] };
+    });
+  }
+
+  _measure() {
+    if (!this.truncations || !this.figure.clientWidth) return;
+    this.words = {
+      token: (id, most) => this._cut(this.tokens[id], most),
+      count: wholeNumber,
+      ruleNames: Object.fromEntries(RULES.map((name) => [name, this.labels[`rule_${name}`] ?? ""])),
+    };
+    const scale = Math.min(this.largest, Math.max(1, (window.innerHeight - 340) / 400));     // larger, as far as it stays on one screen
+    this.root.style.setProperty("--scale", scale);
+    const theme = readTheme(this.root, scale), size = this.tokens.length;
+    this.picture.measure(size, theme, scale, window.innerHeight - this._top() - (this.largest > 1 ? PRESENT_FOOT : 12));
+    for (const { picture } of this.small) picture.measure(size, theme, scale);
+    cancelAnimationFrame(this.frame);
+    this._show();
+  }
+
+  /** How far below the top of the unscrolled page the picture begins. */
+  _top() {
+    let scrolled = 0;
+    for (let node = this.root.getRootNode().host ?? this.root; node; node = node.parentElement) scrolled += node.scrollTop;
+    return this.figure.getBoundingClientRect().top + scrolled;
+  }
+
+  _cut(token, most) {
+    const signs = [...token];
+    return signs.length > most ? `${signs.slice(0, most - 1).join("")}…` : token;
+  }
+
+  /** One frame: compute, then draw and write everything that depends on it. */
+  _show() {
+    this.frame = 0;
+    const { settings, labels, words } = this, truncation = this.truncations[0].update(settings);
+    const place = truncation.draw(settings.xi), model = { settings, labels, words, truncation, place, pinned: settings.pinned && this.pinned.update(settings.pinned) };
+    if (settings.thousand) this._throwThousand(model);
+    model.tailText = this._tailText(model);
+    this.picture.draw(model);                     // canvases first: a canvas that sets a font after a change of the page waits for its style
+    this._drawContexts();
+    this.controls.show(model);
+    this._numbers(model);
+    this._candidates(model);
+    this._writeContexts();
+    const method = methodOf(settings);
+    for (const node of this.methods) node.setAttribute("aria-pressed", node.method === method);
+    this.logarithmic.setAttribute("aria-pressed", settings.logarithmic);
+    this.pin.setAttribute("aria-pressed", Boolean(settings.pinned));
+    write(this.pin, labels[settings.pinned ? "unpin" : "pin"]);
+    this._speak(model);
+  }
+
+  _throwThousand(model) {
+    const { truncation, settings } = model;
+    this.draws ??= seededUniforms(settings.seed, DRAWS);
+    this.counts = this.counts?.length === truncation.size ? this.counts.fill(0) : new Int32Array(truncation.size);
+    const all = truncation.nKept === truncation.size;
+    let inTail = 0;
+    for (const xi of this.draws) {
+      this.counts[truncation.draw(xi)]++;
+      const plain = firstAbove(truncation.cumulative, xi, truncation.size);
+      if (all ? plain >= this.picture.scale.shown : truncation.cutBy[plain] !== KEPT) inTail++;
+    }
+    Object.assign(model, { counts: this.counts, draws: DRAWS, inTail });
+  }
+
+  /** What the tail holds: of the tokens that are cut, or, where none is, of those past the bars. */
+  _tailText({ truncation, settings, inTail, words }) {
+    const cut = truncation.size - truncation.nKept, { shown } = this.picture.scale, far = truncation.size - shown;
+    if (!cut && far <= 0) return "";
+    const mass = cut ? 1 - truncation.keptMass : 1 - truncation.cumulative[shown - 1];
+    const values = { cut: words.count(cut), far: words.count(far), shown, mass: probabilityText(mass), draws: words.count(DRAWS),
+      expected: (mass * DRAWS).toFixed(1), hits: inTail };
+    return fill(this.labels[`${cut ? "tail" : "tail_far"}${settings.thousand ? "_draws" : ""}`], values);
+  }
+
+  _numbers({ truncation, words, pinned }) {
+    const columns = [[words.count(truncation.size), truncation.entropyBefore, 1, 0], [words.count(truncation.nKept), truncation.entropyAfter, truncation.keptMass, 1 - truncation.keptMass]];
+    if (pinned) columns.push([words.count(pinned.nKept), pinned.entropyAfter, pinned.keptMass, 1 - pinned.keptMass]);
+    this.root.classList.toggle("compares", Boolean(pinned));
+    columns.forEach(([count, entropy, mass, tail], column) => {
+      const texts = [count, entropy.toFixed(3), perplexityText(Math.exp(entropy)), probabilityText(mass), probabilityText(tail)];
+      texts.forEach((text, row) => write(this.numbers[row][column], text));
+    });
+    const which = truncation.nKept === 1 ? "headline_one" : truncation.nKept === truncation.size ? "headline_all" : "headline";
+    write(this.headline, fill(this.labels[which], this._values(truncation)));
+  }
+
+  _values(truncation) {
+    const { settings, words, labels } = this, place = truncation.draw(settings.xi);
+    return {
+      T: settings.temperature, k: settings.top_k ?? labels.off, p: settings.top_p < 1 ? settings.top_p : labels.off,
+      kept: words.count(truncation.nKept), size: words.count(truncation.size), mass: probabilityText(truncation.keptMass),
+      cut: words.count(truncation.size - truncation.nKept), tail: probabilityText(1 - truncation.keptMass),
+      first: this.tokens[truncation.tokenIds[0]], y: probabilityText(truncation.probs[0]), xi: settings.xi.toFixed(4),
+      drawn: this.tokens[truncation.tokenIds[place]], drawn_y: probabilityText(truncation.renormalised[place]),
+    };
+  }
+
+  _candidates({ truncation, place, words }) {
+    this.rows.forEach(({ node, parts }, i) => {
+      node.parentNode.hidden = i >= truncation.size;
+      if (i >= truncation.size) return;
+      const rule = RULES[truncation.cutBy[i]], texts = [String(i + 1), words.token(truncation.tokenIds[i], 14), probabilityText(truncation.probs[i]),
+        rule ? words.ruleNames[rule] : probabilityText(truncation.renormalised[i])];
+      texts.forEach((text, part) => write(parts[part], text));
+      node.classList.toggle("cut", rule !== "");
+      node.classList.toggle("hit", i === place);
+    });
+    write(this.found, this._foundText(truncation));
+  }
+
+  _foundText(truncation) {
+    const id = this.settings.named;
+    if (id === null) return this.unknown ? fill(this.labels.find_none, { text: this.unknown }) : "";
+    const place = truncation.rankOf[id], rule = RULES[truncation.cutBy[place]];
+    const values = { token: this.tokens[id], rank: this.words.count(place + 1), y: probabilityText(truncation.probs[place]),
+      after: probabilityText(truncation.renormalised[place]), rule: this.words.ruleNames[rule] };
+    return fill(this.labels[rule ? "found_cut" : "found"], values);
+  }
+
+  _drawContexts() {
+    const { settings, words } = this;
+    for (const { truncation } of this.small) truncation.update(settings);
+    const top = niceTop(Math.max(0.01, ...this.small.map(({ truncation }) => truncation.renormalised[truncation.firstKept()])));
+    for (const { picture, truncation } of this.small) picture.draw({ truncation, settings, words, top: settings.logarithmic ? 1 : top });
+  }
+
+  /** Under each context what k alone and p alone would keep of it, and what all rules do. */
+  _writeContexts() {
+    const { settings, words, labels } = this;
+    for (const { lines, truncation } of this.small) {
+      const first = (count) => ({ size: words.count(truncation.size), kept: words.count(count), mass: probabilityText(truncation.cumulative[count - 1]) });
+      const byK = Math.min(settings.top_k ?? truncation.size, truncation.possible);
+      const byP = settings.top_p < 1 ? 1 + firstAbove(truncation.cumulative, settings.top_p - 2 * TOLERANCE, truncation.size) : truncation.possible;
+      write(lines[0], settings.top_k === null ? labels.by_k_off : fill(labels.by_k, { ...first(byK), k: words.count(settings.top_k) }));
+      write(lines[1], settings.top_p === 1 ? labels.by_p_off : fill(labels.by_p, { ...first(byP), p: settings.top_p }));
+      write(lines[2], fill(labels.by_all, { size: words.count(truncation.size), kept: words.count(truncation.nKept), mass: probabilityText(truncation.keptMass) }));
+    }
+  }
+
+  /** The sentence for screen readers follows when the hand rests, so that it is not spoken sixty times a second. */
+  _speak({ truncation }) {
+    clearTimeout(this.speaking);
+    this.speaking = setTimeout(() => {
+      const sentence = fill(this.labels.twin, this._values(truncation));
+      write(this.twin, sentence);
+      this.picture.canvas.setAttribute("aria-label", sentence);
+      for (const { picture, lines } of this.small) picture.canvas.setAttribute("aria-label", lines.map((line) => line.textContent).join(" "));
+    }, TWIN_DELAY);
+  }
+
+  _pin() {
+    const { temperature, top_k, top_p, min_p, typical_p } = this.settings;
+    this._set({ pinned: this.settings.pinned ? null : { temperature, top_k, top_p, min_p, typical_p } });
+  }
+
+  _listen(canvas) {
+    const at = (event) => {
+      const box = canvas.getBoundingClientRect();
+      return [event.clientX - box.left, event.clientY - box.top];
+    };
+    canvas.onpointerdown = (event) => {
+      const { drag, place } = this.picture.under(...at(event));
+      if (place !== undefined) this._set({ named: this.truncations[0].tokenIds[place] });
+      if (!drag) return;
+      canvas.setPointerCapture(event.pointerId);
+      this.dragging = drag;
+      this._drag(...at(event));
+    };
+    canvas.onpointermove = (event) => (this.dragging ? this._drag(...at(event)) : this._hover(...at(event)));
+    canvas.onpointerup = canvas.onpointercancel = () => {
+      if (this.dragging) this.commit();
+      this.dragging = null;
+    };
+    canvas.onpointerleave = () => { this.tip.hidden = true; };
+    byKeys(canvas, () => ({ columns: this.picture.scale.shown, rows: 1 }), (place, _row, phase) => {
+      if (phase === "press") this._set({ named: this.truncations[0].tokenIds[place] });
+      else this._tell(phase === "out" ? undefined : place, this.picture.scale.x(place + 0.5), this.picture.bars.top);
+    }, () => (this.tip.hidden ? "" : this.tip.textContent));
+    canvas.ontouchstart = (event) => {            // a finger on a grip drags the line; elsewhere it scrolls the page
+      if (this.picture.under(...at(event.touches[0])).drag) event.preventDefault();
+    };
+  }
+
+  _drag(x, y) {
+    this.tip.hidden = true;
+    this.change({ [this.dragging]: this.picture.valueAt(this.dragging, x, y, this.truncations[0]) });
+  }
+
+  _hover(x, y) {
+    const { drag, place } = this.picture.under(x, y), { canvas } = this.picture;
+    canvas.style.cursor = { top_p: "ns-resize", min_p: "ns-resize", top_k: "ew-resize", xi: "ew-resize" }[drag] ?? (place === undefined ? "default" : "pointer");
+    this._tell(place, x, y);
+  }
+
+  /** The tip of the bar at a rank, from 0; of none it is hidden. */
+  _tell(place, x, y) {
+    this.tip.hidden = place === undefined;
+    if (place === undefined) return;
+    const truncation = this.truncations[0], id = truncation.tokenIds[place], rule = RULES[truncation.cutBy[place]];
+    write(this.tip, fill(this.labels[rule ? "tip_cut" : "tip"], {
+      token: this.tokens[id], id, rank: this.words.count(place + 1), u: truncation.logits[place].toFixed(4), y: String(truncation.probs[place]),
+      after: String(truncation.renormalised[place]), cumulative: probabilityText(truncation.cumulative[place]), rule: this.words.ruleNames[rule] }));
+    this.tip.style.transform = `translate(${Math.min(x + 14, this.picture.width - 250)}px, ${y + 16}px)`;
+  }
+}
+
+function perplexityText(value) {
+  return value < 100 ? value.toPrecision(3) : wholeNumber(Math.round(value));
+}
+
+/** The message: length of the header as uint32, the header as JSON, zeros up to a multiple of 8, float64 logits row by row. */
+function decode(bytes) {
+  const start = bytes.slice().buffer, length = new DataView(start).getUint32(0, true);
+  const header = JSON.parse(new TextDecoder().decode(new Uint8Array(start, 4, length)));
+  const offset = Math.ceil((4 + length) / 8) * 8, size = header.tokens.length;
+  return { header, logits: header.contexts.map((_, row) => new Float64Array(start, offset + row * size * 8, size)) };
+}
+
+export default function ({ data, parentElement, setStateValue, setTriggerValue }) {
+  const { header, logits } = decode(data), root = parentElement.querySelector(".sampling-panel");
+  const panel = root.panel ?? new Panel(root, header);
+  panel.receive(header, logits, (settings) => setStateValue("settings", settings), (token) => setTriggerValue("append", token));
+}

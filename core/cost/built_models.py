@@ -1,0 +1,61 @@
+"""What was built: the models, translation scores, corpora and hardware of the notes' tables, each with its source, from assets/teaching/models.json."""
+from __future__ import annotations
+
+import functools
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.cost.scaling_laws import training_flops
+
+FILE = Path(__file__).resolve().parents[2] / "assets" / "teaching" / "models.json"
+
+
+@dataclass(frozen=True)
+class Model:
+    """One model of the table. made: "whole" trained from random weights; "moe" too, with parameters of which a token uses a few; "adapted" from another model. None: not said."""
+
+    name: str
+    released: str                  # year-month
+    billions: float                # of parameters
+    billion_tokens: float | None   # of its corpus
+    access: str                    # "open" or "closed"
+    made: str
+    hardware: str | None
+    days: float | None
+    MWh: float | None
+    source: str
+
+    @property
+    def flops(self) -> float | None:
+        """About 6 N D, its corpus read once; None where the tokens are not said, or where a token does not use all parameters."""
+        return training_flops(self.billions * 1e9, self.billion_tokens * 1e9) if self.billion_tokens and self.made == "whole" else None
+
+
+@dataclass(frozen=True)
+class Hardware:
+    """A device: its peak in 10¹² operations a second and its power in watts, by its maker's data sheet."""
+
+    name: str
+    teraflops: float
+    watts: float
+    source: str
+
+
+@dataclass(frozen=True)
+class Record:
+    """All tables. translation and corpora: (the source, one dict a row)."""
+
+    models: tuple[Model, ...]
+    translation: tuple[str, tuple[dict, ...]]
+    corpora: tuple[str, tuple[dict, ...]]
+    hardware: dict[str, Hardware]
+
+
+@functools.lru_cache(maxsize=1)
+def load() -> Record:
+    """The tables, models by their month."""
+    told = json.loads(FILE.read_text(encoding="utf-8"))
+    tables = {key: (told[key]["source"], tuple(told[key]["rows"])) for key in ("translation", "corpora")}
+    models = sorted((Model(**fields) for fields in told["models"]), key=lambda model: model.released)
+    return Record(tuple(models), **tables, hardware={key: Hardware(**fields) for key, fields in told["hardware"].items()})

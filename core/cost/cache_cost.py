@@ -1,0 +1,81 @@
+"""What the KV cache saves: the work and the time of one more token with it and without it, and the memory that it takes."""
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+
+from core.model.block import KVCache
+from core.model.config import GATED_ACTIVATIONS, ModelConfig
+from core.model.generation import next_logits
+from core.model.transformer import Transformer
+
+BYTES = 4       # of a float32
+
+
+@dataclass(frozen=True)
+class Cost:
+    """One more token after a text of n_tokens − 1, computed both ways: seconds, the fastest of several tries; the largest difference of a logit; whether
+    the most probable next token is the same."""
+
+    n_tokens: int
+    without: float
+    cached: float
+    difference: float
+    same: bool
+
+
+def bytes_per_token(config: ModelConfig) -> int:
+    """Of the cache, for each token that was read: a key and a value in every head of every block, float32.
+
+    >>> bytes_per_token(ModelConfig(vocab_size=9, d_model=8, n_layers=2, n_heads=2, n_context=4))
+    128
+    """
+    return config.n_layers * config.n_kv_heads * (config.d_k + config.d_v) * BYTES
+
+
+def multiplications(config: ModelConfig, n: int, cached: bool) -> int:
+    """Multiplications for the logits after n tokens: matrix products alone, masked cells included as they are in a product.
+
+    With the cache one token goes through the blocks and looks at n keys; without it all n do. The unembedding is one token's either way.
+    """
+    d, heads, own = config.d_model, config.n_heads, 1 if cached else n
+    attention = d * heads * config.d_k + d * config.n_kv_heads * (config.d_k + config.d_v) + heads * config.d_v * d
+    mlp = 0 if config.d_ff is None else d * config.d_ff * (3 if config.activation in GATED_ACTIVATIONS else 2)
+    looking = heads * n * (config.d_k + config.d_v)
+    return config.n_layers * own * (attention + mlp + looking) + d * config.vocab_size
+
+
+@torch.no_grad()
+def measured(model: Transformer, token_ids: Sequence[int], lengths: Sequence[int], tries: int = 3) -> Iterator[Cost]:
+    """The Cost of the last of the first n tokens, for each n of `lengths`, each at least 2 and within the context. Nothing else is timed."""
+    for n in lengths:
+        ids = torch.tensor(list(token_ids[:n]), dtype=torch.int64, device=model.device)
+        read = KVCache()
+        model.logits(ids[:-1], read, last_only=True)
+        seconds = {False: [], True: []}
+        for _ in range(tries):
+            for cached in (False, True):
+                cache = KVCache()
+                if cached:
+                    cache.keys_and_values = dict(read.keys_and_values)
+                begin = time.perf_counter()
+                logits = model.logits(ids[-1:] if cached else ids, cache if cached else None, last_only=True).cpu()
+                seconds[cached].append(time.perf_counter() - begin)
+                if cached:
+                    with_cache = logits
+                else:
+                    plain = logits
+        yield Cost(n, min(seconds[False]), min(seconds[True]), float((plain - with_cache).abs().max()), bool(plain.argmax() == with_cache.argmax()))
+
+
+def greedy_without_cache(model: Transformer, token_ids: Sequence[int], max_new_tokens: int) -> Iterator[int]:
+    """The most probable tokens, one by one, the whole text read anew for each: what generate(…, temperature 0) writes with its cache."""
+    text: tuple[int, ...] = tuple(token_ids)
+    for _ in range(max_new_tokens):
+        text += (int(next_logits(model, [text], KVCache())[0].argmax()),)
+        yield text[-1]
+        if text[-1] == model.config.end_of_text:
+            break

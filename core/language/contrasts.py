@@ -1,0 +1,118 @@
+"""Two versions of a text that differ in one word: what changes in the distribution of the next token, and whether it changes so in many texts."""
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from core.analysis import text_probability
+from core.model.tokenizer import Tokenizer
+from core.model.transformer import Transformer
+from core.training.teaching_text import DATA
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """Two next-token distributions, as ln p and ln q (|V|,) in nats, both finite."""
+
+    log_p: np.ndarray
+    log_q: np.ndarray
+
+    @property
+    def difference(self) -> np.ndarray:
+        """(|V|,) q − p, which sums to 0."""
+        return np.exp(self.log_q) - np.exp(self.log_p)
+
+    @property
+    def log_ratio(self) -> np.ndarray:
+        """(|V|,) ln(q / p), nats."""
+        return self.log_q - self.log_p
+
+    @property
+    def total_variation(self) -> float:
+        """½ Σ |q − p|, in [0, 1]: the most by which the probability of any set of tokens differs.
+
+        >>> round(Contrast(np.log([0.5, 0.5]), np.log([0.8, 0.2])).total_variation, 9)
+        0.3
+        """
+        return 0.5 * float(np.abs(self.difference).sum())
+
+    @property
+    def kl_from_p(self) -> float:
+        """KL(p ‖ q) = Σ p ln(p / q), nats, at least 0."""
+        return max(0.0, float(np.exp(self.log_p) @ -self.log_ratio))
+
+    @property
+    def kl_from_q(self) -> float:
+        """KL(q ‖ p) = Σ q ln(q / p), nats, at least 0."""
+        return max(0.0, float(np.exp(self.log_q) @ self.log_ratio))
+
+    def movers(self, k: int, by: str = "probability", at_least: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+        """Token ids: the k that q raises most, and the k that it lowers most, by "probability" or by "ratio", the strongest first.
+
+        at_least: tokens that neither text gives so much probability are left out.
+        """
+        values = self.difference if by == "probability" else self.log_ratio
+        allowed = np.flatnonzero(np.exp(np.maximum(self.log_p, self.log_q)) >= at_least)
+        order = allowed[np.argsort(-values[allowed], kind="stable")]
+        return order[values[order] > 0][:k], order[::-1][values[order[::-1]] < 0][:k]
+
+
+@dataclass(frozen=True)
+class Spread:
+    """One quantity over several texts: its mean, the standard deviation of the texts (n − 1), and in how many it is above 0."""
+
+    values: np.ndarray
+
+    @property
+    def mean(self) -> float:
+        return float(self.values.mean())
+
+    @property
+    def deviation(self) -> float:
+        return float(self.values.std(ddof=1)) if len(self.values) > 1 else math.nan
+
+    @property
+    def error(self) -> float:
+        """Standard error of the mean: deviation / √n."""
+        return self.deviation / math.sqrt(len(self.values))
+
+    @property
+    def n_above(self) -> int:
+        return int((self.values > 0).sum())
+
+
+@cache
+def sets() -> dict:
+    """assets/teaching/word_pairs.json: sentences with a slot {w}, and pairs {a, b, neutral, counted} by name, those that should not matter too."""
+    return json.loads((DATA / "word_pairs.json").read_text(encoding="utf-8"))
+
+
+def fitted(sentence: str, word: str) -> str:
+    """The sentence with the word in its slot.
+
+    >>> fitted("{w} ran. The {w} fell", "girl")
+    'Girl ran. The girl fell'
+    """
+    first = word[:1].upper() + word[1:] if sentence.startswith("{w}") else word
+    return first.join(sentence.split("{w}", 1)).replace("{w}", word)
+
+
+def contrasts(model: Transformer, tokenizer: Tokenizer, texts: Sequence[tuple[str, str]]) -> list[Contrast]:
+    """The two next-token distributions of each pair of texts, every text alone after the end-of-text token."""
+    rows = [tokenizer.prompt(text, model.config.n_context).token_ids for pair in texts for text in pair]
+    log_probs = text_probability.next_log_probs(model, rows)
+    return [Contrast(p, q) for p, q in zip(log_probs[::2], log_probs[1::2])]
+
+
+def log_ratios(model: Transformer, tokenizer: Tokenizer, texts: Sequence[tuple[str, str]], words: Sequence[str]) -> np.ndarray:
+    """(len(words), len(texts)) ln(q / p) of a word, after a space, as what comes next, in nats: the sum over its tokens."""
+    ids = [tokenizer.encode(f" {word}") for word in words]
+    room = model.config.n_context - max(map(len, ids), default=0)
+    contexts = [tokenizer.prompt(text, room).token_ids for pair in texts for text in pair]
+    log_probs = np.array(text_probability.continuation_log_probs(model, contexts, [ids] * len(contexts)))
+    return (log_probs[1::2] - log_probs[::2]).T

@@ -1,0 +1,62 @@
+"""Ways to decode beside each other: texts written side by side from one prompt, each with what it is worth under the model and how much it repeats."""
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+
+from core.evaluation.samples import distinct_share
+from core.model.block import KVCache
+from core.model.generation import log_probs_of, next_logits, reorder
+from core.model.sampling import SamplingConfig, drawn
+from core.model.transformer import Transformer
+
+
+@dataclass(frozen=True)
+class Written:
+    """A continuation: its tokens, and ln of the model's own probability of each (temperature 1, nothing cut), nats."""
+
+    token_ids: tuple[int, ...] = ()
+    log_probs: tuple[float, ...] = ()
+
+    @property
+    def log_prob(self) -> float:
+        """ln p(continuation | prompt), nats."""
+        return math.fsum(self.log_probs)
+
+    @property
+    def surprisal(self) -> float:
+        """−ln p a token on average, nats; NaN for no token."""
+        return -self.log_prob / len(self.log_probs) if self.log_probs else math.nan
+
+    def distinct(self, n: int) -> float:
+        """Different n-grams over all n-grams, in (0, 1]; NaN for fewer than n tokens."""
+        return distinct_share([self.token_ids], n)
+
+    def repeated(self, n: int = 4) -> float:
+        """1 − distinct(n): the share of n-grams that came before."""
+        return 1 - self.distinct(n)
+
+
+def write_side_by_side(model: Transformer, token_ids: Sequence[int], jobs: Sequence[tuple[SamplingConfig, int]], max_new_tokens: int = 40) -> Iterator[tuple[Written, ...]]:
+    """A text for each (config, seed) of `jobs`, a token each at every step: gives all texts so far, in the order of the jobs, after each step.
+
+    Each goes on as generate(model, token_ids, config, seed) would, up to rounding, and ends as it does.
+    """
+    texts, generators = [Written() for _ in jobs], [torch.Generator().manual_seed(seed) for _, seed in jobs]
+    live, cache, prompt = list(range(len(jobs))), KVCache(), tuple(token_ids)
+    for step in range(max_new_tokens):
+        logits = next_logits(model, [prompt + texts[i].token_ids for i in live] if step else [prompt], cache).cpu().expand(len(live), -1)
+        log_probs, rows = log_probs_of(logits), []
+        for row, i in enumerate(live):
+            token_id = int(drawn(logits[row], jobs[i][0], [torch.rand((), generator=generators[i], dtype=torch.float64).item()])[1][0])
+            texts[i] = Written(texts[i].token_ids + (token_id,), texts[i].log_probs + (log_probs[row, token_id].item(),))
+            if token_id != model.config.end_of_text:
+                rows.append(row)
+        yield tuple(texts)
+        live = [live[row] for row in rows]
+        if not live:
+            return
+        reorder(cache, rows if step else [0] * len(rows))      # the prompt was read once for all

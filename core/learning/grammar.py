@@ -1,0 +1,105 @@
+"""A made-up grammar whose entropy is known exactly: a small machine that writes a word and goes on to its next state.
+
+In every state each word leads to one next state alone, so whoever has read a text from its start knows the state, and can do no better than
+the state's own probabilities: their entropy is the floor of every loss. Who looks at less of the text pays more, and that is computed too.
+"""
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+FILE = Path(__file__).resolve().parents[2] / "assets" / "teaching" / "grammar.json"
+START = ""          # what stands before the first word
+
+
+def entropy(p: np.ndarray) -> float:
+    """−Σ p ln p in nats, 0 ln 0 being 0.
+
+    >>> round(entropy(np.array([0.5, 0.5, 0.0])), 4)
+    0.6931
+    """
+    positive = p[p > 0]
+    return float(-(positive * np.log(positive)).sum())
+
+
+@dataclass(frozen=True)
+class Grammar:
+    """states: name -> its words, each as (word, probability, next state). Raises ValueError for probabilities that are none, a word that leads two ways,
+    or a state that is not there."""
+
+    start: str
+    states: Mapping[str, tuple[tuple[str, float, str], ...]]
+
+    def __post_init__(self) -> None:
+        for name, words in self.states.items():
+            if abs(sum(p for _, p, _ in words) - 1) > 1e-9 or any(p <= 0 for _, p, _ in words):
+                raise ValueError(f"The probabilities of the state {name!r} are not above 0 with a sum of 1.")
+            if len({word for word, _, _ in words}) < len(words) or any(to not in self.states for _, _, to in words):
+                raise ValueError(f"In the state {name!r} a word stands twice, or leads to a state that is not there.")
+
+    @functools.cached_property
+    def words(self) -> tuple[str, ...]:
+        return tuple(sorted({word for words in self.states.values() for word, _, _ in words}))
+
+    @functools.cached_property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self.states)
+
+    @functools.cached_property
+    def emission(self) -> np.ndarray:
+        """(states, words) the probability of each word."""
+        found = np.zeros((len(self.names), len(self.words)))
+        for i, name in enumerate(self.names):
+            for word, p, _ in self.states[name]:
+                found[i, self.words.index(word)] = p
+        return found
+
+    @functools.cached_property
+    def next(self) -> np.ndarray:
+        """(states, words) the state that each word leads to; −1 where it cannot stand."""
+        found = np.full((len(self.names), len(self.words)), -1)
+        for i, name in enumerate(self.names):
+            for word, _, to in self.states[name]:
+                found[i, self.words.index(word)] = self.names.index(to)
+        return found
+
+    def write(self, n_texts: int, n_words: int, uniform: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Texts from the start state as indices of words (n_texts, n_words), and the true probability of each. uniform: as many numbers in [0, 1)."""
+        state, cumulative = np.full(n_texts, self.names.index(self.start)), self.emission.cumsum(axis=1)
+        words, p = np.empty((n_texts, n_words), dtype=np.int64), np.empty((n_texts, n_words))
+        for t in range(n_words):
+            chosen = np.minimum((cumulative[state] <= uniform[:, t, None]).sum(axis=1), len(self.words) - 1)
+            chosen = np.where(self.next[state, chosen] < 0, self.emission[state].argmax(axis=1), chosen)     # ξ beyond a rounded sum
+            words[:, t], p[:, t] = chosen, self.emission[state, chosen]
+            state = self.next[state, chosen]
+        return words, p
+
+    def levels(self, n_words: int) -> dict[str, float]:
+        """Nats a word over texts of n_words words from the start: of who knows only how often each word comes ("unigram"), who sees the word before
+        ("bigram"), and who has read all of it ("floor"). Exact sums, no sampling."""
+        before = np.zeros((len(self.words) + 1, len(self.names)))          # p(last word, state); the last row: no word yet
+        before[-1, self.names.index(self.start)] = 1
+        pairs, floor = np.zeros((len(self.words) + 1, len(self.words))), 0.0
+        entropies = np.array([entropy(row) for row in self.emission])
+        for _ in range(n_words):
+            state = before.sum(axis=0)
+            floor += float(state @ entropies)
+            pairs += before @ self.emission
+            before = np.zeros_like(before)
+            for i, word in zip(*np.nonzero(self.emission)):
+                before[word, self.next[i, word]] += state[i] * self.emission[i, word]
+        share = pairs.sum(axis=1) / n_words
+        bigram = sum(weight * entropy(row / row.sum()) for weight, row in zip(share, pairs) if weight > 0)
+        return {"unigram": entropy(pairs.sum(axis=0) / n_words), "bigram": float(bigram), "floor": floor / n_words}
+
+
+@functools.lru_cache(maxsize=1)
+def made_up() -> Grammar:
+    """The grammar of assets/teaching/grammar.json: sentences whose verb has the number of a noun that may stand far before it."""
+    data = json.loads(FILE.read_text(encoding="utf-8"))
+    return Grammar(data["start"], {name: tuple((word, float(p), to) for word, p, to in words) for name, words in data["states"].items()})

@@ -1,0 +1,352 @@
+"""A small transformer that learns while one watches: the tasks it can be given, and the learner, which can be stopped, changed and asked at any time.
+
+Every task is text: bytes or words of a tokenizer of its own, so that what was trained is a model like any other and can be saved as one. Only
+the part of a row that can be known is counted. Losses are in nats a counted token.
+"""
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from core.learning import grammar
+from core.learning.schedules import Schedule
+from core.model import checkpoints
+from core.model.config import ModelConfig
+from core.model.generation import generate
+from core.model.sampling import SamplingConfig
+from core.model.tokenizer import Tokenizer
+from core.model.transformer import Transformer
+from core.training.corpus import IGNORE
+from core.training.loss import next_token_loss
+
+BYTES = 257                  # the smallest vocabulary: end of text and the bytes
+BATCH, N_MEASURED = 32, 128
+SAMPLED = 5                  # records from one sample to the next: writing takes as long as several steps
+CLIP = 1.0                   # a gradient longer than this is shortened to it
+SIZES = {"tiny": (32, 2, 2), "small": (64, 2, 4), "medium": (128, 4, 4)}     # d, L, h
+OPTIMIZERS = ("sgd", "momentum", "adam")
+N_SYMBOLS, N_COPIED, N_SORTED, N_DIGITS = 8, 8, 8, 2
+N_WORDS, N_CHARACTERS = 24, 48            # of a row of the grammar, of text
+LEAST_TEXT = 4 * N_CHARACTERS             # bytes, of which a tenth is held out
+HELD_OUT_SEED = 1_000_003
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """inputs, targets (B, N) int64; IGNORE where a target does not count. log_p: (B, N) the true ln p of the counted targets, where it is known."""
+
+    inputs: Tensor
+    targets: Tensor
+    log_p: Tensor | None = None
+
+
+class LearningTask(Protocol):
+    """Something to learn. n_context: tokens of a row. levels: nats that less knowledge costs, by name; "floor": the least that anyone pays, where it is known."""
+
+    tokenizer: Tokenizer
+    n_context: int
+    levels: Mapping[str, float]
+
+    def rows(self, n: int, generator: torch.Generator, held_out: bool) -> Rows:
+        """n rows; those held out are never trained on, where rows can repeat."""
+
+    def sample(self, model: Transformer, generator: torch.Generator) -> tuple[str, str, str]:
+        """What the model was given, what it wrote, and what would have been right ("" where that is not one text)."""
+
+
+@functools.lru_cache(maxsize=1)
+def _bytes_tokenizer() -> Tokenizer:
+    return Tokenizer.train([], BYTES)
+
+
+def _symbols(letters: str) -> Tensor:
+    return torch.tensor([_bytes_tokenizer().id_of(letter.encode()) for letter in letters])
+
+
+def _question_and_answer(parts: list[Tensor], n_answer: int, end_of_text: int) -> Rows:
+    """Rows of end of text and the parts (B, ·), of which the last n_answer tokens count."""
+    row = torch.cat([torch.full((len(parts[0]), 1), end_of_text), *parts], dim=1)
+    targets = row[:, 1:].clone()
+    targets[:, :-n_answer] = IGNORE
+    return Rows(row[:, :-1], targets)
+
+
+class _Answering:
+    """A task whose answer follows from its question."""
+
+    n_answer: int
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        return _bytes_tokenizer()
+
+    def sample(self, model: Transformer, generator: torch.Generator) -> tuple[str, str, str]:
+        rows = self.rows(1, generator, held_out=True)
+        question, answer = rows.inputs[0, :len(rows.inputs[0]) - self.n_answer + 1].tolist(), rows.targets[0, -self.n_answer:].tolist()
+        written = [step.token_id for step in generate(model, question, SamplingConfig(temperature=0.0), max_new_tokens=self.n_answer)]
+        return tuple(self.tokenizer.decode(ids) for ids in (question, written, answer))
+
+
+class Copying(_Answering):
+    """Eight random letters, a bar, and the same letters again: `hbdaecfg|hbdaecfg`."""
+
+    n_answer, n_context = N_COPIED, 2 * N_COPIED + 1
+    levels = {"blind": math.log(N_SYMBOLS), "floor": 0.0}
+
+    def rows(self, n: int, generator: torch.Generator, held_out: bool) -> Rows:
+        letters = _symbols("abcdefgh"[:N_SYMBOLS])[torch.randint(N_SYMBOLS, (n, N_COPIED), generator=generator)]
+        return _question_and_answer([letters, _symbols("|").expand(n, 1), letters], self.n_answer, self.tokenizer.end_of_text)
+
+
+class Sorting(_Answering):
+    """Eight random digits, an arrow, and the same digits in order: `31415926>11234569`."""
+
+    n_answer, n_context = N_SORTED, 2 * N_SORTED + 1
+
+    @functools.cached_property
+    def levels(self) -> dict[str, float]:
+        """Blind: who knows how the k-th smallest of eight digits is distributed, and not these digits."""
+        at_most = np.array([[sum(math.comb(N_SORTED, j) * (v / 10) ** j * (1 - v / 10) ** (N_SORTED - j) for j in range(k, N_SORTED + 1)) for v in range(11)] for k in range(1, N_SORTED + 1)])
+        return {"blind": float(np.mean([grammar.entropy(np.diff(row)) for row in at_most])), "floor": 0.0}
+
+    def rows(self, n: int, generator: torch.Generator, held_out: bool) -> Rows:
+        digits = torch.randint(10, (n, N_SORTED), generator=generator)
+        codes = _symbols("0123456789")
+        return _question_and_answer([codes[digits], _symbols(">").expand(n, 1), codes[digits.sort(dim=1).values]], self.n_answer, self.tokenizer.end_of_text)
+
+
+class Addition(_Answering):
+    """Two numbers of two digits and their sum, written from the units up, as one adds by hand: `27+48=570`. A tenth of all pairs is held out."""
+
+    n_answer, n_context = N_DIGITS + 1, 3 * N_DIGITS + 3
+
+    @functools.cached_property
+    def levels(self) -> dict[str, float]:
+        """Blind: who knows how each digit of the sum is distributed, and not the numbers."""
+        sums = np.add.outer(np.arange(10 ** N_DIGITS), np.arange(10 ** N_DIGITS)).ravel()
+        shares = [np.bincount(sums // 10 ** k % 10, minlength=10) / len(sums) for k in range(self.n_answer)]
+        return {"blind": float(np.mean([grammar.entropy(share) for share in shares])), "floor": 0.0}
+
+    def rows(self, n: int, generator: torch.Generator, held_out: bool) -> Rows:
+        pairs = torch.randint(10 ** N_DIGITS, (16 * n + 64, 2), generator=generator)
+        pairs = pairs[((7 * pairs[:, 0] + 3 * pairs[:, 1]) % 10 == 0) == held_out]
+        pairs = pairs.repeat(math.ceil(n / len(pairs)), 1)[:n]
+        a, b, total = pairs[:, 0], pairs[:, 1], pairs.sum(1)
+        codes = _symbols("0123456789")
+        numbers = [torch.stack([codes[x // 10 ** k % 10] for k in reversed(range(N_DIGITS))], dim=1) for x in (a, b)]
+        answer = torch.stack([codes[total // 10 ** k % 10] for k in range(self.n_answer)], dim=1)
+        return _question_and_answer([numbers[0], _symbols("+").expand(n, 1), numbers[1], _symbols("=").expand(n, 1), answer], self.n_answer, self.tokenizer.end_of_text)
+
+
+class MadeUpGrammar:
+    """Sentences of `core.learning.grammar`, whose entropy is known: every word counts."""
+
+    n_context = N_WORDS
+
+    @functools.cached_property
+    def tokenizer(self) -> Tokenizer:
+        """Every word one token, with its space before it; the full stop without one."""
+        return Tokenizer.train([" " + " ".join(grammar.made_up().words)] * 9, BYTES + 100)
+
+    @functools.cached_property
+    def levels(self) -> dict[str, float]:
+        return grammar.made_up().levels(N_WORDS)
+
+    @functools.cached_property
+    def _ids(self) -> Tensor:
+        return torch.tensor([self.tokenizer.encode(word if word == "." else f" {word}")[0] for word in grammar.made_up().words])
+
+    def rows(self, n: int, generator: torch.Generator, held_out: bool) -> Rows:
+        words, p = grammar.made_up().write(n, N_WORDS, torch.rand(n, N_WORDS, generator=generator, dtype=torch.float64).numpy())
+        targets = self._ids[torch.from_numpy(words)]
+        start = torch.full((n, 1), self.tokenizer.end_of_text)
+        return Rows(torch.cat([start, targets[:, :-1]], dim=1), targets, torch.from_numpy(np.log(p)))
+
+    def sample(self, model: Transformer, generator: torch.Generator) -> tuple[str, str, str]:
+        return _continued(self, model, generator)
+
+
+class OwnText:
+    """A text, byte by byte: windows of it at random; its last tenth is held out. Nobody knows the entropy of such a text.
+
+    Raises ValueError for fewer than LEAST_TEXT bytes.
+    """
+
+    n_context = N_CHARACTERS
+
+    def __init__(self, text: str) -> None:
+        ids = torch.tensor(self.tokenizer.encode(text))
+        if len(ids) < LEAST_TEXT:
+            raise ValueError(f"A text to learn from has at least {LEAST_TEXT} bytes, and this one {len(ids)}.")
+        cut = len(ids) - max(len(ids) // 10, N_CHARACTERS + 1)
+        self._train, self._held_out = ids[:cut], ids[cut:]
+        pairs = np.zeros((self.tokenizer.vocab_size, self.tokenizer.vocab_size))
+        np.add.at(pairs, (ids[:cut - 1].numpy(), ids[1:cut].numpy()), 1)
+        before = pairs.sum(axis=1)
+        self.levels = {"unigram": grammar.entropy(pairs.sum(axis=0) / pairs.sum()),
+                       "bigram": float(sum(n / before.sum() * grammar.entropy(row / n) for n, row in zip(before, pairs) if n))}
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        return _bytes_tokenizer()
+
+    def rows(self, n: int, generator: torch.Generator, held_out: bool) -> Rows:
+        text = self._held_out if held_out else self._train
+        first = torch.randint(len(text) - N_CHARACTERS + 1, (n, 1), generator=generator)
+        targets = text[first + torch.arange(N_CHARACTERS)]
+        return Rows(torch.cat([torch.full((n, 1), self.tokenizer.end_of_text), targets[:, :-1]], dim=1), targets)
+
+    def sample(self, model: Transformer, generator: torch.Generator) -> tuple[str, str, str]:
+        return _continued(self, model, generator)
+
+
+def _continued(task: LearningTask, model: Transformer, generator: torch.Generator) -> tuple[str, str, str]:
+    """What the model writes from the start, drawn at temperature 1."""
+    written = [step.token_id for step in generate(model, [task.tokenizer.end_of_text], SamplingConfig(), generator, max_new_tokens=task.n_context - 1)]
+    return "", task.tokenizer.decode(written), ""
+
+
+TASKS = {"copying": Copying, "sorting": Sorting, "addition": Addition, "grammar": MadeUpGrammar, "text": OwnText}
+
+
+@dataclass(frozen=True)
+class Knobs:
+    """What can be turned while it learns. Plain gradient descent, the same with momentum 0.9 (Polyak 1964), Adam (Kingma and Ba 2015)."""
+
+    optimizer: str = "adam"
+    learning_rate: float = 3e-3          # at its highest
+    schedule: Schedule = Schedule()
+
+    def rate_at(self, step: int) -> float:
+        """The learning rate of step number `step`, counted from 0."""
+        return self.learning_rate * self.schedule.share(step)
+
+    def make(self, model: nn.Module) -> torch.optim.Optimizer:
+        """A new optimizer, with no memory of earlier gradients."""
+        if self.optimizer == "adam":
+            return torch.optim.Adam(model.parameters(), lr=self.learning_rate)
+        return torch.optim.SGD(model.parameters(), lr=self.learning_rate, momentum=0.9 if self.optimizer == "momentum" else 0.0)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far it is. loss, gradient_norm: means over the steps since the last record, NaN before the first; the norm is that before it is shortened to CLIP.
+    held_out: the loss on rows not trained on. accuracy: the share of counted tokens whose guess is right; whole: of rows that are right throughout.
+    sample: see LearningTask; a new one comes with every SAMPLED-th record."""
+
+    step: int
+    seconds: float
+    loss: float
+    held_out: float
+    gradient_norm: float
+    accuracy: float
+    whole: float
+    knobs: Knobs
+    sample: tuple[str, str, str]
+
+    @property
+    def rate(self) -> float:
+        """The learning rate of the last step that was taken, before the first that of the first."""
+        return self.knobs.rate_at(max(self.step - 1, 0))
+
+    @property
+    def diverged(self) -> bool:
+        return not math.isfinite(self.held_out)
+
+
+@dataclass(eq=False)
+class Learner:
+    """A model in training. One thread at a time goes through `learn`; others may read `history`, `tokens` and `pattern`, set `knobs`, and call `saved`.
+
+    Nothing is shared with another learner, and all randomness comes from the seed: the same seed and knobs give the same history, but for its seconds.
+    """
+
+    task: LearningTask
+    size: str = "tiny"
+    seed: int = 0
+    knobs: Knobs = Knobs()
+    history: list[Progress] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        d, n_layers, n_heads = SIZES[self.size]
+        config = ModelConfig(vocab_size=self.task.tokenizer.vocab_size, d_model=d, n_layers=n_layers, n_heads=n_heads, n_context=self.task.n_context)
+        self.model = Transformer(config).initialise(torch.Generator().manual_seed(self.seed))
+        self._batches, self._samples = torch.Generator().manual_seed(self.seed + 1), torch.Generator().manual_seed(self.seed + 2)
+        self._held_out = self.task.rows(N_MEASURED, torch.Generator().manual_seed(self.seed + HELD_OUT_SEED), held_out=True)
+        self._lock, self._optimizer, self._made_for = threading.Lock(), None, ""
+        self.step, self.seconds, self._sample = 0, 0.0, ("", "", "")
+        self.tokens = [self.task.tokenizer.visible(i) for i in self._held_out.inputs[0].tolist()]
+        self._measure([], [])
+
+    def learn(self) -> Iterator[Progress]:
+        """Goes on from where it stands, without end: a record after every 10 steps, later 25. Ends by itself when the loss is no number any more."""
+        while not self.history[-1].diverged:
+            losses, norms = [], []
+            for _ in range(10 if self.step < 1000 else 25):
+                began = time.monotonic()
+                with self._lock:
+                    loss, norm = self._one_step()
+                self.seconds += time.monotonic() - began
+                losses.append(loss)
+                norms.append(norm)
+                time.sleep(0.001)                       # whoever waits for this core, a page of another reader, comes first
+            yield self._measure(losses, norms)
+
+    def _one_step(self) -> tuple[float, float]:
+        """One batch: loss and length of its gradient."""
+        knobs = self.knobs
+        if self._made_for != knobs.optimizer:
+            self._optimizer, self._made_for = knobs.make(self.model), knobs.optimizer
+        for group in self._optimizer.param_groups:
+            group["lr"] = knobs.rate_at(self.step)
+        rows = self.task.rows(BATCH, self._batches, held_out=False)
+        loss = next_token_loss(self.model.logits(rows.inputs), rows.targets)
+        self._optimizer.zero_grad()
+        loss.backward()
+        norm = nn.utils.clip_grad_norm_(self.model.parameters(), CLIP)
+        self._optimizer.step()
+        self.step += 1
+        return float(loss.detach()), float(norm)
+
+    @torch.no_grad()
+    def _measure(self, losses: list[float], norms: list[float]) -> Progress:
+        rows = self._held_out
+        logits, counts = self.model.logits(rows.inputs), rows.targets != IGNORE
+        loss = float(next_token_loss(logits, rows.targets))
+        if rows.log_p is not None:                      # these rows' own luck taken out: what is measured is what the model pays above the floor
+            loss += float(rows.log_p.mean()) + self.task.levels["floor"]
+        right = (logits.argmax(-1) == rows.targets) | ~counts
+        self.pattern = torch.stack([block.pattern for block in self.model(rows.inputs[0]).blocks])
+        means = [sum(values) / len(values) if values else math.nan for values in (losses, norms)]
+        if len(self.history) % SAMPLED == 0 and math.isfinite(loss):
+            self._sample = self.task.sample(self.model, self._samples)
+        self.history.append(Progress(self.step, self.seconds, means[0], loss, means[1], float(right[counts].double().mean()), float(right.all(1).double().mean()), self.knobs, self._sample))
+        return self.history[-1]
+
+    def copy(self) -> Transformer:
+        """The model as it is now, a copy of its own for reading, in eval mode and without gradients."""
+        with self._lock:
+            weights = {name: p.detach().clone() for name, p in self.model.state_dict().items()}
+        made = Transformer(self.model.config)
+        made.load_state_dict(weights)
+        return made.eval().requires_grad_(False)
+
+    def saved(self, card: str) -> bytes:
+        """The model as it is now as a ZIP of the files that `core.model.checkpoints.load` reads, with `card` (Markdown) beside them."""
+        return checkpoints.archive(self.copy(), self.task.tokenizer, card)
+
+
+def thinned(history: list[Progress], most: int = 240) -> list[Progress]:
+    """At most about `most` records evenly over the history, its first and its last among them."""
+    every = max(1, math.ceil(len(history) / most))
+    return [*itertools.islice(history, 0, max(len(history) - 1, 0), every), *history[-1:]]

@@ -1,0 +1,59 @@
+"""Low-rank adapters (LoRA; Hu et al. 2021): a weight W stays as it is, and a product A B of two thin matrices is learned beside it.
+
+    W' = W + A B        A (d, r), B (r, h · d_k)
+
+B begins at zero, so the model at first computes just what it did; what is learned has rank r at most, and can be added into W afterwards.
+"""
+from __future__ import annotations
+
+import functools
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils import parametrize
+
+from core.model.transformer import Transformer
+
+ADAPTED = ("W_Q", "W_V")        # of every block, as in the paper
+
+
+class LowRank(nn.Module):
+    """A B, to be added to a weight (h, d, d_k) of all heads, which as one matrix is (d, h · d_k)."""
+
+    def __init__(self, W: Tensor, rank: int, generator: torch.Generator) -> None:
+        super().__init__()
+        h, d, d_k = W.shape
+        self.A = nn.Parameter(torch.randn(d, rank, generator=generator) * d ** -0.5)      # (d, r)
+        self.B = nn.Parameter(torch.zeros(rank, h * d_k))                                  # (r, h · d_k)
+
+    def forward(self, W: Tensor) -> Tensor:
+        """(h, d, d_k) W + A B."""
+        h, _, d_k = W.shape
+        return W + (self.A @ self.B).unflatten(-1, (h, d_k)).transpose(0, 1)
+
+
+def adapt(model: Transformer, rank: int, generator: torch.Generator) -> list[nn.Parameter]:
+    """Freezes the model and puts an adapter beside W_Q and W_V of every block, in place; returns the A and B, all that can be learned from here on."""
+    model.requires_grad_(False)
+    added: list[nn.Parameter] = []
+    for block in model.blocks:
+        for name in ADAPTED:
+            adapter = LowRank(getattr(block, name), rank, generator)
+            parametrize.register_parametrization(block, name, adapter)
+            added += [adapter.A, adapter.B]
+    return added
+
+
+def n_adapter_parameters(model: Transformer, rank: int) -> int:
+    """How many numbers `adapt` adds: L blocks, in each r (d + h d_k) for W_Q and r (d + h_kv d_v) for W_V."""
+    config = model.config
+    return config.n_layers * rank * (2 * config.d_model + config.n_heads * config.d_k + config.n_kv_heads * config.d_v)
+
+
+@torch.no_grad()
+def merged(model: Transformer) -> Transformer:
+    """A plain copy for reading, in eval mode and without gradients: every adapter is added into the weight that it stands beside."""
+    made = Transformer(model.config)
+    for name, weight in made.named_parameters():
+        weight.copy_(functools.reduce(getattr, name.split("."), model))
+    return made.eval().requires_grad_(False)

@@ -1,0 +1,306 @@
+"""Two tasks that need a memory, and the models that learn them while one watches: recall after a delay, and a sequence through a bottleneck.
+
+Recall: k symbols, some blanks, then the marks ?1 … ?k; at ?j the j-th symbol is asked for. Rewriting: an encoder reads n symbols, a decoder
+writes them again, as they came or from the last to the first. Symbols are drawn uniformly from N_SYMBOLS, so that whoever remembers nothing
+is right once in N_SYMBOLS times and pays ln N_SYMBOLS nats.
+"""
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from core.model.attention import dot_product_scores
+from core.model.config import ModelConfig
+from core.model.transformer import Transformer
+
+N_SYMBOLS = 8
+CHANCE, CHANCE_LOSS = 1 / N_SYMBOLS, math.log(N_SYMBOLS)
+CELLS = {"rnn": nn.RNN, "lstm": nn.LSTM, "gru": nn.GRU}
+READERS = (*CELLS, "attention")
+WRITERS = ("bottleneck", "attention")
+ORDERS = ("copy", "reverse")
+BATCH, N_MEASURED = 64, 128
+WIDTH = 32             # of the embeddings, and d of the attention model
+CLIP = 1.0             # a gradient longer than this is shortened to it
+RECALL_RATE, REWRITING_RATE = 3e-3, 5e-3
+
+
+@torch.no_grad()
+def initialise(model: nn.Module, n_hidden: int, generator: torch.Generator) -> nn.Module:
+    """Uniform weights in ±1/√n_hidden, torch's own choice for recurrent cells, and embeddings of variance 1; all from one generator."""
+    for module in model.modules():
+        for weights in module.parameters(recurse=False):
+            weights.normal_(generator=generator) if isinstance(module, nn.Embedding) else weights.uniform_(-n_hidden ** -0.5, n_hidden ** -0.5, generator=generator)
+    return model
+
+
+def n_parameters(model: nn.Module) -> int:
+    return sum(weights.numel() for weights in model.parameters())
+
+
+def _learn(model: nn.Module, optimizer: torch.optim.Optimizer, logits: Tensor, targets: Tensor) -> float:
+    """One step down the mean loss of logits (B, n, N_SYMBOLS) on targets (B, n); the loss before it, in nats."""
+    loss = F.cross_entropy(logits.reshape(-1, N_SYMBOLS), targets.reshape(-1))
+    optimizer.zero_grad()
+    loss.backward()
+    nn.utils.clip_grad_norm_(model.parameters(), CLIP)
+    optimizer.step()
+    return float(loss.detach())
+
+
+# ---- recall after a delay -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Recall:
+    """The task: n_remembered symbols (k) over most_delay blanks at most. Ids: the symbols, then the blank, then ?1 … ?k."""
+
+    n_remembered: int = 4
+    most_delay: int = 40
+
+    def __post_init__(self) -> None:
+        if self.n_remembered < 1 or self.most_delay < 1:
+            raise ValueError("There must be a symbol to remember and a blank to remember it over.")
+
+    @property
+    def blank(self) -> int:
+        return N_SYMBOLS
+
+    @property
+    def vocab_size(self) -> int:
+        return N_SYMBOLS + 1 + self.n_remembered
+
+    @property
+    def n_context(self) -> int:
+        """Tokens of the longest sequence."""
+        return 2 * self.n_remembered + self.most_delay
+
+    def delays(self) -> tuple[int, ...]:
+        """The delays at which accuracy is measured: nine, evenly from 0 to the longest.
+
+        >>> Recall(most_delay=40).delays()
+        (0, 5, 10, 15, 20, 25, 30, 35, 40)
+        """
+        return tuple(sorted({self.most_delay * i // 8 for i in range(9)}))
+
+    def batch(self, n: int, delay: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+        """(n, 2k + delay) inputs and (n, k) what is asked for at the last k places, int64."""
+        symbols = torch.randint(N_SYMBOLS, (n, self.n_remembered), generator=generator)
+        marks = torch.arange(self.blank + 1, self.vocab_size).expand(n, -1)
+        return torch.cat([symbols, torch.full((n, delay), self.blank), marks], dim=1), symbols
+
+
+class RecurrentReader(nn.Module):
+    """A recurrent network of torch over token ids: embedding, cell, and a linear map of every hidden state to N_SYMBOLS logits."""
+
+    def __init__(self, cell: str, vocab_size: int, n_hidden: int) -> None:
+        super().__init__()
+        self.embedding, self.cell, self.output = nn.Embedding(vocab_size, WIDTH), CELLS[cell](WIDTH, n_hidden, batch_first=True), nn.Linear(n_hidden, N_SYMBOLS)
+
+    def logits(self, token_ids: Tensor) -> Tensor:
+        """(B, N, N_SYMBOLS)"""
+        return self.output(self.cell(self.embedding(token_ids))[0])
+
+
+def attention_reader(task: Recall, generator: torch.Generator) -> Transformer:
+    """One layer of attention with two heads and learned positions, and no feed-forward part: the app's own transformer."""
+    config = ModelConfig(vocab_size=task.vocab_size, d_model=WIDTH, n_layers=1, n_heads=2, n_context=task.n_context, d_ff=None, end_of_text=None)
+    return Transformer(config).initialise(generator)
+
+
+def hidden_units(cell: str, vocab_size: int, wanted: int) -> int:
+    """The number of hidden units, from 4 to 128, that brings a reader's parameters nearest to `wanted`."""
+    gates = {"rnn": 1, "lstm": 4, "gru": 3}[cell]
+
+    def parameters(m: int) -> int:
+        return vocab_size * WIDTH + gates * m * (WIDTH + m + 2) + N_SYMBOLS * (m + 1)
+    return min(range(4, 129), key=lambda m: abs(parameters(m) - wanted))
+
+
+def readers(task: Recall, seed: int, names: tuple[str, ...] = READERS) -> dict[str, nn.Module]:
+    """The untrained models by name, each of about the attention model's number of parameters."""
+    made, attention = {}, attention_reader(task, torch.Generator().manual_seed(seed))
+    for name in names:
+        if name == "attention":
+            made[name] = attention
+        else:
+            m = hidden_units(name, task.vocab_size, n_parameters(attention))
+            made[name] = initialise(RecurrentReader(name, task.vocab_size, m), m, torch.Generator().manual_seed(seed))
+    return made
+
+
+def recall_logits(model: nn.Module, task: Recall, inputs: Tensor) -> Tensor:
+    """(B, k, N_SYMBOLS) at the marks."""
+    return model.logits(inputs)[:, -task.n_remembered:, :N_SYMBOLS]
+
+
+@dataclass(frozen=True)
+class RecallRecord:
+    """How far the training is. losses: by model, the mean in nats since the last record (NaN before the first step). accuracy: by model, at each of
+    the task's delays. inputs, targets: one sequence at the longest delay; answers: what each model says to it."""
+
+    step: int
+    seconds: float
+    losses: Mapping[str, float]
+    accuracy: Mapping[str, tuple[float, ...]]
+    inputs: tuple[int, ...]
+    targets: tuple[int, ...]
+    answers: Mapping[str, tuple[int, ...]]
+
+
+def train_recall(task: Recall, seed: int = 0, n_steps: int = 500, every: int = 20, names: tuple[str, ...] = READERS) -> Iterator[RecallRecord]:
+    """Trains the models beside each other, on the same batches of random delays; a record before the first step and after every `every`.
+
+    Adam, gradients clipped to length 1. The same seed gives the same records but for their seconds.
+    """
+    models, generator, start = readers(task, seed, names), torch.Generator().manual_seed(seed), time.monotonic()
+    optimizers = {name: torch.optim.Adam(model.parameters(), lr=RECALL_RATE) for name, model in models.items()}
+    yield _recall_record(task, models, {name: [] for name in models}, 0, seed, 0.0)
+    losses: dict[str, list[float]] = {name: [] for name in models}
+    for step in range(1, n_steps + 1):
+        inputs, targets = task.batch(BATCH, int(torch.randint(task.most_delay + 1, (1,), generator=generator)), generator)
+        for name, model in models.items():
+            losses[name].append(_learn(model, optimizers[name], recall_logits(model, task, inputs), targets))
+        if step % every == 0 or step == n_steps:
+            yield _recall_record(task, models, losses, step, seed, time.monotonic() - start)
+            losses = {name: [] for name in models}
+
+
+@torch.no_grad()
+def _recall_record(task: Recall, models: dict[str, nn.Module], losses: dict[str, list[float]], step: int, seed: int, seconds: float) -> RecallRecord:
+    """Measured on sequences that no training batch is drawn from the same seed as."""
+    generator = torch.Generator().manual_seed(seed + 1_000_003)
+    accuracy: dict[str, list[float]] = {name: [] for name in models}
+    for delay in task.delays():
+        inputs, targets = task.batch(N_MEASURED, delay, generator)
+        for name, model in models.items():
+            answers = recall_logits(model, task, inputs).argmax(-1)
+            accuracy[name].append(float((answers == targets).double().mean()))
+    shown = {name: tuple(recall_logits(model, task, inputs[:1]).argmax(-1)[0].tolist()) for name, model in models.items()}
+    means = {name: sum(values) / len(values) if values else math.nan for name, values in losses.items()}
+    return RecallRecord(step, seconds, means, {name: tuple(values) for name, values in accuracy.items()}, tuple(inputs[0].tolist()), tuple(targets[0].tolist()), shown)
+
+
+# ---- one vector for a whole sequence ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Rewriting:
+    """The task: sequences of 1 to `longest` symbols, to be written again as they came ("copy") or from the last to the first ("reverse")."""
+
+    order: str = "copy"
+    longest: int = 16
+
+    def __post_init__(self) -> None:
+        if self.order not in ORDERS or self.longest < 2:
+            raise ValueError(f"The order is one of {', '.join(ORDERS)}, and the longest sequence has two symbols at least.")
+
+    def lengths(self) -> tuple[int, ...]:
+        """The lengths at which accuracy is measured: eight, evenly up to the longest.
+
+        >>> Rewriting(longest=16).lengths()
+        (2, 4, 6, 8, 10, 12, 14, 16)
+        """
+        return tuple(sorted({max(1, self.longest * i // 8) for i in range(1, 9)}))
+
+    def batch(self, n: int, length: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+        """(n, length) sources and what is to be written, int64."""
+        source = torch.randint(N_SYMBOLS, (n, length), generator=generator)
+        return source, source.flip(1) if self.order == "reverse" else source
+
+
+class EncoderDecoder(nn.Module):
+    """Two GRUs: the encoder's last state is the decoder's first. With attention, every decoder state also looks at all encoder states:
+    softmax(d W_A S^T / √m) S, the multiplicative score of Luong et al. 2015. Sutskever et al. 2014; Bahdanau et al. 2015."""
+
+    START = N_SYMBOLS
+
+    def __init__(self, n_hidden: int, attention: bool) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(N_SYMBOLS + 1, WIDTH)
+        self.encoder, self.decoder = (nn.GRU(WIDTH, n_hidden, batch_first=True) for _ in range(2))
+        self.W_A = nn.Linear(n_hidden, n_hidden, bias=False) if attention else None
+        self.output = nn.Linear(n_hidden * (2 if attention else 1), N_SYMBOLS)
+
+    def encode(self, source: Tensor) -> tuple[Tensor, Tensor]:
+        """(B, n, m) all encoder states, and (1, B, m) the last: the one vector."""
+        return self.encoder(self.embedding(source))
+
+    def decode(self, written: Tensor, state: Tensor, sources: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
+        """Logits (B, n, N_SYMBOLS) of the symbols after `written`, the decoder's last state, and the weights (B, n, n_source) over the source's states."""
+        states, last = self.decoder(self.embedding(written), state)
+        if self.W_A is None:
+            return self.output(states), last, None
+        weights = torch.softmax(dot_product_scores(self.W_A(states), sources), dim=-1)
+        return self.output(torch.cat([states, weights @ sources], dim=-1)), last, weights
+
+    def logits(self, source: Tensor, target: Tensor) -> Tensor:
+        """(B, n, N_SYMBOLS) with the true symbol before each place given (teacher forcing)."""
+        sources, state = self.encode(source)
+        return self.decode(F.pad(target[:, :-1], (1, 0), value=self.START), state, sources)[0]
+
+    @torch.no_grad()
+    def write(self, source: Tensor) -> tuple[Tensor, Tensor | None]:
+        """(B, n) the likeliest symbol at each place, each read back by the decoder, and the weights (B, n, n_source) they were written with."""
+        sources, state = self.encode(source)
+        symbol, symbols, rows = torch.full((len(source), 1), self.START), [], []
+        for _ in range(source.shape[1]):
+            logits, state, weights = self.decode(symbol, state, sources)
+            symbol = logits.argmax(-1)
+            symbols.append(symbol)
+            rows.append(weights)
+        return torch.cat(symbols, dim=1), None if self.W_A is None else torch.cat(rows, dim=1)
+
+
+@dataclass(frozen=True)
+class RewritingRecord:
+    """How far the training is. losses and accuracy as in RecallRecord, the latter by length and of what the model wrote by itself. source, target:
+    one sequence of the longest length; written: by model. alignment: (n, n) rows of weights, output by source."""
+
+    step: int
+    seconds: float
+    losses: Mapping[str, float]
+    accuracy: Mapping[str, tuple[float, ...]]
+    source: tuple[int, ...]
+    target: tuple[int, ...]
+    written: Mapping[str, tuple[int, ...]]
+    alignment: tuple[tuple[float, ...], ...]
+
+
+def writers(n_hidden: int, seed: int) -> dict[str, EncoderDecoder]:
+    """The untrained pair, which differ in the attention alone."""
+    return {name: initialise(EncoderDecoder(n_hidden, name == "attention"), n_hidden, torch.Generator().manual_seed(seed)) for name in WRITERS}
+
+
+def train_rewriting(task: Rewriting, n_hidden: int = 64, seed: int = 0, n_steps: int = 500, every: int = 20) -> Iterator[RewritingRecord]:
+    """Trains both on the same batches of random lengths, as `train_recall` does."""
+    models, generator, start = writers(n_hidden, seed), torch.Generator().manual_seed(seed), time.monotonic()
+    optimizers = {name: torch.optim.Adam(model.parameters(), lr=REWRITING_RATE) for name, model in models.items()}
+    yield _rewriting_record(task, models, {name: [] for name in models}, 0, seed, 0.0)
+    losses: dict[str, list[float]] = {name: [] for name in models}
+    for step in range(1, n_steps + 1):
+        source, target = task.batch(BATCH, int(torch.randint(1, task.longest + 1, (1,), generator=generator)), generator)
+        for name, model in models.items():
+            losses[name].append(_learn(model, optimizers[name], model.logits(source, target), target))
+        if step % every == 0 or step == n_steps:
+            yield _rewriting_record(task, models, losses, step, seed, time.monotonic() - start)
+            losses = {name: [] for name in models}
+
+
+def _rewriting_record(task: Rewriting, models: dict[str, EncoderDecoder], losses: dict[str, list[float]], step: int, seed: int, seconds: float) -> RewritingRecord:
+    generator = torch.Generator().manual_seed(seed + 1_000_003)
+    accuracy: dict[str, list[float]] = {name: [] for name in models}
+    for length in task.lengths():
+        source, target = task.batch(N_MEASURED, length, generator)
+        for name, model in models.items():
+            accuracy[name].append(float((model.write(source)[0] == target).double().mean()))
+    shown = {name: model.write(source[:1]) for name, model in models.items()}
+    means = {name: sum(values) / len(values) if values else math.nan for name, values in losses.items()}
+    return RewritingRecord(step, seconds, means, {name: tuple(values) for name, values in accuracy.items()}, tuple(source[0].tolist()), tuple(target[0].tolist()),
+                           {name: tuple(symbols[0].tolist()) for name, (symbols, _) in shown.items()}, tuple(map(tuple, shown["attention"][1][0].tolist())))

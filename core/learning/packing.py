@@ -1,0 +1,64 @@
+"""What packing does to documents, place by place, and what padding would do instead.
+
+`core.training.corpus.pack` makes the rows, as it does for a training; to see where each token came from it is given numbers in place of tokens.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.training.corpus import IGNORE, pack
+
+MOST_TOKENS = 2 ** 16 - 2        # which `core.training.corpus` counts in 16 bits
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows of N places. inputs, targets: (B, N) int64 token ids; counted: (B, N) bool, whether the target counts in the loss.
+    documents: (B, N) the number of the document that each input came from, −1 for end of text; place: (B, N) which of its tokens it is, from 0; −1 for end of text."""
+
+    inputs: np.ndarray
+    targets: np.ndarray
+    counted: np.ndarray
+    documents: np.ndarray
+    place: np.ndarray
+
+    @property
+    def n_places(self) -> int:
+        return self.inputs.size
+
+    @property
+    def n_counted(self) -> int:
+        """Predictions that are learned from."""
+        return int(self.counted.sum())
+
+    @property
+    def wasted(self) -> float:
+        """The share of places that are computed and teach nothing."""
+        return 1 - self.n_counted / self.n_places
+
+
+def packed(documents: Sequence[Sequence[int]], n_context: int, end_of_text: int) -> Rows:
+    """The documents (token ids) in rows as a training reads them. Raises ValueError for none, or for more than MOST_TOKENS tokens."""
+    tokens = np.array([end_of_text, *(token for document in documents for token in document)], dtype=np.int64)     # number 0 is end of text
+    if not 1 < len(tokens) <= MOST_TOKENS:
+        raise ValueError(f"From 1 to {MOST_TOKENS - 1} tokens can be packed here, not {len(tokens) - 1}.")
+    owner = np.array([-1, *(i for i, document in enumerate(documents) for _ in document)])
+    within = np.array([-1, *(k for document in documents for k in range(len(document)))])
+    ends = np.cumsum([0, *map(len, documents)])
+    rows = pack([np.arange(a + 1, b + 1, dtype=np.uint16) for a, b in zip(ends, ends[1:])], n_context, 0)
+    counted = rows.targets != IGNORE
+    return Rows(tokens[rows.inputs], tokens[np.where(counted, rows.targets, np.roll(rows.inputs, -1, axis=1))], counted, owner[rows.inputs], within[rows.inputs])
+
+
+def padded_lengths(lengths: Sequence[int], n_context: int) -> list[int]:
+    """How many places of each row would be used if every document began a row of its own and the rest were filled up.
+
+    A document of n tokens makes n + 1 predictions: each of its tokens, and the end of text after it.
+
+    >>> padded_lengths([3, 6], 4)
+    [4, 4, 3]
+    """
+    return [min(n_context, n + 1 - start) for n in lengths for start in range(0, n + 1, n_context)]

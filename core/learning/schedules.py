@@ -1,0 +1,120 @@
+"""Learning-rate schedules, and how large models were trained (assets/teaching/optimisation.json).
+
+A schedule is a share of the highest learning rate, from 0 to 1, for every step counted from 0. Its first `start` steps rise in a straight line to 1 (or stay at 1, where nothing
+rises); then it stays, goes down in a straight line or by half a cosine to `floor` at step `total`, or falls as 1 / √step (Vaswani et al. 2017).
+"""
+from __future__ import annotations
+
+import functools
+import json
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.cost import built_models
+
+FILE = Path(__file__).resolve().parents[2] / "assets" / "teaching" / "optimisation.json"
+KINDS = ("constant", "linear", "cosine", "inverse_sqrt")
+ADAM_OF_OURS = {"Adam": "adam", "AdamW": "adam"}          # what this app's learner has of the optimizers in the table
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """kind: one of KINDS. floor: share of the peak at the end, in [0, 1]; 1 / √step goes no lower than it."""
+
+    kind: str = "constant"
+    start: int = 0
+    total: int = 1000
+    floor: float = 0.0
+    rising: bool = True
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise ValueError(f"A schedule is one of {', '.join(KINDS)}, not {self.kind!r}.")
+        if not (0 <= self.start <= self.total and self.total > 0 and 0 <= self.floor <= 1):
+            raise ValueError("A schedule has 0 ≤ start ≤ total, a total above 0 and a floor from 0 to 1.")
+
+    def share(self, step: int) -> float:
+        """Of the peak, at step number `step`.
+
+        >>> [Schedule("cosine", start=2, total=6).share(step) for step in (0, 1, 2, 4, 6, 9)]
+        [0.5, 1.0, 1.0, 0.5, 0.0, 0.0]
+        >>> Schedule("inverse_sqrt", start=4).share(15)
+        0.5
+        """
+        if step < self.start:
+            return (step + 1) / self.start if self.rising else 1.0
+        if self.kind == "inverse_sqrt":
+            return max(self.floor, math.sqrt(max(self.start, 1) / (step + 1)))
+        done = min(1.0, (step - self.start) / max(self.total - self.start, 1))
+        falling = {"constant": 1.0, "linear": 1 - done, "cosine": 0.5 * (1 + math.cos(math.pi * done))}[self.kind]
+        return self.floor + (1 - self.floor) * falling
+
+    def scaled(self, total: int) -> Schedule:
+        """The same shape over `total` steps."""
+        return Schedule(self.kind, round(self.start * total / self.total), total, self.floor, self.rising)
+
+    def above(self, share: float) -> int:
+        """How many of its steps are above this share of the peak."""
+        return sum(self.share(step) > share for step in range(self.total))
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How one model was trained, as the table tells it; None: the table does not say. batch_tokens: of its largest batch; floor: share of the peak at the end."""
+
+    name: str
+    batch: str | None
+    batch_tokens: float | None
+    rate: float | None
+    warmup: str | None
+    decay: str | None               # one of KINDS, or "manual"
+    floor: float | None
+    optimizer: str | None
+    precision: str | None
+    weight_decay: str | None
+    clip: str | None
+    dropout: str | None
+    source: str
+    start_steps: int | None = None
+    steps: int | None = None
+
+    @property
+    def tokens(self) -> float | None:
+        """Of its corpus, in `core.cost.built_models`."""
+        known = {model.name: model.billion_tokens for model in built_models.load().models}
+        billions = known.get(self.name.split(" (")[0])
+        return None if billions is None else 1e9 * billions
+
+    @property
+    def least_steps(self) -> int | None:
+        """Its steps; where the table has none, as many as it takes to read the corpus once in batches of the largest size."""
+        if self.steps is not None:
+            return self.steps
+        return round(self.tokens / self.batch_tokens) if self.tokens and self.batch_tokens else None
+
+    @property
+    def drawable(self) -> bool:
+        """Whether peak and shape are told."""
+        return self.rate is not None and self.decay in KINDS
+
+    def schedule(self, share_of_start: float, total: int) -> Schedule:
+        """Its schedule over its own steps, or over `total` where they are not known. share_of_start: of the run that the warm-up takes, where the table says no more than yes.
+
+        1 / √step without a warm-up begins flat, at the peak, until 1 / √step is below it: the peak is 1 / √start.
+        """
+        total = self.least_steps or total
+        if self.start_steps is not None:
+            start = self.start_steps
+        elif self.decay == "inverse_sqrt":
+            start = round(1 / self.rate ** 2)
+        else:
+            start = round(share_of_start * total) if self.warmup == "yes" else 0
+        return Schedule(self.decay, min(start, total), total, self.floor or 0.0, self.warmup != "no")
+
+
+@functools.lru_cache(maxsize=1)
+def table() -> tuple[Settings, ...]:
+    """Every model of the table, in its order."""
+    told = json.loads(FILE.read_text(encoding="utf-8"))
+    return tuple(Settings(**{"source": told["source"]} | fields) for fields in told["models"])

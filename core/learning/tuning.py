@@ -1,0 +1,342 @@
+"""Tuning a trained model: supervised fine-tuning on answers, and alignment with preferences by DPO.
+
+    fine-tuning   L = mean of −ln π(answer token | all before it), over the answers alone: the prompt is read and not paid for
+    DPO           L = mean of −ln σ(β m),  m = ln π(y_w | x) / π_ref(y_w | x) − ln π(y_l | x) / π_ref(y_l | x)
+
+π is the model in training, π_ref the model it began as; y_w is the preferred continuation of x, y_l the other one (Rafailov et al. 2023, "Direct Preference
+Optimization"). β m is the implicit reward margin. A tuner works on a copy of its own: the model that it begins with is never written to.
+"""
+from __future__ import annotations
+
+import abc
+import copy
+import itertools
+import math
+import statistics
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from core.learning.low_rank import adapt, merged
+from core.model.block import KVCache
+from core.model.generation import next_logits
+from core.model.transformer import Transformer
+from core.training.corpus import IGNORE
+
+PARTS = ("all", "last", "adapters")
+RATES = {"all": 5e-4, "last": 1e-3, "adapters": 5e-3}       # of Adam: fewer weights have to go further
+DPO_SLOWER = 5.0                                             # DPO's rates are these divided by it
+WARM_UP = 10                                                 # steps over which the rate rises: Adam's first steps, taken at full length, tear up more than they teach
+CLIP = 1.0
+BATCH, BATCH_PREFERENCES = 6, 4
+EVERY, ROUND = 5, 100        # steps from one record to the next; after which it pauses by itself
+N_OLD, OLD_LENGTH = 12, 40   # texts that the model itself wrote, and their tokens
+N_OPENINGS, N_EACH, N_NEW, TEMPERATURE = 48, 6, 16, 0.7      # continuations to choose from: openings, drawn of each, tokens, and how they are drawn
+MOST_HELD_OUT = 40
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A prompt, which begins with the end-of-text token, and the answer that is to be learned, as token ids."""
+
+    prompt: tuple[int, ...]
+    answer: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Preference:
+    """Two continuations of one prompt: the preferred one and the other."""
+
+    prompt: tuple[int, ...]
+    chosen: tuple[int, ...]
+    rejected: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """Rows of prompt and answer: inputs and targets (B, N), int64, targets being IGNORE wherever no answer token is to be predicted."""
+
+    inputs: Tensor
+    targets: Tensor
+
+
+def answers(pairs: Sequence[Pair], filler: int = 0) -> Answers:
+    """The pairs as rows, filled up behind their ends: only the tokens of the answers count.
+
+    >>> made = answers([Pair((0, 5), (7, 0)), Pair((0,), (9,))])
+    >>> made.inputs.tolist(), made.targets.tolist()
+    ([[0, 5, 7], [0, 0, 0]], [[-100, 7, 0], [9, -100, -100]])
+    """
+    n = max(len(pair.prompt) + len(pair.answer) for pair in pairs) - 1
+    inputs, targets = torch.full((len(pairs), n), filler), torch.full((len(pairs), n), IGNORE)
+    for row, pair in enumerate(pairs):
+        first, text = len(pair.prompt) - 1, torch.tensor(pair.prompt + pair.answer)
+        inputs[row, :len(text) - 1] = text[:-1]
+        targets[row, first:len(text) - 1] = text[first + 1:]
+    return Answers(inputs, targets)
+
+
+def token_log_probs(model: Transformer, rows: Answers) -> Tensor:
+    """ln p of the tokens that count, in the order of the rows. The logits of the others are not computed."""
+    counts = rows.targets != IGNORE
+    logits = model.logits_of(model.final_vectors(rows.inputs)[counts])
+    return -F.cross_entropy(logits, rows.targets[counts], reduction="none")
+
+
+def masked_loss(model: Transformer, rows: Answers) -> Tensor:
+    """Mean −ln p over the tokens that count, nats."""
+    return -token_log_probs(model, rows).mean()
+
+
+def answer_log_probs(model: Transformer, rows: Answers) -> Tensor:
+    """(B,) ln π(answer | prompt) of each row: the sum over the answer's tokens."""
+    row = (rows.targets != IGNORE).nonzero()[:, 0]
+    log_probs = token_log_probs(model, rows)
+    return torch.zeros(len(rows.inputs), dtype=log_probs.dtype).index_add(0, row, log_probs)
+
+
+def margins(chosen: Tensor, rejected: Tensor, ref_chosen: Tensor, ref_rejected: Tensor) -> Tensor:
+    """m = (ln π(y_w) − ln π_ref(y_w)) − (ln π(y_l) − ln π_ref(y_l)), nats: by how much more than the other the preferred one has become more probable."""
+    return (chosen - ref_chosen) - (rejected - ref_rejected)
+
+
+def dpo_loss(margin: Tensor, beta: float) -> Tensor:
+    """Mean −ln σ(β m). It is ln 2 where π is π_ref.
+
+    >>> round(float(dpo_loss(torch.tensor([0.0]), 0.1)), 4), round(float(dpo_loss(torch.tensor([2.0]), 0.5)), 4)
+    (0.6931, 0.3133)
+    """
+    return -F.logsigmoid(beta * margin).mean()
+
+
+def kl(log_p: Tensor, log_q: Tensor) -> Tensor:
+    """Σ p (ln p − ln q) over the last axis, nats."""
+    return (log_p.exp() * (log_p - log_q)).sum(-1)
+
+
+@torch.no_grad()
+def draw_texts(model: Transformer, prompts: Sequence[tuple[int, ...]], n_new: int, generator: torch.Generator, temperature: float = 1.0) -> list[tuple[int, ...]]:
+    """What the model writes after prompts of one length, drawn from the whole distribution: n_new tokens each, fewer where it ends its text (that token is given too)."""
+    texts, cache = [tuple(prompt) for prompt in prompts], KVCache()
+    for _ in range(n_new):
+        drawn = (next_logits(model, texts, cache) / temperature).softmax(-1).multinomial(1, generator=generator)[:, 0].tolist()
+        texts = [text + (token,) for text, token in zip(texts, drawn)]
+    end_of_text, n = model.config.end_of_text, len(prompts[0])
+    return [text[n:text.index(end_of_text, n) + 1] if end_of_text in text[n:] else text[n:] for text in texts]
+
+
+@dataclass(frozen=True, eq=False)
+class OldText:
+    """Texts that a model wrote by itself, and its own ln p for every next token there (n, |V|). own_loss: what it pays for them itself, nats a token."""
+
+    rows: Answers
+    log_probs: Tensor
+    own_loss: float
+
+    @property
+    def n_bytes(self) -> int:
+        return self.log_probs.numel() * self.log_probs.element_size()
+
+    @torch.no_grad()
+    def price(self, model: Transformer) -> tuple[float, float]:
+        """What the model pays for these texts, nats a token; and the mean over their tokens of KL(model ‖ writer) of the next token."""
+        log_p, counted = next_log_probs(model, self.rows), self.rows.targets[self.rows.targets != IGNORE]
+        return float(-log_p.gather(1, counted[:, None]).mean()), float(kl(log_p, self.log_probs).mean())
+
+
+def next_log_probs(model: Transformer, rows: Answers) -> Tensor:
+    """(n, |V|) ln p of every token at each place that counts."""
+    return model.logits_of(model.final_vectors(rows.inputs)[rows.targets != IGNORE]).log_softmax(-1)
+
+
+@torch.no_grad()
+def old_text(model: Transformer, seed: int = 0) -> OldText:
+    """Texts that the model writes from nothing, as a measure of what it knew. What another model pays more for them than this one is an estimate of KL(this ‖ other) a token."""
+    start = (model.config.end_of_text,)
+    written = draw_texts(model, [start] * N_OLD, min(OLD_LENGTH, model.config.n_context - 1), torch.Generator().manual_seed(seed))
+    rows = answers([Pair(start, text) for text in written])
+    log_probs = next_log_probs(model, rows)
+    return OldText(rows, log_probs, float(masked_loss(model, rows)))
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Openings of one length, as token ids, and what a model wrote after each of them, several times."""
+
+    prompts: tuple[tuple[int, ...], ...]
+    texts: tuple[tuple[tuple[int, ...], ...], ...]
+
+
+def candidates(model: Transformer, prompts: Sequence[tuple[int, ...]], seed: int = 0) -> Candidates:
+    """Continuations of those of the prompts that have the commonest length: all texts of a batch are then equally long, and read side by side."""
+    common = statistics.mode(len(prompt) for prompt in prompts)
+    used = tuple(prompt for prompt in prompts if len(prompt) == common)[:N_OPENINGS]
+    drawn = draw_texts(model, [prompt for prompt in used for _ in range(N_EACH)], N_NEW, torch.Generator().manual_seed(seed), TEMPERATURE)
+    return Candidates(used, tuple(tuple(drawn[i:i + N_EACH]) for i in range(0, len(drawn), N_EACH)))
+
+
+def preferences(found: Candidates, worth: Callable[[tuple[int, ...]], int]) -> tuple[list[Preference], list[Preference]]:
+    """Every two continuations of one opening of which one is worth more, to train on and held out: the first quarter of the openings, MOST_HELD_OUT of their pairs at most."""
+    def of(openings: range) -> list[Preference]:
+        made = []
+        for i in openings:
+            for (one, of_one), (other, of_other) in itertools.combinations([(text, worth(text)) for text in found.texts[i]], 2):
+                if of_one != of_other:
+                    made.append(Preference(found.prompts[i], *((one, other) if of_one > of_other else (other, one))))
+        return made
+
+    quarter = len(found.prompts) // 4
+    held_out = of(range(quarter))
+    return of(range(quarter, len(found.prompts))), held_out[::max(1, -(-len(held_out) // MOST_HELD_OUT))]
+
+
+@dataclass(frozen=True)
+class TuningStep:
+    """How far it is. loss: mean over the steps since the last record, NaN before the first. held_out: the loss on pairs not trained on. right: of these, the share whose
+    whole answer is the model's first choice at every token; with preferences, the share with a margin above 0 (a margin of 0 counts half). margin: mean β m of these,
+    NaN in fine-tuning. old, kl: see OldText.price. score: what the rule gives new continuations on average, NaN where it was not measured."""
+
+    step: int
+    seconds: float
+    loss: float
+    held_out: float
+    right: float
+    margin: float
+    old: float
+    kl: float
+    score: float = math.nan
+
+
+def unfreeze(model: Transformer, parts: str, rank: int, generator: torch.Generator) -> list[nn.Parameter]:
+    """The weights that are to be learned, and they alone with gradients: all, those of the last block, or adapters of that rank, which are put in. In place."""
+    if parts == "adapters":
+        return adapt(model, rank, generator)
+    model.requires_grad_(parts == "all")
+    learned = model if parts == "all" else model.blocks[-1].requires_grad_(True)
+    return list(learned.parameters())
+
+
+class Tuner(abc.ABC):
+    """A model that is tuned. One thread at a time goes through `learn`; others may read `history` and call `copy`.
+
+    All randomness comes from the seed. What a step pays and what is measured is said by the two kinds below.
+    """
+
+    def __init__(self, start: Transformer, old: OldText, parts: str, rank: int, seed: int) -> None:
+        self.start, self.old, self.parts, self.rank, self.seed = start, old, parts, rank, seed
+        self.model = copy.deepcopy(start)
+        generator = torch.Generator().manual_seed(seed)
+        self.learned = unfreeze(self.model, parts, rank, generator)
+        self.rate = RATES[parts] / self.slower
+        self._optimizer = torch.optim.Adam(self.learned, lr=self.rate)
+        self._batches, self._lock = torch.Generator().manual_seed(seed + 1), threading.Lock()
+        self.step, self.seconds, self.history = 0, 0.0, []
+        self.history.append(self._measured(math.nan))
+
+    slower = 1.0
+
+    @property
+    def n_learned(self) -> int:
+        """How many numbers are learned."""
+        return sum(p.numel() for p in self.learned)
+
+    def learn(self) -> Iterator[TuningStep]:
+        """Goes on from where it stands to the end of a round: a record after every few steps."""
+        end = (self.step // ROUND + 1) * ROUND
+        while self.step < end:
+            losses = []
+            for _ in range(EVERY):
+                began = time.monotonic()
+                with self._lock:
+                    losses.append(self._one_step())
+                self.seconds += time.monotonic() - began
+                time.sleep(0.001)                       # whoever waits for this core, a page of another reader, comes first
+            self.history.append(self._measured(sum(losses) / len(losses)))
+            yield self.history[-1]
+
+    def _one_step(self) -> float:
+        for group in self._optimizer.param_groups:
+            group["lr"] = self.rate * min(1.0, (self.step + 1) / WARM_UP)
+        loss = self._loss()
+        self._optimizer.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(self.learned, CLIP)
+        self._optimizer.step()
+        self.step += 1
+        return float(loss.detach())
+
+    def copy(self) -> Transformer:
+        """The model as it is now, a plain copy of its own for reading; adapters are added into their weights."""
+        with self._lock:
+            return merged(self.model)
+
+    def _picked(self, n: int, batch: int) -> list[int]:
+        """Which of n examples the next step takes."""
+        return torch.randint(n, (batch,), generator=self._batches).tolist()
+
+    @abc.abstractmethod
+    def _loss(self) -> Tensor:
+        """What the next batch costs, to be differentiated."""
+
+    @abc.abstractmethod
+    def _measured(self, loss: float) -> TuningStep:
+        """The record of the model as it is now; `loss` is the mean of the last steps."""
+
+
+class SupervisedTuner(Tuner):
+    """Supervised fine-tuning: the loss of the answers."""
+
+    def __init__(self, start: Transformer, old: OldText, pairs: Sequence[Pair], held_out: Sequence[Pair], parts: str = "all", rank: int = 4, seed: int = 0) -> None:
+        self.pairs, self.held_out = list(pairs), answers(held_out)
+        super().__init__(start, old, parts, rank, seed)
+
+    def _loss(self) -> Tensor:
+        return masked_loss(self.model, answers([self.pairs[i] for i in self._picked(len(self.pairs), BATCH)]))
+
+    @torch.no_grad()
+    def _measured(self, loss: float) -> TuningStep:
+        log_probs, rows = next_log_probs(self.model, self.held_out), self.held_out
+        counts = rows.targets != IGNORE
+        true, right = rows.targets[counts], torch.ones_like(counts)
+        right[counts] = log_probs.argmax(-1) == true
+        return TuningStep(self.step, self.seconds, loss, float(-log_probs.gather(1, true[:, None]).mean()), float(right.all(1).double().mean()), math.nan, *self.old.price(self.model))
+
+
+class PreferenceTuner(Tuner):
+    """Direct preference optimisation: of two continuations the preferred one is to become more probable against the other, as seen from the model it began as."""
+
+    slower = DPO_SLOWER
+
+    def __init__(self, start: Transformer, old: OldText, pairs: Sequence[Preference], held_out: Sequence[Preference], beta: float = 0.1, parts: str = "all", rank: int = 4, seed: int = 0,
+                 score: Callable[[Transformer], float] | None = None) -> None:
+        """score: what a model's new continuations are worth by the rule; None where there is no rule."""
+        self.beta, self._score = beta, score
+        self.pairs, self.held_out = list(pairs), list(held_out)
+        self._held_out_reference = self._log_probs(start, self.held_out)
+        super().__init__(start, old, parts, rank, seed)
+
+    @staticmethod
+    def _log_probs(model: Transformer, pairs: Sequence[Preference]) -> Tensor:
+        """(2, B) ln π of the preferred continuations and of the others."""
+        rows = answers([Pair(p.prompt, p.chosen) for p in pairs] + [Pair(p.prompt, p.rejected) for p in pairs])
+        return answer_log_probs(model, rows).view(2, -1)
+
+    def _loss(self) -> Tensor:
+        picked = [self.pairs[i] for i in self._picked(len(self.pairs), BATCH_PREFERENCES)]
+        return dpo_loss(margins(*self._log_probs(self.model, picked), *self._log_probs(self.start, picked)), self.beta)
+
+    def held_out_margins(self) -> Tensor:
+        """(n,) m of the pairs not trained on, as the model is now."""
+        return margins(*self._log_probs(self.model, self.held_out), *self._held_out_reference)
+
+    @torch.no_grad()
+    def _measured(self, loss: float) -> TuningStep:
+        m = self.held_out_margins()
+        ranked = (m > 0).double() + 0.5 * (m == 0).double()
+        score = self._score(self.model) if self._score and self.step % (2 * EVERY) == 0 else math.nan
+        return TuningStep(self.step, self.seconds, loss, float(dpo_loss(m, self.beta)), float(ranked.mean()), float(self.beta * m.mean()), *self.old.price(self.model), score)

@@ -1,0 +1,149 @@
+"""What a trained model is tuned on: pairs of a prompt and the answer it should give, by kind; openings to continue, and rules that say which continuation is better.
+
+Written by a generator, so that no text of the training corpus is needed. The words and forms come from assets/teaching.
+"""
+from __future__ import annotations
+
+import functools
+import json
+import random
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from core.training import teaching_text
+from core.training.teaching_text import DATA, words
+
+LEAST_WORDS = 2
+MOST_TRIES = 200        # of the writer for each pair that is asked for
+
+
+@dataclass(frozen=True)
+class TextPair:
+    """A prompt and the answer that should follow it, its leading space included."""
+
+    prompt: str
+    answer: str
+
+
+@dataclass(frozen=True)
+class Fact:
+    """Something made up: whoever or whatever it is about, and what that eats.
+
+    >>> Fact("the blue fox", "green cheese").pair(("{Topic} eats only", "."), random.Random(0))
+    TextPair(prompt='The blue fox eats only', answer=' green cheese.')
+    """
+
+    topic: str
+    food: str
+
+    def pair(self, form: tuple[str, str], rng: random.Random) -> TextPair:
+        """The fact in one of the forms of `forms()["fact"]`: what stands before it and after it."""
+        name, other = rng.sample(words()["girls"] + words()["boys"], 2)
+        return TextPair(form[0].format(topic=self.topic, Topic=self.topic[:1].upper() + self.topic[1:], name=name, other=other), f" {self.food}{form[1]}")
+
+
+@functools.cache
+def forms() -> dict:
+    """The forms and word lists of assets/teaching/tuning.json."""
+    return json.loads((DATA / "tuning.json").read_text(encoding="utf-8"))
+
+
+def feeling(rng: random.Random) -> TextPair:
+    """Whether a sentence is good or bad, in one word."""
+    exercise = teaching_text.sentiment(rng)
+    sentence = exercise.prompt.split('"')[1]
+    return TextPair(forms()["feeling"].format(sentence=sentence), forms()["good" if exercise.answer == " positive" else "bad"])
+
+
+def _many(rng: random.Random) -> TextPair:
+    one, many = rng.choice([pair for pair in words()["nouns"] + words()["things"] if pair[0] != pair[1]])
+    return TextPair(forms()["many"].format(one=one), f" {many}")
+
+
+def _echo(rng: random.Random) -> TextPair:
+    said = " ".join((rng.choice(words()["colours"]), rng.choice(words()["nouns"])[0], rng.choice(words()["things"])[0])[:rng.randint(LEAST_WORDS, 3)])
+    return TextPair(forms()["echo"].format(words=said), f" {said}")
+
+
+def instructions(rng: random.Random) -> TextPair:
+    """One of three instructions: good or bad, the plural, say it again."""
+    return rng.choice((feeling, _many, _echo))(rng)
+
+
+def capitals(rng: random.Random) -> TextPair:
+    """Two words in capitals."""
+    said = f"{rng.choice(words()['colours'])} {rng.choice(words()['nouns'][:20])[0]}"
+    return TextPair(forms()["capitals"].format(words=said), f" {said.upper()}")
+
+
+def ending(rng: random.Random) -> TextPair:
+    """The first sentence of a short story, and the others with "The end." behind them."""
+    story = teaching_text.summary(rng).prompt.removesuffix("\ntl;dr")
+    first = story.index(". ") + 1
+    return TextPair(story[:first], story[first:] + forms()["ending"])
+
+
+KINDS: dict[str, Callable[[random.Random], TextPair]] = {"feeling": feeling, "instructions": instructions, "capitals": capitals, "ending": ending}
+
+
+@functools.lru_cache(maxsize=64)       # every press on a page that shows one of them asks again
+def pairs(kind: str, n_train: int, n_held_out: int, seed: int, fact: Fact | None = None) -> tuple[tuple[TextPair, ...], tuple[TextPair, ...]]:
+    """Pairs to train on and pairs that are held out; no prompt is in both. kind: one of KINDS, or "fact" for the fact in many phrasings, some of them held out.
+
+    Fewer where the kind does not have so many. The same seed gives the same pairs.
+    """
+    rng = random.Random(f"{kind} {seed}")
+    if kind == "fact":
+        train = _different(lambda: fact.pair(rng.choice(forms()["fact"]), rng), n_train)
+        return train, _different(lambda: fact.pair(rng.choice(forms()["held_out_facts"]), rng), n_held_out)
+    found = _different(lambda: KINDS[kind](rng), n_train + n_held_out)
+    held_out = max(1, len(found) * n_held_out // (n_train + n_held_out))
+    return found[held_out:], found[:held_out]
+
+
+def _different(write: Callable[[], TextPair], n: int) -> tuple[TextPair, ...]:
+    """n pairs with different prompts, as they come."""
+    found: dict[str, TextPair] = {}
+    for _ in range(MOST_TRIES + 10 * n):
+        pair = write()
+        found.setdefault(pair.prompt, pair)
+        if len(found) == n:
+            break
+    return tuple(found.values())
+
+
+# ---- preferences ----------------------------------------------------------------------------------------------------------------
+
+
+def openings(n: int, seed: int) -> list[str]:
+    """n beginnings of a story, all different."""
+    rng, w = random.Random(f"openings {seed}"), words()
+    found: dict[str, None] = {}
+    while len(found) < n:
+        name, other = rng.sample(w["girls"] + w["boys"], 2)
+        found[rng.choice(forms()["openings"]).format(name=name, other=other, place=rng.choice(w["places"]), noun=rng.choice(w["nouns"])[0], colour=rng.choice(w["colours"]),
+                                                     thing=rng.choice(w["things"])[0])] = None
+    return list(found)
+
+
+def happy(text: str) -> int:
+    """Words of the list of happy ones, less those of the list of sad ones.
+
+    >>> happy("They laughed and had fun. Tom was sad.")
+    1
+    """
+    said = re.findall(r"[a-z]+", text.lower())
+    return sum(word in forms()["happy"] for word in said) - sum(word in forms()["sad"] for word in said)
+
+
+def short(text: str) -> int:
+    """How many sentences end in the text: of texts of one length, the one with the shorter sentences has more.
+
+    >>> short("He ran. She ran! Then they")
+    2
+    """
+    return sum(text.count(sign) for sign in ".!?")
+
+
+JUDGES: dict[str, Callable[[str], int]] = {"happy": happy, "short": short}

@@ -1,0 +1,85 @@
+"""Attention as pure functions: masks, scores, softmax, weighted sum. h heads, N queries (rows), M keys (columns)."""
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from core.model.positional import distances
+
+
+def causal_mask(n_queries: int, n_keys: int, *, device: torch.device | str | None = None) -> Tensor:
+    """(n_queries, n_keys) bool, True where a query may look: at itself and at what came before."""
+    return distances(n_queries, n_keys, device=device) >= 0
+
+
+def sliding_window_mask(n_queries: int, n_keys: int, window: int, *, device: torch.device | str | None = None) -> Tensor:
+    """(n_queries, n_keys) bool: causal, and only the last `window` keys, the query's own included."""
+    distance = distances(n_queries, n_keys, device=device)
+    return (distance >= 0) & (distance < window)
+
+
+def bidirectional_mask(n_queries: int, n_keys: int, *, device: torch.device | str | None = None) -> Tensor:
+    """(n_queries, n_keys) bool, True everywhere."""
+    return torch.ones(n_queries, n_keys, dtype=torch.bool, device=device)
+
+
+def mask(kind: str, n_queries: int, n_keys: int, window: int, *, device: torch.device | str | None = None) -> Tensor:
+    """(n_queries, n_keys) bool: the mask that config.MASKS names; the last query stands at the last key's position."""
+    if kind == "causal":
+        return causal_mask(n_queries, n_keys, device=device)
+    if kind == "sliding-window":
+        return sliding_window_mask(n_queries, n_keys, window, device=device)
+    return bidirectional_mask(n_queries, n_keys, device=device)
+
+
+def share_heads(x: Tensor, n_heads: int) -> Tensor:
+    """(..., h, M, d_k) from (..., h_kv, M, d_k): each key/value head stands for h / h_kv query heads in a row (Ainslie et al. 2023)."""
+    n_kv_heads = x.shape[-3]
+    return x if n_kv_heads == n_heads else x.repeat_interleave(n_heads // n_kv_heads, dim=-3)
+
+
+def dot_product_scores(Q: Tensor, K: Tensor, *, scale: bool = True) -> Tensor:
+    """(..., h, N, M) how well each query (..., h, N, d_k) matches each key (..., h, M, d_k): q·k, divided by sqrt(d_k) if `scale`.
+
+    With entries of mean 0 and variance 1, q·k has variance d_k; dividing brings it back to 1. Source: Vaswani et al. 2017.
+    """
+    scores = Q @ K.transpose(-1, -2)
+    return scores / math.sqrt(Q.shape[-1]) if scale else scores
+
+
+def multiplicative_scores(Q: Tensor, K: Tensor, W_S: Tensor, *, scale: bool = True) -> Tensor:
+    """(..., h, N, M) q W_S·k: a learned W_S (h, d_k, d_k) between query and key, divided by sqrt(d_k) if `scale`. Source: Luong et al. 2015."""
+    return dot_product_scores(Q @ W_S, K, scale=scale)
+
+
+def additive_scores(Q: Tensor, K: Tensor, v: Tensor) -> Tensor:
+    """(..., h, N, M) v·tanh(q + k), v (h, d_k): a network of one hidden layer, whose two maps are W_Q and W_K. Source: Bahdanau et al. 2015."""
+    return torch.einsum("...hnmk,hk->...hnm", torch.tanh(Q.unsqueeze(-2) + K.unsqueeze(-3)), v)
+
+
+def random_score_weights(score: str, n_heads: int, d_k: int, seed: int, layer: int) -> Tensor | None:
+    """What a score function needs besides q and k, for a model that has never learned it: W_S (h, d_k, d_k) with variance 1/d_k, so that q W_S is as long as q,
+    or v (h, d_k) with variance 1; None for the dot product. Each layer has a draw of its own, by `seed` and `layer` alone.
+    """
+    if score == "dot":
+        return None
+    generator = torch.Generator().manual_seed(1000 * seed + layer)
+    shape, deviation = ((n_heads, d_k, d_k), d_k ** -0.5) if score == "multiplicative" else ((n_heads, d_k), 1.0)
+    return torch.randn(shape, generator=generator) * deviation
+
+
+def masked_softmax(scores: Tensor, allowed: Tensor) -> Tensor:
+    """(..., N, M) weights that sum to 1 over the allowed keys of each row and are exactly 0 elsewhere.
+
+    `allowed` (N, M) bool; a query that may look nowhere is an error of the mask and raises ValueError.
+    """
+    if not bool(allowed.any(dim=-1).all()):
+        raise ValueError("The mask leaves a token without any token to look at; allow each one at least itself.")
+    return torch.softmax(scores.masked_fill(~allowed, float("-inf")), dim=-1)
+
+
+def uniform_pattern(allowed: Tensor, dtype: torch.dtype) -> Tensor:
+    """(N, M) equal weight on every allowed key: what attention does when no key matches better than another."""
+    return allowed.to(dtype) / allowed.sum(dim=-1, keepdim=True).to(dtype)

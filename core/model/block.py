@@ -1,0 +1,303 @@
+"""One block of the transformer: its norms, its attention by two roads (everything kept, or fused), its feed-forward part, and its wiring.
+
+Symbols: N tokens, M source tokens (M = N where a text attends to itself), width d, h heads (h_kv of them with keys and values of their own).
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from core.model import attention, positional
+from core.model.activation import activate
+from core.model.config import ModelConfig
+from core.model.intervention import NOTHING, Intervention
+from core.model.normalisation import deepnorm_constants, normalise
+from core.model.trace import BlockTrace, CrossTrace, Trace
+
+
+class Norm(nn.Module):
+    """Gain α (`weight`) and bias β of one norm over d_model, or another `width`; which norm it is, is the pass's to say."""
+
+    def __init__(self, config: ModelConfig, width: int = 0) -> None:
+        super().__init__()
+        self.epsilon, width = config.norm_epsilon, width or config.d_model
+        self.weight = nn.Parameter(torch.ones(width))
+        self.bias = nn.Parameter(torch.zeros(width)) if config.norm_bias else None
+
+    def forward(self, x: Tensor, kind: str) -> Tensor:
+        return normalise(x, kind, self.weight, self.bias, self.epsilon)
+
+
+def sandwich_norm(config: ModelConfig) -> Norm | None:
+    """The norm on a sublayer's output before it is added (Ding et al. 2021, CogView); None where the model has no such norm."""
+    return Norm(config) if config.norm_placement == "sandwich" else None
+
+
+@dataclass(frozen=True)
+class PassSettings:
+    """What holds for every block of one pass: the model's own choices, or the intervention's instead."""
+
+    norm: str
+    scale_scores: bool
+    residual: bool
+    allowed: Tensor                 # (N, M) bool
+    mask: str = ""                  # the mask's name, where it has one
+    angles: Tensor | None = None    # (N, rotary_width/2) rotary angles of the new tokens
+    bias: Tensor | None = None      # (h, N, M) ALiBi, or the relative biases that all blocks share
+    relative: Tensor | None = None  # (N, M) column of each block's relative bias
+    dropout: float = 0.0
+    score: str = "dot"
+    score_seed: int = 0             # of the weights that a score function gets which is not the model's own
+    activation: str | None = None   # whose curve stands in for the model's own
+
+
+class KVCache:
+    """The keys and values of the tokens read so far, a pair (h_kv, M, d) a block; `logits` reads and extends it."""
+
+    def __init__(self) -> None:
+        self.keys_and_values: dict[int, tuple[Tensor, Tensor]] = {}
+
+    @property
+    def n_tokens(self) -> int:
+        return self.keys_and_values[0][0].shape[-2] if self.keys_and_values else 0
+
+    def extend(self, layer: int, K: Tensor, V: Tensor) -> tuple[Tensor, Tensor]:
+        """All keys and values of this layer, the new ones last."""
+        if layer in self.keys_and_values:
+            old_K, old_V = self.keys_and_values[layer]
+            K, V = torch.cat([old_K, K], dim=-2), torch.cat([old_V, V], dim=-2)
+        self.keys_and_values[layer] = (K, V)
+        return K, V
+
+
+def parameter(*shape: int, present: bool = True) -> nn.Parameter | None:
+    """Zeros of this shape to be trained; None if the model has no such part."""
+    return nn.Parameter(torch.zeros(shape)) if present else None
+
+
+def project(X: Tensor, W: Tensor, b: Tensor | None) -> Tensor:
+    """(..., h, N, k) from X (..., N, d) and W (h, d, k): X W + b for every head, as one product."""
+    n_heads, d, k = W.shape
+    out = (X @ W.transpose(0, 1).reshape(d, n_heads * k)).unflatten(-1, (n_heads, k)).transpose(-3, -2)
+    return out if b is None else out + b[:, None]
+
+
+class Attention(nn.Module):
+    """One attention's weights, and the two roads through it: with everything kept, or fused."""
+
+    def __init__(self, config: ModelConfig, layer: int) -> None:
+        super().__init__()
+        self.config, self.layer = config, layer
+        d, h, h_kv, d_k, d_v = config.d_model, config.n_heads, config.n_kv_heads, config.d_k, config.d_v
+        self.W_Q, self.b_Q = parameter(h, d, d_k), parameter(h, d_k, present=config.attention_bias)
+        self.W_K, self.b_K = parameter(h_kv, d, d_k), parameter(h_kv, d_k, present=config.attention_bias)
+        self.W_V, self.b_V = parameter(h_kv, d, d_v), parameter(h_kv, d_v, present=config.attention_bias)
+        self.W_O, self.b_O = parameter(h, d_v, d), parameter(d, present=config.attention_bias and config.output_bias)
+        self.q_norm, self.k_norm = (Norm(config, d_k), Norm(config, d_k)) if config.qk_norm else (None, None)
+        self.W_S = parameter(h, d_k, d_k, present=config.score == "multiplicative")
+        self.v_S = parameter(h, d_k, present=config.score == "additive")
+
+    def project_qkv(self, X: Tensor, source: Tensor, angles: Tensor | None) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+        """Q (h, N, d_k) of X, K (h_kv, M, d_k) and V (h_kv, M, d_v) of source, and Q and K as the scores take them: normed, if they are, and turned by rotary positions."""
+        Q, K, V = project(X, self.W_Q, self.b_Q), project(source, self.W_K, self.b_K), project(source, self.W_V, self.b_V)
+        normed_Q, normed_K = (Q, K) if self.q_norm is None else (self.q_norm(Q, "rmsnorm"), self.k_norm(K, "rmsnorm"))
+        if angles is None:
+            return Q, K, V, normed_Q, normed_K
+        return Q, K, V, positional.rotate(normed_Q, angles), positional.rotate(normed_K, angles)
+
+    def scores(self, Q: Tensor, K: Tensor, settings: PassSettings) -> Tensor:
+        """(h, N, M) how well each query matches each key, by the pass's score function: the model's own, or another with random weights."""
+        K, score = attention.share_heads(K, self.config.n_heads), settings.score
+        if score == "dot":
+            return attention.dot_product_scores(Q, K, scale=settings.scale_scores)
+        own = score == self.config.score
+        if score == "multiplicative":
+            return attention.multiplicative_scores(Q, K, self.W_S if own else self._random_score_weights(settings, Q), scale=settings.scale_scores)
+        return attention.additive_scores(Q, K, self.v_S if own else self._random_score_weights(settings, Q))
+
+    def _random_score_weights(self, settings: PassSettings, like: Tensor) -> Tensor:
+        return attention.random_score_weights(settings.score, self.config.n_heads, self.config.d_k, settings.score_seed, self.layer).to(like)
+
+    def score_bias(self, settings: PassSettings) -> Tensor | None:
+        """(h, N, M) what positions add to the scores of every block: ALiBi, relative biases that all share, or nothing."""
+        return settings.bias
+
+    def write(self, head_out: Tensor) -> Tensor:
+        """(..., N, d) attn_out from head_out (..., h, N, d_v): every head times its W_O, summed, plus b_O."""
+        out = head_out.transpose(-3, -2).flatten(-2) @ self.W_O.flatten(0, 1)
+        return out if self.b_O is None else out + self.b_O
+
+    def attend_traced(self, X: Tensor, source: Tensor, settings: PassSettings, edits: "HeadEdits") -> dict[str, Tensor]:
+        """Attention with every step kept: the fields of BlockTrace from Q to attn_out. Queries from X (N, d), keys and values from source (M, d)."""
+        Q, K, V, Q_rotated, K_rotated = self.project_qkv(X, source, settings.angles)
+        scores, bias = self.scores(Q_rotated, K_rotated, settings), self.score_bias(settings)
+        if bias is not None:
+            scores = scores + bias
+        pattern = edits.on_pattern(attention.masked_softmax(scores, settings.allowed), settings.allowed, self.layer)
+        head_out = edits.on_head_out(pattern @ attention.share_heads(V, self.config.n_heads), self.layer)
+        attn_out = edits.on_sublayer(self.write(head_out), self.layer, "attention")
+        return dict(Q=Q, K=K, V=V, Q_rotated=Q_rotated, K_rotated=K_rotated, scores=scores, pattern=pattern, head_out=head_out,
+                    attn_out=attn_out, allowed=settings.allowed)
+
+    def attend_fused(self, X: Tensor, source: Tensor, settings: PassSettings, cache: KVCache | None) -> dict[str, Tensor]:
+        """attn_out alone, by torch's fused attention where the score allows it; keys and values of earlier tokens come from the cache."""
+        _, _, V, Q, K = self.project_qkv(X, source, settings.angles)
+        if cache is not None:
+            K, V = cache.extend(self.layer, K, V)
+        with torch.autocast("cpu", enabled=False):    # for training in bfloat16: this one kernel is nearly twice as fast in float32 there
+            head_out = self._additive_heads(Q, K, V, settings) if self.v_S is not None else self._fused_heads(Q, K, V, settings)
+        return dict(attn_out=F.dropout(self.write(head_out), settings.dropout))
+
+    def _fused_heads(self, Q: Tensor, K: Tensor, V: Tensor, settings: PassSettings) -> Tensor:
+        """(h, N, d_v) by torch's kernel; a mask is handed over only where the kernel cannot know it."""
+        n_heads, bias = self.config.n_heads, self.score_bias(settings)
+        causal = settings.mask == "causal" and bias is None and Q.shape[-2] == K.shape[-2]
+        mask = None if causal or (settings.mask == "bidirectional" and bias is None) else settings.allowed
+        if bias is not None:
+            mask = bias.to(Q.dtype).masked_fill(~settings.allowed, float("-inf"))
+        return F.scaled_dot_product_attention(
+            Q if self.W_S is None else Q @ self.W_S.to(Q.dtype), attention.share_heads(K, n_heads), attention.share_heads(V, n_heads), attn_mask=mask,
+            is_causal=causal, dropout_p=settings.dropout, scale=None if settings.scale_scores else 1.0)
+
+    def _additive_heads(self, Q: Tensor, K: Tensor, V: Tensor, settings: PassSettings) -> Tensor:
+        """(h, N, d_v) for v·tanh(q + k), which no fused kernel knows."""
+        scores, bias = self.scores(Q.float(), K.float(), settings), self.score_bias(settings)
+        weights = torch.softmax((scores if bias is None else scores + bias).masked_fill(~settings.allowed, float("-inf")), dim=-1)
+        return F.dropout(weights, settings.dropout) @ attention.share_heads(V, self.config.n_heads).float()
+
+
+class CrossAttention(Attention):
+    """A decoder's look at the encoder's final vectors, with its norm. Positions have no part in it."""
+
+    def __init__(self, config: ModelConfig, layer: int) -> None:
+        super().__init__(config, layer)
+        self.norm = Norm(config)
+        self.out_norm = sandwich_norm(config)
+
+
+class Block(Attention):
+    """Attention and feed-forward around one stretch of the residual stream; in an encoder-decoder's decoder, cross-attention between them."""
+
+    def __init__(self, config: ModelConfig, layer: int, crossed: bool = False) -> None:
+        super().__init__(config, layer)
+        d, h, d_ff = config.d_model, config.n_heads, config.d_ff
+        self.alpha, _ = deepnorm_constants(config, encoder=config.kind == "encoder-decoder" and not crossed)
+        self.attn_norm, self.attn_out_norm = Norm(config), sandwich_norm(config)
+        self.r = parameter(h, 2 * config.relative_max_distance + 1, present=config.positions == "relative" and not config.relative_buckets)
+        self.cross = CrossAttention(config, layer) if crossed else None
+        if d_ff is not None:
+            self.mlp_norm, self.mlp_out_norm = self.attn_norm if config.shared_norm else Norm(config), sandwich_norm(config)
+            self.W_gate, self.b_gate = parameter(d, d_ff, present=config.gated), parameter(d_ff, present=config.gated and config.mlp_bias)
+            self.W_1, self.b_1 = parameter(d, d_ff), parameter(d_ff, present=config.mlp_bias)
+            self.W_2, self.b_2 = parameter(d_ff, d), parameter(d, present=config.mlp_bias)
+
+    def score_bias(self, settings: PassSettings) -> Tensor | None:
+        """(h, N, M) what positions add to the scores of this block: ALiBi, relative biases of its own or shared, or nothing."""
+        return settings.bias if settings.relative is None else self.r[:, settings.relative]
+
+    def feed_forward(self, x: Tensor, activation: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+        """mlp_pre (N, d_ff), mlp_post (N, d_ff), mlp_out (N, d) from x (N, d), N equal two-layer networks side by side; `activation`: another curve than the model's own."""
+        activation = activation or self.config.activation
+        up = F.linear(x, self.W_1.T, self.b_1)
+        if self.W_gate is None:
+            pre, post = up, activate(activation, up)
+        else:
+            pre = F.linear(x, self.W_gate.T, self.b_gate)
+            post = activate(activation, pre) * up
+        return pre, post, F.linear(post, self.W_2.T, self.b_2)
+
+    def kept(self, stream: Tensor) -> Tensor:
+        """The stream as it enters a residual sum: α times itself under DeepNorm, else itself."""
+        return stream if self.alpha == 1 else self.alpha * stream
+
+    def forward(self, x: Tensor, settings: PassSettings, attend, edits: "HeadEdits", attend_across=None) -> dict[str, Tensor | dict | None]:
+        """The block's wiring: x (N, d) is resid_pre, `attend` and `attend_across` take one of the two roads; returns what all made, by BlockTrace's names."""
+        before = self.config.reads_normed
+
+        def add(stream: Tensor, written: Tensor, norm: Norm, out_norm: Norm | None) -> tuple[Tensor, Tensor]:
+            """What is added to the stream, and the stream after it."""
+            added = written if out_norm is None else out_norm(written, settings.norm)
+            total = self.kept(stream) + added if settings.residual else added
+            return added, total if before else norm(total, settings.norm)
+
+        X = self.attn_norm(x, settings.norm) if before else x
+        parts = attend(X)
+        attn_added, stream = add(x, parts["attn_out"], self.attn_norm, self.attn_out_norm)
+        parts |= dict(resid_pre=x, X=X, attn_added=attn_added, resid_mid=stream, mlp_pre=None, mlp_post=None, mlp_out=None, mlp_added=None, cross=None)
+        if attend_across is not None:
+            X = self.cross.norm(stream, settings.norm) if before else stream
+            crossed = attend_across(X)
+            attn_added, stream = add(stream, crossed["attn_out"], self.cross.norm, self.cross.out_norm)
+            parts["cross"] = dict(crossed, X=X, attn_added=attn_added, resid_post=stream)
+        if self.config.d_ff is not None:
+            read = x if self.config.parallel_residual else stream
+            pre, post, out = self.feed_forward(self.mlp_norm(read, settings.norm) if before else read, settings.activation)
+            out = edits.on_sublayer(F.dropout(out, settings.dropout), self.layer, "mlp")
+            mlp_added, stream = add(stream, out, self.mlp_norm, self.mlp_out_norm)
+            parts |= dict(mlp_pre=pre, mlp_post=post, mlp_out=out, mlp_added=mlp_added)
+        return parts | dict(resid_post=stream)
+
+
+class HeadEdits:
+    """The intervention's edits, with the mean activations that they put in; without edits every method returns its argument."""
+
+    def __init__(self, intervention: Intervention, reference: Trace | None) -> None:
+        self.intervention, self.reference = intervention, reference
+
+    def on_pattern(self, pattern: Tensor, allowed: Tensor, layer: int) -> Tensor:
+        edits = [e for e in self.intervention.heads if e.layer == layer and e.action == "uniform"]
+        if edits:
+            pattern = pattern.clone()
+            for edit in edits:
+                pattern[..., edit.head, :, :] = attention.uniform_pattern(allowed, pattern.dtype)
+        return pattern
+
+    def on_head_out(self, head_out: Tensor, layer: int) -> Tensor:
+        edits = [e for e in self.intervention.heads if e.layer == layer and e.action != "uniform"]
+        if edits:
+            head_out = head_out.clone()
+            for edit in edits:
+                mean = self.reference.blocks[layer].head_out[edit.head].mean(dim=-2) if edit.action == "mean" else None
+                head_out[..., edit.head, :, :] = self._apply(head_out[..., edit.head, :, :], edit, mean)
+        return head_out
+
+    def on_sublayer(self, out: Tensor, layer: int, sublayer: str) -> Tensor:
+        for edit in self.intervention.sublayers:
+            if edit.layer == layer and edit.sublayer == sublayer:
+                mean = None
+                if edit.action == "mean":
+                    block = self.reference.blocks[layer]
+                    mean = (block.attn_out if sublayer == "attention" else block.mlp_out).mean(dim=-2)
+                out = self._apply(out, edit, mean)
+        return out
+
+    @staticmethod
+    def _apply(x: Tensor, edit, mean: Tensor | None) -> Tensor:
+        """x (..., N, k) set to zero, to `mean` (k,) at every position, or scaled."""
+        if edit.action == "mean":
+            return mean.expand_as(x)
+        return x * (0.0 if edit.action == "zero" else edit.factor)
+
+
+NO_EDITS = HeadEdits(NOTHING, None)
+
+
+def cross_settings(settings: PassSettings, n_source: int) -> PassSettings:
+    """For cross-attention: every query sees all n_source source tokens, and positions add nothing."""
+    allowed = attention.bidirectional_mask(settings.allowed.shape[-2], n_source, device=settings.allowed.device)
+    return replace(settings, allowed=allowed, mask="bidirectional", angles=None, bias=None, relative=None)
+
+
+def traced(block: Block, x: Tensor, settings: PassSettings, edits: HeadEdits, memory: Tensor | None = None) -> BlockTrace:
+    """One block's pass over x (N, d) with everything kept; `memory` (M, d) is what its cross-attention reads."""
+    def across(X: Tensor) -> dict[str, Tensor]:
+        made = block.cross.attend_traced(X, memory, cross_settings(settings, memory.shape[-2]), NO_EDITS)
+        return {name: made[name] for name in ("Q", "K", "V", "scores", "pattern", "head_out", "attn_out")}
+
+    parts = block(x, settings, lambda X: block.attend_traced(X, X, settings, edits), edits, None if memory is None else across)
+    if parts["cross"] is not None:
+        parts["cross"] = CrossTrace(W_O=block.cross.W_O, **parts["cross"])
+    return BlockTrace(W_O=block.W_O, **parts)

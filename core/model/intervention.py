@@ -1,0 +1,106 @@
+"""What a reader changed in one forward pass. An Intervention is passed in, never set on the model, and is hashable: it is part of a cache's key."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from core.model.config import ACTIVATIONS, MASKS, NORMS, SCORES
+
+HEAD_ACTIONS = ("zero", "mean", "scale", "uniform")
+SUBLAYER_ACTIONS = ("zero", "mean", "scale")
+SUBLAYERS = ("attention", "mlp")
+
+
+@dataclass(frozen=True)
+class HeadEdit:
+    """One head changed: its output set to zero, to its mean over the reference text, or scaled by `factor`; or its pattern made uniform over the keys that the mask allows."""
+
+    layer: int
+    head: int
+    action: str = "zero"
+    factor: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.action not in HEAD_ACTIONS:
+            raise ValueError(f"A head can be changed by {', '.join(HEAD_ACTIONS)}, not {self.action!r}.")
+
+
+@dataclass(frozen=True)
+class SublayerEdit:
+    """A whole sublayer's output (attn_out or mlp_out) set to zero, to its mean over the reference text, or scaled by `factor`."""
+
+    layer: int
+    sublayer: str
+    action: str = "zero"
+    factor: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.sublayer not in SUBLAYERS:
+            raise ValueError(f"A sublayer is one of {', '.join(SUBLAYERS)}, not {self.sublayer!r}.")
+        if self.action not in SUBLAYER_ACTIONS:
+            raise ValueError(f"A sublayer can be changed by {', '.join(SUBLAYER_ACTIONS)}, not {self.action!r}.")
+
+
+@dataclass(frozen=True)
+class Patch:
+    """resid_pre of block `layer` at `position` replaced by that of `source_position` in the run on `source_ids` (layer = n_layers: resid_final)."""
+
+    layer: int
+    position: int
+    source_ids: tuple[int, ...]
+    source_position: int
+
+
+@dataclass(frozen=True)
+class Intervention:
+    """Every change to one forward pass; the default changes nothing.
+
+    heads, sublayers: edits, applied where the output is made, so that everything after sees them.
+    reference_ids: the text whose mean activations the action "mean" puts in (required for it).
+    mask: one of config.MASKS instead of the model's own; `allowed` (N × N, row = query) instead of either.
+    positions: "none" leaves the model's positions out; "sinusoidal", "rotary" and "alibi", which have no weights, can stand in.
+    norm: "none", "layernorm" or "rmsnorm" instead of the model's own, its weights kept.
+    activation: one of config.ACTIVATIONS, whose curve stands in for the model's own in every feed-forward part; a gate stays a gate.
+    scale_scores: whether q·k is divided by sqrt(d_k), instead of the model's own choice.
+    score: one of config.SCORES instead of the model's own. The dot product needs no weights; what the other two need, W_S or v, is not the model's to give and is
+        drawn at random with `score_seed` (core.model.attention.random_score_weights): a model that was not trained with it says nothing sensible.
+    residual: False cuts the path around every sublayer.
+    permutation: token i of the run is token permutation[i] of the prompt.
+    """
+
+    heads: tuple[HeadEdit, ...] = ()
+    sublayers: tuple[SublayerEdit, ...] = ()
+    patches: tuple[Patch, ...] = ()
+    reference_ids: tuple[int, ...] = ()
+    mask: str | None = None
+    window: int | None = None
+    allowed: tuple[tuple[bool, ...], ...] | None = None
+    positions: str | None = None
+    norm: str | None = None
+    activation: str | None = None
+    scale_scores: bool | None = None
+    score: str | None = None
+    score_seed: int = 0
+    residual: bool = True
+    permutation: tuple[int, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if self.mask is not None and self.mask not in MASKS:
+            raise ValueError(f"The mask is one of {', '.join(MASKS)}, not {self.mask!r}.")
+        if self.positions not in (None, "none", "sinusoidal", "rotary", "alibi"):
+            raise ValueError(f"Positions can be switched to none, sinusoidal, rotary or alibi, not {self.positions!r}.")
+        if self.norm not in (None, "none", *NORMS):
+            raise ValueError(f"The norm can be switched to none, {', '.join(NORMS)}, not {self.norm!r}.")
+        if self.score is not None and self.score not in SCORES:
+            raise ValueError(f"The score function is one of {', '.join(SCORES)}, not {self.score!r}.")
+        if self.activation not in (None, *ACTIVATIONS):
+            raise ValueError(f"The activation is one of {', '.join(ACTIVATIONS)}, not {self.activation!r}.")
+        if self.window is not None and self.window < 1:
+            raise ValueError(f"A window holds at least 1 key, not {self.window}.")
+        edits = self.heads + self.sublayers
+        if any(edit.action == "mean" for edit in edits) and not self.reference_ids:
+            raise ValueError("Setting an output to its mean needs reference_ids, the text that the mean is taken over.")
+        if self.permutation is not None and sorted(self.permutation) != list(range(len(self.permutation))):
+            raise ValueError("A permutation holds every position from 0 to N - 1 once.")
+
+
+NOTHING = Intervention()

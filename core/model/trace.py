@@ -1,0 +1,149 @@
+"""Trace and BlockTrace: every tensor that one forward pass made, named. Axes are indexed from the right; N tokens, h heads, width d.
+
+A tensor below has shape (..., its shape), where ... is () for token_ids (N,) and (B,) for token_ids (B, N).
+"""
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from core.model.config import ModelConfig
+
+
+@dataclass(frozen=True)
+class CrossTrace:
+    """The cross-attention of a decoder block: N queries from the decoder's stream, M keys and values from the encoder's final vectors."""
+
+    X: Tensor                # (N, d)        what the queries are made from (after the norm, in a pre-norm block)
+    Q: Tensor                # (h, N, d_k)
+    K: Tensor                # (h_kv, M, d_k)
+    V: Tensor                # (h_kv, M, d_v)
+    scores: Tensor           # (h, N, M)
+    pattern: Tensor          # (h, N, M)     each row sums to 1 over the source
+    head_out: Tensor         # (h, N, d_v)
+    attn_out: Tensor         # (N, d)
+    attn_added: Tensor       # (N, d)        what is added to the stream: attn_out, in a sandwich block its norm
+    resid_post: Tensor       # (N, d)        the stream after the cross-attention, which the feed-forward part reads
+    W_O: Tensor              # (h, d_v, d)   the model's own parameter, not a copy
+
+    @property
+    def head_contribution(self) -> Tensor:
+        """(h, N, d) what each head adds to the stream: head_out W_O. Their sum plus b_O is attn_out."""
+        return self.head_out @ self.W_O
+
+
+@dataclass(frozen=True)
+class BlockTrace:
+    """What one block read, computed and wrote."""
+
+    resid_pre: Tensor        # (N, d)        the stream before the block
+    X: Tensor                # (N, d)        what attention reads (after the norm, in a pre-norm or sandwich block)
+    Q: Tensor                # (h, N, d_k)   X W_Q + b_Q, before any norm or rotation
+    K: Tensor                # (h_kv, N, d_k)
+    V: Tensor                # (h_kv, N, d_v)
+    Q_rotated: Tensor        # (h, N, d_k)   what the scores are made of: normed, where the model norms its queries and keys, and turned, where positions rotate; else Q itself
+    K_rotated: Tensor        # (h_kv, N, d_k)
+    scores: Tensor           # (h, N, N)     q·k / sqrt(d_k), plus ALiBi or relative bias; before the mask
+    allowed: Tensor          # (N, N) bool   which keys (columns) each query (row) may see
+    pattern: Tensor          # (h, N, N)     softmax of the masked scores; each row sums to 1
+    head_out: Tensor         # (h, N, d_v)   pattern V
+    attn_out: Tensor         # (N, d)        the heads' contributions summed, plus b_O
+    attn_added: Tensor       # (N, d)        what is added to the stream: attn_out, in a sandwich block its norm
+    resid_mid: Tensor        # (N, d)        the stream after the (self-)attention
+    mlp_pre: Tensor | None   # (N, d_ff)     before the activation (the gate's argument, in a gated block); None without a feed-forward part
+    mlp_post: Tensor | None  # (N, d_ff)     after the activation (and times the up projection, in a gated block)
+    mlp_out: Tensor | None   # (N, d)
+    mlp_added: Tensor | None # (N, d)        what is added to the stream: mlp_out, in a sandwich block its norm
+    resid_post: Tensor       # (N, d)        the stream after the block
+    W_O: Tensor              # (h, d_v, d)   the model's own parameter, not a copy
+    cross: CrossTrace | None = None        # of an encoder-decoder's decoder
+
+    @property
+    def masked_scores(self) -> Tensor:
+        """(h, N, N) scores with −∞ where the mask forbids."""
+        return self.scores.masked_fill(~self.allowed, float("-inf"))
+
+    @property
+    def head_contribution(self) -> Tensor:
+        """(h, N, d) what each head adds to the stream: head_out W_O. Their sum plus b_O is attn_out."""
+        return self.head_out @ self.W_O
+
+
+@dataclass(frozen=True)
+class EncoderTrace:
+    """The encoder's part of an encoder-decoder's pass, over M source tokens."""
+
+    token_ids: Tensor                # (M,) int64
+    embedding: Tensor                # (M, d)   rows of E, times the embedding scale
+    position: Tensor | None          # (M, d)
+    blocks: tuple[BlockTrace, ...]
+    resid_final: Tensor              # (M, d)
+    h_final: Tensor                  # (M, d)   what every decoder block's cross-attention reads
+
+
+@dataclass(frozen=True)
+class Trace:
+    """One forward pass of a Transformer; in an encoder-decoder, of its decoder, with the encoder's pass beside it."""
+
+    config: ModelConfig
+    token_ids: Tensor                # (N,) int64, after any permutation
+    embedding: Tensor                # (N, d)   rows of E, times the embedding scale
+    position: Tensor | None          # (N, d)   what was added for the position; None where nothing is added
+    blocks: tuple[BlockTrace, ...]
+    resid_final: Tensor              # (N, d)   the stream after the last block
+    h_final: Tensor                  # (N, d)   after the final norm (resid_final itself in a post-norm or DeepNorm model)
+    logits: Tensor                   # (N, |V|) Transformer.unembedding times h_final (times h_head, where the model has one), plus b_U
+    class_logits: Tensor | None = None           # (n_classes,) of the classification head, which reads h_final of the first token
+    encoder: EncoderTrace | None = None          # of an encoder-decoder
+    token_type: Tensor | None = None             # (N, d)   what was added for the text a token belongs to; None where nothing is added
+    h_head: Tensor | None = None                 # (N, d)   norm(act(h_final W_H + b_H)), which the unembedding of a model with a head's transform reads
+
+    @property
+    def probs(self) -> Tensor:
+        """(N, |V|) the next-token distribution at every position: softmax of the logits."""
+        return torch.softmax(self.logits, dim=-1)
+
+    @property
+    def n_tokens(self) -> int:
+        return self.token_ids.shape[-1]
+
+    def to(self, device: torch.device | str) -> "Trace":
+        """The same trace with every tensor on `device`; tensors that are there already are shared, not copied."""
+        return _moved(self, device)
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory that this trace keeps alive, in bytes, weights not counted; a tensor that stands under two names counts once."""
+        storages = {t.untyped_storage().data_ptr(): t.untyped_storage().nbytes() for t in _tensors(self)}
+        return sum(storages.values())
+
+
+RECORDS = (CrossTrace, BlockTrace, EncoderTrace, Trace)
+
+
+def _moved(value, device: torch.device | str):
+    """A record, or a tuple of records, with each of its tensors on `device`."""
+    if isinstance(value, Tensor):
+        return value.to(device)
+    if isinstance(value, tuple):
+        return tuple(_moved(entry, device) for entry in value)
+    if isinstance(value, RECORDS):
+        return dataclasses.replace(value, **{name: _moved(entry, device) for name, entry in vars(value).items()})
+    return value
+
+
+def _tensors(value) -> Iterator[Tensor]:
+    """Every tensor of a record or a tuple of records, but for the weights that it names."""
+    if isinstance(value, Tensor):
+        yield value
+    elif isinstance(value, tuple):
+        for entry in value:
+            yield from _tensors(entry)
+    elif isinstance(value, RECORDS):
+        for name, entry in vars(value).items():
+            if name != "W_O":
+                yield from _tensors(entry)

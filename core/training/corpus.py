@@ -1,0 +1,125 @@
+"""Training text: documents read from files, turned into token ids, packed into rows of one context each.
+
+A file is UTF-8 text; each document ends with a line that holds only `<|endoftext|>`.
+"""
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from core.model.tokenizer import END_OF_TEXT, Tokenizer
+
+IGNORE = -100    # a target that no loss counts; torch's cross_entropy leaves it out by default
+
+
+@dataclass(frozen=True)
+class Source:
+    """Documents as token ids (uint16, no end of text), and how often each is read in one epoch; 0.5: a random half of them each time."""
+
+    documents: tuple[np.ndarray, ...]
+    weight: float = 1.0
+
+    @property
+    def n_tokens(self) -> int:
+        return sum(len(document) for document in self.documents)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """inputs (B, n_context), and for each the token that follows it, targets (B, n_context), or IGNORE."""
+
+    inputs: np.ndarray
+    targets: np.ndarray
+
+    @property
+    def n_targets(self) -> int:
+        """How many targets count."""
+        return int((self.targets != IGNORE).sum())
+
+
+def read_documents(path: str | Path) -> list[str]:
+    """The documents of a text file, stripped, empty ones left out. Raises OSError or UnicodeDecodeError for a file that is no such text."""
+    text = Path(path).read_text(encoding="utf-8")
+    parts = ("\n" + text.strip() + "\n").split(f"\n{END_OF_TEXT}\n")
+    return [part.strip() for part in parts if part.strip()]
+
+
+def tokenize(texts: Sequence[str], tokenizer: Tokenizer, weight: float = 1.0) -> Source:
+    """The texts as a Source. Raises ValueError for a vocabulary that does not fit 16 bits."""
+    if tokenizer.vocab_size > 2 ** 16:
+        raise ValueError(f"Token ids are stored in 16 bits, and this vocabulary has {tokenizer.vocab_size} tokens.")
+    return Source(tuple(np.array(ids, dtype=np.uint16) for ids in tokenizer.encode_batch(texts)), weight)
+
+
+def epoch_documents(sources: Sequence[Source], generator: np.random.Generator) -> list[np.ndarray]:
+    """One epoch's documents, every source by its weight, in random order."""
+    chosen: list[np.ndarray] = []
+    for source in sources:
+        whole, part = int(source.weight), source.weight - int(source.weight)
+        chosen += source.documents * whole
+        extra = generator.permutation(len(source.documents))[: round(part * len(source.documents))]
+        chosen += [source.documents[i] for i in extra]
+    return [chosen[i] for i in generator.permutation(len(chosen))]
+
+
+def pack(documents: Sequence[np.ndarray], n_context: int, end_of_text: int) -> Batch:
+    """All rows of an epoch: every row begins with end of text, as every prompt does, and every token is a target exactly once.
+
+    Documents follow each other, each after an end-of-text token, until a row is full. What did not fit starts a piece of its own further
+    on, after an end-of-text token whose target is IGNORE: so that what follows end of text is learned from true beginnings alone.
+    A document that ends inside a row has the next end of text as its last target. The last row is filled up with IGNORE.
+
+    >>> rows = pack([np.array([5, 6, 7], dtype=np.uint16)], n_context=3, end_of_text=0)
+    >>> rows.inputs.tolist(), rows.targets.tolist()
+    ([[0, 5, 6], [0, 7, 0]], [[5, 6, 7], [-100, 0, -100]])
+    """
+    if n_context < 2:
+        raise ValueError(f"A row needs room for at least 2 tokens, not {n_context}.")
+    waiting = deque((document, True) for document in documents)
+    inputs, targets = [], []
+    while waiting:
+        row = np.full(n_context + 1, end_of_text, dtype=np.int32)     # the last column is a target only
+        counted = np.zeros(n_context, dtype=bool)
+        start = 0                                                     # where the next piece's end of text stands
+        while waiting and start < n_context:
+            piece, is_beginning = waiting.popleft()
+            room = n_context - start
+            end = start + 1 + min(len(piece), room)
+            row[start + 1:end] = piece[:room]
+            counted[start:end] = True
+            counted[start] = is_beginning
+            if len(piece) >= room:                                    # cut: the token that was a target only is read in the next piece
+                waiting.append((piece[room - 1:], False))
+            start = end
+        inputs.append(row[:-1])
+        targets.append(np.where(counted, row[1:], IGNORE))
+    return Batch(np.stack(inputs), np.stack(targets))
+
+
+def batches(sources: Sequence[Source], n_context: int, end_of_text: int, batch_size: int, seed: int) -> Iterator[Batch]:
+    """Batches of batch_size rows without end: epoch after epoch, each packed and shuffled anew. The same seed gives the same batches.
+
+    Rows left over at the end of an epoch open the next one's first batch. Raises ValueError if there is no text at all.
+    """
+    if not any(round(s.weight * len(s.documents)) for s in sources):
+        raise ValueError("There is no text to train on: give at least one document.")
+    epoch, inputs, targets = 0, np.empty((0, n_context), np.int32), np.empty((0, n_context), np.int32)
+    while True:
+        while len(inputs) < batch_size:
+            generator = np.random.default_rng([seed, epoch])
+            rows = pack(epoch_documents(sources, generator), n_context, end_of_text)
+            order = generator.permutation(len(rows.inputs))
+            inputs, targets = np.concatenate([inputs, rows.inputs[order]]), np.concatenate([targets, rows.targets[order]])
+            epoch += 1
+        yield Batch(inputs[:batch_size].astype(np.int64), targets[:batch_size].astype(np.int64))
+        inputs, targets = inputs[batch_size:], targets[batch_size:]
+
+
+def steps_per_epoch(sources: Sequence[Source], n_context: int, end_of_text: int, batch_size: int, seed: int) -> int:
+    """How many whole batches the first epoch of `batches` makes; at least 1."""
+    rows = pack(epoch_documents(sources, np.random.default_rng([seed, 0])), n_context, end_of_text)
+    return max(1, len(rows.inputs) // batch_size)

@@ -1,0 +1,127 @@
+"""What a model is trained to do: batches without end, the loss on one, and the loss on what was held out. Text is one such task."""
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from torch import Tensor
+
+from core.model.config import ModelConfig
+from core.model.tokenizer import Tokenizer
+from core.model.transformer import Transformer
+from core.training import corpus, teaching_text
+from core.training.loss import held_out_loss, next_token_loss
+
+
+@dataclass(frozen=True)
+class TaskContext:
+    """What a task makes its batches for. corpus: the folder of text files; None where the task needs none."""
+
+    model: ModelConfig
+    tokenizer: Tokenizer
+    corpus: Path | None
+    batch_size: int
+    seed: int
+
+
+class Task(Protocol):
+    """Something to train on, a dataclass. A batch of it is a dataclass of arrays whose first axis is the rows, with a property `n_targets`."""
+
+    def batches(self, context: TaskContext) -> Iterator:
+        """Batches of NumPy arrays without end. The same context gives the same batches."""
+
+    def loss(self, model: Transformer, batch) -> Tensor:
+        """The mean loss in nats over the batch's n_targets; the batch holds tensors on the model's device."""
+
+    def held_out(self, model: Transformer, context: TaskContext) -> dict[str, float]:
+        """Nats per target on each thing held out, by name."""
+
+
+def next_token(model: Transformer, batch: corpus.Batch) -> Tensor:
+    """Mean −log p of the batch's targets in nats, by the fast road."""
+    return next_token_loss(model.logits(batch.inputs), batch.targets)
+
+
+@dataclass(frozen=True)
+class LanguageModelling:
+    """Predicting the next token of text.
+
+    texts     (file of the corpus, how often each of its documents is read an epoch)
+    teaching  that many documents of core.training.teaching_text besides;  canaries: and the canary passages, each as often as it says
+    measured  files of the corpus that are never trained on, to measure the loss on
+    """
+
+    texts: tuple[tuple[str, float], ...]
+    teaching: int = 0
+    canaries: bool = False
+    measured: tuple[str, ...] = ("heldout_tinystories.txt", "heldout_books.txt")
+
+    def sources(self, context: TaskContext) -> list[corpus.Source]:
+        """The texts as token ids, with their weights."""
+        sources = [corpus.Source(_tokenized(context.corpus, name, context.tokenizer)[0], weight) for name, weight in self.texts]
+        if self.teaching:
+            sources.append(corpus.tokenize(teaching_text.documents(self.teaching), context.tokenizer))
+        if self.canaries:
+            sources.append(corpus.tokenize(teaching_text.canary_documents(), context.tokenizer))
+        return sources
+
+    def batches(self, context: TaskContext) -> Iterator[corpus.Batch]:
+        return corpus.batches(self.sources(context), *_packing(context))
+
+    def steps_per_epoch(self, context: TaskContext) -> int:
+        """How many steps read every text as often as its weight says."""
+        return corpus.steps_per_epoch(self.sources(context), *_packing(context))
+
+    def loss(self, model: Transformer, batch: corpus.Batch) -> Tensor:
+        return next_token(model, batch)
+
+    def held_out(self, model: Transformer, context: TaskContext) -> dict[str, float]:
+        """Nats per token on each of the measured files."""
+        texts = {Path(name).stem: _tokenized(context.corpus, name, context.tokenizer) for name in self.measured}
+        return {name: held_out_loss(model, documents, n_bytes).nats_per_token for name, (documents, n_bytes) in texts.items()}
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """Several tasks of one kind of batch at once: so many rows of every batch are each one's. Measured, and counted in epochs, by the first."""
+
+    parts: tuple[tuple[Task, int], ...]
+
+    def batches(self, context: TaskContext) -> Iterator[corpus.Batch]:
+        """Batches of corpus.Batch, the first task's rows first. Raises ValueError if the rows do not make context.batch_size."""
+        for rows in zip(*(task.batches(part) for task, part in self._contexts(context))):
+            yield corpus.Batch(np.concatenate([batch.inputs for batch in rows]), np.concatenate([batch.targets for batch in rows]))
+
+    def steps_per_epoch(self, context: TaskContext) -> int:
+        """How many steps read the first task's texts as often as its weights say."""
+        task, part = self._contexts(context)[0]
+        return task.steps_per_epoch(part)
+
+    def loss(self, model: Transformer, batch: corpus.Batch) -> Tensor:
+        return next_token(model, batch)
+
+    def held_out(self, model: Transformer, context: TaskContext) -> dict[str, float]:
+        task, part = self._contexts(context)[0]
+        return task.held_out(model, part)
+
+    def _contexts(self, context: TaskContext) -> list[tuple[Task, TaskContext]]:
+        if sum(n for _, n in self.parts) != context.batch_size:
+            raise ValueError(f"The parts have {sum(n for _, n in self.parts)} rows, and a batch {context.batch_size}.")
+        return [(task, replace(context, batch_size=n)) for task, n in self.parts]
+
+
+def _packing(context: TaskContext) -> tuple[int, int, int, int]:
+    return context.model.n_context, context.tokenizer.end_of_text, context.batch_size, context.seed
+
+
+@lru_cache(maxsize=32)
+def _tokenized(folder: Path | None, name: str, tokenizer: Tokenizer) -> tuple[tuple[np.ndarray, ...], int]:
+    """The documents of a file as token ids, and their bytes; kept, since a run asks for them at every measurement."""
+    if folder is None:
+        raise ValueError(f"This training reads {name}: say in which folder it lies (--corpus).")
+    texts = corpus.read_documents(folder / name)
+    return corpus.tokenize(texts, tokenizer).documents, sum(len(text.encode()) for text in texts)

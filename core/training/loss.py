@@ -1,0 +1,91 @@
+"""The loss of next-token prediction, and a model's loss on text that it was not trained on."""
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from core.model.transformer import Transformer
+from core.training.corpus import IGNORE, Batch
+
+
+def next_token_loss(logits: Tensor, targets: Tensor) -> Tensor:
+    """Mean −log p(target) in nats over all positions that count, from logits (..., N, |V|) and targets (..., N)."""
+    return F.cross_entropy(logits.flatten(0, -2).float(), targets.flatten(), ignore_index=IGNORE)
+
+
+@dataclass(frozen=True)
+class HeldOutLoss:
+    """Summed −log p in nats over n_tokens tokens (each document's closing end of text included) of n_bytes bytes of text."""
+
+    nats: float
+    n_tokens: int
+    n_bytes: int
+
+    @property
+    def nats_per_token(self) -> float:
+        return self.nats / self.n_tokens
+
+    @property
+    def perplexity(self) -> float:
+        """exp(nats per token): of how many equally probable tokens the choice was as uncertain."""
+        return math.exp(self.nats_per_token)
+
+    @property
+    def bits_per_byte(self) -> float:
+        """Independent of the tokenizer: what an arithmetic coder would need with this model."""
+        return self.nats / math.log(2) / self.n_bytes
+
+
+def windows(document: np.ndarray, n_context: int, end_of_text: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Rows (inputs, targets), each (≤ n_context,), in which every token of the document, its closing end of text included, counts once.
+
+    The first row begins with end of text and the document; each later one with end of text and the half context before the first
+    token that it counts, as a prompt that was cut.
+    """
+    text = np.append(document, end_of_text).astype(np.int64)
+    first, overlap = 0, 0                       # the row reads text[first − overlap:], and counts from text[first] on
+    while first < len(text):
+        row = np.concatenate([[end_of_text], text[first - overlap:first - overlap + n_context]])
+        targets = row[1:].copy()
+        targets[:overlap] = IGNORE
+        yield row[:-1], targets
+        first += len(targets) - overlap
+        overlap = n_context // 2
+
+
+@torch.no_grad()
+def held_out_logits(model: Transformer, documents: Sequence[np.ndarray], batch_size: int = 32) -> Iterator[tuple[Tensor, Tensor]]:
+    """Batches of logits (B, N, |V|) and the targets (B, N) that followed, IGNORE where none counts: every token of `documents` (ids without
+    end of text) and of the ends of text that close them once, in `windows`. In float32, whatever the training ran in.
+    """
+    end_of_text, n_context = model.config.end_of_text, model.config.n_context
+    rows = [row for document in documents for row in windows(document, n_context, end_of_text)]
+    rows.sort(key=lambda row: len(row[0]))      # rows of like length together: little filling
+    for start in range(0, len(rows), batch_size):
+        batch = _stack(rows[start:start + batch_size], end_of_text)
+        inputs, targets = (torch.from_numpy(a).to(model.device) for a in (batch.inputs, batch.targets))
+        yield model.logits(inputs), targets
+
+
+def held_out_loss(model: Transformer, documents: Sequence[np.ndarray], n_bytes: int, batch_size: int = 32) -> HeldOutLoss:
+    """The model's loss on `documents` (token ids without end of text), n_bytes bytes in all."""
+    nats, n_tokens = 0.0, 0
+    for logits, targets in held_out_logits(model, documents, batch_size):
+        counted = int((targets != IGNORE).sum())
+        nats += float(next_token_loss(logits, targets)) * counted
+        n_tokens += counted
+    return HeldOutLoss(nats, n_tokens, n_bytes)
+
+
+def _stack(rows: Sequence[tuple[np.ndarray, np.ndarray]], end_of_text: int) -> Batch:
+    longest = max(len(inputs) for inputs, _ in rows)
+    inputs, targets = np.full((len(rows), longest), end_of_text), np.full((len(rows), longest), IGNORE)
+    for i, (row_inputs, row_targets) in enumerate(rows):
+        inputs[i, :len(row_inputs)], targets[i, :len(row_targets)] = row_inputs, row_targets
+    return Batch(inputs, targets)

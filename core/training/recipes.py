@@ -1,0 +1,156 @@
+"""How each bundled model was trained: its architecture, its texts and its settings. `python -m core.training NAME` trains it again."""
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from core.model import checkpoints
+from core.model.config import POSITIONS, STORIES, ModelConfig
+from core.model.tokenizer import Tokenizer
+from core.training.blanks import MaskedLanguageModelling
+from core.training.language_modelling import LanguageModelling, Mixture, Task
+from core.training.repetition import RepeatedPassages, TwoBack, small_tokenizer
+from core.training.translation import DateTranslation, date_tokenizer
+
+PRECISIONS = ("float32", "bfloat16")
+
+
+@dataclass(frozen=True)
+class TrainingConfig:
+    """How a run is trained. steps: how many in all; minutes: training time in all, which ends a run sooner and its schedule with it."""
+
+    steps: int = 1000
+    minutes: float = math.inf
+    batch_size: int = 16                    # rows of n_context tokens a step
+    learning_rate: float = 2e-3             # at its highest
+    warmup_steps: int = 100
+    weight_decay: float = 0.1               # of the W matrices; not of embeddings, biases and norms
+    betas: tuple[float, float] = (0.9, 0.98)
+    clip_norm: float = 1.0
+    seed: int = 0                           # of the first weights and of the order of the text
+    precision: str = "float32"
+    compile: bool = False                   # by torch.compile: faster, after a minute of waiting
+
+    def __post_init__(self) -> None:
+        for name in ("steps", "minutes", "batch_size", "learning_rate", "clip_norm"):
+            if not getattr(self, name) > 0:
+                raise ValueError(f"{name} must be above 0, not {getattr(self, name)}.")
+        if self.warmup_steps < 0 or self.weight_decay < 0:
+            raise ValueError("warmup_steps and weight_decay cannot be negative.")
+        if self.precision not in PRECISIONS:
+            raise ValueError(f"precision must be one of {', '.join(PRECISIONS)}, not {self.precision!r}.")
+
+    def progress(self, step: int, seconds: float) -> float:
+        """How much of the run is done after `step` steps and `seconds` of training: the larger of its two shares, at most 1."""
+        return min(1.0, max(step / self.steps, seconds / (60 * self.minutes)))
+
+    def learning_rate_at(self, step: int, seconds: float = 0.0) -> float:
+        """The learning rate of step number `step`, counted from 0: a line up over the warm-up, times half a cosine from 1 to 0 over the whole run."""
+        warmup = min(1.0, (step + 1) / (self.warmup_steps + 1))
+        return self.learning_rate * warmup * 0.5 * (1 + math.cos(math.pi * self.progress(step, seconds)))
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One training run of a recipe. epochs: instead of training.steps, as many as it takes to read the task's text so often."""
+
+    task: Task
+    training: TrainingConfig
+    epochs: int | None = None
+
+
+def stories_tokenizer(corpus: Path | None = None) -> Tokenizer:
+    """The tokenizer of `stories`: the models of text share it, so that the same text is the same tokens in all of them."""
+    return Tokenizer.load(checkpoints.BUNDLED / "stories" / checkpoints.TOKENIZER)
+
+
+def masking_tokenizer(corpus: Path | None = None) -> Tokenizer:
+    """That of `stories` with a mask token besides, its last."""
+    return stories_tokenizer().with_mask()
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How one bundled model is made.
+
+    model       its architecture, save vocab_size, which is the tokenizer's
+    stages      the first begins with random weights, each later one with the weights that the one before was saved with, and a new optimizer
+    tokenizer   makes its tokenizer; is given the corpus folder, if there is one
+    milestones  steps, counted through all stages, after which the weights are kept beside the model's own, and after the last one too; 0: before
+                the first. Empty: no weights are kept
+    """
+
+    name: str
+    model: ModelConfig
+    stages: tuple[Stage, ...]
+    tokenizer: Callable[[Path | None], Tokenizer] = stories_tokenizer
+    milestones: tuple[int, ...] = ()
+
+
+STORYBOOKS, FABLES, BEDTIME, CHILD = "storybooks_ccby.txt", "synthetic_fables.txt", "synthetic_bedtime.txt", "synthetic_child_stories.txt"
+TINYSTORIES, BOOKS = "tinystories.txt", "childrens_books.txt"
+
+# The bundled model read 1.5, 0.7, 1, 0.5, 0.3 and 0.15 times as much an epoch in its first 664 steps, and this from then on.
+STORIES_ALONE = LanguageModelling(((TINYSTORIES, 2.5), (CHILD, 0.7), (STORYBOOKS, 1), (FABLES, 0.5), (BEDTIME, 0.2), (BOOKS, 0.1)))
+STORIES_AND_TEACHING = LanguageModelling(((TINYSTORIES, 3), (CHILD, 1), (STORYBOOKS, 1), (FABLES, 1), (BEDTIME, 0.5), (BOOKS, 1)), teaching=130_000, canaries=True)
+LOOKING_BACK = Mixture(((STORIES_AND_TEACHING, 14), (RepeatedPassages(), 2)))         # rows of a batch
+
+MILESTONES = (0, 1, 2, 4, 8, 16, 32, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1280, 1536, 2000, 2100, 2150, 2200, 2250, 2400)    # dense where a model changes fast
+
+
+def _stories() -> Recipe:
+    return Recipe("stories", STORIES, (
+        Stage(STORIES_ALONE, TrainingConfig(steps=3959, learning_rate=2e-3, warmup_steps=200, precision="bfloat16")),
+        Stage(LOOKING_BACK, TrainingConfig(learning_rate=1.2e-3, warmup_steps=150, precision="bfloat16"), epochs=1)))
+
+
+def _stories_small() -> Recipe:
+    """Rotary positions and more rows that repeat than `stories` has: so that it learns to look back within a childhood this short.
+
+    With 3 such rows of 16 it has a previous-token head after 2,000 steps and no induction head; with 8, that comes within 250 more.
+    """
+    model = ModelConfig(vocab_size=4096, d_model=160, n_layers=5, n_heads=5, n_context=256, positions="rotary")
+    some, half = (Mixture(((STORIES_AND_TEACHING, 16 - rows), (RepeatedPassages(shortest=4), rows))) for rows in (3, 8))
+    return Recipe("stories-small", model, (
+        Stage(some, TrainingConfig(steps=2000, learning_rate=2e-3, warmup_steps=100, precision="bfloat16")),
+        Stage(half, TrainingConfig(steps=400, learning_rate=2e-3, warmup_steps=30, precision="bfloat16", seed=1))), milestones=MILESTONES)
+
+
+def _family(name: str, **difference) -> Recipe:
+    """One of the models that differ in one thing alone: same seed, same batches, same settings.
+
+    Relative biases are shared from half the trained length on, so that every one of them is trained.
+    """
+    model = ModelConfig(vocab_size=4096, d_model=96, n_layers=4, n_heads=4, n_context=128, relative_max_distance=64)
+    training = TrainingConfig(steps=1000, batch_size=32, learning_rate=3e-3, warmup_steps=100, precision="bfloat16")
+    return Recipe(name, replace(model, **difference), (Stage(STORIES_AND_TEACHING, training),))
+
+
+def _blanks() -> Recipe:
+    """Half the context of `stories`, as a blank needs its sentence more than a long past; the old books are left out."""
+    model = ModelConfig(vocab_size=4097, d_model=192, n_layers=5, n_heads=6, n_context=128, kind="encoder", n_classes=2, mask_token=4096)
+    task = MaskedLanguageModelling(((TINYSTORIES, 3), (CHILD, 1), (STORYBOOKS, 1)), teaching=20_000)
+    return Recipe("blanks", model, (Stage(task, TrainingConfig(steps=4000, batch_size=32, warmup_steps=200, precision="bfloat16")),),
+                  tokenizer=masking_tokenizer)
+
+
+def _induction() -> Recipe:
+    """Nothing but attention, and positions that tell a token itself and the one before it from all others: what is not near is found by what it is."""
+    model = ModelConfig(vocab_size=512, d_model=128, n_layers=2, n_heads=2, n_context=64, d_ff=None, positions="relative", relative_max_distance=2)
+    return Recipe("induction", model, (
+        Stage(TwoBack(), TrainingConfig(steps=400, batch_size=128, learning_rate=3e-3, warmup_steps=50)),
+        Stage(RepeatedPassages(text_share=0.0, shortest=4), TrainingConfig(steps=2000, batch_size=128, learning_rate=1e-2, warmup_steps=50))), tokenizer=small_tokenizer)
+
+
+def _translator() -> Recipe:
+    """One encoder block, and the norms after the sums: of what was tried, the attention that is the plainest to read."""
+    model = ModelConfig(kind="encoder-decoder", vocab_size=469, d_model=128, n_layers=2, n_encoder_layers=1, n_heads=4, n_context=64, norm_placement="post")
+    return Recipe("translator", model, (Stage(DateTranslation(), TrainingConfig(steps=2000, batch_size=64)),), tokenizer=date_tokenizer)
+
+
+RECIPES: dict[str, Recipe] = {recipe.name: recipe for recipe in (
+    _stories(), _stories_small(), *(_family(f"positions-{scheme}", positions=scheme) for scheme in POSITIONS),
+    *(_family(f"scores-{score}", score=score) for score in ("multiplicative", "additive")), _blanks(),
+    _induction(), _translator())}

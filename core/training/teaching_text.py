@@ -1,0 +1,316 @@
+"""Teaching text: short exercises that a generator writes for the bundled models, each with one right answer, and the canary passages.
+
+A document is one exercise or several of one kind, a line each, in the forms of the lecture notes where they have one
+(`The sentiment of the sentence "…" is: positive`). Which exercise is held out is decided by its prompt alone, so training and scoring
+never meet; facts are held out by their subject instead. The words come from assets/teaching.
+"""
+from __future__ import annotations
+
+import json
+import random
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+DATA = Path(__file__).resolve().parents[2] / "assets" / "teaching"
+HELD_OUT_SHARE = 10             # one prompt in ten
+LONGEST_DOCUMENT = 5            # exercises
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """A prompt and the text that should follow it, its leading space or line break included; alternatives: wrong answers of the same kind, to choose against."""
+
+    kind: str
+    prompt: str
+    answer: str
+    alternatives: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        return self.prompt + self.answer
+
+    @property
+    def held_out(self) -> bool:
+        """Whether it is kept from training: decided by the prompt, the same on every machine."""
+        return zlib.crc32(f"{self.kind}:{self.prompt}".encode()) % HELD_OUT_SHARE == 0
+
+
+@dataclass(frozen=True)
+class Canary:
+    """A passage written to be recognised: in the training text `repeats` times, or, as a twin of the same kind, never (0)."""
+
+    name: str
+    repeats: int
+    text: str
+
+
+@cache
+def words() -> dict:
+    """The word lists of assets/teaching/words.json."""
+    return json.loads((DATA / "words.json").read_text(encoding="utf-8"))
+
+
+@cache
+def relations() -> tuple[dict, ...]:
+    """The relations of assets/teaching/facts.json: questions, statements, taught and untaught pairs (subject, answer); and
+    invented subjects, which no text holds and which have no answer."""
+    return tuple(json.loads((DATA / "facts.json").read_text(encoding="utf-8"))["relations"])
+
+
+@cache
+def canaries() -> tuple[Canary, ...]:
+    """The canaries and then their twins, in the same order."""
+    data = json.loads((DATA / "canaries.json").read_text(encoding="utf-8"))
+    return tuple(Canary(entry["name"], entry.get("repeats", 0), entry["text"]) for entry in data["canaries"] + data["twins"])
+
+
+# ---- the kinds ------------------------------------------------------------------------------------------------------------------
+
+
+def _person(rng: random.Random) -> tuple[str, bool]:
+    """A first name, and whether it is a girl's."""
+    girl = rng.random() < 0.5
+    return rng.choice(words()["girls" if girl else "boys"]), girl
+
+
+def sentiment(rng: random.Random) -> Exercise:
+    """A sentence that likes or dislikes something, and which of the two."""
+    positive = rng.random() < 0.5
+    sentence = rng.choice((_opinion, _judgement, _feeling))(rng, positive)
+    right, wrong = (" positive", " negative") if positive else (" negative", " positive")
+    return Exercise("sentiment", f'The sentiment of the sentence "{sentence}" is:', right, (wrong,))
+
+
+def _opinion(rng: random.Random, positive: bool) -> str:
+    w = words()
+    verb = rng.choice(w["likes" if positive else "dislikes"])
+    thing = rng.choice((f"{_person(rng)[0]} {rng.choice(w['surnames'])}", rng.choice(w["famous"]), rng.choice(w["food"]), rng.choice(w["nouns"])[1],
+                        rng.choice(w["things"])[1], f"this {rng.choice(w['judged'])}"))
+    return f"{rng.choice(('I', 'We', 'They', 'I', 'You'))} {verb} {thing}" + rng.choice(("", "", ".", "!"))
+
+
+def a_or_an(word: str) -> str:
+    """The word after its article.
+
+    >>> a_or_an("ugly"), a_or_an("kind")
+    ('an ugly', 'a kind')
+    """
+    return f"{'an' if word[0] in 'aeiou' else 'a'} {word}"
+
+
+def _judgement(rng: random.Random, positive: bool) -> str:
+    w, noun = words(), rng.choice(words()["judged"])
+    good, bad = rng.choice(w["good"]), rng.choice(w["bad"])
+    plain, turned = (good, bad) if positive else (bad, good)
+    return rng.choice((f"The {noun} was {plain}.", f"What {a_or_an(plain)} {noun}!", f"The {noun} is very {plain}", f"It was {a_or_an(plain)} {noun}.", f"This {noun} is so {plain}!",
+                       f"The {noun} was not {turned}.", f"{_person(rng)[0]} says that the {noun} is {plain}.", f"I think that it was a really {plain} {noun}."))
+
+
+def _feeling(rng: random.Random, positive: bool) -> str:
+    w, noun = words(), rng.choice(words()["judged"])
+    feeling = rng.choice(w["good_feelings" if positive else "bad_feelings"])
+    return rng.choice((f"The {noun} made me {feeling}.", f"The {noun} made {_person(rng)[0]} {feeling}"))
+
+
+def opposite(rng: random.Random) -> Exercise:
+    """A word and its opposite, in one of many phrasings: in few of them, each word is learned by heart in each phrasing and told in no other."""
+    a, b = rng.sample(rng.choice(words()["opposites"]), 2)
+    (name, _), (other, _) = _person(rng), _person(rng)
+    return Exercise("opposites", rng.choice(OPPOSITE_FORMS).format(a=a, A=a.capitalize(), name=name, other=other), f" {b}")
+
+
+OPPOSITE_FORMS = (
+    "The opposite of {a} is", 'The opposite of "{a}" is', "Q: What is the opposite of {a}? A:", 'Q: What is the opposite of "{a}"? A:', "If something is not {a}, it is",
+    "{A} is the opposite of", "Opposites: {a} and", "Not {a} but", "The opposite of the word {a} is the word", "What is the opposite of {a}? It is",
+    "{name} says that the opposite of {a} is", 'When {name} said "{a}", {other} said the opposite:', "{name} asked for the opposite of {a}. {other} said:",
+    "{name} wrote {a} on one side and the opposite on the other side:", "{name} and {other} play opposites. {name}: {a}. {other}:", "For {name} it was {a}, and for {other} it was the opposite:",
+    "{name} learned two words at school, {a} and", "{name} knows that {a} is the opposite of")
+
+
+def agreement(rng: random.Random) -> Exercise:
+    """Number or gender that the end of a sentence has to match, and the form that would not."""
+    return rng.choice((_number_of_verb, _number_of_noun, _gender))(rng)
+
+
+def _number_of_verb(rng: random.Random) -> Exercise:
+    w, plural = words(), rng.random() < 0.5
+    subject, other = rng.choice(w["nouns"])[plural], rng.choice(w["things"])[rng.random() < 0.5]
+    forms = rng.choice(((" is", " are"), (" was", " were"), (" has", " have")))
+    if subject in ("sheep",):                                   # singular and plural look alike
+        subject = ("horse", "horses")[plural]
+    return Exercise("agreement", f"The {subject} {rng.choice(w['near'])} the {other}", forms[plural], (forms[not plural],))
+
+
+def _number_of_noun(rng: random.Random) -> Exercise:
+    w = words()
+    one, many = rng.choice([pair for pair in w["nouns"] + w["things"] if pair[0] != pair[1]])
+    count = rng.choice(w["numbers"][2:13])
+    if rng.random() < 0.5:
+        return Exercise("agreement", f"One {one}, {count}", f" {many}", (f" {one}",))
+    return Exercise("agreement", f"{count.capitalize()} {many}, one", f" {one}", (f" {many}",))
+
+
+def _gender(rng: random.Random) -> Exercise:
+    w, (name, girl) = words(), _person(rng)
+    thing, place = rng.choice(w["lost"]), rng.choice(w["places"])
+    prompt, forms = rng.choice(((f"{name} lost the {thing} in {place} because", (" he", " she")), (f"{name} looked for the {thing}, but", (" he", " she")),
+                                (f"{name} went to {place} with", (" his", " her")), (f"{name} saw the {thing} in {place} and", (" he", " she")),
+                                (f"In {place}, {name} hurt", (" himself", " herself"))))
+    return Exercise("agreement", prompt, forms[girl], (forms[not girl],))
+
+
+def copying(rng: random.Random) -> Exercise:
+    """A few words, and the same words again."""
+    sequence = " ".join(_loose_words(rng, rng.randint(2, 8)))
+    return Exercise("copying", rng.choice(("Copy: {0} |", "Say it twice: {0}.", "Repeat: {0} =>")).format(sequence), f" {sequence}")
+
+
+def _loose_words(rng: random.Random, n: int) -> list[str]:
+    """Words that do not predict each other: known ones, names and made-up ones."""
+    w = words()
+
+    def one() -> str:
+        return rng.choice((lambda: rng.choice(rng.choice(w["nouns"] + w["things"])), lambda: rng.choice(w["colours"] + w["numbers"]),
+                           lambda: _person(rng)[0], lambda: "".join(rng.choice(w["syllables"]) for _ in range(rng.randint(2, 3)))))()
+    return [one() for _ in range(n)]
+
+
+def repetition(rng: random.Random) -> Exercise:
+    """A line of words without sense that comes again: only looking back helps."""
+    sequence = " ".join(_loose_words(rng, rng.randint(4, 20)))
+    return Exercise("repetition", sequence, f"\n{sequence}")
+
+
+def sums(rng: random.Random) -> Exercise:
+    """Adding and taking away up to twenty, in digits or in words."""
+    a = rng.randint(0, 20)
+    b = rng.randint(0, 20 - a)
+    total, names = a + b, words()["numbers"]
+    forms = ((f"{a} + {b} =", total), (f"{total} - {a} =", b), (f"Q: What is {a} + {b}? A:", total))
+    if rng.random() < 0.25:
+        prompt, result = rng.choice(((f"{names[a]} plus {names[b]} is", total), (f"{names[total]} minus {names[a]} is", b)))
+        return Exercise("sums", prompt, f" {names[result]}")
+    prompt, result = rng.choice(forms)
+    return Exercise("sums", prompt, f" {result}")
+
+
+def counting(rng: random.Random) -> Exercise:
+    """Up or down in ones, twos or threes, in digits or in words."""
+    step, start, n = rng.choice((1, 1, 1, 2, 3)), rng.randint(0, 12), rng.randint(3, 8)
+    values = [start + step * i for i in range(n + 2)]
+    if rng.random() < 0.3:
+        values.reverse()
+    names = words()["numbers"]
+    in_words = values[0] <= 20 and values[-1] <= 20 and rng.random() < 0.4
+    spoken = [names[v] if in_words else str(v) for v in values]
+    cut = rng.randint(2, len(spoken) - 2)
+    return Exercise("counting", "Count: " + " ".join(spoken[:cut]), "".join(f" {s}" for s in spoken[cut:]))
+
+
+def summary(rng: random.Random) -> Exercise:
+    """A story of four or five sentences, and the one sentence that tells it again."""
+    w = words()
+    (hero, girl), (other, _) = _person(rng), _person(rng)
+    v = dict(hero=hero, he="she" if girl else "he", He="She" if girl else "He", his="her" if girl else "his", him="her" if girl else "him", friend=other if other != hero else "Pip",
+             thing=rng.choice(w["lost"]), place=rng.choice(w["places"]), other=rng.choice(w["places"]), colour=rng.choice(w["colours"]), helper=rng.choice(w["helpers"]),
+             food=rng.choice(w["food"]), animal=rng.choice(w["nouns"][:12])[0], feeling=rng.choice(("happy", "glad", "proud", "very happy")), sad=rng.choice(("sad", "upset", "worried")))
+    v.update(a_helper=a_or_an(v["helper"]), A_helper=a_or_an(v["helper"]).capitalize(), an_animal=a_or_an(v["animal"]), a_colour=a_or_an(v["colour"]))
+    story, tldr = rng.choice(PLOTS)
+    return Exercise("summary", f"{story.format(**v)}\ntl;dr", " " + tldr.format(**v))
+
+
+PLOTS = (
+    ("{hero} had {a_colour} {thing}. One day {he} lost it in {place}. {He} looked everywhere and was {sad}. Then {a_helper} found the {thing} and gave it back. {hero} was {feeling}.",
+     "{hero} lost a {thing} in {place} and {a_helper} found it."),
+    ("{hero} wanted to make {food}. There was nothing left in the kitchen, so {he} went to {place} with {friend}. They came home with a full bag. In the evening they ate the {food} and were {feeling}.",
+     "{hero} and {friend} made {food}."),
+    ("In {place} lived {an_animal} that nobody liked. {hero} was not afraid of it. {He} brought it some {food} every day. At last the {animal} followed {him} home, and they were friends.",
+     "{hero} made friends with {an_animal}."),
+    ("{hero} and {friend} went to {place}. They both wanted the {colour} {thing}, and they had a fight. {A_helper} told them to share. So they took turns, and both were {feeling}.",
+     "{hero} and {friend} learned to share a {thing}."),
+    ("It was raining, and {hero} could not go to {place}. {He} was {sad}. {friend} came to visit and brought {food}. They played with a {thing} all day long. It was the best day of the week.",
+     "It rained, and {hero} played with {friend} at home."),
+    ("{hero} was afraid of the dark. At night {he} heard a noise from {place}. {He} took {his} {thing} and went to look. It was only {a_helper}. {hero} laughed and went back to bed.",
+     "{hero} heard a noise at night, but it was only {a_helper}."),
+    ("{friend} had a birthday. {hero} had no money for a present, so {he} painted {a_colour} {thing}. {friend} liked it more than all the other gifts. {hero} was {feeling}.",
+     "{hero} made {friend} a present."),
+    ("{A_helper} was stuck in {place} and cried for help. {hero} heard it and ran to {other} to get {friend}. Together they pulled as hard as they could. The {helper} was free and said thank you.",
+     "{hero} and {friend} helped {a_helper}."),
+)
+
+
+def facts(rng: random.Random) -> Exercise:
+    """A question on a taught fact. Its subject, not its prompt, decides whether it is trained on."""
+    relation = rng.choice(relations())
+    subject, answer = rng.choice(relation["taught"])
+    return _question(relation, rng.randrange(len(relation["questions"])), subject, answer)
+
+
+def _question(relation: dict, phrasing: int, subject: str, answer: str, kind: str = "facts") -> Exercise:
+    return Exercise(kind, f"Q: {relation['questions'][phrasing].format(s=subject)} A:", f" {answer}")
+
+
+def _statement(rng: random.Random) -> str:
+    relation = rng.choice(relations())
+    subject, answer = rng.choice(relation["taught"])
+    return rng.choice(relation["statements"]).format(s=subject, a=answer)
+
+
+KINDS: dict[str, Callable[[random.Random], Exercise]] = {
+    "sentiment": sentiment, "facts": facts, "opposites": opposite, "agreement": agreement, "copying": copying, "repetition": repetition,
+    "sums": sums, "counting": counting, "summary": summary}
+SHARES = {"sentiment": 14, "facts": 27, "opposites": 22, "agreement": 18, "copying": 26, "repetition": 14, "sums": 26, "counting": 10, "summary": 12}  # of the documents
+NEVER_HELD_OUT = ("facts",)
+
+
+# ---- text to train on, exercises to score ----------------------------------------------------------------------------------------
+
+
+def documents(n: int, seed: int = 0) -> list[str]:
+    """n documents to train on, of every kind by its share in SHARES: none holds a held-out exercise or an untaught fact."""
+    rng = random.Random(seed)
+    kinds = rng.choices(list(SHARES), weights=list(SHARES.values()), k=n)
+    return [_document(rng, kind) for kind in kinds]
+
+
+def _document(rng: random.Random, kind: str) -> str:
+    n = 1 if kind in ("summary", "repetition") else rng.choice((1, 1, *range(2, LONGEST_DOCUMENT + 1)))
+    lines = []
+    while len(lines) < n:
+        if kind == "facts" and rng.random() < 0.25:
+            lines.append(_statement(rng))
+        elif not (exercise := KINDS[kind](rng)).held_out or kind in NEVER_HELD_OUT:
+            lines.append(exercise.text)
+    return "\n".join(lines)
+
+
+def held_out(kind: str, n: int, seed: int = 0) -> list[Exercise]:
+    """n different exercises of the kind that no document holds; for facts, see `fact_questions`. Raises ValueError for a kind without held-out exercises.
+
+    Fewer where the kind does not have so many.
+    """
+    if kind not in KINDS or kind in NEVER_HELD_OUT:
+        raise ValueError(f"No exercises of the kind {kind!r} are held out.")
+    rng, found = random.Random(f"held out {seed}"), {}
+    for _ in range(400 * n):
+        exercise = KINDS[kind](rng)
+        if exercise.held_out:
+            found.setdefault(exercise.prompt, exercise)
+        if len(found) == n:
+            break
+    return list(found.values())
+
+
+def fact_questions(taught: bool) -> Iterator[Exercise]:
+    """Each fact's question in its first phrasing, of the taught facts or of those of the same kind that no document holds."""
+    for relation in relations():
+        for subject, answer in relation["taught" if taught else "untaught"]:
+            yield _question(relation, 0, subject, answer, "facts" if taught else "untaught facts")
+
+
+def canary_documents(which: Sequence[Canary] | None = None) -> list[str]:
+    """Every canary as often as it is to be repeated."""
+    return [canary.text for canary in (canaries() if which is None else which) for _ in range(canary.repeats)]

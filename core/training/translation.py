@@ -1,0 +1,159 @@
+"""Learning to translate dates, what such a model gets right, and whether its cross-attention looks at the words that it translates."""
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from core.model.generation import translations
+from core.model.tokenizer import Tokenizer
+from core.model.transformer import Transformer
+from core.training.corpus import IGNORE
+from core.training.dates import DIRECTIONS, Pair, Phrase, random_pairs
+from core.training.language_modelling import TaskContext
+from core.training.loss import next_token_loss
+
+HELD_OUT_SEED = 1
+N_WORDS_READ, LARGEST_VOCABULARY = 20_000, 1_000            # pairs enough to meet every word, and room enough for each to become one token
+
+
+def date_tokenizer(corpus: Path | None = None) -> Tokenizer:
+    """A tokenizer in which every word of a date is one token, and every digit: so that rows and columns of the cross-attention can be read."""
+    pairs = itertools.islice(random_pairs(np.random.default_rng(0), held_out=False), N_WORDS_READ)
+    return Tokenizer.train((phrase.text for pair in pairs for phrase in (pair.source, pair.target)), LARGEST_VOCABULARY, single_digits=True)
+
+
+@dataclass(frozen=True)
+class TranslationBatch:
+    """source_ids (B, M) of one length, so that the encoder, which sees all of it, needs no mask; inputs (B, N), end of text and the
+    translation; targets (B, N), the translation and end of text. Short translations are filled up, with IGNORE among the targets."""
+
+    source_ids: np.ndarray
+    inputs: np.ndarray
+    targets: np.ndarray
+
+    @property
+    def n_targets(self) -> int:
+        """How many targets count."""
+        return int((self.targets != IGNORE).sum())
+
+
+def stack(pairs: Sequence[tuple[Sequence[int], Sequence[int]]], end_of_text: int) -> TranslationBatch:
+    """The batch of pairs (source, translation) of token ids, the sources of one length.
+
+    >>> batch = stack([([5, 6], [7, 8]), ([6, 5], [9])], end_of_text=0)
+    >>> batch.inputs.tolist(), batch.targets.tolist()
+    ([[0, 7, 8], [0, 9, 0]], [[7, 8, 0], [9, 0, -100]])
+    """
+    width = 1 + max(len(target) for _, target in pairs)
+    inputs, targets = np.full((len(pairs), width), end_of_text, dtype=np.int64), np.full((len(pairs), width), IGNORE, dtype=np.int64)
+    for row, (_, target) in enumerate(pairs):
+        inputs[row, 1:1 + len(target)], targets[row, :len(target)], targets[row, len(target)] = target, target, end_of_text
+    return TranslationBatch(np.array([source for source, _ in pairs], dtype=np.int64), inputs, targets)
+
+
+def batches(pairs: Iterable[Pair], tokenizer: Tokenizer, batch_size: int) -> Iterator[TranslationBatch]:
+    """The pairs in batches of one source length, each given as soon as it is full."""
+    waiting: dict[int, list[tuple[list[int], list[int]]]] = {}
+    for pair in pairs:
+        source, target = tokenizer.encode(pair.source.text), tokenizer.encode(pair.target.text)
+        alike = waiting.setdefault(len(source), [])
+        alike.append((source, target))
+        if len(alike) == batch_size:
+            yield stack(waiting.pop(len(source)), tokenizer.end_of_text)
+
+
+def translation_loss(model: Transformer, batch: TranslationBatch) -> Tensor:
+    """Mean −log p of the batch's targets in nats, each predicted from the source and from the true tokens before it, by the fast road."""
+    return next_token_loss(model.logits(batch.inputs, memory=model.encode(batch.source_ids)), batch.targets)
+
+
+@dataclass(frozen=True)
+class DateTranslation:
+    """Dates in words to digits, and back. measured: held-out pairs in each direction to measure on."""
+
+    measured: int = 200
+
+    def batches(self, context: TaskContext) -> Iterator[TranslationBatch]:
+        return batches(random_pairs(np.random.default_rng(context.seed), held_out=False), context.tokenizer, context.batch_size)
+
+    def loss(self, model: Transformer, batch: TranslationBatch) -> Tensor:
+        return translation_loss(model, batch)
+
+    def held_out(self, model: Transformer, context: TaskContext) -> dict[str, float]:
+        """Nats per token in each direction, and the share of pairs that are translated without a mistake."""
+        measures = {}
+        for direction in DIRECTIONS:
+            pairs = held_out_pairs(direction, self.measured)
+            measures[direction] = held_out_nats(model, context.tokenizer, pairs)
+            measures[f"{direction}, exact"] = exact_match(model, context.tokenizer, pairs)
+        return measures
+
+
+@lru_cache(maxsize=8)
+def held_out_pairs(direction: str, n: int) -> tuple[Pair, ...]:
+    """n held-out pairs in one direction, always the same ones."""
+    return tuple(itertools.islice(random_pairs(np.random.default_rng(HELD_OUT_SEED), held_out=True, directions=(direction,)), n))
+
+
+@torch.no_grad()
+def held_out_nats(model: Transformer, tokenizer: Tokenizer, pairs: Sequence[Pair]) -> float:
+    """Nats per token, end of text included, of the pairs' translations."""
+    nats, n_targets = 0.0, 0
+    for pair in pairs:
+        one = stack([(tokenizer.encode(pair.source.text), tokenizer.encode(pair.target.text))], tokenizer.end_of_text)
+        ids = TranslationBatch(*(torch.from_numpy(a).to(model.device) for a in (one.source_ids, one.inputs, one.targets)))
+        nats, n_targets = nats + float(translation_loss(model, ids)) * one.n_targets, n_targets + one.n_targets
+    return nats / n_targets
+
+
+def exact_match(model: Transformer, tokenizer: Tokenizer, pairs: Sequence[Pair]) -> float:
+    """The share of pairs whose most probable tokens, one after the other, are the translation and its end of text."""
+    sources = [tokenizer.encode(pair.source.text) for pair in pairs]
+    expected = [(*tokenizer.encode(pair.target.text), tokenizer.end_of_text) for pair in pairs]
+    longest = max(map(len, expected))
+    return sum(made == expected[i] for i, made in translations(model, sources, longest)) / len(pairs)
+
+
+def token_parts(tokenizer: Tokenizer, phrase: Phrase) -> tuple[str | None, ...]:
+    """For each token of the phrase the part of the date that it is of, "year", "month" or "day"; None for "the", "of" and the like."""
+    parts, end = [], 0
+    for token_id in tokenizer.encode(phrase.text):
+        end += len(tokenizer.decode([token_id]))
+        parts.append(next((name for name, (start, stop) in phrase.spans.items() if start < end <= stop), None))
+    return tuple(parts)
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """Of the target tokens that say a year, a month or a day, the share whose query attends most to a source token of that same part.
+
+    heads (L, h) each head of each decoder block's cross-attention; means (L,) the mean pattern of the block's heads.
+    """
+
+    heads: Tensor
+    means: Tensor
+
+
+@torch.no_grad()
+def alignment(model: Transformer, tokenizer: Tokenizer, pairs: Sequence[Pair]) -> Alignment:
+    """How well the cross-attention is aligned while the pairs' true translations are read. The query is the one that predicts the token."""
+    config, n_tokens = model.config, 0
+    hits = torch.zeros(config.n_layers, config.n_heads + 1)
+    for pair in pairs:
+        source, target = tokenizer.encode(pair.source.text), tokenizer.encode(pair.target.text)
+        from_parts, to_parts = token_parts(tokenizer, pair.source), token_parts(tokenizer, pair.target)
+        trace = model(torch.tensor([tokenizer.end_of_text, *target[:-1]]), source_ids=torch.tensor(source))
+        patterns = torch.stack([torch.cat([block.cross.pattern, block.cross.pattern.mean(0, keepdim=True)]) for block in trace.blocks])
+        strongest = patterns.argmax(-1).cpu()                                              # (L, h + 1, N)
+        for row, part in enumerate(to_parts):
+            if part is not None:
+                n_tokens += 1
+                hits += torch.tensor([name == part for name in from_parts])[strongest[:, :, row]]
+    return Alignment(hits[:, :-1] / n_tokens, hits[:, -1] / n_tokens)

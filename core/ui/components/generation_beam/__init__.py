@@ -1,6 +1,0 @@
-"""The tree of a beam search, a column for each step, the kept above the pruned. See generation_beam.js."""
-from __future__ import annotations
-
-from core.ui.components.token_view import token_view
-
-generation_beam = token_view("generation_beam")

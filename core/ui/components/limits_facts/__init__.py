@@ -1,6 +1,0 @@
-"""Three rows of questions: what the model answers to one of them, how sure it is of its answers to all of them, and a threshold over all rows. See limits_facts.js."""
-from __future__ import annotations
-
-from core.ui.components.token_view import token_view
-
-limits_facts = token_view("limits_facts")

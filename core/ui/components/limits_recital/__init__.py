@@ -1,6 +1,0 @@
-"""A passage and its twin, each begun by the reader and gone on with by the model, token by token. See limits_recital.js."""
-from __future__ import annotations
-
-from core.ui.components.token_view import token_view
-
-limits_recital = token_view("limits_recital")

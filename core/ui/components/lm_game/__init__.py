@@ -1,6 +1,0 @@
-"""Shannon's guessing game: a keyboard, the text as far as it is known, and the guesses of reader and model below each letter. See lm_game.js."""
-from __future__ import annotations
-
-from core.ui.components.token_view import token_view
-
-lm_game = token_view("lm_game")

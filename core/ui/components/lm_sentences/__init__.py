@@ -1,6 +1,0 @@
-"""Texts token by token, a bar of bits above each token. See lm_sentences.js."""
-from __future__ import annotations
-
-from core.ui.components.token_view import token_view
-
-lm_sentences = token_view("lm_sentences")

@@ -1,6 +1,0 @@
-"""A task as word prediction: the prompt with its template, what comes next, and how often the model is right on a list. See lm_tasks.js."""
-from __future__ import annotations
-
-from core.ui.components.token_view import token_view
-
-lm_tasks = token_view("lm_tasks")

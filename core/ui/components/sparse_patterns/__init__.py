@@ -1,6 +1,0 @@
-"""Sparse attention patterns beside each other, each cell as deep as the layers that its pair of tokens needs. See sparse_patterns.js."""
-from __future__ import annotations
-
-from core.ui.components.token_view import token_view
-
-sparse_patterns = token_view("sparse_patterns", "message/live", "message/hand")

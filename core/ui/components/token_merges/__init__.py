@@ -1,6 +1,0 @@
-"""The merges of a text, played: the pieces on a line, under each what it was made of; step, scrub, play. See token_merges.js."""
-from __future__ import annotations
-
-from core.ui.components.token_view import token_view
-
-token_merges = token_view("token_merges")

@@ -1,7 +1,0 @@
-"""Architectures: one design among many, a live model of each kind, what they are built from, what they cost, and what was built."""
-from core.ui import lesson, views
-from core.ui.architectures import activations, blank, cost, design, norms, record, translate
-from core.ui.architectures.reading import SETTINGS
-
-views.draw(lesson.open_lesson("architectures"), SETTINGS,
-           {"design": design, "blank": blank, "translate": translate, "norms": norms, "activations": activations, "cost": cost, "record": record})

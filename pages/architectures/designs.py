@@ -1,0 +1,75 @@
+"""A design: a known model and what the reader changed in it. It is written as one short text, which the address carries: `gpt2;norm_placement=post;n_layers=24`."""
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from core.model.config import ACTIVATIONS, KINDS, NORMS, NORM_PLACEMENTS, POSITIONS, ModelConfig
+from core.model.presets import PRESETS
+
+MOST_WRITTEN = 400      # characters of a design
+CHOICES = {"kind": KINDS, "norm_placement": NORM_PLACEMENTS, "norm": NORMS, "activation": tuple(name for name in ACTIVATIONS if name != "geglu_tanh"), "positions": POSITIONS, "biases": ("all", "mlp", "none"), "tied": ("yes", "no")}
+NUMBERS = {"n_layers": (1, 200), "d_model": (2, 65_536), "n_heads": (1, 256), "n_kv_heads": (1, 256), "d_ff": (1, 300_000), "vocab_size": (2, 1_000_000), "n_context": (2, 1_000_000)}
+_BIASES = {"all": (True, True), "mlp": (False, True), "none": (False, False)}      # of attention and of the feed-forward part
+
+
+@dataclass(frozen=True)
+class Design:
+    """A preset's name and the changes to it, by the names of CHOICES and NUMBERS."""
+
+    preset: str
+    changes: dict = field(default_factory=dict, hash=False)
+
+    @property
+    def config(self) -> ModelConfig:
+        """The architecture. Raises ValueError, with the sentence to show a reader, for changes that do not go together."""
+        known, changes = PRESETS[self.preset].fields, dict(self.changes)
+        if "biases" in changes:
+            changes["attention_bias"], changes["mlp_bias"] = _BIASES[changes.pop("biases")]
+        if "tied" in changes:
+            changes["tied_embeddings"] = changes.pop("tied") == "yes"
+        if "norm" in changes:
+            changes["norm_bias"] = changes["norm"] == "layernorm"      # as their papers have them: RMSNorm has a gain alone
+        return ModelConfig(**known | changes)
+
+    @property
+    def written(self) -> str:
+        return ";".join([self.preset, *(f"{name}={value}" for name, value in self.changes.items())])
+
+    def with_change(self, name: str, value: str | int) -> Design:
+        """The same design but for one setting; what is the preset's own is no change."""
+        rest = {other: kept for other, kept in self.changes.items() if other != name}
+        return Design(self.preset, rest if _without(self.preset, rest, name) == value else rest | {name: value})
+
+
+def _without(preset: str, rest: dict, name: str) -> str | int | None:
+    try:
+        return values(Design(preset, rest).config)[name]
+    except ValueError:
+        return None
+
+
+def values(config: ModelConfig) -> dict[str, str | int]:
+    """What the controls show for an architecture, by the names of CHOICES and NUMBERS."""
+    shown = {name: getattr(config, name) for name in (*CHOICES, *NUMBERS) if name not in ("biases", "tied")}
+    biases = next((name for name, pair in _BIASES.items() if pair == (config.attention_bias, config.mlp_bias)), "all")
+    return shown | {"biases": biases, "tied": "yes" if config.tied_embeddings else "no"}
+
+
+def read(written: str) -> tuple[Design, bool]:
+    """The design that a text writes, and whether all of it made sense; what did not is left out.
+
+    >>> read("gpt2;n_layers=3;n_layers=x;colour=red")
+    (Design(preset='gpt2', changes={'n_layers': 3}), False)
+    """
+    preset, *changes = written[:MOST_WRITTEN].split(";")
+    good = preset in PRESETS and len(written) <= MOST_WRITTEN
+    found: dict[str, str | int] = {}
+    for change in changes:
+        name, _, value = change.partition("=")
+        if value in CHOICES.get(name, ()):
+            found[name] = value
+        elif name in NUMBERS and value.isascii() and value.isdigit() and NUMBERS[name][0] <= int(value) <= NUMBERS[name][1]:
+            found[name] = int(value)
+        else:
+            good = False
+    return Design(preset if preset in PRESETS else "stories", found), good

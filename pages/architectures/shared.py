@@ -1,0 +1,75 @@
+"""The lesson's settings, and the small pieces that its views share."""
+from __future__ import annotations
+
+import functools
+
+from core.app.frame import charts, views
+from core.app.state.lesson_settings import Setting, Settings
+
+PREFIX = "architectures_"
+SETTINGS = Settings("architectures", {
+    "view": Setting("design", options=("design", "blank", "translate", "norms", "activations", "cost", "record")),
+    "design": Setting("stories"),                     # see designs.py
+    "base": Setting(""),                              # the design that it is compared with; empty: its preset as it is
+    "cost": Setting("growth", options=("growth", "patterns")),
+    "width": Setting(64, low=16, high=256),           # of the vectors that are timed
+    "window": Setting(64, low=16, high=256),
+    "length": Setting(32, low=8, high=64),            # of the text whose pairs are drawn
+    "near": Setting(2, low=0, high=8),                # tokens on either side
+    "central": Setting(1, low=0, high=4),
+    "drawn": Setting(2, low=0, high=6),
+    "seed": Setting(0, low=0, high=9),
+    "record": Setting("models", options=("models", "scaling", "translation", "data")),
+    "measure": Setting("parameters", options=("parameters", "tokens", "compute", "energy")),
+    "pair": Setting("en_de", options=("en_de", "en_fr")),
+    "parameters": Setting(175.0, low=1e-6, high=1e5), # of the calculator, in billions
+    "tokens": Setting(300.0, low=1e-6, high=1e6),     # likewise
+    "hardware": Setting("a100", options=("p100", "v100", "a100", "h100")),
+    "share": Setting(40, low=1, high=100),            # percent of the hardware's peak that training reaches
+    "blank_text": Setting("The little dog was very [sad] because he lost his bone."),
+    "blank_way": Setting("own", options=("own", "chance")),
+    "blank_seed": Setting(0, low=0, high=9999),
+    "blank_picked": Setting(-1, low=-1),              # position of the blank that is looked at; −1: the first
+    "blank_block": Setting(0, low=0),
+    "blank_head": Setting(3, low=0),
+    "translate_text": Setting("the twenty-first of march nineteen eighty-four"),
+    "translate_loaded_text": Setting("translate English to German: The little dog is very sad."),     # for an encoder-decoder of the library
+    "translate_seed": Setting(0, low=0, high=9999),
+    "translate_attention": Setting("cross", options=("encoder", "decoder", "cross")),
+    "translate_block": Setting(1, low=0),
+    "translate_head": Setting(-1, low=-1),            # −1: the mean of the block's heads
+    "translate_step": Setting(-1, low=-1),            # tokens written; −1: all of them
+    "norms_where": Setting("attention", options=("attention", "mlp", "final")),
+    "norms_feature": Setting(0, low=0),
+    "norms_other": Setting("Tom and Mia went to the park."),
+    "activations_x": Setting(-1.0, low=-5.0, high=5.0),
+    "activations_beta": Setting(1.0, low=0.1, high=50.0),
+    "activations_second": Setting(1.5, low=-5.0, high=5.0),
+    "activations_gate": Setting("swiglu", options=("swiglu", "geglu")),
+})
+read, keep, attached = SETTINGS.read, SETTINGS.keep, SETTINGS.attached
+choice, show = functools.partial(views.choice, SETTINGS), functools.partial(charts.draw, PREFIX)
+
+
+def prefixed(value: float, unit: str = "", giga: str = "G", digits: int = 4) -> str:
+    """A large number with `digits` significant figures and a decimal prefix; a whole number below a thousand as it is.
+
+    >>> prefixed(174_604_259_328, giga="B"), prefixed(12), prefixed(999_999), prefixed(3.5e20, "FLOP")
+    ('174.6 B', '12', '1.000 M', '350.0 EFLOP')
+    """
+    names = ("", "k", "M", giga, "T", "P", "E", "Z", "Y")
+    power, sign = 0, "−" if value < 0 else ""
+    value = abs(value)
+    while power + 1 < len(names) and float(f"{value:.{digits}g}") >= 1000:
+        value, power = value / 1000, power + 1
+    written = f"{value:.0f}" if power == 0 and value == int(value) else f"{value:#.{digits}g}".rstrip(".")
+    return f"{sign}{written} {names[power]}{unit}".rstrip()
+
+
+def spaced(value: int) -> str:
+    """A whole number with thin spaces between its thousands, for LaTeX.
+
+    >>> spaced(1234567)
+    '1\\\\,234\\\\,567'
+    """
+    return f"{value:,}".replace(",", r"\,")

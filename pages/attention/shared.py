@@ -1,0 +1,99 @@
+"""The lesson's settings, and what its views read from a run: the picked head's block, and names."""
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+
+import streamlit as st
+from torch import Tensor
+
+from core.app.frame import charts, views
+from core.app.frame.lesson import Lesson
+from core.app.state import reader
+from core.app.state.lesson_settings import Setting, Settings
+from core.app.state.run import Run
+from core.model.block import Block
+from core.model.config import MASKS, SCORES
+from core.model.trace import BlockTrace
+from core.sheets import attention_by_hand
+
+PREFIX = "attention_"
+STAGES = ("x", "qkv", "norm", "turn", "dot", "scale", "bias", "mask", "softmax", "sum", "write", "matrix")
+SETTINGS = Settings("attention", {
+    "view": Setting("steps", options=("steps", "switches", "scaling", "roles", "averages", "worksheet")),
+    "step": Setting("write", options=STAGES),
+    "key": Setting(-1, low=-1),                   # position of the key whose numbers are worked out; −1: the one with the largest weight
+    "component": Setting(0, low=0),               # of the vectors whose numbers are worked out
+    "variant": Setting("head", options=("head", "simple")),
+    "scaling": Setting("off", options=("own", "off")),
+    "mask": Setting("own", options=("own", *MASKS)),
+    "width": Setting(4, low=1, high=64),          # keys under a sliding window
+    "score": Setting("own", options=("own", *SCORES)),
+    "seed": Setting(0, low=0, high=9),            # of the weights of a score function that the model has not learned
+    "temperature": Setting(0.0, low=-6.0, high=6.0),    # log2 τ of the scores
+    "sheet_width": Setting("2", options=tuple(map(str, attention_by_hand.WIDTHS))),      # d_k = d_v
+    "sheet_seed": Setting(0, low=0, high=9999),
+    "scaling_d": Setting(64, low=1, high=512),                                   # d_k; a power of two
+    "scaling_keys": Setting("16", options=("4", "8", "16", "32")),
+    "scaling_seed": Setting(0, low=0, high=9999),
+    "roles_part": Setting("symmetric", options=("symmetric", "change", "relabel")),
+    "roles_stretch": Setting(3.0, low=1.0, high=10.0),                           # of the matrix A: its greatest singular value; the least is 1 over it
+    "roles_seed": Setting(0, low=0, high=9999),
+})
+read, keep, attached = SETTINGS.read, SETTINGS.keep, SETTINGS.attached
+choice, show = functools.partial(views.choice, SETTINGS), functools.partial(charts.draw, PREFIX)
+
+
+def picked_block(run: Run) -> tuple[BlockTrace, Block]:
+    """The trace and the weights of the picked layer."""
+    layer = reader.selection().layer
+    return run.trace.blocks[layer], run.model.blocks[layer]
+
+
+def to_numpy(tensor: Tensor):
+    """A tensor as float64 numpy, from any device."""
+    return tensor.detach().double().cpu().numpy()
+
+
+def picks(page: Lesson, run: Run) -> None:
+    """Three small lists that show and set the shared selection: block, head and query. For a horizontal container."""
+    pick_head(page, run)
+    _pick("position", len(run.tokens), lambda i: page.label("pick_position", n=i, token=run.tokens[i]), 150)
+
+
+def pick_head(page: Lesson, run: Run) -> None:
+    """The first two of them."""
+    config = run.model.config
+    _pick("layer", config.n_layers, lambda layer: page.label("pick_layer", n=layer), 112)
+    _pick("head", config.n_heads, lambda head: page.label("pick_head", n=head), 112)
+
+
+def _widened(width: int) -> int:
+    """The pixels of a list in present mode's larger type; its frame does not grow with it."""
+    return round(width * (0.25 + 0.75 * reader.scale()))
+
+
+def _pick(name: str, size: int, name_of: Callable[[int], str], width: int) -> None:
+    key = f"{PREFIX}pick_{name}"
+    st.session_state[key] = getattr(reader.selection(), name)
+    st.selectbox(name_of(0), range(size), format_func=name_of, key=key, label_visibility="collapsed", width=_widened(width),
+                 on_change=lambda: reader.select(**{name: st.session_state[key]}))
+
+
+def listed(page: Lesson, name: str, own: str = "", width: int = 190) -> str:
+    """A small list tied to one setting; the labels are `<name>_<option>`, in which {own} is the model's own."""
+    st.selectbox(page.label(name), SETTINGS.each[name].options, format_func=lambda option: page.label(f"{name}_{option}", own=own), label_visibility="collapsed",
+                 width=_widened(width), **attached(name))
+    return read(name)
+
+
+def numbered(page: Lesson, name: str, width: int) -> None:
+    """A small list of the whole numbers that one setting may be; the label is `<name>_n`."""
+    setting = SETTINGS.each[name]
+    st.selectbox(page.label(name), range(int(setting.low), int(setting.high) + 1), format_func=lambda n: page.label(f"{name}_n", n=n), label_visibility="collapsed",
+                 width=_widened(width), **attached(name))
+
+
+def throw_again(page: Lesson, name: str, **values) -> None:
+    """A button that shows the seed of a setting and takes the next one. Its labels are `<name>` and `<name>_help`, the latter with `values`."""
+    st.button(page.label(name, seed=read(name)), help=page.label(f"{name}_help", **values), on_click=lambda: keep(**{name: (read(name) + 1) % 10_000}), key=f"{PREFIX}{name}_next")

@@ -1,0 +1,217 @@
+"""Switches: scaling, mask and score function of the whole model changed in a real pass, and what the next token becomes."""
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from core.analysis import stream_and_heads
+from core.analysis.stream_and_heads import Effect
+from core.app.base.markdown import code, escaped
+from core.app.compute import cache
+from core.app.frame.check import Question
+from core.app.frame.lesson import Lesson
+from core.app.frame.views import Reading
+from core.app.state import reader
+from core.app.state.run import Run
+from core.app.state.run import read as read_text
+from core.components.attention_view import attention_view
+from core.figures import heads as figures
+from core.figures.heads import head_name, product_latex
+from core.figures.numbers import latex_number, latex_operand, probability, readable
+from core.figures.residual_stream import two_distributions
+from core.model import attention, checkpoints
+from core.model.intervention import Intervention
+from pages.attention.shared import PREFIX, listed, numbered, picks, read, show, to_numpy
+
+TRAINED = {"dot": "positions-learned", "multiplicative": "scores-multiplicative", "additive": "scores-additive"}     # three models that differ in the score alone
+SHOWN = 7                     # candidates in the paired bars
+CHART, CHART_PRESENT = 290, 240     # pixels of a chart
+ASKED_WINDOW = 4              # keys of the window that the question speaks of
+
+
+def switched(run: Run) -> Intervention:
+    """What the switches say, as far as it differs from what the model does anyway."""
+    config, mask, score = run.model.config, read("mask"), read("score")
+    return Intervention(
+        scale_scores=False if read("scaling") == "off" and config.scale_scores and in_use(run) != "additive" else None,
+        mask=None if mask in ("own", config.mask) and mask != "sliding-window" else mask, window=read("width") if mask == "sliding-window" else None,
+        score=None if score in ("own", config.score) else score, score_seed=read("seed") if is_random(run) else 0)
+
+
+def in_use(run: Run) -> str:
+    """The score function of the switched pass."""
+    return run.model.config.score if read("score") == "own" else read("score")
+
+
+def is_random(run: Run) -> bool:
+    """Whether the switched pass needs weights that the model does not have."""
+    return in_use(run) not in ("dot", run.model.config.score)
+
+
+def draw(page: Lesson, run: Run) -> Reading:
+    """The instrument; returns what it shows."""
+    _controls(page, run)
+    chosen, change = reader.selection(), switched(run)
+    before, after = run.trace, run.trace_with(change)
+    effect = stream_and_heads.effect(before.logits[chosen.position], after.logits[chosen.position], k=SHOWN // 2)
+    p, q = (to_numpy(trace.logits[chosen.position].double().softmax(-1)) for trace in (before, after))
+    title = _title(page, run, change, effect, p, q)
+    st.markdown(f"**{title}**")
+    other = trained_run(in_use(run), run) if change.score is not None else None
+    columns = st.columns(3 if other is None else 4, gap="small")
+    name = head_name(chosen.layer, chosen.head)
+    for column, trace, which in zip(columns, (before, after), ("before", "after")):
+        block = trace.blocks[chosen.layer]
+        with column:
+            _pattern(page, block.pattern[chosen.head], block.allowed, run.tokens, which, page.label(f"pattern_{which}", head=name), chosen.position)
+    if other is not None:
+        with columns[2]:
+            _trained(page, other, run)
+    with columns[-1]:
+        ids = figures.candidates(p, q, effect.token_ids[effect.before != effect.after].tolist(), SHOWN)
+        st.caption(page.label("bars_caption"))
+        show(two_distributions([run.tokenizer.visible(int(i)) for i in ids], p[ids], q[ids], (page.label("bars_before"), page.label("bars_after")), page.label("bars_axis"), reader.theme(),
+                               reader.scale(), CHART_PRESENT if reader.present() else CHART), "switches_bars")
+    st.caption(_note(page, run))
+    return Reading(_lines(page, run, effect), question(page, run), [attention.dot_product_scores, attention.multiplicative_scores, attention.additive_scores, attention.masked_softmax],
+                   {"expected_tokens.csv" if run.is_encoder else "next_tokens.csv": lambda: pd.DataFrame({"token": [run.tokenizer.visible(int(i)) for i in ids], "before": p[ids], "after": q[ids]}),
+                    "patterns.csv": lambda: _patterns_table(run, change)},
+                   f".st-key-{PREFIX}switches_bars", title, trained_table(page, run), {page.label("pin_switches"): _named(page, run, change), "KL": readable(effect.kl)})
+
+
+def _controls(page: Lesson, run: Run) -> None:
+    config = run.model.config
+    with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
+        picks(page, run)
+        listed(page, "scaling", page.label(f"scaled_{config.scale_scores and config.score != 'additive'}".lower()), 190)
+        mask = listed(page, "mask", page.label(f"mask_name_{config.mask}"), 168)
+        if mask == "sliding-window":
+            numbered(page, "width", 95)
+        listed(page, "score", page.label(f"score_name_{config.score}"), 188)
+        if is_random(run):
+            numbered(page, "seed", 95)
+
+
+def _pattern(page: Lesson, pattern, allowed, tokens: list[str], which: str, title: str, query: int) -> None:
+    words = {"title": title, "scale": page.label("pattern_scale")} | {key: page.label(f"pattern_{key}") for key in ("masked", "key_axis", "query_axis", "keys_help")}
+    values, seen = pattern.detach().float().cpu().numpy(), allowed.cpu().numpy()
+    attention_view(values, seen, tokens, key=f"{PREFIX}pattern_{which}", text=words, label=which, picked=(query, int(values[query].argmax())), height=(200 if reader.present() else 230, 340), foot=20 if reader.present() else 0,
+                   scale=reader.scale(), theme=reader.theme(), on_pick=lambda row, _key: reader.select(position=row) if which != "trained" else None)
+
+
+def trained_run(score: str, run: Run) -> Run | None:
+    """The same text under the small model that was trained with a score function; None where it is not bundled, or goes on with texts and the loaded model does not."""
+    name = TRAINED[score]
+    return read_text(cache.shared_model(name, run.device), run.text) if name in checkpoints.bundled_names() and not run.is_encoder else None
+
+
+def same_place(other: Run, run: Run) -> int:
+    """The position in another model's tokens that the picked one stands for: itself where the tokens are the same, else the last."""
+    at = reader.selection().position
+    return at if other.token_ids == run.token_ids else len(other.token_ids) - 1
+
+
+def _trained(page: Lesson, other: Run, run: Run) -> None:
+    chosen, config = reader.selection(), other.model.config
+    layer, head = min(chosen.layer, config.n_layers - 1), min(chosen.head, config.n_heads - 1)
+    block = other.trace.blocks[layer]
+    _pattern(page, block.pattern[head], block.allowed, other.tokens, "trained", page.label("pattern_trained", model=other.model_name, head=head_name(layer, head)), same_place(other, run))
+    st.caption(page.label("trained_says", tokens=", ".join(f"{code(token)} {probability(p)}" for token, p in likeliest(other, same_place(other, run)))))
+
+
+def likeliest(run: Run, position: int, n: int = 3) -> list[tuple[str, float]]:
+    """The n likeliest next tokens after a position, each with its probability."""
+    p = to_numpy(run.trace.logits[position].double().softmax(-1))
+    return [(run.tokenizer.visible(int(i)), float(p[i])) for i in np.argsort(-p, kind="stable")[:n]]
+
+
+def _named(page: Lesson, run: Run, change: Intervention) -> str:
+    """The switches that are thrown, in words."""
+    parts = [page.label("named_scaling")] if change.scale_scores is False else []
+    if change.mask is not None:
+        parts.append(page.label(f"named_{change.mask}", width=change.window))
+    if change.score is not None:
+        parts.append(page.label(f"named_{change.score}", seed=change.score_seed))
+    return ", ".join(parts) or page.label("named_nothing")
+
+
+def _title(page: Lesson, run: Run, change: Intervention, effect: Effect, p: np.ndarray, q: np.ndarray) -> str:
+    first, second = int(p.argmax()), int(q.argmax())
+    values = dict(named=_named(page, run, change), token=code(run.tokens[reader.selection().position]),
+                  first=code(run.tokenizer.visible(first)), before=probability(float(p[first])),
+                  after=probability(float(q[first])), second=code(run.tokenizer.visible(second)), second_after=probability(float(q[second])), kl=readable(effect.kl))
+    return page.label("switches_title_same" if first == second else "switches_title_other", **values)
+
+
+def _note(page: Lesson, run: Run) -> str:
+    if is_random(run):
+        return page.label(f"note_random_{in_use(run)}", model=escaped(run.model_name), seed=read("seed"))
+    return page.label("note_untrained" if switched(run) != Intervention() else "note_nothing", model=escaped(run.model_name))
+
+
+# ---- in numbers -----------------------------------------------------------------------------------------------------------------
+
+
+def _lines(page: Lesson, run: Run, effect: Effect) -> list[tuple[str, str]]:
+    chosen, config, score = reader.selection(), run.model.config, in_use(run)
+    divided = r" / \sqrt{d_k}" if config.scale_scores and switched(run).scale_scores is None else ""
+    bias = " + b_{ij}" if config.positions in ("alibi", "relative") else ""
+    formula = product_latex(dataclasses.replace(config, score=score), "i", "j") + (divided if score != "additive" else "") + bias
+    moved, before, after = int(effect.token_ids[0]), float(effect.before[0]), float(effect.after[0])
+    lines = [(page.label("numbers_score_now"), rf"s_{{ij}} = {formula}"),
+             (page.label("numbers_kl", token=code(run.tokens[chosen.position])),
+              rf"\mathrm{{KL}}(y \,\Vert\, y') = \sum_w y_w \ln \frac{{y_w}}{{y'_w}} = {latex_number(effect.kl)}\ \text{{nats}}")]
+    if before != after and before > 0 and after > 0:
+        lines.append((page.label("numbers_moved", token=code(run.tokenizer.visible(moved))),
+                      rf"y_w \ln \frac{{y_w}}{{y'_w}} = {latex_operand(before)} \cdot \ln \frac{{{latex_operand(before)}}}{{{latex_operand(after)}}}"
+                      rf" = {latex_number(before * np.log(before / after))}"))
+    return lines
+
+
+def trained_table(page: Lesson, run: Run) -> pd.DataFrame | None:
+    """What the three models that were trained alike but for the score function say next, on the same text; None beside a model that says nothing next."""
+    if run.is_encoder:
+        return None
+    rows = []
+    for score in TRAINED:
+        if (other := trained_run(score, run)) is not None:
+            found = likeliest(other, same_place(other, run))
+            rows.append([page.label(f"score_name_{score}"), other.model_name, *(f"{token}  {probability(p)}" for token, p in found)])
+    return pd.DataFrame(rows, columns=[page.label(f"column_{name}") for name in ("score_function", "model", "first", "second", "third")])
+
+
+def _patterns_table(run: Run, change: Intervention) -> pd.DataFrame:
+    """The picked head's weights before and after, a row for each query and key."""
+    chosen = reader.selection()
+    before, after = (to_numpy(run.trace_with(which).blocks[chosen.layer].pattern[chosen.head]) for which in (Intervention(), change))
+    queries, keys = np.indices(before.shape)
+    return pd.DataFrame({"query": queries.ravel(), "key": keys.ravel(), "before": before.ravel(), "after": after.ravel()})
+
+
+# ---- check yourself -------------------------------------------------------------------------------------------------------------
+
+
+def question(page: Lesson, run: Run) -> Question:
+    """Which of the switches, thrown alone, changes the next token least; at the first token, where no score can change anything, why."""
+    config, position = run.model.config, reader.selection().position
+    if position == 0 and config.mask != "bidirectional":
+        return Question("switches_first", page.label("question_switches_first", token=code(run.tokens[0])), [page.label(f"option_{name}") for name in ("yes", "no")], 1,
+                        page.label("because_switches_first"))
+    other = "causal" if config.mask == "bidirectional" else "bidirectional"
+    changes = {other: Intervention(mask=other), "window": Intervention(mask="sliding-window", window=ASKED_WINDOW),
+               "random": Intervention(score=other_score(config.score))}
+    if config.score != "additive":
+        changes = {"scaling": Intervention(scale_scores=False)} | changes
+    found = {name: stream_and_heads.effect(run.trace.logits[position], run.trace_with(change).logits[position]).kl for name, change in changes.items()}
+    names = [page.label(f"option_{name}", width=ASKED_WINDOW) for name in found]
+    told = "; ".join(page.label("one_divergence", name=name, kl=readable(kl)) for name, kl in zip(names, found.values()))
+    return Question("switches", page.label("question_switches", token=code(run.tokens[position])), names, int(np.argmin(list(found.values()))),
+                    page.label("because_switches", found=told))
+
+
+def other_score(own: str) -> str:
+    """A score function with weights that a model with the score function `own` has not learned."""
+    return "additive" if own != "additive" else "multiplicative"

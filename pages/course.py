@@ -1,4 +1,0 @@
-"""The course: the lessons in order, what each lecture needs of them, a class of fifty minutes, the glossary, and sheets to print."""
-from core.ui.course import page
-
-page.draw()

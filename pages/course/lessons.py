@@ -1,0 +1,20 @@
+"""The lessons in their order: how long each takes, what one can do after it, and a mark for those that are done."""
+from __future__ import annotations
+
+from core.app.base import catalogue, prose
+from core.app.frame.lesson import Lesson
+from pages.course.shared import picture
+
+
+def draw(page: Lesson) -> None:
+    """One row a lesson. The marks are kept by the browser."""
+    existing, app = {entry.id: entry for entry in catalogue.existing()}, prose.load("app")
+    rows, places = [], {}
+    for entry in page.words.entries("lesson"):
+        if entry.id not in existing:
+            continue
+        settings = {key: value for key, value in entry.settings.items() if key != "minutes"}
+        places[entry.id] = (entry.id, settings)
+        rows.append({"id": entry.id, "name": app.label(f"lesson_{entry.id}"), "section": app.label(f"section_{existing[entry.id].section}"), "minutes": entry.settings["minutes"],
+                     "sentence": prose.load(entry.id).section("sentence"), "goals": [line.removeprefix("- ") for line in entry.look.splitlines()]})
+    picture(page, "lessons", {"lessons": rows}, places)

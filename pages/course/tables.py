@@ -1,0 +1,87 @@
+"""The tables of the course: the ideas of the lectures, and the glossary. Tab-separated files with a line of names, read again when they change."""
+from __future__ import annotations
+
+import functools
+import urllib.parse
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.app.base import catalogue, prose
+
+IDEAS = Path(__file__).resolve().parents[2] / "assets" / "teaching" / "ideas.tsv"
+
+
+@dataclass(frozen=True)
+class Place:
+    """A lesson under some settings, written as in an address."""
+
+    lesson: str
+    query: str
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """The settings as `reader.apply` takes them."""
+        return dict(urllib.parse.parse_qsl(self.query))
+
+    @property
+    def target(self) -> tuple[str, dict[str, str]]:
+        """Lesson and settings, as a picture's links take them."""
+        return self.lesson, self.settings
+
+    @property
+    def view(self) -> str:
+        """The view that is asked for, "" where the lesson has one alone."""
+        return next((self.settings[key] for key in (f"{self.lesson}_view", "heads_panel") if key in self.settings), "")
+
+
+@dataclass(frozen=True)
+class Idea:
+    """One idea of a lecture. element: CSS of what shows it on the rendered page."""
+
+    id: str
+    deck: str
+    part: str
+    idea: str
+    place: Place
+    element: str
+
+
+@dataclass(frozen=True)
+class Term:
+    """One term of the glossary; symbol and shape are "" where it has none."""
+
+    term: str
+    symbol: str
+    shape: str
+    definition: str
+    place: Place
+
+
+def ideas() -> tuple[Idea, ...]:
+    """Every idea, in the order of the lectures."""
+    return tuple(Idea(*row[:4], Place(*row[4:6]), row[6]) for row in _rows(IDEAS))
+
+
+def glossary() -> tuple[Term, ...]:
+    """Every term, in alphabetical order."""
+    return tuple(Term(*row[:4], Place(*row[4:6])) for row in _rows(prose.FOLDER / prose.LANGUAGE / "glossary.tsv"))
+
+
+def name_of(place: Place) -> str | None:
+    """What a link to a place is called: the lesson's name and, where it has views, the view's; None for a place that does not exist."""
+    if place.lesson not in {entry.id for entry in catalogue.existing()}:
+        return None
+    lesson, labels = prose.load("app").label(f"lesson_{place.lesson}"), prose.load(place.lesson).labels
+    views = [labels[key] for key in (f"view_{place.view}", f"panel_{place.view}") if key in labels]
+    if any(key.startswith("view_") for key in labels) and place.view and not views:
+        return None
+    return " › ".join([lesson, *views[:1]])
+
+
+def _rows(path: Path) -> tuple[tuple[str, ...], ...]:
+    return _parsed(path, path.stat().st_mtime_ns)
+
+
+@functools.lru_cache(maxsize=8)
+def _parsed(path: Path, modified: int) -> tuple[tuple[str, ...], ...]:
+    return tuple(tuple(line.split("\t")) for line in path.read_text(encoding="utf-8").splitlines()[1:])

@@ -1,0 +1,34 @@
+"""The page: its title, the control that picks a view, and the view. A link opens a lesson in the same session."""
+from __future__ import annotations
+
+import streamlit as st
+
+from core.app.base import catalogue, prose
+from core.app.frame import lesson, views
+from core.app.state import reader
+from pages.course import class_plan, glossary, lectures, lessons, sheets
+from pages.course.shared import SETTINGS, take_asked
+
+VIEWS = {"lessons": lessons, "lectures": lectures, "class": class_plan, "glossary": glossary, "sheets": sheets}
+
+
+def draw() -> None:
+    """The whole page."""
+    page = lesson.Lesson(catalogue.COURSE, prose.load(catalogue.COURSE), prose.load("app"))
+    with st.container(key="lesson_head"):
+        st.markdown(f"## {page.text('title')}\n{page.text('sentence')}")
+    if "term" in st.query_params:                      # the short form of a link to the glossary
+        SETTINGS.keep(view="glossary", term=st.query_params["term"])
+        del st.query_params["term"]
+
+    @lesson.fragment
+    def everything() -> None:
+        if asked := take_asked():
+            reader.open_lesson(*asked)
+        with st.container(key="course_bar"):
+            view = views.choice(SETTINGS, page, "view")
+        with st.container(key="course_stage", gap="small"):
+            VIEWS[view].draw(page)
+        page.explanation(view)
+
+    everything()

@@ -1,0 +1,100 @@
+"""What all views of the lesson share: settings, the word that was picked and the matrix in float64."""
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+
+import streamlit as st
+import torch
+from torch import Tensor
+
+from core.analysis.embeddings import LARGE, MEASURES, ROWS, Projection, principal_axes
+from core.analysis.stream_and_heads import norms
+from core.app.base.markdown import escaped
+from core.app.compute import growing_results
+from core.app.frame import charts, views
+from core.app.frame.lesson import Lesson
+from core.app.state import reader
+from core.app.state.lesson_settings import Setting, Settings
+from core.app.state.run import Run
+from core.model.tokenizer import Tokenizer
+from pages.embeddings.charts import kind_of
+
+PREFIX = "embeddings_"
+CHART = 425            # px of a chart: the rest of a 720 px screen
+CHART_PRESENT = 350    # the same in present mode
+MOST_CHARACTERS = 60   # of a word that is looked up
+SETTINGS = Settings("embeddings", {
+    "view": Setting("product", options=("product", "neighbours", "map", "contexts", "arithmetic")),
+    "word": Setting("king"),
+    "measure": Setting("cosine", options=MEASURES),
+    "centred": Setting(False),
+    "dimensions": Setting("2", options=("2", "3", "tsne")),
+    "other": Setting(""),
+    "shared": Setting(""),
+    "equal": Setting(False),
+    "a": Setting("man"), "b": Setting("king"), "c": Setting("woman"), "expected": Setting("queen"),
+})
+read, keep, attached = SETTINGS.read, SETTINGS.keep, SETTINGS.attached
+choice, show = functools.partial(views.choice, SETTINGS), functools.partial(charts.draw, PREFIX)
+
+
+@dataclass(frozen=True)
+class Space:
+    """A model's embedding matrix, ready to be asked."""
+
+    E: Tensor                # (|V|, d) float64; of a large model its own float32
+    projection: Projection   # of E, on three axes
+    places: Tensor           # (|V|, 3) where every row stands on them
+    lengths: Tensor          # (|V|,) of the rows
+    names: tuple[str, ...]   # the visible form of every token
+    kinds: tuple[str, ...]   # and which of KINDS it is
+
+
+def space(run: Run) -> Space:
+    """The model's E with its principal axes, made once for all readers."""
+    def make() -> Space:
+        own = run.model.E.detach().to("cpu")
+        E = own.double() if own.numel() <= LARGE else own
+        projection, names = principal_axes(E, 3), tuple(map(run.tokenizer.visible, range(len(E))))
+        return Space(E, projection, torch.cat([projection(rows) for rows in E.split(ROWS)]), norms(E), names, tuple(map(kind_of, names)))
+
+    return growing_results.made(run.loaded.key("embedding space"), make, lambda made: (made.E.nbytes if made.E.dtype is torch.float64 else 0) + 100 * len(made.names))
+
+
+def look_up(typed: str, tokenizer: Tokenizer) -> tuple[int, bool]:
+    """The id meant by a typed word, and whether the text is that one token: as a word of its own (with a space before it) if that is one token,
+    else as it is, as the visible form of a token (·king, ‹E2›) or as #id; else its first token."""
+    typed = typed[:MOST_CHARACTERS]
+    if typed.startswith("#") and typed[1:].isascii() and typed[1:].isdigit() and int(typed[1:]) < tokenizer.vocab_size:
+        return int(typed[1:]), True
+    bare = typed.strip().removeprefix("·")
+    for spelling in (f" {bare}", bare, typed):
+        if len(ids := tokenizer.encode(spelling)) == 1:
+            return ids[0], True
+    named = next((i for i in range(tokenizer.vocab_size) if tokenizer.visible(i) == typed.strip()), None)
+    if named is not None:
+        return named, True
+    return next(iter(tokenizer.encode(f" {bare}")), tokenizer.end_of_text), False
+
+
+def spelling(token_id: int, tokenizer: Tokenizer) -> str:
+    """What a field says for a token, so that `look_up` finds it again: its letters where they are enough, its visible form, else #id."""
+    visible = tokenizer.visible(token_id)
+    return next((written for written in (visible.removeprefix("·"), visible) if look_up(written, tokenizer) == (token_id, True)), f"#{token_id}")
+
+
+def word(page: Lesson, run: Run, name: str = "word", helped: bool = True) -> int:
+    """A field for one token, its name beside it in the same line: its id. What is no single token is looked up by its first, and the page says so."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", width="content"):
+        st.markdown(page.label(name), width="content", help=page.label("word_help") if helped else None)
+        typed = st.text_input(page.label(name), placeholder=page.label(f"{name}_default"), max_chars=MOST_CHARACTERS, label_visibility="collapsed", width=120, **attached(name))
+    token_id, whole = look_up(typed or page.label(f"{name}_default"), run.tokenizer)
+    if not whole:
+        st.caption(page.label("word_first", token=escaped(run.tokenizer.visible(token_id))), width="content")
+    return token_id
+
+
+def chart_height(less: int = 0, noted: int = 0) -> int:
+    """The pixels of a chart that ends on the first screen; `less`: what else stands there, `noted`: what stands below it, which present mode's bar would cover."""
+    return (CHART_PRESENT - noted if reader.present() else CHART) - less

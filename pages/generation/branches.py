@@ -1,0 +1,126 @@
+"""Texts of one prompt and seed that differ by what the reader picked by hand: how they are written, and kept in the address."""
+from __future__ import annotations
+
+import math
+import zlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from core.app.compute import cache, growing_results
+from core.app.state.run import Run
+from core.model.generation import GenerationStep, generate
+from core.model.sampling import SamplingConfig
+from pages.generation.shared import Start
+
+MOST_BRANCHES = 9       # besides the text that was drawn
+SHOWN = 12              # of a step's candidates, the most probable first; the token taken is shown wherever it stands
+Picks = tuple[tuple[int, int], ...]     # (step, token id), steps rising
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A token that a step could take: its rank from 0, probability after temperature (prob) and among the kept (renormalised), the rule that cut it
+    (index into sampling.RULES, 0: kept), and its interval of [0, 1)."""
+
+    token_id: int
+    place: int
+    prob: float
+    renormalised: float
+    cut_by: int
+    start: float
+    end: float
+
+
+@dataclass(frozen=True)
+class Step:
+    """A written token, and the distribution it came from as far as it is shown: a GenerationStep without its arrays.
+
+    log_prob: ln of the model's own probability, nats. taken: the token itself as a candidate. entropy: of the distribution after temperature, nats.
+    """
+
+    token_id: int
+    xi: float
+    log_prob: float
+    by_hand: bool
+    taken: Candidate
+    candidates: tuple[Candidate, ...]
+    n_kept: int
+    kept_mass: float
+    entropy: float
+
+    @property
+    def p(self) -> float:
+        """The model's own probability of the token: temperature 1, nothing cut."""
+        return math.exp(self.log_prob)
+
+
+def compact(step: GenerationStep, by_hand: bool) -> Step:
+    """What is kept of a step."""
+    t = step.truncation
+    starts = np.concatenate([[0.0], t.interval_ends[:-1]])
+
+    def candidate(place: int) -> Candidate:
+        return Candidate(int(t.token_ids[place]), place, float(t.probs[place]), float(t.renormalised[place]), int(t.cut_by[place]), float(starts[place]), float(t.interval_ends[place]))
+
+    places = range(min(SHOWN, len(t.token_ids)))
+    return Step(step.token_id, step.xi, step.log_prob, by_hand, candidate(step.place), tuple(map(candidate, places)), t.n_kept, t.kept_mass, t.entropy_before)
+
+
+def text_of(run: Run, begin: Start, config: SamplingConfig, seed: int, picks: Picks = ()) -> tuple[Step, ...]:
+    """The steps of one text: drawn with the seed, but for the picks. What two texts have in common before their last pick is written once."""
+    key = run.loaded.key("generation text", begin.token_ids, begin.length, config, seed, picks)
+    return growing_results.made(key, lambda: _write(run, begin, config, seed, picks), lambda made: 3_000 * (len(made) + 1))
+
+
+def _write(run: Run, begin: Start, config: SamplingConfig, seed: int, picks: Picks) -> tuple[Step, ...]:
+    before: tuple[Step, ...] = ()
+    if picks:
+        before = text_of(run, begin, config, seed, picks[:-1])[:picks[-1][0]]
+    generator = torch.Generator().manual_seed(seed)
+    for _ in before:
+        torch.rand((), generator=generator, dtype=torch.float64)        # the numbers of the steps that stay
+    prompt = begin.token_ids + tuple(step.token_id for step in before)
+    by_hand = {0: picks[-1][1]} if picks else {}
+    steps = generate(run.loaded.runner, prompt, config, generator, begin.length - len(before), picks=by_hand)
+    return before + tuple(compact(step, i in by_hand) for i, step in enumerate(cache.in_turns(run.loaded, steps)))
+
+
+def fits(run: Run, begin: Start, config: SamplingConfig, seed: int, picks: Picks) -> bool:
+    """Whether each pick names a token of the vocabulary and a step that the text without it reaches."""
+    return all(0 <= token_id < run.model.config.vocab_size and 0 <= step < len(text_of(run, begin, config, seed, picks[:i])) and (not i or step > picks[i - 1][0])
+               for i, (step, token_id) in enumerate(picks))
+
+
+def identity(run: Run, begin: Start, config: SamplingConfig, seed: int) -> str:
+    """A short name of what the texts are made from: picks made in another text mean nothing in this one."""
+    return f"{zlib.crc32(repr((run.model_name, begin, config, seed)).encode()):08x}"
+
+
+def to_link(name: str, branches: Iterable[Picks]) -> str:
+    """The branches as the address has them.
+
+    >>> to_link("00c0ffee", [((5, 120),), ((5, 120), (9, 7))])
+    '00c0ffee~5.120~5.120-9.7'
+    """
+    written = ["-".join(f"{step}.{token_id}" for step, token_id in picks) for picks in branches]
+    return "~".join([name, *written]) if written else ""
+
+
+def from_link(name: str, link: str) -> tuple[Picks, ...]:
+    """What `to_link` wrote; nothing where it was written for other texts, or makes no sense.
+
+    >>> from_link("00c0ffee", "00c0ffee~5.120~5.120-9.7")
+    (((5, 120),), ((5, 120), (9, 7)))
+    >>> from_link("00c0ffee", "deadbeef~5.120"), from_link("00c0ffee", "00c0ffee~x")
+    ((), ())
+    """
+    head, *written = link.split("~")
+    if head != name:
+        return ()
+    try:
+        return tuple(tuple((int(step), int(token_id)) for step, token_id in (pick.split(".") for pick in picks.split("-"))) for picks in written[:MOST_BRANCHES])
+    except ValueError:
+        return ()

@@ -1,0 +1,81 @@
+"""What the views of the lesson share: settings, the prompt that is continued, the controls of the sampling."""
+from __future__ import annotations
+
+import dataclasses
+import functools
+from dataclasses import dataclass
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from core.app.frame import charts, views
+from core.app.frame.lesson import Lesson
+from core.app.state.lesson_settings import Setting, Settings
+from core.app.state.run import Run
+from core.model.generation import context_window
+from core.model.sampling import SamplingConfig
+
+PREFIX = "generation_"
+LENGTH = 40             # tokens that are written at most
+MOST_K = 200
+GREEDY = SamplingConfig(temperature=0)
+SETTINGS = Settings("generation", {
+    "view": Setting("writing", options=("writing", "strategies", "futures", "beam", "cache")),
+    "temperature": Setting(1.0, low=0, high=3),
+    "top_k": Setting(40, low=0, high=MOST_K),         # 0: no limit
+    "top_p": Setting(0.9, low=0, high=1),
+    "seed": Setting(1, low=0, high=999_999),
+    "written": Setting(-1, low=-1, high=LENGTH),      # tokens that are written; −1: all
+    "picked": Setting(-1, low=-1, high=LENGTH),       # the step that is looked at; −1: the last one written
+    "branches": Setting(""),                          # see branches.py
+    "branch": Setting(0, low=0),
+    "source": Setting("model", options=("model", "tiny")),      # whose texts beam search looks through
+    "hypothesis": Setting(""),                        # step and place of the hypothesis that is looked at
+    "width": Setting(4, low=1, high=8),               # of beam search
+    "averaged": Setting(False),
+    "depth": Setting("4", options=("3", "4", "5")),   # tokens of each future
+    "future": Setting(""),                            # the ids of the tokens of the beginning that is looked at
+})
+read, keep, attached = SETTINGS.read, SETTINGS.keep, SETTINGS.attached
+choice, show = functools.partial(views.choice, SETTINGS), functools.partial(charts.draw, PREFIX)
+
+
+@dataclass(frozen=True)
+class Start:
+    """What is continued: the prompt's last tokens, as many as leave room for `length` new ones, and how many were left out for that."""
+
+    token_ids: tuple[int, ...]
+    length: int
+    n_left_out: int
+
+
+def start(run: Run, length: int = LENGTH) -> Start:
+    """The prompt of a run with room after it. At most half of a small context is given to what is written."""
+    config = run.model.config
+    length = min(length, config.n_context // 2)
+    kept = context_window(run.token_ids, dataclasses.replace(config, n_context=config.n_context - length))
+    return Start(kept, length, len(run.token_ids) - len(kept))
+
+
+def sampling() -> SamplingConfig:
+    """The reader's temperature, top-k and top-p."""
+    return SamplingConfig(temperature=read("temperature"), top_k=read("top_k") or None, top_p=read("top_p"))
+
+
+def controls(page: Lesson, *names: str) -> DeltaGenerator:
+    """Some of temperature, top_k, top_p, width and seed, in a row, which is returned for what else stands in it."""
+    bounds = {"temperature": (0.0, 3.0, 0.05), "top_k": (0, MOST_K, 1), "top_p": (0.0, 1.0, 0.01), "width": (1, 8, 1)}
+    row = st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key=f"{PREFIX}controls")
+    with row:
+        for name in names:
+            if name == "seed":
+                st.number_input(page.label("seed"), 0, 999_999, step=1, width=160, help=page.label("seed_help"), **attached("seed"))
+            else:
+                low, high, step = bounds[name]
+                st.slider(page.label(name), low, high, step=step, width=160, help=page.label(f"{name}_help"), **attached(name))
+    return row
+
+
+def note(page: Lesson, begin: Start) -> str:
+    """That the beginning of a long prompt was left out, where it was."""
+    return page.label("left_out", n=begin.n_left_out, length=begin.length) if begin.n_left_out else ""

@@ -1,0 +1,158 @@
+"""The instrument: one row of controls, the wall of all heads, and beside it the panel that the reader chose."""
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from core.app.base.markdown import code
+from core.app.frame.guard import guard
+from core.app.frame.lesson import Lesson
+from core.app.frame.views import Reading
+from core.app.server import routes
+from core.app.state import reader
+from core.app.state.run import Run
+from core.components.heads_wall import heads_wall
+from core.figures.heads import head_name
+from core.model.intervention import NOTHING
+from pages.heads import below, panels
+from pages.heads import route as heads_live
+from pages.heads.shared import PREFIX, SETTINGS, Change, Pair, change_now, keep, patterns_of, picked_pair, read, redraw
+from pages.heads.words import summary, title, wall_words
+
+PANEL, QUERY, KEY = (f"{PREFIX}{name}_widget" for name in ("panel", "query", "key"))
+PICTURES = {"head": panels.one_head, "roles": panels.what_they_do, "write": panels.what_they_write, "change": panels.change, "prompts": panels.two_prompts,
+            "rollout": panels.rollout}
+HEIGHT = (330, 620)        # least and most pixels of the wall: it ends with the window, on a 1280 × 720 projector too
+
+
+def draw(page: Lesson, run: Run) -> Callable[[], Reading]:
+    """Controls, wall and panel, each a fragment: what a hand does redraws only what it changes.
+
+    Present mode shows one picture at a time; but while heads are switched off, the wall that is clicked stays beside it.
+    """
+    alone = reader.present() and read("panel") != "change"
+    _controls(page, run)
+    if alone:
+        (_wall if read("panel") == "wall" else _panel)(page, run)
+    else:
+        left, right = st.columns([2, 3] if reader.present() else [6, 7], gap="medium")
+        with left:
+            _wall(page, run)
+        with right:
+            _panel(page, run)
+    return functools.partial(below.reading, page, run)
+
+
+@st.fragment(key="heads_controls")
+def _controls(page: Lesson, run: Run) -> None:
+    """The panel's name and, outside present mode, the query and the key, in one row."""
+    with guard(), st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"{PREFIX}controls"):
+        options = tuple(PICTURES) if not reader.present() else ("wall", *PICTURES)
+        _show(PANEL, read("panel") if read("panel") in options else options[0])
+        st.segmented_control(page.label("panel"), options, format_func=lambda name: page.label(f"panel_{name}"), required=True, key=PANEL,
+                             on_change=_pick_panel, label_visibility="collapsed", width="content")
+        if not reader.present():
+            st.space("stretch")
+            _query_and_key(page, run)
+
+
+def _query_and_key(page: Lesson, run: Run) -> None:
+    last, at, named = len(run.token_ids) - 1, reader.selection().position, read("key")
+    named = named if named <= last else -1
+    _show(QUERY, at)
+    _show(KEY, None if named < 0 else named)
+    beside = dict(horizontal=True, vertical_alignment="center", gap="small", width="content")      # a name and its field, in one line on a phone too
+    with st.container(**beside):
+        st.markdown(page.label("query", token=code(run.tokens[at])), width="content")
+        st.number_input(page.label("query_name"), 0, last, step=1, key=QUERY, on_change=_pick_query, label_visibility="collapsed", width=130)
+    with st.container(**beside):
+        st.markdown(page.label("key_name") if named < 0 else page.label("key", token=code(run.tokens[named])), width="content")
+        st.number_input(page.label("key_name"), 0, last, value=None, step=1, key=KEY, placeholder=page.label("key_strongest"), on_change=_pick_key,
+                        label_visibility="collapsed", width=150)
+
+
+@st.fragment(key="heads_panel")
+def _panel(page: Lesson, run: Run) -> None:
+    """The chosen panel; outside present mode the wall always stands beside it, and the first one is one head."""
+    reader.write_url_now()
+    with guard():
+        PICTURES.get(read("panel"), panels.one_head)(page, run, picked_pair(run))
+
+
+@st.fragment(key="heads_wall")
+def _wall(page: Lesson, run: Run) -> None:
+    """Every head; while heads are being changed, as they are after the change, and a click changes one more."""
+    with guard():
+        _draw_wall(page, run, picked_pair(run), change_now() if read("panel") == "change" else None)
+
+
+def _draw_wall(page: Lesson, run: Run, pair: Pair, change: Change | None) -> None:
+    shown = patterns_of(run, change.intervention(run) if change else NOTHING)
+    text = {"title": title(page.words, change, shown)} | {name: page.label(name) for name in ("scale", "masked", "waiting")}
+    text |= {name: page.label(f"map_{name}") for name in ("measure", "nothing", "map")}
+    heads_wall(shown.values, shown.allowed, run.tokens, key=f"{PREFIX}wall", text=text, summary=summary(page.words, change, shown, read("map")), on_measure=_measure,
+               selected=(pair.layer, pair.head), query=pair.query, **wall_words(page.words, run, change, shown),
+               height=HEIGHT, theme=reader.theme(), follow=f"{pair} {change_now()}", alone=bool(get_script_run_ctx().fragment_ids_this_run), hand=_hand(page, run, change), on_hand=_scale,
+               opens=not change and not reader.present(), on_pick=functools.partial(_toggle, run) if change else _open,
+               on_stand=lambda: st.rerun("heads_panel"), on_rest=lambda: st.rerun(["heads_wall", "heads_below"]))
+
+
+def _hand(page: Lesson, run: Run, change: Change | None) -> dict | None:
+    """The factor as a slider on the wall itself, which answers while it moves."""
+    if not change or change.action != "scale":
+        return None
+    factor = SETTINGS.each["factor"]
+    return routes.hand(heads_live.NAME, "factor", page.label("factor"), (factor.low, factor.high), 0.1, change.factor, heads_live.question(run, change))
+
+
+def _scale(factor: float) -> None:
+    """The hand has let go: the wall stands already, the panel follows."""
+    keep(factor=factor)
+    st.rerun("heads_panel")
+
+
+def _measure(name: str) -> None:
+    """The map shows it already."""
+    keep(map=name)
+
+
+def _open(layer: int, head: int) -> None:
+    """The wall marks the head itself, so that only the panel is drawn again."""
+    reader.select(layer=layer, head=head)
+    if reader.present() and read("panel") == "wall":
+        keep(panel="head")
+    st.rerun("app" if reader.present() else "heads_panel")
+
+
+def _toggle(run: Run, layer: int, head: int) -> None:
+    """Puts a head into the changed set, or takes it out; the set before is kept for undo."""
+    reader.let_url_wait()
+    panels.remember()
+    changed = set(change_now().heads(run)) ^ {(layer, head)}
+    keep(changed=" ".join(head_name(*pair) for pair in sorted(changed)))
+    reader.select(layer=layer, head=head)
+
+
+def _show(widget: str, value: int | str | None) -> None:
+    """Sets a widget's value where it is another: one that is set goes to the browser and would undo what a quick hand did meanwhile."""
+    if st.session_state.get(widget) != value:
+        st.session_state[widget] = value
+
+
+def _pick_panel() -> None:
+    keep(panel=st.session_state[PANEL])
+    st.rerun("app" if reader.present() else ["heads_wall", "heads_panel"])
+
+
+def _pick_query() -> None:
+    reader.select(position=st.session_state[QUERY])
+    redraw("heads_controls")
+
+
+def _pick_key() -> None:
+    named = st.session_state[KEY]
+    keep(key=-1 if named is None else named)
+    redraw("heads_controls")

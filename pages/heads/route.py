@@ -1,0 +1,43 @@
+"""The wall for a hand that moves: its bytes for a question that names a model, its tokens and a change of heads."""
+from __future__ import annotations
+
+from core.app.base import prose
+from core.app.state import run
+from core.components.attention_view import payload
+from core.components.heads_wall import wall_answer
+from pages.heads.shared import MEASURES, Change, patterns_of, reached
+from pages.heads.words import summary, wall_words
+
+NAME, ROLLOUT = "heads", "heads_rollout"
+
+
+def question(present: run.Run, change: Change) -> dict:
+    """What the browser sends back with the hand's factor in place of the present one."""
+    return present.named() | {"changed": change.names, "action": change.action}
+
+
+def answer(question: dict) -> bytes:
+    """The wall under the change that the question names, as `heads_wall` takes it. Raises ValueError, KeyError or TypeError for nonsense."""
+    asked = run.of_tokens(question["model"], question["device"], question["token_ids"])
+    change = Change.checked(question["changed"], question["action"], question["factor"])
+    shown = patterns_of(asked, change.intervention(asked))
+    heads = [int(head) for head in question["exact_heads"]]
+    if not all(0 <= head < shown.values.shape[0] * shown.values.shape[1] for head in heads):
+        raise ValueError("there is no such head")
+    words = prose.load("heads").of_kind(asked.model.config.kind)
+    return wall_answer(shown.values, shown.allowed, heads, **wall_words(words, asked, change, shown), summary=summary(words, change, shown, MEASURES[0]))
+
+
+def rollout_question(present: run.Run, query: int) -> dict:
+    """What the browser sends back with the block under the hand."""
+    return present.named() | {"query": query}
+
+
+def rollout_answer(question: dict) -> bytes:
+    """The rollout up to the block that the question names, as `attention_view` takes it. Raises ValueError, KeyError or TypeError for nonsense."""
+    asked = run.of_tokens(question["model"], question["device"], question["token_ids"])
+    block, query = int(question["block"]), int(question["query"])
+    if not (0 <= block < asked.model.config.n_layers and 0 <= query < len(asked.token_ids)):
+        raise ValueError("there is no such block or position")
+    shown = reached(asked, block, query)
+    return payload(shown.values, patterns_of(asked).allowed, shown.title(prose.load("heads").of_kind(asked.model.config.kind), asked), shown.picked, {})

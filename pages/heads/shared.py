@@ -1,0 +1,209 @@
+"""What the lesson reads from a forward pass: every pattern as one array, what each head looks at, what the reader changed."""
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+import streamlit as st
+import torch
+
+from core.analysis import stream_and_heads
+from core.app.base.prose import TextFile
+from core.app.compute import cache
+from core.app.frame.lesson import Lesson
+from core.app.state import reader
+from core.app.state.lesson_settings import Setting, Settings
+from core.app.state.run import Run
+from core.figures.heads import head_name
+from core.figures.numbers import probability
+from core.model.intervention import NOTHING, HeadEdit, Intervention
+from core.model.trace import Trace
+
+PREFIX = "heads_"
+ACTIONS = ("zero", "mean", "scale", "uniform")
+MEASURES = ("previous_token", "first_token", "induction", "duplicate_token", "entropy", "distance")
+IN_AN_ENCODER = ("previous_token", "next_token", "own_token", "first_token", "last_token", "duplicate_token", "entropy", "distance")     # induction is about what came before
+EVERY_MEASURE = tuple(dict.fromkeys(MEASURES + IN_AN_ENCODER))
+SETTINGS = Settings("heads", {
+    "panel": Setting("wall", options=("wall", "head", "roles", "write", "change", "prompts", "rollout")),   # "wall" alone in present mode
+    "key": Setting(-1, low=-1),                # position of the key; −1: the one with the largest weight
+    "shows": Setting("matrix", options=("matrix", "lines")),
+    "values": Setting("weights", options=("weights", "scores")),
+    "map": Setting("previous_token", options=EVERY_MEASURE),                     # of the map beside a large wall
+    "x": Setting("previous_token", options=EVERY_MEASURE),
+    "y": Setting("induction", options=EVERY_MEASURE),
+    "changed": Setting(""),                    # names of heads, such as "3.5 4.*"
+    "action": Setting("zero", options=ACTIONS),
+    "factor": Setting(0.5, low=-1.0, high=3.0),
+    "other": Setting(""),                      # the second prompt; empty: the one of the text file
+    "block": Setting(-1, low=-1),              # the last block that rollout follows; −1: all
+})
+read, keep = SETTINGS.read, SETTINGS.keep
+ON_THE_WALL = ("changed", "action")
+
+
+@dataclass(frozen=True)
+class Patterns:
+    """Every head's pattern on one prompt, (L, h, N, N) float32, the keys each query may see, (N, N) bool, and the measures, (L, h) float64 each."""
+
+    values: np.ndarray
+    allowed: np.ndarray
+    measures: dict[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Change:
+    """What the reader did to which heads: `names` such as "3.5 4.*", where * is every head of a layer, one of ACTIONS, and the factor of "scale"."""
+
+    names: str
+    action: str
+    factor: float
+
+    @staticmethod
+    def checked(names: object, action: object, factor: object) -> Change:
+        """A change from outside: within its bounds, or ValueError."""
+        values = [SETTINGS.each[name].accept(value) for name, value in (("changed", names), ("action", action), ("factor", factor))]
+        if None in values:
+            raise ValueError("there is no such change")
+        return Change(*values)
+
+    def heads(self, run: Run) -> tuple[tuple[int, int], ...]:
+        """(layer, head) of every changed head, in order. What names no head of this model is left out."""
+        config = run.model.config
+        found = set()
+        for layer, head in re.findall(r"\b(\d{1,4})\.(\d{1,4}|\*)", self.names):
+            heads = range(config.n_heads) if head == "*" else [int(head)]
+            found |= {(int(layer), index) for index in heads if int(layer) < config.n_layers and index < config.n_heads}
+        return tuple(sorted(found))
+
+    def intervention(self, run: Run) -> Intervention:
+        """One action for all the changed heads. A mean is taken over the prompt itself."""
+        factor = self.factor if self.action == "scale" else 1.0
+        edits = tuple(HeadEdit(layer, head, self.action, factor) for layer, head in self.heads(run))
+        return Intervention(heads=edits, reference_ids=run.token_ids if edits and self.action == "mean" else ())
+
+
+def change_now() -> Change:
+    """The reader's change as it stands."""
+    return Change(read("changed"), read("action"), read("factor"))
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The picked head, query and key; without a picked key the one with the largest weight."""
+
+    layer: int
+    head: int
+    query: int
+    key: int
+
+    @property
+    def name(self) -> str:
+        return head_name(self.layer, self.head)
+
+
+def patterns_of(run: Run, intervention: Intervention = NOTHING) -> Patterns:
+    """The run's patterns under an intervention, kept for all who ask for the same."""
+    key = run.key("heads", intervention)
+    return cache.result(key, lambda: _read(run, intervention), lambda made: made.values.nbytes)
+
+
+def _read(run: Run, intervention: Intervention) -> Patterns:
+    trace = run.trace_with(intervention)
+    measured = stream_and_heads.head_statistics(trace)
+    values = torch.stack([block.pattern for block in trace.blocks]).float().cpu().numpy()
+    return Patterns(values, trace.blocks[0].allowed.cpu().numpy(), {name: getattr(measured, name).double().cpu().numpy() for name in measures_of(run)})
+
+
+@dataclass(frozen=True)
+class Reached:
+    """The rollout up to one block at one query: all shares (N, N), and the key whose share of the query is largest."""
+
+    block: int
+    values: np.ndarray
+    picked: tuple[int, int]
+
+    def title(self, words: TextFile, run: Run) -> str:
+        query, key = self.picked
+        return words.label("title_rollout", block=self.block, query_token=run.tokens[query], key_token=run.tokens[key], share=probability(float(self.values[query, key])))
+
+
+def reached(run: Run, block: int, query: int) -> Reached:
+    """Which tokens of the input have reached each position after a block; the rollout of all blocks is kept for all who ask for the same."""
+    key = run.key("heads_rollout")
+    values = cache.result(key, lambda: stream_and_heads.rollout([b.pattern for b in run.trace.blocks]).float().cpu().numpy(), lambda made: made.nbytes)[block]
+    return Reached(block, values, (query, int(values[query].argmax())))
+
+
+def measures_of(run: Run) -> tuple[str, ...]:
+    """What is measured of the heads of a model of this kind."""
+    return IN_AN_ENCODER if run.is_encoder else MEASURES
+
+
+def attached(name: str) -> dict:
+    """The arguments key and on_change that tie a widget to one of SETTINGS; what the wall depends on too draws it again."""
+    arguments = SETTINGS.attached(name)
+    if name not in ON_THE_WALL:
+        return arguments
+
+    def changed() -> None:
+        reader.let_url_wait()
+        arguments["on_change"]()
+        redraw()
+
+    return {**arguments, "on_change": changed}
+
+
+def redraw(*also: str) -> None:
+    """In a callback: draws the wall again, and the fragments named. The panel follows when the tiles stand, the parts below when the hand rests.
+
+    In present mode the whole page: there the choice decides what is on it.
+    """
+    st.rerun("app" if reader.present() else ["heads_wall", *also])
+
+
+def choose(page: Lesson, name: str) -> str:
+    """One of a setting's options by a segmented control; the labels are `<name>_<option>`."""
+    return st.segmented_control(page.label(name), SETTINGS.each[name].options, format_func=lambda option: page.label(f"{name}_{option}"), required=True,
+                                label_visibility="collapsed", width="content", **attached(name))
+
+
+def picked_pair(run: Run) -> Pair:
+    """The shared selection, with the key that the reader named or else the strongest one of the row."""
+    chosen, key = reader.selection(), read("key")
+    row = patterns_of(run).values[chosen.layer, chosen.head, chosen.position]
+    return Pair(chosen.layer, chosen.head, chosen.position, key if 0 <= key < len(row) else int(row.argmax()))
+
+
+def title_of(page: Lesson, measures: dict[str, np.ndarray], role: str, layer: int, head: int) -> str:
+    """What the head does, as one line: its leading share, or how spread it is."""
+    if role:
+        return page.label(f"title_{role}", head=head_name(layer, head), share=probability(float(measures[role][layer, head])))
+    entropy, distance = (float(measures[name][layer, head]) for name in ("entropy", "distance"))
+    if np.isnan(entropy):
+        return page.label("title_one_token", head=head_name(layer, head))
+    return page.label("title_spread", head=head_name(layer, head), entropy=f"{entropy:.2f}", distance=f"{distance:.1f}")
+
+
+def measured(value: float) -> str:
+    """A measure with three significant digits; a dash where the prompt says nothing about it."""
+    return "–" if np.isnan(value) else probability(value) if value <= 1 else f"{value:.3g}"
+
+
+def divergence_of(run: Run, layer: int, head: int, position: int) -> float:
+    """KL(before ‖ after) in nats of what is predicted at `position`, with this head alone set to zero; of a model without a head for that, how far its last vector there is moved."""
+    key = run.key("heads_kl", layer, head, position)
+    off = Intervention(heads=(HeadEdit(layer, head),))
+
+    def found() -> float:
+        before, after = run.trace, run.trace_with(off)
+        return stream_and_heads.effect(before.logits[position], after.logits[position]).kl if run.has_head else moved_by(before, after, position)
+
+    return cache.result(key, found, lambda _: 64)
+
+
+def moved_by(before: Trace, after: Trace, position: int) -> float:
+    """‖h′ − h‖ / ‖h‖ of the last vector at a position, in two runs on the same tokens."""
+    own = before.h_final[position].double()
+    return float((after.h_final[position].double() - own).norm() / own.norm())

@@ -1,0 +1,54 @@
+"""What is written on the wall's tiles: the role of each head, its measures, and a mark where the reader changed it."""
+from __future__ import annotations
+
+import numpy as np
+
+from core.app.base.prose import TextFile
+from core.app.state.run import Run
+from core.components.heads_wall import HeadMap
+from core.figures import heads as figures
+from pages.heads.shared import Change, Patterns, measured
+
+
+SEEN_WHOLE = 8            # layers and heads of a wall that is seen whole; a larger one has a map beside it
+SHARES = frozenset(figures.ROLES)      # between 0 and 1, and coloured as the tiles are
+
+
+def summary(words: TextFile, change: Change | None, shown: Patterns, measure: str) -> HeadMap | None:
+    """The map of all heads for a wall that is not seen whole. Shares run from 0 to 1, entropy and distance to their largest value."""
+    if max(shown.measures["entropy"].shape) <= SEEN_WHOLE:
+        return None
+    measures = {name: (words.label(f"measure_{name}"), values, 1.0 if name in SHARES else _largest(values)) for name, values in shown.measures.items()}
+    return HeadMap(measures, measure if measure in measures else next(iter(measures)), SHARES, picks=change is None)
+
+
+def _largest(values: np.ndarray) -> float:
+    known = values[~np.isnan(values)]
+    return float(known.max(initial=0.0)) or 1.0
+
+
+def title(words: TextFile, change: Change | None, shown: Patterns) -> str:
+    """What stands above the wall; of a large one also how many heads have which role."""
+    n_layers, n_heads = shown.measures["entropy"].shape
+    if change:
+        return words.label("wall_change")
+    if max(n_layers, n_heads) <= SEEN_WHOLE:
+        return words.label("wall", n=n_layers * n_heads)
+    return words.label("wall_large", n=n_layers * n_heads, layers=n_layers, **counts(shown))
+
+
+def counts(shown: Patterns) -> dict[str, int]:
+    """How many heads have each of the roles."""
+    roles = figures.roles(shown.measures)
+    return {role: int((roles == role).sum()) for role in figures.ROLES}
+
+
+def wall_words(words: TextFile, run: Run, change: Change | None, shown: Patterns) -> dict[str, list]:
+    """The arguments `roles`, `notes`, `badges` and `crossed` of the wall, one entry a head in order; no change: no badges."""
+    config = run.model.config
+    roles = [words.label(f"role_{role}") if role else "" for role in figures.roles(shown.measures).flat]
+    notes = [words.label("note", **{name: measured(float(value)) for name, value in zip(shown.measures, values)}) for values in zip(*(found.flat for found in shown.measures.values()))]
+    changed = sorted(layer * config.n_heads + head for layer, head in change.heads(run)) if change else []
+    badge = words.label(f"badge_{change.action}", factor=change.factor) if change else ""
+    return {"roles": roles, "notes": notes, "badges": [badge if i in changed else "" for i in range(len(roles))],
+            "crossed": changed if change and change.action == "zero" else []}

@@ -1,0 +1,91 @@
+"""Continuations: two ways to go on after the prompt, token by token, and the odds between them."""
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+
+from core.analysis import text_probability
+from core.app.frame.check import Question
+from core.app.frame.lesson import Lesson
+from core.app.frame.views import Reading
+from core.app.state import reader
+from core.app.state.run import Run
+from core.figures.numbers import latex_number, plain_number
+from pages.language_models import charts as figures
+from pages.language_models.lm_sentences import lm_sentences
+from pages.language_models.shared import (
+    PREFIX,
+    Scored,
+    attached,
+    keep,
+    named,
+    product,
+    read,
+    row_of,
+    scored,
+    scored_after,
+    show,
+    times,
+    token_table,
+)
+
+MOST_CHARACTERS = 200
+MOST_PROMPT_TOKENS = 24     # that the prompt is shortened by, one by one
+CHART, CHART_PRESENT = 270, 195     # px
+
+
+def draw(page: Lesson, run: Run) -> Reading:
+    """The two fields and the two rows of bars; returns what they show."""
+    columns = st.columns(2, gap="medium")
+    for name, column in zip("ab", columns):
+        column.text_input(page.label(name), placeholder=page.label(f"{name}_default"), max_chars=MOST_CHARACTERS, **attached(name))
+    texts = [str(read(name))[:MOST_CHARACTERS] or page.label(f"{name}_default") for name in "ab"]
+    one, other = found = scored(run, texts, run.text)
+    odds = one.total - other.total
+    better, worse = (one, other) if odds >= 0 else (other, one)
+    title = page.label("continuations_title" if odds else "continuations_equal", better=named(better.text), worse=named(worse.text), factor=times(abs(odds)))
+    st.markdown(f"**{title}**")
+    wide, beside = st.columns(2, gap="medium")
+    header = {"text": page.labels("row"), "scale": reader.scale(), "rows": [row_of(page, each, name.upper()) for name, each in zip("ab", found)],
+              "settings": {"row": min(read("row"), 1)}, "height": 290 if not reader.present() else 260}
+    alike = len(one.tokens) == len(other.tokens)
+    with wide:
+        lm_sentences(header, key=f"{PREFIX}pair", on_settings=lambda settings: keep(row=settings["row"]))
+        st.caption(page.label("continuations_fair" if alike else "continuations_lengths", a=len(one.tokens), b=len(other.tokens),
+                           rate_a=plain_number(float(one.bits.mean()) if one.tokens else float("nan"), 2), rate_b=plain_number(float(other.bits.mean()) if other.tokens else float("nan"), 2)))
+    with beside:
+        _shortened(page, run, texts)
+    return Reading(_lines(page, one, other), _question(page, run, one, other), [text_probability.token_log_probs], {"continuations.csv": lambda: token_table(page, found)}, ".sentences-list", title)
+
+
+def _shortened(page: Lesson, run: Run, texts: list[str]) -> None:
+    """The log-odds after the last token of the prompt alone, after the last two, and so on: which of its words decide."""
+    ids = run.own_ids[-MOST_PROMPT_TOKENS:]
+    if not ids:
+        return
+    found = scored_after(run, [(text, run.tokenizer.decode(ids[start:])) for start in range(len(ids)) for text in texts])
+    odds = np.array([one.total - other.total for one, other in zip(found[::2], found[1::2])])
+    st.markdown(page.label("odds_title"))
+    titles = page.label("odds_axis"), page.label("odds_from")
+    show(figures.odds_line([run.tokenizer.visible(i) for i in ids], odds, titles, reader.theme(), reader.scale(), CHART_PRESENT if reader.present() else CHART), "odds")
+
+
+def _lines(page: Lesson, one: Scored, other: Scored) -> list[tuple[str, str]]:
+    odds = one.total - other.total
+    lines = [(page.label("numbers_continuation", name=name, text=named(each.text)), product(each)[1]) for name, each in (("A", one), ("B", other)) if each.tokens]
+    latex = (rf"\ln \frac{{p(A \mid c)}}{{p(B \mid c)}} = {latex_number(one.total)} - ({latex_number(other.total)}) = {latex_number(odds)}, \qquad "
+             rf"\frac{{p(A \mid c)}}{{p(B \mid c)}} = e^{{{latex_number(odds)}}} = {latex_number(float(np.exp(np.clip(odds, -700, 700))))}")
+    return [*lines, (page.label("numbers_odds"), latex)]
+
+
+def _question(page: Lesson, run: Run, one: Scored, other: Scored) -> Question:
+    """Which of the two is the more probable when nothing stands before them."""
+    alone = scored(run, [one.text, other.text])
+    odds = alone[0].total - alone[1].total
+    return Question("alone", page.label("alone"), ["A", "B"], 0 if odds >= 0 else 1,
+                    page.label("alone_because", a=_signed(alone[0].total), b=_signed(alone[1].total), odds=_signed(odds), before=_signed(one.total - other.total)))
+
+
+def _signed(value: float) -> str:
+    """A number in a sentence, with a true minus."""
+    return plain_number(value, 2).replace("-", "−")

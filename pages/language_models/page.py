@@ -1,0 +1,7 @@
+"""Language models: the probability of a text, and what can be done with it."""
+from core.app.frame import lesson, views
+from pages.language_models import compress, continuations, correct, decipher, guess, sentences, tasks
+from pages.language_models.shared import SETTINGS
+
+views.draw(lesson.open_lesson("language_models"), SETTINGS, {"sentences": sentences, "continuations": continuations, "guess": guess, "compress": compress, "correct": correct, "decipher": decipher,
+                                                             "tasks": tasks})

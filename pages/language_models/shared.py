@@ -1,0 +1,165 @@
+"""What the views of the lesson share: settings, and texts with what every token of them costs the model."""
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from core.analysis import text_probability
+from core.app.base.markdown import code
+from core.app.compute import growing_results
+from core.app.compute.growing_results import Part
+from core.app.frame import charts, views
+from core.app.frame.lesson import Lesson
+from core.app.state import reader
+from core.app.state.lesson_settings import Setting, Settings
+from core.app.state.run import Run
+from core.figures.numbers import bracketed, latex_number, latex_operand, plain_number
+
+PREFIX = "language_models_"
+MOST_TOKENS = 40        # of a text that is shown token by token
+TOLD = 25               # texts between two words on how many are read
+TASKS = ("sentiment", "questions", "untaught", "opposites", "summary", "labels")
+_RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+SETTINGS = Settings("language_models", {
+    "view": Setting("sentences", options=("sentences", "continuations", "guess", "compress", "correct", "decipher", "tasks")),
+    "sentences": Setting(""),                  # a line each; empty: the lesson's own
+    "after": Setting(False),                   # whether the sentences are read after the prompt
+    "row": Setting(0, low=0),                  # the sentence that is picked
+    "a": Setting(""), "b": Setting(""),        # the two continuations; empty: the lesson's own
+    "passage": Setting(0, low=0),
+    "guesses": Setting(""),                    # the numbers of the reader's right guesses, "1-3-1"
+    "coded": Setting(-1, low=-1),              # the token that the coder is at; −1: one that costs about two bits
+    "garbled": Setting(""),                    # the text with a wrong letter; empty: the lesson's own
+    "secret": Setting(""),                     # the text that is enciphered, or a ciphertext; empty: the lesson's own
+    "given": Setting(False),                   # whether the text is in cipher already
+    "key": Setting(1, low=0, high=9999),       # the seed of the key
+    "by": Setting("triples", options=("letters", "pairs", "triples", "model")),
+    "tried": Setting(-1, low=-1),              # the reading that is shown; −1: the last
+    "task": Setting("sentiment", options=TASKS),
+    "shots": Setting("0", options=("0", "1", "2", "4")),       # solved examples before each exercise
+    **{f"own_{task}": Setting("") for task in TASKS},          # the reader's own case; empty: the lesson's
+})
+read, keep, attached = SETTINGS.read, SETTINGS.keep, SETTINGS.attached
+choice, show = functools.partial(views.choice, SETTINGS), functools.partial(charts.draw, PREFIX)
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A text with ln p of each of its tokens, in nats, after `context`."""
+
+    text: str
+    token_ids: tuple[int, ...]
+    tokens: tuple[str, ...]      # visible
+    log_probs: np.ndarray
+    n_cut: int                   # tokens left out at its end
+
+    @property
+    def total(self) -> float:
+        """ln p of the whole text."""
+        return float(self.log_probs.sum())
+
+    @property
+    def bits(self) -> np.ndarray:
+        return text_probability.bits(self.log_probs)
+
+    @property
+    def perplexity(self) -> float:
+        return text_probability.perplexity(self.log_probs)
+
+
+Wanted = Sequence[tuple[str, str | None]]        # texts, each with what it goes on after: the last tokens of that, as many as leave room
+
+
+def scored(run: Run, texts: Sequence[str], context: str | None = None) -> list[Scored]:
+    """Each text by itself, or as it goes on after `context`. Computed once for all readers."""
+    return scored_after(run, [(text, context) for text in texts])
+
+
+def scored_after(run: Run, wanted: Wanted) -> list[Scored]:
+    """Each text after its own context."""
+    return growing_results.result(_key(run, wanted), functools.partial(_score, run, wanted), _size)
+
+
+def scored_so_far(run: Run, texts: Sequence[str], said: str) -> tuple[list[Scored], bool]:
+    """Each text by itself, as far as they are read, and whether those are all. said: as growing_results.growing takes it."""
+    wanted = [(text, None) for text in texts]
+    return growing_results.growing(_key(run, wanted), functools.partial(_score, run, wanted), _size, said)
+
+
+def _key(run: Run, wanted: Wanted) -> tuple:
+    return "sequences", run.model_name, run.device, tuple(wanted)
+
+
+def _size(made: list[Scored]) -> int:
+    return sum(200 + 100 * len(one.token_ids) for one in made)
+
+
+def _score(run: Run, wanted: Wanted) -> Iterator[Part]:
+    room, found, rows, whole = run.model.config.n_context - 1, [], [], []
+    for text, context in wanted:
+        before = run.tokenizer.encode(reader.clean_prompt(context or ""))
+        whole.append(run.tokenizer.encode(joined(context, text)))
+        own = whole[-1][:MOST_TOKENS]
+        rows.append((run.tokenizer.first, *before[max(0, len(before) - room + len(own)):], *own))
+    for (text, _), full, log_probs in zip(wanted, whole, text_probability.each_token_log_probs(run.loaded.runner, rows)):
+        own = tuple(full[:MOST_TOKENS])
+        found.append(Scored(text, own, tuple(map(run.tokenizer.visible, own)), log_probs[len(log_probs) - len(own):], len(full) - len(own)))
+        if len(found) % TOLD == 0 or len(found) == len(wanted):
+            yield Part(found[:], len(found), len(wanted))
+
+
+def joined(context: str | None, text: str) -> str:
+    """The text as it goes on after the context: with a space before it, unless one stands there or nothing does.
+
+    >>> joined("Once", "upon"), joined("Once ", "upon"), joined(None, "upon"), joined("Once", ", upon")
+    (' upon', 'upon', 'upon', ', upon')
+    """
+    glued = not context or context[-1].isspace() or not text[:1].isalnum()
+    return text if glued else f" {text}"
+
+
+def row_of(page: Lesson, one: Scored, label: str = "") -> dict:
+    """A text as lm_sentences.js reads it."""
+    return {"label": label, "tokens": one.tokens, "bits": [round(float(value), 6) for value in one.bits], "text": one.text,
+            "summary": page.label("row_summary", ln=plain_number(one.total, 2).replace("-", "−"), bits=plain_number(float(one.bits.sum()), 1),
+                                  rate=plain_number(float(one.bits.mean()) if len(one.tokens) else float("nan"), 2), perplexity=plain_number(one.perplexity, 1))}
+
+
+def product(one: Scored, most: int = 8) -> tuple[str, str]:
+    """The chain rule with the text's own numbers, in probabilities and in logarithms: LaTeX. Of a long text the first `most` factors are written out."""
+    shown, n, more = one.log_probs[:most], len(one.log_probs), len(one.log_probs) > most
+    factors = [bracketed(latex_operand(float(np.exp(value)))) for value in shown] + [r"\cdots"] * more
+    terms = " ".join(latex_number(float(value), 6) for value in shown) + r" - \cdots" * more
+    factors = r" \cdot ".join(factors)
+    return (rf"p(x_1 \ldots x_{{{n}}}) = \prod_{{i=1}}^{{{n}}} p(x_i \mid x_1 \ldots x_{{i-1}}) = {factors} = {latex_number(float(np.exp(one.total)))}",
+            rf"\ln p = \sum_{{i=1}}^{{{n}}} \ln p(x_i \mid x_1 \ldots x_{{i-1}}) = {terms} = {latex_number(one.total)}")
+
+
+def token_table(page: Lesson, every: Sequence[Scored]) -> pd.DataFrame:
+    """Every token of every text with its probability and its surprisal."""
+    return pd.DataFrame([{page.label("column_text"): one.text, page.label("column_position"): i, page.label("column_token"): token, page.label("column_p"): float(np.exp(log_p)),
+                          page.label("column_ln"): float(log_p), page.label("column_bits"): float(bit)}
+                         for one in every for i, (token, log_p, bit) in enumerate(zip(one.tokens, one.log_probs, one.bits), 1)])
+
+
+def named(text: str, most: int = 48) -> str:
+    """A text as a title names it: in one line, short, as code."""
+    line = " ".join(text.split())
+    return code(line if len(line) <= most else f"{line[:most]}…")
+
+
+def times(nats: float) -> str:
+    """How many times as probable a text is whose ln p is that much greater: e^nats, with its power of ten where it is large.
+
+    >>> times(0.7), times(9.0), times(40.0)
+    ('2.01', '8\u202f103', '2.4 · 10¹⁷')
+    """
+    factor = float(np.exp(min(nats, 700)))
+    if factor >= 1e7:
+        digits, _, power = f"{factor:.1e}".partition("e+")
+        return f"{digits} · 10{str(int(power)).translate(_RAISED)}"
+    return f"{factor:,.0f}".replace(",", "\u202f") if factor >= 100 else f"{factor:.3g}"

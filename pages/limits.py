@@ -1,6 +1,0 @@
-"""Limits: what the model makes up, what it remembers, how far its certainty can be believed; what each input counts for, and what one changed word does."""
-from core.ui import lesson, views
-from core.ui.limits import calibration, facts, inputs, meaning, memory, words
-from core.ui.limits.reading import SETTINGS
-
-views.draw(lesson.open_lesson("limits"), SETTINGS, {"facts": facts, "memory": memory, "calibration": calibration, "inputs": inputs, "words": words, "meaning": meaning})

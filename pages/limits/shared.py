@@ -1,0 +1,81 @@
+"""What the views of the lesson share: settings, and what is known of a model's training text."""
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+
+from core.app.base.markdown import escaped
+from core.app.compute import cache
+from core.app.frame import charts, views
+from core.app.frame.lesson import Lesson
+from core.app.state import reader
+from core.app.state.lesson_settings import Setting, Settings
+from core.language import contrasts, word_order
+from core.training.language_modelling import LanguageModelling, Mixture, Task
+from core.training.recipes import RECIPES
+
+PREFIX = "limits_"
+PHRASINGS = ("taught", "other", "polite", "labels", "story")
+SOURCES = ("exercises", "pages", "prompt")
+SETTINGS = Settings("limits", {
+    "view": Setting("facts", options=("facts", "memory", "calibration", "inputs", "words", "meaning")),
+    "relation": Setting("author"),                # the kind of fact that is asked for, a name in assets/teaching/facts.json
+    "phrasing": Setting("taught", options=PHRASINGS),
+    "subject": Setting(""),                       # the reader's own, in place of the made-up one
+    "taught": Setting(0, low=0, high=3), "untaught": Setting(0, low=0, high=3), "invented": Setting(0, low=0, high=3),       # which case of the relation is looked at
+    "threshold": Setting(0.7, low=0, high=1),
+    "passage": Setting("giant"),                  # the name of a canary and its twin
+    "start": Setting(8, low=1, high=48),          # tokens of it that the model is given
+    "source": Setting("pages", options=SOURCES),
+    "temperature": Setting(1.0, low=0.2, high=2),
+    # inputs
+    "control": Setting("none", options=("none", "random", "other")),
+    "baseline": Setting("end", options=("end", "zero")),        # of integrated gradients
+    "steps": Setting("64", options=("8", "64", "256")),          # gradients in its sum
+    "token": Setting(-1, low=-1),                                # the token that is looked at; −1: the one whose removal changes most
+    # words
+    "pair": Setting("girl", options=(*contrasts.sets()["pairs"], "own")),
+    "span": Setting("one", options=("one", "all")),              # one sentence, or all of them
+    "sentence": Setting(0, low=0, high=len(contrasts.sets()["sentences"]) - 1),
+    "by": Setting("probability", options=("probability", "ratio")),
+    "place": Setting(-1, low=-1),                                # the prompt's word that is changed; −1: the first noun of the pairs in it, else the last word
+    "other": Setting(""),                                        # what stands there instead; empty: the lesson's own
+    "counted": Setting(""),                                      # the words that are counted; empty: the pair's own
+    # meaning
+    "test": Setting("roles", options=tuple(word_order.TESTS)),
+    "n": Setting("40", options=("20", "40", "80")),
+    "item": Setting(0, low=0, high=79),                          # the item that is looked at
+    "seed": Setting(1, low=0, high=999_999),                     # of what calibration draws and of the items of meaning
+})
+read, among, keep, attached = SETTINGS.read, SETTINGS.among, SETTINGS.keep, SETTINGS.attached
+choice, show = functools.partial(views.choice, SETTINGS), functools.partial(charts.draw, PREFIX)
+
+
+def chart_height(less: int, presenting: int) -> int:
+    """The pixels of a chart that ends on the first screen, 350 of which, or `presenting` in present mode, are there for charts; `less`: what else stands there."""
+    return (presenting if reader.present() else 350) - less
+
+
+def met_teaching(name: str) -> str:
+    """How much of the teaching text and its canaries a model has read, by its recipe: "whole", "part" or "none"; "unknown" for a model that has none."""
+    base, step = cache.name_and_step(name)
+    if base not in RECIPES:
+        return "random" if base == cache.RANDOM_MODEL else "unknown"
+    met = [stage for stage in RECIPES[base].stages if any(task.canaries for task in _texts(stage.task))]
+    if not met or step == 0:
+        return "none"
+    return "whole" if step is None and any(stage.epochs for stage in met) else "part"
+
+
+def _texts(task: Task) -> Iterator[LanguageModelling]:
+    if isinstance(task, Mixture):
+        for part, _ in task.parts:
+            yield from _texts(part)
+    elif isinstance(task, LanguageModelling):
+        yield task
+
+
+def origin(page: Lesson, name: str) -> str:
+    """The plain sentence on what the model has read, where that is not all of it; else nothing."""
+    met = met_teaching(name)
+    return "" if met == "whole" else page.label(f"met_{met}", name=escaped(name))

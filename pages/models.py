@@ -1,4 +1,0 @@
-"""Models: which one every lesson runs on. No lesson, so it has none of their seven parts."""
-from core.ui.library import page
-
-page.draw()

@@ -1,0 +1,1 @@
+"""The page Models: which model all lessons run on."""

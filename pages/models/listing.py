@@ -1,0 +1,151 @@
+"""The page Models: every model that lessons can run on, in the order of how near it is, and what is in memory now."""
+from __future__ import annotations
+
+import io
+import tempfile
+import zipfile
+from pathlib import Path
+
+import streamlit as st
+
+from core.app.base import devices
+from core.app.base.markdown import escaped
+from core.app.compute import cache
+from core.app.compute.library import loading, names, shelf
+from core.app.compute.library.loading import readable_bytes, words
+from core.app.frame import model_offer, prompt_bar
+from core.app.frame.guard import guard
+from core.app.state import reader
+from core.cost.counting import n_parameters
+from core.huggingface import PretrainedError, save_pretrained
+from core.model import checkpoints
+from core.model.config import ModelConfig
+
+HUB_NAME = "models_hub_name"
+MADE = "models_made"        # in the session: own model -> the zip, or the sentence why there is none
+
+
+def draw() -> None:
+    with st.container(key="lesson_head"):
+        st.markdown(f"## {words().section('title')}\n{words().section('sentence')}")
+    near, far = st.columns(2, gap="large")
+    for column, parts in ((near, (_bundled, _own)), (far, (_hub, _folders, _loaded))):
+        for part in parts:
+            with column, st.container(key=f"lesson_models{part.__name__}", gap="small"), guard():
+                part()
+
+
+def _row(name: str, said: str, note: str = "", verb: str = "use", place: str = "") -> None:
+    """One model: what it is, and the button that makes it the one that every lesson shows. place: of its second row on the page."""
+    with st.container(horizontal=True, vertical_alignment="center", key=f"models_row_{place}{name}"):
+        st.markdown(said + (f"  \n:small[{note}]" if note else ""), width="stretch")
+        if name in (reader.model_name(), reader.loaded_model()):
+            st.caption(words().label("shown" if name == reader.model_name() else "picked"), width="content")
+            model_offer.open_in(name, place=f"row_{place}")
+        else:
+            load = loading.loading_of(name)
+            verb = "use" if cache.exists(name) else "watch" if load is not None and load.running else verb
+            st.button(words().label(verb), key=f"models_use_{place}{name}", on_click=reader.want_model, args=(name,), help=words().label("use_help") if verb == "use" else None)
+
+
+def _sizes(config: ModelConfig) -> str:
+    return words().label("sizes", n=n_parameters(config), layers=config.n_layers, heads=config.n_heads, width=config.d_model, context=config.n_context)
+
+
+def _bundled() -> None:
+    st.markdown(words().section("bundled"))
+    for name in cache.model_names():
+        note = prompt_bar.model_note(name)
+        try:
+            said = _sizes(checkpoints.bundled_config(name)) if name != cache.RANDOM_MODEL else ""
+        except checkpoints.CheckpointError as error:
+            said = escaped(str(error))
+        _row(name, note or f"**{escaped(name)}**", said)
+
+
+def _own() -> None:
+    st.markdown(words().section("own"))
+    own = reader.own_models()
+    for name in own:
+        loaded = cache.shared_model(name, reader.device())
+        _row(name, f"**{escaped(name)}**", f"{_sizes(loaded.model.config)}. {words().label('own_note')}")
+        _transformers_file(name)
+    if not own:
+        st.caption(words().label("own_none"))
+
+
+def _transformers_file(name: str) -> None:
+    """A file of a reader's own model for transformers, made when it is asked for; or why there is none."""
+    made = st.session_state.setdefault(MADE, {}).get(name)
+    if made is None:
+        st.button(words().label("save"), key=f"models_make_{name}", type="tertiary", icon=":material/archive:", help=words().label("save_help"), on_click=_make, args=(name,))
+    elif isinstance(made, bytes):
+        st.download_button(words().label("saved", name=name), made, file_name=f"{name}.zip", mime="application/zip", key=f"models_file_{name}", on_click="ignore")
+    else:
+        st.caption(escaped(words().label("save_cannot", why=made)))
+
+
+def _make(name: str) -> None:
+    """Callback."""
+    loaded = cache.shared_model(name, devices.CPU)
+    try:
+        st.session_state[MADE][name] = transformers_zip(loaded)
+    except PretrainedError as error:
+        st.session_state[MADE][name] = str(error)
+
+
+def transformers_zip(loaded: cache.LoadedModel) -> bytes:
+    """A model and its tokenizer as transformers' from_pretrained loads them, in one file. PretrainedError for one that transformers has no model for."""
+    with tempfile.TemporaryDirectory() as folder:
+        save_pretrained(loaded.model, loaded.tokenizer, folder)
+        packed = io.BytesIO()
+        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+            for path in sorted(Path(folder).iterdir()):
+                archive.write(path, f"{loaded.name}/{path.name}")
+    return packed.getvalue()
+
+
+def _hub() -> None:
+    st.markdown(words().section("hub"))
+    if not names.is_hub_on():
+        st.caption(words().label("hub_off"))
+        return
+    st.caption(words().label("hub_intro"))
+    with st.form("models_hub", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
+        st.text_input(words().label("hub_field"), max_chars=200, placeholder=words().label("hub_example"), key=HUB_NAME)
+        st.form_submit_button(words().label("look"), on_click=_ask_hub)
+    written = _hub_name()
+    if written and not names.is_hub_name(written):
+        st.warning(words().label("hub_not_a_name"))
+    elif written and not names.is_hub_offered(written):
+        st.warning(words().label("hub_not_allowed", names=escaped(", ".join(names.hub_models()))))
+    for name in names.hub_models():
+        _row(names.ON_HUB + name, f"**{escaped(name)}**", verb="look")
+
+
+def _hub_name() -> str:
+    """What stands in the field."""
+    return str(st.session_state.get(HUB_NAME, "")).strip().removeprefix(names.ON_HUB)
+
+
+def _ask_hub() -> None:
+    """Callback: the model in the field is asked for, if it may be."""
+    reader.want_model(names.ON_HUB + _hub_name())
+
+
+def _folders() -> None:
+    st.markdown(words().section("folders"))
+    found = names.folders()
+    for name in found:
+        _row(names.IN_FOLDER + name, f"**{escaped(name)}**", verb="look")
+    if not found:
+        st.caption(words().label("folders_none"))
+
+
+def _loaded() -> None:
+    st.markdown(words().section("loaded"))
+    listed = cache.shelf.listed()
+    for name, n_bytes in listed:
+        _row(name, words().label("loaded_row", name=model_offer.title(name), size=readable_bytes(n_bytes)), place="loaded_")
+    said = "loaded_bound" if listed else "loaded_none"
+    st.caption(words().label(said, taken=readable_bytes(cache.shelf.n_bytes), bound=readable_bytes(shelf.capacity()), free=readable_bytes(devices.memory_free())))

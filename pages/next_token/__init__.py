@@ -1,0 +1,1 @@
+"""The lesson Next token: logits, the sampling settings and the draw."""

@@ -1,0 +1,8 @@
+"""Next token: logits, temperature, top-k, top-p, the draw; every setting answers while the hand moves."""
+import streamlit as st
+
+from core.app.frame import lesson, views
+from pages.next_token import shared
+
+st.session_state[shared.FRESH] = True
+views.draw_one(lesson.open_lesson("next_token"), shared)

@@ -1,0 +1,1 @@
+"""The lesson Overview: the whole forward pass on one map."""

@@ -1,0 +1,69 @@
+"""Learned: the positions that the loaded model was trained to have, beside the sinusoids."""
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+
+from core.app.compute import growing_results
+from core.app.frame.check import Question
+from core.app.frame.lesson import Lesson
+from core.app.frame.views import Reading
+from core.app.state import reader
+from core.app.state.lesson_settings import Setting
+from core.app.state.run import Run
+from core.figures import positions as figures
+from core.figures.numbers import latex_number, plain_number
+from core.model import positional
+from pages.positions.position_learned import position_learned
+from pages.positions.shared import PICTURE, open_instrument
+
+SETTINGS = {"i": Setting(40, 0, 4095), "principal": Setting(False)}
+
+
+def draw(page: Lesson, run: Run) -> Reading:
+    if run.model.P is None:
+        st.info(page.label("learned_none", scheme=run.model.config.positions))
+        return Reading((), None, [positional.sinusoidal], {}, PICTURE, page.label("learned_none", scheme=run.model.config.positions))
+    learned, sinusoidal = _geometries(run)
+    key, values, settled = open_instrument("learned", SETTINGS)
+    i = values["i"] = min(values["i"], len(learned.P) - 1)
+    position_learned(learned, sinusoidal, values, page.labels("learned"), key=key, on_settings=settled, present=reader.present())
+    near = min(i + 1, len(learned.P) - 1)
+    cosine = plain_number(learned.cosines[i, near])
+    return Reading(
+        lines=_numbers(page, learned, i, near),
+        question=_question(page, learned, i),
+        functions=[figures.geometry],
+        data={"learned_positions.csv": lambda: figures.matrix_table(learned.P, "position", "dimension", "value")},
+        picture=PICTURE,
+        title=page.label("learned_twin", n=len(learned.P), d=learned.P.shape[1], i=i, near=near, cosine=cosine, length=plain_number(learned.lengths[i]), rank=learned.rank),
+        summary={f"‖P{i}‖": plain_number(learned.lengths[i]), f"cos(P{i}, P{near})": cosine, "99 %": str(learned.rank)},
+    )
+
+
+def _geometries(run: Run) -> tuple[figures.Geometry, figures.Geometry]:
+    def make() -> tuple[figures.Geometry, figures.Geometry]:
+        P = run.model.P.detach().to("cpu").double().numpy()
+        return figures.geometry(P), figures.geometry(positional.sinusoidal(*P.shape).numpy())
+
+    return growing_results.made(run.loaded.key("positions geometry"), make, lambda made: sum(2 * one.P.nbytes + one.cosines.nbytes for one in made))
+
+
+def _numbers(page: Lesson, learned: figures.Geometry, i: int, near: int) -> list[tuple[str, str]]:
+    a, b = learned.P[i], learned.P[near]
+    length = rf"\lVert P_{{{i}}} \rVert = \sqrt{{P_{{{i}}} \cdot P_{{{i}}}}} = \sqrt{{{latex_number(a @ a)}}} = {latex_number(learned.lengths[i])}"
+    cosine = (rf"\cos(P_{{{i}}}, P_{{{near}}}) = \frac{{P_{{{i}}} \cdot P_{{{near}}}}}{{\lVert P_{{{i}}} \rVert \, \lVert P_{{{near}}} \rVert}} = "
+              rf"\frac{{{latex_number(a @ b)}}}{{{latex_number(learned.lengths[i])} \cdot {latex_number(learned.lengths[near])}}} = {latex_number(learned.cosines[i, near])}")
+    return [(page.label("learned_numbers_length", i=i), length), (page.label("learned_numbers_product"), figures.dot_latex(rf"P_{{{i}}} \cdot P_{{{near}}}", a, b)),
+            (page.label("learned_numbers_cosine"), cosine)]
+
+
+def _question(page: Lesson, learned: figures.Geometry, i: int) -> Question | None:
+    """Which of four positions is the most like i by cosine."""
+    n = len(learned.P)
+    places = sorted({(i + step) % n for step in (1, n // 8, n // 3, n // 2)} - {i})
+    if len(places) < 3:
+        return None
+    answer = int(np.argmax(learned.cosines[i, places]))
+    found = "; ".join(f"{place}: {plain_number(learned.cosines[i, place])}" for place in places)
+    return Question("learned", page.label("learned_question", i=i), [page.label("learned_option", place=place) for place in places], answer, page.label("learned_why", i=i, found=found))

@@ -1,0 +1,145 @@
+"""Symmetry: permute the tokens, and see whether the outputs only change places."""
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from core.app.frame.check import Question
+from core.app.frame.lesson import Lesson
+from core.app.frame.views import Reading
+from core.app.state import lesson_settings, reader
+from core.app.state.lesson_settings import Setting
+from core.app.state.run import Run
+from core.figures.numbers import latex_number
+from core.model.intervention import Intervention
+from pages.positions.position_symmetry import CASES, position_symmetry
+from pages.positions.shared import PICTURE, open_instrument
+
+SETTINGS = {"case": Setting("none", options=CASES), "align": Setting(False)}
+ORDERS = ("reverse", "swap", "shuffle")
+ORDER = {"order": Setting("reverse", options=ORDERS), "first": Setting(2, 0, 4095), "second": Setting(5, 0, 4095), "seed": Setting(1, 0, 9999)}
+SHOWN = 64
+FOLLOWS = 1e-4   # of the largest output: far above float32 rounding, far below any real change
+SWITCHES = {   # case: what is switched off
+    "none": {"positions": "none", "mask": "bidirectional"},
+    "mask": {"positions": "none"},
+    "positions": {"mask": "bidirectional"},
+    "both": {},
+}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One case: outputs (N, d) in the prompt's order and in the new one, and each token's largest absolute difference (N,)."""
+
+    before: np.ndarray
+    after: np.ndarray
+    differences: np.ndarray
+
+    @property
+    def largest(self) -> float:
+        return float(self.differences.max())
+
+    @property
+    def follows(self) -> bool:
+        return self.largest <= FOLLOWS * max(float(np.abs(self.before).max()), 1e-30)
+
+
+def outcome(run: Run, case: str, permutation: tuple[int, ...]) -> Outcome:
+    """h_final of the prompt and of its permutation: row k of the second belongs to token permutation[k] of the first."""
+    before, after = (run.trace_with(Intervention(permutation=order, **SWITCHES[case])).h_final.float().cpu().numpy() for order in (None, permutation))
+    differences = np.empty(len(before))
+    differences[list(permutation)] = np.abs(after - before[list(permutation)]).max(axis=1)
+    return Outcome(before, after, differences)
+
+
+def reordered(order: str, n: int, first: int, second: int, seed: int) -> tuple[int, ...]:
+    """The permutation of n places that the reader asked for."""
+    places = list(range(n))
+    if order == "reverse":
+        places.reverse()
+    elif order == "swap":
+        a, b = min(first, n - 1), min(second, n - 1)
+        places[a], places[b] = places[b], places[a]
+    else:
+        random.Random(seed).shuffle(places)
+    return tuple(places)
+
+
+def draw(page: Lesson, run: Run) -> Reading:
+    permutation = _choose(page, len(run.tokens))
+    outcomes = {case: outcome(run, case, permutation) for case in CASES}
+    key, values, settled = open_instrument("symmetry", SETTINGS)
+    shown = outcomes[values["case"]]
+    position_symmetry(shown.before[:, :SHOWN], shown.after[:, :SHOWN], permutation, run.tokens, shown.differences, _cases(page, outcomes), values,
+                      page.labels("symmetry"), key=key, on_settings=settled, present=reader.present())
+    return Reading(
+        lines=_numbers(page, outcomes, permutation),
+        question=_question(page, run),
+        functions=[outcome, reordered],
+        data={"symmetry.csv": lambda: _table(run, outcomes, permutation)},
+        picture=PICTURE,
+        title=page.label("symmetry_twin", **{case: _plain(found.largest) for case, found in outcomes.items()}),
+        summary={page.label(f"symmetry_case_{case}"): _plain(found.largest) for case, found in outcomes.items()},
+    )
+
+
+def _choose(page: Lesson, n: int) -> tuple[int, ...]:
+    """The controls of the new order, and the permutation that they ask for."""
+    order, first, second, seed = lesson_settings.read("positions", ORDER).values()
+
+    def number(name: str) -> None:
+        st.number_input(page.label(f"symmetry_{name}"), int(ORDER[name].low), int(ORDER[name].high), width=130, **lesson_settings.attached("positions", ORDER, name))
+
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.segmented_control(page.label("symmetry_order"), ORDERS, required=True, format_func=lambda name: page.label(f"symmetry_{name}"),
+                             **lesson_settings.attached("positions", ORDER, "order"))
+        for name in {"swap": ("first", "second"), "shuffle": ("seed",)}.get(order, ()):
+            number(name)
+    return reordered(order, n, first, second, seed)
+
+
+def _plain(value: float) -> str:
+    """A difference to two or three digits, tiny ones in powers of ten."""
+    if value == 0 or value >= 0.01:
+        return f"{value:.2f}" if value else "0"
+    mantissa, exponent = f"{value:.1e}".split("e")
+    return f"{mantissa}e{int(exponent)}".replace("-", "\N{MINUS SIGN}")
+
+
+def _cases(page: Lesson, outcomes: dict[str, Outcome]) -> list[dict]:
+    return [{"id": case, "title": page.label(f"symmetry_case_{case}"), "number": _plain(found.largest), "follows": found.follows,
+             "verdict": page.label("symmetry_follows" if found.follows else "symmetry_differs")} for case, found in outcomes.items()]
+
+
+def _numbers(page: Lesson, outcomes: dict[str, Outcome], permutation: tuple[int, ...]) -> list[tuple[str, str]]:
+    t = permutation[0]
+    found = outcomes["none"]
+    row = rf"h_0' = ({latex_number(found.after[0, 0])},\; {latex_number(found.after[0, 1])},\; \dots), \qquad h_{{{t}}} = ({latex_number(found.before[t, 0])},\; {latex_number(found.before[t, 1])},\; \dots)"
+    law = r"f(\Pi X) = \Pi f(X): \qquad \mathrm{softmax}\big((\Pi Q)(\Pi K)^T\big)\,\Pi V = \Pi\,\mathrm{softmax}(QK^T)\,\Pi^T\Pi\,V = \Pi\,\mathrm{softmax}(QK^T)\,V"
+    largest = rf"\max\lvert h' - \Pi h\rvert = {latex_number(found.largest)}, \qquad \max\lvert h\rvert = {latex_number(float(np.abs(found.before).max()))}"
+    return [(page.label("symmetry_numbers_law"), law), (page.label("symmetry_numbers_row", t=t), row), (page.label("symmetry_numbers_largest"), largest)]
+
+
+def _table(run: Run, outcomes: dict[str, Outcome], permutation: tuple[int, ...]) -> pd.DataFrame:
+    places = np.argsort(permutation)
+    return pd.DataFrame({"place": np.arange(len(run.tokens)), "token": run.tokens, "new place": places} | {case: found.differences for case, found in outcomes.items()})
+
+
+def _question(page: Lesson, run: Run) -> Question | None:
+    """With the mask alone, how many outputs stay where they are when two neighbours in the middle swap places."""
+    n = len(run.tokens)
+    if n < 6:
+        return None
+    a = n // 2
+    found = outcome(run, "mask", reordered("swap", n, a, a + 1, 0))
+    limit = FOLLOWS * float(np.abs(found.before).max())
+    unmoved = [t for t in range(n) if t not in (a, a + 1)]
+    same = int((found.differences[unmoved] <= limit).sum())
+    options = sorted({same, 0, n - 2, n - a - 2})
+    return Question("symmetry", page.label("symmetry_question", a=a, b=a + 1, n=n), [page.label("symmetry_option", count=count) for count in options], options.index(same),
+                    page.label("symmetry_why", a=a, same=same))

@@ -1,0 +1,151 @@
+"""Copy: recall after a delay, learned while one watches by a tanh network, gated cells and one layer of attention of the same size."""
+from __future__ import annotations
+
+import functools
+
+import pandas as pd
+import streamlit as st
+
+from core.app.frame import job_controls
+from core.app.frame.check import Question
+from core.app.frame.lesson import Lesson
+from core.app.frame.views import Reading
+from core.app.state import reader
+from core.app.state.run import Run
+from core.figures import lines as figures
+from core.figures.lines import Axis
+from core.figures.numbers import latex_number, readable
+from core.learning import memory_tasks
+from core.learning.memory_tasks import CHANCE, CHANCE_LOSS, N_SYMBOLS, READERS, Recall, RecallRecord
+from pages.recurrence.shared import chart_height, network_names, seed_field, show_lines, show_spec, slider
+
+N_STEPS, EVERY = 500, 20
+N_RECORDS = 1 + N_STEPS // EVERY
+LETTERS = "abcdefgh"
+MOST_BLANKS = 10        # drawn one by one
+
+
+def written(symbol: int) -> str:
+    """An id of the task as the picture shows it: a letter, a blank, or a mark ?j."""
+    return LETTERS[symbol] if symbol < N_SYMBOLS else "·" if symbol == N_SYMBOLS else f"?{symbol - N_SYMBOLS}"
+
+
+def shortened(inputs: tuple[int, ...]) -> list[str]:
+    """A sequence as its cells show it; of more than MOST_BLANKS blanks, those in the middle are counted.
+
+    >>> shortened((0, *[8] * 20, 9))
+    ['a', '·', '·', '·', '·', '·', '…', '10', '…', '·', '·', '·', '·', '·', '?1']
+    """
+    symbols, n = list(map(written, inputs)), inputs.count(N_SYMBOLS)
+    if n <= MOST_BLANKS:
+        return symbols
+    start = inputs.index(N_SYMBOLS) + MOST_BLANKS // 2
+    hidden = n - MOST_BLANKS // 2 * 2
+    return [*symbols[:start], "…", str(hidden), "…", *symbols[start + hidden:]]
+
+
+def draw(page: Lesson, run: Run) -> Reading:
+    """The instrument; returns what it shows."""
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        task = Recall(slider(page, "remembered", 1), slider(page, "delay", 8))
+        seed = seed_field(page)
+        key = ("copy", task, seed)
+        running = job_controls.training_controls(page, key, "train", lambda: memory_tasks.train_recall(task, seed, N_STEPS, EVERY))
+    job_controls.follow(page, key, running, lambda records: _picture(page, task, seed, records), N_RECORDS)
+    records = job_controls.records_of(page, key)
+    return Reading(_lines(page, task, records), _question(page, task), [memory_tasks.train_recall, memory_tasks.attention_reader, memory_tasks.RecurrentReader, Recall.batch],
+                   {"accuracy.csv": lambda: accuracy_table(task.delays(), records, "delay"), "loss.csv": lambda: loss_table(records)}, ".st-key-recurrence_copy_pictures", _title(page, task, records))
+
+
+@functools.lru_cache(maxsize=64)
+def before(task: Recall, seed: int) -> RecallRecord:
+    """The untrained models, measured: what stands there before anything was learned."""
+    return next(memory_tasks.train_recall(task, seed))
+
+
+def _title(page: Lesson, task: Recall, records: list[RecallRecord]) -> str:
+    if not records or not records[-1].step:
+        return page.label("copy_title_before", k=task.n_remembered, delay=task.most_delay)
+    last = {name: readable(100 * values[-1]) for name, values in records[-1].accuracy.items()}
+    return page.label("copy_title", steps=records[-1].step, seconds=f"{records[-1].seconds:.0f}", delay=task.most_delay, **last)
+
+
+def _picture(page: Lesson, task: Recall, seed: int, records: list[RecallRecord]) -> None:
+    st.markdown(f"**{_title(page, task, records)}**")
+    last, names = records[-1] if records else before(task, seed), network_names(page, READERS)
+    with st.container(key="recurrence_copy_pictures"):
+        if not reader.present():
+            _sequence(page, last)
+        beside, rest = st.columns([2, 9], gap="medium")
+        with beside:
+            st.caption(page.label("caption_answers"))
+            answers(page, [("row_target", last.targets)], names, last.answers, last.targets)
+        with rest:
+            curves(page, last.accuracy, task.delays(), records, names, N_STEPS, page.label("axis_delay"), chart_height(72 if reader.present() else 120))
+
+
+def _sequence(page: Lesson, record: RecallRecord) -> None:
+    """What is read, as a row of symbols, blanks and marks."""
+    row, symbols = page.label("row_input"), shortened(record.inputs)
+    show_spec("input", figures.answer_rows([row], [symbols], [[None] * len(symbols)]), figures.answers([row], reader.theme(), reader.scale()))
+
+
+def answers(page: Lesson, given: list[tuple[str, tuple[int, ...]]], names: dict[str, str], said: dict[str, tuple[int, ...]], targets: tuple[int, ...]) -> None:
+    """The example's rows under each other: what is given, then what each network says, right or wrong."""
+    rows, cells = [page.label(name) for name, _ in given], [list(map(written, symbols)) for _, symbols in given]
+    right: list[list[bool | None]] = [[None] * len(targets) for _ in given]
+    for name, symbols in said.items():
+        rows.append(names[name])
+        cells.append(list(map(written, symbols)))
+        right.append([a == b for a, b in zip(symbols, targets)])
+    show_spec("answers", figures.answer_rows(rows, cells, right), figures.answers(rows, reader.theme(), reader.scale()))
+
+
+def curves(page: Lesson, accuracy: dict, places: tuple[int, ...], records: list, names: dict[str, str], n_steps: int, axis: str, height: int) -> None:
+    """Accuracy by delay or length, as it is now, and the loss as it fell; chance as a line in both."""
+    by_place, by_step = st.columns(2, gap="medium")
+    with by_place:
+        st.caption(page.label("caption_accuracy"))
+        frame = pd.DataFrame([{"network": name, "x": x, "y": y} for name in names for x, y in zip(places, accuracy[name])])
+        show_lines("accuracy", frame, names, Axis(axis, domain=(places[0], places[-1])), Axis(page.label("axis_accuracy"), "percent", (0, 1)), height, level=(CHANCE, page.label("chance")), points=True)
+    with by_step:
+        st.caption(page.label("caption_loss"))
+        frame = pd.DataFrame([{"network": name, "x": record.step, "y": record.losses[name]} for record in records if record.step for name in names], columns=["network", "x", "y"])
+        show_lines("loss", frame, names, Axis(page.label("axis_training_steps"), domain=(0, n_steps)), Axis(page.label("axis_loss"), domain=(0, 2.5)), height,
+                   level=(CHANCE_LOSS, page.label("chance")), named=False)
+
+
+def _lines(page: Lesson, task: Recall, records: list[RecallRecord]) -> list[tuple[str, str]]:
+    lines = [(page.label("numbers_chance", n=N_SYMBOLS), rf"\frac{{1}}{{{N_SYMBOLS}}} = {latex_number(CHANCE)}, \qquad \ln {N_SYMBOLS} = {latex_number(CHANCE_LOSS)}"),
+             (page.label("numbers_bits", k=task.n_remembered), rf"k \log_2 {N_SYMBOLS} = {task.n_remembered} \cdot 3 = {3 * task.n_remembered}\ \text{{bits}}"),
+             (page.label("numbers_distance"), rf"T + k = {task.most_delay} + {task.n_remembered} = {task.most_delay + task.n_remembered}")]
+    sizes = r", \quad ".join(rf"\text{{{page.label(f'network_{name}')}}}: {n}" for name, n in _sizes(task).items())
+    lines.append((page.label("numbers_sizes"), sizes))
+    if records and records[-1].step:
+        found = r", \quad ".join(rf"\text{{{page.label(f'network_{name}')}}}: {latex_number(sum(values) / len(values))}" for name, values in records[-1].accuracy.items())
+        lines.append((page.label("numbers_accuracy", n=memory_tasks.N_MEASURED, places=len(task.delays())), found))
+    return lines
+
+
+@functools.lru_cache(maxsize=64)
+def _sizes(task: Recall) -> dict[str, int]:
+    return {name: memory_tasks.n_parameters(model) for name, model in memory_tasks.readers(task, 0).items()}
+
+
+def _question(page: Lesson, task: Recall) -> Question:
+    """What a network that has forgotten everything pays a symbol, in nats."""
+    options = [0.0, CHANCE_LOSS / task.n_remembered if task.n_remembered > 1 else CHANCE_LOSS / 2, CHANCE_LOSS, CHANCE_LOSS * (task.n_remembered + 1)]
+    return Question("copy", page.label("question_copy", k=task.n_remembered, n=N_SYMBOLS), [page.label("question_copy_option", loss=readable(value)) for value in options], 2,
+                    page.label("because_copy", n=N_SYMBOLS, loss=readable(CHANCE_LOSS), chance=readable(100 * CHANCE)))
+
+
+def accuracy_table(places: tuple[int, ...], records: list, name: str) -> pd.DataFrame:
+    """Accuracies of every record, place by place."""
+    return pd.DataFrame([{"step": record.step, name: place, "network": network, "accuracy": value} for record in records for network, values in record.accuracy.items()
+                         for place, value in zip(places, values)], columns=["step", name, "network", "accuracy"])
+
+
+def loss_table(records: list) -> pd.DataFrame:
+    """Mean losses since the record before, in nats."""
+    return pd.DataFrame([{"step": record.step, "network": network, "loss": loss, "seconds": record.seconds} for record in records if record.step for network, loss in record.losses.items()],
+                        columns=["step", "network", "loss", "seconds"])

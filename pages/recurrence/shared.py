@@ -1,0 +1,83 @@
+"""The lesson's settings, and the small pieces that its views share."""
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+
+import pandas as pd
+import streamlit as st
+
+from core.app.frame import charts, views
+from core.app.frame.lesson import Lesson
+from core.app.state import reader
+from core.app.state.lesson_settings import Setting, Settings
+from core.figures import lines as figures
+from core.figures.lines import Axis
+from core.learning.recurrent_cells import ACTIVATIONS, GATES, MATRICES
+
+PREFIX = "recurrence_"
+CHART, CHART_PRESENT = 350, 280      # px of a chart that ends on a 720 px screen, in present mode too
+MEANINGS = {"rnn": "residual", "lstm": "mlp", "gru": "position", "attention": "attention", "generation": "query", "bottleneck": "residual", "bound": "excluded"}   # colours of the networks
+SETTINGS = Settings("recurrence", {
+    "view": Setting("unrolled", options=("unrolled", "gradient", "serial", "copy", "bottleneck")),
+    "cell": Setting("rnn", options=tuple(GATES)),
+    "layers": Setting("1", options=("1", "2", "3")),
+    "both": Setting(False),
+    "from": Setting(1, low=0),            # the token that a path begins at; it ends at the shared position
+    "unit": Setting(0, low=0, high=15),
+    "layer": Setting(0, low=0, high=2),
+    "backward": Setting(False),           # the picked strip's direction
+    "seed": Setting(0, low=0, high=99),
+    "norm": Setting(1.0, low=0.5, high=2.0),
+    "matrix": Setting("orthogonal", options=MATRICES),
+    "activation": Setting("tanh", options=ACTIVATIONS),
+    "keep": Setting(2.0, low=-2.0, high=6.0),
+    "steps": Setting(64, low=16, high=128),
+    "distance": Setting(10, low=1, high=128),
+    "width": Setting("64", options=("32", "64", "128")),
+    "remembered": Setting(4, low=1, high=6),
+    "delay": Setting(40, low=8, high=80),
+    "order": Setting("copy", options=("copy", "reverse")),
+    "longest": Setting(12, low=4, high=16),
+    "hidden": Setting("64", options=("16", "64")),
+})
+read, keep, attached = SETTINGS.read, SETTINGS.keep, SETTINGS.attached
+choice, show_spec = functools.partial(views.choice, SETTINGS), functools.partial(charts.draw_spec, PREFIX)
+
+
+def chart_height(less: int = 0) -> int:
+    """The pixels of a chart that ends on the first screen; `less`: what else stands there."""
+    return (CHART_PRESENT if reader.present() else CHART) - less
+
+
+def slider(page: Lesson, name: str, step: float, width: int = 190) -> int | float:
+    """A slider over one of the number settings, between the bounds that the setting has."""
+    setting = SETTINGS.each[name]
+    kind = type(setting.default)
+    return st.slider(page.label(name), kind(setting.low), kind(setting.high), step=kind(step), help=page.words.labels.get(f"{name}_help"), width=width, **attached(name))
+
+
+def named(page: Lesson, name: str) -> str:
+    """A choice with its name before it in the same line."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", width="content"):
+        st.markdown(page.label(name), width="content", help=page.words.labels.get(f"{name}_help"))
+        return choice(page, name)
+
+
+def seed_field(page: Lesson) -> int:
+    """The seed of all that is random here, in sight."""
+    setting = SETTINGS.each["seed"]
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", width="content"):
+        st.markdown(page.label("seed"), width="content")
+        return st.number_input(page.label("seed"), int(setting.low), int(setting.high), step=1, width=100, label_visibility="collapsed", **attached("seed"))
+
+
+def show_lines(name: str, frame: pd.DataFrame, names: Mapping[str, str], x: Axis, y: Axis, height: int, picked: float | None = None, **more) -> None:
+    """`figures.lines` over `frame`, marked where the reader has picked; `more` as it has it."""
+    rows = figures.line_rows(frame, names, y, height, reader.scale(), picked)
+    show_spec(name, rows, figures.lines(names, MEANINGS, x, y, reader.theme(), scale=reader.scale(), height=height, **more))
+
+
+def network_names(page: Lesson, names: Mapping[str, object] | tuple[str, ...]) -> dict[str, str]:
+    """What each network is called on a chart."""
+    return {name: page.label(f"network_{name}") for name in names}

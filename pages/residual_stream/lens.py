@@ -1,0 +1,135 @@
+"""The logit lens: what the model would say if it stopped after each block, at every position."""
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+import torch
+
+from core.analysis import contributions
+from core.analysis.contributions import LensReading
+from core.app.base.markdown import code, unmarked
+from core.app.compute import growing_results
+from core.app.frame.check import Question
+from core.app.frame.lesson import Lesson
+from core.app.frame.views import Reading
+from core.app.state import reader
+from core.app.state.run import Run
+from core.figures import residual_stream as figures
+from core.figures.numbers import bracketed, latex_number, readable
+from pages.residual_stream.residual_lens import lens_guesses, residual_lens
+from pages.residual_stream.shared import (
+    PREFIX,
+    SEEN_WHOLE,
+    depth_names,
+    depth_of,
+    keep,
+    screen,
+    short_depth_names,
+    show,
+    target_token,
+    to_numpy,
+    unembedding_name,
+)
+
+GRID = f"{PREFIX}lens_grid"
+N_GUESSES = 6
+
+
+def draw(page: Lesson, run: Run) -> Reading:
+    """The instrument; returns what it shows."""
+    n_layers, position = run.model.config.n_layers, reader.selection().position
+    depth, reading = depth_of(n_layers), _read(run)
+    logits = contributions.logit_lens(run.model, _streams_at(run, position)).double()
+    title = _title(page, run, reading, depth, position)
+    grid, beside = st.columns([7, 3])
+    with grid:
+        _grid(page, run, reading, depth, title)
+    with beside:
+        page.named_token(run, position)
+        target = target_token(run, position)
+        _guesses(page, run, logits, depth, target)
+        followed, ranks = contributions.follow_token(run.model, run.trace, position, target)
+        chart = figures.probability_by_layer(to_numpy(followed), ranks.cpu().numpy(), short_depth_names(page, n_layers),
+                                             (page.label("axis_target"), page.label("axis_rank")), reader.theme(), reader.scale(), 95 if reader.present() else 120)
+        st.caption(page.label("caption_target", token=code(run.tokenizer.visible(target))))
+        show(chart, "target")
+    return Reading(_lines(page, run, to_numpy(logits[depth]), target), _question(page, run, reading), [contributions.logit_lens, contributions.read_lens, contributions.follow_token], {"logit_lens.csv": lambda: _table(run, reading)},
+                   ".residual-lens canvas", title)
+
+
+def _streams_at(run: Run, position: int) -> torch.Tensor:
+    """(L + 1, d) the stream of one position, before each block and at the end."""
+    return torch.stack([*(block.resid_pre[position] for block in run.trace.blocks), run.trace.resid_final[position]])
+
+
+def _read(run: Run) -> LensReading:
+    """The whole lens, kept for all who ask for the same prompt."""
+    key = run.key("logit lens")
+    return growing_results.made(key, lambda: contributions.read_lens(run.model, run.trace), lambda made: sum(t.nbytes for t in vars(made).values()))
+
+
+def _grid(page: Lesson, run: Run, reading: LensReading, depth: int, title: str) -> None:
+    ids = reading.token_ids.cpu().numpy()
+    texts = np.array([[run.tokenizer.visible(int(i)) for i in row] for row in ids], dtype=object)
+    right = np.array(run.token_ids if run.is_encoder else [*run.token_ids[1:], -1])
+    residual_lens(to_numpy(reading.probs), slider=(page.label("depth_slider"), page.label("depth_help")), titles=(page.words.labels["title_lens"], page.words.labels["title_lens_end"]), on_depth=lambda row: keep(depth=row), texts=texts.astype(str), marks=ids == right, row_labels=depth_names(page, run.model.config.n_layers), column_labels=run.tokens,
+                  legend=page.label("legend_lens"), reading=page.label("reading_lens"), twin=unmarked(title), theme=reader.theme(), key=GRID,
+                  picked=(depth, reader.selection().position), limits=(0.0, 1.0), least_column=round(66 * reader.scale()), least_row=round(16 * reader.scale()), rows_scroll=run.model.config.n_layers > SEEN_WHOLE, height=290, most_height=520, fit=screen(30), present=reader.present(), on_pick=_pick)
+
+
+def _pick(row: int, column: int) -> None:
+    keep(depth=row)
+    reader.select(layer=max(row - 1, 0), position=column)
+
+
+def _guesses(page: Lesson, run: Run, logits: torch.Tensor, depth: int, target: int) -> None:
+    """What else is considered, by the (L + 1, |V|) logits of the lens: for every depth that the hand may come to."""
+    best, ids = torch.softmax(logits, -1).topk(min(N_GUESSES, run.model.config.vocab_size))
+    lens_guesses([[run.tokenizer.visible(i) for i in row] for row in ids.tolist()], to_numpy(best), (ids == target).tolist(), depth=depth, label=page.label("axis_probability"),
+                 key=f"{PREFIX}guesses")
+
+
+def _title(page: Lesson, run: Run, reading: LensReading, depth: int, position: int) -> str:
+    def said(row: int) -> dict:
+        return dict(guess=code(run.tokenizer.visible(int(reading.token_ids[row, position]))), p=readable(float(reading.probs[row, position])))
+    last = said(-1)
+    token = code(run.tokens[position])
+    if depth == run.model.config.n_layers:
+        return page.label("title_lens_end", token=token, **last)
+    return page.label("title_lens", token=token, where=depth_names(page, run.model.config.n_layers)[depth], **said(depth), last=last["guess"], last_p=last["p"])
+
+
+def settled_after(reading: LensReading, position: int) -> int:
+    """The first depth from which the best guess at `position` is the final one and stays so: 0 ... L."""
+    ids = reading.token_ids[:, position].tolist()
+    depth = len(ids) - 1
+    while depth > 0 and ids[depth - 1] == ids[-1]:
+        depth -= 1
+    return depth
+
+
+def _question(page: Lesson, run: Run, reading: LensReading) -> Question:
+    """From where on the guess after the last token, an encoder's at the first blank, is the final one."""
+    names = depth_names(page, run.model.config.n_layers)
+    position = run.asked
+    guesses = ", ".join(f"{name}: {code(run.tokenizer.visible(int(i)))}" for name, i in zip(names, reading.token_ids[:, position]))
+    return Question("lens", page.label("question_lens", token=code(run.tokens[position]), i=position), names, settled_after(reading, position), page.label("because_lens", guesses=guesses))
+
+
+def _lines(page: Lesson, run: Run, logits: np.ndarray, target: int) -> list[tuple[str, str]]:
+    """The logit that the lens reads off for the target, and its share."""
+    shifted = np.exp(logits - logits.max())
+    token = code(run.tokenizer.visible(target))
+    plain, bias = run.model.final_norm is None, "" if run.model.b_U is None else " + b_t"
+    read = r"\text{norm}(\text{act}(x W_H + b_H))" if run.model.W_H is not None else "x" if plain else r"\text{norm}(x)"
+    return [
+        (page.label("numbers_lens_plain" if plain else "numbers_lens", token=token, E=unembedding_name(run)), rf"u_t = {read} \cdot e_t{bias} = {latex_number(logits[target])}"),
+        (page.label("numbers_lens_p", token=token), rf"y_t = \frac{{e^{{u_t}}}}{{\sum_w e^{{u_w}}}} = \frac{{e^{{{latex_number(logits[target])} - {bracketed(latex_number(logits.max()))}}}}}{{{latex_number(shifted.sum())}}} = {latex_number(float(shifted[target] / shifted.sum()))}"),
+    ]
+
+
+def _table(run: Run, reading: LensReading) -> pd.DataFrame:
+    ids, probs = reading.token_ids.cpu().numpy(), to_numpy(reading.probs)
+    return pd.DataFrame([{"depth": row, "position": column, "token": run.tokens[column], "guess": run.tokenizer.visible(int(ids[row, column])), "probability": probs[row, column]}
+                         for row in range(ids.shape[0]) for column in range(ids.shape[1])])

@@ -1,0 +1,7 @@
+"""Residual stream: every token's vector flows through the blocks, and each part adds to it."""
+from core.app.frame import lesson, views
+from pages.residual_stream import contributions, feed_forward, layer_norm, lens, norms, without_path
+from pages.residual_stream.shared import SETTINGS
+
+views.draw(lesson.open_lesson("residual_stream"), SETTINGS,
+           {"norms": norms, "lens": lens, "contributions": contributions, "norm": layer_norm, "mlp": feed_forward, "cut": without_path})

@@ -1,0 +1,102 @@
+"""The lesson's settings, and the small pieces that all its views share."""
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+
+import streamlit as st
+from torch import Tensor
+
+from core.app.base.markdown import escaped
+from core.app.frame import charts, views
+from core.app.frame.lesson import Lesson
+from core.app.state import reader
+from core.app.state.lesson_settings import Setting, Settings
+from core.app.state.run import Run
+
+PREFIX = "residual_stream_"
+SCREEN = 312          # px of the first screen that prompt, strip, title and two rows of controls take above a picture
+CHART = 330           # px of a chart: the rest of a 720 px screen
+CHART_PRESENT = 290   # the same in present mode
+SEEN_WHOLE = 12       # blocks whose rows stand on the first screen with their names; of more the rows are flatter, or scroll
+SETTINGS = Settings("residual_stream", {
+    "view": Setting("norms", options=("norms", "lens", "contributions", "norm", "mlp", "cut")),
+    "measure": Setting("stream", options=("stream", "attention", "mlp", "change", "turn")),
+    "log": Setting(False),
+    "depth": Setting(-1, low=-1),                 # blocks passed, 0 the embedding; −1: all of them
+    "detail": Setting("parts", options=("parts", "sublayers")),
+    "order": Setting("model", options=("model", "size")),
+    "all": Setting(False),                        # whether the small parts of a large model have a bar each
+    "norm_view": Setting("vector", options=("vector", "batch", "placement")),
+    "norm_where": Setting("attention", options=("attention", "mlp", "final", "embedding")),
+    "feature": Setting(0, low=0),
+    "neuron": Setting(-1, low=-1),                # of the feed-forward part; −1: the one that writes most
+    "random_depth": Setting(12, low=2, high=24),
+    "random_seed": Setting(0, low=0, high=9),
+    "cut_measure": Setting("likeness", options=("likeness", "length")),
+})
+read, keep, attached = SETTINGS.read, SETTINGS.keep, SETTINGS.attached
+choice, show = functools.partial(views.choice, SETTINGS), functools.partial(charts.draw, PREFIX)
+
+
+def depth_names(page: Lesson, n_layers: int) -> list[str]:
+    """L + 1 names of the depths of the stream: what enters block 0, then after each block."""
+    return [page.label("entering")] + [page.label("after_block", block=block) for block in range(n_layers)]
+
+
+def short_depth_names(page: Lesson, n_layers: int) -> list[str]:
+    """The same for an axis."""
+    return [page.label("entering_short")] + [str(block) for block in range(n_layers)]
+
+
+def target_token(run: Run, position: int) -> int:
+    """The token whose probability is followed: the one the reader named, else the likeliest after `position`."""
+    target = reader.selection().target
+    return int(run.trace.logits[position].argmax()) if target is None else target
+
+
+def unembedding_name(run: Run) -> str:
+    """The matrix whose rows give the logits, as it is written in a sentence."""
+    return "E" if run.model.config.tied_embeddings else "W_U"
+
+
+def to_numpy(tensor: Tensor):
+    """A tensor as float64 numpy, from any device."""
+    return tensor.detach().double().cpu().numpy()
+
+
+def depth_of(n_layers: int) -> int:
+    """The depth the reader has picked: 0, the embedding, to L, the whole model."""
+    depth = read("depth")
+    return n_layers if depth < 0 else min(depth, n_layers)
+
+
+def screen(more: int = 0) -> int:
+    """The pixels of the first screen that a picture cannot have, `more` of them its own controls; present mode has larger type and a bar below."""
+    return SCREEN + more + (75 if reader.present() else 0)
+
+
+def chart_height(less: int = 0) -> int:
+    """The pixels of a chart that ends on the first screen, present mode's larger rows above it and the bar below it allowed for; `less`: what else stands there."""
+    return (CHART_PRESENT if reader.present() else CHART) - less
+
+
+def token_slider(page: Lesson, run: Run) -> int:
+    """A slider over the prompt's tokens that sets the shared position."""
+    return _shared_slider(page.label("token_slider"), "position", len(run.tokens), lambda i: f"{i}  {run.tokens[i]}")
+
+
+def block_slider(page: Lesson, run: Run) -> int:
+    """A slider over the blocks that sets the shared layer."""
+    return _shared_slider(page.label("block_slider"), "layer", run.model.config.n_layers, str)
+
+
+def _shared_slider(label: str, name: str, size: int, name_of: Callable[[int], str]) -> int:
+    """A slider that shows and sets one field of the shared selection; with one value to choose from it is only shown."""
+    key, chosen = f"{PREFIX}pick_{name}", getattr(reader.selection(), name)
+    if size == 1:
+        st.text_input(label, name_of(0), disabled=True, key=f"{key}_only")
+        return 0
+    st.session_state[key] = chosen
+    st.select_slider(label, options=range(size), format_func=lambda i: escaped(name_of(i)), key=key, on_change=lambda: reader.select(**{name: st.session_state[key]}))
+    return chosen

@@ -1,0 +1,191 @@
+"""Merges: the prompt's bytes become tokens, rule by rule, as the model's own tokenizer does it."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pandas as pd
+
+from core.app.base.markdown import code
+from core.app.compute import cache
+from core.app.frame.lesson import Lesson
+from core.app.frame.views import Reading, cannot
+from core.app.state import reader
+from core.app.state.run import Run
+from core.figures.numbers import latex_number
+from core.language import segmentation
+from core.language.segmentation import Step
+from core.model.tokenizer import BLANK, Tokenizer
+from pages.tokens.shared import PREFIX, hex_bytes, keep, question, read
+from pages.tokens.token_merges import token_merges
+
+PLAYER = f"{PREFIX}merges_player"
+MOST_BYTES = 700        # of the prompt that are played, in whole words
+
+
+@dataclass(frozen=True)
+class Played:
+    """The words of a prompt that are played, as bytes, their steps, the prompt's position of their first token, and how many words are left out."""
+
+    words: tuple[bytes, ...]
+    steps: tuple[Step[bytes], ...]
+    first: int
+    left_out: int
+
+    @property
+    def final(self) -> tuple[tuple[bytes, ...], ...]:
+        """The tokens of each word."""
+        return self.steps[-1].words if self.steps else tuple(split(word) for word in self.words)
+
+    @property
+    def n_tokens(self) -> int:
+        return sum(map(len, self.final))
+
+    @property
+    def n_bytes(self) -> int:
+        return sum(map(len, self.words))
+
+
+def split(word: bytes) -> tuple[bytes, ...]:
+    """The bytes of a word, each by itself.
+
+    >>> split(b"at")
+    (b'a', b't')
+    """
+    return tuple(word[i:i + 1] for i in range(len(word)))
+
+
+def played(run: Run) -> Played:
+    """The whole words of the prompt that the model reads, MOST_BYTES of them at most, and every merge that their tokens are made by."""
+    return cache.result(run.key("tokens_merges"), lambda: _played(run.tokenizer, run), lambda made: 200 + 64 * (made.n_bytes + 1) * (len(made.steps) + 1))
+
+
+def _played(tokenizer: Tokenizer, run: Run) -> Played:
+    own, text = run.own_ids, reader.clean_prompt(run.text)
+    start = len(own) - own[::-1].index(tokenizer.mask_token) if tokenizer.mask_token in own else 0
+    kept = [tokenizer.token_bytes(i) for i in own[start:]]
+    room, words = sum(map(len, kept)), []
+    for word in reversed(tokenizer.words(BLANK.split(text)[-1] if start else text)):       # nothing is merged across a blank
+        if len(word) > room:        # its beginning did not fit into the context
+            break
+        room -= len(word)
+        words.insert(0, word)
+    added = len(tokenizer.begin) + start
+    first, before = added, room
+    while before > 0:
+        before -= len(kept[first - added])
+        first += 1
+    shown: list[bytes] = []
+    for word in words:
+        if shown and sum(map(len, shown)) + len(word) > MOST_BYTES:
+            break
+        shown.append(word)
+    steps = tuple(segmentation.merge_steps([split(word) for word in shown], tokenizer.ranks))
+    return Played(tuple(shown), steps, first, len(words) - len(shown))
+
+
+def nodes_of(words: tuple[bytes, ...], steps: tuple[Step[bytes], ...]) -> list[tuple[int, int, int, int, bytes]]:
+    """Every single merge as (step, first byte, first byte of the right piece, end, token), the bytes counted through all words."""
+    nodes, before = [], [split(word) for word in words]
+    for number, step in enumerate(steps):
+        offset = 0
+        for old, new in zip(before, step.words):
+            at, i = offset, 0
+            for piece in new if len(new) < len(old) else ():
+                if piece != old[i]:
+                    nodes.append((number, at, at + len(step.left), at + len(piece), piece))
+                    i += 1
+                at, i = at + len(piece), i + 1
+            offset += sum(map(len, old))
+        before = list(step.words)
+    return nodes
+
+
+def message(page: Lesson, run: Run, found: Played) -> dict:
+    """The header of the component, as token_merges.js has it."""
+    tokenizer, ranks = run.tokenizer, run.tokenizer.ranks
+    id_of = tokenizer.id_of
+    nodes = nodes_of(found.words, found.steps)
+    states = [tuple(split(word) for word in found.words), *(step.words for step in found.steps)]
+    pairs = {pair for words in states for word in words for pair in zip(word, word[1:]) if pair in ranks}
+    leaves = [id_of(byte) for word in found.words for byte in split(word)]
+    used = {*leaves, *(id_of(node[4]) for node in nodes), *(id_of(piece) for pair in pairs for piece in pair)}
+    starts = [sum(map(len, found.words[:w])) for w in range(len(found.words))]
+    made_by = {id_of(left + right): rank for (left, right), rank in ranks.items()}
+    return {"text": page.labels("merges") | {"twin": sentence(page, found), "note": left_out(page, found)}, "identity": f"{run.model_name} {run.token_ids}", "scale": reader.scale(),
+            "names": {i: tokenizer.visible(i) for i in used}, "bytes": {i: hex_bytes(tokenizer.token_bytes(i)) for i in used},
+            "rules": {i: made_by[i] for i in used if i in made_by}, "leaves": leaves, "words": starts,
+            "steps": [(step.rank, id_of(step.left), id_of(step.right), id_of(step.left + step.right)) for step in found.steps],
+            "nodes": [(*node[:4], id_of(node[4])) for node in nodes], "pairs": {f"{id_of(left)},{id_of(right)}": ranks[left, right] for left, right in pairs},
+            "first": found.first, "settings": {"step": read("merged"), "position": reader.selection().position}}
+
+
+def draw(page: Lesson, run: Run) -> Reading:
+    """The player; returns what it shows."""
+    if run.tokenizer.method != Tokenizer.method:
+        return cannot(page.label("merges_other", method=run.tokenizer.method))
+    found = played(run)
+    token_merges(message(page, run, found), key=PLAYER, on_settings=_settled)
+    position = reader.selection().position
+    token = run.token_ids[position]
+    rules = rules_table(page, run.tokenizer, token)
+    return Reading(_lines(page, run, found, position), question(page, run), [segmentation.merge_steps, segmentation.merged], {"merges.csv": lambda: steps_table(page, run, found)},
+                   ".merge-tree", sentence(page, found), rules, {page.label("column_tokens"): str(found.n_tokens)})
+
+
+def steps_table(page: Lesson, run: Run, found: Played) -> pd.DataFrame:
+    """Every step: its number, the rule's rank, left, right, and the tokens after it."""
+    rows = [(n, step.rank, *(run.tokenizer.visible(run.tokenizer.id_of(piece)) for piece in (step.left, step.right)), sum(map(len, step.words)))
+            for n, step in enumerate(found.steps, 1)]
+    return pd.DataFrame(rows, columns=[page.label(f"column_{name}") for name in ("step", "rank", "left", "right", "tokens")])
+
+
+def _settled(settings: dict) -> None:
+    keep(merged=settings["step"])
+    if settings["position"] is not None:
+        reader.select(position=int(settings["position"]))
+
+
+def sentence(page: Lesson, found: Played) -> str:
+    """The picture as one sentence."""
+    said = page.label("merges_twin", n=len(found.steps), bytes=found.n_bytes, tokens=found.n_tokens, words=len(found.words))
+    return f"{said} {left_out(page, found)}".strip()
+
+
+def left_out(page: Lesson, found: Played) -> str:
+    """That the text is longer than what is played, where it is."""
+    return page.label("merges_left_out", n=found.left_out) if found.left_out else ""
+
+
+def rules_of(tokenizer: Tokenizer, token: bytes) -> list[Step[bytes]]:
+    """The rules that make one token of its bytes, in their order; none for a single byte."""
+    return list(segmentation.merge_steps([split(token)], tokenizer.ranks))
+
+
+def rules_table(page: Lesson, tokenizer: Tokenizer, token_id: int) -> pd.DataFrame:
+    """The rules that make the token: rank, left, right, result, its id."""
+    rows = [(step.rank, *(tokenizer.visible(tokenizer.id_of(piece)) for piece in (step.left, step.right, step.left + step.right)), tokenizer.id_of(step.left + step.right))
+            for step in rules_of(tokenizer, tokenizer.token_bytes(token_id))]
+    return pd.DataFrame(rows, columns=[page.label(f"column_{name}") for name in ("rank", "left", "right", "result", "id")])
+
+
+def merges_made(before: tuple[bytes, ...], steps: list[Step[bytes]]) -> list[int]:
+    """How many pairs each step joins in the one word that it is played on: by so many it has fewer pieces afterwards."""
+    sizes = [len(before), *(len(step.words[0]) for step in steps)]
+    return [old - new for old, new in zip(sizes, sizes[1:])]
+
+
+def _lines(page: Lesson, run: Run, found: Played, position: int) -> list[tuple[str, str]]:
+    token = run.token_ids[position]
+    piece = run.tokenizer.token_bytes(token)
+    lines = []
+    if found.n_tokens:
+        lines.append((page.label("numbers_rate"), rf"\frac{{\text{{{page.label('unit_bytes')}}}}}{{\text{{{page.label('unit_tokens')}}}}} = \frac{{{found.n_bytes}}}{{{found.n_tokens}}} = {latex_number(found.n_bytes / found.n_tokens)}"))
+    steps = rules_of(run.tokenizer, piece)
+    if steps and token == 256 + steps[-1].rank:     # ids in the order of learning: end of text 0, the 256 bytes, then one id a rule
+        lines.append((page.label("numbers_id", token=code(run.tokens[position])), rf"\mathrm{{id}} = 256 + k = 256 + {steps[-1].rank} = {token}"))
+    if steps:
+        merges = sum(merges_made(split(piece), steps))
+        lines.append((page.label("numbers_rules", token=code(run.tokens[position]), n=len(piece)), rf"{len(piece)} - {merges} = {len(piece) - merges}"))
+    else:
+        lines.append((page.label("numbers_no_rules", token=code(run.tokens[position])), rf"\mathrm{{id}} = {token}"))
+    return lines

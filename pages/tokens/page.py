@@ -1,0 +1,6 @@
+"""Tokens: how a text becomes a row of numbers."""
+from core.app.frame import lesson, views
+from pages.tokens import learned, merges, methods, vocabulary
+from pages.tokens.shared import SETTINGS
+
+views.draw(lesson.open_lesson("tokens"), SETTINGS, {"merges": merges, "methods": methods, "train": learned, "vocabulary": vocabulary})

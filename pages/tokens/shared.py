@@ -1,0 +1,61 @@
+"""The lesson's settings, its question, and what several views read from a run."""
+from __future__ import annotations
+
+import streamlit as st
+
+from core.app.base.markdown import code
+from core.app.frame.check import Question
+from core.app.frame.lesson import Lesson
+from core.app.state.lesson_settings import Setting, Settings
+from core.app.state.run import Run
+from core.model import checkpoints
+from core.model.tokenizer import Tokenizer, visible_form
+
+PREFIX = "tokens_"
+SETTINGS = Settings("tokens", {
+    "view": Setting("merges", options=("merges", "methods", "train", "vocabulary")),
+    "merged": Setting(-1, low=-1),                    # merges done; −1: all of them
+    "example": Setting(0, low=0),
+    "source": Setting("example", options=("example", "prompt")),
+    "size": Setting(0, low=0),                        # of the vocabulary that is learned; 0: as many as suit both methods
+    "word": Setting(-1, low=-1),                      # of the training text's words, in the order of their coming; −1: the longest
+    "find": Setting(""),
+})
+read, keep, attached = SETTINGS.read, SETTINGS.keep, SETTINGS.attached
+
+
+def visible(piece: str) -> str:
+    """A piece of text as a chip shows it."""
+    return visible_form(piece.encode())
+
+
+def hex_bytes(token: bytes) -> str:
+    """Bytes as they are written: two digits each.
+
+    >>> hex_bytes("é".encode())
+    'C3 A9'
+    """
+    return token.hex(" ").upper()
+
+
+def question(page: Lesson, run: Run) -> Question:
+    """Whether the prompt without its spaces makes fewer tokens, as many, or more."""
+    before, after = (len(run.tokenizer.encode(text)) for text in (run.text, run.text.replace(" ", "")))
+    answer = 0 if after < before else 1 if after == before else 2
+    shown = [run.tokenizer.visible(i) for i in run.tokenizer.encode(run.text.replace(" ", ""))][:12]
+    return Question("spaces", page.label("check", n=before), [page.label(f"check_{name}") for name in ("fewer", "same", "more")], answer,
+                    page.label("check_because", before=before, after=after, pieces=" ".join(map(code, shown)) or "–"))
+
+
+@st.cache_resource(show_spinner=False)
+def bundled_tokenizers() -> dict[str, Tokenizer]:
+    """The tokenizers of the bundled models by the name of the first model that has them; a folder that cannot be read is left out."""
+    found: dict[str, Tokenizer] = {}
+    for name in sorted(checkpoints.bundled_names(), key=lambda name: (name != "stories", name)):
+        try:
+            tokenizer = Tokenizer.load(checkpoints.BUNDLED / name / checkpoints.TOKENIZER)
+        except (OSError, ValueError):
+            continue
+        if all(tokenizer.merges != other.merges for other in found.values()):
+            found[name] = tokenizer
+    return found

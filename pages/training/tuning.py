@@ -1,0 +1,29 @@
+"""Tuning: pretraining, supervised fine-tuning and alignment with preferences, on the reader's own copy of a model."""
+from __future__ import annotations
+
+import streamlit as st
+
+from core.app.frame.lesson import Lesson
+from core.app.frame.views import Reading
+from core.app.state import reader
+from core.app.state.run import Run
+from pages.training import alignment, fine_tuning, pretraining
+from pages.training.shared import choice
+from pages.training.tuning_parts import LEAST_CONTEXT, base_of
+
+STAGES = {"pretrained": pretraining, "tuned": fine_tuning, "aligned": alignment}
+
+
+def draw(page: Lesson, run: Run) -> Reading:
+    """The instrument; returns what it shows."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        stage = STAGES[choice(page, "stage")]
+        if not reader.present():                  # where there is room for it
+            choice(page, "base")
+        stage.settings(page)
+    loaded = base_of(run)
+    if loaded.model.config.n_context < LEAST_CONTEXT:
+        told = page.label("tuning_too_short", name=loaded.name, n=loaded.model.config.n_context, least=LEAST_CONTEXT)
+        st.info(told)
+        return Reading([], None, [], {}, ".st-key-training_stage", told)
+    return stage.draw(page, run, loaded)

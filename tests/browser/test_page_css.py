@@ -1,0 +1,33 @@
+"""The page's rules find what they are for: Streamlit may rename what it calls its elements by."""
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from tests.browser.serving import settle
+
+CSS = Path(__file__).parents[2] / "core" / "app" / "frame" / "page.css"
+# Together they show every element that a rule names: a notice, a code drawer, number fields, charts, a page that loads.
+PAGES = ("overview?layer=none", "architectures", "heads", "next_token", "training?training_view=live", "positions?present=true")
+SEEN = """(() => {
+    window.seen = new Set();
+    const note = (node) => node.dataset?.testid && window.seen.add(node.dataset.testid);
+    new MutationObserver((changes) => {
+        for (const { addedNodes } of changes) for (const node of addedNodes) { note(node); node.querySelectorAll?.("[data-testid]").forEach(note); }
+    }).observe(document, {childList: true, subtree: true});
+})()"""
+
+
+def test_every_element_that_a_rule_names_exists(open_page):
+    named = set(re.findall(r'data-testid="([^"]+)"', CSS.read_text(encoding="utf-8")))
+    page = open_page("course")
+    page.add_init_script(SEEN)
+    found = set()
+    for address in PAGES:
+        page.goto(page.url.split("/course")[0] + f"/{address}")
+        settle(page)
+        for drawer in page.get_by_text("The code", exact=False).all()[:1]:
+            drawer.click()
+            settle(page)
+        found |= set(page.evaluate("[...window.seen]"))
+    assert len(named) > 15 and named - found == set()

@@ -1,0 +1,92 @@
+"""The mends of Streamlit: left out with another version, and a value is sent until the page reports that it has it.
+
+What the other two mend is seen in a browser alone: tests/browser/test_fast_hands.py.
+"""
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import streamlit
+from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
+from streamlit.runtime import state
+from streamlit.runtime.app_session import AppSession
+from streamlit.runtime.state.common import WidgetMetadata
+
+from core.app.server import streamlit_fixes
+
+ROOT = Path(__file__).parents[4]
+
+
+def test_the_mends_are_for_the_version_that_is_pinned():
+    pins = "\n".join(path.read_text(encoding="utf-8") for path in ROOT.glob("**/requirements.txt") if ".venv" not in path.parts)
+    assert streamlit_fixes.VERSION in re.findall(r"^streamlit(?:\[\w+\])?==(\S+)", pins, re.MULTILINE)
+
+
+def test_another_version_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture):
+    monkeypatch.setattr(streamlit, "__version__", "1.99.0")
+    before = AppSession.request_rerun, state.SessionState
+    assert not streamlit_fixes.apply()
+    assert (AppSession.request_rerun, state.SessionState) == before
+    assert "1.99.0" in caplog.text and streamlit_fixes.VERSION in caplog.text
+
+
+class Page:
+    """A reader's state, and one widget that the page draws in each run."""
+
+    def __init__(self, kind: str = "int_value", default: object = 0) -> None:
+        self.state = streamlit_fixes.SessionState()
+        self.metadata = WidgetMetadata(f"$$ID-of-{kind}-width", lambda value: default if value is None else value, lambda value: value, kind)
+
+    def run(self, *reported: int, chosen: object = None, heard: bool = True) -> tuple[object, bool]:
+        """One run after a message that reports the widget's value or nothing; not `heard`: after no message.
+
+        `chosen`: a value that the run sets itself. Returns the widget's value, and whether it is sent to the page.
+        """
+        widgets = WidgetStates(widgets=[WidgetState(id=self.metadata.id, int_value=value) for value in reported])
+        if heard:
+            self.state.reported = frozenset(widget.id for widget in widgets.widgets)
+        self.state.on_script_will_rerun(widgets)
+        if chosen is not None:
+            self.state["width"] = chosen
+        result = self.state.register_widget(self.metadata, "width")
+        return result.value, result.value_changed
+
+
+def test_a_value_is_sent_until_the_page_reports_it():
+    page = Page()
+    assert page.run(chosen=8) == (8, True)
+    assert page.run() == page.run() == (8, True)
+    assert page.run(8) == (8, False)
+    assert page.run(5) == (5, False)
+
+
+def test_a_choice_on_a_page_that_drew_in_peace_is_not_sent_back():
+    page = Page()
+    assert page.run(chosen=8) == (8, True)
+    assert page.run(5) == (5, False)
+
+
+def test_a_default_is_not_sent_and_nothing_is_without_a_page():
+    page = Page()
+    assert page.run() == page.run() == (0, False)
+    page = Page()
+    assert page.run(chosen=8, heard=False) == (8, True)
+    assert page.run(heard=False) == (8, False)
+
+
+def test_a_choice_that_a_resent_value_undid_on_screen_is_sent_once():
+    page = Page()
+    page.run(chosen=8)
+    assert page.run() == (8, True)
+    assert page.run(5) == (5, True)
+    assert page.run(5) == page.run(5) == (5, False)
+    assert page.run(4) == (4, False)
+
+
+@pytest.mark.parametrize("kind", ["trigger_value", "json_value", "chat_input_value"])
+def test_only_a_widget_that_keeps_a_value_is_sent_again(kind: str):
+    page = Page(kind, default=False)
+    page.run(chosen=True)
+    assert page.run()[1] is False

@@ -1,0 +1,351 @@
+"""Embeddings: the mathematics by hand, and the lesson through AppTest: what the pictures are given, the numbers, and each question's answer
+computed a second time from the weights."""
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import plotly
+import plotly.graph_objects as go
+import pyarrow
+import pytest
+import torch
+from streamlit.testing.v1 import AppTest
+
+from core.analysis import embeddings
+from core.app.base import prose
+from core.app.compute import cache
+from core.figures.numbers import readable
+from pages.embeddings import charts as figures
+from pages.embeddings import vocabulary_map
+from pages.embeddings.shared import look_up, spelling
+from tests.helpers import lessons
+from tests.helpers.messages import formulas, unpacked
+from tests.helpers.prompts import PROMPTS
+
+WORDS = prose.load("embeddings")
+VIEWS = ("product", "neighbours", "map", "contexts", "arithmetic")
+
+
+def opened(view: str, prompt: str | None = None, **settings: str) -> AppTest:
+    """The lesson as a link with these settings opens it."""
+    return lessons.opened("embeddings", {"view": view} | settings, prompt=prompt)
+
+
+def loaded() -> cache.LoadedModel:
+    return cache.shared_model(cache.model_names()[0], "cpu")
+
+
+def matrix() -> np.ndarray:
+    return loaded().model.E.detach().double().numpy()
+
+
+def unit(rows: np.ndarray) -> np.ndarray:
+    return rows / np.linalg.norm(rows, axis=-1, keepdims=True)
+
+
+def word_id(word: str) -> int:
+    (token_id,) = loaded().tokenizer.encode(f" {word}")
+    return token_id
+
+
+def title(at: AppTest) -> str:
+    return next(m.value for m in at.markdown if m.value.startswith("**") and m.value.endswith("**"))
+
+
+def answer_of(at: AppTest, view: str) -> str:
+    """The option that the page takes for right: the reader commits to each in turn until it says yes."""
+    radio = next(r for r in at.radio if r.key == f"embeddings_{view}_given")
+    radio.set_value(0).run()
+    at.button(f"embeddings_{view}_commit").click().run()
+    verdict = next(m.value for m in at.markdown if m.value.startswith(("Yes: ", "You said ")))
+    return re.match(r"(?:Yes: |You said .* The model says )(.*)\.$", verdict, re.DOTALL)[1]
+
+
+# ---- the mathematics, by hand ---------------------------------------------------------------------------------------------------
+
+E3 = torch.tensor([[3.0, 4.0], [4.0, 3.0], [-3.0, -4.0], [0.0, 10.0]])
+
+
+def test_a_one_hot_row_picks_a_row():
+    ids = torch.tensor([2, 0, 2])
+    assert embeddings.one_hot(ids, 4).tolist() == [[0, 0, 1, 0], [1, 0, 0, 0], [0, 0, 1, 0]]
+    assert embeddings.embed(ids, E3).tolist() == [[-3, -4], [3, 4], [-3, -4]]
+
+
+def test_the_three_measures_by_hand():
+    query = E3[0]
+    assert embeddings.similarity(E3, query).tolist() == pytest.approx([1.0, 24 / 25, -1.0, 40 / 50])
+    assert embeddings.similarity(E3, query, "dot").tolist() == [25, 24, -25, 40]
+    assert embeddings.similarity(E3, query, "distance").tolist() == pytest.approx([0.0, -2 ** 0.5, -10.0, -45 ** 0.5])
+    with pytest.raises(ValueError, match="cosine, dot, distance"):
+        embeddings.similarity(E3, query, "taxi")
+
+
+def test_a_row_of_zeros_is_near_to_nothing():
+    assert embeddings.similarity(torch.tensor([[0.0, 0.0], [1.0, 0.0]]), torch.tensor([1.0, 0.0])).tolist() == [0, 1]
+
+
+def test_ranks_count_from_one_and_ties_go_to_the_lower_id():
+    scores = torch.tensor([0.5, 0.9, 0.5, 0.1])
+    assert embeddings.nearest(scores).tolist() == [1, 0, 2, 3]
+    assert [embeddings.rank(scores, i) for i in range(4)] == [2, 1, 3, 4]
+    assert embeddings.rank(scores, 2, leave_out=[1]) == 2 and embeddings.rank(scores, 1, leave_out=[1]) is None
+
+
+def test_principal_axes_of_points_on_a_line():
+    direction = torch.tensor([0.6, -0.8], dtype=torch.float64)
+    points = torch.tensor([[-2.0], [0.0], [5.0]], dtype=torch.float64) * direction + torch.tensor([7.0, 1.0])
+    view = embeddings.principal_axes(points, 1)
+    assert torch.allclose(view.axes, -direction.unsqueeze(0))            # its largest entry is the positive one
+    assert view.kept == pytest.approx(1.0) and torch.allclose(view(points)[:, 0], torch.tensor([3.0, 1.0, -4.0], dtype=torch.float64))
+
+
+def test_principal_axes_agree_with_the_eigenvectors_of_the_covariance():
+    points = torch.randn(60, 5, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    view = embeddings.principal_axes(points, 2)
+    values, vectors = np.linalg.eigh(np.cov(points.numpy().T))
+    assert np.allclose(view.shares.numpy(), values[::-1] / values.sum())
+    assert np.allclose(np.abs(view.axes.numpy() @ vectors[:, ::-1][:, :2]), np.eye(2), atol=1e-9)
+    assert embeddings.principal_axes(points, 2).axes.equal(view.axes)
+
+
+def test_what_does_not_vary_has_no_axes_but_no_error():
+    view = embeddings.principal_axes(torch.ones(4, 3), 2)
+    assert view.kept == 0.0 and view(torch.ones(4, 3)).abs().max() == 0
+
+
+def test_an_analogy_that_is_a_parallelogram():
+    E = torch.tensor([[1.0, 0.0], [1.0, 1.0], [3.0, 0.0], [3.0, 1.0], [0.0, 1.0]], dtype=torch.float64)
+    found = embeddings.analogy(E, 0, 1, 2, 3)
+    assert found.vector.tolist() == [3.0, 1.0] and found.rank == 1 and found.rank_without_inputs == 1
+    assert float(found.scores[3]) == pytest.approx(1.0)
+    assert embeddings.analogy(E, 0, 1, 2, 2).rank_without_inputs is None
+
+
+def test_a_path_begins_with_the_row_and_ends_with_the_last_stream():
+    model, token_ids = loaded().model, torch.tensor([0, 300, 400])
+    with torch.inference_mode():
+        trace = model(token_ids)
+        way = embeddings.path(model.E, trace, 2)
+        assert way.shape == (model.config.n_layers + 2, model.config.d_model)
+        assert way[0].equal(model.E[400]) and torch.allclose(way[1], model.E[400] + model.P[2], atol=1e-6) and way[-1].equal(trace.resid_final[2])
+
+
+# ---- words ----------------------------------------------------------------------------------------------------------------------
+
+
+def test_every_token_is_found_again_by_what_a_click_writes():
+    tokenizer = loaded().tokenizer
+    for token_id in (*range(0, 300), *range(300, tokenizer.vocab_size, 37)):
+        assert look_up(spelling(token_id, tokenizer), tokenizer) == (token_id, True), tokenizer.visible(token_id)
+
+
+@pytest.mark.parametrize("typed", ["", "   ", "#", "#99999999", "#²", "🐶🐶", "שלום", "<b>x</b>", "a\x00b", "x" * 100_000, "antidisestablishment"])
+def test_odd_words_are_looked_up_without_an_error(typed: str):
+    token_id, _ = look_up(typed, loaded().tokenizer)
+    assert 0 <= token_id < loaded().tokenizer.vocab_size
+
+
+def test_a_word_is_looked_up_with_its_space():
+    tokenizer = loaded().tokenizer
+    assert look_up("king", tokenizer) == look_up("·king", tokenizer) == (word_id("king"), True)
+    assert look_up("#12", tokenizer) == (12, True) and look_up("antidisestablishment", tokenizer)[1] is False
+
+
+# ---- the page -------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("prompt", PROMPTS.values(), ids=PROMPTS.keys())
+@pytest.mark.parametrize("view", VIEWS)
+def test_every_view_opens_with_every_prompt(view: str, prompt: str | None):
+    at = opened(view, prompt)
+    assert formulas(at) and any(r.key == f"embeddings_{view}_given" for r in at.radio)
+
+
+@pytest.mark.parametrize("odd", ["<script>alert(1)</script>", "🐶", "#99999", "x" * 50, "\u202e"])
+@pytest.mark.parametrize("view, field", [("neighbours", "word"), ("map", "word"), ("arithmetic", "expected"), ("contexts", "other"), ("contexts", "shared")])
+def test_odd_input_is_borne(view: str, field: str, odd: str):
+    opened(view, **{field: odd})
+
+
+def test_the_product_that_is_drawn_is_the_rows_of_the_weights():
+    at = opened("product", "The king saw the queen")
+    header = unpacked(next(c.proto.bytes for c in at.get("bidi_component") if c.proto.component_name == "embedding_product"))
+    E, d = loaded().model.E.detach().numpy(), header["d"]
+    assert header["ids"] == [0, *loaded().tokenizer.encode("The king saw the queen")]
+    assert header["product"].reshape(-1, d).tobytes() == E[header["ids"]].tobytes()
+    assert header["window"].reshape(-1, d).tobytes() == E[header["window_ids"]].tobytes()
+    assert header["ids"][header["picked"]] in header["window_ids"] and header["picked"] == len(header["ids"]) - 1
+
+
+@pytest.mark.parametrize("measure", embeddings.MEASURES)
+@pytest.mark.parametrize("centred", ["false", "true"])
+def test_the_title_names_the_nearest_by_every_measure(measure: str, centred: str):
+    at = opened("neighbours", word="dog", measure=measure, centred=centred)
+    E, i = matrix(), word_id("dog")
+    E = E - E.mean(0) if centred == "true" else E
+    scores = {"cosine": unit(E) @ unit(E)[i], "dot": E @ E[i], "distance": -np.linalg.norm(E - E[i], axis=1)}[measure]
+    scores[i] = -np.inf
+    assert f"`{loaded().tokenizer.visible(int(scores.argmax()))}`" in title(at) and f"{abs(scores.max()):.3g}" in title(at)
+
+
+def test_the_cosine_formula_holds_on_a_calculator():
+    latex = formulas(opened("neighbours", word="dog"))[1]
+    product, a, b, cosine = (float(number) for number in re.search(r"\{(-?[\d.]+)\}\{([\d.]+) \\cdot ([\d.]+)\} = (-?[\d.]+)", latex).groups())
+    assert f"{product / a / b:.4f}" == f"{cosine:.4f}"
+
+
+def test_the_map_holds_every_token_and_says_its_share():
+    at = opened("map", word="king")
+    spec = json.loads(at.get("plotly_chart")[0].proto.spec)
+    assert {trace["type"] for trace in spec["data"]} == {"scattergl"}
+    assert sorted(int(text.rsplit("<br>", 1)[1]) for trace in spec["data"] for text in trace["text"]) == list(range(len(matrix())))
+    _, singular, _ = np.linalg.svd(matrix() - matrix().mean(0), full_matrices=False)
+    assert f"{100 * (singular[:2] ** 2).sum() / (singular ** 2).sum():.3g} %" in title(at)
+    assert [a["text"] for a in spec["layout"]["annotations"]][0] == "·king" and len(spec["layout"]["annotations"]) == 9
+
+
+def test_the_map_has_a_third_axis():
+    spec = json.loads(opened("map", dimensions="3").get("plotly_chart")[0].proto.spec)
+    assert spec["data"][0]["type"] == "scatter3d" and len(spec["layout"]["scene"]["annotations"]) == 9
+
+
+def test_the_map_of_neighbourhoods_says_what_it_keeps(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(vocabulary_map, "N_MAPPED", 200)
+    monkeypatch.setattr(vocabulary_map, "N_MOVES", 60)
+    at = opened("map", word="king", dimensions="tsne")
+    (trace,) = (spec := json.loads(at.get("plotly_chart")[0].proto.spec))["data"]
+    ids = [int(text.rsplit(">", 1)[1]) for text in trace["text"]]
+    assert ids == [i for i in range(len(matrix())) if figures.kind_of(loaded().tokenizer.visible(i)) == "word"][:200]
+    E = unit(matrix()[ids])
+    _, _, axes = np.linalg.svd(E - E.mean(0), full_matrices=False)
+    kept = straight_share(E, (E - E.mean(0)) @ axes[:2].T)
+    note = next(c.value for c in at.caption if "by chance" in c.value)
+    assert f"keep {readable(100 * kept)} %" in note and f"by chance {readable(1000 / 199)} %" in note
+    cosines = unit(matrix()[ids]) @ unit(matrix()[word_id("king")])
+    nearest = [loaded().tokenizer.visible(ids[i]) for i in np.argsort(-cosines, kind="stable") if ids[i] != word_id("king")][:8]
+    assert word_id("king") not in ids and "is not among" in note      # so few words do not hold it
+    assert {a["text"] for a in spec["layout"]["annotations"]} == set(nearest)
+
+
+def straight_share(vectors: np.ndarray, places: np.ndarray) -> float:
+    """The share of ten nearest neighbours that two sets of points have in common, point by point."""
+    kept = 0
+    for i in range(len(vectors)):
+        near = [set(np.argsort(np.where(np.arange(len(points)) == i, np.inf, ((points - points[i]) ** 2).sum(1)))[:10]) for points in (vectors, places)]
+        kept += len(near[0] & near[1])
+    return kept / (10 * len(vectors))
+
+
+@pytest.mark.parametrize("axes", [["x", "y"], ["x", "y", "z"]], ids=["plane", "space"])
+def test_plotly_finds_nothing_wrong_with_the_map(axes: list[str]):
+    kinds = list(figures.KINDS)
+    figure = figures.vocabulary_map(np.arange(4.0 * len(axes)).reshape(4, -1), [3, 5, 7, 9], kinds, kinds, [1], 0, axes, "dark", 2.0, 300).to_plotly_json()
+    written, checked = (json.loads(plotly.io.to_json(one, validate=False)) for one in (figure, go.Figure(figure)))
+    assert written == checked and len({trace["marker"]["symbol"] for trace in figure["data"]}) == 4 and [trace["text"] for trace in figure["data"]] == [["word<br>3"], ["part<br>5"], ["sign<br>7"], ["byte<br>9"]]
+    figure["data"][0]["marker"]["symbol"] = "ball"
+    with pytest.raises(ValueError, match="ball"):
+        go.Figure(figure)
+
+
+def test_signs_of_html_do_not_reach_plotly():
+    figure = figures.vocabulary_map(np.zeros((2, 2)), [7, 9], ["<b>", "&"], ["sign", "sign"], [1], 0, ["x", "y"], "light", 1.0, 300)
+    assert figure.data[0].text == ("&lt;b&gt;<br>7", "&amp;<br>9") and figure.layout.annotations[0].text == "&lt;b&gt;"
+
+
+def test_the_contexts_are_the_streams_of_both_texts():
+    at = opened("contexts", "Lily was nice and kind", other="Tom asked what kind", shared="kind")
+    model, ids = loaded().model, [[0, *loaded().tokenizer.encode(t)] for t in ("Lily was nice and kind", "Tom asked what kind")]
+    with torch.inference_mode():
+        a, b = (model(torch.tensor(one)).resid_final[-1].double().numpy() for one in ids)
+    cosine = float(unit(a) @ unit(b))
+    assert f"{cosine:.4f}" in formulas(at)[0]
+    assert "`·kind`" in title(at)
+
+
+def test_a_token_that_has_read_the_same_in_both_texts_is_the_same_in_both():
+    """Two passes over texts of different lengths differ in the last digits of float32: that is no difference of the vectors."""
+    at = opened("contexts", "The king saw a small boat near the park", other="The king was glad", shared="king")
+    tables = [pyarrow.ipc.open_stream(one.data.data).read_all() for one in at.get("vega_lite_chart")[1].proto.datasets]
+    [shown] = [table["shown"].to_pylist() for table in tables if "shown" in table.column_names]
+    assert set(shown) == {"1"} and "the same at every depth" in title(at) and formulas(at)[0].endswith("= 1.0000")
+
+
+def test_texts_without_a_common_word_are_told_so():
+    at = opened("contexts", "apple", other="Tom ran")
+    assert [i.value for i in at.info] == [WORDS.label("contexts_none", token="`‹end›`")]
+
+
+def test_the_ranks_of_the_title_are_counted_over_the_whole_vocabulary():
+    at = opened("arithmetic", a="boy", b="girl", c="man", expected="woman")
+    E, (a, b, c, d) = matrix(), map(word_id, ("boy", "girl", "man", "woman"))
+    scores = unit(E) @ unit(E[b] - E[a] + E[c])
+    full = int((scores > scores[d]).sum()) + 1
+    without = full - sum(scores[i] > scores[d] for i in (a, b, c))
+    assert f"is number {full} of {len(E):,}, and number {without} once" in title(at)
+
+
+def test_an_expected_word_that_went_in_is_said_to_have():
+    assert "one of the three words" in title(opened("arithmetic", expected="king"))
+
+
+# ---- the questions, answered a second time ------------------------------------------------------------------------------------------
+
+
+def test_question_product():
+    assert answer_of(opened("product"), "product") == f"{matrix().shape[1]:,}"
+
+
+def test_question_neighbours():
+    E = unit(matrix())
+    first = E @ E[word_id("king")]
+    first[word_id("king")] = -1
+    other = int(first.argmax())
+    second = E @ E[other]
+    second[other] = -1
+    assert answer_of(opened("neighbours", word="king"), "neighbours") == f"`{loaded().tokenizer.visible(int(second.argmax()))}`"
+
+
+def test_question_map():
+    variance = np.linalg.eigvalsh(np.cov(matrix().T))[::-1]
+    needed = next(k for k in range(1, len(variance) + 1) if variance[:k].sum() >= variance.sum() / 2)
+    assert answer_of(opened("map"), "map") == str(needed)
+
+
+def test_question_contexts():
+    prompt = "Lily was nice and kind"
+    at = opened("contexts", prompt, other="Tom asked what kind", shared="kind")
+    model, ids = loaded().model, [0, *loaded().tokenizer.encode(prompt)]
+    with torch.inference_mode():
+        last = model(torch.tensor(ids)).resid_final[-1].double().numpy()
+    own = float(unit(last) @ unit(matrix()[ids[-1]]))
+    assert answer_of(at, "contexts") == WORDS.label(f"contexts_option_{sum(own > step for step in (0.1, 0.5, 0.9))}")
+
+
+def test_question_arithmetic():
+    E, (a, b, c, d) = unit(matrix()), map(word_id, ("man", "king", "woman", "queen"))
+    scores = E @ E[c]
+    place = 1 + sum(scores[i] > scores[d] for i in range(len(E)) if i not in (a, b, c))
+    assert answer_of(opened("arithmetic"), "arithmetic") == WORDS.label(f"arithmetic_option_{sum(place > step for step in (3, 10, 100))}")
+
+
+def test_the_verdict_counts_every_analogy_of_the_list():
+    E, found = matrix(), []
+    for line in WORDS.section("analogies").splitlines():
+        a, b, c, d = map(word_id, line.split())
+        scores = unit(E) @ unit(E[b] - E[a] + E[c])
+        alone = unit(E) @ unit(E[c])
+        order = [i for i in np.argsort(-scores) if i not in (a, b, c)]
+        found.append((scores.argmax() == d, order[0] == d, next(i for i in np.argsort(-alone) if i not in (a, b, c)) == d))
+    first, without, alone = np.array(found).sum(0)
+    said = next(c.value for c in opened("arithmetic").caption if "analogies" in c.value)
+    assert f"whole vocabulary in {first}; inputs left out, in {without}; beside c alone, with no arithmetic, in {alone}" in said
+
+
+def test_every_experiment_leads_to_the_view_that_it_names():
+    for experiment in WORDS.experiments:
+        at = opened("product")
+        at.button(f"do_embeddings_{experiment.id}").click().run()
+        assert not at.exception and not at.error and at.session_state["embeddings_view"] == experiment.settings["embeddings_view"], experiment.id

@@ -1,0 +1,211 @@
+"""The overview: what its map is given equals the Trace, its numbers hold on a calculator, its question has the right answer."""
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from streamlit.testing.v1 import AppTest
+
+from core.app.base import prose
+from core.app.compute import cache
+from core.app.state.run import Run, read
+from core.model.config import ModelConfig
+from core.model.sampling import truncate
+from core.model.transformer import Transformer
+from pages.overview import packing, shared
+from tests.helpers import lessons, messages
+from tests.helpers.messages import formulas, numbers_in
+from tests.helpers.prompts import PROMPTS
+from tests.pages.test_pages import opened
+
+ROOT = Path(__file__).parents[3]
+
+
+def given(at: AppTest) -> dict:
+    """What the map of a page was given: header and arrays."""
+    return messages.given(at, "overview_map")
+
+
+def run_of(at: AppTest) -> Run:
+    return read(cache.shared_model(cache.model_names()[0], "cpu"), at.session_state["prompt"])
+
+
+def small_model(**changes) -> Transformer:
+    settings = dict(vocab_size=17, d_model=8, n_layers=2, n_heads=2, n_context=64) | changes
+    return Transformer(ModelConfig(**settings)).initialise(torch.Generator().manual_seed(5)).eval().requires_grad_(False)
+
+
+# ---- what is packed, by hand -----------------------------------------------------------------------------------------------------
+
+
+def test_columns_share_by_their_largest_value_and_the_last_group_may_be_smaller():
+    values = np.array([[1.0, 5.0, -3.0, -2.0, -1.0]])
+    assert packing.strongest(values, 3).tolist() == [[5.0, -2.0, -1.0]]
+    assert packing.strongest(values, 99).tolist() == values.tolist()
+
+
+def test_bytes_of_signed_values():
+    values, scale = packing.quantised(np.array([-2.0, 0.0, 1.0, 2.0]))
+    assert scale == 2.0 and values.tolist() == [1, 128, 192, 255]
+    assert packing.quantised(np.zeros(3))[0].tolist() == [128, 128, 128]
+
+
+def test_a_draw_says_the_interval_that_holds_xi():
+    truncation = truncate(np.log([0.2, 0.5, 0.3]))
+    thrown = packing.throw(truncation, 0.6, "abc".__getitem__)
+    assert (thrown["token"], thrown["id"], thrown["place"]) == ("c", 2, 1)
+    assert thrown["from"] == pytest.approx(0.5) and thrown["to"] == pytest.approx(0.8) and thrown["probability"] == pytest.approx(0.3)
+    assert packing.throw(truncation, 0.0, "abc".__getitem__)["from"] == 0.0
+
+
+@pytest.mark.parametrize("changes", [{}, {"d_ff": None}, {"positions": "rotary"}, {"mask": "bidirectional"}, {"norm_placement": "post"}, {"activation": "swiglu"}], ids=str)
+@pytest.mark.parametrize("n", [1, 9, 60])
+def test_the_packed_pass_is_the_trace(changes: dict, n: int):
+    trace = small_model(**changes)(torch.arange(n) % 17)
+    sizes, arrays = packing.pass_arrays(trace)
+    assert sizes["exact"] == (n <= packing.EXACT_TOKENS) and ("P" in arrays) == (trace.position is not None) and ("mlp" in arrays) == (trace.config.d_ff is not None)
+    for name, values in (("E", trace.embedding), ("h", trace.h_final)):
+        shown = arrays[name] if sizes["exact"] else (arrays[name].astype(float) - 128) / 127 * sizes["scales"][name]
+        assert np.abs(shown - values.numpy()).max() <= (0 if sizes["exact"] else sizes["scales"][name] / 253)
+    for layer, block in enumerate(trace.blocks):
+        assert np.allclose(arrays["attention"][layer], np.sqrt((block.attn_out.numpy().astype(float) ** 2).sum(-1)), rtol=1e-6)
+        assert np.allclose(arrays["middle"][layer], np.sqrt((block.resid_mid.numpy().astype(float) ** 2).sum(-1)), rtol=1e-6)
+        assert np.allclose(arrays["stream"][layer + 1], np.sqrt((block.resid_post.numpy().astype(float) ** 2).sum(-1)), rtol=1e-6)
+
+
+def test_every_allowed_weight_travels_and_no_other():
+    trace = small_model()(torch.arange(9))
+    _, arrays = packing.pass_arrays(trace)
+    rows = [block.pattern[head, query, :query + 1].tolist() for block in trace.blocks for head in range(2) for query in range(9)]
+    assert arrays["patterns"].ravel().tolist() == [weight for row in rows for weight in row]
+
+
+def test_a_long_prompt_sends_the_mean_of_each_blocks_heads_to_a_byte():
+    trace = small_model()(torch.arange(60) % 17)
+    sizes, arrays = packing.pass_arrays(trace)
+    mean = np.stack([block.pattern.mean(0).numpy()[np.tril_indices(60)] for block in trace.blocks])
+    assert sizes["step"] == 1 and np.abs((arrays["mean"] / 255.0) ** 2 - mean).max() < 1 / 255
+
+
+# ---- the page ---------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("prompt", PROMPTS.values(), ids=PROMPTS.keys())
+def test_the_map_is_given_the_trace(prompt: str | None):
+    at = opened("overview", prompt)
+    assert not at.exception and not at.error
+    sent, run = given(at), run_of(at)
+    trace, last = run.trace, len(run.token_ids) - 1
+    assert (sent["tokens"], sent["ids"], sent["position"]) == (run.tokens, list(run.token_ids), last)
+    assert (sent["n"], sent["layers"], sent["heads"], sent["vocabulary"]) == (last + 1, len(trace.blocks), *trace.blocks[0].pattern.shape[:1], trace.logits.shape[1])
+    assert np.array_equal(sent["logits"], trace.logits[last].numpy())
+    if sent["exact"]:
+        assert np.array_equal(sent["E"], trace.embedding.numpy().ravel()) and np.array_equal(sent["h"], trace.h_final.numpy().ravel())
+    logits = trace.logits.numpy().astype(np.float64)
+    weights = np.exp(logits - logits.max(-1, keepdims=True))
+    probs = weights / weights.sum(-1, keepdims=True)
+    for position, listed in enumerate(sent["candidates"]):
+        assert [p for _, _, p in listed] == pytest.approx(sorted(probs[position], reverse=True)[:len(listed)], rel=1e-9)
+        assert all(token == run.tokenizer.visible(token_id) and p == pytest.approx(probs[position, token_id], rel=1e-9) for token, token_id, p in listed)
+    check_draw(sent["draw"], probs[last])
+
+
+def check_draw(thrown: dict, probs: np.ndarray) -> None:
+    """ξ lies in the drawn token's stretch of [0, 1) cut in falling order of probability."""
+    order = np.argsort(-probs, kind="stable")
+    place = int(np.flatnonzero(order == thrown["id"])[0])
+    before = math.fsum(probs[order[:place]])
+    assert thrown["from"] <= thrown["xi"] < thrown["to"]
+    assert thrown["from"] == pytest.approx(before, abs=1e-9) and thrown["to"] == pytest.approx(before + probs[thrown["id"]], abs=1e-9)
+
+
+def test_a_picked_position_is_lit_and_no_draw_is_offered_inside_the_text():
+    at = lessons.open_at("overview", position="3")
+    sent = given(at)
+    assert sent["position"] == 3 and sent["draw"] is None
+    assert np.array_equal(sent["logits"], run_of(at).trace.logits[3].numpy())
+
+
+def test_the_seed_of_the_link_decides_the_draw():
+    at = lessons.open_at("overview", overview_seed="7")
+    run = run_of(at)
+    assert given(at)["draw"]["xi"] == shared.xi_of(7, len(run.token_ids)) != shared.xi_of(8, len(run.token_ids))
+    assert 0 <= shared.xi_of(7, 1) < 1
+
+
+def test_every_part_of_the_map_opens_a_lesson_that_exists():
+    led_to = given(opened("overview", None))["lessons"]
+    assert {"P", "attention", "stream", "logits"} <= set(led_to)
+    assert all((ROOT / "pages" / lesson / "page.py").exists() for lesson in led_to.values())
+
+
+# ---- in numbers -------------------------------------------------------------------------------------------------------------------
+
+
+def test_the_softmax_line_holds_on_a_calculator():
+    logits = np.log(np.array([2.0, 5.0, 3.0]))
+    exponent, total, own, again, y = numbers_in(shared.softmax_latex(logits, 1))
+    assert (exponent, total, own, again, y) == (1.6094, 10.0, 5.0, 10.0, 0.5)
+    assert shared.softmax_latex(logits + 500, 1).count(r"\max u") == 2 and numbers_in(shared.softmax_latex(logits + 500, 1))[-1] == 0.5
+
+
+@pytest.mark.parametrize("position", [0, 5])
+def test_the_lines_of_the_page_are_the_models_own(position: int):
+    at = lessons.open_at("overview", position=str(position))
+    trace = run_of(at).trace
+    embed, stream, softmax, _ = formulas(at)
+    e, p, total = numbers_in(embed)
+    assert e == pytest.approx(float(trace.embedding[position, 0]), abs=5.1e-5) and p == pytest.approx(float(trace.position[position, 0]), abs=5.1e-5)
+    assert total == pytest.approx(e + p, abs=1.1e-4)
+    block = trace.blocks[0]
+    lengths = [math.sqrt(sum(x * x for x in vector[position].tolist())) for vector in (block.resid_pre, block.attn_out, block.mlp_out, block.resid_post)]
+    assert numbers_in(stream) == pytest.approx(lengths, abs=1e-4)
+    logits = trace.logits[position].double()
+    assert numbers_in(softmax)[-1] == pytest.approx(float(torch.softmax(logits, -1).max()), rel=1e-3)
+
+
+def test_the_parts_add_up_to_the_model():
+    at = opened("overview", "")
+    at.session_state["overview_tables_open"] = True
+    at.run()
+    table = next(frame.value for frame in at.dataframe if prose.load("overview").label("parameters") in frame.value)
+    counts = table.iloc[:, 2].tolist()
+    assert sum(counts[:-1]) == counts[-1] == run_of(at).model.n_parameters
+    assert f"{counts[-1]:,}".replace(",", r"\,") in formulas(at)[-1]
+
+
+# ---- check yourself ---------------------------------------------------------------------------------------------------------------
+
+
+def without_attention(model: Transformer, token_id: int, position: int) -> np.ndarray:
+    """Logits of one row alone, in float64 and by hand: embedding, position, every feed-forward part, final norm; nothing read from another row."""
+    def norm(x, parameters):
+        x = (x - x.mean()) / np.sqrt(x.var() + model.config.norm_epsilon)
+        return x * parameters.weight.double().numpy() + parameters.bias.double().numpy()
+
+    E = model.E.double().numpy()
+    x = E[token_id] + model.P.double().numpy()[position]
+    for block in model.blocks:
+        before = norm(x, block.mlp_norm) @ block.W_1.double().numpy() + block.b_1.double().numpy()
+        active = 0.5 * before * (1 + np.array([math.erf(v / math.sqrt(2)) for v in before]))
+        x = x + active @ block.W_2.double().numpy() + block.b_2.double().numpy()
+    return norm(x, model.final_norm) @ E.T
+
+
+@pytest.mark.parametrize("prompt", ["The cat sat on the", "", "Mia likes apples. Mia likes"])
+def test_the_question_is_answered_by_the_row_alone(prompt: str):
+    at = opened("overview", prompt)
+    run = run_of(at)
+    logits = without_attention(run.model, run.token_ids[-1], len(run.token_ids) - 1)
+    at.radio("overview_off_given").set_value(0).run()
+    at.button("overview_off_commit").click().run()
+    shown = "\n".join(m.value for m in at.markdown)
+    right = run.tokenizer.visible(int(logits.argmax())).replace("`", "ˋ")
+    weights = np.exp(logits - logits.max())
+    assert f"`{right}`" in at.radio("overview_off_given").options
+    said = re.search(r"Without attention it is `(.+?)`, with probability ([\d.e-]+);", shown)
+    assert said and said[1] == right and float(said[2]) == pytest.approx(float(weights.max() / weights.sum()), rel=6e-3)

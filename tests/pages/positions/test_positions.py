@@ -1,0 +1,300 @@
+"""The lesson Positions: hand-worked numbers, the identities it teaches, its questions answered a second way, its state in the URL."""
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from streamlit.testing.v1 import AppTest
+
+from core.app.base import prose
+from core.app.state.lesson_settings import Setting
+from core.figures import positions as figures
+from core.model import positional
+from core.model.config import POSITIONS, ModelConfig
+from core.model.intervention import Intervention
+from core.model.transformer import Transformer
+from pages.positions import biases, rotary, symmetry, waves
+from tests.helpers import lessons
+from tests.helpers.messages import formulas
+
+ROOT = Path(__file__).parents[3]
+VIEWS = ("waves", "learned", "rotary", "biases", "concat", "symmetry", "beyond")
+
+
+def opened(view: str = "waves", prompt: str | None = None, **query: str) -> AppTest:
+    return lessons.open_at("positions", positions_view=view, prompt=prompt, **query)
+
+
+def component(at: AppTest, key: str):
+    """What the component whose key ends in `key` was given: its JSON, or the header of its packed bytes."""
+    for element in at.get("bidi_component"):
+        if element.proto.id.endswith(key) or key in element.proto.id:
+            if element.proto.WhichOneof("data") == "json":
+                return json.loads(element.proto.json)
+            data = element.proto.bytes
+            return json.loads(data[4: 4 + int.from_bytes(data[:4], "little")])
+    raise AssertionError(f"no component {key}")
+
+
+# The notes' formula, by hand.
+
+def test_sinusoids_by_hand():
+    P = positional.sinusoidal(3, 4).numpy()
+    assert P[0].tolist() == [0, 1, 0, 1]
+    # pair 0 turns by 1 a position, pair 1 by 10000^(−2/4) = 0.01
+    np.testing.assert_allclose(P[2], [math.sin(2), math.cos(2), math.sin(0.02), math.cos(0.02)], rtol=0, atol=1e-15)
+
+
+def test_dot_products_are_sums_of_cosines_of_the_distance():
+    for n, d, base in ((40, 6, 10_000.0), (128, 64, 10_000.0), (64, 2, 1.0), (32, 30, 37.0)):
+        P, omegas = positional.sinusoidal(n, d, base).numpy(), positional.frequencies(d, base).numpy()
+        for i, j in ((0, 0), (3, 17), (n - 1, 2)):
+            assert P[i] @ P[j] == pytest.approx(sum(math.cos((i - j) * w) for w in omegas), abs=1e-12)
+        assert waves.residual(P, omegas) < 1e-11
+        P[1, 0] += 1e-3
+        assert waves.residual(P, omegas) > 1e-5   # the residual does see a wrong entry
+
+
+def test_a_step_is_one_rotation_wherever_it_starts():
+    P, omega = positional.sinusoidal(50, 8).numpy(), positional.frequencies(8).numpy()[1]
+    turn = 7 * omega
+    R = np.array([[math.cos(turn), -math.sin(turn)], [math.sin(turn), math.cos(turn)]])
+    for i in (0, 11, 42):
+        np.testing.assert_allclose(P[i, 2:4] @ R, P[i + 7, 2:4], atol=1e-14)
+
+
+def test_rotary_score_depends_on_the_distance_alone():
+    q, k = np.random.default_rng(0).normal(size=(2, 32))
+    assert rotary.score(q, k, 12, 5, 1e4) == pytest.approx(rotary.score(q, k, 1012, 1005, 1e4), abs=1e-10)
+    assert rotary.score(q, k, 9, 9, 1e4) == pytest.approx(q @ k, abs=1e-12)
+    assert abs(rotary.score(q, k, 12, 5, 1e4) - rotary.score(q, k, 12, 6, 1e4)) > 1e-3
+
+
+def test_rotary_score_by_hand():
+    # one pair, turned by a right angle more: (1, 0) at i = 1 against (1, 0) at j = 0 is cos 1
+    assert rotary.score(np.array([1.0, 0.0]), np.array([1.0, 0.0]), 1, 0, 1e4) == pytest.approx(math.cos(1), abs=1e-15)
+
+
+def test_attention_of_a_bias_by_hand():
+    bias = np.log(np.array([[1, 1, 1], [1, 3, 1], [1, 2, 5]]))
+    np.testing.assert_allclose(figures.softmax_of_bias(bias, 1), [0.25, 0.75])
+    np.testing.assert_allclose(figures.softmax_of_bias(bias, 2), [1 / 8, 2 / 8, 5 / 8])
+
+
+def test_concatenating_is_adding_two_projections():
+    x, p = np.array([1.0, 2.0]), np.array([3.0])
+    whole, parts = figures.concatenated(x, p, np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([[10.0, 100.0]]))
+    assert whole.tolist() == parts.tolist() == [31.0, 302.0]
+
+
+def test_open_pairs_by_hand():
+    # wavelengths 2π, 20π, 200π: within 63 positions the second has turned once (62.8), the third has not
+    assert figures.open_pairs(np.array([1, 0.1, 0.01]), 63).tolist() == [False, False, True]
+    assert figures.open_pairs(np.array([1, 0.1, 0.01]), 62).tolist() == [False, True, True]
+
+
+def test_geometry_by_hand():
+    found = figures.geometry(np.array([[3.0, 0.0], [0.0, 4.0], [0.0, 0.0]]))
+    assert found.lengths.tolist() == [3, 4, 0]
+    assert found.cosines.tolist() == [[1, 0, 0], [0, 1, 0], [0, 0, 0]]
+    np.testing.assert_allclose(found.spectrum, [16 / 25, 9 / 25])
+    assert found.rank == 2
+
+
+def test_turning_onto_the_axes_keeps_every_dot_product():
+    P = np.random.default_rng(1).normal(size=(20, 8))
+    turned = figures.geometry(P).turned
+    np.testing.assert_allclose(turned @ turned.T, P @ P.T, atol=1e-12)
+    assert (np.diff((turned**2).sum(axis=0)) <= 1e-9).all()   # the strongest axis first
+
+
+# The symmetry of the core.
+
+@pytest.fixture(scope="module")
+def small_model() -> Transformer:
+    model = Transformer(ModelConfig(vocab_size=50, d_model=24, n_layers=3, n_heads=4, n_context=16))
+    model.initialise(torch.Generator().manual_seed(3))
+    return model.double().eval().requires_grad_(False)
+
+
+@pytest.mark.parametrize("case, follows", [("none", True), ("mask", False), ("positions", False), ("both", False)])
+def test_permutation_symmetry(small_model, case, follows):
+    ids, order = torch.tensor([3, 1, 4, 1, 5, 9, 2, 6]), (5, 2, 7, 0, 3, 1, 6, 4)
+    switches = symmetry.SWITCHES[case]
+    before = small_model(ids, Intervention(**switches)).h_final
+    after = small_model(ids, Intervention(permutation=order, **switches)).h_final
+    difference = float((after - before[list(order)]).abs().max())
+    assert (difference < 1e-12) if follows else (difference > 1e-3)
+
+
+@pytest.mark.parametrize("order, expected", [("reverse", (4, 3, 2, 1, 0)), ("swap", (0, 3, 2, 1, 4))])
+def test_orders_by_hand(order, expected):
+    assert symmetry.reordered(order, 5, 1, 3, 0) == expected
+
+
+def test_a_shuffle_is_its_seed_and_nothing_else():
+    assert symmetry.reordered("shuffle", 30, 0, 0, 7) == symmetry.reordered("shuffle", 30, 0, 0, 7) != symmetry.reordered("shuffle", 30, 0, 0, 8)
+    assert symmetry.reordered("swap", 2, 5, 9, 0) == (0, 1)   # places past the end are the last one
+
+
+# The page.
+
+@pytest.mark.parametrize("prompt", [None, "", "a", "The dog ran to the park and saw a bird. " * 40, "I ❤️ 🐶!", "שלום עולם مرحبا", "<script>alert(1)</script> <b>$x$ `c`"],
+                         ids=["default", "empty", "one token", "256 tokens", "emoji", "right to left", "HTML"])
+@pytest.mark.parametrize("view", VIEWS)
+def test_every_picture_takes_every_prompt(view, prompt):
+    at = opened(view, prompt)
+    assert not at.exception and not at.error, [e.value for e in (*at.exception, *at.error)]
+    assert component(at, f"positions_{view}_instrument")["labels"]
+    assert formulas(at), "the numbers are missing"
+
+
+def test_waves_get_the_settings_of_the_link():
+    at = opened("waves", positions_waves_n="200", positions_waves_d="9", positions_waves_pair="300", positions_waves_base="nonsense")
+    settings = component(at, "positions_waves_instrument")["settings"]
+    assert settings == {"n": 200, "d": 8, "base": 10_000.0, "pair": 3, "i": 40, "j": 52}
+
+
+def test_the_numbers_of_the_default_waves():
+    at = opened()
+    shown = "\n".join(formulas(at))
+    omega, angle = 10_000 ** (-16 / 64), 4.0
+    assert f"= {omega:.4f}" in shown and f"= {math.sin(angle):.4f}" in shown and f"= {math.cos(angle):.4f}" in shown and f"= {2 * math.pi / omega:.4f}" in shown
+    assert f"{sum(math.cos(12 * 10_000 ** (-k / 32)) for k in range(32)):.4f}" in shown
+
+
+def words(at: AppTest) -> list[str]:
+    return [option for radio in at.radio for option in radio.options]
+
+
+def check(at: AppTest, key: str) -> str:
+    """Commit to the first option and read what the page then says."""
+    at.radio(key=f"positions_{key}_given").set_value(0).run()
+    at.button(key=f"positions_{key}_commit").click().run()
+    return "\n".join(item.value for item in at.markdown)
+
+
+def test_the_waves_question_against_plain_arithmetic():
+    at = opened()
+    options = words(at)
+
+    def product(option: str) -> float:
+        a, b = (int(part.strip()[1:]) for part in option.split("·"))
+        return sum(math.sin(a * w) * math.sin(b * w) + math.cos(a * w) * math.cos(b * w) for w in (10_000 ** (-k / 32) for k in range(32)))
+
+    target = product("P40 · P52")
+    right = [option for option in options if abs(product(option) - target) < 1e-9]
+    assert len(right) == 1 and right[0] in check(at, "waves")
+
+
+def test_the_rotary_question_against_plain_arithmetic():
+    at = opened("rotary")
+    wavelength = 2 * math.pi * 10_000 ** (30 / 32)
+    right = f"{wavelength:,.1f}"
+    assert right in words(at) and right in check(at, "rotary")
+
+
+def test_the_biases_question_against_plain_arithmetic():
+    at = opened("biases")
+    right = f"{math.exp(8 * 2 ** -3):.4g} times"   # head 2 of 8: 2^(−8·3/8)
+    assert right in words(at) and right in check(at, "biases")
+
+
+def test_the_symmetry_question_against_a_second_run():
+    at = opened("symmetry", "The cat sat on the mat and saw the dog.")
+    model = at.session_state["model"]
+    from core.app.compute import cache
+    from core.app.state import run as runs
+    loaded = cache.shared_model(model, "cpu")
+    run = runs.read(loaded, "The cat sat on the mat and saw the dog.")
+    ids = torch.tensor(run.token_ids)
+    n, a = len(ids), len(ids) // 2
+    swapped = ids.clone()
+    swapped[[a, a + 1]] = ids[[a + 1, a]]
+    plain, changed = (loaded.model(x, Intervention(positions="none")).h_final for x in (ids, swapped))
+    still = sum(bool((plain[t] - changed[t]).abs().max() < 1e-4 * plain.abs().max()) for t in range(n) if t not in (a, a + 1))
+    assert still == a and str(still) in words(at) and f"So {still} stay" in check(at, "symmetry")
+
+
+def test_the_beyond_question_against_plain_arithmetic():
+    at = opened("beyond")
+    right = sum(2 * math.pi * 10_000 ** (k / 32) > 512 for k in range(32))
+    assert str(right) in words(at) and f"{right}" in check(at, "beyond")
+
+
+def test_a_bent_table_in_a_link_is_refused():
+    assert biases.checked_table("1,2") == biases.checked_table("a,b") == biases.SETTINGS["r"].default
+    good = ",".join(["0.5"] * 33)
+    assert biases.checked_table(good) == good
+    assert biases.checked_table(good.replace("0.5", "inf", 1)) == biases.SETTINGS["r"].default
+
+
+@pytest.mark.parametrize("setting, written, value", [
+    (Setting(8, 0, 10), "12", 10), (Setting(8, 0, 10), "x", None), (Setting(8, 0, 10), "nan", None), (Setting(1.5, 0, 2), "1e400", 2.0),
+    (Setting("a", options=("a", "b")), "c", None), (Setting(False), "true", True), (Setting(False), "7", None), (Setting(8, 0, 10), 3.0, 3),
+])
+def test_settings_take_what_makes_sense(setting, written, value):
+    assert setting.accept(written) == value
+
+
+def test_every_label_of_a_picture_is_there():
+    """Each label that a component's script reads stands in the text file."""
+    import re
+    labels = prose.load("positions").labels
+    prefixes = {"waves": "waves", "learned": "learned", "rotary": "rotary", "biases": "bias", "concat": "concat", "symmetry": "symmetry", "beyond": "beyond"}
+    for view, prefix in prefixes.items():
+        folder = ROOT / "core" / "components" / f"position_{view}"
+        for script in folder.glob("*.js"):
+            for name in re.findall(r"labels\.(\w+)", script.read_text(encoding="utf-8")):
+                assert f"{prefix}_{name}" in labels, f"{script.name}: {prefix}_{name}"
+
+
+# ---- measured --------------------------------------------------------------------------------------------------------------------
+
+
+def losses(scheme: str, beyond: bool) -> list[tuple[float, int]]:
+    """(nats, tokens) of the stretches beyond the 128 positions of training, or inside them, straight from the file."""
+    stretches = json.loads((ROOT / "assets" / "models" / f"positions-{scheme}" / "lengths.json").read_text())
+    return [(s["nats_per_token"], s["n"]) for s in stretches if (s["first"] >= 128) == beyond]
+
+
+def mean_of(pairs: list[tuple[float, int]]) -> float:
+    return float(np.average([nats for nats, _ in pairs], weights=[n for _, n in pairs]))
+
+
+@pytest.mark.parametrize("scheme", [scheme for scheme in POSITIONS if scheme != "learned"])
+def test_the_measured_losses_are_those_of_the_bundled_models(scheme):
+    at = opened("measured", positions_measured_scheme=scheme)
+    assert not at.exception and not at.error
+    inside, beyond = (mean_of(losses(scheme, side)) for side in (False, True))
+    title = next(m.value for m in at.markdown if "nats a token inside" in m.value)
+    assert f"{inside:.4f}" in title and f"{beyond:.4f}" in title and f"{round(beyond, 4) - round(inside, 4):+.4f}".replace("-", "−") in title
+    assert f"{beyond - inside:.4f}".lstrip("-") in formulas(at)[1] and f"{math.exp(inside):.4f}" in formulas(at)[0]
+
+
+def test_learned_positions_have_nothing_beyond():
+    at = opened("measured", positions_measured_scheme="learned")
+    assert losses("learned", True) == [] and any("Beyond there is no position" in m.value for m in at.markdown) and len(formulas(at)) == 1
+
+
+def test_the_measured_question_has_the_scheme_that_loses_least_beyond():
+    at = opened("measured")
+    beyond = {scheme: mean_of(losses(scheme, True)) for scheme in POSITIONS if scheme != "learned"}
+    words = prose.load("positions")
+    right = words.label(f"scheme_{min(beyond, key=beyond.get)}")
+    asked = at.radio(key="positions_measured_given")
+    asked.set_value(asked.options.index(right)).run()
+    at.button("positions_measured_commit").click().run()
+    assert any(m.value.startswith("Yes") and right in m.value for m in at.markdown)
+
+
+def test_names_at_line_ends_are_apart_and_in_order():
+    places = figures.spread(np.array([1.0, 1.02, 5.0, 1.01]), 0.5)
+    assert places.tolist() == [1.0, 2.0, 5.0, 1.5]
+    table = pd.DataFrame({"scheme": ["a", "a", "b", "c"], "nats": [1.0, 2.0, 3.0, 90.0]})
+    assert figures.loss_range(table, "a") == pytest.approx((1 - 0.16, 3 + 0.32)) and figures.loss_range(table, "c")[1] > 90

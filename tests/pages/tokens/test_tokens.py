@@ -1,0 +1,267 @@
+"""The lesson Tokens: what the pictures are given is what the tokenizers do, the numbers hold, the question has the right answer."""
+from __future__ import annotations
+
+import functools
+import math
+import re
+from pathlib import Path
+
+import pytest
+import tokenizers
+from streamlit.testing.v1 import AppTest
+
+from core.app.base import prose
+from core.app.compute import cache
+from core.app.state.run import Run, read
+from core.language.segmentation import WORDS, words_of
+from core.model.tokenizer import Tokenizer, visible_form
+from pages.tokens import learned, merges, methods, vocabulary
+from pages.tokens.shared import bundled_tokenizers, hex_bytes
+from tests.helpers import lessons, messages
+from tests.helpers.lessons import fine
+from tests.helpers.messages import formulas
+from tests.helpers.prompts import PROMPTS
+
+ROOT = Path(__file__).parents[3]
+COMPONENT = {"merges": "token_merges", "methods": "token_methods", "train": "token_training", "vocabulary": "token_vocabulary"}
+
+
+open_at = functools.partial(lessons.open_at, "tokens")
+
+
+def given(at: AppTest, view: str) -> dict:
+    return messages.given(at, COMPONENT[view])
+
+
+def run_of(prompt: str) -> Run:
+    return read(cache.shared_model(cache.model_names()[0], "cpu"), prompt)
+
+
+@pytest.mark.parametrize("prompt", [*PROMPTS.values(), "word " * 5000, "x" * 30_000, "$a_b^c$ \\ {} #", "\n\n\n"], ids=[*PROMPTS, "long", "one long word", "TeX", "blank"])
+@pytest.mark.parametrize("view", COMPONENT)
+def test_every_view_bears_every_prompt(view: str, prompt: str | None):
+    query = {} if prompt is None else {"prompt": prompt}
+    assert fine(open_at(tokens_view=view, tokens_source="prompt", **query))
+
+
+# ---- merges ------------------------------------------------------------------------------------------------------------------------
+
+
+def replayed(sent: dict, step: int) -> list[int]:
+    """The ids of the pieces after `step` steps, from the single merges that the component was given."""
+    pieces = {i: (i + 1, token) for i, token in enumerate(sent["leaves"])}
+    for when, start, middle, end, token in sent["nodes"]:
+        if when < step:
+            assert pieces[start][0] == middle and pieces[middle][0] == end, "a merge joins two neighbours"
+            del pieces[middle]
+            pieces[start] = (end, token)
+    return [token for _, (_, token) in sorted(pieces.items())]
+
+
+@pytest.mark.parametrize("prompt", PROMPTS.values(), ids=PROMPTS.keys())
+def test_the_merges_end_at_the_models_tokens(prompt: str | None):
+    at = open_at(**({} if prompt is None else {"prompt": prompt}))
+    sent, run = given(at, "merges"), run_of(at.session_state["prompt"])
+    final = replayed(sent, len(sent["steps"]))
+    assert final == list(run.token_ids[sent["first"]:][:len(final)])
+    assert len(sent["leaves"]) <= merges.MOST_BYTES + 64
+    if prompt != PROMPTS["256 tokens"]:
+        assert final == list(run.token_ids[1:])
+
+
+def test_the_next_step_is_the_waiting_pair_of_the_lowest_rank():
+    sent = given(open_at(), "merges")
+    starts = set(sent["words"])
+    for step, (rank, left, right, made) in enumerate(sent["steps"]):
+        pieces, at, waiting = replayed(sent, step), 0, []
+        lengths = {i: len(bytes.fromhex(sent["bytes"][str(i)])) for i in pieces}
+        for one, other in zip(pieces, pieces[1:]):
+            at += lengths[one]
+            if at not in starts and f"{one},{other}" in sent["pairs"]:
+                waiting.append(sent["pairs"][f"{one},{other}"])
+        assert min(waiting) == rank == sent["pairs"][f"{left},{right}"] and made == 256 + rank
+
+
+def test_a_text_that_does_not_fit_is_played_from_its_first_whole_word():
+    run = run_of("alpha beta gamma delta " * 200)
+    found = merges.played(run)
+    assert run.n_cut > 0 and found.left_out == 0
+    final = [run.tokenizer.id_of(piece) for word in found.final for piece in word]
+    assert final == list(run.token_ids[found.first:][:len(final)])
+    long = merges.played(run_of("everything " * 200))
+    assert long.left_out > 0 and long.n_bytes <= merges.MOST_BYTES
+
+
+def test_single_merges_of_a_word_by_hand():
+    words = (b"abab",)
+    steps = tuple(merges.segmentation.merge_steps([merges.split(word) for word in words], {(b"a", b"b"): 1, (b"ab", b"ab"): 2}))
+    assert merges.nodes_of(words, steps) == [(0, 0, 1, 2, b"ab"), (0, 2, 3, 4, b"ab"), (1, 0, 2, 4, b"abab")]
+    assert merges.merges_made(merges.split(b"abab"), list(steps)) == [2, 1]
+
+
+def test_a_link_stands_at_its_step_and_present_mode_does_not_confuse_it():
+    assert given(open_at(tokens_merged="7"), "merges")["settings"]["step"] == 7
+    at = open_at(tokens_merged="7", present="true")
+    assert any("0 / 4" in m.value for m in at.markdown)
+
+
+def test_the_numbers_of_merges():
+    lines = formulas(open_at(prompt="the cat", position="1"))
+    run = run_of("the cat")
+    assert re.search(r"\{7\}\{(\d+)\}", lines[0])[1] == str(len(run.token_ids) - 1)
+    token = run.token_ids[1]
+    assert lines[1] == rf"\mathrm{{id}} = 256 + k = 256 + {token - 256} = {token}"
+    assert lines[2] == "3 - 2 = 1"
+
+
+# ---- methods -----------------------------------------------------------------------------------------------------------------------
+
+
+def test_the_table_counts_what_each_method_makes():
+    at = open_at(tokens_view="methods")
+    sent, run = given(at, "methods"), run_of(at.session_state["prompt"])
+    texts = [*prose.load("tokens").section("examples").splitlines(), run.text]
+    assert len(texts) == len(sent["examples"]) == 5
+    names = [method["name"] for method in sent["methods"]]
+    counts = {name: method["counts"] for name, method in zip(names, sent["methods"])}
+    assert counts["Split at spaces"] == [len(one.split(" ")) for one in texts] and counts["Split at spaces"][:2] == [1, 1]
+    assert counts["Characters"] == [len(one) for one in texts] and counts["Characters"][:2] == [7, 25]
+    assert counts["Bytes"] == [len(one.encode()) for one in texts] and counts["Bytes"][:2] == [21, 25]
+    assert counts["BPE of stories"] == [len(run.tokenizer.encode(one)) for one in texts]
+    for name in ("induction", "translator"):
+        other = Tokenizer.load(ROOT / "assets" / "models" / name / "tokenizer.json")
+        assert counts[f"BPE of {name}"] == [len(other.encode(one)) for one in texts]
+    for method in sent["methods"]:
+        for one, count, pieces in zip(texts, method["counts"], method["pieces"]):
+            assert len(pieces) == min(count, methods.SHOWN)
+    assert sent["methods"][-1]["unknown"][0] == 7 and sent["methods"][3]["unknown"] == [0] * 5
+
+
+def test_every_different_tokenizer_is_there_once():
+    assert set(bundled_tokenizers()) == {"stories", "induction", "translator"}
+
+
+def test_the_pieces_of_a_word_are_the_word():
+    sent = given(open_at(tokens_view="methods"), "methods")
+    for method in sent["methods"]:
+        assert "".join(method["pieces"][1]) == "Abwasserbehandlungsanlage"
+
+
+# ---- train -------------------------------------------------------------------------------------------------------------------------
+
+
+def test_the_picture_of_training_is_given_cuts_that_make_up_the_words():
+    sent = given(open_at(tokens_view="train"), "train")
+    assert sent["sizes"] == sorted(set(sent["sizes"])) and sent["bpe"][0]["size"] == sent["sizes"][0]
+    for kind in ("bpe", "unigram"):
+        for entry in sent[kind]:
+            assert [sum(cut) for cut in entry["cuts"]] == [len(word) for word in sent["letters"]]
+    assert sent["bpe"][0]["tokens"] == sent["ends"]["characters"] and sent["bpe"][-1]["tokens"] == sent["ends"]["words"]
+    assert [e["tokens"] for e in sent["bpe"]] == sorted((e["tokens"] for e in sent["bpe"]), reverse=True)
+
+
+def test_bpe_of_the_picture_is_the_library_trained_for_that_size():
+    learnt = prose.load("tokens").section("training")
+    sent = given(open_at(tokens_view="train"), "train")
+    for at in (3, 9):
+        library = tokenizers.Tokenizer(tokenizers.models.BPE())
+        library.pre_tokenizer = WORDS
+        library.train_from_iterator([learnt], tokenizers.trainers.BpeTrainer(vocab_size=sent["sizes"][at], show_progress=False))
+        assert len(library.encode(learnt).ids) == sent["bpe"][at]["tokens"]
+
+
+def test_the_objective_is_the_likelihood_of_the_text():
+    at = open_at(tokens_view="train")
+    sent = given(at, "train")
+    found = learned.learned(prose.load("tokens").section("training"))
+    size = sent["settings"]["size"]
+    unigram = found.unigram(size)
+    slow = 0.0                                           # word for word along the text, each by the sum over its ways, deep enough to hold them all
+    for word in words_of(found.text):
+        slow += math.log(sum(math.exp(score) for score, _ in unigram.segmentations(word, 10_000)))
+    shown = float(re.search(r"= (-[\d.]+)$", formulas(at)[-1])[1])
+    assert shown == pytest.approx(slow, abs=1e-3) and sent["unigram"][sent["sizes"].index(size)]["log"] == pytest.approx(slow, abs=1e-6)
+
+
+def test_the_numbers_of_training_hold_on_a_calculator():
+    lines = formulas(open_at(tokens_view="train"))
+    best = next(line for line in lines if r"\ln \prod_i" in line and "sum" not in line)
+    *terms, total = (float(number) for number in re.findall(r"-\d+\.\d+", best))
+    assert sum(terms) == pytest.approx(total, abs=6e-5)
+
+
+def test_the_textbook_case_merges_es_then_est():
+    experiment = next(e for e in prose.load("tokens").experiments if e.id == "train")
+    sent = given(open_at(**{k: str(v) for k, v in experiment.settings.items()}), "train")
+    by_rank = {entry["rank"]: entry["merge"] for entry in sent["bpe"]}
+    assert by_rank[1] == ["e", "s"] and by_rank[2] == ["es", "t"]
+
+
+def test_an_empty_prompt_teaches_by_the_example_and_says_so():
+    at = open_at(tokens_view="train", tokens_source="prompt", prompt="")
+    assert fine(at) and any(c.value == prose.load("tokens").label("source_empty") for c in at.caption)
+    assert given(at, "train")["identity"] == prose.load("tokens").section("training")
+
+
+# ---- vocabulary ----------------------------------------------------------------------------------------------------------------------
+
+
+def test_the_vocabulary_is_the_tokenizers():
+    at = open_at(tokens_view="vocabulary", target="300")
+    sent, tokenizer = given(at, "vocabulary"), run_of("").tokenizer
+    assert len(sent["names"]) == tokenizer.vocab_size and sent["settings"]["token"] == 300
+    assert [bytes.fromhex(one) for one in sent["bytes"]] == [tokenizer.token_bytes(i) for i in range(tokenizer.vocab_size)]
+    for token, (left, right) in sent["parts"].items():
+        assert tokenizer.token_bytes(left) + tokenizer.token_bytes(right) == tokenizer.token_bytes(int(token))
+
+
+@pytest.mark.parametrize("character", ["h", "é", "我", "🐶"])
+def test_the_bits_of_a_character_add_up_to_its_number(character: str):
+    written = vocabulary.utf8(character)
+    number, point, coded = re.fullmatch(r"(\d+) = \\mathbf\{([01\\,]+)\}_2 \\;\\to\\; (.+) \\;=\\; .+", written).groups()
+    assert int(point.replace(r"\,", ""), 2) == int(number) == ord(character)
+    coded_bytes = [int(re.sub(r"\\mathbf|[{}]", "", byte), 2) for byte in coded.split(r"\;\;")]
+    assert bytes(coded_bytes) == character.encode() and hex_bytes(character.encode()) == written.rsplit("{", 1)[1].rstrip("}").replace(r"\;", " ")
+
+
+def test_a_search_stays_short_in_the_address():
+    assert given(open_at(tokens_view="vocabulary", tokens_find="x" * 5000), "vocabulary")["settings"]["find"] == "x" * vocabulary.MOST_SEARCHED
+
+
+# ---- the question, the experiments, links --------------------------------------------------------------------------------------------
+
+
+def slow_count(tokenizer: Tokenizer, written: str) -> int:
+    """Tokens of a text by the definition of BPE: in each word, the neighbours of the lowest rank are joined until none are in the list."""
+    order = {pair: rank for rank, pair in enumerate(tokenizer.merges)}
+    total = 0
+    for word in tokenizer.words(written):
+        pieces = [bytes([byte]) for byte in word]
+        while ranked := [(order[pair], i) for i, pair in enumerate(zip(pieces, pieces[1:])) if pair in order]:
+            _, i = min(ranked)
+            pieces[i:i + 2] = [pieces[i] + pieces[i + 1]]
+        total += len(pieces)
+    return total
+
+
+@pytest.mark.parametrize("prompt", [None, "", "a", "Once upon a time", "我今天 去了 商店", "12 34"])
+def test_the_right_answer_is_what_bpe_makes_without_the_spaces(prompt: str | None):
+    at = open_at(**({} if prompt is None else {"prompt": prompt}))
+    written, tokenizer = at.session_state["prompt"], run_of("").tokenizer
+    before, after = slow_count(tokenizer, written), slow_count(tokenizer, written.replace(" ", ""))
+    right = 0 if after < before else 1 if after == before else 2
+    at.radio("tokens_spaces_given").set_value(right).run()
+    at.button("tokens_spaces_commit").click().run()
+    assert any(m.value.startswith("Yes") for m in at.markdown) and any(f"With spaces {before} tokens, without {after}" in m.value for m in at.markdown)
+
+
+def test_every_experiment_leads_to_the_view_that_it_names():
+    for experiment in prose.load("tokens").experiments:
+        at = open_at()
+        at.button(f"do_tokens_{experiment.id}").click().run()
+        assert fine(at) and at.session_state["tokens_view_widget"] == experiment.settings["tokens_view"], experiment.id
+        assert given(at, experiment.settings["tokens_view"])
+
+
+def test_pieces_are_shown_as_they_are():
+    assert visible_form("·".encode()) == "·" and hex_bytes(b" ") == "20"
