@@ -6,7 +6,6 @@ import re
 import urllib.parse
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from decimal import Decimal
 
 import pytest
 import torch
@@ -15,10 +14,10 @@ from torch import Tensor
 
 from core.trace import BlockTrace, Trace
 from core.ui import deployment, text
-from tests import shapes
+from tests.helpers import shapes
 from tests.browser.serving import STILL, go_to, rest, serve, settle
 from tests.browser.test_models_page import load
-from tests.shapes import Shown
+from tests.helpers.shapes import Shown
 
 LAYER, HEAD, POSITION = 2, 1, 6
 POINTS = 400
