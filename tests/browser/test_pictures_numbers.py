@@ -12,8 +12,8 @@ import torch
 from playwright.sync_api import Browser, Page
 from torch import Tensor
 
-from core.trace import BlockTrace, Trace
-from core.ui import deployment, text
+from core.model.trace import BlockTrace, Trace
+from core.app.base import deployment, prose
 from tests.helpers import shapes
 from tests.browser.serving import STILL, go_to, rest, serve, settle
 from tests.browser.test_models_page import load
@@ -92,7 +92,7 @@ def of_head(tensor: Callable[[BlockTrace], Tensor]) -> Callable[[Trace], Tensor]
 
 def template(lesson: str, label: str, **words: str) -> str:
     """A label as a regular expression: its {names} are groups, but for those whose words are given."""
-    parts = re.split(r"\{(\w+)\}", text.load(lesson).label(label))
+    parts = re.split(r"\{(\w+)\}", prose.load(lesson).label(label))
     return "".join((re.escape(words[part]) if part in words else f"(?P<{part}>.+?)") if k % 2 else re.escape(part)
                    for k, part in enumerate(parts))
 
@@ -113,7 +113,7 @@ def stream(trace: Trace) -> Tensor:
     return torch.stack([*(block.resid_pre for block in trace.blocks), trace.resid_final])
 
 
-RESIDUAL = text.load("residual_stream")
+RESIDUAL = prose.load("residual_stream")
 BLOCKS = [RESIDUAL.label("block", block=block) for block in range(3)]
 DEPTHS = [RESIDUAL.label("entering"), *(RESIDUAL.label("after_block", block=block) for block in range(3))]
 HEADS = r"(?P<layer>\d+)\.(?P<head>\d+)\n.+\n→\n.+\n(?P<value>.+)\n(?P<query>\d+) → (?P<key>\d+).*"
@@ -123,7 +123,7 @@ PATTERN = ("layer", "head", "query", "key")
 
 PICTURES = {
     "overview": Picture("", ".map canvas.over", ".map .tip", points=0, keys=(32, 9), readings=(
-        *(Reading(template("overview", "tip_vector", name=text.load("overview").label(f"name_{name}")) + "\n(?P<value>.+)",
+        *(Reading(template("overview", "tip_vector", name=prose.load("overview").label(f"name_{name}")) + "\n(?P<value>.+)",
                   tensor, ("position", "dimension"))
           for name, tensor in (("E", lambda trace: trace.embedding), ("P", lambda trace: trace.position),
                                ("h", lambda trace: trace.h_final))),

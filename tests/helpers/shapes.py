@@ -8,10 +8,10 @@ from pathlib import Path
 import torch
 
 from core import huggingface
-from core.model import Transformer
-from core.tokenizer import Tokenizer
-from core.trace import Trace
-from tests import huggingface_models, library_models
+from core.model.transformer import Transformer
+from core.model.tokenizer import Tokenizer
+from core.model.trace import Trace
+from tests.helpers import huggingface_models, library_models
 
 VOCAB_SIZE = 700
 PROMPT = "Once upon a time there was the girl."     # no token twice
