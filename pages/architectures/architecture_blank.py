@@ -5,4 +5,4 @@ from pathlib import Path
 
 from core.components.lib.token_view import token_view
 
-architecture_blank = token_view(Path(__file__), Path(__file__).with_name("architecture_view.css"))
+architecture_blank = token_view("architecture_blank", __file__, Path(__file__).with_name("architecture_view.css"))

@@ -5,4 +5,4 @@ from pathlib import Path
 
 from core.components.lib.token_view import token_view
 
-architecture_norms = token_view(Path(__file__), Path(__file__).with_name("architecture_view.css"))
+architecture_norms = token_view("architecture_norms", __file__, Path(__file__).with_name("architecture_view.css"))

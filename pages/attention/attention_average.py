@@ -2,14 +2,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 
 import numpy as np
 import streamlit as st
 
 from core.components.lib.position_canvas import instrument, pack
 
-_MOUNT = instrument(Path(__file__))
+_MOUNT = instrument("attention_average", __file__)
 
 
 def attention_average(points: np.ndarray, scores: np.ndarray, tokens: Sequence[str], positions: Sequence[int], temperature: float, labels: Mapping[str, str], *, key: str,

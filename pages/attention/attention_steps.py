@@ -2,14 +2,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 
 import numpy as np
 import streamlit as st
 
 from core.components.lib.position_canvas import instrument, pack
 
-_MOUNT = instrument(Path(__file__))
+_MOUNT = instrument("attention_steps", __file__)
 
 
 def packed(header: Mapping, arrays: Mapping[str, np.ndarray]) -> bytes:

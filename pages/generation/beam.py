@@ -17,16 +17,18 @@ from core.app.frame.lesson import Lesson
 from core.app.frame.views import Reading
 from core.app.state import reader
 from core.app.state.run import Run
+from core.components.lib.token_view import token_view
 from core.figures.numbers import latex_number, latex_operand, plain_number, readable
 from core.model.config import ModelConfig
 from core.model.generation import Hypothesis, beam_search, exhaustive_search
 from core.model.transformer import Transformer
-from pages.generation.generation_beam import generation_beam
 from pages.generation.shared import PREFIX, choice, controls, keep, note, read, start
 
 N_STEPS, N_PRUNED = 8, 3
 TINY_TOKENS, TINY_STEPS = "AB", 4       # 2^(4 − 1) = 8 is the widest beam
 Steps = tuple[tuple[Hypothesis, ...], ...]
+# The tree of a beam search, a column for each step, the kept above the pruned.
+_picture = token_view("generation_beam", __file__)
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,8 @@ def draw(page: Lesson, run: Run) -> Reading:
         tiny = choice(page, "source") == "tiny"
     here, whole = (_tiny(read("width"), read("seed")), True) if tiny else _searched(page, run, read("width"))
     step, place = picked(here)
-    generation_beam(message(page, run, here, (step, place)), key=f"{PREFIX}beam", on_settings=lambda settings: keep(hypothesis=settings["hypothesis"]))
+    _picture(message(page, run, here, (step, place)), key=f"{PREFIX}beam",
+             on_settings=lambda settings: keep(hypothesis=settings["hypothesis"]))
     title = page.label("beam_twin", width=here.width, n=len(here.steps), path=code(path(run, here, here.best)), best=readable(here.best.log_prob), greedy=readable(here.greedy.log_prob))
     return Reading(_lines(page, run, here, here.steps[step][place]), _question(page, run, here) if whole else None, [beam_search, exhaustive_search] if tiny else [beam_search],
                    {"beams.csv": lambda: _table(page, run, here)}, ".beam-picture", title, _every(page, run, here), {f"ln P ({here.width})": readable(here.best.log_prob)})
@@ -122,7 +125,7 @@ def fates(here: Scene) -> list[list[str]]:
 
 
 def message(page: Lesson, run: Run, here: Scene, chosen: tuple[int, int]) -> dict:
-    """The header of the component, as generation_beam.js has it."""
+    """The header of the component, as beam.js has it."""
     steps = [[[visible(run, here, one.token_ids[-1]), one.parent, one.log_prob, one.log_probs[-1], fate, path(run, here, one), len(one.log_probs) == number]
               for one, fate in zip(step, row)]
              for number, (step, row) in enumerate(zip(here.steps, fates(here)), 1)]

@@ -14,15 +14,17 @@ from core.app.frame.lesson import Lesson
 from core.app.frame.views import Reading
 from core.app.state import reader
 from core.app.state.run import Run
+from core.components.lib.token_view import token_view
 from core.figures.numbers import latex_number, latex_operand, readable
 from core.language import futures as mathematics
 from core.language.futures import Node, Tree, frequency_band
 from core.model.sampling import SamplingConfig
-from pages.generation.generation_futures import generation_futures
 from pages.generation.shared import PREFIX, Start, choice, controls, keep, note, read, sampling, start
 
 N = 200
 QUARTERS = 4
+# A tree of draws: each beginning as high as its count, and beside it counts against exact probabilities.
+_picture = token_view("generation_futures", __file__)
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -32,7 +34,8 @@ def draw(page: Lesson, run: Run) -> Reading:
     begin, config, seed = start(run, depth), sampling(), read("seed")
     (tree, other), whole = trees_of(page, run, begin, config, seed)
     picked = picked_node(tree)
-    generation_futures(message(page, run, begin, tree, picked), key=f"{PREFIX}futures", on_settings=lambda settings: keep(future=settings["future"]))
+    _picture(message(page, run, begin, tree, picked), key=f"{PREFIX}futures",
+             on_settings=lambda settings: keep(future=settings["future"]))
     title = sentence(page, run, tree, picked)
     return Reading(_lines(page, run, tree, picked), _question(page, seed, tree, other) if whole else None, [mathematics.futures, frequency_band], {"futures.csv": lambda: _table(page, run, tree)},
                    ".futures-picture", title, None, {page.label("column_different"): str(len(ends(tree))), page.label("column_mass"): readable(mass(tree))})
@@ -73,7 +76,7 @@ def path(run: Run, node: Node) -> str:
 
 
 def message(page: Lesson, run: Run, begin: Start, tree: Tree, picked: int) -> dict:
-    """The header of the component, as generation_futures.js has it."""
+    """The header of the component, as futures.js has it."""
     nodes = [[run.tokenizer.visible(node.token_ids[-1]) if node.depth else "", node.parent, node.depth, node.count, node.prob, node.path_prob, ".".join(map(str, node.token_ids))] for node in tree]
     return {"text": page.labels("futures") | {"note": note(page, begin)}, "scale": reader.scale(), "n": N, "depth": begin.length, "nodes": nodes, "different": len(ends(tree)), "mass": mass(tree),
             "picked": picked}

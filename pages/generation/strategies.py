@@ -17,18 +17,20 @@ from core.app.frame.lesson import Lesson
 from core.app.frame.views import Reading
 from core.app.state import reader
 from core.app.state.run import Run
+from core.components.lib.token_view import token_view
 from core.evaluation.samples import distinct_share
 from core.figures.numbers import latex_number, latex_operand, plain_number, readable
 from core.language.strategies import Written, write_side_by_side
 from core.model.generation import beam_search
 from core.model.sampling import SamplingConfig
-from pages.generation.generation_strategies import generation_strategies
 from pages.generation.shared import GREEDY, PREFIX, Start, attached, controls, note, read, start
 
 NAMES = ("greedy", "random", "top_k", "top_p", "beam")
 DRAWN = NAMES[1:4]          # those that depend on the seed
 N_SEEDS, GRAM = 10, 4
 MEASURES = ("log_prob", "surprisal", "distinct", "repeated")
+# Texts of several strategies under each other, their tokens coloured by probability, beside them what each is worth.
+_picture = token_view("generation_strategies", __file__)
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ def draw(page: Lesson, run: Run) -> Reading:
         st.toggle(page.label("averaged", n=N_SEEDS), help=page.label("averaged_help"), **attached("averaged"))
     begin, seed = start(run), read("seed")
     here, whole = _scene(page, run, begin, seed)
-    generation_strategies(message(page, run, here), key=f"{PREFIX}strategies", on_settings=lambda _: None)
+    _picture(message(page, run, here), key=f"{PREFIX}strategies", on_settings=lambda _: None)
     title = page.label("strategies_twin", texts="; ".join(f"{name_of(page, name)}: {code(_decoded(run, text))}, ln P = {readable(text.log_prob)}" for name, text in here.texts.items()))
     return Reading(_lines(page, here), _question(page, here) if whole else None, [write_side_by_side, beam_search, distinct_share], {"strategies.csv": lambda: _table(page, run, here)}, ".strategies-picture",
                    title, _numbers(page, here))
@@ -120,7 +122,7 @@ def again(token_ids: Sequence[int], n: int = GRAM) -> list[bool]:
 
 
 def message(page: Lesson, run: Run, here: Scene) -> dict:
-    """The header of the component, as generation_strategies.js has it."""
+    """The header of the component, as strategies.js has it."""
     rows = []
     for name, text in here.texts.items():
         means = [readable(value) for value in _means(here.many[name])] if name in here.many else None

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import pandas as pd
 import streamlit as st
 
-
 from core.app.base.markdown import code
 from core.app.frame.check import Question
 from core.app.frame.lesson import Lesson
 from core.app.frame.views import Reading
 from core.app.state import reader
 from core.app.state.run import Run
+from core.components.lib.token_view import token_view
 from core.components.sampling_panel import PanelSettings
 from core.figures.numbers import latex_number, latex_operand, plain_number, readable
 from core.model.generation import generate
@@ -21,11 +21,13 @@ from core.model.sampling import RULES, SamplingConfig, truncate
 from core.model.sampling import draw as draw_token
 from pages.generation import branches
 from pages.generation.branches import Picks, Step
-from pages.generation.generation_writing import generation_writing
 from pages.generation.shared import PREFIX, Start, controls, keep, note, read, sampling, start
 
 QUARTERS = 4            # that an answer may lie in
 MOST_PROMPT = 60        # tokens of the prompt that are shown before the text
+# A text as it is written: tokens coloured by their probability, the distribution of the step that is looked at, the
+# branches.
+_picture = token_view("generation_writing", __file__)
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,8 @@ def draw(page: Lesson, run: Run) -> Reading:
     """The controls and the instrument; returns what they show."""
     controls(page, "temperature", "top_k", "top_p", "seed")
     here = scene(run)
-    generation_writing(message(page, run, here), key=f"{PREFIX}writing", on_settings=lambda settings: _settled(run, here, settings))
+    _picture(message(page, run, here), key=f"{PREFIX}writing",
+             on_settings=lambda settings: _settled(run, here, settings))
     title = sentence(page, run, here)
     if here.step is not None:
         at = here.steps.index(here.step)
@@ -80,7 +83,7 @@ def draw(page: Lesson, run: Run) -> Reading:
 
 
 def message(page: Lesson, run: Run, here: Scene) -> dict:
-    """The header of the component, as generation_writing.js has it."""
+    """The header of the component, as writing.js has it."""
     visible = run.tokenizer.visible
     rules = [page.label(f"rule_{rule}") if rule else "" for rule in RULES]
     first = len(run.tokenizer.begin) if here.begin.token_ids[:1] == run.tokenizer.begin[:1] else 0

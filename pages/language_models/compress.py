@@ -15,16 +15,19 @@ from core.app.frame.lesson import Lesson
 from core.app.frame.views import Reading
 from core.app.state import reader
 from core.app.state.run import Run
+from core.components.lib.token_view import token_view
 from core.figures.numbers import latex_number, latex_operand, plain_number
 from core.language import arithmetic_coding, compression
 from core.language.compression import CodedToken
 from core.model.tokenizer import encodable
-from pages.language_models.lm_coder import lm_coder
 from pages.language_models.shared import PREFIX, keep, named, read
 
 MOST_CODED = 120        # tokens of the prompt that are coded
 DIGITS = 16             # of the interval's ends that are shown
 FORMATS = ("utf8", "gzip", "zlib", "bz2", "lzma")
+# The arithmetic coder at work: a text's tokens, the interval that each narrows, the bits so far, and sizes beside each
+# other.
+_picture = token_view("lm_coder", __file__)
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     header = {"text": page.labels("coder") | {"title_line": title.replace("**", "")}, "scale": reader.scale(), "stream": "".join(map(str, found.bits)), "compared": compared,
               "tokens": [_token(run, step) for step in found.steps], "likely": [_likely(run, step) for step in found.steps],
               "settings": {"step": _step(found)}}
-    lm_coder(header, key=f"{PREFIX}coder", on_settings=lambda settings: keep(coded=settings["step"]))
+    _picture(header, key=f"{PREFIX}coder", on_settings=lambda settings: keep(coded=settings["step"]))
     notes = [page.label("compress_back" if whole else "compress_lost", n=len(found.token_ids), text=named(data.decode(errors="replace")[-40:]))]
     notes += [page.label("compress_cut", n=len(found.token_ids))] if data != encodable(text).encode() else []
     st.caption(" ".join(notes))

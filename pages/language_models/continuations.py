@@ -12,12 +12,9 @@ from core.app.state import reader
 from core.app.state.run import Run
 from core.figures.numbers import latex_number, plain_number
 from pages.language_models import charts as figures
-from pages.language_models.lm_sentences import lm_sentences
 from pages.language_models.shared import (
-    PREFIX,
     Scored,
     attached,
-    keep,
     named,
     product,
     read,
@@ -28,6 +25,7 @@ from pages.language_models.shared import (
     times,
     token_table,
 )
+from pages.language_models.token_bits import draw_texts
 
 MOST_CHARACTERS = 200
 MOST_PROMPT_TOKENS = 24     # that the prompt is shortened by, one by one
@@ -46,11 +44,9 @@ def draw(page: Lesson, run: Run) -> Reading:
     title = page.label("continuations_title" if odds else "continuations_equal", better=named(better.text), worse=named(worse.text), factor=times(abs(odds)))
     st.markdown(f"**{title}**")
     wide, beside = st.columns(2, gap="medium")
-    header = {"text": page.labels("row"), "scale": reader.scale(), "rows": [row_of(page, each, name.upper()) for name, each in zip("ab", found)],
-              "settings": {"row": min(read("row"), 1)}, "height": 290 if not reader.present() else 260}
     alike = len(one.tokens) == len(other.tokens)
     with wide:
-        lm_sentences(header, key=f"{PREFIX}pair", on_settings=lambda settings: keep(row=settings["row"]))
+        draw_texts(page, [row_of(page, each, name.upper()) for name, each in zip("ab", found)], "pair", (290, 260))
         st.caption(page.label("continuations_fair" if alike else "continuations_lengths", a=len(one.tokens), b=len(other.tokens),
                            rate_a=plain_number(float(one.bits.mean()) if one.tokens else float("nan"), 2), rate_b=plain_number(float(other.bits.mean()) if other.tokens else float("nan"), 2)))
     with beside:

@@ -15,8 +15,8 @@ from core.app.state import reader
 from core.app.state.run import Run
 from core.figures.numbers import latex_number, plain_number, probability
 from pages.language_models import charts as figures
-from pages.language_models.lm_sentences import lm_sentences
-from pages.language_models.shared import PREFIX, Scored, attached, keep, named, read, row_of, scored_so_far, show
+from pages.language_models.shared import PREFIX, Scored, attached, named, read, row_of, scored_so_far, show
+from pages.language_models.token_bits import draw_texts
 
 MOST_CHARACTERS = 40
 SHOWN, SHOWN_PRESENT = 2, 1     # of the likeliest repairs, above the text as it stands
@@ -53,8 +53,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     shown = SHOWN_PRESENT if reader.present() else SHOWN
     rows = [row_of(page, every[i], probability(float(posterior[i]))) for i in ranking[:shown]] + [row_of(page, seen, page.label("correct_seen"))]
     with wide:
-        lm_sentences({"text": page.labels("row"), "scale": reader.scale(), "rows": rows, "settings": {"row": min(read("row"), shown)}, "height": 240 if reader.present() else 340},
-                     key=f"{PREFIX}corrections", on_settings=lambda settings: keep(row=settings["row"]))
+        draw_texts(page, rows, "corrections", (340, 240))
     with beside:
         mass = np.bincount(places, posterior, len(text))
         st.markdown(page.label("correct_where"))

@@ -17,15 +17,18 @@ from core.app.frame.lesson import Lesson
 from core.app.frame.views import Reading
 from core.app.state import reader
 from core.app.state.run import LARGE, Run
+from core.components.lib.token_view import token_view
 from core.figures.numbers import latex_number, plain_number
 from core.language import cipher, shannon
 from core.language.cipher import ALPHABET, Walk
-from pages.language_models.lm_cipher import lm_cipher
 from pages.language_models.shared import PREFIX, attached, choice, keep, read
 
 MOST_CHARACTERS = 160
 ORDER = {"letters": 1, "pairs": 2, "triples": 3, "model": 3}
 SHARES = (0.2, 0.5)      # of the letters: the limits between the options of the question
+# A ciphertext and what is read for it, key by key of a search: letters right and wrong, the key, and how probable each
+# reading is.
+_picture = token_view("lm_cipher", __file__)
 
 
 @dataclass(frozen=True)
@@ -60,9 +63,11 @@ def draw(page: Lesson, run: Run) -> Reading:
     step = len(walk.keys) - 1 if read("tried") < 0 else min(read("tried"), len(walk.keys) - 1)
     way = "model" if by == "model" else "counts"
     text = page.labels("cipher") | {name: page.label(f"cipher_{name}_{way}") for name in ("known", "unknown", "walk", "to")}
-    lm_cipher({"text": text, "scale": reader.scale(), "identity": f"{by} {task.ciphertext}", "cipher": task.ciphertext, "truth": task.truth, "keys": walk.keys, "scores": walk.scores, "steps": walk.steps,
-               "goal": goal, "used": task.letters, "shares": _shares(task), "language": _language(), "settings": {"step": -1 if step == len(walk.keys) - 1 else step}},
-              key=f"{PREFIX}cipher", on_settings=lambda settings: keep(tried=settings["step"]))
+    _picture({"text": text, "scale": reader.scale(), "identity": f"{by} {task.ciphertext}", "cipher": task.ciphertext,
+              "truth": task.truth, "keys": walk.keys, "scores": walk.scores, "steps": walk.steps, "goal": goal,
+              "used": task.letters, "shares": _shares(task), "language": _language(),
+              "settings": {"step": -1 if step == len(walk.keys) - 1 else step}},
+             key=f"{PREFIX}cipher", on_settings=lambda settings: keep(tried=settings["step"]))
     few = by == "model" and _candidates(run) < cipher.N_CANDIDATES
     st.caption(" ".join([page.label(f"cipher_note_{by}"), *([page.label("cipher_few", n=_candidates(run), all=cipher.N_CANDIDATES)] if few else [])]))
     key = walk.keys[-1]

@@ -14,10 +14,10 @@ from core.app.frame.lesson import Lesson
 from core.app.frame.views import Reading, cannot
 from core.app.state import reader
 from core.app.state.run import Run
+from core.components.lib.token_view import token_view
 from core.figures.numbers import latex_number, plain_number, probability
 from core.language import shannon
 from core.language.shannon import SYMBOLS
-from pages.language_models.lm_game import lm_game
 from pages.language_models.shared import PREFIX, attached, keep, read
 
 MOST_SIGNS = 160        # of a text that is played
@@ -25,6 +25,9 @@ GIVEN_WORDS = 3         # that are shown from the start
 N_LIKELY = 4            # of the model's guesses that are named
 MEANINGFUL = 20         # signs from which on the bounds are shown
 STEPS = (2, 4)          # how many times as dear a first letter is: the limits between the options of the question
+# Shannon's guessing game: a keyboard, the text as far as it is known, and the guesses of reader and model below each
+# letter.
+_picture = token_view("lm_game", __file__)
 
 
 @dataclass(frozen=True)
@@ -92,7 +95,12 @@ def draw(page: Lesson, run: Run) -> Reading:
         found = played(run, texts[read("passage")])
     first = given(found.text)
     yours = reader_guesses(read("guesses"), len(found.text) - first)
-    lm_game(_message(page, found, first, yours), key=f"{PREFIX}game", on_settings=lambda settings: keep(guesses=settings["guesses"]) if settings["identity"] == found.text else None)
+
+    def settled(settings: dict) -> None:
+        if settings["identity"] == found.text:
+            keep(guesses=settings["guesses"])
+
+    _picture(_message(page, found, first, yours), key=f"{PREFIX}game", on_settings=settled)
     counted = slice(first, first + len(yours)) if yours else slice(0, first)
     title = page.label("guess_title" if yours else "guess_start", n=len(yours), you=_mean(yours), model=_mean(found.guesses[counted]), bits=plain_number(float(found.bits[counted].mean()), 2))
     return Reading(_lines(page, found, first, yours), _question(page, found), [shannon.next_symbols, shannon.entropy_bounds],
@@ -108,7 +116,7 @@ def _choose(page: Lesson, n: int) -> None:
 
 
 def _message(page: Lesson, found: Played, first: int, yours: list[int]) -> dict:
-    """The header of the component, as lm_game.js has it."""
+    """The header of the component, as guess.js has it."""
     columns, rows = _score(page, found, first, yours)
     return {"text": page.labels("game"), "scale": reader.scale(), "identity": found.text, "signs": found.text, "symbols": list(SYMBOLS), "truth": found.truth, "model": found.guesses, "first": first,
             "own": [float(f"{p:.4g}") for p in found.own], "likely": [_likely(row) for row in found.probabilities], "guesses": yours, "columns": columns, "unit": page.label("score_unit", n=MEANINGFUL),

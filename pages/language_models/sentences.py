@@ -16,12 +16,9 @@ from core.app.state.run import Run
 from core.cost import counting
 from core.figures.numbers import latex_number, plain_number
 from pages.language_models import charts as figures
-from pages.language_models.lm_sentences import lm_sentences
 from pages.language_models.shared import (
-    PREFIX,
     Scored,
     attached,
-    keep,
     named,
     product,
     read,
@@ -31,6 +28,7 @@ from pages.language_models.shared import (
     times,
     token_table,
 )
+from pages.language_models.token_bits import draw_texts
 
 MOST_SENTENCES, MOST_CHARACTERS = 4, 600
 MOST_WORDS = 5          # that are put in every order: at most 120
@@ -58,18 +56,13 @@ def draw(page: Lesson, run: Run) -> Reading:
                        factor=times(ranked[0].total - ranked[-1].total), ln=plain_number(ranked[0].total, 2))
     with wide:
         st.markdown(f"**{title}**")
-        _rows(page, found, picked)
+        draw_texts(page, [row_of(page, one) for one in found], "rows", (350, 250))
         lengths = {len(one.tokens) for one in found}
         st.caption(page.label("cut", n=MOST_SENTENCES) if any(one.n_cut for one in found) else page.label("sentences_lengths" if len(lengths) > 1 else "sentences_fair"))
     with beside:
         orders = _orders(page, run, texts[picked], context)
     return Reading(_lines(page, run, found[picked]), _question(page, run, found[picked], context), [text_probability.token_log_probs, text_probability.perplexity, text_probability.orders],
                    {"sentences.csv": lambda: token_table(page, found), "orders.csv": lambda: _order_table(page, orders)}, ".sentences-list", title)
-
-
-def _rows(page: Lesson, found: list[Scored], picked: int) -> None:
-    header = {"text": page.labels("row"), "scale": reader.scale(), "rows": [row_of(page, one) for one in found], "settings": {"row": picked}, "height": 350 if not reader.present() else 250}
-    lm_sentences(header, key=f"{PREFIX}rows", on_settings=lambda settings: keep(row=settings["row"]))
 
 
 def _orders(page: Lesson, run: Run, text: str, context: str | None) -> list[Scored]:

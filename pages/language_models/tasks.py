@@ -17,18 +17,20 @@ from core.app.frame.lesson import Lesson
 from core.app.frame.views import Reading
 from core.app.state import reader
 from core.app.state.run import Run
+from core.components.lib.token_view import token_view
 from core.evaluation import teaching_tasks as evaluation
 from core.figures.numbers import latex_number, latex_operand, plain_number, probability
 from core.training.teaching_text import Exercise
 from pages.language_models import exercises
 from pages.language_models.exercises import CLASSES, Result
-from pages.language_models.lm_tasks import lm_tasks
 from pages.language_models.shared import PREFIX, attached, choice, named, read
 
 MOST_CHARACTERS = 300      # of the reader's own text
 LONGEST_ANSWER = 24        # tokens that the model writes to it
 N_NEXT = 5                 # tokens that may come next
 SURE = (0.2, 0.6)          # the limits between the options of the question
+# A task as word prediction: the prompt with its template, what comes next, and how often the model is right on a list.
+_picture = token_view("lm_tasks", __file__)
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -50,7 +52,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     header = {"text": page.labels("tasks"), "scale": reader.scale(), "template": [template[0], own, template[1]], "shots": before, "answer": answer, "bars": bars,
               "bars_title": page.label("tasks_choice" if task in CLASSES else "tasks_next"), "verdict_line": verdict, "note": " ".join((page.label(f"note_{task}"), page.label("interval", low=low, high=high))),
               "classes": classes, "counts": _confusion(task, found), "answers": [_entry(one, before) for one in found], "settings": {}}
-    lm_tasks(header, key=f"{PREFIX}tasks", on_settings=lambda settings: None)
+    _picture(header, key=f"{PREFIX}tasks", on_settings=lambda settings: None)
     title = verdict + " " + page.label("tasks_twin", own=named(own), answer=code(answer.strip() or "–"))
     return Reading(_lines(page, task, log_probs, score), _question(page, run, task), [evaluation.choices, evaluation.answers, evaluation.is_right],
                    {"answers.csv": lambda: _table(found, before)}, ".tasks-chart", title)

@@ -18,18 +18,21 @@ from core.app.frame.lesson import Lesson
 from core.app.frame.views import Reading
 from core.app.state import reader
 from core.app.state.run import Run
+from core.components.lib.token_view import token_view
 from core.evaluation import confidence
 from core.evaluation.confidence import Claim
 from core.figures.numbers import bracketed, latex_number, latex_operand, plain_number, probability
 from core.training import teaching_text
 from core.training.teaching_text import Exercise
-from pages.limits.limits_facts import limits_facts
 from pages.limits.shared import PHRASINGS, PREFIX, among, attached, keep, origin, read
 
 GROUPS = ("taught", "untaught", "invented")
 N_CASES = 4                # of each group, for each kind of fact
 MOST_CHARACTERS = 80       # of the reader's own subject
 TEMPLATES = {"taught": "Q: {q} A:", "other": "Q: {q} A:", "polite": "Q: Can you tell me: {q} A:", "labels": "Question: {q} Answer:", "story": '"{q}" asked the teacher. Tom said, "It is'}
+# Three rows of questions: what the model answers to one of them, how sure it is of its answers to all of them, and a
+# threshold over all rows.
+_picture = token_view("limits_facts", __file__)
 
 
 @dataclass(frozen=True)
@@ -92,7 +95,7 @@ def draw(page: Lesson, run: Run) -> Reading:
               "rows": [_row(page, group, own, exercise, claims, found, names.index(relation["name"])) for group, exercise, claims in zip(GROUPS, asked, answers)],
               "areas": [page.label("facts_area", other=page.label(f"group_{group}"), value=plain_number(_area(found, group), 3)) for group in GROUPS[1:]],
               "settings": {"threshold": read("threshold")}}
-    limits_facts(header, key=f"{PREFIX}facts", on_settings=lambda settings: _settled(names, settings))
+    _picture(header, key=f"{PREFIX}facts", on_settings=lambda settings: _settled(names, settings))
     return Reading(_lines(page, asked, answers, found), _question(page, found), [confidence.claims, confidence.leading, pairs_won], {"answers.csv": lambda: _table(found)}, ".facts-rows", title)
 
 
@@ -129,7 +132,7 @@ def _shown(claim: Claim) -> str:
 
 
 def _row(page: Lesson, group: str, own: str, exercise: Exercise, claims: list[Claim], found: list[Case], relation: int) -> dict:
-    """One group as limits_facts.js reads it."""
+    """One group as facts.js reads it."""
     mine = [case for case in found if case.group == group]
     bars = [{"name": _shown(claim), "p": claim.p, "shown": probability(claim.p), "right": claim.right, "said": claim is confidence.said(claims)} for claim in claims]
     rest = max(0.0, 1 - math.fsum(claim.p for claim in claims))

@@ -23,9 +23,9 @@ from core.app.frame.lesson import Lesson
 from core.app.frame.views import Reading
 from core.app.state import reader
 from core.app.state.run import Run
+from core.components.lib.token_view import token_view
 from core.figures.numbers import bracketed, latex_number, latex_operand, plain_number, probability, readable
 from core.model.transformer import Transformer
-from pages.limits.limits_inputs import limits_inputs
 from pages.limits.shared import PREFIX, choice, keep, read
 
 METHODS = ("gradient", "integrated", "removed", "replaced", "rollout")
@@ -34,6 +34,8 @@ RANDOM_SEED = 0
 GAP = 0.05                  # of the difference: what integrated gradients may miss without a word
 ALIKE = 0.1                 # of the sum: nearer than this, two tokens count as they do one by one
 BAND, BAND_PRESENT = 4.3, 2.9       # em
+# What each token of a prompt counts for, a row of signed bars for each method.
+_picture = token_view("limits_inputs", __file__)
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,8 @@ def draw(page: Lesson, run: Run) -> Reading:
     name = code(run.tokenizer.visible(here.target))
     title = _title(page, here, name)
     st.markdown(f"**{title}**")
-    limits_inputs(_message(page, here, len(run.token_ids) - len(short.token_ids)), key=f"{PREFIX}inputs", on_settings=lambda settings: keep(token=settings["token"]))
+    _picture(_message(page, here, len(run.token_ids) - len(short.token_ids)), key=f"{PREFIX}inputs",
+             on_settings=lambda settings: keep(token=settings["token"]))
     return Reading(_lines(page, here), _question(page, here), [attribution.gradient_times_input, attribution.integrated_gradients, attribution.removed, attribution.replaced, attribution.rank_correlation],
                    {"inputs.csv": lambda: _table(page, here)}, ".inputs-picture", title, _agreements(page, here))
 
@@ -152,7 +155,7 @@ def _title(page: Lesson, here: Scene, name: str) -> str:
 
 
 def _message(page: Lesson, here: Scene, n_left_out: int) -> dict:
-    """The header of the component, as limits_inputs.js has it."""
+    """The header of the component, as inputs.js has it."""
     rows = []
     for method in METHODS:
         rho = page.label("inputs_with_itself") if method == "removed" else page.label("inputs_rho", rho=readable(here.parts.agreement("removed", method), 2))

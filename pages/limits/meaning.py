@@ -18,16 +18,18 @@ from core.app.frame.lesson import Lesson
 from core.app.frame.views import Reading
 from core.app.state import reader
 from core.app.state.run import Run
+from core.components.lib.token_view import token_view
 from core.figures.numbers import latex_number, latex_operand, plain_number, probability, readable
 from core.language import word_order
 from core.language.word_order import READINGS, Answered
 from pages.limits import word_order_charts as figures
-from pages.limits.limits_items import limits_items
 from pages.limits.shared import PREFIX, attached, choice, keep, read, show
 
 CHART, CHART_PRESENT = 316, 262     # px
 LIST, LIST_PRESENT = 200, 100
 LEFT = (0.34, 0.9)                  # shares between the options of the question
+# The items of a test, each in three readings, to pick one.
+_picture = token_view("limits_items", __file__)
 
 
 @dataclass(frozen=True)
@@ -117,8 +119,10 @@ def _chart(page: Lesson, here: Scene) -> None:
 def _items(page: Lesson, run: Run, here: Scene) -> None:
     st.markdown(page.label(f"about_{here.test}"))
     entries = [{"ask": one.prompt, "said": one.said.strip(), "should": one.item.options[0].strip(), "right": one.right} for one in here.own["whole"]]
-    limits_items({"text": page.labels("items"), "scale": reader.scale(), "items": entries, "height": LIST_PRESENT if reader.present() else LIST, "settings": {"item": here.item}}, key=f"{PREFIX}items",
-                 on_settings=lambda settings: keep(item=settings["item"]))
+    height = LIST_PRESENT if reader.present() else LIST
+    _picture({"text": page.labels("items"), "scale": reader.scale(), "items": entries, "height": height,
+              "settings": {"item": here.item}}, key=f"{PREFIX}items",
+             on_settings=lambda settings: keep(item=settings["item"]))
     st.markdown(" · ".join(f"{code(option.strip())} {probability(math.exp(value))}" for option, value in zip(here.picked.item.options, here.picked.log_probs)))
     there = run.with_text(here.picked.prompt)
     link = reader.link({"prompt": there.text, "position": len(there.token_ids) - 1, "target": run.tokenizer.encode(here.picked.item.options[0])[0]}, "next_token")

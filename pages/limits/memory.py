@@ -17,6 +17,7 @@ from core.app.frame.lesson import Lesson
 from core.app.frame.views import Reading
 from core.app.state import reader
 from core.app.state.run import Run
+from core.components.lib.token_view import token_view
 from core.evaluation.memorisation import Recitation, recitations
 from core.figures.numbers import latex_number, latex_operand, plain_number, probability, readable
 from core.model import checkpoints
@@ -24,12 +25,13 @@ from core.model.generation import generate
 from core.model.sampling import SamplingConfig
 from core.training import teaching_text
 from pages.limits import charts as figures
-from pages.limits.limits_recital import limits_recital
 from pages.limits.shared import PREFIX, among, attached, chart_height, keep, origin, read, show
 
 N_STRAYED = 20             # tokens of its own that are shown after it has left a passage
 GREEDY = SamplingConfig(temperature=0)
 NEEDED = (1, 4, 16)        # tokens of a start: the limits between the options of the question
+# A passage and its twin, each begun by the reader and gone on with by the model, token by token.
+_picture = token_view("limits_recital", __file__)
 
 
 def read_whole(page: Lesson, run: Run) -> list[Recitation]:
@@ -69,7 +71,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     wide, beside = st.columns([11, 8], gap="medium")
     with wide:
         header = {"text": {}, "scale": reader.scale(), "key": page.label("recital_key"), "rows": [_row(page, run, own, "passage"), _row(page, run, twin, "twin")], "settings": {}}
-        limits_recital(header, key=f"{PREFIX}recital", on_settings=lambda settings: None)
+        _picture(header, key=f"{PREFIX}recital", on_settings=lambda settings: None)
     with beside, st.container(key=f"{PREFIX}charts", gap="xsmall"):
         st.caption(page.label("memory_caption", n=start))
         groups = sorted({one.passage.repeats for one in now if one.passage.repeats})
@@ -101,7 +103,7 @@ def _repeats(every: list[Recitation], one: Recitation) -> int:
 
 
 def _row(page: Lesson, run: Run, one: Recitation, kind: str) -> dict:
-    """A passage as limits_recital.js reads it: the start, what is recited, what the model goes on with by itself, and what should have come."""
+    """A passage as memory.js reads it: its start, what is recited, how the model goes on, and what should have come."""
     ids = run.tokenizer.encode(one.passage.text)
     visible, n = run.tokenizer.visible, one.n_recited
     tokens = [[visible(i), "given", None, ""] for i in ids[:one.n_prompt]]

@@ -2,11 +2,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 
 from core.components.lib.position_canvas import instrument
 
-_MOUNT = instrument(Path(__file__))
+_MOUNT = instrument("position_beyond", __file__)
 
 
 def position_beyond(pairs: int, slopes: Sequence[float], settings: Mapping, labels: Mapping[str, str], *, key: str, on_settings: Callable[[], None],

@@ -2,11 +2,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 
 from core.components.lib.position_canvas import instrument
 
-_MOUNT = instrument(Path(__file__))
+_MOUNT = instrument("position_biases", __file__)
 
 
 def position_biases(settings: Mapping, labels: Mapping[str, str], *, key: str, on_settings: Callable[[], None], present: bool = False) -> None:

@@ -2,13 +2,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 
 import numpy as np
 
 from core.components.lib.position_canvas import instrument, pack
 
-_MOUNT = instrument(Path(__file__))
+_MOUNT = instrument("position_concat", __file__)
 
 
 def position_concat(x: np.ndarray, W_X: np.ndarray, W_P: np.ndarray, token: str, settings: Mapping, labels: Mapping[str, str], *, key: str,

@@ -3,14 +3,13 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Mapping
-from pathlib import Path
 
 import numpy as np
 
 from core.components.lib.position_canvas import instrument, pack
 
 SHOWN_AXES = 48   # the strongest principal axes are drawn, so that their waves can be seen
-_MOUNT = instrument(Path(__file__))
+_MOUNT = instrument("position_learned", __file__)
 
 
 def position_learned(learned, sinusoidal, settings: Mapping, labels: Mapping[str, str], *, key: str, on_settings: Callable[[], None], present: bool = False) -> None:

@@ -2,11 +2,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 
 from core.components.lib.position_canvas import instrument, pack
 
-_MOUNT = instrument(Path(__file__))
+_MOUNT = instrument("position_rotary", __file__)
 
 
 def position_rotary(q: Sequence[float], k: Sequence[float], settings: Mapping[str, float], labels: Mapping[str, str], names: Mapping[str, str], *, key: str,

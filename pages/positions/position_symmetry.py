@@ -2,13 +2,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 
 import numpy as np
 
 from core.components.lib.position_canvas import instrument, pack
 
-_MOUNT = instrument(Path(__file__))
+_MOUNT = instrument("position_symmetry", __file__)
 CASES = ("none", "mask", "positions", "both")
 
 

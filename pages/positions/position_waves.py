@@ -2,11 +2,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 
 from core.components.lib.position_canvas import instrument
 
-_MOUNT = instrument(Path(__file__))
+_MOUNT = instrument("position_waves", __file__)
 
 
 def position_waves(settings: Mapping[str, float], labels: Mapping[str, str], *, key: str, on_settings: Callable[[], None], present: bool = False) -> None:

@@ -15,16 +15,18 @@ from core.app.frame.lesson import Lesson
 from core.app.frame.views import Reading
 from core.app.state import reader
 from core.app.state.run import Run
+from core.components.lib.token_view import token_view
 from core.figures.numbers import bracketed, latex_number, latex_operand, plain_number, probability
 from core.language import segmentation
 from core.language.segmentation import LearnedBpe, LearnedUnigram
 from pages.tokens.shared import PREFIX, attached, keep, question, read, visible
-from pages.tokens.token_training import token_training
 
 PICTURE = f"{PREFIX}training"
 MOST_CHARACTERS = 4_000     # of the text that is learned from
 MOST_SIZES, MOST_WORDS = 20, 160
 SEGMENTATIONS = 6           # ways to cut the picked word that are listed
+# BPE beside Unigram, both learned from one text, under a slider for the size of the vocabulary.
+_picture = token_view("token_training", __file__)
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,7 @@ def shown_words(found: Learned) -> list[str]:
 
 
 def message(page: Lesson, found: Learned) -> dict:
-    """The header of the component, as token_training.js has it."""
+    """The header of the component, as learned.js has it."""
     shown = shown_words(found)
     entries = cache.result(("tokens_training_entries", found.text), lambda: _entries(found, shown), lambda made: 60 * len(shown) * len(found.sizes))
     order = [shown.index(word) for word in found.words[:MOST_WORDS]]
@@ -124,7 +126,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     with st.spinner(page.label("learning")):
         found = learned(text)
     sent = message(page, found)
-    token_training(sent, key=PICTURE, on_settings=lambda settings: keep(size=settings["size"], word=settings["word"]))
+    _picture(sent, key=PICTURE, on_settings=lambda settings: keep(size=settings["size"], word=settings["word"]))
     size, word = picked_size(found), picked_word(found)
     table = pd.DataFrame([{"size": b["size"], "BPE tokens": b["tokens"], "Unigram pieces": u["size"], "Unigram tokens": u["tokens"], "Unigram ln P": u["log"]}
                           for b, u in zip(sent["bpe"], sent["unigram"])])

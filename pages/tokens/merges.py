@@ -11,15 +11,17 @@ from core.app.frame.lesson import Lesson
 from core.app.frame.views import Reading, cannot
 from core.app.state import reader
 from core.app.state.run import Run
+from core.components.lib.token_view import token_view
 from core.figures.numbers import latex_number
 from core.language import segmentation
 from core.language.segmentation import Step
 from core.model.tokenizer import BLANK, Tokenizer
 from pages.tokens.shared import PREFIX, hex_bytes, keep, question, read
-from pages.tokens.token_merges import token_merges
 
 PLAYER = f"{PREFIX}merges_player"
 MOST_BYTES = 700        # of the prompt that are played, in whole words
+# The merges of a text, played: the pieces on a line, under each what it was made of; step, scrub, play.
+_picture = token_view("token_merges", __file__)
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,7 @@ def nodes_of(words: tuple[bytes, ...], steps: tuple[Step[bytes], ...]) -> list[t
 
 
 def message(page: Lesson, run: Run, found: Played) -> dict:
-    """The header of the component, as token_merges.js has it."""
+    """The header of the component, as merges.js has it."""
     tokenizer, ranks = run.tokenizer, run.tokenizer.ranks
     id_of = tokenizer.id_of
     nodes = nodes_of(found.words, found.steps)
@@ -124,7 +126,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     if run.tokenizer.method != Tokenizer.method:
         return cannot(page.label("merges_other", method=run.tokenizer.method))
     found = played(run)
-    token_merges(message(page, run, found), key=PLAYER, on_settings=_settled)
+    _picture(message(page, run, found), key=PLAYER, on_settings=_settled)
     position = reader.selection().position
     token = run.token_ids[position]
     rules = rules_table(page, run.tokenizer, token)

@@ -12,17 +12,20 @@ from core.app.frame.lesson import Lesson
 from core.app.frame.views import Reading
 from core.app.state import reader
 from core.app.state.run import Run
+from core.components.lib.token_view import token_view
 from core.figures.numbers import latex_number, plain_number
 from core.language import segmentation
 from core.model.tokenizer import Tokenizer
 from pages.tokens import learned
 from pages.tokens.shared import PREFIX, bundled_tokenizers, keep, question, read, visible
-from pages.tokens.token_methods import token_methods
 
 TABLE = f"{PREFIX}methods_table"
 CHARACTERS = 0x110000 - 0x800      # that Unicode has room for: all code points but the surrogates
 SHOWN = 120                        # pieces of one text that are shown
 HEAD = 40                          # characters of a text that its button shows
+# Ways to cut a text against hard examples: counts as a table, the picked example's pieces, and length against
+# vocabulary.
+_picture = token_view("token_methods", __file__)
 
 
 @dataclass(frozen=True)
@@ -80,7 +83,7 @@ def draw(page: Lesson, run: Run) -> Reading:
              "unknown": [0 if way.alphabet is None else sum(character not in way.alphabet for character in text) for text in texts]} for way, own in zip(ways, cuts)]
     header = {"text": page.labels("methods"), "scale": reader.scale(), "examples": [heading(text) for text in texts], "methods": rows, "axis": [min(sizes), max(sizes)],
               "settings": {"example": example}}
-    token_methods(header, key=TABLE, on_settings=lambda settings: keep(example=settings["example"]))
+    _picture(header, key=TABLE, on_settings=lambda settings: keep(example=settings["example"]))
     return _reading(page, run, texts, ways, cuts, example)
 
 

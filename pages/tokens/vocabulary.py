@@ -9,14 +9,17 @@ from core.app.frame.lesson import Lesson
 from core.app.frame.views import Reading
 from core.app.state import reader
 from core.app.state.run import Run
+from core.components.lib.token_view import token_view
 from core.language import segmentation
 from core.model.tokenizer import Tokenizer, visible_form
 from pages.tokens.merges import rules_table
 from pages.tokens.shared import PREFIX, hex_bytes, keep, question, read
-from pages.tokens.token_vocabulary import token_vocabulary
 
 SEARCH = f"{PREFIX}vocabulary_search"
 MOST_SEARCHED = 60      # characters of a search
+# The vocabulary, searched while one types, and one token opened: how it was made, its bytes, the bits of its
+# characters.
+_picture = token_view("token_vocabulary", __file__)
 
 
 def picked_token(run: Run) -> int:
@@ -38,7 +41,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     token = picked_token(run)
     table = cache.result(run.loaded.key("tokens_vocabulary"), lambda: table_of(run.tokenizer), lambda made: 400 * len(made["names"]))
     header = {"text": page.labels("vocabulary"), "scale": reader.scale(), **table, "prompt": run.token_ids, "settings": {"find": read("find")[:MOST_SEARCHED], "token": token}}
-    token_vocabulary(header, key=SEARCH, on_settings=_settled)
+    _picture(header, key=SEARCH, on_settings=_settled)
     name = code(run.tokenizer.visible(token))
     title = page.label("vocabulary_twin", n=run.tokenizer.vocab_size, token=name, id=token, bytes=table["bytes"][token] or "–")
     return Reading(_lines(page, run, token), question(page, run), [Tokenizer.token_bytes, visible_form, segmentation.merge_steps],

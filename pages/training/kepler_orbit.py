@@ -2,11 +2,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 
 from core.components.lib.position_canvas import instrument, pack
 
-_MOUNT = instrument(Path(__file__))
+_MOUNT = instrument("kepler_orbit", __file__)
 
 
 def kepler_orbit(settings: Mapping[str, int], told: Mapping, labels: Mapping[str, str], *, key: str, on_settings: Callable[[], None], height: int, present: bool = False) -> None:

@@ -12,10 +12,14 @@ from core.components import declare
 _FOLDER = Path(__file__).parent
 
 
-def instrument(face: Path) -> Callable:
-    """Register the component that is named after `face`, its Python file: the .js beside it and, after the shared style, its .css."""
-    return declare(face.stem, face.with_suffix(".js"), html='<div class="instrument"></div>',
-                   styles=(_FOLDER / "position_canvas.css", face.with_suffix(".css")))
+def instrument(name: str, module: str) -> Callable:
+    """Register the component `name`, which the Python file `module` draws, and return the function that draws it.
+
+    It is made of the .js beside that file and, after the shared style, of the .css beside it.
+    """
+    own = Path(module)
+    return declare(name, own.with_suffix(".js"), html='<div class="instrument"></div>',
+                   styles=(_FOLDER / "position_canvas.css", own.with_suffix(".css")))
 
 
 def pack(header: Mapping, *arrays: np.ndarray) -> bytes:
