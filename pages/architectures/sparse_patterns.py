@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from core.components.lib.message import HAND_CSS
+from core.components.lib.hand import HAND_CSS
 from core.components.lib.token_view import token_view
 
 sparse_patterns = token_view(Path(__file__), HAND_CSS)
