@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 
 from core.components import declare
-from core.components.lib.message import pack
+from core.components.lib.bytes import pack
 
 _HERE = Path(__file__).parent
 

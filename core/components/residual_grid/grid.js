@@ -1,6 +1,6 @@
 // A grid of numbers on one canvas: rows are layers, columns tokens. Hover reads a cell, a click or the arrow keys pick one.
 // The canvas is as wide as the view and sticks to it; the spacer behind it makes the scroll bar, so 256 wide columns cost no more than 12.
-import { unpack } from "../lib/message.js";
+import { unpack } from "../lib/bytes.js";
 import { whenStyled } from "../lib/styled.js";
 import { readable } from "../lib/readable.js";
 

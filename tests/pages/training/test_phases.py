@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import ast
-import json
 import math
 import re
 
@@ -28,7 +27,7 @@ VIEWS = ("packing", "schedules", "kepler")
 
 def sent(at: AppTest, name: str) -> dict:
     proto = next(c.proto for c in at.get("bidi_component") if c.proto.component_name == name)
-    return unpacked(proto.bytes) if name == "packing_rows" else json.loads(proto.bytes[4:4 + int.from_bytes(proto.bytes[:4], "little")])
+    return unpacked(proto.bytes)
 
 
 def value(latex: str) -> float:
