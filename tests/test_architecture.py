@@ -6,7 +6,6 @@ import sys
 import tomllib
 from pathlib import Path
 
-
 ROOT = Path(__file__).parent.parent
 
 # Top to bottom. A file may import from its own line and those below it, never from those above.

@@ -3,7 +3,6 @@ which N, h, L and d all differ, and what it reads is held against the tensor at 
 from __future__ import annotations
 
 import re
-import urllib.parse
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -12,11 +11,11 @@ import torch
 from playwright.sync_api import Browser, Page
 from torch import Tensor
 
-from core.model.trace import BlockTrace, Trace
 from core.app.base import deployment, prose
-from tests.helpers import shapes
-from tests.browser.serving import STILL, go_to, rest, serve, settle
+from core.model.trace import BlockTrace, Trace
+from tests.browser.serving import STILL, serve
 from tests.browser.test_models_page import load
+from tests.helpers import shapes
 from tests.helpers.shapes import Shown
 
 LAYER, HEAD, POSITION = 2, 1, 6
@@ -193,29 +192,3 @@ def page(browser: Browser, shown) -> Iterator[tuple[Page, str]]:
         page.close()
 
 
-if __name__ == "__main__":
-    import sys, tempfile
-    from pathlib import Path
-    from tests.browser.serving import chromium
-    root = Path(tempfile.mkdtemp())
-    s = shapes.shown(root, "learned")
-    with chromium() as browser, serve(env={deployment.ROOTS: str(root)}) as server:
-        page = browser.new_page(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
-        page.add_init_script(STILL)
-        page.goto(f"{server.url}/?model=folder:learned")
-        load(page, page.locator(".st-key-model_drawer", has_text="learned"))
-        import time
-        query = urllib.parse.urlencode({"model": "folder:learned", "prompt": shapes.PROMPT, "layer": LAYER, "head": HEAD, "position": POSITION})
-        for name, picture in PICTURES.items():
-            if sys.argv[1:] and name not in sys.argv[1:]: continue
-            t = time.time()
-            try:
-                go_to(page, f"{server.url}/{picture.address}{'&' if '?' in picture.address else '?'}{query}")
-                settle(page); rest(page)
-                t1 = time.time()
-                said = picture.read(page)
-                print("==", name, len(said), round(t1 - t, 1), round(time.time() - t1, 1))
-                bad = [o for o in said if not any(re.fullmatch(r.says, o.replace("\u2068", "").replace("\u2069", ""), re.DOTALL) for r in picture.readings)]
-                print("   bad", len(bad), [repr(b) for b in bad[:8]]); print("   ", [repr(o) for o in said[:3]])
-            except Exception as e:
-                print("==", name, "FAILED", str(e)[:600]); page.screenshot(path=f"/tmp/scratch/photo/fail_{name.split(',')[0]}.png")

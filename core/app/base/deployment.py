@@ -14,7 +14,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-
 PREFIX = "TRANSFORMER_"
 MODELS, ROOTS, HUB, HUB_MODELS = "TRANSFORMER_MODELS", "TRANSFORMER_MODEL_ROOTS", "TRANSFORMER_HUB", "TRANSFORMER_HUB_MODELS"
 GIGABYTES, LARGEST = "TRANSFORMER_MODEL_GB", "TRANSFORMER_LARGEST_MODEL_GB"
@@ -93,7 +92,7 @@ def _listed(text: str) -> list[str]:
 
 
 def _bundled(text: str) -> tuple[str, ...]:
-    from core.model import checkpoints        # brings torch, which a server need not wait for where nothing is set
+    from core.model import checkpoints  # brings torch, which a server need not wait for where nothing is set
     there = checkpoints.bundled_names()
     if wrong := [name for name in _listed(text) if name not in there or not _continues_text(name)]:
         raise ValueError(f"{wrong[0]!r} is no bundled model that continues a text. Allowed are, separated by commas, {', '.join(filter(_continues_text, there))}")

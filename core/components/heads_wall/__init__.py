@@ -4,8 +4,8 @@ What travels is bounded whatever the model: with more heads than the bundled one
 from __future__ import annotations
 
 import functools
-import zlib
 import math
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -9,7 +9,7 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route, WebSocketRoute
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocket, WebSocketDisconnect
-from streamlit.proto.BackMsg_pb2 import BackMsg, BackendOperationRequest
+from streamlit.proto.BackMsg_pb2 import BackendOperationRequest, BackMsg
 
 from core.app.server import door
 from tests.helpers.coroutines import finished
