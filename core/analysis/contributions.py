@@ -70,7 +70,7 @@ class _Addends:
         self.vectors = frozen_norm(norm, kind, x, self.vectors)
         self.add(bias, norm.bias)
 
-    def join(self, written: "_Addends", kept: float) -> None:
+    def join(self, written: _Addends, kept: float) -> None:
         """The parts of what a sublayer wrote after these ones, `kept` times as large as they were."""
         self.vectors = kept * self.vectors
         self.add_all(written.parts, written.vectors)

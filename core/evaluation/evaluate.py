@@ -44,7 +44,7 @@ class Corpus:
     held_out: dict[str, list[str]]
 
     @classmethod
-    def read(cls, folder: Path, tokenizer: Tokenizer) -> "Corpus":
+    def read(cls, folder: Path, tokenizer: Tokenizer) -> Corpus:
         """From a folder's .txt files: heldout_* and out_of_domain_* were never trained on. Raises ValueError if either kind is missing."""
         files = sorted(folder.glob("*.txt"))
         held_out = [path for path in files if path.name.startswith(NEVER_TRAINED_ON)]

@@ -26,7 +26,7 @@ class NgramCounts:
     discount: float                 # D, taken off every count
 
     @classmethod
-    def count(cls, keys: np.ndarray, counts: np.ndarray, vocab_size: int) -> "NgramCounts":
+    def count(cls, keys: np.ndarray, counts: np.ndarray, vocab_size: int) -> NgramCounts:
         """From distinct sorted keys. D = (n_1 + 1) / (n_1 + 2 n_2 + 2), n_c n-grams being counted c times: never 0, so that nothing is impossible."""
         once, twice = np.count_nonzero(counts == 1), np.count_nonzero(counts == 2)
         contexts, first, followers = np.unique(keys // vocab_size, return_index=True, return_counts=True)

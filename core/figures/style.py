@@ -109,7 +109,7 @@ def template(theme: str, scale: float = 1.0) -> go.layout.Template:
 
     `scale` multiplies the type sizes (reader.scale() is above 1 in present mode).
     """
-    import plotly.graph_objects as go   # takes half a second: only a page that draws with it pays
+    import plotly.graph_objects as go  # takes half a second: only a page that draws with it pays
 
     text, muted, grid = (colour(name, theme) for name in ("text", "muted", "grid"))
     small, normal, large = (size * scale for size in (12, 13, 16))

@@ -66,7 +66,7 @@ def headers(folder: Path) -> dict[str, Stored]:
     found = {}
     for file in weight_files(folder):
         with _opened(folder / file) as weights:
-            for name in weights.keys():
+            for name in weights.keys():     # noqa: SIM118 (safetensors' reader is no dict)
                 part = weights.get_slice(name)
                 found[modern(name)] = Stored(name, tuple(part.get_shape()), part.get_dtype(), file)
     return found

@@ -5,6 +5,7 @@ W_x (d, m), W_h (m, m) and two biases, of which a GRU needs the second by itself
 """
 from __future__ import annotations
 
+import functools
 import math
 import time
 from collections.abc import Iterator, Sequence
@@ -234,7 +235,8 @@ def race(lengths: Sequence[int], d: int = 64, repeats: int = 5, seed: int = 0) -
     network, maps = nn.RNN(d, d, batch_first=True), torch.randn(3, d, d, generator=generator) / math.sqrt(d)
     for n in lengths:
         X = torch.randn(1, n, d, generator=generator)
-        yield Timing(n, _median_seconds(lambda: network(X), repeats), _median_seconds(lambda: _at_once(maps, X), repeats), _median_seconds(lambda: _one_by_one(maps, X), repeats))
+        passes = (functools.partial(network, X), functools.partial(_at_once, maps, X), functools.partial(_one_by_one, maps, X))
+        yield Timing(n, *(_median_seconds(run, repeats) for run in passes))
 
 
 def _at_once(maps: Tensor, X: Tensor) -> Tensor:

@@ -130,7 +130,7 @@ class Attention(nn.Module):
         out = head_out.transpose(-3, -2).flatten(-2) @ self.W_O.flatten(0, 1)
         return out if self.b_O is None else out + self.b_O
 
-    def attend_traced(self, X: Tensor, source: Tensor, settings: PassSettings, edits: "HeadEdits") -> dict[str, Tensor]:
+    def attend_traced(self, X: Tensor, source: Tensor, settings: PassSettings, edits: HeadEdits) -> dict[str, Tensor]:
         """Attention with every step kept: the fields of BlockTrace from Q to attn_out. Queries from X (N, d), keys and values from source (M, d)."""
         Q, K, V, Q_rotated, K_rotated = self.project_qkv(X, source, settings.angles)
         scores, bias = self.scores(Q_rotated, K_rotated, settings), self.score_bias(settings)
@@ -213,7 +213,7 @@ class Block(Attention):
         """The stream as it enters a residual sum: α times itself under DeepNorm, else itself."""
         return stream if self.alpha == 1 else self.alpha * stream
 
-    def forward(self, x: Tensor, settings: PassSettings, attend, edits: "HeadEdits", attend_across=None) -> dict[str, Tensor | dict | None]:
+    def forward(self, x: Tensor, settings: PassSettings, attend, edits: HeadEdits, attend_across=None) -> dict[str, Tensor | dict | None]:
         """The block's wiring: x (N, d) is resid_pre, `attend` and `attend_across` take one of the two roads; returns what all made, by BlockTrace's names."""
         before = self.config.reads_normed
 

@@ -86,6 +86,11 @@ class ModelConfig:
         self._check()
 
     def _check(self) -> None:
+        self._check_sizes_and_names()
+        self._check_attention_and_positions()
+        self._check_tokens_and_kinds()
+
+    def _check_sizes_and_names(self) -> None:
         for name in ("vocab_size", "d_model", "n_layers", "n_heads", "n_context", "d_k", "d_v", "n_kv_heads", "window",
                      "relative_max_distance"):
             value = getattr(self, name)
@@ -97,6 +102,10 @@ class ModelConfig:
                 raise ValueError(f"{name} must be one of {', '.join(allowed)}, not {getattr(self, name)!r}.")
         if self.d_ff is not None and self.d_ff < 1:
             raise ValueError(f"d_ff must be at least 1, or None for no feed-forward part, not {self.d_ff}.")
+        if self.norm_epsilon <= 0:
+            raise ValueError(f"norm_epsilon must be above 0, not {self.norm_epsilon}.")
+
+    def _check_attention_and_positions(self) -> None:
         if self.n_heads % self.n_kv_heads:
             raise ValueError(f"n_heads ({self.n_heads}) must be a multiple of n_kv_heads ({self.n_kv_heads}).")
         if self.positions == "rotary" and self.rotary_width % 2:
@@ -107,8 +116,8 @@ class ModelConfig:
             raise ValueError(f"rotary_scaling is empty, one number above 0, or four, not {self.rotary_scaling!r}.")
         if self.relative_buckets < 0 or self.relative_buckets % 4:
             raise ValueError(f"relative_buckets must be a multiple of 4 (both directions, near and far) or 0, not {self.relative_buckets}.")
-        if self.norm_epsilon <= 0:
-            raise ValueError(f"norm_epsilon must be above 0, not {self.norm_epsilon}.")
+
+    def _check_tokens_and_kinds(self) -> None:
         for name in ("end_of_text", "begin_of_text", "mask_token"):
             if getattr(self, name) is not None and not 0 <= getattr(self, name) < self.vocab_size:
                 raise ValueError(f"{name} ({getattr(self, name)}) is no id of a vocabulary of {self.vocab_size} tokens.")
@@ -117,6 +126,9 @@ class ModelConfig:
         for name in ("n_classes", "n_token_types"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} cannot be negative, and is {getattr(self, name)}.")
+        self._check_combinations()
+
+    def _check_combinations(self) -> None:
         if self.shared_norm and not self.parallel_residual:
             raise ValueError("shared_norm belongs to a parallel residual.")
         if self.kind == "encoder-decoder" and (self.embedding_norm or self.n_token_types or self.head_transform):
@@ -149,7 +161,7 @@ class ModelConfig:
         return dataclasses.asdict(self)
 
     @classmethod
-    def from_dict(cls, fields: dict) -> "ModelConfig":
+    def from_dict(cls, fields: dict) -> ModelConfig:
         """The config that `to_dict` wrote; an unknown or missing field raises ValueError naming it."""
         known = {f.name for f in dataclasses.fields(cls)}
         if unknown := sorted(set(fields) - known):

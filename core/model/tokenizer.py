@@ -56,7 +56,7 @@ class Tokenizer:
         self._visible = tuple(signs.get(i) or visible_form(b) for i, b in enumerate(self._bytes))
 
     @classmethod
-    def train(cls, texts: Iterable[str], vocab_size: int, single_digits: bool = False) -> "Tokenizer":
+    def train(cls, texts: Iterable[str], vocab_size: int, single_digits: bool = False) -> Tokenizer:
         """A tokenizer of at most vocab_size tokens, trained on `texts`: end of text (id 0), the 256 bytes, and the most frequent merges.
 
         Words are split off first as GPT-2 does: a token never spans two words, and a space belongs to the word after it; with
@@ -74,7 +74,7 @@ class Tokenizer:
         bpe.train_from_iterator((encodable(text) for text in texts), trainer)
         return cls(bpe)
 
-    def with_mask(self) -> "Tokenizer":
+    def with_mask(self) -> Tokenizer:
         """The same tokens under the same ids, and the mask token as one more, the last. Raises ValueError if there is one already."""
         if self.mask_token is not None:
             raise ValueError(f"This tokenizer has a {MASK} token already.")
@@ -83,7 +83,7 @@ class Tokenizer:
         return Tokenizer(bpe)
 
     @classmethod
-    def load(cls, path: str | Path) -> "Tokenizer":
+    def load(cls, path: str | Path) -> Tokenizer:
         """The tokenizer that `save` wrote. Raises OSError if there is no such file, ValueError if it holds no tokenizer."""
         text = Path(path).read_text(encoding="utf-8")
         try:

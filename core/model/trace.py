@@ -111,7 +111,7 @@ class Trace:
     def n_tokens(self) -> int:
         return self.token_ids.shape[-1]
 
-    def to(self, device: torch.device | str) -> "Trace":
+    def to(self, device: torch.device | str) -> Trace:
         """The same trace with every tensor on `device`; tensors that are there already are shared, not copied."""
         return _moved(self, device)
 

@@ -30,7 +30,6 @@ from core.model.intervention import NOTHING, Intervention
 from core.model.normalisation import deepnorm_constants
 from core.model.trace import EncoderTrace, Trace
 
-
 NEEDS_SOURCE = "This model translates: give it a source text as well."
 NO_SOURCE = "This model has no encoder: give it one text only."
 
@@ -94,7 +93,7 @@ class Transformer(nn.Module):
         return sum(p.numel() for p in self.parameters())
 
     @torch.no_grad()
-    def initialise(self, generator: torch.Generator) -> "Transformer":
+    def initialise(self, generator: torch.Generator) -> Transformer:
         """Random weights: maps with variance 1/fan-in, those that write to the stream divided by sqrt(2L), embeddings and positions with standard deviation 0.02.
 
         The embeddings of an encoder-decoder have 1/sqrt(d), of length about 1: a word is then not lost in what the encoder's first attention
@@ -237,7 +236,7 @@ class Transformer(nn.Module):
         self._check(source_ids, NOTHING)
         return source_ids
 
-    def _settings(self, n: int, start: int, change: Intervention, dropout: float = 0.0, stack: "Transformer | Encoder | None" = None) -> PassSettings:
+    def _settings(self, n: int, start: int, change: Intervention, dropout: float = 0.0, stack: Transformer | Encoder | None = None) -> PassSettings:
         """The settings of a pass over n new tokens that follow `start` cached ones; `stack` is the encoder, if it is an encoder-decoder's."""
         config, device, total = self.config, self.device, start + n
         positions = change.positions or config.positions
@@ -255,7 +254,7 @@ class Transformer(nn.Module):
             bias=self._score_bias(positions, n, total, stack or self),
             relative=positional.relative_index(n, total, config.relative_max_distance, device=device) if positions == "relative" and not config.relative_buckets else None)
 
-    def _score_bias(self, positions: str, n: int, total: int, stack: "Transformer | Encoder") -> Tensor | None:
+    def _score_bias(self, positions: str, n: int, total: int, stack: Transformer | Encoder) -> Tensor | None:
         """(h, n, total) what positions add to the scores of all blocks of a stack alike; None where they add nothing, or to each block something of its own."""
         config = self.config
         if positions == "alibi":
@@ -290,7 +289,7 @@ class Transformer(nn.Module):
         logits = h @ self.unembedding.T
         return logits if self.b_U is None else logits + self.b_U
 
-    def _added_positions(self, n: int, start: int, change: Intervention, stack: "Transformer | Encoder | None" = None) -> Tensor | None:
+    def _added_positions(self, n: int, start: int, change: Intervention, stack: Transformer | Encoder | None = None) -> Tensor | None:
         """(n, d) what is added to the embeddings of positions start … start + n − 1; None where the scheme adds nothing."""
         positions = change.positions or self.config.positions
         if positions == "learned":

@@ -21,7 +21,7 @@ class ProcessGroup:
     device: torch.device = torch.device("cpu")
 
     @classmethod
-    def join(cls, device: str) -> "ProcessGroup":
+    def join(cls, device: str) -> ProcessGroup:
         """The group that torchrun's environment names, on GPUs one for each process; a process by itself where there is no torchrun."""
         size = int(os.environ.get("WORLD_SIZE", 1))
         if size == 1:

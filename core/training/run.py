@@ -61,12 +61,12 @@ class TrainingRun:
     seconds: float = 0.0                    # by the clock, while it trained
 
     @classmethod
-    def start(cls, model_config: ModelConfig, config: TrainingConfig, device: torch.device | str = "cpu") -> "TrainingRun":
+    def start(cls, model_config: ModelConfig, config: TrainingConfig, device: torch.device | str = "cpu") -> TrainingRun:
         """A new run with random weights."""
         return cls.start_from(Transformer(model_config).initialise(torch.Generator().manual_seed(config.seed)), config, device)
 
     @classmethod
-    def start_from(cls, model: Transformer, config: TrainingConfig, device: torch.device | str = "cpu") -> "TrainingRun":
+    def start_from(cls, model: Transformer, config: TrainingConfig, device: torch.device | str = "cpu") -> TrainingRun:
         """A new run that trains `model` on, its weights being whatever they are."""
         model = model.requires_grad_(True).train().to(device)
         return cls(model, make_optimizer(model, config), config)
@@ -80,7 +80,7 @@ class TrainingRun:
         os.replace(partial, path)
 
     @classmethod
-    def load(cls, path: str | Path, device: torch.device | str = "cpu", **changes) -> "TrainingRun":
+    def load(cls, path: str | Path, device: torch.device | str = "cpu", **changes) -> TrainingRun:
         """The run that `save` wrote; `changes` to its TrainingConfig, such as other `minutes`, take effect from here on."""
         state = torch.load(path, map_location=device, weights_only=True)
         config = dataclasses.replace(TrainingConfig(**{**state["config"], "betas": tuple(state["config"]["betas"])}), **changes)
@@ -167,7 +167,7 @@ class Before:
     folder: Path | None = None
 
     @classmethod
-    def read(cls, folders: Sequence[Path]) -> "Before":
+    def read(cls, folders: Sequence[Path]) -> Before:
         """From the ends of the finished stages in `folders`."""
         ends = [json.loads((folder / "training.json").read_text(encoding="utf-8"))[-1] for folder in folders]
         return cls(sum(end["step"] for end in ends), sum(end["tokens_seen"] for end in ends), folders[-1] if folders else None)
@@ -187,7 +187,7 @@ class Journal:
     before: Before
 
     @classmethod
-    def open(cls, folder: Path, stage: Stage, context: TaskContext, facts: dict, step: int, before: Before) -> "Journal":
+    def open(cls, folder: Path, stage: Stage, context: TaskContext, facts: dict, step: int, before: Before) -> Journal:
         """The journal of the run in `folder`, as it was after `step` steps. A new one begins with the milestones of the stages before."""
         losses = json.loads((folder / "training.json").read_text(encoding="utf-8")) if step else []
         if not step and before.folder and (before.folder / checkpoints.HISTORY).exists():

@@ -18,7 +18,8 @@ from core.app.frame.views import Reading
 from core.app.server import routes
 from core.app.state import reader
 from core.app.state.run import Run
-from core.components.lib.message import HAND_CSS, pack
+from core.components.lib.bytes import pack
+from core.components.lib.hand import HAND_CSS
 from core.components.lib.token_view import token_view
 from core.cost import growth, sparse
 from core.figures.numbers import latex_number, latex_operand, readable
@@ -203,7 +204,7 @@ def answer(question: dict) -> bytes:
     values = [SETTINGS.each[name].accept(question[f"{PREFIX}{name}"]) for name in HANDS]
     if None in values:
         raise ValueError("there are no such settings")
-    return pack(SparsePatterns(*values).header(prose.load("architectures")), {})
+    return pack(SparsePatterns(*values).header(prose.load("architectures")))
 
 
 def _patterns(page: Lesson) -> Reading:

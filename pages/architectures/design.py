@@ -81,7 +81,7 @@ def _base(design: Design) -> Design:
 def _possible(design: Design) -> tuple[Design, str]:
     """The design, or its preset as it is where the changes do not go together; and why they do not."""
     try:
-        design.config
+        _ = design.config
     except ValueError as error:
         return Design(design.preset), str(error)
     return design, ""

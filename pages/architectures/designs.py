@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from core.model.config import ACTIVATIONS, KINDS, NORMS, NORM_PLACEMENTS, POSITIONS, ModelConfig
+from core.model.config import ACTIVATIONS, KINDS, NORM_PLACEMENTS, NORMS, POSITIONS, ModelConfig
 from core.model.presets import PRESETS
 
 MOST_WRITTEN = 400      # characters of a design

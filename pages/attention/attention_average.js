@@ -43,10 +43,11 @@ class Average extends Instrument {
     this.tip.hidden = true;
   }
 
-  receive(header, send, body) {
+  receive(header, send) {
     super.receive(header, send);
-    const n = header.tokens.length;
-    Object.assign(this, { tokens: header.tokens, positions: header.positions, points: Array.from({ length: n }, (_, j) => [body[2 * j], body[2 * j + 1]]), scores: body.subarray(2 * n, 3 * n) });
+    const { tokens, positions, points, scores } = header;
+    const pairs = tokens.map((_, j) => [points[2 * j], points[2 * j + 1]]);
+    Object.assign(this, { tokens, positions, points: pairs, scores });
     this.hull = hullOf(this.points);
     this.way = Array.from({ length: 61 }, (_, k) => this.meanAt(2 ** (-REACH + (2 * REACH * k) / 60)));
     this.range.title(this.labels.temperature);

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import streamlit as st
 
-from core.components.lib.position_canvas import instrument, pack
+from core.components.lib.bytes import pack
+from core.components.lib.position_canvas import instrument
 
 _MOUNT = instrument("attention_average", __file__)
 
@@ -18,4 +19,6 @@ def attention_average(points: np.ndarray, scores: np.ndarray, tokens: Sequence[s
     on_temperature is called once the hand rests.
     """
     header = {"tokens": list(tokens), "positions": list(positions), "labels": dict(labels), "settings": {"temperature": temperature}, "present": present}
-    _MOUNT(key=key, data=pack(header, points, scores), on_settings_change=lambda: on_temperature(st.session_state[key].settings["temperature"]))
+    arrays = {"points": points.astype(np.float32), "scores": scores.astype(np.float32)}
+    _MOUNT(key=key, data=pack(header, arrays),
+           on_settings_change=lambda: on_temperature(st.session_state[key].settings["temperature"]))

@@ -1,9 +1,10 @@
 // One head, one query, step by step. Rows are keys, columns are stages; what comes after the present step is faint and empty.
 // The vectors are the model's own float32; all that follows from them is worked out here in float64, as core/analysis/attention_steps.py does.
+import { unpack } from "../../core/components/lib/bytes.js";
 import { liveAsker } from "../../core/components/lib/live.js";
 import {
   decimals, fill, hatch, Instrument, line, make, matrixPicture, mount, placePicture, plain, rich, stroke, Surface,
-  unpack, write,
+  write,
 } from "../../core/components/lib/position_canvas.js";
 
 const NUMBERS = ["dot", "scale", "bias", "mask", "softmax"];
@@ -21,17 +22,6 @@ function normed(values, gain, epsilon) {
 }
 /** How a component of q or k is marked at each step that changes it. */
 const MARKS = { qkv: "", norm: "\u0302", turn: "′" };
-
-/** The numbers of a body as arrays by their names. */
-function named(header, body) {
-  const found = {};
-  let at = 0;
-  for (const [name, size] of header.arrays) {
-    found[name] = body.subarray(at, at + size);
-    at += size;
-  }
-  return found;
-}
 
 class Steps extends Instrument {
   constructor(root) {
@@ -74,11 +64,10 @@ class Steps extends Instrument {
     return { name, node };
   }
 
-  receive(header, send, body) {
+  receive(header, send) {
     super.receive(header, send);
     const { settings, labels, ...rest } = header;
-    Object.assign(this, rest);
-    this.data = named(header, body);
+    Object.assign(this, rest, { data: header });
     this.fillControls();
     this.work();
     const shown = JSON.stringify([header.question, header.chosen, header.tokens]);
@@ -452,7 +441,7 @@ class Steps extends Instrument {
   }
 
   reading({ kind, item, c }) {
-    const i = this.chosen.position, j = item?.j, { data, sizes } = this;
+    const i = this.chosen.position, j = item?.j;
     const value = { x: () => item.X[c], q: () => this.query[c], k: () => item.k[c], v: () => item.V[c], sum: () => (item ? item.AV[c] : this.out[c]), write: () => this.written[c],
       dot: () => item.dot, scale: () => item.scale, bias: () => item.bias, mask: () => (item.seen ? item.score : -Infinity), softmax: () => item.alpha }[kind]();
     const symbol = { x: `x_{${j},${c}}`, q: this.component("q", i, c), k: this.component("k", j, c), v: `v_{${j},${c}}`, sum: item ? `α_{${i},${j}} v_{${j},${c}}` : `o_{${i},${c}}`, write: `(o W_{O})_{${c}}`,
@@ -489,8 +478,8 @@ class Steps extends Instrument {
   }
 
   take(bytes) {
-    const [header, body] = unpack(bytes);
-    this.held = { name: JSON.stringify(header.asked), weights: named(header, body) };
+    const weights = unpack(bytes);
+    this.held = { name: JSON.stringify(weights.asked), weights };
     this.dirty = true;
     this.schedule();
   }

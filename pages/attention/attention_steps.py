@@ -6,14 +6,10 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import streamlit as st
 
-from core.components.lib.position_canvas import instrument, pack
+from core.components.lib.bytes import pack
+from core.components.lib.position_canvas import instrument
 
 _MOUNT = instrument("attention_steps", __file__)
-
-
-def packed(header: Mapping, arrays: Mapping[str, np.ndarray]) -> bytes:
-    """A header and float32 arrays of any shape, flat, by name."""
-    return pack({**header, "arrays": [[name, int(values.size)] for name, values in arrays.items()]}, *arrays.values())
 
 
 def attention_steps(header: Mapping, arrays: Mapping[str, np.ndarray], *, key: str, on_settings: Callable[[dict], None], on_select: Callable[[dict], None]) -> None:
@@ -23,5 +19,6 @@ def attention_steps(header: Mapping, arrays: Mapping[str, np.ndarray], *, key: s
     which the browser asks for where a number is opened that they made; arrays: float32 by name, any shape.
     on_settings(values) is called once the hand rests; on_select(values) when another layer, head or position is picked.
     """
-    _MOUNT(key=key, data=packed(header, arrays), on_settings_change=lambda: on_settings(dict(st.session_state[key].settings or {})),
+    _MOUNT(key=key, data=pack(header, arrays),
+           on_settings_change=lambda: on_settings(dict(st.session_state[key].settings or {})),
            on_picked_change=lambda: on_select(dict(st.session_state[key].picked or {})))

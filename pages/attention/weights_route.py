@@ -4,7 +4,7 @@ from __future__ import annotations
 from core.app.base import devices
 from core.app.compute import cache
 from core.app.state.run import Run
-from pages.attention.attention_steps import packed
+from core.components.lib.bytes import pack
 
 NAME = "attention_weights"
 PROJECTIONS = ("W_Q", "b_Q", "W_K", "b_K", "W_V", "b_V", "W_S", "W_O")
@@ -26,4 +26,4 @@ def answer(question: dict) -> bytes:
     weights, shared = model.blocks[layer], head // (model.config.n_heads // model.config.n_kv_heads)
     found = {part: getattr(weights, part) for part in PROJECTIONS if getattr(weights, part) is not None}
     own = {part: parameter[shared if part[-1] in "KV" else head].detach().float().cpu().numpy() for part, parameter in found.items()}
-    return packed({"asked": {"model": name, "device": device, "layer": layer, "head": head}}, own)
+    return pack({"asked": {"model": name, "device": device, "layer": layer, "head": head}}, own)

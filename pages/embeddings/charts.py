@@ -196,7 +196,7 @@ def vocabulary_map(coordinates: np.ndarray, ids: Sequence[int], tokens: Sequence
 
     named: rows whose name stands on the map beside that of row `picked` (None: it is not on the map), which is framed.
     """
-    import plotly.graph_objects as go   # takes half a second: only a reader who opens the map pays
+    import plotly.graph_objects as go  # takes half a second: only a reader who opens the map pays
 
     unchecked = dict(_validate=False)       # plotly holds each colour and sign against its rules, twice, which takes most of the time of a press; the tests have it do so
     solid, of_kind, ids = coordinates.shape[1] == 3, np.array(kinds), np.asarray(ids)

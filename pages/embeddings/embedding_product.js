@@ -2,7 +2,7 @@
 import {
   beginDrawing, chip, element, exact, fitHeight, keepFitted, showTip, writeText,
 } from "../../core/components/lib/pattern.js";
-import { unpack } from "../../core/components/lib/message.js";
+import { unpack } from "../../core/components/lib/bytes.js";
 import { whenStyled } from "../../core/components/lib/styled.js";
 
 const HEADING = 40, GAP = 46, FOOT = 6;

@@ -9,7 +9,7 @@ import streamlit as st
 
 from core.components import declare
 from core.components.heads_wall import PATTERN_CSS
-from core.components.lib.message import pack
+from core.components.lib.bytes import pack
 
 HERE = Path(__file__).parent
 

@@ -119,7 +119,7 @@ def _settled(run: Run, here: Scene, settings: dict) -> None:
 
 def _branch_off(run: Run, here: Scene, step: int, token_id: int) -> None:
     """A text that takes `token_id` at `step` of the active one, which stays; the text that does so already, where there is one."""
-    for number, (picks, text) in enumerate(zip(here.picks, here.texts)):
+    for number, text in enumerate(here.texts):
         if len(text) > step and [s.token_id for s in text[:step + 1]] == [*(s.token_id for s in here.steps[:step]), token_id]:
             return keep(branch=number, picked=step)
     if len(here.picks) > branches.MOST_BRANCHES:

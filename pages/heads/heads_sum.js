@@ -1,7 +1,7 @@
 // Concatenate and W^O at one position. A row for each head: its piece of the concatenated vector, what its rows of W^O make of it, how long that is.
 import { element, exact, fitHeight, keepFitted, palette, showTip } from "../../core/components/lib/pattern.js";
 import { byKeys } from "../../core/components/lib/by_keys.js";
-import { unpack } from "../../core/components/lib/message.js";
+import { unpack } from "../../core/components/lib/bytes.js";
 import { whenStyled } from "../../core/components/lib/styled.js";
 
 const LABEL = 44, HEADING = 22, NARROW = 520, LEAST_ROW = 14;

@@ -9,7 +9,6 @@ from core.components.heads_wall import HeadMap
 from core.figures import heads as figures
 from pages.heads.shared import Change, Patterns, measured
 
-
 SEEN_WHOLE = 8            # layers and heads of a wall that is seen whole; a larger one has a map beside it
 SHARES = frozenset(figures.ROLES)      # between 0 and 1, and coloured as the tiles are
 

@@ -18,7 +18,7 @@ from core.app.frame.named_token import look_up
 from core.app.frame.views import Reading
 from core.app.state import reader
 from core.app.state.run import Run
-from core.components.sampling_panel import Context, PanelSettings, pack, sampling_panel, seeded_uniforms
+from core.components.sampling_panel import Context, PanelSettings, message, sampling_panel, seeded_uniforms
 from core.figures.numbers import bracketed, latex_number, latex_operand, plain_number, probability
 from core.model import sampling
 from core.model.sampling import RULES, SamplingConfig, Truncation, truncate
@@ -48,9 +48,9 @@ def draw(page: Lesson, run: Run) -> Reading:
     with picture:
         if position < len(run.token_ids) - 1:
             st.caption(earlier(page, run, position))
-        message = pack(contexts(page, run, position, others), vocabulary(run), panel_labels(page), told, version, named,
+        sent = message(contexts(page, run, position, others), vocabulary(run), panel_labels(page), told, version, named,
                        reader.scale())
-        sampling_panel(message, PANEL, take_settings, lambda: append(run, position))
+        sampling_panel(sent, PANEL, take_settings, lambda: append(run, position))
     return _reading(page, run, position, row)
 
 

@@ -1,7 +1,7 @@
 // The map's life: what Python sent, labels and chips, pointer and keys, and the walk through the stages.
 import { chip, element, rowOffsets } from "../../core/components/lib/pattern.js";
 import { byKeys } from "../../core/components/lib/by_keys.js";
-import { alike, unpack } from "../../core/components/lib/message.js";
+import { alike, unpack } from "../../core/components/lib/bytes.js";
 import { resize, whenStyled } from "../../core/components/lib/styled.js";
 import { layOut, middle, regionsOf, stagesOf } from "./layout.js";
 import { findAt, keyPlaces, paintMarks, readingOf } from "./marks.js";

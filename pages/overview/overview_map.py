@@ -12,7 +12,7 @@ import numpy as np
 import streamlit as st
 
 from core.components import declare
-from core.components.lib.message import pack
+from core.components.lib.bytes import pack
 
 HERE = Path(__file__).parent
 EVENTS = ("picked", "layer", "opened", "appended", "thrown", "undone")

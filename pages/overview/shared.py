@@ -28,7 +28,7 @@ from pages.overview import packing
 from pages.overview.overview_map import overview_map
 
 if TYPE_CHECKING:
-    import pandas as pd     # imported with the first table: the first picture of a server does not wait for it
+    import pandas as pd  # imported with the first table: the first picture of a server does not wait for it
 
 HISTORY = "overview_history"
 OPEN = "overview_open"      # in the session: the lesson that a click in the map asks for

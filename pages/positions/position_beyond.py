@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from core.components.lib.bytes import pack
 from core.components.lib.position_canvas import instrument
 
 _MOUNT = instrument("position_beyond", __file__)
@@ -15,5 +16,6 @@ def position_beyond(pairs: int, slopes: Sequence[float], settings: Mapping, labe
     settings: trained, read, base and clip (the longest distance with an entry of its own). on_settings: called once the hand rests; the settings
     then stand in st.session_state[key].settings.
     """
-    data = {"pairs": pairs, "slopes": [float(m) for m in slopes], "settings": dict(settings), "labels": dict(labels), "present": present}
-    _MOUNT(key=key, data=data, on_settings_change=on_settings)
+    header = {"pairs": pairs, "slopes": [float(m) for m in slopes], "settings": dict(settings), "labels": dict(labels),
+              "present": present}
+    _MOUNT(key=key, data=pack(header), on_settings_change=on_settings)

@@ -39,10 +39,10 @@ class Concat extends Instrument {
     this.reading.setAttribute("aria-live", "polite");
   }
 
-  receive(header, send, body) {
+  receive(header, send) {
     super.receive(header, send);
-    const { d, k, token } = header;
-    Object.assign(this, { d, k, token, x: body.subarray(0, d), W_X: body.subarray(d, d + d * k), W_P: body.subarray(d + d * k) });
+    const { d, k, token, x, W_X, W_P } = header;
+    Object.assign(this, { d, k, token, x, W_X, W_P });
   }
 
   compute() {

@@ -5,7 +5,8 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from core.components.lib.position_canvas import instrument, pack
+from core.components.lib.bytes import pack
+from core.components.lib.position_canvas import instrument
 
 _MOUNT = instrument("position_concat", __file__)
 
@@ -18,4 +19,6 @@ def position_concat(x: np.ndarray, W_X: np.ndarray, W_P: np.ndarray, token: str,
     stand in st.session_state[key].settings.
     """
     header = {"d": W_X.shape[0], "k": W_X.shape[1], "token": token, "settings": dict(settings), "labels": dict(labels), "present": present}
-    _MOUNT(key=key, data=pack(header, x, W_X, W_P), on_settings_change=on_settings)
+    arrays = {"x": x, "W_X": W_X, "W_P": W_P}
+    _MOUNT(key=key, data=pack(header, {name: values.astype(np.float32) for name, values in arrays.items()}),
+           on_settings_change=on_settings)

@@ -54,15 +54,14 @@ class Learned extends Instrument {
     this.reading.setAttribute("aria-live", "polite");
   }
 
-  receive(header, send, body) {
+  receive(header, send) {
     super.receive(header, send);
-    const { n, d } = header;
-    const axes = header.axes;
-    const turned = (k) => body.subarray(n * d + k * n * axes, n * d + (k + 1) * n * axes);
-    Object.assign(this, { n, d, shownAxes: axes, stats: header, turned: { learned: turned(0), sinusoidal: turned(1) } });
+    const { n, d, axes } = header;
+    const turned = { learned: header.learned_turned, sinusoidal: header.sinusoidal_turned };
+    Object.assign(this, { n, d, shownAxes: axes, stats: header, turned });
     if (this.digest !== header.digest) {
       this.digest = header.digest;
-      this.stored = { learned: body.subarray(0, n * d), sinusoidal: sinusoids(n, d) };
+      this.stored = { learned: header.learned, sinusoidal: sinusoids(n, d) };
       this.cos = { learned: cosines(this.stored.learned, n, d), sinusoidal: cosines(this.stored.sinusoidal, n, d) };
     }
     this.picturesTheme = null;

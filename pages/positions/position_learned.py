@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from core.components.lib.position_canvas import instrument, pack
+from core.components.lib.bytes import pack
+from core.components.lib.position_canvas import instrument
 
 SHOWN_AXES = 48   # the strongest principal axes are drawn, so that their waves can be seen
 _MOUNT = instrument("position_learned", __file__)
@@ -24,4 +25,6 @@ def position_learned(learned, sinusoidal, settings: Mapping, labels: Mapping[str
     header = {"n": n, "d": d, "axes": axes, "digest": zlib.crc32(np.ascontiguousarray(learned.P)), "settings": dict(settings), "labels": dict(labels), "present": present,
               "lengths": {name: one.lengths.tolist() for name, one in both.items()}, "spectrum": {name: one.spectrum[:64].tolist() for name, one in both.items()},
               "rank": {name: one.rank for name, one in both.items()}}
-    _MOUNT(key=key, data=pack(header, learned.P, learned.turned[:, :axes], sinusoidal.turned[:, :axes]), on_settings_change=on_settings)
+    arrays = {"learned": learned.P, "learned_turned": learned.turned[:, :axes], "sinusoidal_turned": sinusoidal.turned[:, :axes]}
+    _MOUNT(key=key, data=pack(header, {name: values.astype(np.float32) for name, values in arrays.items()}),
+           on_settings_change=on_settings)

@@ -3,7 +3,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from core.components.lib.position_canvas import instrument, pack
+from core.components.lib.bytes import pack
+from core.components.lib.position_canvas import instrument
 
 _MOUNT = instrument("position_rotary", __file__)
 
@@ -16,5 +17,5 @@ def position_rotary(q: Sequence[float], k: Sequence[float], settings: Mapping[st
     settings: i, j (0 … 128), shift (0 … 4096, added to both) and base. on_settings: called once the hand rests; the settings then stand in
     st.session_state[key].settings.
     """
-    data = {"q": [float(x) for x in q], "k": [float(x) for x in k], "settings": dict(settings), "labels": dict(labels), "names": dict(names), "present": present}
-    _MOUNT(key=key, data=pack(data), on_settings_change=on_settings)
+    header = {"q": [float(x) for x in q], "k": [float(x) for x in k], "settings": dict(settings), "labels": dict(labels), "names": dict(names), "present": present}
+    _MOUNT(key=key, data=pack(header), on_settings_change=on_settings)

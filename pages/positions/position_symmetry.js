@@ -29,13 +29,11 @@ class Symmetry extends Instrument {
       () => { const { n, row } = this.geometry(); return { left: 0, width: 2, height: n * row, columns: 1, rows: n }; });
   }
 
-  receive(header, send, body) {
+  receive(header, send) {
     super.receive(header, send);
-    Object.assign(this, { tokens: header.tokens, permutation: header.permutation, differences: header.differences, width: header.shown });
-    const n = this.tokens.length;
-    this.before = body.subarray(0, n * header.shown);
-    this.after = body.subarray(n * header.shown, 2 * n * header.shown);
-    this.target = new Int32Array(n);
+    const { tokens, permutation, differences, shown, before, after } = header;
+    Object.assign(this, { tokens, permutation, differences, width: shown, before, after });
+    this.target = new Int32Array(tokens.length);
     this.permutation.forEach((from, to) => { this.target[from] = to; });
     this.picturesTheme = null;
     this.buildCases(header.cases);

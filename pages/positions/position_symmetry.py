@@ -5,7 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from core.components.lib.position_canvas import instrument, pack
+from core.components.lib.bytes import pack
+from core.components.lib.position_canvas import instrument
 
 _MOUNT = instrument("position_symmetry", __file__)
 CASES = ("none", "mask", "positions", "both")
@@ -22,4 +23,5 @@ def position_symmetry(before: np.ndarray, after: np.ndarray, permutation: Sequen
         raise ValueError(f"Outputs {before.shape} and {after.shape} and {len(permutation)} places do not fit {len(tokens)} tokens.")
     header = {"tokens": list(tokens), "permutation": [int(k) for k in permutation], "differences": [float(x) for x in differences], "shown": before.shape[1],
               "cases": [dict(case) for case in cases], "settings": dict(settings), "labels": dict(labels), "present": present}
-    _MOUNT(key=key, data=pack(header, before, after), on_settings_change=on_settings)
+    arrays = {"before": before.astype(np.float32), "after": after.astype(np.float32)}
+    _MOUNT(key=key, data=pack(header, arrays), on_settings_change=on_settings)

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from core.components.lib.bytes import pack
 from core.components.lib.position_canvas import instrument
 
 _MOUNT = instrument("position_waves", __file__)
@@ -15,4 +16,5 @@ def position_waves(settings: Mapping[str, float], labels: Mapping[str, str], *, 
     labels: the texts, templates with {names} that the browser fills in.
     on_settings: called once the hand rests; the settings then stand in st.session_state[key].settings.
     """
-    _MOUNT(key=key, data={"settings": dict(settings), "labels": dict(labels), "present": present}, on_settings_change=on_settings)
+    _MOUNT(key=key, data=pack({"settings": dict(settings), "labels": dict(labels), "present": present}),
+           on_settings_change=on_settings)

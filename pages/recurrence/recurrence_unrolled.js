@@ -3,7 +3,7 @@
 import {
   beginDrawing, chip, element, exact, fitHeight, keepFitted, showTip, writeText,
 } from "../../core/components/lib/pattern.js";
-import { unpack } from "../../core/components/lib/message.js";
+import { unpack } from "../../core/components/lib/bytes.js";
 import { whenStyled } from "../../core/components/lib/styled.js";
 
 const ARCS = 54, CHIPS = 34, GAP = 26, LEAST_COLUMN = 42, MOST_COLUMN = 260;

@@ -1,5 +1,5 @@
 // The likeliest tokens of one position at the depth under the hand, as bars between 0 and 1.
-import { unpack } from "../../core/components/lib/message.js";
+import { unpack } from "../../core/components/lib/bytes.js";
 import { readable } from "../../core/components/lib/readable.js";
 
 function bar(token, p, marked) {

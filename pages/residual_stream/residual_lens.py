@@ -8,7 +8,8 @@ import numpy as np
 import streamlit as st
 
 from core.components import declare
-from core.components.lib.message import HAND_CSS, HAND_HTML, pack
+from core.components.lib.bytes import pack
+from core.components.lib.hand import HAND_CSS, HAND_HTML
 from core.components.residual_grid import GRID_CSS, GRID_HTML, grid_data
 
 _HERE = Path(__file__).parent

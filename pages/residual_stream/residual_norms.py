@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from core.components import declare
-from core.components.lib.message import pack
+from core.components.lib.bytes import pack
 from core.components.residual_grid import GRID_CSS, GRID_HTML, grid_data, mount
 
 _HERE = Path(__file__).parent

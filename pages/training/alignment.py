@@ -200,11 +200,11 @@ def parts_of(tuner: PreferenceTuner, model: Transformer, example: Preference) ->
 
 def _lines(page: Lesson, loaded: LoadedModel, key: Hashable, tuner: PreferenceTuner, example: Preference, given: str) -> list[tuple[str, str]]:
     values = last_of("parts", (key, tuner.step, example), lambda: parts_of(tuner, tuner.copy(), example))
-    w, ref_w, l, ref_l = (latex_operand(v) for v in values)
+    won, ref_won, lost, ref_lost = (latex_operand(v) for v in values)
     m, beta, ids = (values[0] - values[1]) - (values[2] - values[3]), tuner.beta, ids_of(loaded, given)
     return [_start_line(page),
             (page.label("numbers_margin"), rf"m = \ln \frac{{\pi(y_w \mid x)}}{{\pi_{{\text{{ref}}}}(y_w \mid x)}} - \ln \frac{{\pi(y_l \mid x)}}{{\pi_{{\text{{ref}}}}(y_l \mid x)}}"
-             rf" = ({w} - ({ref_w})) - ({l} - ({ref_l})) = {latex_number(m)}"),
+             rf" = ({won} - ({ref_won})) - ({lost} - ({ref_lost})) = {latex_number(m)}"),
             (page.label("numbers_dpo"), rf"-\ln \sigma(\beta m) = -\ln \frac{{1}}{{1 + e^{{-{beta:g} \cdot ({latex_operand(m)})}}}} = {latex_number(float(tuning.dpo_loss(torch.tensor(m, dtype=torch.float64), beta)))}"),
             learned_line(page, tuner), old_line(page, tuner), kl_line(page, written_before(loaded, ids), written_now(key, tuner, loaded, ids))]
 

@@ -3,7 +3,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from core.components.lib.position_canvas import instrument, pack
+from core.components.lib.bytes import pack
+from core.components.lib.position_canvas import instrument
 
 _MOUNT = instrument("kepler_orbit", __file__)
 

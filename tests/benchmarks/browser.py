@@ -19,7 +19,7 @@ from tests.browser.serving import ROOT, Server, chromium, serve, settle
 
 HERE = Path(__file__).parent
 LATENCY = (HERE / "latency.js").read_text()
-WORDS = "the a dog girl boy king tree boat red big small park house garden school saw liked lost found made ate and then one day".split()
+WORDS = ["the", "a", "dog", "girl", "boy", "king", "tree", "boat", "red", "big", "small", "park", "house", "garden", "school", "saw", "liked", "lost", "found", "made", "ate", "and", "then", "one", "day"]
 QUIET_MILLISECONDS = 500   # nothing has changed for so long: the picture stands, and Overview has written its words for a print, 400 ms after
 
 

@@ -24,7 +24,6 @@ from torch import Tensor, nn
 
 from tests.benchmarks.timing import milliseconds, resident_megabytes
 
-
 GPT2 = ("transformers.models.auto.modeling_auto", "transformers.models.gpt2.modeling_gpt2")     # which transformers imports when they are first asked for
 
 

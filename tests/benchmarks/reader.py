@@ -22,7 +22,6 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 from websockets.asyncio.client import ClientConnection, connect
 
-
 MOST_BYTES = 64 * 2**20
 GROWS = "working_stop"  # the key of the button that stands on the page while what it shows is not whole yet
 STANDING = "standing"   # the key of the component that says when the first picture is seen

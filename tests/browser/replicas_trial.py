@@ -20,7 +20,7 @@ from assets.deploy.replicas import Replicas, running
 from tests.browser.serving import READY, STILL, chromium, settle
 
 LESSONS = ("heads?layer=2&head=1", "tokens", "next_token?position=2", "positions?positions_view=rotary", "embeddings", "attention?attention_view=averages", "residual_stream?layer=3", "generation?generation_view=beam")
-WORDS = "the cat dog girl boy sat on under a red ball and house ran to tree big happy saw was".split()
+WORDS = ["the", "cat", "dog", "girl", "boy", "sat", "on", "under", "a", "red", "ball", "and", "house", "ran", "to", "tree", "big", "happy", "saw", "was"]
 CONNECTED = "document.querySelector('[data-testid=stApp][data-test-connection-state=CONNECTED]') !== null"
 SHOWN = "[data-testid=stMain]"
 

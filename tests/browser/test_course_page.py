@@ -76,7 +76,7 @@ def test_every_sheet_and_its_solution_fit_on_their_pages(open_page):
         for key in ("sheet", "solution"):
             with page.expect_download() as waiting:
                 page.locator(f".st-key-course_{key}_file button").click()
-            paper.set_content(open(waiting.value.path(), encoding="utf-8").read())
+            paper.set_content(waiting.value.path().read_text(encoding="utf-8"))
             for size in ("A4", "Letter"):
                 assert len(re.findall(rb"/Type\s*/Page\b", paper.pdf(format=size))) <= PAGES_AT_MOST, (sheet, key, size)
             assert paper.evaluate("document.documentElement.scrollWidth <= innerWidth")

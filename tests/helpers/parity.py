@@ -18,7 +18,7 @@ def randomised(model):
     """The model with every parameter random, biases and norms too, so that a forgotten one shows."""
     generator = torch.Generator().manual_seed(1)
     with torch.no_grad():
-        for name, p in model.named_parameters():
+        for p in model.parameters():
             noise = torch.randn(p.shape, generator=generator) * 0.1
             p.copy_(p + noise if p.ndim == 1 else noise)
     return model.eval().requires_grad_(False)

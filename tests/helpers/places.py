@@ -42,7 +42,7 @@ def _each(settings) -> dict[str, Setting]:
 def _taken(known, written: str) -> bool:
     if isinstance(known, Setting):
         value = known.accept(written)
-        return value is not None and (isinstance(known.default, str) or isinstance(known.default, bool) or float(written) == value)
+        return value is not None and (isinstance(known.default, str | bool) or float(written) == value)
     try:
         known(written)
     except ValueError:

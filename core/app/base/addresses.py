@@ -8,14 +8,25 @@ import streamlit as st
 from starlette.requests import Request
 from starlette.responses import RedirectResponse
 from starlette.routing import Route
+from streamlit import net_util
+from streamlit.web.server import server_util
 
 from core.app.base import catalogue
+
+EVERYWHERE = ("0.0.0.0", "::")          # addresses at which a server is reached through any of its machine's
 
 
 def below(*parts: str) -> str:
     """The path of these parts below the server's base path, where it has one."""
     base = str(st.get_option("server.baseUrlPath") or "").strip("/")
     return "/".join(["", *filter(None, [base]), *parts])
+
+
+def of_server() -> list[str]:
+    """The addresses at which browsers reach the server: on this machine, and from its network unless one address is set."""
+    bound = st.get_option("server.address")
+    hosts = [bound] if bound and bound not in EVERYWHERE else ["localhost", net_util.get_internal_ip()]
+    return [server_util.get_url(host) for host in hosts if host]
 
 
 async def _to_the_root(request: Request) -> RedirectResponse:

@@ -14,15 +14,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-
 PREFIX = "TRANSFORMER_"
 MODELS, ROOTS, HUB, HUB_MODELS = "TRANSFORMER_MODELS", "TRANSFORMER_MODEL_ROOTS", "TRANSFORMER_HUB", "TRANSFORMER_HUB_MODELS"
 GIGABYTES, LARGEST = "TRANSFORMER_MODEL_GB", "TRANSFORMER_LARGEST_MODEL_GB"
 CHARACTERS, TOKENS = "TRANSFORMER_PROMPT_CHARACTERS", "TRANSFORMER_PROMPT_TOKENS"
 TRAINING = "TRANSFORMER_TRAINING"
 PASSES = "TRANSFORMER_PASSES"
+FRAME_ANCESTORS = "TRANSFORMER_FRAME_ANCESTORS"
 LEAST_CHARACTERS, MOST_CHARACTERS = 100, 20_000     # of a prompt; the most is far more than any context takes
 LEAST_TOKENS, MOST_TOKENS = 8, 256                  # that a lesson reads at once: more are too narrow to be told apart on a screen
+_ORIGIN = re.compile(r"https?://(\*\.)?[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*(:\d{1,5})?")
 _HUB_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}(?:/[A-Za-z0-9][A-Za-z0-9._-]{0,95})?")
 
 
@@ -44,6 +45,7 @@ class Deployment:
     prompt_tokens: int = MOST_TOKENS
     training: bool = True                           # whether readers may train models
     passes: str = ""                                # the address of the replicas that compute forward passes; none: they are computed here
+    frame_ancestors: tuple[str, ...] = ()           # the origins whose pages may show the app in a frame, beside its own
 
 
 def current() -> Deployment:
@@ -90,7 +92,7 @@ def _listed(text: str) -> list[str]:
 
 
 def _bundled(text: str) -> tuple[str, ...]:
-    from core.model import checkpoints        # brings torch, which a server need not wait for where nothing is set
+    from core.model import checkpoints  # brings torch, which a server need not wait for where nothing is set
     there = checkpoints.bundled_names()
     if wrong := [name for name in _listed(text) if name not in there or not _continues_text(name)]:
         raise ValueError(f"{wrong[0]!r} is no bundled model that continues a text. Allowed are, separated by commas, {', '.join(filter(_continues_text, there))}")
@@ -163,6 +165,13 @@ def _address(text: str) -> str:
     raise ValueError("allowed is the address of a service, such as http://127.0.0.1:8000")
 
 
+def _origins(text: str) -> tuple[str, ...]:
+    if wrong := next((origin for origin in _listed(text) if not _ORIGIN.fullmatch(origin)), None):
+        raise ValueError(f"{wrong!r} is no origin. Allowed are origins like https://moodle.school.example or "
+                         "https://*.school.example, separated by commas")
+    return tuple(_listed(text))
+
+
 # name -> (field of Deployment, what reads its value or raises ValueError that says what is allowed)
 READERS: dict[str, tuple[str, Callable[[str], object]]] = {
     MODELS: ("models", _bundled),
@@ -175,4 +184,5 @@ READERS: dict[str, tuple[str, Callable[[str], object]]] = {
     TOKENS: ("prompt_tokens", _whole(LEAST_TOKENS, MOST_TOKENS)),
     TRAINING: ("training", _switch),
     PASSES: ("passes", _address),
+    FRAME_ANCESTORS: ("frame_ancestors", _origins),
 }

@@ -214,9 +214,7 @@ def _told(here: Frame, words: prose.TextFile) -> None:
 
 
 def _last(parts: Iterator[Part]) -> object:
-    part = Part()
-    for part in parts:
-        pass
+    *_, part = (Part(), *parts)
     return part.value
 
 

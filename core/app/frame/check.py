@@ -9,7 +9,6 @@ import streamlit as st
 from core.app.base.prose import TextFile
 from core.app.frame.guard import fragment
 
-
 MOST_BUTTONS = 9      # options that stand below each other; more are a list to open
 
 

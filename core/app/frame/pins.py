@@ -1,5 +1,6 @@
 """Pin a state as A and set it beside the present one, B: the settings of both, a small summary, a link to each."""
 from __future__ import annotations
+
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -8,7 +9,7 @@ from core.app.base.prose import TextFile
 from core.app.state import reader
 
 if TYPE_CHECKING:
-    import pandas as pd     # imported with the first table: the first picture of a server does not wait for it
+    import pandas as pd  # imported with the first table: the first picture of a server does not wait for it
 
 
 def draw(lesson: str, summary: dict[str, str], words: TextFile) -> None:

@@ -22,7 +22,7 @@ from core.app.state.lesson_settings import Settings
 from core.app.state.run import Run
 
 if TYPE_CHECKING:
-    import pandas as pd     # imported with the first table: the first picture of a server does not wait for it
+    import pandas as pd  # imported with the first table: the first picture of a server does not wait for it
 
 
 @dataclass(frozen=True)

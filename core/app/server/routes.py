@@ -73,7 +73,7 @@ def route(name: str, answer: str) -> Route:
 
 def _answered(answer: str, question: dict) -> bytes:
     answered = pkgutil.resolve_name(answer)
-    from core.app.base.devices import compute_alone   # brings torch, as the answer does
+    from core.app.base.devices import compute_alone  # brings torch, as the answer does
 
     compute_alone()
     return answered(question)

@@ -1,7 +1,7 @@
 // One head, large: the matrix of its weights or scores with tokens on both axes, or lines from queries to keys. The views are in matrix.js and lines.js.
 import { fitHeight, keepFitted, rowOffsets } from "../lib/pattern.js";
 import { buildHand } from "../lib/hand.js";
-import { unpack } from "../lib/message.js";
+import { unpack } from "../lib/bytes.js";
 import { whenStyled } from "../lib/styled.js";
 import { layOutLines } from "./lines.js";
 import { layOutMatrix, wireMatrix } from "./matrix.js";

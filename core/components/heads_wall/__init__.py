@@ -4,8 +4,8 @@ What travels is bounded whatever the model: with more heads than the bundled one
 from __future__ import annotations
 
 import functools
-import zlib
 import math
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +14,8 @@ import numpy as np
 import streamlit as st
 
 from core.components import declare
-from core.components.lib.message import HAND_CSS, HAND_HTML, pack
+from core.components.lib.bytes import pack
+from core.components.lib.hand import HAND_CSS, HAND_HTML
 
 HERE = Path(__file__).parent
 WHOLE_TOKENS = 48        # up to this many tokens every weight travels (226 kB for HEADS heads); beyond, bytes for the picture and single heads whole

@@ -1,6 +1,6 @@
 // The wall: every head's pattern as a tile of one canvas; a button over each tile makes it reachable by keyboard and by screen reader.
 import { buildHand } from "../lib/hand.js";
-import { alike, unpack } from "../lib/message.js";
+import { alike, unpack } from "../lib/bytes.js";
 import { resize, whenStyled } from "../lib/styled.js";
 import { buildMap, describeMap, frameWindow, layMap, markOnMap, paintMap } from "./heads_map.js";
 import { colour, element, exact, fitHeight, keepFitted, palette, reading, rowOffsets, showTip } from "../lib/pattern.js";

@@ -1,5 +1,6 @@
 // What the position pictures share: theme colours, sharp canvases, native ranges, number formats.
 import { byKeys } from "./by_keys.js";
+import { unpack } from "./bytes.js";
 import { whenStyled } from "./styled.js";
 
 export const MINUS = "\u2212";
@@ -322,22 +323,12 @@ export function mount(component, kind) {
   const { data, parentElement, setStateValue } = component;
   const root = parentElement.querySelector(".instrument");
   const view = (root.view ??= new kind(root));
-  const [header, body] = unpack(data);
+  const header = unpack(data);
   root.classList.toggle("present", Boolean(header.present));
   view.fontSize = header.present ? 16 : 12;
-  view.receive(header, setStateValue, body);
+  view.receive(header, setStateValue);
   view.schedule();
   return () => { view.close(); root.replaceChildren(); delete root.view; };
-}
-
-/** A JSON header alone, or packed bytes: uint32 header length, header padded to 4 bytes, float32 numbers. */
-export function unpack(data) {
-  if (!(data instanceof Uint8Array)) return [data, null];
-  const bytes = data.byteOffset % 4 ? data.slice() : data;
-  const view = new DataView(bytes.buffer, bytes.byteOffset);
-  const length = view.getUint32(0, true);
-  const header = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + length)));
-  return [header, new Float32Array(bytes.buffer, bytes.byteOffset + 4 + length, (bytes.length - 4 - length) >> 2)];
 }
 
 /** Fill a box with faint diagonal lines: "nothing here", or "never seen". */

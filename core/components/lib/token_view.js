@@ -1,6 +1,6 @@
 // Shared by pictures of tokens. Whatever a reader has typed reaches the page as textContent alone.
 import { byKeys } from "./by_keys.js";
-import { unpack } from "./message.js";
+import { unpack } from "./bytes.js";
 import { whenStyled } from "./styled.js";
 
 const SVG = "http://www.w3.org/2000/svg";

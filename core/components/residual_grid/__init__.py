@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 
 from core.components import declare
-from core.components.lib.message import pack
+from core.components.lib.bytes import pack
 
 _HERE = Path(__file__).parent
 GRID_HTML = ('<div class="grid"><div class="scroller" tabindex="0" role="img"><div class="spacer"><canvas></canvas></div></div></div>'

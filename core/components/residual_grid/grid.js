@@ -1,6 +1,6 @@
 // A grid of numbers on one canvas: rows are layers, columns tokens. Hover reads a cell, a click or the arrow keys pick one.
 // The canvas is as wide as the view and sticks to it; the spacer behind it makes the scroll bar, so 256 wide columns cost no more than 12.
-import { unpack } from "../lib/message.js";
+import { unpack } from "../lib/bytes.js";
 import { whenStyled } from "../lib/styled.js";
 import { readable } from "../lib/readable.js";
 
@@ -122,7 +122,7 @@ function box(state, row, column) {
 }
 
 export function draw(state) {
-  const { data, canvas, theme } = state;
+  const { data, canvas } = state;
   if (!data || !state.width) return;
   const context = canvas.getContext("2d"), ratio = window.devicePixelRatio || 1;
   state.scrolled = { x: state.scroller.scrollLeft, y: state.scroller.scrollTop };      // asked for once: the browser may lay out the page for each answer

@@ -1,5 +1,6 @@
 // The panel: it holds the settings, answers every move of the hand within one frame, and tells Python when the hand lets go.
 import { byKeys } from "../lib/by_keys.js";
+import { unpack } from "../lib/bytes.js";
 import { whenStyled } from "../lib/styled.js";
 import { ALL_OFF, button, Controls, element, methodOf, METHODS, spread, write } from "./controls.js";
 import { niceTop, probabilityText, readTheme, wholeNumber } from "./figure.js";
@@ -20,14 +21,15 @@ class Panel {
   }
 
   /** New data from Python: logits only where they changed, settings only where Python set them anew. */
-  receive(header, logits, send, append) {
+  receive(header, send, append) {
     Object.assign(this, { send, append });
     this.controls.append = append;
     if (header.logits_key !== this.logitsKey) {
       this.logitsKey = header.logits_key;
       this.tokens = header.tokens;
-      this.truncations = logits.map((row) => new Truncation(row));
-      this.pinned = new Truncation(logits[0]);
+      const size = header.tokens.length, rowOf = (row) => header.logits.subarray(row * size, (row + 1) * size);
+      this.truncations = header.contexts.map((_, row) => new Truncation(rowOf(row)));
+      this.pinned = new Truncation(rowOf(0));
       this.controls.setVocabulary(this.tokens.length);
       this._contexts(header.contexts);
     }
@@ -343,16 +345,9 @@ function perplexityText(value) {
   return value < 100 ? value.toPrecision(3) : wholeNumber(Math.round(value));
 }
 
-/** The message: length of the header as uint32, the header as JSON, zeros up to a multiple of 8, float64 logits row by row. */
-function decode(bytes) {
-  const start = bytes.slice().buffer, length = new DataView(start).getUint32(0, true);
-  const header = JSON.parse(new TextDecoder().decode(new Uint8Array(start, 4, length)));
-  const offset = Math.ceil((4 + length) / 8) * 8, size = header.tokens.length;
-  return { header, logits: header.contexts.map((_, row) => new Float64Array(start, offset + row * size * 8, size)) };
-}
-
 export default function ({ data, parentElement, setStateValue, setTriggerValue }) {
-  const { header, logits } = decode(data), root = parentElement.querySelector(".sampling-panel");
+  const header = unpack(data), root = parentElement.querySelector(".sampling-panel");
   const panel = root.panel ?? new Panel(root, header);
-  panel.receive(header, logits, (settings) => setStateValue("settings", settings), (token) => setTriggerValue("append", token));
+  const append = (token) => setTriggerValue("append", token);
+  panel.receive(header, (settings) => setStateValue("settings", settings), append);
 }

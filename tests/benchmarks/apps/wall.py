@@ -18,7 +18,6 @@ from core.components.heads_wall import heads_wall
 from core.model.checkpoints import load_bundled
 from core.model.intervention import HeadEdit, Intervention
 
-
 LEAST, MOST, STEP = -1.0, 3.0, 0.1
 
 

@@ -2,8 +2,8 @@
 
 The relative error of a tensor is the largest difference over the largest magnitude in transformers' tensor; all in float32, as the app computes.
 """
-import torch
 import pytest
+import torch
 import torch.nn.functional as F
 
 from core import huggingface
@@ -178,7 +178,7 @@ def test_interventions_hold(pair):
     silent = changed(sublayers=(SublayerEdit(0, "attention"), SublayerEdit(0, "mlp")))
     assert (silent.blocks[0].attn_out == 0).all() and (not config.reads_normed or torch.equal(silent.blocks[0].resid_post, silent.blocks[0].resid_pre) or ours.encoder is not None)
     for settings in (dict(norm="none"), dict(activation="relu"), dict(residual=False), dict(score="additive"), dict(heads=(HeadEdit(0, 1, "uniform"), HeadEdit(1, 0, "scale", 3.0)))):
-        moved = not (settings.get("activation") == config.activation)
+        moved = settings.get("activation") != config.activation
         assert torch.isfinite(changed(**settings).logits).all() and torch.equal(changed(**settings).logits, plain.logits) != moved
 
 

@@ -5,13 +5,18 @@ import math
 import numpy as np
 import pytest
 import torch
-from transformers.generation.logits_process import (MinPLogitsWarper, TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper,
-                                                    TypicalLogitsWarper)
+from transformers.generation.logits_process import (
+    MinPLogitsWarper,
+    TemperatureLogitsWarper,
+    TopKLogitsWarper,
+    TopPLogitsWarper,
+    TypicalLogitsWarper,
+)
 
 from core.model.sampling import (
     KEPT,
-    MINUS_INFINITY,
     MIN_P,
+    MINUS_INFINITY,
     RULES,
     TEMPERATURE,
     TOP_K,

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from core.model.block import KVCache
-from core.model.config import MASKS, NORMS, NORM_PLACEMENTS, POSITIONS, ModelConfig
+from core.model.config import MASKS, NORM_PLACEMENTS, NORMS, POSITIONS, ModelConfig
 from core.model.intervention import NOTHING, HeadEdit, Intervention, Patch, SublayerEdit
 from core.model.transformer import Transformer
 from tests.helpers import parity

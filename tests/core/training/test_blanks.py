@@ -172,7 +172,7 @@ def test_what_is_measured_is_always_the_same(model, context):
     task = MaskedLanguageModelling((), measured="story.txt", measured_sentences=20)
     measures = task.held_out(model, context)
     assert set(measures) == {"story", "story, right", "sentiment", "sentiment, right"} and measures == task.held_out(model, context)
-    assert 0 < measures["story"] and 0 <= measures["sentiment, right"] <= 1
+    assert measures["story"] > 0 and 0 <= measures["sentiment, right"] <= 1
     assert held_out_sentiment(model, context.tokenizer, 20).n == 20
 
 

@@ -14,7 +14,6 @@ from core.training.recipes import RECIPES, TrainingConfig, stories_tokenizer
 from core.training.repetition import RepeatedPassages
 from core.training.run import parser
 
-
 # Settings
 
 def test_learning_rate_by_hand():

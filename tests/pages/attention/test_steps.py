@@ -3,7 +3,6 @@ the formulas worked out again, and each question's answer computed a second time
 from __future__ import annotations
 
 import functools
-import json
 import math
 import re
 
@@ -16,13 +15,13 @@ from core import huggingface
 from core.analysis.attention_steps import head_steps, simple_steps, tempered_weights
 from core.app.base import prose
 from core.app.compute import cache
+from core.components.lib.bytes import pack
 from core.model import checkpoints
 from core.model.transformer import Transformer
 from pages.attention import switches, weights_route
-from pages.attention.attention_steps import packed
 from pages.attention.averages import plane_of
 from pages.attention.steps import rest_name, stages, vectors, ways, window
-from tests.helpers import huggingface_models, lessons
+from tests.helpers import huggingface_models, lessons, messages
 from tests.helpers.messages import formulas
 from tests.helpers.prompts import PROMPTS
 
@@ -37,15 +36,14 @@ opened = functools.partial(lessons.opened, "attention")
 
 
 def given(at: AppTest) -> tuple[dict, dict[str, np.ndarray]]:
-    """Header and arrays of the step component, read as unpack of position_canvas.js reads them."""
-    return unpacked(next(e.proto.bytes for e in at.get("bidi_component") if e.proto.component_name == "attention_steps"))
+    """Header and arrays of the step component."""
+    return parts(messages.given(at, "attention_steps"))
 
 
-def unpacked(sent: bytes) -> tuple[dict, dict[str, np.ndarray]]:
-    length = int.from_bytes(sent[:4], "little")
-    header, values = json.loads(sent[4:4 + length]), np.frombuffer(sent[4 + length:], "<f4")
-    ends = np.cumsum([size for _, size in header["arrays"]])
-    return header, {name: values[end - size:end] for (name, size), end in zip(header["arrays"], ends)}
+def parts(header: dict) -> tuple[dict, dict[str, np.ndarray]]:
+    """A header alone, and its arrays."""
+    arrays = {name: header.pop(name) for name, *_ in header.pop("arrays")}
+    return header, arrays
 
 
 def loaded(name: str = "stories") -> cache.LoadedModel:
@@ -193,12 +191,12 @@ def test_the_browser_is_given_what_makes_every_number(name):
     assert np.allclose(e / total, block.pattern[2, 18, keys], atol=2e-5)
     assert np.allclose((e @ V + arrays["rest_head"]) / total, block.head_out[2, 18], atol=2e-4)
     assert np.allclose(arrays["written"], block.head_contribution[2, 18], atol=2e-4)
-    asked, weights = unpacked(weights_route.answer(header["question"]))
+    asked, weights = parts(messages.unpacked(weights_route.answer(header["question"])))
     X, project = arrays["X"].reshape(n, -1), lambda part: weights[f"W_{part}"].reshape(config.d_model, -1)
     for part, expected in (("Q", block.Q), ("K", block.K), ("V", block.V)):
         assert np.allclose(X @ project(part) + weights[f"b_{part}"], expected[2, keys], atol=1e-4)
     assert np.allclose(block.head_out[2, 18] @ weights["W_O"].reshape(-1, config.d_model), arrays["written"], atol=2e-4)
-    assert asked["asked"] == header["question"] and len(packed(header, arrays)) < 40_000      # the weights, six times as much, come once a head
+    assert asked["asked"] == header["question"] and len(pack(header, arrays)) < 40_000      # the weights, six times as much, come once a head
     assert header["stageNames"]["head"] == stages(loaded(name).model.blocks[1], "head") and ("turn" in header["stageNames"]["head"]) == (name in ("stories-small", "scores-multiplicative"))
     assert header["rest"]["count"] == len(ids_of(name)) - n
 

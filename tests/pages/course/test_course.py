@@ -111,7 +111,7 @@ def test_a_step_of_the_class_stands_at_the_foot_of_its_lesson(number):
 
 def test_without_present_mode_a_lesson_is_as_ever():
     at = open_at("tokens", **{"class": "2"})
-    assert fine(at) and not any("class_next" == button.key for button in at.button)
+    assert fine(at) and not any(button.key == "class_next" for button in at.button)
 
 
 def test_what_is_none_is_left_out_of_a_link(monkeypatch):
@@ -147,7 +147,7 @@ def test_a_link_to_a_term_opens_the_glossary_at_it():
     at = open_at("course", term="softmax")
     assert fine(at) and header(at)["term"] == "softmax" and at.query_params["course_view"] == "glossary" and "term" not in at.query_params
     shown = header(at)
-    assert [term["term"] for term in shown["terms"]] == [term.term for term in TERMS] and {"path": "attention", "set": {"attention_view": "steps", "attention_step": "softmax"}} == shown["links"]["softmax"]
+    assert [term["term"] for term in shown["terms"]] == [term.term for term in TERMS] and shown["links"]["softmax"] == {"path": "attention", "set": {"attention_view": "steps", "attention_step": "softmax"}}
 
 
 # ---- sheets ----------------------------------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from core.app.compute import cache
 from core.app.state.run import Run, read
 from core.components import heads_wall as wall
 from core.components.attention_view import payload
-from core.components.lib.message import pack
+from core.components.lib.bytes import pack
 from core.figures import heads as figures
 from core.figures.numbers import latex_number
 from core.model.config import ModelConfig
@@ -49,11 +49,13 @@ open_at = functools.partial(lessons.open_at, "heads")
 # ---- what is packed, by hand -----------------------------------------------------------------------------------------------------
 
 
-def test_packed_arrays_come_back_and_stand_on_multiples_of_four():
-    sent = pack({"word": "שלום"}, {"a": np.array([1, 2, 3], np.uint8), "b": np.array([0.1, np.nan], np.float32)})
+def test_packed_arrays_come_back_and_stand_on_multiples_of_eight():
+    arrays = {"a": np.array([1, 2, 3], np.uint8), "b": np.array([0.1, np.nan], np.float32), "c": np.array([0.1])}
+    sent = pack({"word": "שלום"}, arrays)
     header = unpacked(sent)
-    assert header["word"] == "שלום" and header["a"].tolist() == [1, 2, 3] and header["b"][0] == np.float32(0.1) and math.isnan(header["b"][1])
-    assert len(sent) % 4 == 0
+    assert header["word"] == "שלום" and header["a"].tolist() == [1, 2, 3] and header["c"].tolist() == [0.1]
+    assert header["b"][0] == np.float32(0.1) and math.isnan(header["b"][1])
+    assert len(sent) % 8 == 0
 
 
 def test_rows_keep_what_lies_between_the_first_and_the_last_allowed_key():

@@ -12,12 +12,12 @@ from streamlit.testing.v1 import AppTest
 
 from core.app.base import prose
 from core.app.compute import cache
-from core.components.sampling_panel import Context, PanelSettings, pack, seeded_uniforms, unpack
+from core.components.sampling_panel import Context, PanelSettings, message, seeded_uniforms
 from core.model.sampling import SamplingConfig, truncate
 from pages.next_token.charts import largest_terms, terms_chart, terms_rows
 from pages.next_token.shared import kept_counts
 from tests.helpers import lessons
-from tests.helpers.messages import formulas
+from tests.helpers.messages import formulas, unpacked
 from tests.helpers.prompts import PROMPTS
 
 
@@ -27,8 +27,15 @@ def opened(prompt: str | None = None, **query: str) -> AppTest:
 
 def given(at: AppTest) -> tuple[dict, np.ndarray]:
     """The header and the logits of the message that the panel was given."""
-    [message] = [element.proto.bytes for element in at.get("bidi_component") if element.proto.component_name.endswith("sampling_panel")]
-    return unpack(message)
+    elements = [element.proto for element in at.get("bidi_component")]
+    [sent] = [proto.bytes for proto in elements if proto.component_name.endswith("sampling_panel")]
+    return read(sent)
+
+
+def read(sent: bytes) -> tuple[dict, np.ndarray]:
+    """The header and the logits (contexts, |V|) of a message to the panel."""
+    header = unpacked(sent)
+    return header, header["logits"].reshape(len(header["contexts"]), -1)
 
 
 def logits_of(prompt: str) -> np.ndarray:
@@ -54,12 +61,13 @@ def test_the_panel_is_given_the_models_own_logits_and_tokens(prompt):
 def test_a_message_comes_back_as_it_was_packed():
     settings = PanelSettings(SamplingConfig(temperature=0.5), xi=0.25)
     logits = np.array([0.1, -np.inf, 1e-300])
-    header, rows = unpack(pack([Context("a", "x", logits), Context("b", "שלום", logits[::-1])], ["<b>", "·é", "⏎"], {"k": "v"}, settings, 3, named=1))
+    contexts = [Context("a", "x", logits), Context("b", "שלום", logits[::-1])]
+    header, rows = read(message(contexts, ["<b>", "·é", "⏎"], {"k": "v"}, settings, 3, named=1))
     np.testing.assert_array_equal(rows, [logits, logits[::-1]])
     assert header["tokens"] == ["<b>", "·é", "⏎"] and header["contexts"][1] == {"name": "b", "text": "שלום"}
     assert PanelSettings.from_browser(header["settings"]) == settings and header["settings_version"] == 3 and header["named"] == 1
     with pytest.raises(ValueError, match="3 logits for 2 tokens"):
-        pack([Context("a", "x", logits)], ["a", "b"], {}, settings, 1)
+        message([Context("a", "x", logits)], ["a", "b"], {}, settings, 1)
 
 
 @pytest.mark.parametrize("settings", [
@@ -86,7 +94,7 @@ def test_seeded_uniforms_are_mulberry32():
     # The generator's published reference in JavaScript gives these for the seed 1.
     np.testing.assert_allclose(seeded_uniforms(1, 4), [0.6270739405881613, 0.002735721180215478, 0.5274470399599522, 0.9810509674716741], rtol=0, atol=0)
     numbers = seeded_uniforms(5, 20_000)
-    assert 0 <= numbers.min() and numbers.max() < 1 and abs(numbers.mean() - 0.5) < 0.01
+    assert numbers.min() >= 0 and numbers.max() < 1 and abs(numbers.mean() - 0.5) < 0.01
 
 
 def test_an_experiment_sets_the_panel():

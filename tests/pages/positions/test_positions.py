@@ -20,7 +20,7 @@ from core.model.intervention import Intervention
 from core.model.transformer import Transformer
 from pages.positions import biases, rotary, symmetry, waves
 from tests.helpers import lessons
-from tests.helpers.messages import formulas
+from tests.helpers.messages import formulas, unpacked
 
 ROOT = Path(__file__).parents[3]
 VIEWS = ("waves", "learned", "rotary", "biases", "concat", "symmetry", "beyond")
@@ -31,13 +31,10 @@ def opened(view: str = "waves", prompt: str | None = None, **query: str) -> AppT
 
 
 def component(at: AppTest, key: str):
-    """What the component whose key ends in `key` was given: its JSON, or the header of its packed bytes."""
+    """What the component whose key ends in `key` was given: header and arrays."""
     for element in at.get("bidi_component"):
-        if element.proto.id.endswith(key) or key in element.proto.id:
-            if element.proto.WhichOneof("data") == "json":
-                return json.loads(element.proto.json)
-            data = element.proto.bytes
-            return json.loads(data[4: 4 + int.from_bytes(data[:4], "little")])
+        if key in element.proto.id:
+            return unpacked(element.proto.bytes)
     raise AssertionError(f"no component {key}")
 
 

@@ -15,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 from core.app.base import prose
 from core.app.compute import cache
 from core.app.frame.lesson import Lesson
-from core.components.lib.message import pack
+from core.components.lib.bytes import pack
 from core.figures import residual_stream as figures
 from core.figures.numbers import plain_number
 from core.model.config import ModelConfig

@@ -132,7 +132,7 @@ def test_the_table_counts_what_each_method_makes():
         other = Tokenizer.load(ROOT / "assets" / "models" / name / "tokenizer.json")
         assert counts[f"BPE of {name}"] == [len(other.encode(one)) for one in texts]
     for method in sent["methods"]:
-        for one, count, pieces in zip(texts, method["counts"], method["pieces"]):
+        for count, pieces in zip(method["counts"], method["pieces"]):
             assert len(pieces) == min(count, methods.SHOWN)
     assert sent["methods"][-1]["unknown"][0] == 7 and sent["methods"][3]["unknown"] == [0] * 5
 

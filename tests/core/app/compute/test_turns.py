@@ -106,7 +106,7 @@ def test_who_is_called_away_leaves_the_line_and_a_failure_gives_the_turn_on():
         leaving, staying = in_line(line, "aab", done, look), in_line(line, "a", done)
         gone.set()
         until(lambda: line.n_waiting == 1)
-        1 // 0
+        _ = 1 // 0
     for thread, _ in (*leaving, *staying):
         thread.join(SECONDS)
     assert done == ["a"] and [type(found[0]) for _, found in leaving] == [Away] * 3 and staying[0][1] == [None]
