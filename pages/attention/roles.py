@@ -132,7 +132,8 @@ def _matrices(page: Lesson, run: Run, made: Part) -> None:
                        "scale": panel.scale, "reach": panel.reach or float(panel.values.abs().max()) or 1.0, "masked": panel.masked})
     title = made.title + (f" {page.label('roles_last', n=SHOWN)}" if first else "")
     _picture({"text": page.labels("roles"), "scale": reader.scale(), "theme": reader.theme(), "title": title,
-              "tokens": run.tokens[first:], "panels": panels, "lines": math.ceil(len(panels) / 3)}, key=PICTURE, on_settings=lambda _sent: None, arrays=arrays)
+              "tokens": run.tokens[first:], "panels": panels, "lines": math.ceil(len(panels) / 3)},
+             key=PICTURE, on_settings=lambda _sent: None, arrays=arrays)
 
 
 # ---- what is computed ----------------------------------------------------------------------------------------------------------------
