@@ -15,17 +15,19 @@ from core.app.frame.lesson import Lesson
 from core.app.frame.views import Reading
 from core.app.state import reader
 from core.app.state.run import Run
+from core.components.lib.token_view import token_view
 from core.figures.numbers import bracketed, latex_number, latex_operand, probability, readable
 from core.model import activation
 from core.model.intervention import NOTHING, Intervention
-from pages.architectures.architecture_curves import architecture_curves
-from pages.architectures.shared import PREFIX, keep, read
+from pages.architectures.shared import KINDS_CSS, PREFIX, keep, read
 from pages.residual_stream.shared import to_numpy
 
 SHOWN = ("relu", "gelu", "gelu_tanh", "swish")
 EVERY = (*SHOWN, "swiglu", "geglu")
 EDGES, BINS = (-5.0, 5.0), 50
 NEARLY_NOTHING = 0.05           # an output of this size or less
+# Activations under the hand: curves and slopes, a gate as a surface, and where the live model stands on its own curve.
+_picture = token_view("architecture_curves", __file__, KINDS_CSS)
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -37,7 +39,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     else:
         st.info(page.label("activations_no_part", model=escaped(run.model_name)))
     inputs = to_numpy(run.trace.blocks[layer].mlp_pre) if has_part else None
-    architecture_curves(message(page, run, layer, inputs), key=f"{PREFIX}activations_instrument", on_settings=_settled)
+    _picture(message(page, run, layer, inputs), key=f"{PREFIX}activations_instrument", on_settings=_settled)
     return _reading(page, run, layer, inputs)
 
 
@@ -94,7 +96,7 @@ def swaps(run: Run, position: int) -> list[tuple[str, float, int, float]]:
 
 
 def message(page: Lesson, run: Run, layer: int, inputs: np.ndarray | None) -> dict:
-    """The header of architecture_curves."""
+    """The header of the component, as activations.js has it."""
     own = run.model.config.activation
     header = {"text": page.labels("activations"), "scale": reader.scale(), "names": {name: page.label(f"activations_name_{name}") for name in SHOWN}, "own": None, "histogram": None, "swaps": [], "facts": [],
               "swap_title": "", "settings": {name: read(f"activations_{name}") for name in ("x", "beta", "second", "gate")}}

@@ -20,19 +20,21 @@ from core.app.frame.views import Reading, cannot
 from core.app.state import reader
 from core.app.state.run import Run, room
 from core.components.attention_view import attention_view
+from core.components.lib.token_view import token_view
 from core.figures.numbers import latex_number, latex_operand, plain_number, probability, readable
 from core.model.intervention import Intervention
 from core.model.trace import Trace
 from core.training import blanks
 from core.training.blanks import CLASSES, MarkedText
 from core.training.corpus import IGNORE
-from pages.architectures.architecture_blank import architecture_blank
 from pages.architectures.live_models import FILLS_BLANKS, WRITES_ON, about, is_bundled, loaded, missing
-from pages.architectures.shared import PREFIX, attached, choice, keep, read
+from pages.architectures.shared import KINDS_CSS, PREFIX, attached, choice, keep, read
 
 CANDIDATES = 6
 MOST_CHARACTERS = 1000      # of the sentence; the bundled model takes 128 tokens
 PICTURE = (190, 420)        # least and most pixels of the attention pattern
+# A sentence with hidden words, what an encoder and a decoder say of one of them, and the three kinds of masks.
+_picture = token_view("architecture_blank", __file__, KINDS_CSS)
 
 
 @dataclass(frozen=True)
@@ -131,7 +133,8 @@ def draw(page: Lesson, run: Run) -> Reading:
     picked = picked_blank(filled)
     left, right = st.columns([11, 8], gap="medium")
     with left:
-        architecture_blank(message(page, filled, picked), key=f"{PREFIX}blank_instrument", on_settings=functools.partial(_settled, filled))
+        _picture(message(page, filled, picked), key=f"{PREFIX}blank_instrument",
+                 on_settings=functools.partial(_settled, filled))
     with right:
         block, head = _attention(page, filled, picked)
     return _reading(page, filled, picked, block, head)
@@ -188,7 +191,7 @@ def sentiments(filled: Filled, position: int, candidates: list[int]) -> np.ndarr
 
 
 def message(page: Lesson, filled: Filled, picked: int | None) -> dict:
-    """The header of architecture_blank: chips, the picked blank's candidates under both models, the losses, the class."""
+    """The header of the component: chips, the picked blank's candidates under both models, the losses, the class."""
     tokenizer, found = filled.encoder.tokenizer, losses(filled)
     return {"text": page.labels("blank"), "masks_text": page.labels("masks"), "scale": reader.scale(), "lit": "encoder", "sizes": {"n": len(filled.inputs)},
             "tokens": [_chip(page, filled, position) for position in range(len(filled.inputs))], "picked": picked, "n_cut": filled.marked.n_cut, "notes": notes(page, filled, picked),

@@ -19,11 +19,12 @@ from core.app.server import routes
 from core.app.state import reader
 from core.app.state.run import Run
 from core.components.lib.bytes import pack
+from core.components.lib.hand import HAND_CSS
+from core.components.lib.token_view import token_view
 from core.cost import growth, sparse
 from core.figures.numbers import latex_number, latex_operand, readable
 from pages.architectures import charts as figures
 from pages.architectures.shared import PREFIX, SETTINGS, attached, choice, keep, prefixed, read, show, spaced
-from pages.architectures.sparse_patterns import sparse_patterns
 
 POWERS = (16, 32, 64, 128, 256)
 CHART, PRESENT_CHART = 290, 215      # px
@@ -32,6 +33,8 @@ HANDS = "length", "near", "central", "drawn", "seed"     # of the patterns, in t
 PATTERNS_PICTURE = f"{PREFIX}patterns_picture"
 PATTERNS_ROUTE = "sparse_patterns"
 _one_at_a_time = threading.Lock()    # two measurements at once would slow each other down
+# Sparse attention patterns beside each other, each cell as deep as the layers that its pair of tokens needs.
+_picture = token_view("sparse_patterns", __file__, HAND_CSS)
 
 
 @dataclass(frozen=True)
@@ -185,7 +188,7 @@ class SparsePatterns:
                            window_layers=window, both=self.kept["all"], both_layers=both)
 
     def header(self, words: TextFile) -> dict:
-        """The fields of the picture that change with the settings, as sparse_patterns.js reads them."""
+        """The fields of the picture that change with the settings, as cost.js reads them."""
         return {"titled": self.title(words), "n": self.n, "patterns": [self._pattern(words, name) for name in self.layers]}
 
     def _pattern(self, words: TextFile, name: str) -> dict:
@@ -208,7 +211,7 @@ def _patterns(page: Lesson) -> Reading:
     shown = SparsePatterns(*map(read, HANDS))
     n, near, kept, layers = shown.n, shown.near, shown.kept, shown.layers
     constant = {"scale": reader.scale(), "text": page.labels("sparse"), "hands": _hands(page)}
-    sparse_patterns(constant | shown.header(page.words), key=PATTERNS_PICTURE, on_settings=_settled)
+    _picture(constant | shown.header(page.words), key=PATTERNS_PICTURE, on_settings=_settled)
     rows = [(page.label(f"pattern_{name}"), kept[name], _reach(page.words, name, layers[name])) for name in layers]
     table = pd.DataFrame(rows, columns=[page.label(f"patterns_{name}") for name in ("name", "kept", "reach")])
     ratio = rf"\left\lceil \frac{{N - 1}}{{w}} \right\rceil = \left\lceil \frac{{{n} - 1}}{{{near}}} \right\rceil"

@@ -12,6 +12,7 @@ from core.app.frame.lesson import Lesson
 from core.app.frame.views import Reading
 from core.app.state import reader
 from core.app.state.run import Run
+from core.components.lib.token_view import token_view
 from core.cost import counting
 from core.figures.numbers import latex_number, readable
 from core.model.config import ModelConfig
@@ -20,12 +21,14 @@ from core.model.presets import PRESETS
 from core.model.transformer import Transformer
 from pages.architectures import designs
 from pages.architectures.built import built
-from pages.architectures.design_view import design_view
 from pages.architectures.designs import CHOICES, NUMBERS, Design
 from pages.architectures.shared import PREFIX, keep, prefixed, read, spaced
 
 MEANINGS = {"E": "kept", "P": "position", "attention": "attention", "mlp": "mlp", "norms": "excluded", "biases": "key", "output": "residual"}
 HEIGHT, PRESENT_HEIGHT = 440, 330      # px of the diagram
+# A design drawn and counted: the block's wiring with what changed marked, parameters part by part, and costs against a
+# baseline.
+_picture = token_view("design_view", __file__)
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -43,10 +46,12 @@ def draw(page: Lesson, run: Run) -> Reading:
     largest = max(parts, key=parts.get)
     title = page.label("design_title", name=name, total=spaced_text(total), part=page.label(f"part_{largest}"), share=readable(100 * parts[largest] / total))
     with right:
-        design_view({"titled": title, "compared": _compared(page, design, base, base_name, total - sum(base_parts.values())), "spoken": title, "scale": reader.scale(),
-                     "height": PRESENT_HEIGHT if reader.present() else HEIGHT, "text": page.labels("column"), "stacks": _stacks(page, config, based),
-                     "parts": _part_rows(page, parts, base_parts), "costs": _cost_rows(page, costs, _costs(page, based, n), page.labels("cost"))},
-                    key=f"{PREFIX}design_picture", on_settings=lambda settings: None)
+        compared = _compared(page, design, base, base_name, total - sum(base_parts.values()))
+        _picture({"titled": title, "compared": compared, "spoken": title, "scale": reader.scale(),
+                  "height": PRESENT_HEIGHT if reader.present() else HEIGHT, "text": page.labels("column"),
+                  "stacks": _stacks(page, config, based), "parts": _part_rows(page, parts, base_parts),
+                  "costs": _cost_rows(page, costs, _costs(page, based, n), page.labels("cost"))},
+                 key=f"{PREFIX}design_picture", on_settings=lambda settings: None)
         st.caption(_made(page, config, run))
         if note := page.words.labels.get(f"note_{design.preset}"):
             st.caption(note)

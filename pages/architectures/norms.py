@@ -16,11 +16,11 @@ from core.app.frame.lesson import Lesson
 from core.app.frame.views import Reading
 from core.app.state import reader
 from core.app.state.run import Run
+from core.components.lib.token_view import token_view
 from core.components.residual_grid import residual_grid
 from core.figures.numbers import bracketed, latex_number, latex_operand, readable
 from core.model import normalisation
-from pages.architectures.architecture_norms import architecture_norms
-from pages.architectures.shared import PREFIX, SETTINGS, attached, keep, read
+from pages.architectures.shared import KINDS_CSS, PREFIX, SETTINGS, attached, keep, read
 from pages.residual_stream.layer_norm import norm_input, picked_norm
 from pages.residual_stream.shared import screen, to_numpy
 
@@ -29,6 +29,9 @@ EDGES = (-4.0, 4.0)         # of the histograms of what a norm gives
 BINS = 31
 MOST_CHARACTERS = 500       # of the text that joins
 SHIFT = 5.0                 # what the question adds
+# Three norms of one token: the cells that each averages over, its statistics, its result, and whether companions
+# change it.
+_picture = token_view("architecture_norms", __file__, KINDS_CSS)
 
 
 @dataclass(frozen=True)
@@ -63,7 +66,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     with left:
         _matrix(page, run, batch, feature, title)
     with right:
-        architecture_norms(message(page, run, batch, feature), key=f"{PREFIX}norms_table", on_settings=lambda settings: None)
+        _picture(message(page, run, batch, feature), key=f"{PREFIX}norms_table", on_settings=lambda settings: None)
     return _reading(page, run, batch, feature, title)
 
 
@@ -131,7 +134,7 @@ def histogram(values: Tensor, edges: tuple[float, float]) -> list[int]:
 
 
 def message(page: Lesson, run: Run, batch: Batch, feature: int) -> dict:
-    """The header of architecture_norms."""
+    """The header of the component, as norms.js has it."""
     n, d = batch.matrix.shape
     x, token = batch.matrix[batch.position], run.tokens[batch.position]
     reach = float(f"{max(float(x.abs().max()), 1e-6):.1g}")

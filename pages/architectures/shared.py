@@ -2,11 +2,13 @@
 from __future__ import annotations
 
 import functools
+from pathlib import Path
 
 from core.app.frame import charts, views
 from core.app.state.lesson_settings import Setting, Settings
 
 PREFIX = "architectures_"
+KINDS_CSS = Path(__file__).with_suffix(".css")      # for pictures that import shared.js
 SETTINGS = Settings("architectures", {
     "view": Setting("design", options=("design", "blank", "translate", "norms", "activations", "cost", "record")),
     "design": Setting("stories"),                     # see designs.py

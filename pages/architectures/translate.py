@@ -17,6 +17,7 @@ from core.app.frame.lesson import Lesson
 from core.app.frame.views import Reading
 from core.app.state import reader
 from core.app.state.run import Run
+from core.components.lib.token_view import token_view
 from core.figures.numbers import bracketed, latex_number, latex_operand, plain_number, probability
 from core.model.block import KVCache
 from core.model.generation import next_logits, translations
@@ -25,9 +26,8 @@ from core.model.transformer import Transformer
 from core.training import dates, translation
 from core.training.dates import Phrase
 from core.training.translation import Alignment
-from pages.architectures.architecture_translate import architecture_translate
 from pages.architectures.live_models import TRANSLATES, about, is_bundled, loaded, missing
-from pages.architectures.shared import PREFIX, attached, keep, read
+from pages.architectures.shared import KINDS_CSS, PREFIX, attached, keep, read
 
 CANDIDATES = 5
 MOST_CHARACTERS = 200       # of what is typed
@@ -37,6 +37,8 @@ MEASURED = 50               # held-out dates in each direction
 MOST_FACTORS = 16           # of a product that is written out; all probabilities stand in the table
 DATES, TEXTS = "translate_text", "translate_loaded_text"    # the settings for what is read: by the bundled model of dates, by one of the library
 WRITTEN_FORMS = tuple(range(len(dates.PHRASINGS)))
+# A translation token by token, and its three kinds of attention under the hand.
+_picture = token_view("architecture_translate", __file__, KINDS_CSS)
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,8 @@ def draw(page: Lesson, run: Run) -> Reading:
         ids = model.tokenizer.encode(page.label(f"{asked}_stand_in"))
     found = translated(model, tuple(ids))
     measures = measured(model, direction_of(model.tokenizer.decode(found.source))) if is_bundled(model) else None
-    architecture_translate(message(page, found, measures), key=f"{PREFIX}translate_instrument", arrays=patterns(found.trace), on_settings=_settled)
+    _picture(message(page, found, measures), key=f"{PREFIX}translate_instrument", arrays=patterns(found.trace),
+             on_settings=_settled)
     return _reading(page, found, measures)
 
 
@@ -202,7 +205,7 @@ def verdict(found: Translated, least: float) -> str:
 
 
 def message(page: Lesson, found: Translated, measures: Measured | None) -> dict:
-    """The header of architecture_translate."""
+    """The header of the component, as translate.js has it."""
     p = torch.softmax(found.trace.logits.double(), -1)
     tops = [[{"token": found.model.tokenizer.visible(int(i)), "p": float(row[i]), "shown": probability(float(row[i]))} for i in row.topk(CANDIDATES).indices] for row in p]
     config, right = found.model.model.config, measures is not None and verdict(found, measures.least) == "right"

@@ -17,16 +17,19 @@ from core.app.frame.lesson import Lesson
 from core.app.frame.views import Reading
 from core.app.state import reader
 from core.app.state.run import Run
+from core.components.lib.bytes import pack
+from core.components.lib.position_canvas import instrument
 from core.figures import residual_stream as figures
 from core.figures.heads import head_name
 from core.figures.numbers import latex_number, latex_operand, probability, readable
 from core.model.intervention import Intervention, SublayerEdit
-from pages.attention.attention_average import attention_average
 from pages.attention.shared import PREFIX, keep, picked_block, picks, read, show, to_numpy
 
 PICTURE = f"{PREFIX}average"
 CHART, CHART_PRESENT = 300, 235     # pixels
 LEAST_CHANGE = 0.02          # of the mean cosine: below it the question's answer is "about the same"
+# The values that a head averages, on the plane of their widest spread, their hull, and the output inside it.
+_picture = instrument("attention_average", __file__)
 
 
 @dataclass(frozen=True)
@@ -66,8 +69,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     st.markdown(f"**{title}**")
     left, right = st.columns([3, 2], gap="medium")
     with left:
-        attention_average(plane.points, plane.scores, [run.tokens[j] for j in plane.positions], plane.positions.tolist(), read("temperature"), page.labels("average"),
-                          key=PICTURE, on_temperature=lambda value: keep(temperature=value), present=reader.present())
+        _draw_plane(page, run, plane)
         if not reader.present():
             st.caption(page.label("plane_caption", share=readable(100 * plane.share)))
     with right:
@@ -77,6 +79,16 @@ def draw(page: Lesson, run: Run) -> Reading:
                    {"values.csv": lambda: values.assign(weight=to_numpy(steps.weights), token=run.tokens), "likeness.csv": lambda: pd.DataFrame(likeness)},
                    ".instrument .picture", title, None,
                    {page.label("pin_head"): head_name(chosen.layer, chosen.head), "i": str(chosen.position), "max α": probability(float(steps.weights.max()))})
+
+
+def _draw_plane(page: Lesson, run: Run, plane: Plane) -> None:
+    """The values on their plane, weighted by softmax(scores / τ), τ = 2^temperature; the browser moves τ by itself."""
+    header = {"tokens": [run.tokens[j] for j in plane.positions], "positions": plane.positions.tolist(),
+              "labels": page.labels("average"), "settings": {"temperature": read("temperature")},
+              "present": reader.present()}
+    arrays = {"points": plane.points.astype(np.float32), "scores": plane.scores.astype(np.float32)}
+    _picture(key=PICTURE, data=pack(header, arrays),
+             on_settings_change=lambda: keep(temperature=st.session_state[PICTURE].settings["temperature"]))
 
 
 def alike(run: Run) -> dict[str, np.ndarray]:

@@ -18,11 +18,11 @@ from core.app.frame.lesson import Lesson
 from core.app.frame.views import Reading, cannot
 from core.app.state import reader
 from core.app.state.run import Run
+from core.components.lib.token_view import token_view
 from core.figures.heads import head_name
 from core.figures.numbers import bracketed, latex_number, latex_operand, plain_number, probability, readable
 from core.model.trace import Trace
 from core.model.transformer import Transformer
-from pages.attention.attention_matrices import attention_matrices
 from pages.attention.shared import PREFIX, attached, choice, pick_head, read, throw_again
 
 PICTURE = f"{PREFIX}roles"
@@ -31,6 +31,8 @@ SHOWN = 64             # tokens, the last of the prompt, whose rows are drawn
 UNSEEN = 1e-9          # a difference of logits in float64 below which two models are the same: far above rounding, far below any change
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 STEPS = (UNSEEN, 0.1, 1.0)     # what parts the options of the question about the change of basis
+# Matrices of one head or of the stream beside each other, as heatmaps with their values under the pointer.
+_picture = token_view("attention_matrices", __file__)
 
 
 @dataclass(frozen=True)
@@ -129,8 +131,8 @@ def _matrices(page: Lesson, run: Run, made: Part) -> None:
         panels.append({"name": page.label(f"roles_panel_{panel.name}"), "said": panel.said, "meaning": panel.meaning, "rows": values.shape[0], "columns": values.shape[1], "keys": panel.keys,
                        "scale": panel.scale, "reach": panel.reach or float(panel.values.abs().max()) or 1.0, "masked": panel.masked})
     title = made.title + (f" {page.label('roles_last', n=SHOWN)}" if first else "")
-    attention_matrices({"text": page.labels("roles"), "scale": reader.scale(), "theme": reader.theme(), "title": title, "tokens": run.tokens[first:], "panels": panels,
-                        "lines": math.ceil(len(panels) / 3)}, key=PICTURE, on_settings=lambda _sent: None, arrays=arrays)
+    _picture({"text": page.labels("roles"), "scale": reader.scale(), "theme": reader.theme(), "title": title,
+              "tokens": run.tokens[first:], "panels": panels, "lines": math.ceil(len(panels) / 3)}, key=PICTURE, on_settings=lambda _sent: None, arrays=arrays)
 
 
 # ---- what is computed ----------------------------------------------------------------------------------------------------------------

@@ -16,12 +16,14 @@ from core.app.frame.lesson import Lesson
 from core.app.frame.views import Reading
 from core.app.state import reader
 from core.app.state.run import Run
+from core.components.lib.token_view import token_view
 from core.figures.heads import head_name
 from core.figures.numbers import latex_number, latex_operand, plain_number, readable
-from pages.attention.attention_scaling import attention_scaling
 from pages.attention.shared import PREFIX, choice, keep, read, throw_again
 
 PICTURE = f"{PREFIX}scaling"
+# Variance, softmax, entropy and gradient of scores by the width d_k, with and without ÷ √d_k, under one slider.
+_picture = token_view("attention_scaling", __file__)
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -34,7 +36,7 @@ def draw(page: Lesson, run: Run) -> Reading:
         if not reader.present():
             st.markdown(_model_says(page, run, heads), width="stretch")
     found, at = experiment(read("scaling_seed"), int(read("scaling_keys"))), place()
-    attention_scaling(message(page, run, found, heads, at), key=PICTURE, on_settings=lambda sent: _settled(run, sent))
+    _picture(message(page, run, found, heads, at), key=PICTURE, on_settings=lambda sent: _settled(run, sent))
     with_, without = (m.mean[at] for m in found.entropy)
     title = page.label("scaling_title", d=D_KS[at], n=found.n, variance=readable(found.variance.mean[at]), scaled=readable(with_), unscaled=readable(without))
     return Reading(_lines(page, run, found, heads, at), _question(page, found, at), [score_scaling.products, score_scaling.experiment, score_scaling.entropy_share, score_scaling.gradient_size, score_scaling.head_scaling],
@@ -69,7 +71,7 @@ def heads_of(run: Run) -> tuple[HeadScaling, ...]:
 
 
 def message(page: Lesson, run: Run, found: Experiment, heads: tuple[HeadScaling, ...], at: int) -> dict:
-    """The header of the component, as attention_scaling.js has it."""
+    """The header of the component, as scaling.js has it."""
     weights = [found.example_weights(k) for k in range(len(D_KS))]
     selection, config = reader.selection(), run.model.config
     live = None if not heads else {"d": config.d_k, "picked": selection.layer * config.n_heads + selection.head, "names": [head_name(layer, head) for layer in range(config.n_layers) for head in range(config.n_heads)],

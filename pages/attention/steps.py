@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+import streamlit as st
 
 from core.analysis.attention_steps import Steps, head_steps, is_scaled, simple_steps
 from core.app.base.markdown import code
@@ -17,6 +18,8 @@ from core.app.frame.views import Reading
 from core.app.server import routes
 from core.app.state import reader
 from core.app.state.run import Run
+from core.components.lib.bytes import pack
+from core.components.lib.position_canvas import instrument
 from core.figures.heads import head_name, product_latex
 from core.figures.numbers import bracketed, latex_number, latex_operand, plain_number, probability
 from core.model import attention, positional
@@ -24,7 +27,6 @@ from core.model.block import Block
 from core.model.config import ModelConfig
 from core.model.trace import BlockTrace
 from pages.attention import weights_route as head_live
-from pages.attention.attention_steps import attention_steps
 from pages.attention.shared import PREFIX, STAGES, keep, picked_block, read, to_numpy
 
 WINDOW, WINDOW_PRESENT = 12, 8     # keys that are shown one by one
@@ -32,6 +34,9 @@ BEHIND = 2                         # of them behind the query, where there are a
 TERMS = 3             # of a sum that a formula writes out
 KEPT = ("step", "key", "component", "variant")
 PICTURE = f"{PREFIX}steps_instrument"
+# Vectors as strips, every number readable and worked out, all in the browser; for the weights behind a number that a
+# reader opens it asks weights_route.
+_picture = instrument("attention_steps", __file__)
 
 
 @dataclass(frozen=True)
@@ -50,7 +55,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     both, keys = _both(block, weights, chosen.head, chosen.position), _shown(run, chosen.position, reader.present())
     header, arrays = _message(page, run, Place(chosen.layer, chosen.head, chosen.position), both, keys, reader.present())
     header |= {"settings": {name: read(name) for name in KEPT}}
-    attention_steps(header, arrays, key=PICTURE, on_settings=_settled, on_select=lambda picked: reader.select(**picked))
+    _picture(key=PICTURE, data=pack(header, arrays), on_settings_change=_settled, on_picked_change=_select)
     steps, name = both[variant], head_name(chosen.layer, chosen.head)
     key = picked_key(steps, keys)
     values = dict(query=code(run.tokens[chosen.position]), i=chosen.position, answering=code(run.tokens[int(steps.weights.argmax())]), j=int(steps.weights.argmax()),
@@ -71,8 +76,15 @@ def _shown(run: Run, query: int, present: bool) -> range:
     return window(len(run.tokens), query, WINDOW_PRESENT if present else WINDOW, both_ways=run.is_encoder)
 
 
-def _settled(settings: dict) -> None:
+def _settled() -> None:
+    """Callback: the hand rests."""
+    settings = st.session_state[PICTURE].settings or {}
     keep(**{name: settings[name] for name in KEPT if name in settings})
+
+
+def _select() -> None:
+    """Callback: another layer, head or position is picked."""
+    reader.select(**st.session_state[PICTURE].picked or {})
 
 
 def window(n: int, query: int, most: int = WINDOW, both_ways: bool = False) -> range:

@@ -16,18 +16,20 @@ from core.app.frame.lesson import Lesson
 from core.app.frame.views import Reading
 from core.app.state import reader
 from core.app.state.run import Run
+from core.components.lib.token_view import token_view
 from core.figures.numbers import bracketed, latex_number, latex_operand, probability
 from core.model import attention
 from core.sheets import attention_by_hand
 from core.sheets.attention_by_hand import STAGES, N, Worksheet
 from core.sheets.attention_by_hand_print import printable
-from pages.attention.attention_worksheet import attention_worksheet
 from pages.attention.shared import PREFIX, attached, choice, keep, read
 
 GIVEN = ("X", "W_Q", "W_K", "W_V")
 TYPED = f"{PREFIX}sheet_typed"       # a key of the session: sheet -> cell -> [what was typed, 1 where it was shown]
 MOST_SHEETS, MOST_CHARACTERS = 20, 12
 LAST = N - 1                         # the query whose numbers are worked out
+# A worksheet of attention to be filled in by hand: every cell is checked as it is typed.
+_picture = token_view("attention_worksheet", __file__)
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     if not reader.present():
         _controls(page)
     found = solved(read("sheet_seed"), int(read("sheet_width")))
-    attention_worksheet(message(page, found), key=f"{PREFIX}sheet", on_settings=lambda sent: _keep_typed(sent))
+    _picture(message(page, found), key=f"{PREFIX}sheet", on_settings=lambda sent: _keep_typed(sent))
     title = page.label("sheet_title", width=found.sheet.width, seed=found.sheet.seed, token=code(_tokens(page)[LAST]), weights=", ".join(probability(float(w)) for w in found.steps["weights"][LAST]))
     return Reading(_lines(page, found), _question(page, found), [attention_by_hand.solve, attention.dot_product_scores, attention.masked_softmax], {"worksheet.csv": lambda: table(page, found)},
                    ".worksheet-picture", title, summary={page.label("sheet_summary"): found.identity})
@@ -81,7 +83,7 @@ def _controls(page: Lesson) -> None:
 
 
 def message(page: Lesson, found: Solved) -> dict:
-    """The header of the component, as attention_worksheet.js has it."""
+    """The header of the component, as worksheet.js has it."""
     return {"text": page.labels("sheet"), "scale": reader.scale(), "identity": found.identity, "tokens": _tokens(page), "given": {name: written(getattr(found.sheet, name)) for name in GIVEN},
             "solution": {name: written(values) for name, values in found.steps.items()}, "mistakes": {step: {slip: written(values) for slip, values in of.items()} for step, of in found.slips.items()},
             "cells": st.session_state.get(TYPED, {}).get(found.identity, {})}

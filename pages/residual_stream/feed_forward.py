@@ -13,9 +13,9 @@ from core.app.frame.lesson import Lesson
 from core.app.frame.views import Reading
 from core.app.state import reader
 from core.app.state.run import Run
+from core.components.lib.token_view import token_view
 from core.figures.numbers import bracketed, latex_number, latex_operand, readable
 from core.model.activation import CURVES, GATE_CURVES, activate
-from pages.residual_stream.residual_neurons import residual_neurons
 from pages.residual_stream.shared import PREFIX, block_slider, chart_height, keep, read, to_numpy, token_slider
 
 N_NEURONS, N_NEURONS_PRESENT, N_TOKENS = 5, 3, 4
@@ -23,6 +23,9 @@ NONE = -1           # in place of a neuron that is picked
 DASHES = ["none", "6 4", "2 3", "9 3 2 3"]
 SHOWN_CURVES = ("relu", "gelu", "swish")
 INPUTS = np.linspace(-4, 4, 161)
+# The feed-forward part at one token: the curve that its neurons' inputs go through, every neuron's activation, and
+# what some of them promote.
+_picture = token_view("residual_neurons", __file__)
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -43,7 +46,9 @@ def draw(page: Lesson, run: Run) -> Reading:
     told = dict(firing=int((pre > 0).sum()), n=len(pre), block=layer, neuron=int(strongest[0]), value=readable(post[strongest[0]]))
     title = "title_neurons_gated" if run.model.config.gated else "title_neurons"
     header, arrays = _message(page, run, layer, position, shown)
-    residual_neurons(header | {"title_line": page.label(title, token="{token}", **told), "picked": picked}, key=f"{PREFIX}neurons", on_settings=lambda settings: keep(neuron=settings["neuron"]), arrays=arrays)
+    header |= {"title_line": page.label(title, token="{token}", **told), "picked": picked}
+    _picture(header, key=f"{PREFIX}neurons", arrays=arrays,
+             on_settings=lambda settings: keep(neuron=settings["neuron"]))
     data = pd.DataFrame({"neuron": range(len(pre)), "before": pre, "after": post})
     return Reading(_lines(page, run, layer, position, shown[0]), _firing_question(page, run, pre, position), [activate, contributions.neuron_promotions],
                    {"neurons.csv": lambda: data}, f".st-key-{PREFIX}neurons", page.label(title, token=code(run.tokens[position]), **told))

@@ -1,6 +1,8 @@
 """The logit lens: what the model would say if it stopped after each block, at every position."""
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -15,9 +17,12 @@ from core.app.frame.lesson import Lesson
 from core.app.frame.views import Reading
 from core.app.state import reader
 from core.app.state.run import Run
+from core.components import declare
+from core.components.lib.bytes import pack
+from core.components.lib.hand import HAND_CSS, HAND_HTML
+from core.components.residual_grid import GRID_CSS, GRID_HTML, grid_data
 from core.figures import residual_stream as figures
 from core.figures.numbers import bracketed, latex_number, readable
-from pages.residual_stream.residual_lens import lens_guesses, residual_lens
 from pages.residual_stream.shared import (
     PREFIX,
     SEEN_WHOLE,
@@ -33,7 +38,15 @@ from pages.residual_stream.shared import (
 )
 
 GRID = f"{PREFIX}lens_grid"
+GUESSES = f"{PREFIX}guesses"
 N_GUESSES = 6
+HERE = Path(__file__).parent
+# The grid of best guesses with a slider over its depths, and beside it what else was considered there: both follow the
+# slider in the browser.
+_HTML = f'<div class="residual-grid residual-lens"><strong class="title"></strong>{HAND_HTML}{GRID_HTML}</div>'
+_lens = declare("residual_lens", HERE / "lens.js", html=_HTML, styles=(GRID_CSS, HAND_CSS, HERE / "lens.css"))
+_lens_guesses = declare("lens_guesses", HERE / "lens_guesses.js", html='<ol class="guesses"></ol>',
+                        styles=(HERE / "lens_guesses.css",))
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -73,21 +86,36 @@ def _grid(page: Lesson, run: Run, reading: LensReading, depth: int, title: str) 
     ids = reading.token_ids.cpu().numpy()
     texts = np.array([[run.tokenizer.visible(int(i)) for i in row] for row in ids], dtype=object)
     right = np.array(run.token_ids if run.is_encoder else [*run.token_ids[1:], -1])
-    residual_lens(to_numpy(reading.probs), slider=(page.label("depth_slider"), page.label("depth_help")), titles=(page.words.labels["title_lens"], page.words.labels["title_lens_end"]), on_depth=lambda row: keep(depth=row), texts=texts.astype(str), marks=ids == right, row_labels=depth_names(page, run.model.config.n_layers), column_labels=run.tokens,
-                  legend=page.label("legend_lens"), reading=page.label("reading_lens"), twin=unmarked(title), theme=reader.theme(), key=GRID,
-                  picked=(depth, reader.selection().position), limits=(0.0, 1.0), least_column=round(66 * reader.scale()), least_row=round(16 * reader.scale()), rows_scroll=run.model.config.n_layers > SEEN_WHOLE, height=290, most_height=520, fit=screen(30), present=reader.present(), on_pick=_pick)
+    n_layers, scale = run.model.config.n_layers, reader.scale()
+    header, arrays = grid_data(
+        to_numpy(reading.probs), texts=texts.astype(str), marks=ids == right, row_labels=depth_names(page, n_layers),
+        column_labels=run.tokens, legend=page.label("legend_lens"), reading=page.label("reading_lens"),
+        twin=unmarked(title), theme=reader.theme(), picked=(depth, reader.selection().position), limits=(0.0, 1.0),
+        least_column=round(66 * scale), least_row=round(16 * scale), rows_scroll=n_layers > SEEN_WHOLE, height=290,
+        most_height=520, fit=screen(30), present=reader.present())
+    header |= {"slider": (page.label("depth_slider"), page.label("depth_help")),
+               "titles": (page.words.labels["title_lens"], page.words.labels["title_lens_end"])}
+    _lens(key=GRID, data=pack(header, arrays), on_picked_change=_pick, on_depth_change=_move, height="content")
 
 
-def _pick(row: int, column: int) -> None:
+def _pick() -> None:
+    """Callback: the reader picks a cell."""
+    row, column = (int(st.session_state[GRID].picked[name]) for name in ("row", "column"))
     keep(depth=row)
     reader.select(layer=max(row - 1, 0), position=column)
+
+
+def _move() -> None:
+    """Callback: the hand has let go of the slider."""
+    keep(depth=int(st.session_state[GRID].depth))
 
 
 def _guesses(page: Lesson, run: Run, logits: torch.Tensor, depth: int, target: int) -> None:
     """What else is considered, by the (L + 1, |V|) logits of the lens: for every depth that the hand may come to."""
     best, ids = torch.softmax(logits, -1).topk(min(N_GUESSES, run.model.config.vocab_size))
-    lens_guesses([[run.tokenizer.visible(i) for i in row] for row in ids.tolist()], to_numpy(best), (ids == target).tolist(), depth=depth, label=page.label("axis_probability"),
-                 key=f"{PREFIX}guesses")
+    header = {"tokens": [[run.tokenizer.visible(i) for i in row] for row in ids.tolist()],
+              "marked": (ids == target).int().tolist(), "depth": depth, "label": page.label("axis_probability")}
+    _lens_guesses(key=GUESSES, data=pack(header, {"probs": to_numpy(best).astype(np.float32)}))
 
 
 def _title(page: Lesson, run: Run, reading: LensReading, depth: int, position: int) -> str:

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -15,10 +16,11 @@ from core.app.frame.lesson import Lesson
 from core.app.frame.views import Reading
 from core.app.state import reader
 from core.app.state.run import Run
-from core.components.residual_grid import residual_grid
+from core.components import declare
+from core.components.lib.bytes import pack
+from core.components.residual_grid import GRID_CSS, GRID_HTML, grid_data, mount, residual_grid
 from core.figures import residual_stream as figures
 from core.figures.numbers import bracketed, latex_number, readable
-from pages.residual_stream.residual_norms import norms_data, residual_norms
 from pages.residual_stream.shared import (
     PREFIX,
     SEEN_WHOLE,
@@ -36,6 +38,10 @@ from pages.residual_stream.shared import (
 
 MEASURES = ("stream", "attention", "mlp", "change", "turn")
 PICTURE = f"{PREFIX}norms"
+HERE = Path(__file__).parent
+# The stream's lengths as a grid, layers × tokens, and beside it the picked token's lines: both follow one hover.
+_picture = declare("residual_norms", HERE / "norms.js", styles=(GRID_CSS, HERE / "norms.css"),
+                   html=f'<div class="residual-norms">{GRID_HTML}<canvas class="profile"></canvas></div>')
 
 
 @dataclass(frozen=True)
@@ -84,7 +90,8 @@ def draw(page: Lesson, run: Run) -> Reading:
     if name == "turn":
         _turns(page, run, values, position, shown)
     else:
-        residual_norms(_lengths(page, run, values, shown, position), key=PICTURE, on_pick=lambda row, column: _pick(row, column, shown))
+        mount(_picture, _lengths(page, run, values, shown, position), PICTURE,
+              lambda row, column: _pick(row, column, shown))
     return Reading(_lines(page, run, layer) + _sum_line(page, run, layer), _question(page, run, position), [stream_and_heads.norms, stream_and_heads.stream_norms, stream_and_heads.written_norms, stream_and_heads.relative_change, stream_and_heads.cosines],
                    {f"{name}.csv": lambda: _table(page, run, name, values)}, ".residual-grid" if name == "turn" else ".residual-norms", title)
 
@@ -107,12 +114,22 @@ def _pick(row: int, column: int, shown: Shown) -> None:
 
 
 def _lengths(page: Lesson, run: Run, values: np.ndarray, shown: Shown, position: int) -> bytes:
-    """The grid with the picked token's lines, as the component takes them."""
+    """The grid with the lines of one token, as norms.js reads them.
+
+    Lines are lengths: "residual" (L + 1, N), "attention" and "mlp" (L, N). What block l adds stands at the depth that
+    it leads to, l + 1. A logarithmic grid has logarithmic lines. "faint" is the line that is drawn for every token.
+    """
     name, (attention, mlp) = shown.measure, stream_and_heads.written_norms(run.trace)
-    lines = {"residual": values if shown.whole else measure(run, "stream"), "attention": to_numpy(attention)} | ({} if mlp is None else {"mlp": to_numpy(mlp)})
-    return norms_data(values, lines=lines, names={kind: page.label(f"line_{kind}") for kind in lines}, faint=name if name in lines else "residual",
-                      depths=short_depth_names(page, run.model.config.n_layers), depth_title=page.label("axis_depth"), length_title=page.label("axis_length"),
-                      **_description(page, run, values, shown, position))
+    lines = {"residual": values if shown.whole else measure(run, "stream"), "attention": to_numpy(attention)}
+    lines |= {} if mlp is None else {"mlp": to_numpy(mlp)}
+    lengths = np.concatenate([line.reshape(-1) for line in lines.values()])
+    header, arrays = grid_data(values, **_description(page, run, values, shown, position))
+    header |= {"kinds": list(lines), "names": {kind: page.label(f"line_{kind}") for kind in lines},
+               "faint": name if name in lines else "residual", "log_lengths": shown.logarithmic,
+               "depths": short_depth_names(page, run.model.config.n_layers), "depth_title": page.label("axis_depth"),
+               "length_title": page.label("axis_length"),
+               "lengths": [float(lengths[lengths > 0].min()), float(lengths.max())]}
+    return pack(header, arrays | {kind: line.astype(np.float32) for kind, line in lines.items()})
 
 
 def _turns(page: Lesson, run: Run, values: np.ndarray, position: int, shown: Shown) -> None:

@@ -13,18 +13,21 @@ from core.app.frame.lesson import Lesson
 from core.app.frame.views import Reading
 from core.app.state import reader
 from core.app.state.run import Run
+from core.components.lib.token_view import token_view
 from core.figures.numbers import latex_number, latex_operand, probability, readable
 from core.learning import teacher_forcing as forcing
 from core.learning.teacher_forcing import Forced
 from pages.training import charts as figures
 from pages.training.shared import PREFIX, attached, chart_height, choice, keep, read, show, to_numpy
-from pages.training.teacher_forcing import teacher_forcing
 
 COLUMNS = f"{PREFIX}columns"
 N_PUSHED = 7          # tokens whose gradient is drawn
 N_OPTIONS = 4
 NATS = {"nats": 1.0, "bits": math.log(2)}     # in each unit
 BARS, BARS_PRESENT = 175, 70
+# A text under teacher forcing, a column for each position: the token read, the model's guess, the true next token, and
+# −log p as a bar.
+_picture = token_view("teacher_forcing", __file__)
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -79,7 +82,7 @@ def _columns(page: Lesson, run: Run, prices: Forced, tokens: list[str], at: int,
     header = {"tokens": tokens, "guesses": [run.tokenizer.visible(int(i)) for i in prices.guesses], "p_guess": prices.p_guess.tolist(), "p_true": prices.p_true.tolist(),
               "losses": (prices.losses / per).tolist(), "right": [int(rank) == 0 for rank in prices.rank], "mean": prices.mean / per if prices.n else None, "picked": at,
               "height": BARS_PRESENT if reader.present() else BARS, "text": text, "scale": reader.scale()}
-    teacher_forcing(header, key=COLUMNS, on_settings=lambda settings: pick(int(settings["place"])))
+    _picture(header, key=COLUMNS, on_settings=lambda settings: pick(int(settings["place"])))
 
 
 def _push(page: Lesson, run: Run, ids: tuple[int, ...], prices: Forced, at: int) -> None:

@@ -15,17 +15,22 @@ from core.app.frame.lesson import Lesson
 from core.app.frame.views import Reading
 from core.app.state import reader
 from core.app.state.run import Run
+from core.components.lib.bytes import pack
+from core.components.lib.position_canvas import instrument
 from core.figures.numbers import latex_number, latex_operand, readable
 from core.learning import kepler
 from core.learning.kepler import Fit, Measured
 from core.model import checkpoints
-from pages.training.kepler_orbit import kepler_orbit
 from pages.training.shared import PREFIX, SETTINGS, attached, chart_height, choice, keep, read
 
 KEY = f"{PREFIX}kepler_instrument"
 NOISES = (0.0, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
+MOVED = ("fit_step", "day")     # settings that the browser moves: the kept step (−1: the last), days after the epoch
 EPOCH = datetime(2000, 1, 1, 12)
 PHASES = ("architecture", "parameters", "data", "training", "testing", "inference")
+# A planet's orbit being fitted: the path over the measurements, the loss over the steps, the error over the years;
+# every position computed in the browser in float64.
+_picture = instrument("kepler_orbit", __file__)
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -42,12 +47,20 @@ def draw(page: Lesson, run: Run) -> Reading:
     at = read("fit_step") if 0 <= read("fit_step") < len(made.steps) else len(made.steps) - 1
     title = _title(page, made)
     st.markdown(f"**{title}**")
-    kepler_orbit({"fit_step": read("fit_step"), "day": read("day")}, _told(made, data), page.labels("orbit"), key=KEY, height=chart_height(35 if reader.present() else 42), present=reader.present(),
-                 on_settings=lambda: SETTINGS.keep(**{name: value for name, value in dict(st.session_state[KEY].settings or {}).items() if name in ("fit_step", "day")}))
+    header = {"settings": {name: read(name) for name in MOVED}, "told": _told(made, data),
+              "labels": page.labels("orbit"), "height": chart_height(35 if reader.present() else 42),
+              "present": reader.present()}
+    _picture(key=KEY, data=pack(header), on_settings_change=_settled)
     if not reader.present():
         st.markdown(phases(page, run, made))
     return Reading(_lines(page, made, at), _question(page), [kepler.eccentric_longitude, kepler.on_ellipse, kepler._levenberg_marquardt, kepler._adam],
                    {"measurements.csv": lambda: measurements(*data), "fit.csv": lambda: steps(made)}, ".instrument", title, compared(page), summary={page.label("view_kepler"): unmarked(title)})
+
+
+def _settled() -> None:
+    """Callback: the hand rests."""
+    settings = st.session_state[KEY].settings or {}
+    SETTINGS.keep(**{name: settings[name] for name in MOVED if name in settings})
 
 
 def measured() -> tuple[Measured, Measured]:
@@ -63,6 +76,11 @@ def fitted(structure: str, method: str) -> Fit:
 
 
 def _told(made: Fit, data: tuple[Measured, Measured]) -> dict:
+    """The fit as the picture reads it: its numbers and both errors by step, the planet's own, and what was measured.
+
+    "numbers", "steps", "train", "test" are those of Fit; "truth": the planet's seven numbers; "measured" and "held_out":
+    [t, x, y, z] each; "trained" and "tested": years; "epoch": a year.
+    """
     rows = [[[float(t), *position] for t, position in zip(part.times, part.positions.tolist())] for part in data]
     return {"structure": made.structure, "numbers": made.numbers.tolist(), "steps": made.steps.tolist(), "train": made.train.tolist(), "test": made.test.tolist(), "truth": kepler.planet().tolist(),
             "measured": rows[0], "held_out": rows[1], "noise": read("noise"), "trained": kepler.TRAINED, "tested": kepler.TESTED, "epoch": EPOCH.year}

@@ -10,15 +10,18 @@ from core.app.frame.lesson import Lesson
 from core.app.frame.views import Reading
 from core.app.state import reader
 from core.app.state.run import Run
+from core.components.lib.token_view import token_view
 from core.figures.numbers import latex_number, readable
 from core.learning import packing, teacher_forcing
 from core.learning.packing import Rows
 from core.training import corpus
-from pages.training.packing_rows import packing_rows
 from pages.training.shared import PREFIX, attached, chart_height, keep, read
 
 MOST_SHOWN = 600             # tokens; what comes after them is left out
 N_PASSAGE = 12               # sentences of the lesson's passage, where the prompt is a single document
+# Documents in rows of N tokens: what is read, what has to be predicted, where a row cuts; and the places that packing
+# and padding use.
+_picture = token_view("packing_rows", __file__)
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -33,7 +36,8 @@ def draw(page: Lesson, run: Run) -> Reading:
     at = read("row_place") if 0 <= read("row_place") < rows.n_places else 0
     title = _title(page, documents, rows, padded, n)
     st.markdown(f"**{title}**")
-    packing_rows(_header(page, run, rows, padded, at), key=f"{PREFIX}packing_rows", on_settings=lambda settings: keep(row_place=int(settings["row_place"])))
+    _picture(_header(page, run, rows, padded, at), key=f"{PREFIX}packing_rows",
+             on_settings=lambda settings: keep(row_place=int(settings["row_place"])))
     return Reading(_lines(page, documents, rows, padded, n), _question(page, rows, padded, n), [corpus.pack, packing.packed, packing.padded_lengths],
                    {"rows.csv": lambda: table(run, rows)}, ".packing_rows", title, summary={page.label("view_packing"): unmarked(title)})
 

@@ -18,7 +18,7 @@ def token_view(name: str, module: str, *styles: Path) -> Callable[..., None]:
 
     It is made of the .js beside that file. Its style is token_view.css, then `styles`, then the .css beside that file.
 
-    draw(header, key=…, on_settings=…, arrays=…): header is a dict for JSON, arrays by name as `message.pack` takes them;
+    draw(header, key=…, on_settings=…, arrays=…): header is a dict for JSON, arrays by name as `pack` of bytes.py takes them;
     on_settings(values) is called with what the reader has picked.
     """
     own = Path(module)

@@ -92,7 +92,7 @@ def the_steps_agree(model: Transformer, ids: torch.Tensor) -> None:
 
 
 def on_the_way(x: np.ndarray, gain: np.ndarray | None, way: dict, position: int) -> np.ndarray:
-    """A query or key as attention_steps.js norms it and turns it: a pair stands half of the turned components apart, and those after them stay."""
+    """A query or key as steps.js norms it and turns it: a pair stands half of the turned components apart, and those after them stay."""
     x = x.astype(float)
     if way["norm"]:
         x = x / math.sqrt((x @ x) / len(x) + way["norm"]["epsilon"]) * gain

@@ -3,7 +3,7 @@ import {
   decimals, dot, fill, grouped, Instrument, line, make, mount, panelIn, Range, rich, significant, stroke,
   wholeTicks, write,
 } from "../../core/components/lib/position_canvas.js";
-import { apart, MOTIONS, pathOf, TURN } from "./motion.js";
+import { apart, MOTIONS, pathOf, TURN } from "./kepler_motion.js";
 
 const LEAST = 0.01, MOST = 1e5;      // minutes of arc, the ends of the logarithmic axes
 const DAY = 86400000, J2000 = Date.UTC(2000, 0, 1, 12);

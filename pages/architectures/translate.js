@@ -1,7 +1,7 @@
 // header: source, target, inputs [visible]; p [per target token], shown [as text]; tops [per step [{token, p, shown}]]; sizes {n, m, h}; blocks {encoder, decoder, cross}; heads;
 // aligned [per block [per head …, mean]] or null; verdict, right, n_measured, cut; settings {attention, block, head (−1: mean), step (−1: all written)};
 // arrays encoder (L, h, M, M), decoder (L, h, N, N), cross (L, h, N, M).
-import { amountColour, CELLS, drawKinds, drawMask } from "./architecture_view.js";
+import { amountColour, CELLS, drawKinds, drawMask } from "./shared.js";
 import {
   button, chip, draw, Echoes, emOf, fill, make, monoFont, mount, onFont, onWidth, rich, textWidth,
 } from "../../core/components/lib/token_view.js";

@@ -1,4 +1,4 @@
-import { drawKinds } from "./architecture_view.js";
+import { drawKinds } from "./shared.js";
 import { chip, fill, make, mount, rich, thousands } from "../../core/components/lib/token_view.js";
 
 // header: tokens [{token, true, how, can, special (what its title says of a token that is no part of the text, or "")}]; notes {encoder, decoder}; picked (position or null); encoder and decoder {rows [{token, p, shown, rank, true, class, sure}], others, rest, rest_shown} or null;
