@@ -174,7 +174,7 @@ class Curves {
   }
 
   readings() {
-    const { x, beta, second } = this.state;
+    const { x, beta } = this.state;
     this.table.replaceChildren();
     const head = make("tr", "", make("thead", "", this.table));
     for (const text of [this.text.column_curve, fill(this.text.column_value, { x: number(x, 2) }), fill(this.text.column_slope, { x: number(x, 2) })]) make("th", "", head, text);
@@ -191,7 +191,7 @@ class Curves {
 
   /** g(a) · b as a surface, the cursor at a = x and b. */
   gated() {
-    const { x, beta, second, gate } = this.state, g = GATES[gate], em = emOf(this.root);
+    const { x, beta, second, gate } = this.state, g = GATES[gate];
     this.picks.replaceChildren();
     for (const name of Object.keys(GATES)) {
       const node = button(this.picks, this.text[name], this.text[name], () => { this.state.gate = name; this.redraw(); this.settle(); }, name === gate ? "choice lit" : "choice");

@@ -87,7 +87,7 @@ class Scaling {
     make("sub", "", this.value, "k");
     this.value.append(` = ${d}`);
     this.paintVariance(d);
-    this.paintSoftmax(d);
+    this.paintSoftmax();
     for (const name of ["entropy", "gradient"]) this.paintShares(name);
   }
 
@@ -143,7 +143,7 @@ class Scaling {
     this.points(frame, "variance", y, "");
   }
 
-  paintSoftmax(d) {
+  paintSoftmax() {
     const rows = KINDS.map((kind) => this.weights[kind][this.at]), most = rows.map((row) => Math.max(...row));
     const frame = this.begin("softmax", fill(this.text.title_softmax, { n: this.n, scaled: shown(most[0]), unscaled: shown(most[1]) })), { em } = this;
     const height = (frame.bottom - frame.top - 0.5 * em) / 2, step = (frame.width - this.left - this.right) / this.n;

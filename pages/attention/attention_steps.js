@@ -452,7 +452,7 @@ class Steps extends Instrument {
   }
 
   reading({ kind, item, c }) {
-    const i = this.chosen.position, j = item?.j, { data, sizes } = this;
+    const i = this.chosen.position, j = item?.j;
     const value = { x: () => item.X[c], q: () => this.query[c], k: () => item.k[c], v: () => item.V[c], sum: () => (item ? item.AV[c] : this.out[c]), write: () => this.written[c],
       dot: () => item.dot, scale: () => item.scale, bias: () => item.bias, mask: () => (item.seen ? item.score : -Infinity), softmax: () => item.alpha }[kind]();
     const symbol = { x: `x_{${j},${c}}`, q: this.component("q", i, c), k: this.component("k", j, c), v: `v_{${j},${c}}`, sum: item ? `α_{${i},${j}} v_{${j},${c}}` : `o_{${i},${c}}`, write: `(o W_{O})_{${c}}`,

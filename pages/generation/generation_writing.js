@@ -165,7 +165,7 @@ class Writing {
   line(step, width, em) {
     const svg = this.bars, x = (value) => 0.6 * em + value * (width - 1.2 * em), top = 1.5 * em;
     draw("rect", { x: x(0), y: top, width: x(1) - x(0), height: 0.95 * em, fill: "var(--tx-panel)", stroke: "var(--tx-grid-ink)" }, svg);
-    for (const [id, text, place, , , rule, start, end] of step.candidates) {
+    for (const [, text, place, , , rule, start, end] of step.candidates) {
       if (rule) continue;
       const part = draw("rect", { x: x(start), y: top, width: Math.max(0.5, x(end) - x(start)), height: 0.95 * em, fill: place === step.place ? "var(--tx-drawn)" : "var(--tx-kept)", stroke: "var(--tx-page)", "stroke-width": 1 }, svg);
       draw("title", {}, part, `${text} [${start.toFixed(4)}, ${end.toFixed(4)})`);

@@ -258,7 +258,7 @@ class Waves extends Instrument {
   }
 
   hoverText({ surface, i, j, dimension }) {
-    const { n, d } = this.settings;
+    const { d } = this.settings;
     if (surface === this.panels.heat) return fill(this.labels.tip_heat, { i, dimension, wave: dimension % 2 ? "cos" : "sin", omega: decimals(this.omega[dimension >> 1]), value: decimals(this.P[i * d + dimension]) });
     if (surface === this.panels.lengths) return fill(this.labels.tip_lengths, { pair: dimension >> 1, even: dimension & ~1, odd: dimension | 1, wavelength: significant(2 * Math.PI / this.omega[dimension >> 1], 4) });
     if (surface === this.panels.wave) {

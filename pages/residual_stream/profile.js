@@ -132,7 +132,7 @@ function drawEndLabels(state, context, token, x, y) {
 
 // The token and depth whose faint line is nearest to the pointer.
 function nearest(state, event) {
-  const { data, profile } = state, bounds = profile.getBoundingClientRect(), { at, x, y } = scales(state);
+  const { data, profile } = state, bounds = profile.getBoundingClientRect(), { at, y } = scales(state);
   const px = event.clientX - bounds.left, py = event.clientY - bounds.top, steps = data.depths.length - 1;
   const from = data.faint === "residual" ? 0 : 1;
   const depth = Math.min(steps, Math.max(from, Math.round(((px - at.left) / (at.right - at.left)) * steps)));

@@ -97,7 +97,7 @@ class Training {
     this.plot();
   }
 
-  paintColumn({ kind, head, body, foot, places }, entry) {
+  paintColumn({ kind, head, foot, places }, entry) {
     rich(head, this.text[kind], { tokens: thousands(entry.tokens), size: thousands(entry.size) });
     this.order.forEach((w, k) => {
       const pieces = this.split(w, entry.cuts[w]), place = places[k], written = JSON.stringify(pieces);

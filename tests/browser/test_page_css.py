@@ -13,7 +13,10 @@ SEEN = """(() => {
     window.seen = new Set();
     const note = (node) => node.dataset?.testid && window.seen.add(node.dataset.testid);
     new MutationObserver((changes) => {
-        for (const { addedNodes } of changes) for (const node of addedNodes) { note(node); node.querySelectorAll?.("[data-testid]").forEach(note); }
+        for (const node of changes.flatMap(({ addedNodes }) => [...addedNodes])) {
+            note(node);
+            node.querySelectorAll?.("[data-testid]").forEach(note);
+        }
     }).observe(document, {childList: true, subtree: true});
 })()"""
 
@@ -22,9 +25,9 @@ def test_every_element_that_a_rule_names_exists(open_page):
     named = set(re.findall(r'data-testid="([^"]+)"', CSS.read_text(encoding="utf-8")))
     page = open_page("course")
     page.add_init_script(SEEN)
-    found = set()
+    root, found = page.url.split("/course")[0], set()
     for address in PAGES:
-        page.goto(page.url.split("/course")[0] + f"/{address}")
+        page.goto(f"{root}/{address}")
         settle(page)
         for drawer in page.get_by_text("The code", exact=False).all()[:1]:
             drawer.click()

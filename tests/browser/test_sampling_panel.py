@@ -7,6 +7,7 @@ import re
 import numpy as np
 import pytest
 
+from core.app.base import scripts
 from core.components import sampling_panel
 from core.components.sampling_panel import PanelSettings, seeded_uniforms
 from core.model.sampling import SamplingConfig, draw, truncate
@@ -41,14 +42,15 @@ def configs(rng: np.random.Generator, n: int) -> list[SamplingConfig]:
 
 def in_browser(page, name: str, *arguments):
     """A function of truncation.js, called in the page with JSON arguments; infinities travel as null."""
-    return page.evaluate(f"([...a]) => ({name})(...a)", list(arguments))
+    return page.evaluate(f"""async (a) => {{ const {{ Truncation, seededUniforms }} = await import(location.href);
+        return ({name})(...a); }}""", list(arguments))
 
 
 @pytest.fixture
-def script(browser):
-    """A blank page with truncation.js in it."""
+def script(browser, server):
+    """The page that truncation.js is by itself."""
     page = browser.new_page()
-    page.add_script_tag(content=(sampling_panel._FOLDER / "truncation.js").read_text(encoding="utf-8"))
+    page.goto(server.url + scripts.address(sampling_panel._FOLDER / "truncation.js"))
     yield page
     page.close()
 

@@ -1,7 +1,7 @@
 """What whoever runs this app has set, by environment variables: all of it is read here, and checked when the server starts.
 
-A variable that is not set, or empty, leaves its setting as it is without it. Streamlit has settings of its own (`STREAMLIT_SERVER_…`), such as the base path and the trusted
-origins; README's table lists both.
+A variable that is not set, or empty, leaves its setting at the default. Streamlit has settings of its own
+(`STREAMLIT_SERVER_…`), such as the base path and the trusted origins; assets/text/docs/deployment.md lists both.
 """
 from __future__ import annotations
 

@@ -122,7 +122,7 @@ function box(state, row, column) {
 }
 
 export function draw(state) {
-  const { data, canvas, theme } = state;
+  const { data, canvas } = state;
   if (!data || !state.width) return;
   const context = canvas.getContext("2d"), ratio = window.devicePixelRatio || 1;
   state.scrolled = { x: state.scroller.scrollLeft, y: state.scroller.scrollTop };      // asked for once: the browser may lay out the page for each answer

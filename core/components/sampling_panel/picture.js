@@ -33,7 +33,7 @@ export class Picture {
   }
 
   draw(model) {
-    const c = this.context, { view, curve, bars, strip, theme } = this, { truncation, settings } = model;
+    const c = this.context, { view, curve, bars, strip } = this, { truncation, settings } = model;
     c.clearRect(0, 0, this.width, this.height);
     Object.assign(view, model.words, { logarithmic: settings.logarithmic });
     this.top = view.logarithmic ? 1 : niceTop(Math.max(truncation.renormalised[truncation.firstKept()], truncation.probs[0]));
@@ -56,7 +56,7 @@ export class Picture {
     this._throw(model, height);
   }
 
-  _titles({ labels, truncation }) {
+  _titles({ labels }) {
     const c = this.context, { view, curve, bars, strip, theme, unit } = this;
     say(c, labels.curve_title, this.scale.right - 8 * unit, curve.top + curve.height - 8 * unit, theme.muted, { align: "right", font: view.font, halo: this.scale.tail < this.scale.right ? theme.panel : theme.page });
     say(c, labels.bars_title, bars.left, bars.top - 17 * unit, theme.muted, { font: view.font });
