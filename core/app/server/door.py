@@ -1,7 +1,8 @@
-"""The door of the server: what it refuses before Streamlit or a route hears of it, and the headers that every answer carries.
+"""The door of the server: what it refuses before Streamlit or a route hears of it, and the headers of every answer.
 
-Streamlit offers whoever reaches the server more than this app uses: it keeps uploaded files in memory, clears the caches of
-all readers, shows its counters and writes files for agents. No setting of Streamlit closes these, so this middleware does.
+Streamlit offers whoever reaches the server more than this app uses: it keeps uploaded files in memory, clears the
+caches of all readers, shows its counters and writes files for agents. No setting of Streamlit closes these, so this
+middleware does.
 """
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ from core.app.base import addresses, deployment
 UPLOADS, METRICS, HEALTH = (addresses.below("_stcore", name) for name in ("upload_file", "metrics", "health"))
 READING = ("GET", "HEAD", "OPTIONS")
 POLICY_VIOLATION = 1008         # of a websocket; before it is accepted the server answers 403
-# What a page of this app asks for. The rest clears caches, writes files, reads the git repository or names places for uploads.
+# What a page of this app asks for. The rest clears caches, writes files, reads the git repository or places uploads.
 TAKEN = ("rerun_script", "stop_script", "app_heartbeat", "backend_operation_request")
 TAKEN_OPERATIONS = ("deferred_file", "dataframe_chunk")
 INLINE_SCRIPT = re.compile(r"<script>(.*?)</script>", re.DOTALL)
@@ -34,8 +35,8 @@ INLINE_SCRIPT = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 class Door:
     """ASGI middleware in front of Streamlit and the app's own routes.
 
-    - 403 for a name of the server that `server.allowedHosts` does not allow, and for whatever is no mere reading and comes
-      from a page of another address, unless `server.corsAllowedOrigins` names it or `server.enableCORS` is off.
+    - 403 for a name of the server that `server.allowedHosts` does not allow, and for whatever is no mere reading and
+      comes from a page of another address, unless `server.corsAllowedOrigins` names it or `server.enableCORS` is off.
     - 404 for uploads, which no page offers, and for the metrics, but for who asks from the machine itself.
     - Messages of a page that this app's pages do not send are dropped.
     """
@@ -85,7 +86,7 @@ def refusal(scope: Scope) -> PlainTextResponse | None:
 
 
 def is_allowed_host(host: str | None) -> bool:
-    """Whether a Host header names the server as `server.allowedHosts` allows: names, *.names, or *; an empty list allows all."""
+    """Whether a Host header is one that `server.allowedHosts` allows: names, *.names, or *; an empty list allows all."""
     allowed = [name.strip().lower().rstrip(".") for name in st.get_option("server.allowedHosts")]
     if not allowed or "*" in allowed:
         return True
@@ -94,7 +95,7 @@ def is_allowed_host(host: str | None) -> bool:
 
 
 def is_allowed_origin(asked: Headers) -> bool:
-    """Whether no page of another address asks, but those that the operator allows. What is no browser sends no Origin."""
+    """Whether no page of another address asks, or one that the operator allows. What is no browser sends no Origin."""
     return ("origin" not in asked or not st.get_option("server.enableCORS") or _is_own(asked)
             or asked["origin"] in map(str.strip, st.get_option("server.corsAllowedOrigins")))
 
@@ -116,7 +117,8 @@ def _hostname(host: str | None) -> str:
     """
     try:
         parts = urlsplit(f"//{host or ''}")
-        return (parts.hostname or "").rstrip(".") if parts.netloc == host and "@" not in host and parts.port != 0 else ""
+        is_one = parts.netloc == host and "@" not in host and parts.port != 0       # a port that is no number raises
+        return (parts.hostname or "").rstrip(".") if is_one else ""
     except ValueError:
         return ""
 
@@ -134,7 +136,7 @@ def _is_this_machine(host: str) -> bool:
 
 
 def _sifted(receive: Receive) -> Receive:
-    """The messages of a websocket without those that pages of this app do not send: dropped, for nothing waits for an answer."""
+    """The messages of a websocket without those that pages of this app do not send; nothing waits for their answers."""
     async def sifted() -> Message:
         while (message := await receive())["type"] == "websocket.receive" and not is_taken(message.get("bytes")):
             pass
@@ -144,7 +146,7 @@ def _sifted(receive: Receive) -> Receive:
 
 
 def is_taken(frame: bytes | None) -> bool:
-    """Whether a frame is one that pages of this app send. One that is too long counts as such: Streamlit closes its socket."""
+    """Whether a frame is one that pages of this app send, or is so long that Streamlit closes the socket for it."""
     if frame is None:           # a text
         return False
     if len(frame) > st.get_option("server.maxWidgetStateSize") * 2**20:
@@ -160,8 +162,8 @@ def is_taken(frame: bytes | None) -> bool:
 
 def headers(frame_ancestors: tuple[str, ...]) -> dict[str, str]:
     """The headers of every answer. frame_ancestors: the origins whose pages may frame the app, beside its own."""
-    # Streamlit loads a component's code as a blob, and its protobuf multiplies 64-bit numbers by WebAssembly. Charts need no
-    # eval: Streamlit has Vega interpret its expressions.
+    # Streamlit loads a component's code as a blob, and its protobuf multiplies 64-bit numbers by WebAssembly. Charts need
+    # no eval: Streamlit has Vega interpret its expressions.
     scripts = " ".join(("'self'", "blob:", "'wasm-unsafe-eval'", *_own_scripts()))
     policy = {
         "default-src": "'self'",

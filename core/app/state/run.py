@@ -18,6 +18,8 @@ from core.model.tokenizer import Tokenizer
 from core.model.trace import Trace
 from core.model.transformer import Transformer
 
+# Parameters × tokens of a pass that a hand may ask for: some 2 s of one core, which is gpt2 on 256 tokens.
+MOST_LIVE = 40_000_000_000
 LARGE = 50_000_000      # parameters of a model whose passes may take seconds
 
 
@@ -146,12 +148,17 @@ def asked_model(name: str, device: str) -> cache.LoadedModel:
 
 
 def of_tokens(name: str, device: str, token_ids: Sequence[int]) -> Run:
-    """The Run that a question from outside a session names. ValueError for tokens that the model does not have, and as `asked_model` raises it."""
+    """The Run that a question from outside a session names.
+
+    ValueError for tokens that the model does not have, for a pass that would take seconds, and as `asked_model` does.
+    """
     loaded = asked_model(name, device)
     ids = tuple(int(token_id) for token_id in token_ids)
     config = loaded.model.config
     if not 0 < len(ids) <= room(config) or not all(0 <= i < config.vocab_size for i in ids):
         raise ValueError("these are no tokens of the model, or too many")
+    if loaded.model.n_parameters * len(ids) > MOST_LIVE:
+        raise ValueError("the pass would take seconds")
     return Run(loaded, loaded.tokenizer.decode(list(ids)), ids, [loaded.tokenizer.visible(i) for i in ids], 0)
 
 
