@@ -10,20 +10,25 @@ from core.app.frame.views import Reading
 from core.app.state import reader
 from core.app.state.lesson_settings import Setting
 from core.app.state.run import Run
+from core.components.lib.bytes import pack
+from core.components.lib.position_canvas import instrument
 from core.figures import positions as figures
 from core.figures.numbers import latex_number, latex_operand
 from core.model import positional
-from pages.positions.position_beyond import position_beyond
 from pages.positions.shared import PICTURE, open_instrument
 
 PAIRS = 32
 SETTINGS = {"trained": Setting(256, 8, 512), "read": Setting(1024, 8, 2048), "base": Setting(10_000.0, 1.0, 1e6), "clip": Setting(128, 2, 256)}
+# Rows that do not exist, angles never seen, biases that go on falling, entries that distances share.
+_picture = instrument("position_beyond", __file__)
 
 
 def draw(page: Lesson, run: Run) -> Reading:
     key, values, settled = open_instrument("beyond", SETTINGS)
     slopes = positional.alibi_slopes(run.model.config.n_heads).numpy()
-    position_beyond(PAIRS, slopes, values, page.labels("beyond"), key=key, on_settings=settled, present=reader.present())
+    header = {"pairs": PAIRS, "slopes": slopes.tolist(), "settings": values, "labels": page.labels("beyond"),
+              "present": reader.present()}
+    _picture(key=key, data=pack(header), on_settings_change=settled)
     trained, read, base, clip = (values[name] for name in SETTINGS)
     read = max(read, trained)
     omegas = positional.frequencies(2 * PAIRS, base).numpy()

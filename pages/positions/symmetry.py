@@ -14,11 +14,13 @@ from core.app.frame.views import Reading
 from core.app.state import lesson_settings, reader
 from core.app.state.lesson_settings import Setting
 from core.app.state.run import Run
+from core.components.lib.bytes import pack
+from core.components.lib.position_canvas import instrument
 from core.figures.numbers import latex_number
 from core.model.intervention import Intervention
-from pages.positions.position_symmetry import CASES, position_symmetry
 from pages.positions.shared import PICTURE, open_instrument
 
+CASES = ("none", "mask", "positions", "both")
 SETTINGS = {"case": Setting("none", options=CASES), "align": Setting(False)}
 ORDERS = ("reverse", "swap", "shuffle")
 ORDER = {"order": Setting("reverse", options=ORDERS), "first": Setting(2, 0, 4095), "second": Setting(5, 0, 4095), "seed": Setting(1, 0, 9999)}
@@ -30,6 +32,8 @@ SWITCHES = {   # case: what is switched off
     "positions": {"mask": "bidirectional"},
     "both": {},
 }
+# Outputs before and after the tokens changed places, row beside row, with the four cases to pick from.
+_picture = instrument("position_symmetry", __file__)
 
 
 @dataclass(frozen=True)
@@ -75,8 +79,11 @@ def draw(page: Lesson, run: Run) -> Reading:
     outcomes = {case: outcome(run, case, permutation) for case in CASES}
     key, values, settled = open_instrument("symmetry", SETTINGS)
     shown = outcomes[values["case"]]
-    position_symmetry(shown.before[:, :SHOWN], shown.after[:, :SHOWN], permutation, run.tokens, shown.differences, _cases(page, outcomes), values,
-                      page.labels("symmetry"), key=key, on_settings=settled, present=reader.present())
+    arrays = {"before": shown.before[:, :SHOWN], "after": shown.after[:, :SHOWN]}
+    header = {"tokens": list(run.tokens), "permutation": permutation, "differences": shown.differences.tolist(),
+              "shown": arrays["before"].shape[1], "cases": _cases(page, outcomes), "settings": values,
+              "labels": page.labels("symmetry"), "present": reader.present()}
+    _picture(key=key, data=pack(header, arrays), on_settings_change=settled)
     return Reading(
         lines=_numbers(page, outcomes, permutation),
         question=_question(page, run),

@@ -9,22 +9,26 @@ from core.app.frame.views import Reading
 from core.app.state import reader
 from core.app.state.lesson_settings import Setting
 from core.app.state.run import Run
+from core.components.lib.bytes import pack
+from core.components.lib.position_canvas import instrument
 from core.figures import positions as figures
 from core.figures.numbers import latex_number, plain_number
 from core.model import positional
-from pages.positions.position_waves import position_waves
 from pages.positions.shared import PICTURE, closest, open_instrument
 
 SETTINGS = {
     "n": Setting(128, 4, 256), "d": Setting(64, 2, 512), "base": Setting(10_000.0, 1.0, 1e6), "pair": Setting(8, 0, 255), "i": Setting(40, 0, 255),
     "j": Setting(52, 0, 255),
 }
+# Heatmap, waves, wavelengths and dot products, computed in the browser in float64.
+_picture = instrument("position_waves", __file__)
 
 
 def draw(page: Lesson, run: Run) -> Reading:
     key, values, settled = open_instrument("waves", SETTINGS)
     values = fitted(values)
-    position_waves(values, page.labels("waves"), key=key, on_settings=settled, present=reader.present())
+    header = {"settings": values, "labels": page.labels("waves"), "present": reader.present()}
+    _picture(key=key, data=pack(header), on_settings_change=settled)
     n, d, base, pair, i, j = (values[name] for name in SETTINGS)
     P = positional.sinusoidal(n, d, base).numpy()
     omegas = positional.frequencies(d, base).numpy()

@@ -245,8 +245,9 @@ def test_every_label_of_a_picture_is_there():
     labels = prose.load("positions").labels
     prefixes = {"waves": "waves", "learned": "learned", "rotary": "rotary", "biases": "bias", "concat": "concat", "symmetry": "symmetry", "beyond": "beyond"}
     for view, prefix in prefixes.items():
-        folder = ROOT / "core" / "components" / f"position_{view}"
-        for script in folder.glob("*.js"):
+        scripts = list((ROOT / "pages" / "positions").glob(f"{view}*.js"))
+        assert scripts, view
+        for script in scripts:
             for name in re.findall(r"labels\.(\w+)", script.read_text(encoding="utf-8")):
                 assert f"{prefix}_{name}" in labels, f"{script.name}: {prefix}_{name}"
 

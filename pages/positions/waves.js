@@ -4,7 +4,7 @@ import {
   decimals, fill, grouped, Instrument, make, matrixPicture, MINUS, mount, panelIn, Range, rich, scientific,
   significant,
 } from "../../core/components/lib/position_canvas.js";
-import { drawDial, drawGram, drawHeat, drawLengths, drawProducts, drawWave } from "./position_waves_panels.js";
+import { drawDial, drawGram, drawHeat, drawLengths, drawProducts, drawWave } from "./waves_panels.js";
 
 const MARGIN = { left: 52, right: 10 };
 const DECADES = { low: 0, high: 6, step: 0.05 };
