@@ -1,6 +1,8 @@
 """One-hot × E: each token of the prompt picks its row of the embedding matrix, shown as the product that it is."""
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -13,15 +15,24 @@ from core.app.frame.lesson import Lesson
 from core.app.frame.views import Reading
 from core.app.state import reader
 from core.app.state.run import Run
+from core.components import declare
+from core.components.heads_wall import PATTERN_CSS
+from core.components.lib.bytes import pack
 from core.figures.numbers import bracketed, latex_number
-from pages.embeddings.embedding_product import embedding_product
 from pages.embeddings.shared import PREFIX
 
 PICTURE = f"{PREFIX}product"
 ROWS = 11                # of E, about the picked one
-HEIGHT = (300, 520)
+HEIGHT = (300, 520)      # least and most px of the product
 NOTE = 50                # px below the product in present mode, which its bar would cover
 SHOWN = 4                # entries of a row that a formula writes out
+HERE = Path(__file__).parent
+# A row for each token of the prompt, the row of E that the picked one selects, and the product.
+_picture = declare(
+    "embedding_product", HERE / "one_hot.js",
+    html='<div class="product"><div class="scroll"><div class="stage" tabindex="0" role="listbox"><canvas></canvas></div>'
+         '</div><div class="tip" hidden></div><div class="spoken" aria-live="polite"></div></div>',
+    styles=(PATTERN_CSS, HERE / "one_hot.css"))
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -35,12 +46,24 @@ def draw(page: Lesson, run: Run) -> Reading:
     difference = float((product - E[token_ids]).abs().max())
     title = page.label("product_title", token=code(run.tokens[at]), id=token_id, d=d)
     st.markdown(f"**{title}**")
-    text = {"one_hot": page.label("product_one_hot", n=n, v=len(E)), "matrix": page.label("product_matrix", v=len(E), d=d, first=window[0], last=window[-1]),
-            "result": page.label("product_result", n=n, d=d)} | {key: page.label(f"product_{key}") for key in ("column", "entry", "keys")}
-    embedding_product(run.token_ids, run.tokens, E[window].numpy(), window, [run.tokenizer.visible(i) for i in window], product.numpy(), vocab_size=len(E), picked=at,
-                      text=text, key=PICTURE, on_pick=lambda position: reader.select(position=position), height=HEIGHT, foot=NOTE if reader.present() else 0, scale=reader.scale(), theme=reader.theme())
+    _draw_product(page, run, E, window, product)
     st.caption(page.label("product_check", difference=f"{difference:g}", multiplications=n * len(E) * d, read=n * d))
     return Reading(_lines(page, run, E, at), _question(page, len(E), d), [embeddings.one_hot, embeddings.embed], {"product.csv": lambda: _table(run, product)}, ".product canvas", title)
+
+
+def _draw_product(page: Lesson, run: Run, E: torch.Tensor, window: list[int], product: torch.Tensor) -> None:
+    """One-hot (N, |V|) × E = product (N, d); of E the rows `window` are drawn."""
+    n, (vocab_size, d), present = len(run.token_ids), E.shape, reader.present()
+    text = {"one_hot": page.label("product_one_hot", n=n, v=vocab_size), "result": page.label("product_result", n=n, d=d),
+            "matrix": page.label("product_matrix", v=vocab_size, d=d, first=window[0], last=window[-1])}
+    text |= {key: page.label(f"product_{key}") for key in ("column", "entry", "keys")}
+    header = {"n": n, "d": d, "vocab_size": vocab_size, "ids": list(run.token_ids), "tokens": list(run.tokens),
+              "window_ids": window, "window_tokens": [run.tokenizer.visible(i) for i in window],
+              "picked": reader.selection().position, "text": text, "least": HEIGHT[0], "most": HEIGHT[1],
+              "foot": NOTE if present else 0, "scale": reader.scale(), "theme": reader.theme()}
+    arrays = {"window": E[window].float().numpy(), "product": product.float().numpy()}
+    _picture(key=PICTURE, data=pack(header, arrays),
+             on_picked_change=lambda: reader.select(position=int(st.session_state[PICTURE].picked)))
 
 
 def _lines(page: Lesson, run: Run, E: torch.Tensor, at: int) -> list[tuple[str, str]]:
