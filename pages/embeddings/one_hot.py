@@ -30,8 +30,9 @@ HERE = Path(__file__).parent
 # A row for each token of the prompt, the row of E that the picked one selects, and the product.
 _picture = declare(
     "embedding_product", HERE / "one_hot.js",
-    html='<div class="product"><div class="scroll"><div class="stage" tabindex="0" role="listbox"><canvas></canvas></div>'
-         '</div><div class="tip" hidden></div><div class="spoken" aria-live="polite"></div></div>',
+    html='<div class="product"><div class="scroll">'
+         '<div class="stage" tabindex="0" role="listbox"><canvas></canvas></div></div>'
+         '<div class="tip" hidden></div><div class="spoken" aria-live="polite"></div></div>',
     styles=(PATTERN_CSS, HERE / "one_hot.css"))
 
 
@@ -54,7 +55,8 @@ def draw(page: Lesson, run: Run) -> Reading:
 def _draw_product(page: Lesson, run: Run, E: torch.Tensor, window: list[int], product: torch.Tensor) -> None:
     """One-hot (N, |V|) × E = product (N, d); of E the rows `window` are drawn."""
     n, (vocab_size, d), present = len(run.token_ids), E.shape, reader.present()
-    text = {"one_hot": page.label("product_one_hot", n=n, v=vocab_size), "result": page.label("product_result", n=n, d=d),
+    text = {"one_hot": page.label("product_one_hot", n=n, v=vocab_size),
+            "result": page.label("product_result", n=n, d=d),
             "matrix": page.label("product_matrix", v=vocab_size, d=d, first=window[0], last=window[-1])}
     text |= {key: page.label(f"product_{key}") for key in ("column", "entry", "keys")}
     header = {"n": n, "d": d, "vocab_size": vocab_size, "ids": list(run.token_ids), "tokens": list(run.tokens),

@@ -1,6 +1,9 @@
 """Unrolled: a recurrent network over the prompt, step by step; the path between two tokens beside the one step of attention."""
 from __future__ import annotations
 
+from pathlib import Path
+
+import numpy as np
 import pandas as pd
 import streamlit as st
 import torch
@@ -13,16 +16,26 @@ from core.app.frame.lesson import Lesson
 from core.app.frame.views import Reading
 from core.app.state import reader
 from core.app.state.run import Run
+from core.components import declare
+from core.components.heads_wall import PATTERN_CSS
+from core.components.lib.bytes import pack
 from core.figures.numbers import bracketed, latex_number, latex_operand
 from core.learning import recurrent_cells
 from core.learning.recurrent_cells import GATES, Steps
-from pages.recurrence.recurrence_unrolled import recurrence_unrolled
 from pages.recurrence.shared import PREFIX, attached, choice, keep, named, read, seed_field
 
 PICTURE = f"{PREFIX}unrolled"
 N_HIDDEN = 16
-HEIGHT = (300, 520)
+HEIGHT = (300, 520)      # least and most px of the picture
 NOTE = 20                # px below the picture in present mode, which its bar would cover
+HERE = Path(__file__).parent
+# Hidden states as strips of signed colour, the same weights at every step, and the path between two tokens.
+_picture = declare(
+    "recurrence_unrolled", HERE / "unrolled.js",
+    html='<div class="unrolled"><div class="scroll">'
+         '<div class="stage" tabindex="0" role="application"><canvas></canvas></div></div>'
+         '<div class="tip" hidden></div><div class="spoken" aria-live="polite"></div></div>',
+    styles=(PATTERN_CSS, HERE / "unrolled.css"))
 
 
 def inputs(run: Run) -> Tensor:
@@ -58,18 +71,28 @@ def draw(page: Lesson, run: Run) -> Reading:
     title = _title(page, run, kind, source, at["step"], both)
     st.markdown(f"**{title}**")
     states = torch.stack([torch.stack([steps.h for steps in directions]) for directions in made])
-    text = page.labels("unrolled_text")
-    recurrence_unrolled(states.numpy(), run.tokens, picked=at, source=source, text=text, key=PICTURE, height=HEIGHT, foot=NOTE if reader.present() else 0, scale=reader.scale(), theme=reader.theme(),
-                        on_pick=_pick, on_source=lambda i: keep(**{"from": i}))
+    _draw_states(page, run, states.numpy(), at, source)
     st.caption(page.label("unrolled_note", m=N_HIDDEN, seed=seed))
     steps = made[at["layer"]][at["direction"]]
     return Reading(_lines(page, run, kind, steps, at), _question(page, len(run.tokens)), [recurrent_cells.step, recurrent_cells.unroll, recurrent_cells.stack],
                    {"states.csv": lambda: _table(run, states)}, ".unrolled canvas", title)
 
 
-def _pick(chosen: dict[str, int]) -> None:
-    keep(layer=chosen["layer"], backward=bool(chosen["direction"]), unit=chosen["unit"])
-    reader.select(position=chosen["step"])
+def _draw_states(page: Lesson, run: Run, states: np.ndarray, at: dict[str, int], source: int) -> None:
+    """States (L, directions, N, m), the first layer at the bottom, over the tokens; the path from token `source`."""
+    n_layers, n_directions, n, m = states.shape
+    header = {"layers": n_layers, "directions": n_directions, "n": n, "m": m, "tokens": list(run.tokens), "picked": at,
+              "source": source, "text": page.labels("unrolled_text"), "least": HEIGHT[0], "most": HEIGHT[1],
+              "below": NOTE if reader.present() else 0, "scale": reader.scale(), "theme": reader.theme()}
+    _picture(key=PICTURE, data=pack(header, {"states": states.astype(np.float32)}), on_picked_change=_pick,
+             on_source_change=lambda: keep(**{"from": int(st.session_state[PICTURE].source)}))
+
+
+def _pick() -> None:
+    """Callback: a click on a strip or an arrow key."""
+    if chosen := st.session_state[PICTURE].picked:
+        keep(layer=int(chosen["layer"]), backward=bool(chosen["direction"]), unit=int(chosen["unit"]))
+        reader.select(position=int(chosen["step"]))
 
 
 def _title(page: Lesson, run: Run, kind: str, source: int, step: int, both: bool) -> str:
