@@ -17,14 +17,14 @@ from core.app.state.run import Run
 from core.components.heads_wall import heads_wall
 from core.figures.heads import head_name
 from core.model.intervention import NOTHING
-from pages.heads import below, panels
+from pages.heads import below, output, panels
 from pages.heads import route as heads_live
 from pages.heads.shared import PREFIX, SETTINGS, Change, Pair, change_now, keep, patterns_of, picked_pair, read, redraw
 from pages.heads.words import summary, title, wall_words
 
 PANEL, QUERY, KEY = (f"{PREFIX}{name}_widget" for name in ("panel", "query", "key"))
-PICTURES = {"head": panels.one_head, "roles": panels.what_they_do, "write": panels.what_they_write, "change": panels.change, "prompts": panels.two_prompts,
-            "rollout": panels.rollout}
+PICTURES = {"head": panels.one_head, "roles": panels.what_they_do, "write": output.draw, "change": panels.change,
+            "prompts": panels.two_prompts, "rollout": panels.rollout}
 HEIGHT = (330, 620)        # least and most pixels of the wall: it ends with the window, on a 1280 × 720 projector too
 
 

@@ -1,4 +1,4 @@
-"""The panels beside the wall: one head large, what each head does, what it writes, heads changed, two prompts, rollout."""
+"""The panels beside the wall: one head large, what each head does, heads changed, two prompts, rollout."""
 from __future__ import annotations
 
 import math
@@ -18,7 +18,6 @@ from core.components.attention_view import attention_view
 from core.figures import heads as figures
 from core.figures.heads import head_name
 from core.figures.numbers import probability
-from pages.heads.heads_sum import heads_sum
 from pages.heads.route import ROLLOUT, rollout_question
 from pages.heads.shared import (
     PREFIX,
@@ -27,11 +26,13 @@ from pages.heads.shared import (
     attached,
     change_now,
     choose,
+    foot,
     keep,
     measured,
     measures_of,
     moved_by,
     patterns_of,
+    pick_head,
     reached,
     read,
     redraw,
@@ -39,7 +40,6 @@ from pages.heads.shared import (
 )
 
 PICTURE = (300, 620)        # least and most pixels of a picture that ends with the window
-CAPTION = 90                # of up to two lines in present mode, and the air around them
 CHART = 300                 # pixels of an altair chart
 TOKENS_COMPARED = 10
 
@@ -71,25 +71,6 @@ def what_they_do(page: Lesson, run: Run, pair: Pair) -> None:
     chart = figures.scatter(table, x, y, titles, tuple(axis_end(patterns.measures[name]) for name in (x, y)), pair.name, reader.theme(), reader.scale(),
                             CHART + 50)
     charts.show(chart, f"{PREFIX}scatter", on_select=_pick_point, selection_mode="picked")
-
-
-def what_they_write(page: Lesson, run: Run, pair: Pair) -> None:
-    """Concatenate and W_O, at the picked query: each head's output, what W_O makes of it, and their sum."""
-    block, b_O = run.trace.blocks[pair.layer], run.model.blocks[pair.layer].b_O
-    outputs = block.head_out[:, pair.query].float().cpu().numpy()
-    written = block.head_contribution[:, pair.query].float().cpu().numpy()
-    bias = np.zeros(written.shape[1], np.float32) if b_O is None else b_O.float().cpu().numpy()
-    total = block.attn_out[pair.query].float().cpu().numpy()
-    shares = figures.shares_of_sum(np.vstack([written, bias]), total)
-    names = [head_name(pair.layer, head) for head in range(len(written))]
-    largest = int(np.linalg.norm(written, axis=1).argmax())
-    text = {"title": page.label("write_title", head=names[largest], layer=pair.layer, token=run.tokens[pair.query], norm=f"{np.linalg.norm(written[largest]):.3g}"),
-            "concat": page.label("write_concat", last=len(written) - 1), "product": page.label("write_product"), "norm": page.label("write_norm"), "share": page.label("write_share"),
-            "bias": page.label("write_bias"), "sum": page.label("write_sum"), "scale": page.label("scale_signed")}
-    heads_sum(outputs, written, bias, total, shares, names, key=f"{PREFIX}sum", text=text, selected=pair.head, height=(200, 460), foot=_foot(),
-              scale=reader.scale(), theme=reader.theme(), on_pick=lambda head: _pick_head(pair.layer, head))
-    difference = np.abs(written.astype(np.float64).sum(0) - (total.astype(np.float64) - bias)).max()
-    st.caption(page.label("write_check", difference=f"{difference:.1e}", largest=f"{np.abs(total).max():.3g}"))
 
 
 def change(page: Lesson, run: Run, pair: Pair) -> None:
@@ -125,7 +106,7 @@ def two_prompts(page: Lesson, run: Run, pair: Pair) -> None:
         role = figures.roles(patterns.measures)[pair.layer, pair.head]
         with column:
             _view(page, patterns.values[pair.layer, pair.head], patterns.allowed, shown.tokens, name, title_of(page, patterns.measures, role, pair.layer, pair.head),
-                  pair.name, height=(190, 420), foot=_foot())
+                  pair.name, height=(190, 420), foot=foot())
             st.caption(page.label("both", **{measure: measured(value) for measure, value in share.items()}))
 
 
@@ -155,11 +136,6 @@ def _view(page: Lesson, values: np.ndarray, allowed: np.ndarray, tokens: list[st
     text = {"title": title, "scale": page.label("scale")} | {key: page.label(key) for key in ("masked", "key_axis", "query_axis", "keys_help")}
     attention_view(values, allowed, tokens, key=f"{PREFIX}{name}", text=text, label=label, height=height, scale=reader.scale(),
                    theme=reader.theme(), **how)
-
-
-def _foot() -> int:
-    """Pixels for the line below a picture, which on a projector stands above the bar; elsewhere the page scrolls to it."""
-    return CAPTION if reader.present() else 0
 
 
 def _axis(page: Lesson, run: Run, name: str) -> str:
@@ -199,16 +175,11 @@ def _pick(query: int, key: int) -> None:
     redraw("heads_controls")
 
 
-def _pick_head(layer: int, head: int) -> None:
-    reader.select(layer=layer, head=head)
-    redraw()
-
-
 def _pick_point() -> None:
     points = st.session_state[f"{PREFIX}scatter_chart"].selection.get("picked") or []
     if points:
         layer, head = points[0]["head"].split(".")
-        _pick_head(int(layer), int(head))
+        pick_head(int(layer), int(head))
 
 
 def _undo() -> None:

@@ -41,6 +41,7 @@ SETTINGS = Settings("heads", {
 })
 read, keep = SETTINGS.read, SETTINGS.keep
 ON_THE_WALL = ("changed", "action")
+CAPTION = 90                # pixels of up to two lines in present mode, and the air around them
 
 
 @dataclass(frozen=True)
@@ -161,6 +162,17 @@ def redraw(*also: str) -> None:
     In present mode the whole page: there the choice decides what is on it.
     """
     st.rerun("app" if reader.present() else ["heads_wall", *also])
+
+
+def pick_head(layer: int, head: int) -> None:
+    """Callback: the reader picks a head beside the wall."""
+    reader.select(layer=layer, head=head)
+    redraw()
+
+
+def foot() -> int:
+    """Pixels for the line below a picture, which on a projector stands above the bar; elsewhere the page scrolls to it."""
+    return CAPTION if reader.present() else 0
 
 
 def choose(page: Lesson, name: str) -> str:
