@@ -16,7 +16,6 @@ from core.app.state import reader
 from core.app.state.run import Run
 from core.components.attention_view import attention_view
 from core.figures import heads as figures
-from core.figures.heads import head_name
 from core.figures.numbers import probability
 from pages.heads.route import ROLLOUT, rollout_question
 from pages.heads.shared import (
