@@ -4,7 +4,7 @@ from __future__ import annotations
 from core.app.base import catalogue, prose
 from core.app.frame import class_plan
 from core.app.frame.lesson import Lesson
-from pages.course.shared import picture
+from pages.course.pictures import picture
 
 MINUTES = 50
 

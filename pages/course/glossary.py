@@ -4,7 +4,8 @@ from __future__ import annotations
 from core.app.base import catalogue, prose
 from core.app.frame.lesson import Lesson
 from pages.course import tables
-from pages.course.shared import SETTINGS, picture
+from pages.course.pictures import picture
+from pages.course.shared import SETTINGS
 
 
 def draw(page: Lesson) -> None:

@@ -6,7 +6,8 @@ import itertools
 from core.app.frame import views
 from core.app.frame.lesson import Lesson
 from pages.course import tables
-from pages.course.shared import SETTINGS, picture
+from pages.course.pictures import picture
+from pages.course.shared import SETTINGS
 
 
 def draw(page: Lesson) -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from core.app.base import catalogue, prose
 from core.app.frame.lesson import Lesson
-from pages.course.shared import picture
+from pages.course.pictures import picture
 
 
 def draw(page: Lesson) -> None:

@@ -17,7 +17,8 @@ from core.figures.numbers import plain_number
 from core.model.config import ModelConfig
 from core.sheets import exercises
 from core.sheets.exercises_print import Asked, Block, Cell, Code, Sheet, printable
-from pages.course.shared import SETTINGS, picture
+from pages.course.pictures import picture
+from pages.course.shared import SETTINGS
 
 TEXT_CHARACTERS = 160       # of a prompt that is quoted
 
