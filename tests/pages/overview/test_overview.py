@@ -16,7 +16,7 @@ from core.app.state.run import Run, read
 from core.model.config import ModelConfig
 from core.model.sampling import truncate
 from core.model.transformer import Transformer
-from pages.overview import packing, shared
+from pages.overview import below, packing, shared
 from tests.helpers import lessons, messages
 from tests.helpers.messages import formulas, numbers_in
 from tests.helpers.prompts import PROMPTS
@@ -148,9 +148,9 @@ def test_every_part_of_the_map_opens_a_lesson_that_exists():
 
 def test_the_softmax_line_holds_on_a_calculator():
     logits = np.log(np.array([2.0, 5.0, 3.0]))
-    exponent, total, own, again, y = numbers_in(shared.softmax_latex(logits, 1))
+    exponent, total, own, again, y = numbers_in(below.softmax_latex(logits, 1))
     assert (exponent, total, own, again, y) == (1.6094, 10.0, 5.0, 10.0, 0.5)
-    assert shared.softmax_latex(logits + 500, 1).count(r"\max u") == 2 and numbers_in(shared.softmax_latex(logits + 500, 1))[-1] == 0.5
+    assert below.softmax_latex(logits + 500, 1).count(r"\max u") == 2 and numbers_in(below.softmax_latex(logits + 500, 1))[-1] == 0.5
 
 
 @pytest.mark.parametrize("position", [0, 5])

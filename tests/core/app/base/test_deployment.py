@@ -82,7 +82,7 @@ def _loaded_by(code: str) -> set[str]:
 def test_a_server_listens_before_the_packages_are_loaded_that_a_browser_would_wait_for():
     listening = _loaded_by("import app")
     assert "streamlit" in listening and not {"torch", "pandas", "altair"} & listening
-    drawing = _loaded_by("import app, core.app.frame.shell, pages.overview.shared, pages.overview.overview_map")
+    drawing = _loaded_by("import app, core.app.frame.shell, pages.overview.map")
     assert "torch" in drawing and not {"pandas", "altair"} & drawing
 
 
