@@ -1,7 +1,7 @@
 """The map of one forward pass, from text to the next token: one row a token, the whole model on one screen.
 
-Hover reads a value, a click on a row picks its token, a click on a part opens its lesson, a click on a candidate appends
-it; playing walks the pass stage by stage in the browser, without Python.
+Hover reads a value, a click on a row picks its token, a click on a part opens its lesson, a click on a candidate
+appends it; playing walks the pass stage by stage in the browser, without Python.
 """
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from pages.overview.shared import MAP, MOST_SEED, SETTINGS, packed_pass, truncat
 HISTORY = "overview_history"
 OPEN = "overview_open"      # in the session: the lesson that a click in the map asks for
 EVENTS = ("picked", "layer", "opened", "appended", "thrown", "undone")
-MAP_TEXT = ("title", "title_long", "play", "pause", "back", "forth", "open", "chips", "chip_hint", "actual", "actual_rank",
-            "last", "drawn", "append", "throw", "undo", "masked", "clipped", "bar_hint", "sky", "block")
+MAP_TEXT = ("title", "title_long", "play", "pause", "back", "forth", "open", "chips", "chip_hint", "actual",
+            "actual_rank", "last", "drawn", "append", "throw", "undo", "masked", "clipped", "bar_hint", "sky", "block")
 MAP_PARTS = ("head_", "shape_", "sign_", "row_", "name_", "tip_", "stage_")
 LESSONS = {"tokens": "tokens", "E": "embeddings", "P": "positions", "X": "positions", "blocks": "heads",
-           "attention": "heads", "stream": "residual_stream", "feed_forward": "residual_stream", "h": "residual_stream", "logits": "next_token",
-           "softmax": "next_token"}
+           "attention": "heads", "stream": "residual_stream", "feed_forward": "residual_stream",
+           "h": "residual_stream", "logits": "next_token", "softmax": "next_token"}
 HERE = Path(__file__).parent
 _map = declare("overview_map", HERE / "map.js", html=(HERE / "map.html").read_text(encoding="utf-8"),
                styles=(HERE / "map.css",))
 
 
 def draw(page: Lesson, run: Run) -> Reading:
-    """The map, and below it the seed and the pins; a pick or a throw redraws these and what speaks of the picked row."""
+    """The map, and below it the seed and the pins; a pick or a throw redraws these and what follows the picked row."""
     existing = {entry.id for entry in catalogue.existing()}
     if (asked := st.session_state.pop(OPEN, None)) in existing:
         reader.open_lesson(asked, {})
@@ -69,10 +69,11 @@ def _draw_map(page: Lesson, run: Run, seed: int | None) -> None:
 
 
 def of_text(run: Run, position: int, seed: int | None) -> tuple[dict, dict[str, np.ndarray]]:
-    """What the map shows of one text with a position picked: fields and arrays, those of `packing.pass_arrays` among them.
+    """What the map shows of one text with a position picked: fields and arrays, `packing.pass_arrays` among them.
 
-    seed: of the draw after the last position; None: nothing is drawn. "here": whether what is predicted at a position is
-    the token that stands there, as an encoder does it; "blanks": positions where none does. "logits": (|V|,) float32.
+    seed: of the draw after the last position; None: nothing is drawn. "here": whether what is predicted at a position
+    is the token that stands there, as an encoder does it; "blanks": positions where none does. "logits": (|V|,)
+    float32.
     """
     sizes, arrays, candidates = packed_pass(run)
     thrown = None

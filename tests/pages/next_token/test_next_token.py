@@ -14,8 +14,8 @@ from core.app.base import prose
 from core.app.compute import cache
 from core.components.sampling_panel import Context, PanelSettings, message, seeded_uniforms
 from core.model.sampling import SamplingConfig, truncate
+from pages.next_token.below import kept_counts
 from pages.next_token.charts import largest_terms, terms_chart, terms_rows
-from pages.next_token.shared import kept_counts
 from tests.helpers import lessons
 from tests.helpers.messages import formulas, unpacked
 from tests.helpers.prompts import PROMPTS
