@@ -123,7 +123,7 @@ def joined(context: str | None, text: str) -> str:
 
 
 def row_of(page: Lesson, one: Scored, label: str = "") -> dict:
-    """A text as lm_sentences.js reads it."""
+    """A text as token_bits.js reads it."""
     return {"label": label, "tokens": one.tokens, "bits": [round(float(value), 6) for value in one.bits], "text": one.text,
             "summary": page.label("row_summary", ln=plain_number(one.total, 2).replace("-", "−"), bits=plain_number(float(one.bits.sum()), 1),
                                   rate=plain_number(float(one.bits.mean()) if len(one.tokens) else float("nan"), 2), perplexity=plain_number(one.perplexity, 1))}
