@@ -1,4 +1,5 @@
-// Adding against concatenating: the row vector above Wᵀ, entry over column, and each output as the sum of a part from x and a part from p. float64.
+// Adding against concatenating: the row vector above Wᵀ, entry over column, and each output as the sum of a part from x
+// and a part from p. float64.
 import {
   decimals, dot, fill, grouped, hatch, Instrument, line, make, matrixPicture, mount, panelIn, placePicture, Range,
   rich, scientific, significant, stroke, write,
@@ -26,14 +27,17 @@ class Concat extends Instrument {
       button.onclick = () => { this.settings.mode = mode; this.schedule(); this.commit(); };
       return [mode, button];
     });
-    const range = (name) => new Range(controls, name, { input: (value) => { this.settings[name] = value; this.schedule(); }, commit: () => this.commit() });
+    const range = (name) => new Range(controls, name, { input: (value) => { this.settings[name] = value;
+      this.schedule(); }, commit: () => this.commit() });
     this.ranges = { i: range("i"), width: range("width") };
     const grid = make("div", "panels", root);
     this.picture = panelIn(grid, "product");
     this.bars = panelIn(grid, "bars");
     for (const { surface } of [this.bars, this.picture]) {
-      const cells = () => ({ left: 0, top: this.head(), width: surface.width, height: this.picture.surface.height - this.head() - 4, columns: 1, rows: this.k });
-      surface.point((x, y, phase) => { this.hover = phase === "out" ? null : this.outputAt(y); this.schedule(); }, cells);
+      const cells = () => ({ left: 0, top: this.head(), width: surface.width,
+        height: this.picture.surface.height - this.head() - 4, columns: 1, rows: this.k });
+      surface.point((x, y, phase) => { this.hover = phase === "out" ? null : this.outputAt(y); this.schedule(); },
+        cells);
     }
     this.reading = make("p", "reading", root);
     this.reading.setAttribute("aria-live", "polite");
@@ -48,7 +52,8 @@ class Concat extends Instrument {
   compute() {
     const { mode, i, width } = this.settings;
     const size = mode === "add" ? this.d : width;
-    this.p = Float64Array.from({ length: size }, (_, c) => (c % 2 ? Math.cos : Math.sin)(i * 10000 ** (-(c - (c % 2)) / size)));
+    this.p = Float64Array.from({ length: size },
+      (_, c) => (c % 2 ? Math.cos : Math.sin)(i * 10000 ** (-(c - (c % 2)) / size)));
     const x = Float64Array.from(this.x);
     this.fromX = times(x, this.W_X, this.k);
     if (mode === "add") {
@@ -60,7 +65,8 @@ class Concat extends Instrument {
     }
     this.fromP = times(this.p, mode === "add" ? this.W_X : this.W_P, this.k);
     this.whole = times(this.row, this.W, this.k);
-    this.worst = this.whole.reduce((most, value, c) => Math.max(most, Math.abs(value - this.fromX[c] - this.fromP[c])), 0);
+    this.worst = this.whole.reduce((most, value, c) => Math.max(most, Math.abs(value - this.fromX[c] - this.fromP[c])),
+      0);
   }
 
   head() {
@@ -78,18 +84,21 @@ class Concat extends Instrument {
     const { labels, settings, ranges } = this;
     const set = (range, label, ...rest) => { range.title(label); range.set(...rest); };
     set(ranges.i, labels.i, 0, 255, 1, settings.i, String(settings.i));
-    set(ranges.width, labels.width, 2, 256, 2, settings.width, settings.mode === "add" ? labels.same : String(settings.width));
+    set(ranges.width, labels.width, 2, 256, 2, settings.width, settings.mode === "add" ? labels.same
+        : String(settings.width));
     ranges.width.node.disabled = settings.mode === "add";
     for (const [mode, button] of this.buttons) {
       button.textContent = labels[`${mode}`];
       button.setAttribute("aria-checked", String(mode === settings.mode));
     }
     const size = this.p.length;
-    const values = { token: this.token, i: settings.i, d: this.d, width: size, k: this.k, rows: this.row.length, parameters: grouped(this.row.length * this.k), worst: this.worst === 0 ? "0" : scientific(this.worst) };
+    const values = { token: this.token, i: settings.i, d: this.d, width: size, k: this.k, rows: this.row.length,
+      parameters: grouped(this.row.length * this.k), worst: this.worst === 0 ? "0" : scientific(this.worst) };
     this.picture.say(fill(labels[`picture_${settings.mode}`], values));
     this.bars.say(fill(labels[`bars_${settings.mode}`], values));
     const o = this.hover;
-    rich(this.reading, o === null ? fill(labels[`reading_${settings.mode}`], values) : fill(labels.tip, { o, x: decimals(this.fromX[o]), p: decimals(this.fromP[o]), whole: decimals(this.whole[o]) }));
+    rich(this.reading, o === null ? fill(labels[`reading_${settings.mode}`], values) : fill(labels.tip,
+      { o, x: decimals(this.fromX[o]), p: decimals(this.fromP[o]), whole: decimals(this.whole[o]) }));
     this.drawProduct();
     this.drawBars();
   }
@@ -102,7 +111,8 @@ class Concat extends Instrument {
   }
 
   strip(context, values, left, top, width, height, frame, most) {
-    placePicture(context, matrixPicture(1, values.length, (_, c) => values[c], this.theme.diverging, -most, most), left, top, width, height);
+    placePicture(context, matrixPicture(1, values.length, (_, c) => values[c], this.theme.diverging, -most, most), left,
+      top, width, height);
     stroke(context, frame, 2);
     context.strokeRect(left, top, width, height);
   }
@@ -160,7 +170,8 @@ class Concat extends Instrument {
     const top = this.head();
     const row = (surface.height - top - 4) / k;
     let most = 1e-9;
-    for (let o = 0; o < k; o += 1) most = Math.max(most, Math.abs(this.fromX[o]), Math.abs(this.fromP[o]), Math.abs(this.whole[o]));
+    for (let o = 0; o < k; o += 1)
+      most = Math.max(most, Math.abs(this.fromX[o]), Math.abs(this.fromP[o]), Math.abs(this.whole[o]));
     const middle = surface.width / 2;
     const x = (value) => middle + (value / most) * (surface.width / 2 - 8);
     const legend = [["residual", this.labels.from_x], ["position", this.labels.from_p]];
@@ -190,7 +201,8 @@ class Concat extends Instrument {
     context.fillRect(Math.min(start, turn), y + row * 0.1, Math.abs(turn - start), thick);
     context.fillStyle = theme.read("position");
     context.fillRect(Math.min(turn, end), y + row * 0.54, Math.abs(end - turn), thick);
-    if (thick > 3) hatch(context, Math.min(turn, end), y + row * 0.54, Math.abs(end - turn), thick, theme.read("position-ink"), 5);
+    if (thick > 3)
+      hatch(context, Math.min(turn, end), y + row * 0.54, Math.abs(end - turn), thick, theme.read("position-ink"), 5);
     dot(context, x(this.whole[o]), y + row / 2, Math.min(4, row / 2.4), theme.read("text"), theme.read("page"));
     context.globalAlpha = 1;
   }

@@ -1,4 +1,5 @@
-// Rotary positions: each pair of a query and of a key turned by its position, and the score that depends on the distance alone. float64.
+// Rotary positions: each pair of a query and of a key turned by its position, and the score that depends on the
+// distance alone. float64.
 import {
   decimals, dot, fill, grouped, Instrument, line, make, MINUS, mount, panelIn, Range, rich, scientific,
   significant, stroke, write,
@@ -6,7 +7,8 @@ import {
 
 const FARTHEST = 128;
 
-/** The pairs of x (d_k) turned by their angles: member m of the first half pairs with member m of the second, as in core/model/positional.py. */
+/** The pairs of x (d_k) turned by their angles: member m of the first half pairs with member m of the second, as in
+    core/model/positional.py. */
 function rotated(x, angles) {
   const half = x.length / 2;
   const out = new Float64Array(x.length);
@@ -25,8 +27,10 @@ class Rotary extends Instrument {
     super(root);
     this.settings = {};
     const controls = make("div", "controls", root);
-    const set = (name, convert = (x) => x) => ({ input: (value) => { this.settings[name] = convert(value); this.schedule(); }, commit: () => this.commit() });
-    this.ranges = { i: new Range(controls, "i", set("i")), j: new Range(controls, "j", set("j")), shift: new Range(controls, "shift", set("shift")),
+    const set = (name, convert = (x) => x) => ({ input: (value) => { this.settings[name] = convert(value);
+      this.schedule(); }, commit: () => this.commit() });
+    this.ranges = { i: new Range(controls, "i", set("i")),
+      j: new Range(controls, "j", set("j")), shift: new Range(controls, "shift", set("shift")),
       base: new Range(controls, "base", set("base", (exponent) => Number((10 ** exponent).toPrecision(3)))) };
     this.dials = panelIn(root, "dials");
     this.curve = panelIn(root, "curve");
@@ -83,9 +87,10 @@ class Rotary extends Instrument {
     ranges.shift.set(0, 4096, 1, shift, String(shift));
     ranges.base.set(0, 6, 0.05, Number(Math.log10(base).toFixed(6)), grouped(base));
     const difference = Math.abs(this.shifted - this.unshifted);
-    const values = { ...this.names, i, j, shift, distance: String(i - j).replace("-", MINUS), ishift: i + shift, jshift: j + shift, pairs: this.omega.length,
-      score: this.unshifted.toFixed(15).replace("-", MINUS), shifted: this.shifted.toFixed(15).replace("-", MINUS), difference: difference === 0 ? "0" : scientific(difference),
-      short: decimals(this.unshifted) };
+    const values = { ...this.names, i, j, shift, distance: String(i - j).replace("-", MINUS),
+      ishift: i + shift, jshift: j + shift, pairs: this.omega.length,
+      score: this.unshifted.toFixed(15).replace("-", MINUS), shifted: this.shifted.toFixed(15).replace("-", MINUS),
+      difference: difference === 0 ? "0" : scientific(difference), short: decimals(this.unshifted) };
     this.dials.say(fill(labels.dials, values));
     this.curve.say(fill(labels.curve, values));
     rich(this.reading, fill(labels.reading, values));
@@ -101,7 +106,8 @@ class Rotary extends Instrument {
     const [width, height] = [surface.width / columns, surface.height / rows];
     const { i, j, shift } = this.settings;
     const [q, k] = [this.turned(this.q, i + shift), this.turned(this.k, j + shift)];
-    for (let m = 0; m < pairs; m += 1) this.drawDial(context, m, q, k, (m % columns) * width, Math.floor(m / columns) * height, width, height);
+    for (let m = 0; m < pairs; m += 1)
+      this.drawDial(context, m, q, k, (m % columns) * width, Math.floor(m / columns) * height, width, height);
   }
 
   drawDial(context, m, q, k, left, top, width, height) {
@@ -125,8 +131,10 @@ class Rotary extends Instrument {
     dot(context, ...tip(k), 4, theme.read("key-ink"), theme.read("page"), true);
     dot(context, ...tip(q), 4.5, theme.read("query-ink"), theme.read("page"));
     const part = q[m] * k[m] + q[m + half] * k[m + half];
-    write(context, `ω ${significant(this.omega[m])}`, cx, cy + radius + 6 + this.fontSize * 0.6, theme.read("muted"), "center");
-    write(context, (part >= 0 ? "+" : "") + decimals(part, 3), cx, cy + radius + 6 + this.fontSize * 1.75, theme.read("text"), "center");
+    write(context, `ω ${significant(this.omega[m])}`, cx, cy + radius + 6 + this.fontSize * 0.6, theme.read("muted"),
+      "center");
+    write(context, (part >= 0 ? "+" : "") + decimals(part, 3), cx, cy + radius + 6 + this.fontSize * 1.75,
+      theme.read("text"), "center");
   }
 
   drawCurve() {
@@ -141,8 +149,11 @@ class Rotary extends Instrument {
     const { theme } = this;
     stroke(context, theme.read("grid"));
     line(context, left, y(0), left + width, y(0));
-    for (const value of [low, 0, high]) if (value === 0 || Math.abs(y(value) - y(0)) > 12) write(context, value === 0 ? "0" : decimals(value, 1), left - 6, y(value), theme.read("muted"), "right");
-    for (let distance = -FARTHEST; distance <= FARTHEST; distance += 32) write(context, String(distance).replace("-", MINUS), x(distance), height + 10, theme.read("muted"), "center");
+    for (const value of [low, 0, high])
+      if (value === 0 || Math.abs(y(value) - y(0)) > 12)
+        write(context, value === 0 ? "0" : decimals(value, 1), left - 6, y(value), theme.read("muted"), "right");
+    for (let distance = -FARTHEST; distance <= FARTHEST; distance += 32)
+      write(context, String(distance).replace("-", MINUS), x(distance), height + 10, theme.read("muted"), "center");
     stroke(context, theme.read("position-ink"), 2);
     context.beginPath();
     this.scores.forEach((value, k) => context.lineTo(x(k - FARTHEST), y(value)));

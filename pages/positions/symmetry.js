@@ -25,8 +25,14 @@ class Symmetry extends Instrument {
     this.reading = make("p", "reading", this.side);
     this.reading.setAttribute("aria-live", "polite");
     this.row = null;
-    this.picture.surface.point((x, y, phase) => { this.row = phase === "out" ? null : this.rowAt(x, y); this.schedule(); },
-      () => { const { n, row } = this.geometry(); return { left: 0, width: 2, height: n * row, columns: 1, rows: n }; });
+    this.picture.surface.point((x, y, phase) => {
+      this.row = phase === "out" ? null : this.rowAt(x, y);
+      this.schedule();
+    },
+      () => {
+        const { n, row } = this.geometry();
+        return { left: 0, width: 2, height: n * row, columns: 1, rows: n };
+      });
   }
 
   receive(header, send) {
@@ -58,7 +64,8 @@ class Symmetry extends Instrument {
   }
 
   mark(id) {
-    [...this.cases.children].forEach((button, k) => button.setAttribute("aria-checked", String(["none", "mask", "positions", "both"][k] === id)));
+    [...this.cases.children].forEach((button, k) =>
+      button.setAttribute("aria-checked", String(["none", "mask", "positions", "both"][k] === id)));
   }
 
   /** Slide the permuted rows beside the tokens they belong to, or back; at once where the reader wants no motion. */
@@ -99,7 +106,8 @@ class Symmetry extends Instrument {
     this.picturesTheme = this.theme;
     let most = 1e-9;
     for (const value of this.before) most = Math.max(most, Math.abs(value));
-    const one = (values) => matrixPicture(this.tokens.length, this.width, (r, c) => values[r * this.width + c], this.theme.diverging, -most, most);
+    const one = (values) => matrixPicture(this.tokens.length, this.width, (r, c) => values[r * this.width + c],
+      this.theme.diverging, -most, most);
     this.beforePicture = one(this.before);
     this.afterPicture = one(this.after);
   }
@@ -114,7 +122,8 @@ class Symmetry extends Instrument {
     this.tokens.forEach((token, t) => this.drawRow(context, g, token, t));
     say(fill(this.labels.caption, { shown: this.width }));
     const t = this.row;
-    rich(this.reading, t === null ? this.labels.hint : fill(this.labels.row, { token: this.tokens[t], from: t, to: this.target[t], difference: this.differences[t] === 0 ? "0" : significant(this.differences[t], 2) }));
+    rich(this.reading, t === null ? this.labels.hint : fill(this.labels.row, { token: this.tokens[t], from: t,
+      to: this.target[t], difference: this.differences[t] === 0 ? "0" : significant(this.differences[t], 2) }));
   }
 
   drawRow(context, g, token, t) {
@@ -134,7 +143,8 @@ class Symmetry extends Instrument {
     context.bezierCurveTo(x1 + g.gap / 2, m1, x2 - g.gap / 2, m2, x2, m2);
     context.stroke();
     context.globalAlpha = 1;
-    const every = Math.ceil((0.9 * this.fontSize) / g.row), name = this.cut(context, token, g.chip - 8), ink = theme.read(lit ? "text" : "muted");
+    const every = Math.ceil((0.9 * this.fontSize) / g.row), name = this.cut(context, token, g.chip - 8);
+    const ink = theme.read(lit ? "text" : "muted");
     if (t % every === 0) write(context, name, g.chip - 6, m1, ink, "right");
     if ((this.settings.align ? t : this.target[t]) % every === 0) write(context, name, g.right + g.strip + 6, m2, ink);
     if (g.last && this.progress > 0.98) this.drawDifference(context, g, t, m2);
@@ -147,7 +157,8 @@ class Symmetry extends Instrument {
     const left = g.right + g.strip + g.chip;
     context.fillStyle = this.theme.read("excluded");
     context.fillRect(left, y - Math.min(5, g.row / 3), length, Math.min(10, g.row / 1.5));
-    if (t % Math.ceil((0.9 * this.fontSize) / g.row) === 0) write(context, value === 0 ? "0" : significant(value, 2), left + length + 5, y, this.theme.read("text"));
+    if (t % Math.ceil((0.9 * this.fontSize) / g.row) === 0)
+      write(context, value === 0 ? "0" : significant(value, 2), left + length + 5, y, this.theme.read("text"));
   }
 
   cut(context, text, width) {

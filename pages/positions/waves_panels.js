@@ -21,7 +21,8 @@ function drawCursors(view, context, surface, top, bottom) {
 function positionAxis(view, context, surface) {
   const muted = view.theme.read("muted");
   const y = view.bodyHeight(surface) + 10;
-  for (const tick of wholeTicks(view.settings.n, surface.width / 60)) write(context, String(tick), view.columnCentre(surface, tick), y, muted, "center");
+  for (const tick of wholeTicks(view.settings.n, surface.width / 60))
+    write(context, String(tick), view.columnCentre(surface, tick), y, muted, "center");
 }
 
 export function drawHeat(view) {
@@ -33,11 +34,13 @@ export function drawHeat(view) {
   placePicture(context, view.heatPicture, left, 0, width, height);
   const muted = view.theme.read("muted");
   for (const tick of wholeTicks(d, height / 26)) {
-    if (Math.abs(tick - 2 * pair) * row > 13) write(context, String(tick), left - 6, Math.max(6, (tick + 0.5) * row), muted, "right");
+    if (Math.abs(tick - 2 * pair) * row > 13)
+      write(context, String(tick), left - 6, Math.max(6, (tick + 0.5) * row), muted, "right");
   }
   drawCursors(view, context, surface, 0, height);
   frameRows(view, context, left, 2 * pair * row, width, 2 * row);
-  write(context, `${2 * pair}–${2 * pair + 1}`, left - 6, Math.max(6, Math.min(height - 6, (2 * pair + 1) * row)), view.theme.read("position-ink"), "right");
+  write(context, `${2 * pair}–${2 * pair + 1}`, left - 6, Math.max(6, Math.min(height - 6, (2 * pair + 1) * row)),
+    view.theme.read("position-ink"), "right");
   positionAxis(view, context, surface);
 }
 
@@ -65,7 +68,8 @@ export function drawLengths(view) {
   }
   stroke(context, muted, 1, [2, 3]);
   line(context, x(n), 0, x(n), height);
-  write(context, `N = ${n}`, x(n) + (x(n) > left + width - 50 ? -4 : 4), height - 7, muted, x(n) > left + width - 50 ? "right" : "left");
+  write(context, `N = ${n}`, x(n) + (x(n) > left + width - 50 ? -4 : 4), height - 7, muted,
+    x(n) > left + width - 50 ? "right" : "left");
   const ink = view.theme.read("position-ink");
   stroke(context, ink, 2);
   context.beginPath();
@@ -109,16 +113,19 @@ export function drawWave(view) {
   const cell = width / n;
   if (cell >= 5) {
     for (let k = 0; k < n; k += 1) {
-      dot(context, view.columnCentre(surface, k), y(view.P[k * d + 2 * pair]), Math.min(3, cell / 3), ink, view.theme.read("page"));
+      dot(context, view.columnCentre(surface, k), y(view.P[k * d + 2 * pair]), Math.min(3, cell / 3), ink,
+        view.theme.read("page"));
     }
   }
   stroke(context, ink, 1, [1, 3]);
   line(context, view.columnCentre(surface, i), y(view.P[i * d + 2 * pair]), surface.width, y(view.P[i * d + 2 * pair]));
   dot(context, view.columnCentre(surface, i), y(view.P[i * d + 2 * pair]), 6, ink, view.theme.read("page"));
-  dot(context, view.columnCentre(surface, view.settings.j), y(view.P[view.settings.j * d + 2 * pair]), 5, ink, view.theme.read("page"), true);
+  dot(context, view.columnCentre(surface, view.settings.j), y(view.P[view.settings.j * d + 2 * pair]), 5, ink,
+    view.theme.read("page"), true);
 }
 
-/** A function of position as a line, sampled per pixel and between whole positions, so that fast waves keep their shape. */
+/** A function of position as a line, sampled per pixel and between whole positions, so that fast waves
+    keep their shape. */
 function drawCurve(context, left, width, n, y, colour, thickness, dash) {
   stroke(context, colour, thickness, dash);
   context.beginPath();
@@ -181,7 +188,8 @@ function dialLabels(view, context, x, y, width) {
   const omega = view.omega[pair];
   const text = view.theme.read("text");
   const step = view.fontSize * 1.45;
-  const rows = [`i ω = ${decimals(i * omega, 3)}`, `j ω = ${decimals(j * omega, 3)}`, `cos((i−j)ω)`, `= ${decimals(Math.cos((i - j) * omega))}`];
+  const rows = [`i ω = ${decimals(i * omega, 3)}`, `j ω = ${decimals(j * omega, 3)}`, `cos((i−j)ω)`,
+    `= ${decimals(Math.cos((i - j) * omega))}`];
   if (x + context.measureText(rows[2]).width > width || 4 * step > view.panels.dial.height + 6) return;
   rows.forEach((row, k) => write(context, row, x, y + (k - 1.5) * step, text));
 }
@@ -210,7 +218,9 @@ export function drawProducts(view) {
     view.row.forEach((value, k) => context.lineTo(view.columnCentre(surface, k), y(value)));
     context.stroke();
   }
-  if (width / n >= 5) view.row.forEach((value, k) => dot(context, view.columnCentre(surface, k), y(value), Math.min(3, width / n / 3), ink, theme.read("page")));
+  if (width / n >= 5)
+    view.row.forEach((value, k) => dot(context, view.columnCentre(surface, k), y(value), Math.min(3, width / n / 3),
+      ink, theme.read("page")));
   dot(context, view.columnCentre(surface, i), y(view.row[i]), 6, ink, theme.read("page"));
   dot(context, view.columnCentre(surface, j), y(view.row[j]), 5, ink, theme.read("page"), true);
   positionAxis(view, context, surface);
@@ -228,7 +238,9 @@ export function drawGram(view) {
   line(context, left, top + (i + 0.5) * cell, left + side, top + (i + 0.5) * cell);
   stroke(context, text, 1.5, [4, 3]);
   line(context, left + (j + 0.5) * cell, top, left + (j + 0.5) * cell, top + side);
-  dot(context, left + (j + 0.5) * cell, top + (i + 0.5) * cell, 4, theme.read("position-ink"), theme.read("page"), true);
+  dot(context, left + (j + 0.5) * cell, top + (i + 0.5) * cell, 4, theme.read("position-ink"), theme.read("page"),
+    true);
   write(context, `i = ${i}`, left - 4, Math.max(8, Math.min(top + side - 6, top + (i + 0.5) * cell)), text, "right");
-  write(context, `j = ${j}`, Math.max(left + 14, Math.min(left + side - 14, left + (j + 0.5) * cell)), top + side + 9, text, "center");
+  write(context, `j = ${j}`, Math.max(left + 14, Math.min(left + side - 14, left + (j + 0.5) * cell)), top + side + 9,
+    text, "center");
 }

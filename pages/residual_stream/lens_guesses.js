@@ -3,7 +3,8 @@ import { unpack } from "../../core/components/lib/bytes.js";
 import { readable } from "../../core/components/lib/readable.js";
 
 function bar(token, p, marked) {
-  const item = document.createElement("li"), [name, track, amount] = ["code", "span", "output"].map((tag) => item.appendChild(document.createElement(tag)));
+  const item = document.createElement("li");
+  const [name, track, amount] = ["code", "span", "output"].map((tag) => item.appendChild(document.createElement(tag)));
   name.textContent = token;
   track.appendChild(document.createElement("i")).style.width = `${100 * p}%`;
   amount.textContent = readable(p);
@@ -13,7 +14,8 @@ function bar(token, p, marked) {
 }
 
 function draw(list) {
-  const { tokens, marked, probs } = list.data, depth = Math.min(list.depth, tokens.length - 1), n = tokens[depth].length;
+  const { tokens, marked, probs } = list.data, depth = Math.min(list.depth, tokens.length - 1);
+  const n = tokens[depth].length;
   list.replaceChildren(...tokens[depth].map((token, i) => bar(token, probs[depth * n + i], marked[depth][i])));
 }
 

@@ -81,7 +81,8 @@ class Frame:
 
 def addresses(lessons: list[str]) -> dict[str, str]:
     """The address of every view of these pages, of all if there are none, by its name, "lesson: view"."""
-    found = {f"{page or 'overview'}: {query}": f"{page}?{query}" for page, queries in OTHERS.items() for query in queries}
+    found = {f"{page or 'overview'}: {query}": f"{page}?{query}" for page, queries in OTHERS.items()
+             for query in queries}
     for lesson, views in LESSONS.items():
         for name, view in views.items():
             query = "&".join(f"{lesson}_{setting}={option}" for setting, option in view.address(name))
@@ -212,7 +213,8 @@ def main() -> None:
             for line, pictures in look(browser, urls, Frame.parse(size, theme), addresses(chosen.lessons)):
                 print(line, flush=True)
                 lines[line] = keep(pictures, folder, line)
-    report = write_report(folder, " and ".join(revision or "the working tree" for revision in revisions.values()), lines)
+    report = write_report(folder,
+                          " and ".join(revision or "the working tree" for revision in revisions.values()), lines)
     print(f"{len(lines)} views in {report}", file=sys.stderr)
     sys.exit(int(bool(chosen.before and lines)))
 

@@ -65,7 +65,9 @@ BELOW = """async () => {
 
 
 def pictures(page: Page) -> list[str]:
-    """Every canvas as a data URL and every larger svg as its marks, in document order; tables, which Streamlit draws on canvases too, left out."""
+    """Every canvas as a data URL and every larger svg as its marks, in document order; tables, which Streamlit draws on
+    canvases too, left out.
+    """
     return page.evaluate(PICTURES)
 
 
@@ -85,7 +87,9 @@ def clipped_below(page: Page) -> list[str]:
 
 
 def pictures_at_rest(page: Page, milliseconds: int = 20_000) -> list[str]:
-    """`pictures` once they have stopped changing: motion has come to rest, and Python's answer to a click has been drawn."""
+    """`pictures` once they have stopped changing: motion has come to rest, and Python's answer to a click
+    has been drawn.
+    """
     last = pictures(page)
     for _ in range(0, milliseconds, 700):
         page.wait_for_timeout(700)

@@ -1,11 +1,14 @@
-"""A hand that is faster than the page: what it asks for while another answer is on its way never leaves the browser with nothing to show."""
+"""A hand that is faster than the page: what it asks for while another answer is on its way never leaves the browser
+with nothing to show.
+"""
 from __future__ import annotations
 
 import pytest
 
 from tests.browser.serving import settle
 
-# Moves a slider of the page and follows a stage of the strip so many milliseconds later; the slider's own word to the server, 120 ms after the hand, then comes while the new page is drawn.
+# Moves a slider of the page and follows a stage of the strip so many milliseconds later; the slider's own word to the
+# server, 120 ms after the hand, then comes while the new page is drawn.
 SLIDE_AND_GO = """(milliseconds) => {
   const roots = [...document.querySelectorAll("*")].map((e) => e.shadowRoot).filter(Boolean), all = (selector) => roots.flatMap((root) => [...root.querySelectorAll(selector)]);
   const [slider] = all(".instrument input[type=range]");

@@ -51,8 +51,9 @@ READ = """async (picture, {shows, part: [from, to], points, keys: [columns, rows
 
 @dataclass(frozen=True)
 class Reading:
-    """What a picture says of one entry of a tensor. says: a regular expression with the groups of `axes`, which name the
-    entry by numbers or tokens, and `value`."""
+    """What a picture says of one entry of a tensor. says: a regular expression with the groups of `axes`, which name
+    the entry by numbers or tokens, and `value`.
+    """
 
     says: str
     tensor: Callable[[Trace], Tensor]
@@ -122,8 +123,8 @@ PATTERN = ("layer", "head", "query", "key")
 
 PICTURES = {
     "overview": Picture("", ".map canvas.over", ".map .tip", points=0, keys=(32, 9), readings=(
-        *(Reading(template("overview", "tip_vector", name=prose.load("overview").label(f"name_{name}")) + "\n(?P<value>.+)",
-                  tensor, ("position", "dimension"))
+        *(Reading(template("overview", "tip_vector", name=prose.load("overview").label(f"name_{name}"))
+                  + "\n(?P<value>.+)", tensor, ("position", "dimension"))
           for name, tensor in (("E", lambda trace: trace.embedding), ("P", lambda trace: trace.position),
                                ("h", lambda trace: trace.h_final))),
         Reading(template("overview", "tip_neurons") + "\n(?P<value>.+)", of_blocks(lambda block: block.mlp_post),
@@ -151,7 +152,8 @@ PICTURES = {
         grid("reading_attention", norms(lambda block: block.attn_added), BLOCKS)),
     "grid of cosines": Picture(
         "residual_stream?residual_stream_measure=turn", ".residual-grid canvas", ".residual-grid .tip",
-        grid("reading_turn", lambda trace: torch.cosine_similarity(stream(trace)[:-1], stream(trace)[1:], dim=-1), BLOCKS)),
+        grid("reading_turn",
+             lambda trace: torch.cosine_similarity(stream(trace)[:-1], stream(trace)[1:], dim=-1), BLOCKS)),
     "neurons": Picture("residual_stream?residual_stream_view=mlp", ".neurons-bars", ".residual_neurons .read", (
         Reading(template("residual_stream", "neurons_read").replace("(?P<a>", "(?P<value>"),
                 lambda trace: trace.blocks[LAYER].mlp_post[POSITION], ("neuron",)),)),
@@ -159,17 +161,19 @@ PICTURES = {
         Reading("x" + ENTRY, lambda trace: trace.blocks[LAYER].X, ("row", "c")),
         Reading("k" + ENTRY, of_head(lambda block: block.K), ("row", "c")),
         Reading("v" + ENTRY, of_head(lambda block: block.V), ("row", "c")))),
-    "matrices": Picture("attention?attention_view=roles&attention_roles_part=change", ".matrices .panel:nth-child(1) canvas",
-                        ".attention_matrices .tip", (
+    "matrices": Picture("attention?attention_view=roles&attention_roles_part=change",
+                        ".matrices .panel:nth-child(1) canvas", ".attention_matrices .tip", (
         Reading(r"(?P<token>.+)\n " + template("attention", "roles_dimension") + r"\n (?P<value>.+)",
                 of_head(lambda block: block.Q), ("token", "c")),)),
     "logits": Picture("next_token", ".sampling-panel canvas", ".sampling-panel .tip", (
-        Reading(r"(?s).+\nid (?P<id>\d+), .*\nu = (?P<value>\S+)\n.+", lambda trace: trace.logits[POSITION], ("id",)),)),
+        Reading(r"(?s).+\nid (?P<id>\d+), .*\nu = (?P<value>\S+)\n.+",
+                lambda trace: trace.logits[POSITION], ("id",)),)),
     "product": Picture("embeddings", ".product .stage", ".product .tip", (
         Reading(r".+\n " + template("embeddings", "product_entry", symbol="X") + r" \n(?P<value>.+)",
                 lambda trace: trace.embedding, ("id", "c")),)),
     "positions": Picture("positions?positions_view=learned", ".panel-learned canvas", ".position_learned .reading",
-                         (Reading(template("positions", "learned_tip"), lambda trace: trace.position, ("i", "dimension")),),
+                         (Reading(template("positions", "learned_tip"),
+                                  lambda trace: trace.position, ("i", "dimension")),),
                          late=True),
 }
 

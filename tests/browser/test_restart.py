@@ -1,4 +1,7 @@
-"""The server ends as by a crash while pages are open: they come back with what was on them. On one port without anything before it, and behind nginx on another replica."""
+"""The server ends as by a crash while pages are open: they come back with what was on them.
+
+On one port without anything before it, and behind nginx on another replica.
+"""
 from __future__ import annotations
 
 import os
@@ -11,7 +14,8 @@ from playwright.sync_api import Browser
 from assets.deploy.replicas import HOST, Replicas, free_ports, running
 from tests.browser.replicas_trial import came_back, opened, trial
 
-needs_nginx = pytest.mark.skipif(shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin") is None, reason="nginx is not installed: apt-get install nginx")
+needs_nginx = pytest.mark.skipif(shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin") is None,
+                                 reason="nginx is not installed: apt-get install nginx")
 
 
 def test_a_server_that_was_killed_and_started_again_shows_its_readers_what_they_had(browser: Browser, tmp_path: Path):
@@ -20,7 +24,8 @@ def test_a_server_that_was_killed_and_started_again_shows_its_readers_what_they_
     server.start(port)
     try:
         server.wait(port)
-        readers = [opened(browser, server.url, path) for path in ("heads?layer=2&head=1&heads_panel=roles", "tokens?position=3&tokens_view=methods")]
+        readers = [opened(browser, server.url, path)
+                   for path in ("heads?layer=2&head=1&heads_panel=roles", "tokens?position=3&tokens_view=methods")]
         for i, reader in enumerate(readers):
             reader.types(f"Tom and Mia went to the park {i}")
         before = [reader.state() for reader in readers]

@@ -23,8 +23,9 @@ def node() -> str:
 
 
 def evaluate(module: str, expression: str, **values: object) -> object:
-    """What a JavaScript expression comes to, in which `m` has the exports of a module (a path in the project) and each of `values`
-    goes by its name. Typed arrays come as lists; what is not finite comes as None. Raises AssertionError with node's output.
+    """What a JavaScript expression comes to, in which `m` has the exports of a module (a path in the project) and each
+    of `values` goes by its name. Typed arrays come as lists; what is not finite comes as None. Raises AssertionError
+    with node's output.
     """
     parts = {"ADDRESS": (PROJECT / module).as_uri(), "VALUES": ", ".join(values), "EXPRESSION": expression}
     script = _SCRIPT.replace("DATA", json.dumps(values))      # NaN and Infinity are JavaScript, as Python writes them
@@ -34,7 +35,10 @@ def evaluate(module: str, expression: str, **values: object) -> object:
 
 
 def run_tests(folder: Path) -> None:
-    """Run all *.test.js below a folder. Raises AssertionError with node's output where one fails, or where there is none."""
+    """Run all *.test.js below a folder.
+
+    Raises AssertionError with node's output where one fails, or where there is none.
+    """
     files = sorted(map(str, folder.rglob("*.test.js")))
     assert files, f"There are no tests in {folder}."
     _run(["--test", *files])

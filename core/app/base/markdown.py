@@ -4,7 +4,8 @@ from __future__ import annotations
 import re
 
 JOINER = "\u2060"      # no sign and no width: it parts what would be read as one mark
-# What is made of a text after its marks were read, so that a backslash does not help: addresses become links, :material/home: and :streamlit: pictures, -> and its kind arrows.
+# What is made of a text after its marks were read, so that a backslash does not help: addresses become links,
+# :material/home: and :streamlit: pictures, -> and its kind arrows.
 _MADE_LATER = re.compile(r"(?<=:)(?=[\w/])|(?<=@)(?=\S)|(?<=www)(?=\.)|(?<=[-<>~=])(?=[-<>=])", re.IGNORECASE)
 _ICON = re.compile(r"(?<=:)(?=material)")      # which Streamlit looks for before anything else, in code too
 _MARKS = re.compile(r"`([^`]*)`|\\([^a-zA-Z0-9\s])|\*\*|`")

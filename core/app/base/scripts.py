@@ -1,7 +1,9 @@
-"""The app's JavaScript, served as files: every .js below core/ and pages/, at <base path>/js/<version>/<path in the project>.
+"""The app's JavaScript, served as files: every .js below core/ and pages/, at <base path>/js/<version>/<path
+in the project>.
 
 The files are ES modules that import each other by relative paths, so whatever a page has begun to import comes from one
-version. The version is a hash of all of them: a browser keeps what it has for a year, and replicas give the same addresses.
+version. The version is a hash of all of them: a browser keeps what it has for a year, and replicas give the
+same addresses.
 """
 from __future__ import annotations
 
@@ -51,8 +53,8 @@ def address(script: Path) -> str:
 def imported(script: Path) -> list[str]:
     """All files that this one imports, by itself or through others, relative to its folder.
 
-    A browser learns what a module imports when it has read it, so a picture whose modules lie four deep would wait for four
-    round trips (0.7 s more before the first picture, at 60 ms each); told of all, it asks for them together.
+    A browser learns what a module imports when it has read it, so a picture whose modules lie four deep would wait for
+    four round trips (0.7 s more before the first picture, at 60 ms each); told of all, it asks for them together.
     """
     found = [_path(script)]
     for path in found:

@@ -46,7 +46,8 @@ def test_a_page_from_before_an_update_gets_the_script_of_today_but_does_not_keep
 
 
 @pytest.mark.parametrize("path", [
-    "", "core", "core/app/server/routes.py", "core/components/heads_wall/heads_wall.css", "core/components/no.js", "app.py",
+    "", "core", "core/app/server/routes.py",
+    "core/components/heads_wall/heads_wall.css", "core/components/no.js", "app.py",
     "tests/benchmarks/latency.js", "core/../app.py", "core/%2e%2e/app.py", "../README.md", "/etc/passwd",
     "core/components/../app/base/scripts.py", "core/app/server/routes.py%00.js", ".streamlit/config.toml"])
 def test_nothing_else_is_served(client, path):
@@ -79,7 +80,8 @@ def test_the_version_is_that_of_all_files_and_their_places(project):
 def test_what_a_script_imports_by_itself_and_through_others_is_asked_for_with_it(project):
     (project / "core" / "b.js").write_text('import {\n  a,\n} from "./a.js";\nexport { c } from "./c/c.js";\n')
     (project / "core" / "c").mkdir()
-    (project / "core" / "c" / "c.js").write_text('import { a } from "../a.js";\nexport const c = "import x from \'./d.js\'";\n')
+    (project / "core" / "c" / "c.js").write_text(
+        'import { a } from "../a.js";\nexport const c = "import x from \'./d.js\'";\n')
     assert scripts.imported(project / "core" / "b.js") == ["a.js", "c/c.js"]
     assert scripts.imported(project / "core" / "c" / "c.js") == ["../a.js"]
     with pytest.raises(ValueError):
