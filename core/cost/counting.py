@@ -99,7 +99,7 @@ def parameters_by_part(config: ModelConfig) -> dict[str, int]:
 def n_parameters(config: ModelConfig) -> int:
     """All learned numbers.
 
-    >>> n_parameters(ModelConfig(vocab_size=50257, d_model=768, n_layers=12, n_heads=12, n_context=1024))      # GPT-2 small
+    >>> n_parameters(ModelConfig(vocab_size=50257, d_model=768, n_layers=12, n_heads=12, n_context=1024))    # GPT-2
     124439808
     """
     return sum(parameters_by_part(config).values())
@@ -118,8 +118,8 @@ def counted(sizes: Iterable[tuple[str, int]]) -> dict[str, int]:
 def part_of(name: str) -> str:
     """Which of PARTS a parameter of core.model.transformer belongs to.
 
-    >>> part_of("blocks.3.cross.W_Q"), part_of("encoder.blocks.0.mlp_norm.bias"), part_of("encoder.P"), part_of("blocks.0.b_1")
-    ('attention', 'norms', 'P', 'biases')
+    >>> list(map(part_of, ("blocks.3.cross.W_Q", "encoder.blocks.0.mlp_norm.bias", "encoder.P", "blocks.0.b_1")))
+    ['attention', 'norms', 'P', 'biases']
     """
     *path, leaf = name.split(".")
     if any(step.endswith("norm") for step in path):

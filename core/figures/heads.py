@@ -30,7 +30,8 @@ def roles(measures: Mapping[str, np.ndarray]) -> np.ndarray:
     """(L, h) strings: that of the measured ROLES with the largest share of each head's attention, "" where none reaches
     LEAST_SHARE; NaN counts as none.
 
-    >>> roles({"previous_token": np.array([[0.1]]), "first_token": np.array([[0.8]]), "induction": np.array([[np.nan]])}).tolist()
+    >>> shares = {"previous_token": 0.1, "first_token": 0.8, "induction": np.nan}
+    >>> roles({name: np.array([[share]]) for name, share in shares.items()}).tolist()
     [['first_token']]
     """
     measured = [name for name in ROLES if name in measures]
@@ -85,7 +86,8 @@ def product_latex(config: ModelConfig, i: int | str, j: int | str) -> str:
     """How a model matches query i with key j, in LaTeX: q′ and k′ where positions turn them, q̂ and k̂ where they are
     normed and not turned.
 
-    >>> print(product_latex(ModelConfig(vocab_size=2, d_model=2, n_layers=1, n_heads=1, n_context=2, positions="rotary"), 3, 1))
+    >>> rotary = ModelConfig(vocab_size=2, d_model=2, n_layers=1, n_heads=1, n_context=2, positions="rotary")
+    >>> print(product_latex(rotary, 3, 1))
     q'_{3} \\cdot k'_{1}
     """
     if config.score == "additive":

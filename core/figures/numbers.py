@@ -104,8 +104,8 @@ def latex_operand(value: float) -> str:
     """What a formula puts in: six decimals, and below 1 six significant digits, of the number and of what it lacks to
     1, so that a calculator arrives at the four decimals of the result.
 
-    >>> latex_operand(-12.5), latex_operand(0.0123456789), latex_operand(0.9995), latex_operand(3.2e-7), latex_operand(0.0)
-    ('-12.500000', '0.0123457', '0.999500000', '3.20000 \\\\cdot 10^{-7}', '0.000000')
+    >>> [latex_operand(value) for value in (-12.5, 0.0123456789, 0.9995, 3.2e-7, 0.0)]
+    ['-12.500000', '0.0123457', '0.999500000', '3.20000 \\\\cdot 10^{-7}', '0.000000']
     """
     size = abs(float(value))
     if not 0 < size < 1:

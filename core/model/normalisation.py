@@ -34,7 +34,8 @@ def deepnorm_constants(config: ModelConfig, encoder: bool = False) -> tuple[floa
     asks for an encoder-decoder's encoder.
     Source: Wang et al. 2022, "DeepNet: Scaling Transformers to 1,000 Layers".
 
-    >>> deepnorm_constants(ModelConfig(vocab_size=2, d_model=2, n_layers=8, n_heads=1, n_context=2, norm_placement="deepnorm"))[0]
+    >>> sizes = dict(vocab_size=2, d_model=2, n_layers=8, n_heads=1, n_context=2)
+    >>> deepnorm_constants(ModelConfig(**sizes, norm_placement="deepnorm"))[0]
     2.0
     """
     if config.norm_placement != "deepnorm":

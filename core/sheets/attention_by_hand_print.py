@@ -16,11 +16,14 @@ _STYLE = """
 body { font: 10.5pt/1.35 Georgia, "Times New Roman", serif; max-width: 186mm; margin: 0 auto; }
 section + section { break-before: page; page-break-before: always; }
 h1 { font-size: 15pt; margin: 0 0 1mm; } p { margin: 0 0 2mm; }
-.row { display: flex; flex-wrap: nowrap; gap: 4mm 7mm; margin-bottom: 3mm; align-items: flex-start; break-inside: avoid; }
+.row { display: flex; flex-wrap: nowrap; gap: 4mm 7mm; margin-bottom: 3mm; align-items: flex-start; }
+.row { break-inside: avoid; }
 .matrix { break-inside: avoid; } h2 { font-size: 11pt; font-weight: 600; margin: 0 0 1mm; }
 sub { line-height: 0; }
-table { border-collapse: collapse; } th { font: 8.5pt "Courier New", monospace; padding: 0 1.2mm 0 0; text-align: right; }
-thead th { text-align: center; padding: 0; } td { border: 0.3mm solid; width: 11.5mm; height: 8.6mm; text-align: center; padding: 0; font-size: 10pt; }
+table { border-collapse: collapse; }
+th { font: 8.5pt "Courier New", monospace; padding: 0 1.2mm 0 0; text-align: right; }
+thead th { text-align: center; padding: 0; }
+td { border: 0.3mm solid; width: 11.5mm; height: 8.6mm; text-align: center; padding: 0; font-size: 10pt; }
 .given td { font-weight: 700; } .solved td { font-size: 9pt; }
 """
 # The lines of the page, top down: X with its weights, the projections, the scores by steps, what comes out.

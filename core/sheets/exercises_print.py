@@ -11,12 +11,15 @@ _STYLE = """
 * { box-sizing: border-box; }
 html { color-scheme: light; background: white; color: black; }
 body { font: 11pt/1.4 Georgia, "Times New Roman", serif; max-width: 180mm; margin: 0 auto; }
-header { display: flex; justify-content: space-between; align-items: baseline; gap: 6mm; border-bottom: 0.4mm solid; padding-bottom: 1.5mm; margin-bottom: 3mm; }
+header { display: flex; justify-content: space-between; align-items: baseline; gap: 6mm;
+  border-bottom: 0.4mm solid; padding-bottom: 1.5mm; margin-bottom: 3mm; }
 h1 { font-size: 15pt; margin: 0; } header span { font-size: 9pt; white-space: nowrap; }
 h2 { font-size: 11.5pt; margin: 4mm 0 1.2mm; } p { margin: 0 0 1.6mm; }
 section { break-inside: avoid; }
-table { border-collapse: collapse; width: 100%; margin: 0 0 2mm; } th, td { border: 0.25mm solid; padding: 0.8mm 1.5mm; text-align: center; font-size: 10pt; }
-th { font-weight: 600; min-width: 15mm; } td { height: 7.6mm; } td.code { font-family: "Courier New", monospace; white-space: pre; }
+table { border-collapse: collapse; width: 100%; margin: 0 0 2mm; }
+th, td { border: 0.25mm solid; padding: 0.8mm 1.5mm; text-align: center; font-size: 10pt; }
+th { font-weight: 600; min-width: 15mm; } td { height: 7.6mm; }
+td.code { font-family: "Courier New", monospace; white-space: pre; }
 sub, sup { line-height: 0; } footer { margin-top: 4mm; font-size: 9pt; }
 @media screen { body { padding: 10mm 6mm; } .scroll { overflow-x: auto; } }
 """

@@ -22,7 +22,7 @@ from pages.overview import packing
 from pages.overview.shared import MAP, packed_pass, truncation_of
 
 if TYPE_CHECKING:
-    import pandas as pd     # imported with the first table: the first picture of a server does not wait for it
+    import pandas as pd  # imported with the first table: the first picture of a server does not wait for it
 
 
 def reading(page: Lesson, run: Run, position: int, layer: int, row: DeltaGenerator) -> Reading:

@@ -42,7 +42,8 @@ FIND = """(lesson) => {
 # Of what is moved by keys: those for one step up and down.
 STEPS = {"stSlider": ("ArrowRight", "ArrowLeft"), "stNumberInput": ("ArrowUp", "ArrowDown")}
 # Where the view draws, and not the strip or the bar above it.
-WITHIN = """const box = (node) => { for (let at = node; at; at = at.getRootNode().host) { const found = (at.closest ? at : at.parentElement)?.closest(PICTURES); if (found) return found; } };
+WITHIN = """const box = (node) => { for (let at = node; at; at = at.getRootNode().host) {
+    const found = (at.closest ? at : at.parentElement)?.closest(PICTURES); if (found) return found; } };
     return Boolean(box(node)?.closest("[class*=_stage], .st-key-replay"));""".replace("PICTURES", json.dumps(PICTURES))
 
 

@@ -52,22 +52,31 @@ OTHERS = {
 # Elements are matched by the page, which alone can look out of a shadow root; targets are written as axe writes them.
 RUN = """async ([impacts, excluded]) => {
     const up = (element, css) => {
-        for (let at = element; at; at = at.parentElement || (at.getRootNode() instanceof ShadowRoot ? at.getRootNode().host : null)) if (at.matches(css)) return true;
+        for (let at = element; at; at = at.parentElement
+            || (at.getRootNode() instanceof ShadowRoot ? at.getRootNode().host : null)) if (at.matches(css))
+                return true;
         return false;
     };
     const {violations} = await axe.run(document, {resultTypes: ["violations"], elementRef: true, iframes: false});
     return violations.filter((found) => impacts.includes(found.impact)).flatMap((found) => found.nodes
         .filter((node) => !excluded.some(([rule, css]) => rule === found.id && up(node.element, css)))
-        .map((node) => `${found.id} (${found.impact}) ${node.target.flat().join(" >>> ")} ${node.html.slice(0, 160)} ${node.any.concat(node.all, node.none).map((check) => check.message).join("; ")}`));
+        .map((node) => `${found.id} (${found.impact}) ${node.target.flat().join(" >>> ")} ${node.html.slice(0, 160)} ` +
+            `${node.any.concat(node.all, node.none).map((check) => check.message).join("; ")}`));
 }"""
 
 # Handlers are assigned as properties in all components; Streamlit's own charts and tables have keys of their own.
 UNREACHABLE = "() => {" + WALK + """
-    const answers = (e) => ["onclick", "onpointermove", "onpointerdown", "onmousemove"].some((name) => e[name]) || e.querySelectorAll("title").length > 1;
-    const around = (e, root) => { for (let at = e; at && at !== root; at = at.parentElement) if (at.onkeydown) return true; return false; };
-    return walk(document, []).filter((e) => (e.tagName === "CANVAS" || e.tagName === "svg") && e.checkVisibility() && e.getRootNode() instanceof ShadowRoot
-        && e.getBoundingClientRect().width > 60 && answers(e) && !around(e) && !("ranges" in e.dataset) && !e.querySelector("[tabindex]"))
-        .map((e) => `${e.tagName} ${e.getAttribute("class")} in ${e.getRootNode().host.closest("[class*=st-key-]")?.className.match(/st-key-\\S+/)}: ${e.getAttribute("aria-label")}`);
+    const answers = (e) => ["onclick", "onpointermove", "onpointerdown", "onmousemove"].some((name) => e[name])
+        || e.querySelectorAll("title").length > 1;
+    const around = (e, root) => { for (let at = e; at && at !== root;
+        at = at.parentElement) if (at.onkeydown) return true; return false; };
+    return walk(document, []).filter((e) => (e.tagName === "CANVAS" || e.tagName === "svg") && e.checkVisibility()
+        && e.getRootNode() instanceof ShadowRoot
+        && e.getBoundingClientRect().width > 60 && answers(e) && !around(e) && !("ranges" in e.dataset)
+            && !e.querySelector("[tabindex]"))
+        .map((e) => `${e.tagName} ${e.getAttribute("class")} in ` +
+            `${e.getRootNode().host.closest("[class*=st-key-]")?.className.match(/st-key-\\S+/)}: ` +
+            `${e.getAttribute("aria-label")}`);
 }"""
 
 # A chart by itself, or one whose marks stand there and the arrow keys find none of them.

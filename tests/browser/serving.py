@@ -29,10 +29,13 @@ READY = "[data-testid=stApp][data-test-script-state=notRunning][data-test-connec
 # all the while.
 SETTLED = """([ready, milliseconds]) => new Promise((settled, failed) => {
     const unfinished = "[data-testid=stSkeleton], .st-key-working [data-testid=stProgress], .st-key-standing";
-    const look = () => document.querySelector(ready) && !document.querySelector(unfinished) && (watch.disconnect(), settled());
+    const look = () => document.querySelector(ready) && !document.querySelector(unfinished) && (watch.disconnect(),
+        settled());
     const watch = new MutationObserver(look);
-    watch.observe(document, {subtree: true, childList: true, attributes: true, attributeFilter: ["data-test-script-state", "data-test-connection-state"]});
-    const state = () => JSON.stringify([{...document.querySelector("[data-testid=stApp]")?.dataset}, [...document.querySelectorAll(unfinished)].map((node) => node.outerHTML.slice(0, 200))]);
+    watch.observe(document, {subtree: true, childList: true, attributes: true,
+        attributeFilter: ["data-test-script-state", "data-test-connection-state"]});
+    const state = () => JSON.stringify([{...document.querySelector("[data-testid=stApp]")?.dataset},
+        [...document.querySelectorAll(unfinished)].map((node) => node.outerHTML.slice(0, 200))]);
     setTimeout(() => failed(new Error(`The page did not settle within ${milliseconds} ms: ${state()}`)), milliseconds);
     look();
 })"""
@@ -40,8 +43,10 @@ SETTLED = """([ready, milliseconds]) => new Promise((settled, failed) => {
 # is drawn in one go as soon as it is there.
 RESTED = """([quiet, milliseconds]) => new Promise((rested, failed) => {
     let timer;
-    const moving = () => document.getAnimations().some((a) => a.playState === "running" && a.effect.getComputedTiming().endTime < Infinity);
-    const again = () => { clearTimeout(timer); timer = setTimeout(() => moving() ? again() : (watch.disconnect(), rested()), quiet); };
+    const moving = () => document.getAnimations().some((a) => a.playState === "running"
+        && a.effect.getComputedTiming().endTime < Infinity);
+    const again = () => { clearTimeout(timer); timer = setTimeout(() => moving() ? again() : (watch.disconnect(),
+        rested()), quiet); };
     const watch = new MutationObserver(again);
     const observe = (root) => {
         watch.observe(root, {subtree: true, childList: true, attributes: true, characterData: true});
@@ -55,7 +60,8 @@ QUIET = 250        # ms
 # Streamlit's grey stand-ins pulse, and each frame of it is drawn by the CPU: that costs more than the page
 # they stand for.
 STILL = """document.addEventListener("DOMContentLoaded", () =>
-    document.head.append(Object.assign(document.createElement("style"), {textContent: "[data-testid=stSkeleton] {animation: none !important}"})))"""
+    document.head.append(Object.assign(document.createElement("style"),
+        {textContent: "[data-testid=stSkeleton] {animation: none !important}"})))"""
 
 
 @dataclass(frozen=True)

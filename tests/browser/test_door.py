@@ -23,7 +23,8 @@ from tests.pages.test_pages import PAGES
 
 # Every violation of the policy on the page, also inside a component's own tree.
 WATCH = """window.violations = [];
-document.addEventListener("securitypolicyviolation", (event) => violations.push(`${event.violatedDirective} ${event.blockedURI}`));"""
+document.addEventListener("securitypolicyviolation", (event) =>
+    violations.push(`${event.violatedDirective} ${event.blockedURI}`));"""
 # From a timer, for what playwright itself evaluates may run text as code.
 EVAL = """() => new Promise((told) => setTimeout(() => {
     try { told(new Function("return 'ran'")()); } catch { told("refused"); }

@@ -27,9 +27,11 @@ HANDS = {
 # The hand sets 1 and 2; then Python says 1 back, 2 back, and 1 again by itself (a link, a step back). What
 # stands after each.
 ECHOES = """(root, [hand, shown]) => {
-  const view = root.view, told = [], stands = [], before = view.settings, guesses = (settings) => (settings.guesses ?? "").split("-").filter(Boolean).map(Number);
+  const view = root.view, told = [], stands = [], before = view.settings, guesses = (settings) =>
+      (settings.guesses ?? "").split("-").filter(Boolean).map(Number);
   view.send = (settings) => told.push(settings);
-  const python = (settings) => { view.receive({ ...view, guesses: guesses(settings), settings: { ...before, ...settings } }); stands.push(shown(view)); };
+  const python = (settings) => { view.receive({ ...view, guesses: guesses(settings), settings: { ...before,
+      ...settings } }); stands.push(shown(view)); };
   for (const k of [1, 2]) { hand(view, k); stands.push(shown(view)); }
   for (const settings of [told[0], told.at(-1), told[0]]) python(settings);
   return stands;

@@ -11,8 +11,10 @@ from tests.browser.views import LESSONS, opened
 
 # The token that stands leftmost on the map, and where that is on the page, in pixels.
 LEFTMOST = """() => {
-  const graph = document.querySelector(".js-plotly-plot"), { xaxis, yaxis } = graph._fullLayout, box = graph.querySelector(".nsewdrag").getBoundingClientRect();
-  const points = graph._fullData.flatMap((trace) => Array.from(trace.x, (x, i) => [trace.customdata[i], x, trace.y[i]]));
+  const graph = document.querySelector(".js-plotly-plot"), { xaxis, yaxis } = graph._fullLayout,
+      box = graph.querySelector(".nsewdrag").getBoundingClientRect();
+  const points = graph._fullData.flatMap((trace) => Array.from(trace.x, (x, i) => [trace.customdata[i], x,
+      trace.y[i]]));
   const [id, x, y] = points.reduce((one, other) => (other[1] < one[1] ? other : one));
   return [id, box.left + xaxis.d2p(x), box.top + yaxis.d2p(y)];
 }"""

@@ -96,7 +96,8 @@ def pixel(page: Page, layer: int, head: int, query: float, key: float, n: int) -
     box = tile(page, layer, head)
     return tuple(page.locator(".wall canvas.tiles").evaluate("""(canvas, [x, y]) => {
         const box = canvas.getBoundingClientRect(), ratio = canvas.width / box.width;
-        return [...canvas.getContext("2d").getImageData(Math.round((x - box.left) * ratio), Math.round((y - box.top) * ratio), 1, 1).data].slice(0, 3); }""",
+        return [...canvas.getContext("2d").getImageData(Math.round((x - box.left) * ratio),
+            Math.round((y - box.top) * ratio), 1, 1).data].slice(0, 3); }""",
         [box["x"] + (key + 0.5) * box["side"] / n, box["y"] + (query + 0.5) * box["side"] / n]))
 
 

@@ -20,9 +20,12 @@ FOCUSED = """() => {
 }"""
 # Of radio buttons the picked one alone is a stop of the Tab key: the arrow keys go to the others.
 LEFT_OUT = "() => {" + WALK + """
-    return walk(document.body, []).filter((e) => e.matches("button, a[href], input, textarea, select, summary, [tabindex]") && e.tabIndex >= 0 && !e.disabled && e.type !== "radio" && e.getAttribute("role") !== "radio"
+    return walk(document.body, []).filter((e) =>
+        e.matches("button, a[href], input, textarea, select, summary, [tabindex]") && e.tabIndex >= 0 && !e.disabled
+        && e.type !== "radio" && e.getAttribute("role") !== "radio"
         && e.checkVisibility({visibilityProperty: true}) && e.getBoundingClientRect().width > 0 && !visited.has(e))
-        .map((e) => `${e.tagName} ${e.getAttribute("aria-label") || e.textContent.slice(0, 60)} ${e.closest("[data-testid]")?.dataset.testid}`);
+        .map((e) => `${e.tagName} ${e.getAttribute("aria-label") || e.textContent.slice(0, 60)} ` +
+            `${e.closest("[data-testid]")?.dataset.testid}`);
 }"""
 SHOWN = """() => {
     let e = document.activeElement;

@@ -18,8 +18,12 @@ SHOWN = "**zq** _zq_"       # the beginning of that name, as it is read on the p
 MADE_OF_TEXT = """() => {
     const found = window.zq === undefined ? [] : ["it ran"];
     const look = (root) => {
-        for (const made of root.querySelectorAll("img[src='x'], a[href^='https://zq'], a[href^='http://zq'], a[href^='http://www.zq'], a[href^='mailto:'], a[href^='javascript:'], [onerror]")) found.push(made.outerHTML.slice(0, 200));
-        for (const made of root.querySelectorAll("strong, em, del, h1, code + strong, [role=img]")) if (/^(zq|home)\\d*$/.test(made.textContent.trim())) found.push(made.outerHTML.slice(0, 200));
+        for (const made of root.querySelectorAll("img[src='x'], a[href^='https://zq'], a[href^='http://zq'], "
+            + "a[href^='http://www.zq'], a[href^='mailto:'], a[href^='javascript:'], [onerror]"))
+            found.push(made.outerHTML.slice(0, 200));
+        for (const made of root.querySelectorAll("strong, em, del, h1, code + strong, [role=img]"))
+            if (/^(zq|home)\\d*$/.test(made.textContent.trim()))
+                found.push(made.outerHTML.slice(0, 200));
         for (const inner of root.querySelectorAll("*")) if (inner.shadowRoot) look(inner.shadowRoot);
     };
     look(document);

@@ -86,7 +86,8 @@ def test_the_map_is_painted_in_the_pages_own_colours(open_page, dark):
     panel, pixel = page.evaluate("(() => { const map = " + MAP + """, b = map.geometry.blocks[1];
       const [x, y] = [b.x + b.inner / 2, b.bottom - 2].map((v) => Math.round(v * map.ratio));
       const rgb = [...map.base.getContext("2d").getImageData(x, y, 1, 1).data].slice(0, 3);
-      return [getComputedStyle(map.root).getPropertyValue("--tx-panel").trim().toLowerCase(), "#" + rgb.map((c) => c.toString(16).padStart(2, "0")).join("")]; })()""")
+      return [getComputedStyle(map.root).getPropertyValue("--tx-panel").trim().toLowerCase(), "#" + rgb.map((c) =>
+          c.toString(16).padStart(2, "0")).join("")]; })()""")
     assert pixel == panel
 
 
@@ -202,13 +203,15 @@ def test_a_part_opens_its_lesson_with_the_same_prompt(open_page):
 
 
 COVERED = "(() => { const map = " + MAP + """;
-  const words = [...map.labels.querySelectorAll(".label:not(.halo) b, .label:not(.halo) small"), ...map.out.querySelectorAll(".head b, .head small")];
+  const words = [...map.labels.querySelectorAll(".label:not(.halo) b, .label:not(.halo) small"),
+      ...map.out.querySelectorAll(".head b, .head small")];
   const boxes = words.filter((node) => node.textContent.trim()).map((node) => {
     const range = document.createRange();
     range.selectNodeContents(node);
     return [node.textContent, range.getBoundingClientRect()];
   });
-  return boxes.flatMap(([a, p], i) => boxes.slice(i + 1).filter(([, q]) => Math.min(p.right, q.right) - Math.max(p.left, q.left) > 1
+  return boxes.flatMap(([a, p], i) => boxes.slice(i + 1).filter(([, q]) => Math.min(p.right,
+      q.right) - Math.max(p.left, q.left) > 1
     && Math.min(p.bottom, q.bottom) - Math.max(p.top, q.top) > 3).map(([b]) => `${a} | ${b}`));
 })()"""
 

@@ -33,7 +33,8 @@ READ = """async (picture, {shows, part: [from, to], points, keys: [columns, rows
     };
     const {left, top, width, height} = picture.getBoundingClientRect();
     for (let k = 0; k < points; k++) {      // the additive sequence R2: Roberts 2018
-        const x = left + width * (from + (to - from) * ((0.5 + k * 0.7548776662) % 1)), y = top + height * ((0.5 + k * 0.569840291) % 1);
+        const x = left + width * (from + (to - from) * ((0.5 + k * 0.7548776662) % 1)),
+            y = top + height * ((0.5 + k * 0.569840291) % 1);
         const event = {clientX: x, clientY: y, bubbles: true, composed: true}, at = root.elementFromPoint(x, y);
         at?.dispatchEvent(new PointerEvent("pointermove", event));
         at?.dispatchEvent(new MouseEvent("mousemove", event));

@@ -23,8 +23,10 @@ FIND = """const find = (root) => { for (const node of root.querySelectorAll('*')
 CUT_OFF = "() => {" + FIND + """
     const pen = CanvasRenderingContext2D.prototype, write = pen.fillText, cut = [];
     pen.fillText = function (text, x, y) {
-        const { actualBoundingBoxAscent: above, actualBoundingBoxDescent: below, actualBoundingBoxLeft: before, actualBoundingBoxRight: after } = this.measureText(text), { canvas } = this;
-        if (y < above || y + below > canvas.clientHeight || x < before || x + after > canvas.clientWidth) cut.push(`${text} on ${canvas.className}`);
+        const { actualBoundingBoxAscent: above, actualBoundingBoxDescent: below, actualBoundingBoxLeft: before,
+            actualBoundingBoxRight: after } = this.measureText(text), { canvas } = this;
+        if (y < above || y + below > canvas.clientHeight || x < before
+            || x + after > canvas.clientWidth) cut.push(`${text} on ${canvas.className}`);
         write.call(this, text, x, y);
     };
     find(document).draw();

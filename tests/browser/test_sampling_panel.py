@@ -70,8 +70,10 @@ def test_browser_and_python_agree_to_a_billionth(script, kind):
         answers = in_browser(
             script,
             """(logits, configs, xis) => { const t = new Truncation(Float64Array.from(logits, (u) => u ?? -Infinity));
-            return configs.map((config) => { t.update(config); return { ids: [...t.tokenIds], rules: [...t.cutBy], n_kept: t.nKept, places: xis.map((xi) => t.draw(xi)),
-                left: t.left[t.left.length - 1], numbers: [t.probs, t.cumulative, t.renormalised, t.intervalEnds].map((row) => [...row]),
+            return configs.map((config) => { t.update(config); return { ids: [...t.tokenIds], rules: [...t.cutBy],
+                n_kept: t.nKept, places: xis.map((xi) => t.draw(xi)),
+                left: t.left[t.left.length - 1], numbers: [t.probs, t.cumulative, t.renormalised, t.intervalEnds]
+                    .map((row) => [...row]),
                 scalars: [t.entropyBefore, t.entropyAfter, t.keptMass] }; }); }""",
             [None if u == -np.inf else u for u in logits.tolist()], [vars(config) for config in cases], XIS)
         for config, answer in zip(cases, answers, strict=True):
@@ -101,8 +103,10 @@ def panel_of(page):
 def state_of(panel) -> dict:
     """What the panel shows: its settings, its truncation's logits, and the words on it."""
     return panel.evaluate(
-        """(root) => { const { settings, truncations: [t] } = root.panel; return { settings, ids: [...t.tokenIds], logits: [...t.logits],
-        kept: t.nKept, mass: t.keptMass, headline: root.querySelector('.headline').textContent, drawn: root.querySelector('.drawn').textContent }; }""")
+        """(root) => { const { settings, truncations: [t] } = root.panel; return { settings, ids: [...t.tokenIds],
+            logits: [...t.logits],
+        kept: t.nKept, mass: t.keptMass, headline: root.querySelector('.headline').textContent,
+            drawn: root.querySelector('.drawn').textContent }; }""")
 
 
 def test_the_panel_shows_what_python_computes_of_the_same_logits(open_page):

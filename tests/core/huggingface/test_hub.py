@@ -34,10 +34,12 @@ for call, name in json.loads(sys.argv[1]):
     try:
         if call == "preview":
             told = huggingface.preview(name)
-            said.append([told.name, told.family, told.n_parameters, told.dtype, told.tokenizer, told.download_bytes, told.config.vocab_size])
+            said.append([told.name, told.family, told.n_parameters, told.dtype, told.tokenizer,
+                         told.download_bytes, told.config.vocab_size])
         elif call == "load":
             model, tokenizer = huggingface.from_pretrained(name, lambda *bytes: heard.append(bytes))
-            said.append([model.n_parameters, tokenizer.method, float(model(torch.tensor([5, 6, 7])).logits.sum()), heard])
+            logits = model(torch.tensor([5, 6, 7])).logits
+            said.append([model.n_parameters, tokenizer.method, float(logits.sum()), heard])
         elif call == "stop":
             before = disk()
             try:
