@@ -113,7 +113,8 @@ class DesignView {
     draw("path", { d: `M ${pen.middle} ${from} H ${left} V ${sum} H ${pen.middle - r}`, class: "stream" }, this.svg);
     draw("circle", { cx: pen.middle, cy: sum, r }, this.svg);
     draw("path",
-      { d: `M ${pen.middle - 0.6 * r} ${sum} H ${pen.middle + 0.6 * r} M ${pen.middle} ${sum - 0.6 * r} V ${sum + 0.6 * r}`,
+      { d: `M ${pen.middle - 0.6 * r} ${sum} H ${pen.middle + 0.6 * r} `
+        + `M ${pen.middle} ${sum - 0.6 * r} V ${sum + 0.6 * r}`,
         class: "stream" }, this.svg);
     if (sublayer.sum)
       draw("text",

@@ -582,7 +582,8 @@ class Steps extends Instrument {
     const projection = (name, W, b, X, row, width, value) => {
       const bias = weights[b]?.[c];
       this.terms(
-        `${name}_{${row},${c}} = Σ_{c'} x_{${row},c'} W_{${W.at(-1)},c',${c}}${bias === undefined ? "" : ` + b_{${W.at(-1)},${c}}`}`,
+        `${name}_{${row},${c}} = Σ_{c'} x_{${row},c'} W_{${W.at(-1)},c',${c}}`
+          + (bias === undefined ? "" : ` + b_{${W.at(-1)},${c}}`),
         X, column(W, width), ["x", W.replace("_", "")], ["residual", MEANING[name]],
         `= ${decimals(value)}${bias === undefined ? "" : `   (b_{${W.at(-1)},${c}} = ${decimals(bias)})`}`);
     };
@@ -612,11 +613,13 @@ class Steps extends Instrument {
           (value, at) => Math.tanh(value + item.K[at])), ["v", "tanh"], ["text", "key"], `= ${decimals(item.dot)}`);
       }
       return this.terms(
-        `${dotted} = Σ_c ${this.weighted && !this.simple ? `(q_{${i}} W_{S})_c` : `${unit[0]}_{${i},c}`} ${unit[1]}_{${j},c}`,
+        `${dotted} = Σ_c ${this.weighted && !this.simple ? `(q_{${i}} W_{S})_c` : `${unit[0]}_{${i},c}`} `
+          + `${unit[1]}_{${j},c}`,
         this.q, item.K, unit, meanings, `= ${decimals(item.dot)}`);
     }
     if (kind === "scale") return this.formula(
-      `${dotted} / √d_k = ${decimals(item.dot, 6)} / √${sizes.d_k} = ${decimals(item.dot, 6)} / ${decimals(Math.sqrt(sizes.d_k), 6)} = ${decimals(item.scale)}`,
+      `${dotted} / √d_k = ${decimals(item.dot, 6)} / √${sizes.d_k} = `
+        + `${decimals(item.dot, 6)} / ${decimals(Math.sqrt(sizes.d_k), 6)} = ${decimals(item.scale)}`,
       this.labels.scale_says);
     if (kind === "bias")
       return this.formula(
@@ -664,7 +667,8 @@ class Steps extends Instrument {
     const { norm: { epsilon }, sizes: { d_k }, data } = this, gain = data[`${name}_gain`][c];
     const squares = product(own, own), rms = Math.sqrt(meanSquare(own) + epsilon);
     this.formula(
-      `${this.component(name, row, c)} = g_{${c}} ${name}_{${row},${c}} / rms = ${decimals(gain, 6)} · ${decimals(own[c], 6)} / ${decimals(rms, 6)} = ${decimals(now[c])}`,
+      `${this.component(name, row, c)} = g_{${c}} ${name}_{${row},${c}} / rms = `
+        + `${decimals(gain, 6)} · ${decimals(own[c], 6)} / ${decimals(rms, 6)} = ${decimals(now[c])}`,
       this.labels.norm_says);
     this.terms(`rms^{2} = Σ_a ${name}_{${row},a}^{2} / d_k + ε`, own, own, [name, name], [MEANING[name], MEANING[name]],
       `= ${decimals(squares, 6)} / ${d_k} + ${epsilon} = ${decimals(rms * rms, 6)}`);
@@ -681,7 +685,9 @@ class Steps extends Instrument {
     const shown = first ? `${decimals(a, 6)} · ${decimals(cos, 6)} − (${decimals(b, 6)} · ${decimals(sin, 6)})`
       : `${decimals(a, 6)} · ${decimals(sin, 6)} + ${decimals(b, 6)} · ${decimals(cos, 6)}`;
     this.formula(
-      `${head} = ${first ? `${before(pair)} cos θ − ${before(pair + half)} sin θ` : `${before(pair)} sin θ + ${before(pair + half)} cos θ`} = ${shown} = ${decimals(now[c])}`,
+      `${head} = ${first
+        ? `${before(pair)} cos θ − ${before(pair + half)} sin θ`
+        : `${before(pair)} sin θ + ${before(pair + half)} cos θ`} = ${shown} = ${decimals(now[c])}`,
       fill(this.labels.turn_says,
         { name, j: row, omega: decimals(this.angles[pair], 6), angle: decimals(angle, 6), half }));
   }
@@ -690,7 +696,8 @@ class Steps extends Instrument {
     const i = this.chosen.position, rows = this.items.filter((one) => one.seen);
     const line = make("p", "formula", this.detail);
     rich(line,
-      `α_{${i},${item.j}} = e^{s − m} / Σ = ${decimals(item.exp, 6)} / ${decimals(this.total, 6)} = ${decimals(item.alpha)}   (m = ${decimals(this.top, 6)})`);
+      `α_{${i},${item.j}} = e^{s − m} / Σ = ${decimals(item.exp, 6)} / ${decimals(this.total, 6)} = `
+        + `${decimals(item.alpha)}   (m = ${decimals(this.top, 6)})`);
     const list = make("div", "terms", this.detail), legend = make("span", "term legend", list);
     for (const text of ["j", "s", "e^(s−m)", "α"]) make("span", "", legend, text);
     if (this.restAlpha) {
@@ -717,8 +724,10 @@ class Steps extends Instrument {
       [this.labels.pattern, [n, n], m, m, (r, c) => (data.allowed[r * m + c] ? data.A[r * m + c] : NaN), "text"],
       [this.labels.times], ["V", [n, d_v], m, d_v, (r, c) => data.V[r * d_v + c], "value"], ["="],
       [this.labels.heads, [n, d_v], m, d_v, (r, c) => data.O[r * d_v + c], "value"]];
-    rich(make("p", "formula", this.detail),
-      `${fill(this.labels[this.score === "additive" ? "matrix_additive" : this.scaled ? "matrix_form" : "matrix_unscaled"], { bias: this.stages.includes("bias") ? " + bias" : "" })}   ${fill(this.labels.matrix_drawn, { first: items[0].j, last: items.at(-1).j })}`);
+    const form = this.score === "additive" ? "matrix_additive" : this.scaled ? "matrix_form" : "matrix_unscaled";
+    const said = fill(this.labels[form], { bias: this.stages.includes("bias") ? " + bias" : "" });
+    const shown = fill(this.labels.matrix_drawn, { first: items[0].j, last: items.at(-1).j });
+    rich(make("p", "formula", this.detail), `${said}   ${shown}`);
     const line = make("div", "matrices", this.detail), tall = Math.max(5, Math.min(10, 68 / m));
     const thin = Math.max(1.2, (tall * m) / d_k), wide = Math.max(2.5, 110 / d_k);
     for (const part of parts) {

@@ -247,7 +247,9 @@ class Worksheet {
         `${written(s.products[i][j])} / √${s.Q[0].length} = ${written(s.products[i][j])} / ${written(root)}`,
       masked: () => this.text[j > i ? "hint_hidden" : "hint_visible"],
       weights: () => (j > i ? this.text.hint_leak
-          : `e^${bracketed(s.masked[i][j])} / (${seen.map((k) => `e^${bracketed(s.masked[i][k])}`).join(" + ")}) = ${written(Math.exp(s.masked[i][j]))} / ${written(seen.reduce((sum, k) => sum + Math.exp(s.masked[i][k]), 0))}`),
+          : `e^${bracketed(s.masked[i][j])} / (${seen.map((k) => `e^${bracketed(s.masked[i][k])}`).join(" + ")}) = `
+            + `${written(Math.exp(s.masked[i][j]))} / `
+            + `${written(seen.reduce((sum, k) => sum + Math.exp(s.masked[i][k]), 0))}`),
       output: () => seen.map((k) => `${written(s.weights[i][k])}·${bracketed(s.V[k][j])}`).join(" + "),
     };
     return fill(this.text.hint_is, { sum: sums[step]() });

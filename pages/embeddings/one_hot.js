@@ -192,7 +192,8 @@ function read(view, event) {
   else {
     const c = Math.floor(((x - part.x) / part.width) * view.d), values = middle ? view.window : view.product;
     words.push(element("small", "",
-      ` ${view.text.entry.replace("{id}", middle ? id : row).replace("{c}", c).replace("{symbol}", middle ? "E" : "X")} `),
+      ` ${view.text.entry.replace("{id}", middle ? id : row).replace("{c}", c)
+        .replace("{symbol}", middle ? "E" : "X")} `),
       element("output", "", exact(values[row * view.d + c])));
   }
   showTip(view.tip, words, x - scrolled, view.top + row * height, height);

@@ -55,7 +55,8 @@ class Sentences {
     const svg = draw("svg", { width: Math.max(1, total), height: tall, class: "sentences-chart", role: "img",
       "font-size": 0.95 * em }, place);
     svg.setAttribute("aria-label",
-      `${row.text}: ${row.tokens.map((token, i) => `${token} ${row.bits[i].toFixed(1)}`).join(", ")} ${this.text.bits}`);
+      `${row.text}: ${row.tokens.map((token, i) => `${token} ${row.bits[i].toFixed(1)}`).join(", ")} `
+        + this.text.bits);
     draw("line", { x1: 0, x2: total, y1: height + 1.5 * em, y2: height + 1.5 * em }, svg);
     const dearest = row.bits.indexOf(Math.max(...row.bits));
     let left = 0;

@@ -89,10 +89,9 @@ function marksByKeys(root) {
     const shown = marks(svg)[k] ?? mark, home = root.getBoundingClientRect(), box = shown.getBoundingClientRect();
     shown.classList.add("by-keys");
     tip.textContent = shown.querySelector("title").textContent;
-    tip.style.left =
-      `${Math.max(0, Math.min(box.left + box.width / 2 - home.left - tip.offsetWidth / 2, home.width - tip.offsetWidth))}px`;
-    tip.style.top =
-      `${box.top - home.top > tip.offsetHeight + 6 ? box.top - home.top - tip.offsetHeight - 6 : box.bottom - home.top + 6}px`;
+    const centred = box.left + box.width / 2 - home.left - tip.offsetWidth / 2, above = box.top - home.top;
+    tip.style.left = `${Math.max(0, Math.min(centred, home.width - tip.offsetWidth))}px`;
+    tip.style.top = `${above > tip.offsetHeight + 6 ? above - tip.offsetHeight - 6 : box.bottom - home.top + 6}px`;
   };
   const wire = () => {
     for (const svg of root.querySelectorAll("svg")) {
