@@ -66,7 +66,8 @@ def answered(here: Replicas, path: str, method: str = "GET", **headers: str) -> 
 
 
 def assert_nothing_is_kept_of_a_prompt(here: Replicas) -> None:
-    """A replica dies and its reader loads the page: nginx asks the dead one first, and could note query and referrer."""
+    """A replica dies and its reader loads the page: nginx asks the dead one first, and could note query and referrer.
+    """
     here.kill(list(here.processes)[0])
     page = "heads?prompt=a%20secret%20prompt"
     status, headers = answered(here, page, Cookie="replica=1", Referer=f"{here.url}/{page}")

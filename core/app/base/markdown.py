@@ -1,4 +1,5 @@
-"""Text that meets Streamlit's Markdown: shown as it is, as code, read without its marks, or without the server's paths."""
+"""Text that meets Streamlit's Markdown: shown as it is, as code, read without its marks, or without the server's paths.
+"""
 from __future__ import annotations
 
 import os
@@ -46,9 +47,11 @@ def unmarked(sentence: str) -> str:
 
 
 def without_paths(said: str, folder: Path | None = None, name: str = "") -> str:
-    """A sentence in which no folder of this machine stands: a path keeps its last part alone, and `folder` is its `name`.
+    """A sentence in which no folder of this machine stands: a path keeps its last part alone, and `folder`
+    is its `name`.
 
-    >>> without_paths("/srv/a b/gpt2: /srv/a b/gpt2/config.json, /x/y, https://x.org/y/z", Path("/srv/a b/gpt2"), "gpt2")
+    >>> folder = Path("/srv/a b/gpt2")
+    >>> without_paths("/srv/a b/gpt2: /srv/a b/gpt2/config.json, /x/y, https://x.org/y/z", folder, "gpt2")
     'gpt2: config.json, y, https://x.org/y/z'
     """
     if folder is not None:
