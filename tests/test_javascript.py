@@ -3,20 +3,16 @@ from __future__ import annotations
 
 import base64
 import json
-import os
-import subprocess
 from pathlib import Path
 
 import numpy as np
-import playwright
 
 from core.components.lib.bytes import pack
 from core.components.sampling_panel import seeded_uniforms
 from core.model.sampling import SamplingConfig, draw, truncate
+from tests.helpers.javascript import run_tests
 
 TESTS = Path(__file__).parent / "js"
-# The one that playwright ships: of one version everywhere, and it takes a .js file with an import for a module.
-NODE = Path(playwright.__file__).parent / "driver" / ("node.exe" if os.name == "nt" else "node")
 LOGITS = {
     "gaussian": lambda n, rng: rng.normal(0, 3, n),
     "all equal": lambda n, rng: np.zeros(n),
@@ -79,6 +75,4 @@ def test_the_mathematics_in_javascript_is_pythons(tmp_path: Path):
     dice = [{"seed": seed, "uniforms": seeded_uniforms(seed, 200).tolist()} for seed in (0, 1, 12345, 2**32 - 1)]
     values = tmp_path / "values.json"
     values.write_text(json.dumps({"truncation": cuts(), "xis": XIS, "dice": dice, "bytes": message()}))
-    done = subprocess.run([NODE, "--test", *sorted(TESTS.glob("*.test.mjs"))], capture_output=True, text=True,
-                          env=os.environ | {"VALUES": str(values)}, check=False)
-    assert done.returncode == 0 and "# fail 0" in done.stdout or "ℹ fail 0" in done.stdout, done.stdout + done.stderr
+    run_tests(TESTS, values)

@@ -1,6 +1,7 @@
 // header: names {relu, gelu, gelu_tanh, swish}; own (the live model's, or null); histogram {counts, low, high, beyond}
 // or null; swaps [{name, kl, p, top, same}]; swap_title; facts [text]; settings {x, beta, second, gate}. All curves are
 // computed here, in float64, as core/model/activation.py has them.
+import { decimals } from "../../core/components/lib/numbers.js";
 import { button, chip, draw, Echoes, emOf, fill, make, mount, onWidth } from "../../core/components/lib/token_view.js";
 
 const LOW = -5, HIGH = 5, POINTS = 401, GRID = 81;
@@ -129,7 +130,7 @@ class Curves {
 
   redraw() {
     const { x, beta, second } = this.state;
-    const shown = { x: number(x, 2), beta: String(beta), second: number(second, 2) };
+    const shown = { x: decimals(x, 2), beta: String(beta), second: decimals(second, 2) };
     for (const [name, { node, value }] of Object.entries(this.sliders)) {
       const stands = name === "beta" ? Math.log10(beta) : this.state[name];
       if (Math.abs(Number(node.value) - stands) > 0.006) node.value = stands;
@@ -137,7 +138,7 @@ class Curves {
       node.setAttribute("aria-valuetext", shown[name]);
     }
     this.title.textContent = fill(this.text.title,
-      { x: shown.x, gap: number(VALUE.swish(x, beta) - VALUE.relu(x)), beta: shown.beta });
+      { x: shown.x, gap: decimals(VALUE.swish(x, beta) - VALUE.relu(x)), beta: shown.beta });
     this.plot("value", VALUE, -1, 5);
     this.plot("slope", SLOPE, -0.3, 1.3);
     this.readings();
@@ -159,10 +160,10 @@ class Curves {
     for (const y of name === "value" ? [-1, 0, 1, 2, 3, 4, 5] : [0, 0.5, 1]) {
       draw("line", { x1: left, x2: width - margin, y1: up(y), y2: up(y), class: y === 0 ? "zero" : "grid" }, svg);
       draw("text", { x: left - 6, y: up(y) + 0.3 * em, "text-anchor": "end", class: "sans" }, svg,
-        number(y, name === "value" ? 0 : 1));
+        decimals(y, name === "value" ? 0 : 1));
     }
     for (let x = LOW; x <= HIGH; x++)
-      draw("text", { x: across(x), y: tall - 2, "text-anchor": "middle", class: "sans" }, svg, number(x, 0));
+      draw("text", { x: across(x), y: tall - 2, "text-anchor": "middle", class: "sans" }, svg, decimals(x, 0));
     draw("text", { x: left + 4, y: 0.8 * em, class: "sans strong" }, svg, this.text[`plot_${name}`]);
     if (name === "value" && this.histogram) this.bins(svg, across, up);
     for (const curve of ORDER) this.curve(svg, curve, curves[curve], across, up);
@@ -203,8 +204,8 @@ class Curves {
     const { x, beta } = this.state;
     this.table.replaceChildren();
     const head = make("tr", "", make("thead", "", this.table));
-    for (const text of [this.text.column_curve, fill(this.text.column_value, { x: number(x, 2) }),
-      fill(this.text.column_slope, { x: number(x, 2) })])
+    for (const text of [this.text.column_curve, fill(this.text.column_value, { x: decimals(x, 2) }),
+      fill(this.text.column_slope, { x: decimals(x, 2) })])
       make("th", "", head, text);
     const body = make("tbody", "", this.table);
     for (const name of ORDER) {
@@ -213,8 +214,8 @@ class Curves {
       draw("line", { x1: 1, x2: 33, y1: 5, y2: 5, class: `curve ${name} ${name === this.own ? "own" : ""}`,
         "stroke-dasharray": DASHES[name] }, key);
       cell.append(` ${fill(this.names[name], { beta })}${name === this.own ? ` ${this.text.own}` : ""}`);
-      make("td", "", row, number(VALUE[name](x, beta)));
-      make("td", "", row, number(SLOPE[name](x, beta)));
+      make("td", "", row, decimals(VALUE[name](x, beta)));
+      make("td", "", row, decimals(SLOPE[name](x, beta)));
     }
   }
 
@@ -229,8 +230,8 @@ class Curves {
     }
     const value = VALUE[g](x, beta) * second;
     this.gateText.textContent = fill(this.text.gate_reading,
-      { gate: this.text[gate], a: number(x, 2), b: number(second, 2), value: number(value),
-        first: number(SLOPE[g](x, beta) * second), second: number(VALUE[g](x, beta)) });
+      { gate: this.text[gate], a: decimals(x, 2), b: decimals(second, 2), value: decimals(value),
+        first: decimals(SLOPE[g](x, beta) * second), second: decimals(VALUE[g](x, beta)) });
     this.canvas.setAttribute("aria-label", this.gateText.textContent);
     this.paint(g, beta, x, second);
   }
@@ -298,17 +299,6 @@ function palette(stops) {
     palette.key = key;
   }
   return palette.made;
-}
-
-/** A number with its decimals; what is not 0 never reads as 0, what is not 1 never as 1. */
-function number(value, digits = 4) {
-  let shown = value.toFixed(digits);
-  const rounded = Number(shown);
-  if (digits === 4 && rounded !== value && (rounded === 0 || Math.abs(rounded) === 1)) {
-    if (Math.abs(value) < 1e-4) shown = value.toExponential(2);
-    else for (let more = 5; more <= 16 && Math.abs(Number(shown)) === 1; more++) shown = value.toFixed(more);
-  }
-  return shown.replaceAll("-", "−").replace(/^−(0(\.0+)?)$/, "$1");
 }
 
 export default function (component) {

@@ -1,5 +1,6 @@
 import { drawKinds } from "./shared.js";
-import { chip, fill, make, mount, rich, thousands } from "../../core/components/lib/token_view.js";
+import { grouped } from "../../core/components/lib/numbers.js";
+import { chip, fill, make, mount, rich } from "../../core/components/lib/token_view.js";
 
 // header: tokens [{token, true, how, can, special (what its title says of a token that is no part of the text, or
 // "")}]; notes {encoder, decoder}; picked (position or null); encoder and decoder {rows [{token, p, shown, rank, true,
@@ -68,14 +69,14 @@ class Blank {
     for (const one of found.rows) {
       const row = make("tr", one.true ? "true" : "", body), cell = make("td", "name", row);
       chip(cell, one.token);
-      if (one.true) make("span", "mark", cell, fill(this.text.true_rank, { rank: thousands(one.rank) }));
+      if (one.true) make("span", "mark", cell, fill(this.text.true_rank, { rank: grouped(one.rank) }));
       this.bar(row, one.p, one.shown);
       if (one.class !== null)
         make("td", `sure c${one.class}`, row,
           `${one.class ? "+" : "−"} ${one.sure}`).title = this.verdict.names[one.class];
     }
     const rest = make("tr", "rest", body);
-    make("td", "name muted", rest, fill(this.text.others, { n: thousands(found.others) }));
+    make("td", "name muted", rest, fill(this.text.others, { n: grouped(found.others) }));
     this.bar(rest, found.rest, found.rest_shown);
     if (found.rows[0].class !== null) make("td", "", rest);
   }

@@ -112,10 +112,9 @@ class DesignView {
     const sum = pen.y - 0.42 * pen.step, r = 0.27 * pen.step;
     draw("path", { d: `M ${pen.middle} ${from} H ${left} V ${sum} H ${pen.middle - r}`, class: "stream" }, this.svg);
     draw("circle", { cx: pen.middle, cy: sum, r }, this.svg);
-    draw("path",
-      { d: `M ${pen.middle - 0.6 * r} ${sum} H ${pen.middle + 0.6 * r} `
-        + `M ${pen.middle} ${sum - 0.6 * r} V ${sum + 0.6 * r}`,
-        class: "stream" }, this.svg);
+    const [x, arm] = [pen.middle, 0.6 * r];
+    const cross = `M ${x - arm} ${sum} H ${x + arm} M ${x} ${sum - arm} V ${sum + arm}`;
+    draw("path", { d: cross, class: "stream" }, this.svg);
     if (sublayer.sum)
       draw("text",
         { x: pen.middle + 0.6 * pen.em, y: sum + 0.3 * pen.em, class: `name${sublayer.sum_changed ? " mark" : ""}` },

@@ -3,6 +3,7 @@
 // right, n_measured, cut; settings {attention, block, head (−1: mean), step (−1: all written)}; arrays encoder
 // (L, h, M, M), decoder (L, h, N, N), cross (L, h, N, M).
 import { amountColour, CELLS, drawKinds, drawMask } from "./shared.js";
+import { probability } from "../../core/components/lib/numbers.js";
 import {
   button, chip, draw, Echoes, emOf, fill, make, monoFont, mount, onFont, onWidth, rich, textWidth,
 } from "../../core/components/lib/token_view.js";
@@ -182,7 +183,7 @@ class Translate {
     this.source.forEach((token, m) => {
       const node = chip(this.sourceRow, token), amount = this.weight("cross", step, m);
       node.style.borderBottom = `5px solid ${amountColour(amount)}`;
-      node.title = plainAmount(amount);
+      node.title = probability(amount);
     });
     this.targetTitle.textContent = fill(this.text.target, { n: this.target.length });
     this.targetRow.replaceChildren();
@@ -315,7 +316,7 @@ class Translate {
     for (const node of this.svg.querySelectorAll(".label"))
       node.classList.toggle("strong", Number(node.dataset.at) === (node.classList.contains("query") ? row : column));
     rich(this.title, this.text[this.attention === "encoder" ? "title_encoder" : "title"], { head: this.headName(),
-      row: { chip: rows[row] }, column: { chip: columns[column] }, weight: plainAmount(shown[column]) });
+      row: { chip: rows[row] }, column: { chip: columns[column] }, weight: probability(shown[column]) });
     this.note.textContent = this.text[`note_${this.attention}`];
   }
 
@@ -334,13 +335,6 @@ class Translate {
 
 const cutShort = (name) => ([...name].length > 11 ? `${[...name].slice(0, 10).join("")}…` : name);
 const mainScroll = (root) => root.getRootNode().host?.closest('[data-testid="stMain"]')?.scrollTop ?? 0;
-
-/** A weight as read: three significant digits, and more where these would say that what is below 1 is 1. */
-function plainAmount(value) {
-  let digits = 3, shown = value.toPrecision(digits);
-  while (value < 1 && Number(shown) >= 1) shown = value.toPrecision(++digits);
-  return value !== 0 && value < 1e-4 ? value.toExponential(1).replace("-", "−") : shown;
-}
 
 export default function (component) {
   mount(component, Translate);

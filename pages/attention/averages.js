@@ -1,7 +1,8 @@
 // Each value vector as a dot whose area is its weight, the hull of all, and their weighted mean inside it; a slider
 // turns the temperature of the scores.
+import { decimals } from "../../core/components/lib/numbers.js";
 import {
-  decimals, dot, fill, Instrument, make, mount, Range, stroke, Surface, write,
+  dot, fill, Instrument, make, mount, Range, stroke, Surface, write,
 } from "../../core/components/lib/position_canvas.js";
 
 const REACH = 6;        // of log2 τ

@@ -1,4 +1,5 @@
 import { pointedByKeys } from "../../core/components/lib/by_keys.js";
+import { exact } from "../../core/components/lib/numbers.js";
 import { chip, emOf, fill, keepFree, make, mount } from "../../core/components/lib/token_view.js";
 
 // header: tokens [N], the visible forms of the rows; first: position of the first row; panels [{name, said, meaning,
@@ -123,15 +124,11 @@ class Matrices {
       this.tip.append(" → ");
       chip(this.tip, this.tokens[j]);
     } else this.tip.append(` ${fill(this.text.dimension, { c: j })}`);
-    make("b", "", this.tip, ` ${hidden ? this.text.masked : exactly(value)}`);
+    make("b", "", this.tip, ` ${hidden ? this.text.masked : exact(value)}`);
     this.tip.style.left =
       `${Math.max(0, Math.min(event.clientX - around.left + 12, around.width - this.tip.offsetWidth))}px`;
     this.tip.style.top = `${event.clientY - around.top - this.tip.offsetHeight - 8}px`;
   }
-}
-
-function exactly(value) {
-  return (Math.abs(value) < 1e-4 && value !== 0 ? value.toExponential(2) : value.toPrecision(4)).replace(/-/g, "−");
 }
 
 /** The nine stops of a scale as [r, g, b]. */

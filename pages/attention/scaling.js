@@ -1,19 +1,10 @@
 // header: d_ks [D]; n; variance {mean, error} [D]; entropy, gradient {scaled: {mean, error}, unscaled: …} [D]; weights
 // {scaled, unscaled} [D][n];
 // heads: null or {d, variance, scaled, unscaled, names, picked}, one entry a head of the model; settings {d}; text.
-import { draw, Echoes, emOf, fill, keepFree, make, mount, onWidth,
-  thousands } from "../../core/components/lib/token_view.js";
+import { grouped, significant } from "../../core/components/lib/numbers.js";
+import { draw, Echoes, emOf, fill, keepFree, make, mount, onWidth } from "../../core/components/lib/token_view.js";
 
 const KINDS = ["scaled", "unscaled"], CLASS = { scaled: "with", unscaled: "without" };
-
-/** Three significant digits; what is below 1 never reads as 1. */
-function shown(value, digits = 3) {
-  if (value === 0) return "0";
-  if (Math.abs(value) < 5e-4) return value.toExponential(1).replace("-", "−");
-  let text = value.toPrecision(digits);
-  while (Math.abs(value) < 1 && Math.abs(Number(text)) >= 1) text = value.toPrecision(++digits);
-  return (Math.abs(value) >= 1000 ? String(Math.round(value)) : text).replace("-", "−");
-}
 
 class Scaling {
   constructor(root) {
@@ -137,19 +128,19 @@ class Scaling {
         class: `error ${CLASS[kind]}` }, svg);
       const point = draw("circle",
         { cx: x(at), cy: y(v), r: at === this.at ? 5.5 : 3.4, class: CLASS[kind], "stroke-width": 1.6 }, svg);
-      draw("title", {}, point, `d_k = ${this.d_ks[at]}: ${shown(v, 4)} ± ${shown(error[at], 2)}`);
+      draw("title", {}, point, `d_k = ${this.d_ks[at]}: ${significant(v, 4)} ± ${significant(error[at], 2)}`);
     });
   }
 
   paintVariance(d) {
     const { variance: { mean, error }, heads } = this;
     const frame = this.begin("variance",
-      fill(this.text.title_variance, { d, value: shown(mean[this.at]), error: shown(error[this.at], 2) }));
+      fill(this.text.title_variance, { d, value: significant(mean[this.at]), error: significant(error[this.at], 2) }));
     const all = [...this.d_ks, ...mean, ...(heads?.variance ?? [])].filter((v) => v > 0).map(Math.log10);
     const [low, high] = [Math.min(...all) - 0.15, Math.max(...all) + 0.15];
     const y = (v) => frame.bottom - ((Math.log10(v) - low) / (high - low)) * (frame.bottom - frame.top);
     for (let power = Math.ceil(low); power <= high; power++)
-      this.level(frame, power < 0 ? String(10 ** power) : thousands(10 ** power), y(10 ** power));
+      this.level(frame, power < 0 ? String(10 ** power) : grouped(10 ** power), y(10 ** power));
     this.axis(frame);
     draw("path", { d: this.d_ks.map((v, at) => `${at ? "L" : "M"}${frame.x(at)} ${y(v)}`).join(""), class: "theory" },
       frame.svg);
@@ -161,8 +152,8 @@ class Scaling {
 
   paintSoftmax() {
     const rows = KINDS.map((kind) => this.weights[kind][this.at]), most = rows.map((row) => Math.max(...row));
-    const frame = this.begin("softmax",
-      fill(this.text.title_softmax, { n: this.n, scaled: shown(most[0]), unscaled: shown(most[1]) })), { em } = this;
+    const shown = { n: this.n, scaled: significant(most[0]), unscaled: significant(most[1]) };
+    const frame = this.begin("softmax", fill(this.text.title_softmax, shown)), { em } = this;
     const height = (frame.bottom - frame.top - 0.5 * em) / 2, step = (frame.width - this.left - this.right) / this.n;
     KINDS.forEach((kind, r) => {
       const base = frame.top + (r + 1) * height + (r ? 0.5 * em : 0), y = (v) => base - v * (height - 0.5 * em);
@@ -172,7 +163,7 @@ class Scaling {
       rows[r].forEach((p, k) => {
         const bar = draw("rect", { x: this.left + (k + 0.14) * step, y: y(p), width: 0.72 * step,
           height: Math.max(base - y(p), 0.5), class: CLASS[kind], "stroke-width": 1.4 }, frame.svg);
-        draw("title", {}, bar, `${this.text[kind]}, ${k + 1}: ${shown(p, 4)}`);
+        draw("title", {}, bar, `${this.text[kind]}, ${k + 1}: ${significant(p, 4)}`);
       });
       draw("text", { x: frame.width - this.right, y: y(1) + 1.1 * em, "text-anchor": "end", class: "sans strong" },
         frame.svg, this.text[kind]);
@@ -188,7 +179,8 @@ class Scaling {
   }
 
   paintShares(name) {
-    const of = this[name], values = Object.fromEntries(KINDS.map((kind) => [kind, shown(of[kind].mean[this.at])]));
+    const of = this[name];
+    const values = Object.fromEntries(KINDS.map((kind) => [kind, significant(of[kind].mean[this.at])]));
     const frame = this.begin(name, fill(this.text[`title_${name}`], { n: this.n, ...values }));
     const most = name === "entropy" ? 1 : Math.max(...KINDS.flatMap((kind) => of[kind].mean)) * 1.15;
     const y = (v) => frame.bottom - (v / most) * (frame.bottom - frame.top);
@@ -210,7 +202,7 @@ class Scaling {
       const point = draw("path",
         { d: diamond(frame.x(at), y(value), chosen ? 6.5 : 3.6), class: `head ${extra} ${chosen ? "picked" : ""}` },
         frame.svg);
-      draw("title", {}, point, `${heads.names[k]}: ${shown(value, 4)}`);
+      draw("title", {}, point, `${heads.names[k]}: ${significant(value, 4)}`);
       point.onclick = (event) => { event.stopPropagation(); this.heads.picked = k; this.paint(); this.settle(k); };
       if (chosen && !extra)
         draw("text", { x: frame.x(at) + 11, y: y(value) + 0.32 * this.em, class: "head-name" }, frame.svg,

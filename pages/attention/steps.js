@@ -3,9 +3,9 @@
 // core/analysis/attention_steps.py does.
 import { unpack } from "../../core/components/lib/bytes.js";
 import { liveAsker } from "../../core/components/lib/live.js";
+import { decimals } from "../../core/components/lib/numbers.js";
 import {
-  decimals, fill, hatch, Instrument, line, make, matrixPicture, mount, placePicture, plain, rich, stroke, Surface,
-  write,
+  fill, hatch, Instrument, line, make, matrixPicture, mount, placePicture, plain, rich, stroke, Surface, write,
 } from "../../core/components/lib/position_canvas.js";
 
 const NUMBERS = ["dot", "scale", "bias", "mask", "softmax"];

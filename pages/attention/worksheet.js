@@ -1,6 +1,7 @@
 // header: identity; tokens [4]; given {X, W_Q, W_K, W_V}; solution and mistakes {step: matrix}, {step: {slip: matrix}},
 // where a matrix is rows of numbers, "-inf" or null; cells {"step.row.column": [typed, 1 where it was shown]}; text.
 // What a reader types is compared with the solution here, and kept in Python's session.
+import { plain, written } from "../../core/components/lib/numbers.js";
 import { draw, fill, make, mount, onWidth } from "../../core/components/lib/token_view.js";
 
 const GIVEN = ["X", "W_Q", "W_K", "W_V"];
@@ -31,9 +32,18 @@ function matches({ value: typed, decimals }, value) {
   return Math.abs(typed - value) <= step * (1 + 1e-9) + 1e-9;
 }
 
-const written = (value) =>
-  (value === -Infinity ? "−∞" : (Number.isInteger(value) ? String(value) : value.toFixed(4)).replace("-", "−"));
-const bracketed = (value) => (value < 0 ? `(${written(value)})` : written(value));
+/** As the sheet asks for it: a whole number, or rounded to four decimals. */
+const rounded = (value) =>
+  (Number.isFinite(value) ? written(Number.isInteger(value) ? value : value.toFixed(4)) : plain(value));
+const bracketed = (value) => (value < 0 ? `(${rounded(value)})` : rounded(value));
+
+/** The softmax of one score among those that are seen, as a sum to work out. */
+function softmaxSum(scores, j, seen) {
+  const powers = seen.map((k) => `e^${bracketed(scores[k])}`).join(" + ");
+  const total = seen.reduce((sum, k) => sum + Math.exp(scores[k]), 0);
+  return `e^${bracketed(scores[j])} / (${powers}) = ${rounded(Math.exp(scores[j]))} / ${rounded(total)}`;
+}
+
 const dot = (a, b) => a.map((x, k) => `${bracketed(x)}·${bracketed(b[k])}`).join(" + ");
 const column = (matrix, c) => matrix.map((row) => row[c]);
 
@@ -111,7 +121,7 @@ class Worksheet {
       const line = make("tr", "", body);
       make("th", "", line, byToken ? this.tokens[i] : "").scope = "row";
       row.forEach((value, j) => (asked ? this.field(make("td", "", line), name, i, j)
-        : make("td", "given", line, written(value))));
+        : make("td", "given", line, rounded(value))));
     });
   }
 
@@ -244,13 +254,10 @@ class Worksheet {
     const sums = {
       Q: () => dot(given.X[i], column(given.W_Q, j)), K: () => dot(given.X[i], column(given.W_K, j)),
       V: () => dot(given.X[i], column(given.W_V, j)), products: () => dot(s.Q[i], s.K[j]), scaled: () =>
-        `${written(s.products[i][j])} / √${s.Q[0].length} = ${written(s.products[i][j])} / ${written(root)}`,
+        `${rounded(s.products[i][j])} / √${s.Q[0].length} = ${rounded(s.products[i][j])} / ${rounded(root)}`,
       masked: () => this.text[j > i ? "hint_hidden" : "hint_visible"],
-      weights: () => (j > i ? this.text.hint_leak
-          : `e^${bracketed(s.masked[i][j])} / (${seen.map((k) => `e^${bracketed(s.masked[i][k])}`).join(" + ")}) = `
-            + `${written(Math.exp(s.masked[i][j]))} / `
-            + `${written(seen.reduce((sum, k) => sum + Math.exp(s.masked[i][k]), 0))}`),
-      output: () => seen.map((k) => `${written(s.weights[i][k])}·${bracketed(s.V[k][j])}`).join(" + "),
+      weights: () => (j > i ? this.text.hint_leak : softmaxSum(s.masked[i], j, seen)),
+      output: () => seen.map((k) => `${rounded(s.weights[i][k])}·${bracketed(s.V[k][j])}`).join(" + "),
     };
     return fill(this.text.hint_is, { sum: sums[step]() });
   }
@@ -268,7 +275,7 @@ class Worksheet {
     for (const key of keys) {
       const { input, step, i, j } = this.fields[key];
       if (this.judge(key).state === "right") continue;
-      input.value = written(this.solution[step][i][j]);
+      input.value = rounded(this.solution[step][i][j]);
       this.cells[key] = [input.value, 1];
     }
     this.changed = true;
@@ -305,7 +312,7 @@ class Worksheet {
         row.forEach((value, j) => {
           draw("rect", { x: x + 50 + j * cell, y: y + 11 + i * line, width: cell - 3, height: line - 3, fill: "none",
             stroke: "var(--tx-grid-ink)", "stroke-width": 1 }, this.svg);
-          const typed = this.given[name] ? written(value) : this.cells[`${name}.${i}.${j}`]?.[0] ?? "";
+          const typed = this.given[name] ? rounded(value) : this.cells[`${name}.${i}.${j}`]?.[0] ?? "";
           draw("text", { x: x + 48 + (j + 0.5) * cell, y: y + 30 + i * line, "text-anchor": "middle", "font-size": 13 },
             this.svg, typed);
         });

@@ -1,7 +1,8 @@
 // One-hot (N × |V|) times E (|V| × d) is X (N × d): the tokens of the prompt as rows on the left and on the right, the
 // picked one's row of E between them.
+import { exact } from "../../core/components/lib/numbers.js";
 import {
-  beginDrawing, chip, element, exact, fitHeight, keepFitted, showTip, writeText,
+  beginDrawing, chip, element, fitHeight, keepFitted, showTip, writeText,
 } from "../../core/components/lib/pattern.js";
 import { unpack } from "../../core/components/lib/bytes.js";
 import { whenStyled } from "../../core/components/lib/styled.js";
@@ -191,10 +192,9 @@ function read(view, event) {
   if (x < view.left.x + view.left.width) words.push(element("small", "", ` ${view.text.column.replace("{id}", id)}`));
   else {
     const c = Math.floor(((x - part.x) / part.width) * view.d), values = middle ? view.window : view.product;
-    words.push(element("small", "",
-      ` ${view.text.entry.replace("{id}", middle ? id : row).replace("{c}", c)
-        .replace("{symbol}", middle ? "E" : "X")} `),
-      element("output", "", exact(values[row * view.d + c])));
+    const where = view.text.entry.replace("{id}", middle ? id : row).replace("{c}", c);
+    words.push(element("small", "", ` ${where.replace("{symbol}", middle ? "E" : "X")} `));
+    words.push(element("output", "", exact(values[row * view.d + c])));
   }
   showTip(view.tip, words, x - scrolled, view.top + row * height, height);
 }

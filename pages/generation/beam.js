@@ -1,8 +1,9 @@
 // header: steps [[[token, parent, ln P, ln p of the token, fate, path, new (false: finished before)]]], the `width`
 // kept ones first; picked [step, place]; best, greedy [text], same (they are one text); rank of the best among `all`
 // texts, 0 where they are not listed.
+import { plain, significant } from "../../core/components/lib/numbers.js";
 import {
-  draw, emOf, fill, make, monoFont, mount, onFont, onWidth, plain, rich, shortened, sized,
+  draw, emOf, fill, make, monoFont, mount, onFont, onWidth, rich, shortened, sized,
 } from "../../core/components/lib/token_view.js";
 
 // em: a row that is lower has token and number beside each other, in present mode
@@ -96,7 +97,7 @@ class Beam {
       fresh ? shortened(token, monoFont(this.svg, 0.95 * em), room) : "■");
     draw("text", { x: low ? x + width - 0.35 * em : x + 0.35 * em, y: y + (low ? 0.69 : 0.85) * high,
       "text-anchor": low ? "end" : "start", "font-size": 0.85 * em, class: "amount" }, group,
-      Math.abs(total) < 0.05 ? total.toPrecision(2).replaceAll("-", "−") : plain(total, 2));
+      Math.abs(total) < 0.05 ? significant(total, 2) : plain(total, 2));
     draw("title", {}, group, fill(this.text.hover, { path, log: plain(total, 4), last: plain(last, 4) }));
     group.onclick = () => this.pick(step, place);
   }

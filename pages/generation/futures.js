@@ -1,7 +1,8 @@
 // header: nodes [[token, parent, depth, count, prob, path_prob, name]] (the root first, parents before children,
 // children of one parent together); n draws; depth; different; mass; picked: a place.
+import { probability } from "../../core/components/lib/numbers.js";
 import {
-  draw, emOf, fill, make, monoFont, mount, onFont, onWidth, rich, share, shortened, sized, textWidth,
+  draw, emOf, fill, make, monoFont, mount, onFont, onWidth, rich, shortened, sized, textWidth,
 } from "../../core/components/lib/token_view.js";
 
 const SHOWN = 12, FEW = 7;       // lines of the comparison; fewer in present mode, whose type is larger
@@ -76,9 +77,9 @@ class Futures {
 
   values(place) {
     const [token, , depth, count, prob, path] = this.nodes[place];
-    return { path: this.path(place), token, depth, count, prob: share(prob), p: share(path), n: this.n,
+    return { path: this.path(place), token, depth, count, prob: probability(prob), p: probability(path), n: this.n,
       expected: counted(this.n * path), sigma: counted(this.sigma(path)), different: this.different,
-      mass: share(this.mass) };
+      mass: probability(this.mass) };
   }
 
   paint() {

@@ -1,5 +1,6 @@
+import { probability } from "../../core/components/lib/numbers.js";
 import {
-  draw, drawWritten, emOf, fill, make, monoFont, mount, onFont, onWidth, share, sized, textWidth,
+  draw, drawWritten, emOf, fill, make, monoFont, mount, onFont, onWidth, sized, textWidth,
 } from "../../core/components/lib/token_view.js";
 
 // header: rows [{name, note, tokens, p, again [whether it belongs to an n-gram that came before], numbers [text], means
@@ -42,8 +43,10 @@ class Strategies {
   }
 
   words(row, x, y, width, em) {
-    const items = row.tokens.map((text, i) => ({ text, p: row.p[i], marks: row.again[i] ? "again" : "",
-      title: fill(row.again[i] ? this.text.hover_again : this.text.hover, { token: text, p: share(row.p[i]) }) }));
+    const items = row.tokens.map((text, i) => {
+      const said = row.again[i] ? this.text.hover_again : this.text.hover, p = row.p[i];
+      return { text, p, marks: row.again[i] ? "again" : "", title: fill(said, { token: text, p: probability(p) }) };
+    });
     if (this.scale > 1) items.splice(...this.beyond(items, width, em));
     return drawWritten(this.svg, items, x, y, width, 0.93 * em, false).height;
   }

@@ -1,9 +1,9 @@
 // header: prompt [text], cut (more stands before it); steps [{token, p, surprisal, xi, hand, place, kept, mass,
 // candidates [[id, text, place, y, renormalised, rule, start, end]]}]; texts [{from, tokens, p, log_prob}], active;
 // rules [text]; size |V|; ends, full; settings {written (−1: all), picked (−1: the last)}.
+import { grouped, plain, probability } from "../../core/components/lib/numbers.js";
 import {
-  draw, drawWritten, Echoes, emOf, fill, make, monoFont, mount, onFont, onWidth, plain, Player, rich, share,
-  shortened, sized, thousands,
+  draw, drawWritten, Echoes, emOf, fill, make, monoFont, mount, onFont, onWidth, Player, rich, shortened, sized,
 } from "../../core/components/lib/token_view.js";
 
 const PAUSE = 350, ROW = 1.62, FEW = 7;      // bars in present mode, whose type is larger
@@ -111,7 +111,7 @@ class Writing {
     this.steps.slice(0, this.n).forEach((step, i) => items.push({
       text: step.token, p: step.p, marks: [i === this.at && "picked", step.hand && "hand"].filter(Boolean).join(" "),
       title: fill(step.hand ? this.text.hover_hand : this.text.hover, { token: step.token, step: i + 1,
-        p: share(step.p), surprisal: plain(step.surprisal), place: step.place + 1 }) }));
+        p: probability(step.p), surprisal: plain(step.surprisal), place: step.place + 1 }) }));
     const { height, groups } = drawWritten(this.svg, items, 2, 2, width - 4, em);
     groups.slice(before).forEach((group, i) => { group.style.cursor = "pointer"; group.onclick = () => this.pick(i); });
     sized(this.svg, width, Math.max(height, em) + 4, this.steps.slice(0, this.n).map((step) => step.token).join(""));
@@ -125,8 +125,9 @@ class Writing {
       this.head.textContent = "";
       return;
     }
-    const values = { token: { chip: step.token }, n: this.at + 1, all: this.last, p: share(step.p), place: step.place
-        + 1, xi: step.xi.toFixed(4), kept: thousands(step.kept), mass: share(step.mass), size: thousands(this.size) };
+    const values = { token: { chip: step.token }, n: this.at + 1, all: this.last, p: probability(step.p),
+      place: step.place + 1, xi: step.xi.toFixed(4), kept: grouped(step.kept), mass: probability(step.mass),
+      size: grouped(this.size) };
     rich(this.title, step.hand ? this.text.title_hand : this.text.title, values);
     if (this.ends && this.at === this.last - 1) this.title.append(` ${this.text.ended}`);
     rich(this.head, this.text.head, values);
@@ -158,18 +159,19 @@ class Writing {
       if (taken)
         draw("circle", { class: "die", cx: name + 0.75 * em, cy: y + 0.82 * em, r: 0.42 * em, fill: "var(--tx-drawn)",
           stroke: "var(--tx-text)", "stroke-width": 1.5 }, row);
-      const after = rule ? this.rules[rule] : Math.abs(renormalised - prob) < 5e-7 ? "" : `→ ${share(renormalised)}`;
+      const same = Math.abs(renormalised - prob) < 5e-7, now = same ? "" : `→ ${probability(renormalised)}`;
+      const after = rule ? this.rules[rule] : now;
       draw("text", { x: left + Math.max(1, length) + 0.4 * em, y: y + 1.12 * em, "font-size": 0.92 * em,
-        class: "sans" }, row, `${share(prob)} ${after}`);
-      draw("title", {}, row, fill(this.text.candidate, { token: text, place: place + 1, y: share(prob),
-        after: rule ? this.rules[rule] : share(renormalised), from: start.toFixed(4), to: end.toFixed(4) }));
+        class: "sans" }, row, `${probability(prob)} ${after}`);
+      draw("title", {}, row, fill(this.text.candidate, { token: text, place: place + 1, y: probability(prob),
+        after: rule ? this.rules[rule] : probability(renormalised), from: start.toFixed(4), to: end.toFixed(4) }));
       if (!taken && !this.full) this.choosable(row, id, text);
       y += ROW * em;
     }
     const others = this.size - shown.length, rest = Math.max(0, 1 - shown.reduce((sum, one) => sum + one[3], 0));
     draw("text", { x: 0, y: y + 1.1 * em, "font-size": 0.92 * em, class: "sans" }, svg,
-      fill(this.text.others, { n: thousands(Math.max(0, others)), mass: share(rest) }));
-    sized(svg, width, y + 1.6 * em, fill(this.text.bars, { token: step.token, p: share(step.p) }));
+      fill(this.text.others, { n: grouped(Math.max(0, others)), mass: probability(rest) }));
+    sized(svg, width, y + 1.6 * em, fill(this.text.bars, { token: step.token, p: probability(step.p) }));
     // one that has been taken is no choice any more: on with the text
     if (held) (svg.querySelector(`.choosable[data-id="${held}"]`) ?? this.place).focus({ preventScroll: true });
   }

@@ -1,6 +1,7 @@
 // Concatenate and W^O at one position. A row for each head: its piece of the concatenated vector, what its rows of W^O
 // make of it, how long that is.
-import { element, exact, fitHeight, keepFitted, palette, showTip } from "../../core/components/lib/pattern.js";
+import { decimals, exact, significant } from "../../core/components/lib/numbers.js";
+import { element, fitHeight, keepFitted, palette, showTip } from "../../core/components/lib/pattern.js";
 import { byKeys } from "../../core/components/lib/by_keys.js";
 import { unpack } from "../../core/components/lib/bytes.js";
 import { whenStyled } from "../../core/components/lib/styled.js";
@@ -123,9 +124,9 @@ function amounts(sum, context, row, y, height, longest, ink, type) {
   context.fillStyle = ink("text");
   context.font = `${type}px ${ink("mono")}`;
   context.textAlign = "left";
-  context.fillText(sum.norms[row].toPrecision(3), x + (sum.norms[row] / longest) * room * 0.55 + 5, y + height / 2);
+  context.fillText(significant(sum.norms[row]), x + (sum.norms[row] / longest) * room * 0.55 + 5, y + height / 2);
   context.textAlign = "right";
-  context.fillText(sum.shares[row].toFixed(3).replace("-", "−"), sum.end + sum.numbers - 6, y + height / 2);
+  context.fillText(decimals(sum.shares[row], 3), sum.end + sum.numbers - 6, y + height / 2);
 }
 
 function read(sum, event) {

@@ -2,8 +2,9 @@
 // of each], steps [number of each in the search], goal (ln p of the true text, or null), used (the letters that the
 // ciphertext has, commonest first), shares {letter: per cent of the ciphertext}, language [per cent of a…z in the
 // training text], settings {step}; step −1 is the last.
+import { plain } from "../../core/components/lib/numbers.js";
 import {
-  draw, Echoes, emOf, fill, make, monoFont, mount, onFont, onWidth, plain, Player, shortened, sized,
+  draw, Echoes, emOf, fill, make, monoFont, mount, onFont, onWidth, Player, shortened, sized,
 } from "../../core/components/lib/token_view.js";
 
 const LETTERS = "abcdefghijklmnopqrstuvwxyz";

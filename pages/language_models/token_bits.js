@@ -1,3 +1,4 @@
+import { significant } from "../../core/components/lib/numbers.js";
 import { draw, Echoes, emOf, make, monoFont, mount, onFont, onWidth,
   textWidth } from "../../core/components/lib/token_view.js";
 
@@ -54,16 +55,15 @@ class Sentences {
     const tall = height + 3.4 * em;
     const svg = draw("svg", { width: Math.max(1, total), height: tall, class: "sentences-chart", role: "img",
       "font-size": 0.95 * em }, place);
-    svg.setAttribute("aria-label",
-      `${row.text}: ${row.tokens.map((token, i) => `${token} ${row.bits[i].toFixed(1)}`).join(", ")} `
-        + this.text.bits);
+    const listed = row.tokens.map((token, i) => `${token} ${row.bits[i].toFixed(1)}`).join(", ");
+    svg.setAttribute("aria-label", `${row.text}: ${listed} ${this.text.bits}`);
     draw("line", { x1: 0, x2: total, y1: height + 1.5 * em, y2: height + 1.5 * em }, svg);
     const dearest = row.bits.indexOf(Math.max(...row.bits));
     let left = 0;
     row.tokens.forEach((token, i) => {
       const own = widths[i], bar = (row.bits[i] / most) * height, middle = left + own / 2;
       const group = draw("g", {}, svg);
-      draw("title", {}, group, `${token}: ${row.bits[i]} ${this.text.bits}, p = ${(2 ** -row.bits[i]).toPrecision(4)}`);
+      draw("title", {}, group, `${token}: ${row.bits[i]} ${this.text.bits}, p = ${significant(2 ** -row.bits[i], 4)}`);
       draw("rect", { x: middle - em, width: 2 * em, y: height + 1.5 * em - bar, height: bar,
         class: i === dearest ? "high" : "" }, group);
       draw("text", { x: middle, y: height + 1.2 * em - bar, "text-anchor": "middle", class: i === dearest

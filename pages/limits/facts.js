@@ -3,8 +3,9 @@
 // relation, place, tip]]}], areas [text], note, title_line, settings {threshold}. A disc is a right answer and a
 // cross a wrong one; what lies left of the threshold is not said. The threshold moves here, and Python learns of it
 // when the hand rests.
+import { probability } from "../../core/components/lib/numbers.js";
 import {
-  draw, Echoes, emOf, fill, make, monoFont, mount, onFont, onWidth, share, shortened, textWidth,
+  draw, Echoes, emOf, fill, make, monoFont, mount, onFont, onWidth, shortened, textWidth,
 } from "../../core/components/lib/token_view.js";
 
 const EDGE = 9;     // pixels at both ends of the axis: half a slider's knob
@@ -80,7 +81,7 @@ class Facts {
   shown(row) {
     const kept = row.bars.filter((bar, k) => this.scale === 1 || k < 1 || bar.said || (k < 2 && row.bars[0].said));
     const others = row.bars.reduce((sum, bar) => sum + (kept.includes(bar) ? 0 : bar.p), row.rest);
-    return [...kept, { name: this.text.rest, p: others, shown: share(others), rest: true }];
+    return [...kept, { name: this.text.rest, p: others, shown: probability(others), rest: true }];
   }
 
   bars(place, row) {
@@ -128,7 +129,7 @@ class Facts {
       const mark = dot[1] ? draw("circle", { cx: x, cy: y, r: size, class: "dot right" }, svg) : draw("path",
         { d: `M${x - size} ${y - size}L${x + size} ${y + size}M${x - size} ${y + size}L${x + size} ${y - size}`,
           class: "dot wrong" }, svg);
-      draw("title", {}, mark, `${dot[4]}  p = ${share(dot[0])}`);
+      draw("title", {}, mark, `${dot[4]}  p = ${probability(dot[0])}`);
       mark.onclick = () => this.tell([row.group, dot[2], dot[3]]);
       if (i === row.picked) draw("circle", { cx: x, cy: y, r: size + 4, class: "ring" }, svg);
       return mark;

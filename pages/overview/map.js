@@ -1,4 +1,5 @@
 // The map's life: what Python sent, labels and chips, pointer and keys, and the walk through the stages.
+import { significant } from "../../core/components/lib/numbers.js";
 import { chip, element, rowOffsets } from "../../core/components/lib/pattern.js";
 import { byKeys } from "../../core/components/lib/by_keys.js";
 import { alike, unpack } from "../../core/components/lib/bytes.js";
@@ -8,7 +9,7 @@ import { findAt, keyPlaces, paintMarks, readingOf } from "./marks.js";
 import { buildOutput, drawOutput, paintSky } from "./output.js";
 import { inks, paintBase, rowWeights } from "./paint.js";
 import { printSoon } from "./print.js";
-import { fill, named, phrase, short } from "./words.js";
+import { fill, named, phrase } from "./words.js";
 
 const STAGE_MS = 620, BLOCK_MS = 420;
 const MOST_PIXELS = 12e6;      // of a canvas; some browsers draw none that is larger
@@ -177,12 +178,12 @@ function placeBlockLabels(map, block) {
   }
   label(map, `block_${l}`, [fill(text.block, { block: l })], [block.x + 5, block.top + 1, block.inner - 8],
     { part: "attention", at, name: "block" });
-  label(map, `wrote_attention_${l}`, [`+ ${short(value("attention"))}`], [block.x + 4, block.writeTop, block.inner - 8],
-    { name: "attention number", at });
+  label(map, `wrote_attention_${l}`, [`+ ${significant(value("attention"))}`],
+    [block.x + 4, block.writeTop, block.inner - 8], { name: "attention number", at });
   if (!map.d_ff) return;
-  label(map, `wrote_mlp_${l}`, [`+ ${short(value("feed_forward"))}`],
+  label(map, `wrote_mlp_${l}`, [`+ ${significant(value("feed_forward"))}`],
     [block.x + 4, block.writeBottom + 1, block.inner - 8], { name: "mlp number", part: "feed_forward", at: at + 1 });
-  label(map, `stream_${l}`, [short(map.stream[(l + 1) * n + position])],
+  label(map, `stream_${l}`, [significant(map.stream[(l + 1) * n + position])],
     [block.x, middle(block.lanes, position) - 1.75 * g.em, block.inner + (g.wide ? 2 : -5)],
     { name: "residual number right halo", part: "stream", at: at + 1 });
 }
@@ -366,13 +367,13 @@ function veil(map) {
 function say(map) {
   const { text, position } = map, [token, , p] = map.candidates[position][0];
   const stage = map.stage === null ? null : map.stages[map.stage];
-  const values = { token: map.tokens[position], top: token, p: short(p), n: map.n, d: map.d,
+  const values = { token: map.tokens[position], top: token, p: significant(p), n: map.n, d: map.d,
     v: map.vocabulary, heads: map.heads, d_ff: map.d_ff, id: map.ids[position],
     block: stage?.l, position, drawn: map.draw?.token ?? "", xi: map.draw?.xi.toFixed(4) };
   if (stage?.l !== undefined) {
     const weights = rowWeights(map, stage.l, position, null), j = weights.indexOf(Math.max(...weights));
-    Object.assign(values,
-      { key: map.tokens[j], weight: short(weights[j]), wrote: short(map[stage.name][stage.l * map.n + position]) });
+    const wrote = significant(map[stage.name][stage.l * map.n + position]);
+    Object.assign(values, { key: map.tokens[j], weight: significant(weights[j]), wrote });
   }
   const name = stage ? `stage_${stage.name}${stage.name === "draw" && !map.draw ? "_none" : ""}`
     : map.long ? "title_long" : "title";

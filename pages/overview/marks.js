@@ -1,9 +1,9 @@
 // Over the picture: the picked token's row lit through every part, what it reads in each block, the stage being played,
 // and the value under the pointer.
-import { exact } from "../../core/components/lib/pattern.js";
 import { middle, rowAt } from "./layout.js";
 import { fillBands, rowWeights, strongestColumn, tileCorner, valueOf } from "./paint.js";
 import { fill, named } from "./words.js";
+import { exact } from "../../core/components/lib/numbers.js";
 
 const LEAST_FLOW = 0.03;    // of attention: thinner flows are not drawn
 

@@ -1,7 +1,8 @@
 // The right end of the map: the logits as a skyline over the vocabulary, the likeliest next tokens as bars, and the
 // throw that picks one.
-import { chip, element, exact } from "../../core/components/lib/pattern.js";
-import { fill, phrase, short } from "./words.js";
+import { exact, significant } from "../../core/components/lib/numbers.js";
+import { chip, element } from "../../core/components/lib/pattern.js";
+import { fill, phrase } from "./words.js";
 
 // toLast() picks the last token.
 export function buildOutput(map, toLast) {
@@ -65,7 +66,7 @@ function probabilityOf(map, id) {
     sum += Math.exp(map.logits[k] - peak);
     if (map.logits[k] > map.logits[id] || (map.logits[k] === map.logits[id] && k < id)) rank++;
   }
-  return fill(map.text.actual_rank, { p: short(Math.exp(map.logits[id] - peak) / sum), rank });
+  return fill(map.text.actual_rank, { p: significant(Math.exp(map.logits[id] - peak) / sum), rank });
 }
 
 function drawBars(map, candidates, drawn) {
@@ -75,7 +76,7 @@ function drawBars(map, candidates, drawn) {
     const bar = map.bars.children[k];
     bar.chip.textContent = token;
     bar.fill.style.width = `${100 * p}%`;
-    bar.number.textContent = short(p);
+    bar.number.textContent = significant(p);
     bar.className = id === drawn ? "drawn" : "";
     bar.button.title = fill(map.text.bar_hint, { token, id, p: exact(p) });
     bar.button.setAttribute("aria-label", bar.button.title);

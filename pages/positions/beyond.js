@@ -1,8 +1,9 @@
 // Past the trained length: what each scheme has to offer at positions that training never showed. Geometry alone; the
 // browser computes it.
+import { decimals, grouped } from "../../core/components/lib/numbers.js";
 import {
-  decimals, fill, grouped, hatch, Instrument, line, make, matrixPicture, mount, panelIn, placePicture, Range, rich,
-  stroke, wholeTicks, write,
+  fill, hatch, Instrument, line, make, matrixPicture, mount, panelIn, placePicture, Range, rich, stroke, wholeTicks,
+  write,
 } from "../../core/components/lib/position_canvas.js";
 
 /** Whether position i shows pair ω an angle that positions 0 … trained − 1 never did (their last angle, in a full turn

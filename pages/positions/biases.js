@@ -1,8 +1,9 @@
 // Biases on the scores: ALiBi's straight lines, one slope a head, and a relative table r_{i−j} that the reader bends by
 // hand. Each beside its matrix and beside the attention it makes where all q · k are equal.
+import { decimals, significant, written } from "../../core/components/lib/numbers.js";
 import {
-  decimals, dot, fill, hatch, Instrument, line, make, matrixPicture, MINUS, mount, panelIn, placePicture, Range,
-  rich, significant, stroke, wholeTicks, write,
+  dot, fill, hatch, Instrument, line, make, matrixPicture, mount, panelIn, placePicture, Range, rich, stroke,
+  wholeTicks, write,
 } from "../../core/components/lib/position_canvas.js";
 
 const STRONGEST = 4;
@@ -135,7 +136,7 @@ class Biases extends Instrument {
     set(ranges.head, labels.head, 0, s.heads - 1, 1, s.head, String(s.head));
     set(ranges.n, labels.n, 4, 96, 1, s.n, String(s.n));
     set(ranges.clip, labels.clip, 1, (this.r.length - 1) / 2, 1, s.clip, String(s.clip));
-    set(this.distance, labels.distance, -s.clip, s.clip, 1, s.distance, String(s.distance).replace("-", MINUS));
+    set(this.distance, labels.distance, -s.clip, s.clip, 1, s.distance, written(s.distance));
     set(this.value, labels.value, -STRONGEST, STRONGEST, 0.05, this.entry(s.distance),
       decimals(this.entry(s.distance), 2));
     const half = Math.LN2 / slope;
@@ -152,10 +153,10 @@ class Biases extends Instrument {
         factor: decimals(Math.exp(-this.slopes[this.settings.head] * distance)) });
     if (name === "table")
       return fill(this.labels.tip_table,
-        { distance: String(distance).replace("-", MINUS), bias: decimals(this.entry(distance), 2) });
+        { distance: written(distance), bias: decimals(this.entry(distance), 2) });
     const which = name.split("-")[0];
     if (which === "alibi" && j > i) return fill(this.labels.tip_masked, { i, j });
-    return fill(this.labels.tip, { i, j, distance: String(i - j).replace("-", MINUS),
+    return fill(this.labels.tip, { i, j, distance: written(i - j),
       bias: decimals(this.bias[which](i, j)), weight: decimals(this.weights[which][i * this.settings.n + j]) });
   }
 
@@ -188,7 +189,7 @@ class Biases extends Instrument {
     for (const value of [0, lowest / 2, lowest]) {
       stroke(context, theme.read("grid"));
       line(context, left, y(value), left + width, y(value));
-      write(context, String(value).replace("-", MINUS), left - 6, y(value), theme.read("muted"), "right");
+      write(context, written(value), left - 6, y(value), theme.read("muted"), "right");
     }
     context.save();
     context.beginPath();
@@ -213,7 +214,7 @@ class Biases extends Instrument {
     stroke(context, theme.read("grid"));
     for (const value of [-STRONGEST, 0, STRONGEST]) {
       line(context, left, y(value), left + width, y(value));
-      write(context, String(value).replace("-", MINUS), left - 6, y(value), theme.read("muted"), "right");
+      write(context, written(value), left - 6, y(value), theme.read("muted"), "right");
     }
     for (let at = -clip; at <= clip; at += 1) {
       const x = left + (at + clip + 0.5) * step;
@@ -223,7 +224,7 @@ class Biases extends Instrument {
       dot(context, x, y(this.entry(at)), Math.min(5, step / 3), theme.read("position-ink"), theme.read("page"),
         at !== distance);
       if (clip <= 10 || at % 4 === 0)
-        write(context, String(at).replace("-", MINUS), x, top + height + 10, theme.read("muted"), "center");
+        write(context, written(at), x, top + height + 10, theme.read("muted"), "center");
     }
   }
 }

@@ -1,8 +1,8 @@
 // Adding against concatenating: the row vector above Wᵀ, entry over column, and each output as the sum of a part from x
 // and a part from p. float64.
+import { decimals, grouped, scientific, significant } from "../../core/components/lib/numbers.js";
 import {
-  decimals, dot, fill, grouped, hatch, Instrument, line, make, matrixPicture, mount, panelIn, placePicture, Range,
-  rich, scientific, significant, stroke, write,
+  dot, fill, hatch, Instrument, line, make, matrixPicture, mount, panelIn, placePicture, Range, rich, stroke, write,
 } from "../../core/components/lib/position_canvas.js";
 
 /** row (1 × a) times the a rows of W that begin at `from`; W has k columns, flat. */

@@ -1,8 +1,8 @@
 // The learned positions P of the model beside sinusoids of the same shape: the matrices, the cosines between positions,
 // lengths and spectra, under one cursor.
+import { decimals, significant } from "../../core/components/lib/numbers.js";
 import {
-  decimals, fill, Instrument, line, make, matrixPicture, mount, panelIn, placePicture, Range, rich, significant,
-  stroke, wholeTicks, write,
+  fill, Instrument, line, make, matrixPicture, mount, panelIn, placePicture, Range, rich, stroke, wholeTicks, write,
 } from "../../core/components/lib/position_canvas.js";
 
 /** Cosines between the rows of M (n × d), flat n × n. */

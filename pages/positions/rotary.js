@@ -1,8 +1,8 @@
 // Rotary positions: each pair of a query and of a key turned by its position, and the score that depends on the
 // distance alone. float64.
+import { decimals, grouped, scientific, significant, written } from "../../core/components/lib/numbers.js";
 import {
-  decimals, dot, fill, grouped, Instrument, line, make, MINUS, mount, panelIn, Range, rich, scientific,
-  significant, stroke, write,
+  dot, fill, Instrument, line, make, mount, panelIn, Range, rich, stroke, write,
 } from "../../core/components/lib/position_canvas.js";
 
 const FARTHEST = 128;
@@ -87,9 +87,9 @@ class Rotary extends Instrument {
     ranges.shift.set(0, 4096, 1, shift, String(shift));
     ranges.base.set(0, 6, 0.05, Number(Math.log10(base).toFixed(6)), grouped(base));
     const difference = Math.abs(this.shifted - this.unshifted);
-    const values = { ...this.names, i, j, shift, distance: String(i - j).replace("-", MINUS),
+    const values = { ...this.names, i, j, shift, distance: written(i - j),
       ishift: i + shift, jshift: j + shift, pairs: this.omega.length,
-      score: this.unshifted.toFixed(15).replace("-", MINUS), shifted: this.shifted.toFixed(15).replace("-", MINUS),
+      score: written(this.unshifted.toFixed(15)), shifted: written(this.shifted.toFixed(15)),
       difference: difference === 0 ? "0" : scientific(difference), short: decimals(this.unshifted) };
     this.dials.say(fill(labels.dials, values));
     this.curve.say(fill(labels.curve, values));
@@ -153,7 +153,7 @@ class Rotary extends Instrument {
       if (value === 0 || Math.abs(y(value) - y(0)) > 12)
         write(context, value === 0 ? "0" : decimals(value, 1), left - 6, y(value), theme.read("muted"), "right");
     for (let distance = -FARTHEST; distance <= FARTHEST; distance += 32)
-      write(context, String(distance).replace("-", MINUS), x(distance), height + 10, theme.read("muted"), "center");
+      write(context, written(distance), x(distance), height + 10, theme.read("muted"), "center");
     stroke(context, theme.read("position-ink"), 2);
     context.beginPath();
     this.scores.forEach((value, k) => context.lineTo(x(k - FARTHEST), y(value)));

@@ -1,7 +1,8 @@
 // The symmetry experiment: the outputs of a prompt and of the same tokens in another order, row by row, tied by token.
 // Four cases, positions on or off by mask on or off; the one picked is drawn.
+import { significant } from "../../core/components/lib/numbers.js";
 import {
-  fill, Instrument, make, matrixPicture, mount, panelIn, rich, significant, stroke, write,
+  fill, Instrument, make, matrixPicture, mount, panelIn, rich, stroke, write,
 } from "../../core/components/lib/position_canvas.js";
 
 const MOTION = 350;

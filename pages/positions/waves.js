@@ -1,9 +1,9 @@
 // Sinusoidal positions P (N × d), live: the heatmap, one pair as waves and as a dial, the wavelengths, and P_i · P_j,
 // under one cursor. float64 throughout, the same formula as core/model/positional.py: angle = i · base^(−2δ′/d). Python
 // checks it on release.
+import { decimals, grouped, scientific, significant, written } from "../../core/components/lib/numbers.js";
 import {
-  decimals, fill, grouped, Instrument, make, matrixPicture, MINUS, mount, panelIn, Range, rich, scientific,
-  significant,
+  fill, Instrument, make, matrixPicture, mount, panelIn, Range, rich,
 } from "../../core/components/lib/position_canvas.js";
 import { drawDial, drawGram, drawHeat, drawLengths, drawProducts, drawWave } from "./waves_panels.js";
 
@@ -247,8 +247,8 @@ class Waves extends Instrument {
       0);
     const values = {
       n, d, i, j, pair, base: grouped(base), even: 2 * pair, odd: 2 * pair + 1,
-      omega: decimals(omega), wavelength: significant(2 * Math.PI / omega, 4),
-      distance: Math.abs(i - j), signed: String(i - j).replace("-", MINUS), product: decimals(this.row[j]),
+      omega: decimals(omega), wavelength: grouped(significant(2 * Math.PI / omega, 4)),
+      distance: Math.abs(i - j), signed: written(i - j), product: decimals(this.row[j]),
       sum: decimals(sums), residual: worst === 0 ? "0" : scientific(worst),
       angle: decimals(i * omega), difference: decimals((i - j) * omega), cosine: decimals(Math.cos((i - j) * omega)),
       sine: decimals(this.P[i * d + 2 * pair]), cosineAtI: decimals(this.P[i * d + 2 * pair + 1]),
@@ -278,7 +278,7 @@ class Waves extends Instrument {
         omega: decimals(this.omega[dimension >> 1]), value: decimals(this.P[i * d + dimension]) });
     if (surface === this.panels.lengths)
       return fill(this.labels.tip_lengths, { pair: dimension >> 1, even: dimension & ~1, odd: dimension | 1,
-        wavelength: significant(2 * Math.PI / this.omega[dimension >> 1], 4) });
+        wavelength: grouped(significant(2 * Math.PI / this.omega[dimension >> 1], 4)) });
     if (surface === this.panels.wave) {
       const at = i * d + 2 * this.settings.pair;
       return fill(this.labels.tip_wave, { i, even: 2 * this.settings.pair, odd: 2 * this.settings.pair + 1,

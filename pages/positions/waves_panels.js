@@ -1,7 +1,6 @@
 // The six panels of the waves, one function each; `view` is the Waves instrument.
-import {
-  decimals, dot, grouped, line, MINUS, placePicture, significant, stroke, wholeTicks, write,
-} from "../../core/components/lib/position_canvas.js";
+import { decimals, grouped, significant, written } from "../../core/components/lib/numbers.js";
+import { dot, line, placePicture, stroke, wholeTicks, write } from "../../core/components/lib/position_canvas.js";
 
 /** The cursor of all panels over positions: i solid, j dashed, the hovered one thin. */
 function drawCursors(view, context, surface, top, bottom) {
@@ -82,7 +81,7 @@ export function drawLengths(view) {
 }
 
 function lengthLabel(view, context, x, y, width, height) {
-  const text = significant(2 * Math.PI / view.omega[view.settings.pair], 4);
+  const text = grouped(significant(2 * Math.PI / view.omega[view.settings.pair], 4));
   const right = x + 10 + context.measureText(text).width < width;
   const level = Math.max(8, Math.min(height - 6, y + (right ? -11 : 12)));
   context.font = `600 ${view.fontSize + 1}px ${view.theme.font}`;
@@ -103,7 +102,7 @@ export function drawWave(view) {
   stroke(context, view.theme.read("grid"));
   for (const value of [-1, 0, 1]) {
     line(context, left, y(value), left + width, y(value));
-    write(context, String(value).replace("-", MINUS), left - 6, y(value), muted, "right");
+    write(context, written(value), left - 6, y(value), muted, "right");
   }
   drawCursors(view, context, surface, 0, height);
   const omega = view.omega[pair];

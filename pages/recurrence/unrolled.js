@@ -1,8 +1,9 @@
 // A recurrent network unrolled: tokens below, a strip of m hidden units above each, layer over layer; arrows carry the
 // state from step to step. A click on a strip picks a step and a unit, a click on a token the start of the path; arrow
 // keys move step and unit, with shift the start.
+import { exact } from "../../core/components/lib/numbers.js";
 import {
-  beginDrawing, chip, element, exact, fitHeight, keepFitted, showTip, writeText,
+  beginDrawing, chip, element, fitHeight, keepFitted, showTip, writeText,
 } from "../../core/components/lib/pattern.js";
 import { unpack } from "../../core/components/lib/bytes.js";
 import { whenStyled } from "../../core/components/lib/styled.js";

@@ -3,7 +3,7 @@
 // of the curves and curves (their number × K), pre and post (d_ff). A hovered or picked neuron is marked in both
 // pictures; a click on it picks it.
 import { byKeys } from "../../core/components/lib/by_keys.js";
-import { readable } from "../../core/components/lib/readable.js";
+import { significant, written } from "../../core/components/lib/numbers.js";
 import { button, chip, draw, emOf, fill, make, mount, onWidth, rich } from "../../core/components/lib/token_view.js";
 
 const RUG = -0.65, FLOOR = -0.9;     // of the curves' axis: where the ticks of the neurons stand, and its lower end
@@ -87,10 +87,10 @@ class Neurons {
     const y = (this.y = (a) => top + ((high - a) / (high - FLOOR)) * (floor - top));
     this.size(this.curves_svg, width, this.height, this.text.curve);
     for (let a = 0; a <= high; a++)
-      this.line(this.curves_svg, a ? "grid" : "zero", [left, width - 0.8 * em], y(a), signed(a));
+      this.line(this.curves_svg, a ? "grid" : "zero", [left, width - 0.8 * em], y(a), written(a));
     for (let z = low; z <= high; z += 2)
       draw("text", { x: x(z), y: floor + 1.1 * em, "text-anchor": "middle", class: "sans" }, this.curves_svg,
-        signed(z));
+        written(z));
     draw("text", { x: (left + width) / 2, y: this.height - 0.35 * em, "text-anchor": "middle", class: "sans" },
       this.curves_svg, this.text.input);
     this.upright(this.curves_svg, this.text.output, (top + floor) / 2);
@@ -124,8 +124,10 @@ class Neurons {
     const y = (a) => top + ((high - a) / (high - low || 1)) * (floor - top);
     this.frame = { from, to, x, y };
     this.size(this.bars_svg, width, height, this.text.bars);
-    for (let k = Math.ceil(low / step - 1e-9); k * step <= high + 1e-9; k++)
-      this.line(this.bars_svg, k ? "grid" : "zero", [from, to], y(k * step), signed(Number((k * step).toPrecision(3))));
+    for (let k = Math.ceil(low / step - 1e-9); k * step <= high + 1e-9; k++) {
+      const tick = written(Number((k * step).toPrecision(3)));
+      this.line(this.bars_svg, k ? "grid" : "zero", [from, to], y(k * step), tick);
+    }
     const every = niceStep(n / 7);
     for (let i = 0; i < n; i += every)
       draw("text", { x: x(i), y: floor + 1.1 * em, "text-anchor": "middle", class: "sans" }, this.bars_svg, i);
@@ -167,7 +169,7 @@ class Neurons {
         this.on_curve);
       draw("circle", { cx: this.x(z), cy: this.y(on), r: 0.36 * em, class: "dot" }, this.on_curve);
     }
-    this.read.textContent = fill(this.text.read, { neuron, z: readable(z, 4), a: readable(a, 4) });
+    this.read.textContent = fill(this.text.read, { neuron, z: significant(z, 4), a: significant(a, 4) });
   }
 
   /** The model's own curve at z, between two of its points: a gated neuron's activation is that times
@@ -192,7 +194,7 @@ class Neurons {
       node.setAttribute("aria-pressed", String(neuron === this.picked));
       row.onpointerenter = () => this.hover(neuron);
       row.onpointerleave = () => this.hover(null);
-      make("td", "number", row, readable(this.post[neuron]));
+      make("td", "number", row, significant(this.post[neuron]));
       for (const [tokens, kind] of told ? [[promotes, "chip"], [suppresses, "chip less"]] : []) {
         const cell = make("td", "", row);
         for (const token of tokens) chip(cell, token, kind);
@@ -213,7 +215,6 @@ class Neurons {
   }
 }
 
-const signed = (value) => String(value).replace("-", "−");
 
 /** 1, 2 or 5 times a power of ten, at least `least`. */
 function niceStep(least) {

@@ -1,7 +1,7 @@
 // A slider over the rows of the grid: it, the grid's picked row, the sentence above and the guesses beside it move
 // together in the browser, and Python hears when the hand has let go.
 import { draw, reveal, show } from "../../core/components/residual_grid/grid.js";
-import { readable } from "../../core/components/lib/readable.js";
+import { significant } from "../../core/components/lib/numbers.js";
 
 function follow(state) {
   const { data, picked, input, amount } = state;
@@ -18,7 +18,7 @@ function follow(state) {
 function sayWhere(state) {
   const { data, picked: { row, column } } = state, last = data.rows - 1;
   const guess = (at) => data.vocabulary[state.texts[at * data.columns + column]];
-  const p = (at) => readable(state.values[at * data.columns + column]);
+  const p = (at) => significant(state.values[at * data.columns + column]);
   const values = { where: data.row_labels[row], guess: guess(row), p: p(row), token: data.column_labels[column],
     last: guess(last), last_p: p(last) };
   const parts = data.titles[row === last ? 1 : 0].split(/\{(\w+)\}/)

@@ -1,5 +1,5 @@
 import { clipped, draw, fontOf, hoverCell, pick, show } from "../../core/components/residual_grid/grid.js";
-import { readable } from "../../core/components/lib/readable.js";
+import { significant } from "../../core/components/lib/numbers.js";
 
 
 // Beside the grid, the lines of one token: its stream, what attention and what the feed-forward part add, with every
@@ -153,7 +153,7 @@ function drawEndLabels(state, context, token, x, y) {
     context.font = fontOf(state, 13, "font", "600");
     context.fillText(data.names[label.kind], at.right + 12, label.y - 7 * data.type);
     context.font = fontOf(state, 13);
-    context.fillText(readable(lengthOf(state, label.kind, depth, token)), at.right + 12, label.y + 8 * data.type);
+    context.fillText(significant(lengthOf(state, label.kind, depth, token)), at.right + 12, label.y + 8 * data.type);
   }
 }
 

@@ -1,6 +1,5 @@
-import {
-  chip, draw, Echoes, emOf, fill, make, mount, onWidth, plain, rich, thousands,
-} from "../../core/components/lib/token_view.js";
+import { grouped, plain } from "../../core/components/lib/numbers.js";
+import { chip, draw, Echoes, emOf, fill, make, mount, onWidth, rich } from "../../core/components/lib/token_view.js";
 
 // header: sizes [asked]; letters [[visible form of each character] per word]; order [word]; more: words of the text
 // that are not shown; characters: of the text;
@@ -61,7 +60,7 @@ class Training {
       });
       if (column.places[0]) column.places[0].tabIndex = 0;
       column.body.onkeydown = (event) => this.walk(event, column);
-      if (this.more) make("span", "muted", column.body, ` … +${thousands(this.more)}`);
+      if (this.more) make("span", "muted", column.body, ` … +${grouped(this.more)}`);
     }
   }
 
@@ -92,19 +91,19 @@ class Training {
     const [bpe, unigram] = [this.bpe[this.at], this.unigram[this.at]];
     this.slider.value = this.at;
     this.slider.setAttribute("aria-valuetext", String(bpe.size));
-    this.value.textContent = fill(this.text.size, { n: thousands(bpe.size) });
-    rich(this.title, this.text.title, { size: thousands(bpe.size), pieces: thousands(unigram.size),
-      bpe: thousands(bpe.tokens), unigram: thousands(unigram.tokens), characters: thousands(this.characters) });
+    this.value.textContent = fill(this.text.size, { n: grouped(bpe.size) });
+    rich(this.title, this.text.title, { size: grouped(bpe.size), pieces: grouped(unigram.size),
+      bpe: grouped(bpe.tokens), unigram: grouped(unigram.tokens), characters: grouped(this.characters) });
     for (const column of this.columns) this.paintColumn(column, column.kind === "bpe" ? bpe : unigram);
     rich(this.columns[0].sub, bpe.merge ? this.text.bpe_sub : this.text.bpe_none, bpe.merge
-      ? { rank: thousands(bpe.rank), left: { chip: bpe.merge[0] }, right: { chip: bpe.merge[1] } } : {});
-    rich(this.columns[1].sub, this.text.unigram_sub, { log: thousands(Math.round(unigram.log)).replace("-", "−"),
-      rate: plain(unigram.log / Math.max(1, this.characters), 3), size: thousands(unigram.size) });
+      ? { rank: grouped(bpe.rank), left: { chip: bpe.merge[0] }, right: { chip: bpe.merge[1] } } : {});
+    rich(this.columns[1].sub, this.text.unigram_sub, { log: grouped(Math.round(unigram.log)),
+      rate: plain(unigram.log / Math.max(1, this.characters), 3), size: grouped(unigram.size) });
     this.plot();
   }
 
   paintColumn({ kind, head, foot, places }, entry) {
-    rich(head, this.text[kind], { tokens: thousands(entry.tokens), size: thousands(entry.size) });
+    rich(head, this.text[kind], { tokens: grouped(entry.tokens), size: grouped(entry.size) });
     this.order.forEach((w, k) => {
       const pieces = this.split(w, entry.cuts[w]), place = places[k], written = JSON.stringify(pieces);
       place.classList.toggle("picked", w === this.word);
@@ -144,11 +143,11 @@ class Training {
     for (const [value, name, below] of
         [[this.ends.characters, this.text.end_characters, -0.35], [this.ends.words, this.text.end_words, 1.1]]) {
       line([left, y(value)], [width - right, y(value)], { "stroke-dasharray": "2 4" });
-      text(left - 5, y(value) + 0.35 * em, thousands(value), "end");
+      text(left - 5, y(value) + 0.35 * em, grouped(value), "end");
       text(width - right, y(value) + below * em, name, "end");
     }
-    text(left, height - 0.4 * em, thousands(this.sizes[0]));
-    text(width - right, height - 0.4 * em, thousands(last), "end");
+    text(left, height - 0.4 * em, grouped(this.sizes[0]));
+    text(width - right, height - 0.4 * em, grouped(last), "end");
     text((left + width - right) / 2, height - 0.4 * em, this.text.axis_size, "middle");
     const size = this.sizes[this.at];
     line([x(size), top], [x(size), y(0)], { stroke: "var(--tx-text)", "stroke-width": 1.5 });
@@ -166,7 +165,7 @@ class Training {
       const entry = this[kind][this.at];
       const toLeft = kind === above ? flip : x(entry.size) > left + 5 * em;
       text(x(entry.size) + (toLeft ? -0.6 : 0.6) * em, y(entry.tokens) + (kind === above ? -0.55 : 1.25) * em,
-        `${this.text[`short_${kind}`]} ${thousands(entry.tokens)}`, toLeft ? "end" : "start", "sans strong");
+        `${this.text[`short_${kind}`]} ${grouped(entry.tokens)}`, toLeft ? "end" : "start", "sans strong");
     }
   }
 }

@@ -2,9 +2,10 @@
 // steps [[rank, left id, right id, id]]; nodes [[step, start, middle, end, id]] in the order of the steps, leaves start
 // to end; pairs {"left,right": rank} of all that ever stand side by side;
 // first: the prompt's position of the first token; settings {step, position}; step counts the steps done.
+import { grouped } from "../../core/components/lib/numbers.js";
 import {
   chip, draw, drawTree, Echoes, emOf, fill, make, measureTree, monoFont, mount, onFont, onWidth, Player, rich,
-  textWidth, thousands, treeHeight,
+  textWidth, treeHeight,
 } from "../../core/components/lib/token_view.js";
 
 const SHOWN_PAIRS = 12, LARGER = 1.12;
@@ -172,12 +173,12 @@ class Merges {
     else if (this.step >= this.last) rich(this.title, this.text.done, counts);
     else if (!done) rich(this.title, this.text.begin, counts);
     else
-      rich(this.title, this.text.step, { ...counts, rank: thousands(done[0]), left: { chip: this.names[done[1]] },
+      rich(this.title, this.text.step, { ...counts, rank: grouped(done[0]), left: { chip: this.names[done[1]] },
         right: { chip: this.names[done[2]] }, result: { chip: this.names[done[3]] } });
     if (!picked) { this.detail.textContent = ""; return; }
     const rank = this.rules[picked.id];
     rich(this.detail, rank ? this.text.token : this.text.byte,
-      { token: { chip: picked.text }, id: picked.id, rank: rank && thousands(rank), bytes: this.bytes[picked.id] });
+      { token: { chip: picked.text }, id: picked.id, rank: rank && grouped(rank), bytes: this.bytes[picked.id] });
     if (this.text.note) make("span", "muted", this.detail, ` ${this.text.note}`);
   }
 
@@ -198,7 +199,7 @@ class Merges {
       const item = make("span", rank === ranks[0] ? "pair first" : "pair", this.waiting);
       chip(item, left);
       chip(item, right);
-      make("span", "rank", item, thousands(rank) + (times > 1 ? ` ×${times}` : ""));
+      make("span", "rank", item, grouped(rank) + (times > 1 ? ` ×${times}` : ""));
     }
   }
 }

@@ -1,5 +1,5 @@
-import { chip, draw, Echoes, emOf, fill, make, mount, onWidth, rich,
-  thousands } from "../../core/components/lib/token_view.js";
+import { grouped } from "../../core/components/lib/numbers.js";
+import { chip, draw, Echoes, emOf, fill, make, mount, onWidth, rich } from "../../core/components/lib/token_view.js";
 
 // header: examples [text]; methods [{name, vocabulary (null: no end), vocabulary_text, counts [per example], pieces
 // [[text] per example], unknown [n per example]}]; axis [least, most] of the vocabularies that have a size;
@@ -61,11 +61,11 @@ class Methods {
     name.scope = "row";
     make("td", "size", row, method.vocabulary_text);
     method.counts.forEach((count, k) =>
-      make("td", k === this.example ? "count picked" : "count", row, thousands(count)));
+      make("td", k === this.example ? "count picked" : "count", row, grouped(count)));
     const cell = make("div", "scroll", make("td", "pieces", row)), pieces = method.pieces[this.example];
     for (const piece of pieces) chip(cell, piece);
     const more = method.counts[this.example] - pieces.length;
-    if (more > 0) make("span", "muted", cell, ` … +${thousands(more)}`);
+    if (more > 0) make("span", "muted", cell, ` … +${grouped(more)}`);
     if (method.unknown[this.example])
       make("span", "muted", cell, ` ${fill(this.text.unknown, { n: method.unknown[this.example] })}`);
   }
@@ -74,7 +74,7 @@ class Methods {
     const counts = this.methods.map((method) => method.counts[this.example]);
     const [least, most] = [Math.min(...counts), Math.max(...counts)];
     rich(this.title, this.text.title,
-      { example: { chip: this.examples[this.example] }, least: thousands(least), most: thousands(most),
+      { example: { chip: this.examples[this.example] }, least: grouped(least), most: grouped(most),
         least_method: this.methods[counts.indexOf(least)].name, most_method: this.methods[counts.indexOf(most)].name });
   }
 
@@ -99,7 +99,7 @@ class Methods {
     draw("text", { x: 0, y: 0.9 * em, class: "sans" }, this.svg, this.text.axis_tokens);
     for (const value of [0, most])
       draw("text", { x: left - 6, y: level(value) + 0.35 * em, "text-anchor": "end", class: "sans" }, this.svg,
-        thousands(value));
+        grouped(value));
     for (let power = Math.ceil(low); power <= high; power++) {
       draw("text", { x: place({ vocabulary: 10 ** power }), y: height - bottom + 1.2 * em, "text-anchor": "middle",
         class: "sans" }, this.svg, TENS[power] ?? "");

@@ -1,7 +1,8 @@
 // header: names [visible form by id]; bytes [hex by id]; parts {id: [left id, right id]}; rules {id: rank}; prompt
 // [ids]; settings {find, token}.
+import { grouped } from "../../core/components/lib/numbers.js";
 import {
-  chip, draw, drawTree, emOf, fill, make, measureTree, monoFont, mount, onFont, rich, thousands, treeHeight,
+  chip, draw, drawTree, emOf, fill, make, measureTree, monoFont, mount, onFont, rich, treeHeight,
 } from "../../core/components/lib/token_view.js";
 
 const MOST_SHOWN = 600, MOST_CHARACTERS = 8;
@@ -68,7 +69,7 @@ class Vocabulary {
   search() {
     const found = this.matches();
     this.count.textContent = fill(found.length ? this.text.found : this.text.none,
-      { n: thousands(found.length), size: thousands(this.names.length), shown: Math.min(found.length, MOST_SHOWN) });
+      { n: grouped(found.length), size: grouped(this.names.length), shown: Math.min(found.length, MOST_SHOWN) });
     this.list.replaceChildren();
     const bytes = new Set([...new TextEncoder().encode(this.field.value)]
       .map((byte) => this.bytes.indexOf(hexOf(byte))));
@@ -113,7 +114,7 @@ class Vocabulary {
     const places = this.prompt.flatMap((other, position) => (other === id ? [position] : []));
     const parts = this.parts[id] ?? [];
     rich(this.facts, rank ? this.text.rule : this.bytes[id] ? this.text.byte : this.text.special,
-      { rank: rank && thousands(rank), id, left: { chip: this.names[parts[0]] ?? "" },
+      { rank: rank && grouped(rank), id, left: { chip: this.names[parts[0]] ?? "" },
         right: { chip: this.names[parts[1]] ?? "" } });
     this.facts.append(" ", places.length
         ? fill(this.text.places, { n: places.slice(0, 12).join(", ") + (places.length > 12 ? ", …" : "") })

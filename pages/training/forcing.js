@@ -1,3 +1,4 @@
+import { readable } from "../../core/components/lib/numbers.js";
 import { draw, emOf, fill, make, monoFont, mount, onFont, onWidth,
   textWidth } from "../../core/components/lib/token_view.js";
 
@@ -45,7 +46,7 @@ class Forcing {
 
   words(i) {
     return fill(this.text.column, { token: this.tokens[i], guess: this.guesses[i], p_guess: percent(this.p_guess[i]),
-      next: this.tokens[i + 1], p: percent(this.p_true[i]), loss: short(this.losses[i]) });
+      next: this.tokens[i + 1], p: percent(this.p_true[i]), loss: readable(this.losses[i]) });
   }
 
   reveal() {
@@ -79,7 +80,7 @@ class Forcing {
         y2: level(this.mean) }, this.svg);
     if (this.losses.length)
       draw("text", { class: "sans strong", x: 0, y: level(this.mean) + 0.3 * em }, this.names,
-        fill(this.text.mean, { mean: short(this.mean) }));
+        fill(this.text.mean, { mean: readable(this.mean) }));
   }
 
   headings(em, top, bars) {
@@ -107,7 +108,7 @@ class Forcing {
     draw("rect", { class: "bar", x: middle - 0.9 * em, y, width: 1.8 * em, height: Math.max(1, top + bars - y) },
       group);
     draw("text", { class: "sans strong", x: middle, y: top + bars + 1.4 * em, "text-anchor": "middle" }, group,
-      short(this.losses[i]));
+      readable(this.losses[i]));
     group.onclick = () => this.pick(i);
   }
 
@@ -123,16 +124,11 @@ class Forcing {
   }
 }
 
-/** Three significant figures; nothing is rounded to 0, nor up to 100 %. */
-function short(value) {
-  if (value === 0) return "0";
-  return value < 5e-4 ? value.toExponential(1).replace("-", "−") : String(Number(value.toPrecision(3)));
-}
-
+/** Three significant digits, and more where these would say 100 % of what is less. */
 function percent(p) {
-  let text = short(100 * p);
-  for (let digits = 4; Number(text) >= 100 && p < 1 && digits < 17; digits++) text = (100 * p).toPrecision(digits);
-  return `${text} %`;
+  let digits = 3;
+  while (p < 1 && digits < 17 && Number((100 * p).toPrecision(digits)) >= 100) digits += 1;
+  return `${readable(100 * p, digits)} %`;
 }
 
 export default function (component) {

@@ -1,8 +1,8 @@
 // The orbit seen from above, the loss over the steps and the error over the years, at one step of the fit; and the
 // position on one day.
+import { decimals, grouped, significant } from "../../core/components/lib/numbers.js";
 import {
-  decimals, dot, fill, grouped, Instrument, line, make, mount, panelIn, Range, rich, significant, stroke,
-  wholeTicks, write,
+  dot, fill, Instrument, line, make, mount, panelIn, Range, rich, stroke, wholeTicks, write,
 } from "../../core/components/lib/position_canvas.js";
 import { apart, MOTIONS, pathOf, TURN } from "./kepler_motion.js";
 
@@ -10,7 +10,7 @@ const LEAST = 0.01, MOST = 1e5;      // minutes of arc, the ends of the logarith
 const DAY = 86400000, J2000 = Date.UTC(2000, 0, 1, 12);
 
 /** An error as it is said: beyond half a turn it is no angle any more. */
-const angle = (minutes) => (minutes < 10000 ? `${significant(minutes)}′` : `> ${grouped(10000)}′`);
+const angle = (minutes) => (minutes < 10000 ? `${grouped(significant(minutes))}′` : `> ${grouped(10000)}′`);
 
 class Orbit extends Instrument {
   constructor(root) {
@@ -101,7 +101,7 @@ class Orbit extends Instrument {
     const longitude = ((Math.atan2(now[1], now[0]) * 180) / Math.PI + 360) % 360, distance = Math.hypot(...now);
     const values = { step: told.steps[this.at], train: angle(told.train[this.at]), test: angle(told.test[this.at]),
       date: shown, longitude: decimals(longitude, 2), distance: significant(distance, 4), off: angle(off),
-      km: significant(off * Math.sqrt(3) / 60 * (Math.PI / 180) * Math.hypot(...true_) * 149.597870700, 3) };
+      km: grouped(significant(off * Math.sqrt(3) / 60 * (Math.PI / 180) * Math.hypot(...true_) * 149.597870700)) };
     for (const [name, { say }] of Object.entries(this.panels)) say(fill(labels[`caption_${name}`], values));
     rich(this.reading, fill(labels[distance > 100 ? "reading_lost" : "reading"], values));
   }

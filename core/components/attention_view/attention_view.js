@@ -1,5 +1,6 @@
 // One head, large: the matrix of its weights or scores with tokens on both axes, or lines from queries to keys. The
 // views are in matrix.js and lines.js.
+import { significant } from "../lib/numbers.js";
 import { fitHeight, keepFitted, rowOffsets } from "../lib/pattern.js";
 import { buildHand } from "../lib/hand.js";
 import { unpack } from "../lib/bytes.js";
@@ -44,8 +45,8 @@ function describe(view) {
   root.classList.toggle("is-lines", view.shows === "lines");
   root.classList.toggle("is-signed", view.signed);
   for (const scale of root.querySelectorAll(".scale")) scale.setAttribute("aria-label", text.scale);
-  root.querySelector(".low").textContent = view.signed ? `−${view.reach.toPrecision(3)}` : "";
-  root.querySelector(".high").textContent = view.signed ? `+${view.reach.toPrecision(3)}` : "";
+  root.querySelector(".low").textContent = view.signed ? `−${significant(view.reach)}` : "";
+  root.querySelector(".high").textContent = view.signed ? `+${significant(view.reach)}` : "";
 }
 
 function layOut(view) {

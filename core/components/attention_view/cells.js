@@ -1,5 +1,5 @@
 // What matrix and lines share: the value of a cell, its level on the colour scale, and the words and inks for it.
-import { exact } from "../lib/pattern.js";
+import { exact } from "../lib/numbers.js";
 
 // The value of a cell; NaN where the mask forbids.
 export function valueOf(view, query, key) {

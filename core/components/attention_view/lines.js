@@ -1,6 +1,7 @@
 // The lines: queries left, keys right, the thickness of a line is its weight. The query under the pointer, else the
 // picked one, stands out.
-import { chip, element, exact } from "../lib/pattern.js";
+import { exact } from "../lib/numbers.js";
+import { chip, element } from "../lib/pattern.js";
 import { inks, valueOf } from "./cells.js";
 
 const FAINTEST = 0.01;    // a weight under this draws no line: it would be a tenth of a pixel

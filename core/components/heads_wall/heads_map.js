@@ -1,7 +1,8 @@
 // Beside a wall too large to be seen whole: one cell a head, layers downwards, coloured by one measure. A frame shows
 // which part of the wall is in sight; a click or Enter brings a head into sight and picks it, dragging and the arrow
 // keys only bring it into sight.
-import { element, exact, fitHeight, palette, showTip } from "../lib/pattern.js";
+import { exact } from "../lib/numbers.js";
+import { element, fitHeight, palette, showTip } from "../lib/pattern.js";
 import { bringIntoSight, GAP, LABEL, name, neighbour, place } from "./tiles.js";
 
 const MAP_LEFT = 22, MAP_TOP = 14, MAP_SHARE = 0.3, STACKED = 520;

@@ -2,10 +2,10 @@
 // screen reader.
 import { buildHand } from "../lib/hand.js";
 import { alike, unpack } from "../lib/bytes.js";
+import { exact } from "../lib/numbers.js";
 import { resize, whenStyled } from "../lib/styled.js";
 import { buildMap, describeMap, frameWindow, layMap, markOnMap, paintMap } from "./heads_map.js";
-import { colour, element, exact, fitHeight, keepFitted, palette, reading, rowOffsets,
-  showTip } from "../lib/pattern.js";
+import { colour, element, fitHeight, keepFitted, palette, reading, rowOffsets, showTip } from "../lib/pattern.js";
 import { bringIntoSight, corner, GAP, LABEL, name, neighbour, place } from "./tiles.js";
 
 const RAIL = 26;

@@ -36,16 +36,6 @@ export function colour(node, name) {
   return packed(rgb(getComputedStyle(node).getPropertyValue(name).trim(), scratch));
 }
 
-// Four significant digits, and more where four would say that something below 1 is 1.
-export function exact(value) {
-  if (value === 0 || Number.isInteger(value)) return String(value);
-  let digits = 4, shown = value.toPrecision(digits);
-  while (Math.abs(value) < 1 && Math.abs(Number(shown)) >= 1) shown = value.toPrecision(++digits);
-  const [mantissa, exponent] = shown.split("e");
-  return exponent === undefined ? shown
-    : `${mantissa}·10${[...exponent].map((c) => ({ "-": "⁻", "+": "" }[c] ?? "⁰¹²³⁴⁵⁶⁷⁸⁹"[c])).join("")}`;
-}
-
 export function element(tag, className, text) {
   const node = document.createElement(tag);
   if (className) node.className = className;

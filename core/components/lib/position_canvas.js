@@ -3,39 +3,6 @@ import { byKeys } from "./by_keys.js";
 import { unpack } from "./bytes.js";
 import { whenStyled } from "./styled.js";
 
-export const MINUS = "\u2212";
-
-/** A number with `digits` decimals; more where rounding would make it 0 or a whole 1 that it is not. */
-export function decimals(value, digits = 4) {
-  if (!Number.isFinite(value)) return value > 0 ? "∞" : MINUS + "∞";
-  let text = value.toFixed(digits);
-  const rounded = Number(text);
-  if (rounded !== value && (rounded === 0 || Math.abs(rounded) === 1)) {
-    if (Math.abs(value) < 1e-4) return scientific(value);
-    for (let more = digits + 1; more <= 16 && (Number(text) === 0 || Math.abs(Number(text)) === 1); more += 1)
-      text = value.toFixed(more);
-  }
-  return text.replace("-", MINUS);
-}
-
-export function scientific(value) {
-  if (value === 0) return "0";
-  const [mantissa, exponent] = value.toExponential(1).split("e");
-  return `${mantissa}e${Number(exponent)}`.replaceAll("-", MINUS);
-}
-
-/** `digits` significant digits with thousands set apart, for wavelengths; a whole number of more digits stays whole. */
-export function significant(value, digits = 3) {
-  if (value !== 0 && (Math.abs(value) >= 1e9 || Math.abs(value) < 1e-3)) return scientific(value);
-  return grouped(Math.abs(value) >= 10 ** (digits - 1) ? String(Math.round(value)) : value.toPrecision(digits));
-}
-
-/** A number as it is, its thousands set apart by thin spaces. */
-export function grouped(value) {
-  const [whole, decimal] = String(value).replace("-", MINUS).split(".");
-  return whole.replace(/\B(?=(\d{3})+$)/g, "\u202f") + (decimal ? `.${decimal}` : "");
-}
-
 /** Put values into a label's {names}. */
 export function fill(template, values) {
   return (template ?? "").replace(/\{(\w+)\}/g, (whole, name) => (name in values ? values[name] : whole));

@@ -89,9 +89,10 @@ function marksByKeys(root) {
     const shown = marks(svg)[k] ?? mark, home = root.getBoundingClientRect(), box = shown.getBoundingClientRect();
     shown.classList.add("by-keys");
     tip.textContent = shown.querySelector("title").textContent;
-    const centred = box.left + box.width / 2 - home.left - tip.offsetWidth / 2, above = box.top - home.top;
-    tip.style.left = `${Math.max(0, Math.min(centred, home.width - tip.offsetWidth))}px`;
-    tip.style.top = `${above > tip.offsetHeight + 6 ? above - tip.offsetHeight - 6 : box.bottom - home.top + 6}px`;
+    const left = box.left + box.width / 2 - home.left - tip.offsetWidth / 2, room = home.width - tip.offsetWidth;
+    tip.style.left = `${Math.max(0, Math.min(left, room))}px`;
+    const above = box.top - home.top - tip.offsetHeight - 6;
+    tip.style.top = `${above > 0 ? above : box.bottom - home.top + 6}px`;
   };
   const wire = () => {
     for (const svg of root.querySelectorAll("svg")) {
@@ -227,25 +228,6 @@ function labelled(node, label) {
   node.setAttribute("aria-label", label);
   node.title = label;
   return node;
-}
-
-/** A number as read: no rounding to 0 or up to a whole. */
-export function plain(value, digits = 3) {
-  return Number.isInteger(value) ? String(value).replace("-", "−") : value.toFixed(digits).replace("-", "−");
-}
-
-export function thousands(value) {
-  return String(value).replace(/\B(?=(\d{3})+$)/g, "\u202f");
-}
-
-/** A probability with three figures; what is less than 1 never reads as 1, what is above 0 never as 0. */
-export function share(p) {
-  if (!p || p >= 1) return p ? "1" : "0";
-  if (p < 1e-3) return p.toExponential(1).replace("-", "−");
-  for (let digits = 3; ; digits++) {
-    const shown = p.toPrecision(digits);
-    if (Number(shown) < 1) return shown;
-  }
 }
 
 /**

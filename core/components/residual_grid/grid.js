@@ -2,8 +2,8 @@
 // one. The canvas is as wide as the view and sticks to it; the spacer behind it makes the scroll bar, so 256 wide
 // columns cost no more than 12.
 import { unpack } from "../lib/bytes.js";
+import { significant } from "../lib/numbers.js";
 import { whenStyled } from "../lib/styled.js";
-import { readable } from "../lib/readable.js";
 
 const LEGEND_HEIGHT = 26, LEGEND_BAR = 120, LEAST_BAR = 36;
 const MOST_COLUMN = 140, MOST_ROW = 64;
@@ -192,7 +192,7 @@ function drawText(state, context, x, y, width, height, text, value, fill) {
   context.fillText(clipped(context, text, width - 8), x + width / 2, y + height * (two ? 0.34 : 0.52));
   if (!two) return;
   context.font = fontOf(state, 11);
-  context.fillText(clipped(context, readable(value, 2), width - 4), x + width / 2, y + height * 0.74);
+  context.fillText(clipped(context, significant(value, 2), width - 4), x + width / 2, y + height * 0.74);
 }
 
 function drawOutlines(state, context) {
@@ -276,7 +276,7 @@ function drawRowLabels(state, context) {
 // The legend begins under the first column, or further left where its words need the room; where they need more, its
 // bar is shorter.
 function legend(state, context) {
-  const { data } = state, words = `${readable(data.low)}${readable(data.high)}   ${data.legend}`;
+  const { data } = state, words = `${significant(data.low)}${significant(data.high)}   ${data.legend}`;
   const room = state.width - context.measureText(words).width - 24;
   return { left: Math.max(2, Math.min(state.left, room - LEGEND_BAR)),
     width: Math.max(LEAST_BAR, Math.min(LEGEND_BAR, room - 2)) };
@@ -286,7 +286,7 @@ function drawLegend(state, context) {
   const { data, theme } = state, y = state.height - 12 * data.type;
   context.font = fontOf(state, 11); context.textBaseline = "middle"; context.fillStyle = theme.muted;
   context.textAlign = "left";
-  const low = readable(data.low), high = readable(data.high), { left, width } = legend(state, context);
+  const low = significant(data.low), high = significant(data.high), { left, width } = legend(state, context);
   const start = left + context.measureText(low).width + 6;
   context.fillText(low, left, y);
   for (let i = 0; i < width; i++) {
@@ -315,7 +315,7 @@ function describe(state, { row, column }) {
   const text = state.texts ? data.vocabulary[state.texts[index]] : "";
   return data.reading.replace("{row}", data.row_labels[row]).replace("{index}", column).replace("{column}",
     data.column_labels[column])
-    .replace("{text}", text).replace("{value}", readable(state.values[index], 4));
+    .replace("{text}", text).replace("{value}", significant(state.values[index], 4));
 }
 
 function hover(state, event) {

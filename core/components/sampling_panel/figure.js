@@ -1,6 +1,7 @@
 // The drawing. Every picture here has one horizontal axis: the tokens from the most to the least probable, the first
 // ones a bar each, the rest on a logarithmic scale, so that a vocabulary of any size fits and no token is left out.
 import { KEPT, RULES } from "./truncation.js";
+import { decimals, powerOfTen } from "../lib/numbers.js";
 
 const LINEAR_SHARE = 0.76, MOST_BARS = 40, LEAST_BARS = 8;
 export const LOG_FLOOR = 1e-8;
@@ -60,18 +61,10 @@ export function hatch(theme) {
   return pattern;
 }
 
-const SUPERSCRIPT = { "-": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" };
-
-/** A probability in 2 to 3 digits that never claims a certainty or an impossibility that is not there. */
+/** A probability in three decimals that never claims a certainty or an impossibility that is not there. */
 export function probabilityText(p) {
   if (p === 0 || p === 1) return String(p);
-  if (p < 0.001) {
-    const [digits, power] = p.toExponential(1).split("e");
-    return `${digits}·10${[...String(Number(power))].map((sign) => SUPERSCRIPT[sign]).join("")}`;
-  }
-  let decimals = 3;
-  while (decimals < 16 && Number(p.toFixed(decimals)) === 1) decimals++;
-  return p.toFixed(decimals);
+  return p < 0.001 ? powerOfTen(p, 2) : decimals(p, 3);
 }
 
 const grouped = new Intl.NumberFormat("en");

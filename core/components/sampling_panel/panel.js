@@ -2,6 +2,7 @@
 // the hand lets go.
 import { byKeys } from "../lib/by_keys.js";
 import { unpack } from "../lib/bytes.js";
+import { decimals } from "../lib/numbers.js";
 import { whenStyled } from "../lib/styled.js";
 import { ALL_OFF, button, Controls, element, methodOf, METHODS, spread, write } from "./controls.js";
 import { niceTop, probabilityText, readTheme, wholeNumber } from "./figure.js";
@@ -225,7 +226,7 @@ class Panel {
     if (pinned) columns.push([words.count(pinned.nKept), pinned.entropyAfter, pinned.keptMass, 1 - pinned.keptMass]);
     this.root.classList.toggle("compares", Boolean(pinned));
     columns.forEach(([count, entropy, mass, tail], column) => {
-      const texts = [count, entropy.toFixed(3), perplexityText(Math.exp(entropy)), probabilityText(mass),
+      const texts = [count, decimals(entropy, 3), perplexityText(Math.exp(entropy)), probabilityText(mass),
         probabilityText(tail)];
       texts.forEach((text, row) => write(this.numbers[row][column], text));
     });
@@ -359,7 +360,7 @@ class Panel {
     if (place === undefined) return;
     const truncation = this.truncations[0], id = truncation.tokenIds[place], rule = RULES[truncation.cutBy[place]];
     write(this.tip, fill(this.labels[rule ? "tip_cut" : "tip"], {
-      token: this.tokens[id], id, rank: this.words.count(place + 1), u: truncation.logits[place].toFixed(4),
+      token: this.tokens[id], id, rank: this.words.count(place + 1), u: decimals(truncation.logits[place]),
       y: String(truncation.probs[place]), after: String(truncation.renormalised[place]),
       cumulative: probabilityText(truncation.cumulative[place]), rule: this.words.ruleNames[rule] }));
     this.tip.style.transform = `translate(${Math.min(x + 14, this.picture.width - 250)}px, ${y + 16}px)`;
