@@ -9,7 +9,7 @@ from pathlib import Path
 import streamlit as st
 
 from core.app.base import devices
-from core.app.base.markdown import escaped
+from core.app.base.markdown import escaped, without_paths
 from core.app.compute import cache
 from core.app.compute.library import loading, names, shelf
 from core.app.compute.library.loading import readable_bytes, words
@@ -63,7 +63,7 @@ def _bundled() -> None:
         try:
             said = _sizes(checkpoints.bundled_config(name)) if name != cache.RANDOM_MODEL else ""
         except checkpoints.CheckpointError as error:
-            said = escaped(str(error))
+            said = escaped(cache.said(error, name))
         _row(name, note or f"**{escaped(name)}**", said)
 
 
@@ -97,7 +97,7 @@ def _make(name: str) -> None:
     try:
         st.session_state[MADE][name] = transformers_zip(loaded)
     except PretrainedError as error:
-        st.session_state[MADE][name] = str(error)
+        st.session_state[MADE][name] = without_paths(str(error))
 
 
 def transformers_zip(loaded: cache.LoadedModel) -> bytes:

@@ -9,89 +9,14 @@ import re
 import numpy as np
 import pytest
 
-from core.app.base import scripts
-from core.components import sampling_panel
-from core.components.sampling_panel import PanelSettings, seeded_uniforms
-from core.model.sampling import SamplingConfig, draw, truncate
+from core.components.sampling_panel import PanelSettings
+from core.model.sampling import SamplingConfig, truncate
 from tests.browser.serving import settle
 
-LOGITS = {
-    "gaussian": lambda n, rng: rng.normal(0, 3, n),
-    "all equal": lambda n, rng: np.zeros(n),
-    "many ties": lambda n, rng: np.round(rng.normal(0, 1.5, n)),
-    "half impossible": lambda n, rng: np.where(np.arange(n) % 2, -np.inf, rng.normal(0, 2, n)),
-    "one possible": lambda n, rng: np.where(np.arange(n) == n // 2, 4.0, -np.inf),
-    "one giant": lambda n, rng: np.where(np.arange(n) == n - 1, 800.0, rng.normal(0, 1, n)),
-    "far apart": lambda n, rng: rng.normal(0, 300, n),
-    "float32": lambda n, rng: rng.normal(0, 4, n).astype(np.float32).astype(np.float64),
-    "round probabilities": lambda n, rng: np.log(np.arange(1, n + 1) / 10),
-}
-XIS = (0.0, 0.25, 0.5, 0.7, 0.999999)
 FIND = """() => { const seek = (root) => { for (const node of root.querySelectorAll('*')) {
     if (node.classList.contains('sampling-panel')) return node;
     const found = node.shadowRoot && seek(node.shadowRoot); if (found) return found; } return null; };
     return seek(document); }"""
-
-
-def configs(rng: np.random.Generator, n: int) -> list[SamplingConfig]:
-    """Every rule alone at its edges, then twenty random mixtures."""
-    alone = [SamplingConfig(temperature=t) for t in (0.0, 1e-300, 0.01, 1.0, 50.0, 1e30)]
-    alone += [SamplingConfig(top_k=k) for k in (1, 2, n, n + 5)] + [SamplingConfig(top_p=p)
-                                                                    for p in (0.0, 0.3, 0.5, 0.8, 0.999, 1.0)]
-    alone += [SamplingConfig(min_p=p) for p in (0.05, 0.5, 1.0)] + [SamplingConfig(typical_p=p)
-                                                                    for p in (0.0, 0.2, 0.5, 0.95)]
-    return alone + [SamplingConfig(float(rng.choice([0.3, 1, 2])),
-                                   None if rng.random() < 0.4 else int(rng.integers(1, n + 2)), float(rng.random()),
-                                   float(rng.choice([0, 0.01, 0.2])), float(rng.choice([1, rng.random()])))
-                    for _ in range(20)]
-
-
-def in_browser(page, name: str, *arguments):
-    """A function of truncation.js, called in the page with JSON arguments; infinities travel as null."""
-    return page.evaluate(f"""async (a) => {{ const {{ Truncation, seededUniforms }} = await import(location.href);
-        return ({name})(...a); }}""", list(arguments))
-
-
-@pytest.fixture
-def script(browser, server):
-    """The page that truncation.js is by itself."""
-    page = browser.new_page()
-    page.goto(server.url + scripts.address(sampling_panel._FOLDER / "truncation.js"))
-    yield page
-    page.close()
-
-
-@pytest.mark.parametrize("kind", LOGITS)
-def test_browser_and_python_agree_to_a_billionth(script, kind):
-    rng = np.random.default_rng(7)
-    for n in (1, 2, 10, 1000, 4096):
-        logits = LOGITS[kind](n, rng)
-        cases = configs(rng, n)[::max(1, n // 300)]
-        answers = in_browser(
-            script,
-            """(logits, configs, xis) => { const t = new Truncation(Float64Array.from(logits, (u) => u ?? -Infinity));
-            return configs.map((config) => { t.update(config); return { ids: [...t.tokenIds], rules: [...t.cutBy],
-                n_kept: t.nKept, places: xis.map((xi) => t.draw(xi)),
-                left: t.left[t.left.length - 1], numbers: [t.probs, t.cumulative, t.renormalised, t.intervalEnds]
-                    .map((row) => [...row]),
-                scalars: [t.entropyBefore, t.entropyAfter, t.keptMass] }; }); }""",
-            [None if u == -np.inf else u for u in logits.tolist()], [vars(config) for config in cases], XIS)
-        for config, answer in zip(cases, answers, strict=True):
-            expected = truncate(logits, config)
-            assert answer["ids"] == expected.token_ids.tolist()
-            assert answer["rules"] == expected.cut_by.tolist(), config
-            assert answer["n_kept"] == answer["left"] == expected.n_kept
-            assert answer["places"] == [draw(expected, xi) for xi in XIS]
-            np.testing.assert_allclose(answer["numbers"], [expected.probs, expected.cumulative, expected.renormalised,
-                                                           expected.interval_ends], rtol=0, atol=1e-9)
-            np.testing.assert_allclose(answer["scalars"], [expected.entropy_before, expected.entropy_after,
-                                                           expected.kept_mass], rtol=0, atol=1e-9)
-
-
-def test_browser_and_python_throw_the_same_dice(script):
-    for seed in (0, 1, 12345, 2**32 - 1):
-        assert (in_browser(script, "(seed) => [...seededUniforms(seed, 200)]", seed)
-                == seeded_uniforms(seed, 200).tolist())
 
 
 def panel_of(page):

@@ -22,6 +22,7 @@ import torch
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from core.app.base import deployment, devices, prose
+from core.app.base.markdown import without_paths
 from core.app.compute import queue, turns
 from core.app.compute.library import names
 from core.app.compute.library.shelf import Shelf
@@ -279,7 +280,13 @@ def shared_model(name: str, device: str) -> LoadedModel:
             LOG.warning("%s does not fit on %s; the CPU takes it.", name, device)
             return shared_model(name, devices.CPU)
         LOG.exception("Loading %s failed.", name)
-        return dataclasses.replace(_random_model(device), problem=str(error))
+        return dataclasses.replace(_random_model(device), problem=said(error, name))
+
+
+def said(error: Exception, name: str) -> str:
+    """What a reader is told of a bundled model that could not be loaded."""
+    base, _ = name_and_step(name)
+    return without_paths(str(error), checkpoints.BUNDLED / base, base)
 
 
 @st.cache_resource(show_spinner=False)

@@ -319,8 +319,10 @@ def test_the_numbers_of_the_calculator_hold():
     at = open_at(architectures_view="record", architectures_record="scaling", architectures_parameters="65",
                  architectures_tokens="1400", architectures_hardware="v100", architectures_share="30")
     flops, days, energy, law, best = formulas(at)
-    as_number = lambda written: float(eval(written.replace(r" \cdot ", "*").replace("^{", "**(").replace("}", ")")
-                                           .replace(r"\,", "")))  # noqa: E731
+
+    def as_number(written: str) -> float:
+        return float(eval(written.replace(r" \cdot ", "*").replace("^{", "**(").replace("}", ")").replace(r"\,", "")))
+
     left, right = re.fullmatch(r"6 N D = (.+) = (.+)", flops).groups()
     assert as_number(left) == pytest.approx(as_number(right)) == 6 * 65e9 * 1400e9
     top, bottom, right = re.fullmatch(r"\\frac\{(.+)\}\{(.+)\} = (.+)", days).groups()

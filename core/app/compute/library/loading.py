@@ -10,17 +10,17 @@ import collections
 import dataclasses
 import logging
 import math
-import os
-import re
 import threading
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import torch
 
 from core import huggingface
 from core.app.base import devices, prose
+from core.app.base.markdown import without_paths
 from core.app.compute import cache
 from core.app.compute.library import names
 from core.app.compute.library.shelf import Room
@@ -232,7 +232,7 @@ def problem_of(name: str, error: Exception) -> Problem:
         return Problem("stopped", words().label("stopped"))
     if isinstance(error, huggingface.PretrainedError):
         LOG.warning("%s: %s", name, error)
-        return Problem(error.reason, without_paths(str(error), name))
+        return Problem(error.reason, without_paths(str(error), *_folder(name)))
     if isinstance(error, KeyError):
         return Problem("unknown", words().label("gone"))
     LOG.exception("%s could not be loaded.", name)
@@ -240,14 +240,10 @@ def problem_of(name: str, error: Exception) -> Problem:
     return Problem("memory" if full else "unexpected", words().label("too_large_now" if full else "unexpected"))
 
 
-def without_paths(said: str, name: str) -> str:
-    """A sentence in which no folder of this machine stands: a path keeps its last part alone, and the model's own
-    folder is its name.
-    """
-    if name.startswith(names.IN_FOLDER) and name.removeprefix(names.IN_FOLDER) in names.folders():
-        folder = str(names.source(name))
-        said = said.replace(folder + os.sep, "").replace(folder, name.removeprefix(names.IN_FOLDER))
-    return re.sub(r"(?<![\w:/.~])~?/(?:[^\s/:'\"]+/)+", "", said)
+def _folder(name: str) -> tuple[Path | None, str]:
+    """The folder of a model that lies in one of the operator's, and what readers know it by."""
+    short = names.short(name)
+    return names.folders().get(short) if name.startswith(names.IN_FOLDER) else None, short
 
 
 # ---- what a loaded model is ------------------------------------------------------------------------------------------

@@ -330,13 +330,6 @@ def test_a_broken_folder_is_named_without_its_path(tmp_path: Path, monkeypatch: 
                 and len(problem.said) > 30), problem
 
 
-def test_paths_are_taken_out_of_sentences_and_addresses_stay():
-    said = ("/srv/cache/models--a/snapshots/12/model.safetensors is damaged. Look on https://huggingface.co/a/b and "
-            "~/models/x/config.json.")
-    assert (loading.without_paths(said, "hub:a/b")
-            == "model.safetensors is damaged. Look on https://huggingface.co/a/b and config.json.")
-
-
 def test_random_weights_are_known_by_their_loss_and_trained_ones_too():
     one, vocabulary = loaded("folder:llama"), 700
     assert loading.is_chance(one.loss, vocabulary)
