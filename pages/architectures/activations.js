@@ -2,9 +2,12 @@
 // or null; swaps [{name, kl, p, top, same}]; swap_title; facts [text]; settings {x, beta, second, gate}. All curves are
 // computed here, in float64, as core/model/activation.py has them.
 import { css } from "../../core/components/lib/colours.js";
+import { button, chip, draw, fill, make } from "../../core/components/lib/dom.js";
+import { Echoes } from "../../core/components/lib/echo.js";
 import { decimals } from "../../core/components/lib/numbers.js";
+import { emOf } from "../../core/components/lib/text.js";
 import { readTheme } from "../../core/components/lib/theme.js";
-import { button, chip, draw, Echoes, emOf, fill, make, mount, onWidth } from "../../core/components/lib/token_view.js";
+import { mount, onWidth, roomBelow } from "../../core/components/lib/view.js";
 
 const LOW = -5, HIGH = 5, POINTS = 401, GRID = 81;
 const ORDER = ["relu", "gelu", "gelu_tanh", "swish"];
@@ -178,9 +181,8 @@ class Curves {
 
   /** Values and slopes share what the window leaves to them. */
   tall() {
-    const top = this.place.getBoundingClientRect().top
-      + (this.root.getRootNode().host?.closest('[data-testid="stMain"]')?.scrollTop ?? 0);
-    return Math.max(260, Math.min(560, window.innerHeight - top - 5.2 * emOf(this.root) - (this.scale > 1 ? 84 : 0)));
+    const room = roomBelow(this.place) - 5.2 * emOf(this.root) - (this.scale > 1 ? 84 : 0);
+    return Math.max(260, Math.min(560, room));
   }
 
   curve(svg, name, f, across, up) {

@@ -1,6 +1,7 @@
 import { drawKinds } from "./shared.js";
+import { chip, fill, make, rich } from "../../core/components/lib/dom.js";
 import { grouped } from "../../core/components/lib/numbers.js";
-import { chip, fill, make, mount, rich } from "../../core/components/lib/token_view.js";
+import { mount } from "../../core/components/lib/view.js";
 
 // header: tokens [{token, true, how, can, special (what its title says of a token that is no part of the text, or
 // "")}]; notes {encoder, decoder}; picked (position or null); encoder and decoder {rows [{token, p, shown, rank, true,

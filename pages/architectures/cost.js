@@ -1,11 +1,12 @@
 // header: titled, text {cell, never, layers, layer, more, hint}, n, hands [as routes.hand has them, named by their
 // settings in the address], patterns [{name, cells (n × n characters: "0" never, then the number of layers from "1"
 // on), lines [text]}].
-import { pointedByKeys } from "../../core/components/lib/by_keys.js";
+import { fill, make } from "../../core/components/lib/dom.js";
 import { buildHand } from "../../core/components/lib/hand.js";
 import { unpack } from "../../core/components/lib/bytes.js";
+import { pointedByKeys } from "../../core/components/lib/keys.js";
 import { readTheme } from "../../core/components/lib/theme.js";
-import { fill, make, mount, onWidth } from "../../core/components/lib/token_view.js";
+import { mount, onWidth } from "../../core/components/lib/view.js";
 
 const DEPTHS = [8, 5, 3, 2, 1];      // stops of the scale for one layer, two, three, four, more
 

@@ -1,4 +1,6 @@
-import { draw, emOf, make, mount, onWidth } from "../../core/components/lib/token_view.js";
+import { draw, make } from "../../core/components/lib/dom.js";
+import { emOf } from "../../core/components/lib/text.js";
+import { mount, onWidth } from "../../core/components/lib/view.js";
 
 // header: title, against, text {part, parameters, share, change, cost, now, base}; stacks, bottom up, each {title,
 // items}: an item is a box {name, count, meaning, changed} or a block {times, sublayers}, a sublayer {inside [box], sum

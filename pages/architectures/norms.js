@@ -1,8 +1,9 @@
 // header: before {counts, stat}; norms [{kind, name, formula, over ("row" or "column"), cells, statistics, counts,
 // stat, alone, joined, still [bool, bool]}]; n, k; token; edges [first, last] of the histograms' axis. Counts are the
 // components of the token's vector in bins of equal width; beyond the axis they are in the outer bins.
+import { draw, make } from "../../core/components/lib/dom.js";
 import { plain } from "../../core/components/lib/numbers.js";
-import { draw, make, mount } from "../../core/components/lib/token_view.js";
+import { mount } from "../../core/components/lib/view.js";
 
 const ROWS = 4, COLUMNS = 8, PICKED = 2, FEATURE = 5, JOINED = 2;
 

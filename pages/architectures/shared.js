@@ -1,6 +1,6 @@
 // Shared by the pictures of the lesson Architectures: the three kinds of models as their masks, and cells on the page's
 // scale of amounts.
-import { draw, fill, make } from "../../core/components/lib/token_view.js";
+import { draw, fill, make } from "../../core/components/lib/dom.js";
 
 const KINDS = { encoder: ["full"], decoder: ["triangle"], "encoder-decoder": ["full", "triangle", "cross"] };
 export const CELLS = 5;

@@ -3,10 +3,11 @@
 // right, n_measured, cut; settings {attention, block, head (−1: mean), step (−1: all written)}; arrays encoder
 // (L, h, M, M), decoder (L, h, N, N), cross (L, h, N, M).
 import { amountColour, CELLS, drawKinds, drawMask } from "./shared.js";
+import { button, chip, draw, fill, make, rich } from "../../core/components/lib/dom.js";
+import { Echoes } from "../../core/components/lib/echo.js";
 import { probability } from "../../core/components/lib/numbers.js";
-import {
-  button, chip, draw, Echoes, emOf, fill, make, monoFont, mount, onFont, onWidth, rich, textWidth,
-} from "../../core/components/lib/token_view.js";
+import { emOf, monoFont, onFont, textWidth } from "../../core/components/lib/text.js";
+import { mount, onWidth, roomBelow } from "../../core/components/lib/view.js";
 
 const SHAPES = { encoder: "full", cross: "cross", decoder: "triangle" };
 const PAUSE = 650;      // milliseconds a token while it plays
@@ -35,7 +36,7 @@ class Translate {
     this.svg.onpointerleave = () => this.point(null);
     this.note = make("div", "muted note", right);
     onWidth(this.place, () => this.paint());
-    onFont(root, () => { if (this.target) this.paint(); });
+    onFont(() => { if (this.target) this.paint(); });
   }
 
   controls(parent) {
@@ -257,11 +258,10 @@ class Translate {
   paint() {
     const room = this.place.clientWidth, em = emOf(this.root);
     if (!room || !this.target) return;
-    const [rows, columns] = this.axes(), font = monoFont(this.root, 0.95 * em);
+    const [rows, columns] = this.axes(), font = monoFont(0.95 * em);
     const width = (names) => Math.max(...names.map((name) => textWidth(cutShort(name), font)));
     const left = width(rows) + 1.2 * em, above = 0.75 * width(columns) + 1.4 * em;
-    const tall = Math.max(150, window.innerHeight - this.place.getBoundingClientRect().top - mainScroll(this.root)
-        - (this.scale > 1 ? 62 : 34) - above);
+    const tall = Math.max(150, roomBelow(this.place) - (this.scale > 1 ? 62 : 34) - above);
     const cell = Math.max(0.9 * em, Math.min(2.3 * em, (room - left - 2.2 * em) / columns.length, tall / rows.length));
     Object.assign(this, { cell, left, above });
     const size = { width: left + columns.length * cell + 2.2 * em, height: above + rows.length * cell + 3 };
@@ -334,7 +334,6 @@ class Translate {
 }
 
 const cutShort = (name) => ([...name].length > 11 ? `${[...name].slice(0, 10).join("")}…` : name);
-const mainScroll = (root) => root.getRootNode().host?.closest('[data-testid="stMain"]')?.scrollTop ?? 0;
 
 export default function (component) {
   mount(component, Translate);

@@ -1,9 +1,10 @@
 // Each value vector as a dot whose area is its weight, the hull of all, and their weighted mean inside it; a slider
 // turns the temperature of the scores.
+import { dot, stroke, Surface, write } from "../../core/components/lib/canvas.js";
+import { fill, make } from "../../core/components/lib/dom.js";
+import { Instrument, Range } from "../../core/components/lib/instrument.js";
 import { decimals } from "../../core/components/lib/numbers.js";
-import {
-  dot, fill, Instrument, make, mount, Range, stroke, Surface, write,
-} from "../../core/components/lib/position_canvas.js";
+import { mount, roomBelow } from "../../core/components/lib/view.js";
 
 const REACH = 6;        // of log2 τ
 
@@ -48,8 +49,8 @@ class Average extends Instrument {
     this.tip.hidden = true;
   }
 
-  receive(header, send) {
-    super.receive(header, send);
+  receive(header) {
+    super.receive(header);
     const { tokens, positions, points, scores } = header;
     const pairs = tokens.map((_, j) => [points[2 * j], points[2 * j + 1]]);
     Object.assign(this, { tokens, positions, points: pairs, scores });
@@ -75,10 +76,8 @@ class Average extends Instrument {
 
   draw() {
     const { surface, settings: { temperature: log }, fontSize } = this;
-    const main = this.root.getRootNode().host?.closest('[data-testid="stMain"]');
-    const top = surface.canvas.getBoundingClientRect().top + (main?.scrollTop ?? 0);
-    surface.canvas.style.height =
-      `${Math.max(230, Math.min(480, window.innerHeight - top - (fontSize > 12 ? 90 : 60)))}px`;
+    const room = roomBelow(surface.canvas) - (fontSize > 12 ? 90 : 60);
+    surface.canvas.style.height = `${Math.max(230, Math.min(480, room))}px`;
     surface.measure();
     this.range.set(-REACH, REACH, 0.1, log, `τ = ${tauText(log)}`);
     const context = surface.begin(), ink = this.theme.ink, weights = weightsAt(this.scores, 2 ** log);

@@ -20,7 +20,7 @@ from core.app.frame.views import Reading
 from core.app.state import reader
 from core.app.state.run import Run
 from core.components.lib.bytes import pack
-from core.components.lib.position_canvas import instrument
+from core.components.lib.instrument import instrument
 from core.figures import residual_stream as figures
 from core.figures.heads import head_name
 from core.figures.numbers import latex_number, latex_operand, probability, readable

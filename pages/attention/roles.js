@@ -1,9 +1,11 @@
-import { pointedByKeys } from "../../core/components/lib/by_keys.js";
 import { hatch } from "../../core/components/lib/canvas.js";
 import { between, css } from "../../core/components/lib/colours.js";
+import { chip, fill, make } from "../../core/components/lib/dom.js";
+import { pointedByKeys } from "../../core/components/lib/keys.js";
 import { exact } from "../../core/components/lib/numbers.js";
+import { emOf } from "../../core/components/lib/text.js";
 import { readTheme } from "../../core/components/lib/theme.js";
-import { chip, emOf, fill, keepFree, make, mount } from "../../core/components/lib/token_view.js";
+import { keepFree, mount } from "../../core/components/lib/view.js";
 
 // header: tokens [N], the visible forms of the rows; first: position of the first row; panels [{name, said, meaning,
 // rows, columns, keys: columns are tokens, scale: "div" or "seq", reach: the value of the deepest colour, masked:

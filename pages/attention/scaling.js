@@ -1,8 +1,11 @@
 // header: d_ks [D]; n; variance {mean, error} [D]; entropy, gradient {scaled: {mean, error}, unscaled: …} [D]; weights
 // {scaled, unscaled} [D][n];
 // heads: null or {d, variance, scaled, unscaled, names, picked}, one entry a head of the model; settings {d}; text.
+import { draw, fill, make } from "../../core/components/lib/dom.js";
+import { Echoes } from "../../core/components/lib/echo.js";
 import { grouped, significant } from "../../core/components/lib/numbers.js";
-import { draw, Echoes, emOf, fill, keepFree, make, mount, onWidth } from "../../core/components/lib/token_view.js";
+import { emOf } from "../../core/components/lib/text.js";
+import { keepFree, mount, onWidth } from "../../core/components/lib/view.js";
 
 const KINDS = ["scaled", "unscaled"], CLASS = { scaled: "with", unscaled: "without" };
 

@@ -2,12 +2,12 @@
 // empty. The vectors are the model's own float32; all that follows from them is worked out here in float64, as
 // core/analysis/attention_steps.py does.
 import { unpack } from "../../core/components/lib/bytes.js";
-import { hatch } from "../../core/components/lib/canvas.js";
+import { hatch, line, matrixPicture, placePicture, stroke, Surface, write } from "../../core/components/lib/canvas.js";
+import { fill, make, marked, unmarked } from "../../core/components/lib/dom.js";
+import { Instrument } from "../../core/components/lib/instrument.js";
 import { liveAsker } from "../../core/components/lib/live.js";
 import { decimals } from "../../core/components/lib/numbers.js";
-import {
-  fill, Instrument, line, make, matrixPicture, mount, placePicture, plain, rich, stroke, Surface, write,
-} from "../../core/components/lib/position_canvas.js";
+import { mount, roomBelow } from "../../core/components/lib/view.js";
 
 const NUMBERS = ["dot", "scale", "bias", "mask", "softmax"];
 const MEANING = { X: "residual", q: "query", k: "key", v: "value", av: "value", out: "value", written: "attention" };
@@ -66,8 +66,8 @@ class Steps extends Instrument {
     return { name, node };
   }
 
-  receive(header, send) {
-    super.receive(header, send);
+  receive(header) {
+    super.receive(header);
     const { settings, labels, ...rest } = header;
     Object.assign(this, rest, { data: header });
     this.fillControls();
@@ -238,9 +238,7 @@ class Steps extends Instrument {
   arrange() {
     const { width } = this.surface, { s } = this;
     const lines = this.items.length + 2 + (this.rest.count ? 1 : 0) + (this.simple ? 0 : 1);
-    const main = this.root.getRootNode().host?.closest('[data-testid="stMain"]');
-    const top = this.stage.getBoundingClientRect().top + (main?.scrollTop ?? 0);
-    const room = window.innerHeight - top - (this.root.classList.contains("present") ? 225 : 158), header = 34 * s;
+    const room = roomBelow(this.stage) - (this.root.classList.contains("present") ? 225 : 158), header = 34 * s;
     const height = Math.max(15 * s, Math.min(25 * s, (room - header - 8) / lines));
     let y = header;
     const next = () => { const at = y; y += height; return at; };
@@ -264,7 +262,7 @@ class Steps extends Instrument {
     this.range.max = this.stages.length - 1;
     this.range.value = this.at;
     this.range.style.setProperty("--share", `${(100 * this.at) / (this.stages.length - 1)}%`);
-    this.range.setAttribute("aria-valuetext", plain(this.labels[`stage_${this.step}`]));
+    this.range.setAttribute("aria-valuetext", unmarked(this.labels[`stage_${this.step}`]));
     // one that is switched off loses the focus
     for (const [node, end] of [[this.back, 0], [this.forward, this.stages.length - 1]])
       node.ariaDisabled = String(this.at === end);
@@ -280,10 +278,8 @@ class Steps extends Instrument {
 
   /** The worked-out numbers take what is left of the first screen, and scroll where that is not enough. */
   fitDetail() {
-    const main = this.root.getRootNode().host?.closest('[data-testid="stMain"]');
-    const top = this.detail.getBoundingClientRect().top + (main?.scrollTop ?? 0);
-    this.detail.style.maxHeight =
-      `${Math.max(118, window.innerHeight - top - (this.root.classList.contains("present") ? 75 : 40))}px`;
+    const room = roomBelow(this.detail) - (this.root.classList.contains("present") ? 75 : 40);
+    this.detail.style.maxHeight = `${Math.max(118, room)}px`;
   }
 
   /** Whether a column's stage has been reached. */
@@ -481,7 +477,7 @@ class Steps extends Instrument {
     this.stage.style.cursor = cell ? "pointer" : "";
     this.tip.hidden = !cell || cell.kind === "name";
     if (!this.tip.hidden) {
-      rich(this.tip, this.reading(cell));
+      marked(this.tip, this.reading(cell));
       this.tip.style.left =
         `${Math.max(0, Math.min(x - this.tip.offsetWidth / 2, this.surface.width - this.tip.offsetWidth))}px`;
       this.tip.style.top = `${Math.max(0, y - this.tip.offsetHeight - 12)}px`;
@@ -570,7 +566,7 @@ class Steps extends Instrument {
     for (const part of (template ?? "").split(/(\{(?:query|key)\})/)) {
       const value = /^\{(query|key)\}$/.test(part) ? values[part.slice(1, -1)] : null;
       if (value) make("span", "chip", node, value.chip).dir = "auto";
-      else rich(make("span", "", node), fill(part, values));
+      else marked(make("span", "", node), fill(part, values));
     }
   }
 
@@ -645,14 +641,14 @@ class Steps extends Instrument {
   }
 
   formula(text, says) {
-    rich(make("p", "formula", this.detail), text);
-    if (says) rich(make("p", "says", this.detail), says);
+    marked(make("p", "formula", this.detail), text);
+    if (says) marked(make("p", "says", this.detail), says);
   }
 
   /** A sum of products: every term as two numbers and their product, then the result. */
   terms(head, a, b, names, meanings, result, labels) {
     const line = make("p", "formula", this.detail);
-    rich(line, `${head} ${result}`);
+    marked(line, `${head} ${result}`);
     const list = make("div", "terms", this.detail), legend = make("span", "term legend", list);
     for (const text of ["", names[0], `× ${names[1]}`, "="]) make("span", "", legend, text);
     for (let k = 0; k < a.length; k += 1) {
@@ -696,7 +692,7 @@ class Steps extends Instrument {
     const i = this.chosen.position, rows = this.items.filter((one) => one.seen);
     const line = make("p", "formula", this.detail);
     const quotient = `${decimals(item.exp, 6)} / ${decimals(this.total, 6)} = ${decimals(item.alpha)}`;
-    rich(line, `α_{${i},${item.j}} = e^{s − m} / Σ = ${quotient}   (m = ${decimals(this.top, 6)})`);
+    marked(line, `α_{${i},${item.j}} = e^{s − m} / Σ = ${quotient}   (m = ${decimals(this.top, 6)})`);
     const list = make("div", "terms", this.detail), legend = make("span", "term legend", list);
     for (const text of ["j", "s", "e^(s−m)", "α"]) make("span", "", legend, text);
     if (this.restAlpha) {
@@ -726,14 +722,14 @@ class Steps extends Instrument {
     const form = this.score === "additive" ? "matrix_additive" : this.scaled ? "matrix_form" : "matrix_unscaled";
     const formula = fill(this.labels[form], { bias: this.stages.includes("bias") ? " + bias" : "" });
     const drawn = fill(this.labels.matrix_drawn, { first: items[0].j, last: items.at(-1).j });
-    rich(make("p", "formula", this.detail), `${formula}   ${drawn}`);
+    marked(make("p", "formula", this.detail), `${formula}   ${drawn}`);
     const line = make("div", "matrices", this.detail), tall = Math.max(5, Math.min(10, 68 / m));
     const thin = Math.max(1.2, (tall * m) / d_k), wide = Math.max(2.5, 110 / d_k);
     for (const part of parts) {
       if (part.length === 1) { make("span", "sign", line, part[0]); continue; }
       const [symbol, shape, rows, columns, at, meaning] = part, cell = make("figure", "", line);
       const caption = make("figcaption", meaning, cell);
-      rich(caption, `${symbol} [${shape[0]} × ${shape[1]}]`);
+      marked(caption, `${symbol} [${shape[0]} × ${shape[1]}]`);
       const canvas = make("canvas", "", cell), context = canvas.getContext("2d");
       const pattern = symbol === this.labels.pattern, keys = symbol === "K^{T}";
       const [across, down] = [pattern || keys ? tall : wide, keys ? thin : tall]
@@ -764,8 +760,5 @@ function dashed(context, { x, w }, y, colour) {
 }
 
 export default function (component) {
-  const root = component.parentElement.querySelector(".instrument");
-  const close = mount(component, Steps);
-  root.view.trigger = component.setTriggerValue;
-  return close;
+  return mount(component, Steps);
 }

@@ -19,7 +19,7 @@ from core.app.server import routes
 from core.app.state import reader
 from core.app.state.run import Run
 from core.components.lib.bytes import pack
-from core.components.lib.position_canvas import instrument
+from core.components.lib.instrument import instrument
 from core.figures.heads import head_name, product_latex
 from core.figures.numbers import bracketed, latex_number, latex_operand, plain_number, probability
 from core.model import attention, positional

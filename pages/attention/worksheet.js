@@ -1,8 +1,9 @@
 // header: identity; tokens [4]; given {X, W_Q, W_K, W_V}; solution and mistakes {step: matrix}, {step: {slip: matrix}},
 // where a matrix is rows of numbers, "-inf" or null; cells {"step.row.column": [typed, 1 where it was shown]}; text.
 // What a reader types is compared with the solution here, and kept in Python's session.
+import { draw, fill, make } from "../../core/components/lib/dom.js";
 import { plain, written } from "../../core/components/lib/numbers.js";
-import { draw, fill, make, mount, onWidth } from "../../core/components/lib/token_view.js";
+import { mount, onWidth } from "../../core/components/lib/view.js";
 
 const GIVEN = ["X", "W_Q", "W_K", "W_V"];
 const STEPS = ["Q", "K", "V", "products", "scaled", "masked", "weights", "output"];

@@ -1,6 +1,7 @@
 // The pictures of the course page, one kind each: lessons, lectures, class, glossary, sheet. Links are real ones; a
 // plain click opens the lesson in the same session.
-import { button, fill, make, mount } from "../../core/components/lib/token_view.js";
+import { button, fill, make } from "../../core/components/lib/dom.js";
+import { mount } from "../../core/components/lib/view.js";
 
 const DONE = "transformer-course-done";      // the lessons that a reader has ticked, in the browser's own store
 

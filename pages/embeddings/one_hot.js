@@ -1,12 +1,13 @@
 // One-hot (N × |V|) times E (|V| × d) is X (N × d): the tokens of the prompt as rows on the left and on the right, the
 // picked one's row of E between them.
+import { beginDrawing, writeText } from "../../core/components/lib/canvas.js";
 import { css } from "../../core/components/lib/colours.js";
+import { make } from "../../core/components/lib/dom.js";
 import { exact } from "../../core/components/lib/numbers.js";
-import {
-  beginDrawing, chip, element, fitHeight, keepFitted, showTip, writeText,
-} from "../../core/components/lib/pattern.js";
 import { unpack } from "../../core/components/lib/bytes.js";
+import { showTip, tokenChip } from "../../core/components/lib/pattern.js";
 import { whenStyled } from "../../core/components/lib/theme.js";
+import { fitHeight, keepFitted } from "../../core/components/lib/view.js";
 
 const HEADING = 40, GAP = 46, FOOT = 6;
 
@@ -188,13 +189,14 @@ function read(view, event) {
   if (row < 0 || row >= n || !(x < view.left.x + view.left.width || middle || inside(view.right))) return;
   const token = middle ? view.window_tokens[row] : view.tokens[row], id = middle ? view.window_ids[row] : view.ids[row];
   const part = middle ? view.middle : view.right;
-  const words = [chip(token, "")];
-  if (x < view.left.x + view.left.width) words.push(element("small", "", ` ${view.text.column.replace("{id}", id)}`));
-  else {
+  const words = [tokenChip(token, "")];
+  if (x < view.left.x + view.left.width) {
+    words.push(make("small", "", null, ` ${view.text.column.replace("{id}", id)}`));
+  } else {
     const c = Math.floor(((x - part.x) / part.width) * view.d), values = middle ? view.window : view.product;
     const where = view.text.entry.replace("{id}", middle ? id : row).replace("{c}", c);
-    words.push(element("small", "", ` ${where.replace("{symbol}", middle ? "E" : "X")} `));
-    words.push(element("output", "", exact(values[row * view.d + c])));
+    words.push(make("small", "", null, ` ${where.replace("{symbol}", middle ? "E" : "X")} `));
+    words.push(make("output", "", null, exact(values[row * view.d + c])));
   }
   showTip(view.tip, words, x - scrolled, view.top + row * height, height);
 }

@@ -1,10 +1,10 @@
 // header: steps [[[token, parent, ln P, ln p of the token, fate, path, new (false: finished before)]]], the `width`
 // kept ones first; picked [step, place]; best, greedy [text], same (they are one text); rank of the best among `all`
 // texts, 0 where they are not listed.
+import { draw, fill, make, rich, sized } from "../../core/components/lib/dom.js";
 import { plain, significant } from "../../core/components/lib/numbers.js";
-import {
-  draw, emOf, fill, make, monoFont, mount, onFont, onWidth, rich, shortened, sized,
-} from "../../core/components/lib/token_view.js";
+import { emOf, monoFont, onFont, shortened } from "../../core/components/lib/text.js";
+import { mount, onWidth } from "../../core/components/lib/view.js";
 
 // em: a row that is lower has token and number beside each other, in present mode
 const ROW = 2.75, LEAST = 7.2, LOW = 2.3;
@@ -23,7 +23,7 @@ class Beam {
     this.detail.setAttribute("aria-live", "polite");
     this.hint = make("div", "muted", root);
     onWidth(this.place, () => this.paint());
-    onFont(root, () => this.paint());
+    onFont(() => this.paint());
   }
 
   receive(header) {
@@ -94,7 +94,7 @@ class Beam {
     draw("rect", { x, y, width, height: high, rx: 3, fill: fate === "pruned" ? "url(#pruned)" : "" }, group);
     const low = row < LOW * em, room = width - (low ? 3 : 0.7) * em;
     draw("text", { x: x + 0.35 * em, y: y + (low ? 0.69 : 0.44) * high, "font-size": 0.95 * em }, group,
-      fresh ? shortened(token, monoFont(this.svg, 0.95 * em), room) : "■");
+      fresh ? shortened(token, monoFont(0.95 * em), room) : "■");
     draw("text", { x: low ? x + width - 0.35 * em : x + 0.35 * em, y: y + (low ? 0.69 : 0.85) * high,
       "text-anchor": low ? "end" : "start", "font-size": 0.85 * em, class: "amount" }, group,
       Math.abs(total) < 0.05 ? significant(total, 2) : plain(total, 2));

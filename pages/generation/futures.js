@@ -1,9 +1,9 @@
 // header: nodes [[token, parent, depth, count, prob, path_prob, name]] (the root first, parents before children,
 // children of one parent together); n draws; depth; different; mass; picked: a place.
+import { draw, fill, make, rich, sized } from "../../core/components/lib/dom.js";
 import { probability } from "../../core/components/lib/numbers.js";
-import {
-  draw, emOf, fill, make, monoFont, mount, onFont, onWidth, rich, shortened, sized, textWidth,
-} from "../../core/components/lib/token_view.js";
+import { emOf, monoFont, onFont, shortened, textWidth } from "../../core/components/lib/text.js";
+import { mount, onWidth } from "../../core/components/lib/view.js";
 
 const SHOWN = 12, FEW = 7;       // lines of the comparison; fewer in present mode, whose type is larger
 
@@ -26,7 +26,7 @@ class Futures {
     this.hint = make("div", "muted", root);
     onWidth(this.place, () => this.paint());
     onWidth(this.chart, () => this.paint());
-    onFont(root, () => this.paint());
+    onFont(() => this.paint());
   }
 
   receive(header) {
@@ -110,7 +110,7 @@ class Futures {
       draw("rect", { x: x + 1, y: y(this.from[place]) + 0.25, width: column - 2, height: Math.max(0.5, high - 0.5),
         rx: Math.min(3, high / 3) }, group);
       if (high > 1.15 * em) {
-        const numbers = `${count} · ${counted(this.n * path)}`, font = monoFont(this.svg, em), room = column - 0.8 * em;
+        const numbers = `${count} · ${counted(this.n * path)}`, font = monoFont(em), room = column - 0.8 * em;
         const wide = textWidth(numbers, font);
         const two = high > 2.5 * em, name = shortened(token, font, two ? room : Math.max(2 * em, room - wide));
         draw("text", { x: x + 0.4 * em, y: y(this.from[place]) + (two ? 1.15 * em : high / 2 + 0.35 * em),
@@ -153,7 +153,7 @@ class Futures {
       const group = draw("g", { class: place === this.picked ? "compared picked" : "compared" }, svg);
       draw("rect", { class: "hit", x: 0, y, width, height: line, fill: "transparent" }, group);
       draw("text", { x: left - 0.6 * em, y: middle + 0.33 * em, "text-anchor": "end", "font-size": 0.95 * em }, group,
-        endOf(this.path(place), monoFont(svg, 0.95 * em), left - em));
+        endOf(this.path(place), monoFont(0.95 * em), left - em));
       draw("rect", { x: x(Math.max(0, expected - two)), y: middle - 0.36 * em, width: x(expected + two)
           - x(Math.max(0, expected - two)), height: 0.72 * em, fill: "var(--tx-seq-2)", class: "band" }, group);
       draw("line", { x1: x(expected), x2: x(expected), y1: middle - 0.6 * em, y2: middle + 0.6 * em,

@@ -1,7 +1,8 @@
+import { draw, fill, make, sized } from "../../core/components/lib/dom.js";
 import { probability } from "../../core/components/lib/numbers.js";
-import {
-  draw, drawWritten, emOf, fill, make, monoFont, mount, onFont, onWidth, sized, textWidth,
-} from "../../core/components/lib/token_view.js";
+import { emOf, monoFont, onFont, textWidth } from "../../core/components/lib/text.js";
+import { drawWritten } from "../../core/components/lib/tokens.js";
+import { mount, onWidth } from "../../core/components/lib/view.js";
 
 // header: rows [{name, note, tokens, p, again [whether it belongs to an n-gram that came before], numbers [text], means
 // [text] or null}]; columns [text]; many: what the means are over.
@@ -12,7 +13,7 @@ class Strategies {
     this.svg = draw("svg", { class: "strategies", role: "img" }, this.place);
     this.hint = make("div", "muted", root);
     onWidth(this.place, () => this.paint());
-    onFont(root, () => this.paint());
+    onFont(() => this.paint());
   }
 
   receive(header) {
@@ -54,7 +55,7 @@ class Strategies {
   /** In present mode, whose type is larger, two lines of each text are shown: from where and how many tokens are left
       out, and what stands for them. */
   beyond(items, width, em) {
-    const font = monoFont(this.svg, 0.93 * em), room = 2 * width - 8 * em;
+    const font = monoFont(0.93 * em), room = 2 * width - 8 * em;
     let used = 0;
     const from = items.findIndex((item) => (used += textWidth(item.text, font) + 0.4 * em) > room);
     return from < 0 ? [items.length, 0] : [from, items.length - from, { text: "…", marks: "plain" }];

@@ -1,10 +1,13 @@
 // header: prompt [text], cut (more stands before it); steps [{token, p, surprisal, xi, hand, place, kept, mass,
 // candidates [[id, text, place, y, renormalised, rule, start, end]]}]; texts [{from, tokens, p, log_prob}], active;
 // rules [text]; size |V|; ends, full; settings {written (−1: all), picked (−1: the last)}.
+import { draw, fill, make, rich, sized } from "../../core/components/lib/dom.js";
+import { Echoes } from "../../core/components/lib/echo.js";
 import { grouped, plain, probability } from "../../core/components/lib/numbers.js";
-import {
-  draw, drawWritten, Echoes, emOf, fill, make, monoFont, mount, onFont, onWidth, Player, rich, shortened, sized,
-} from "../../core/components/lib/token_view.js";
+import { Player } from "../../core/components/lib/player.js";
+import { emOf, monoFont, onFont, shortened } from "../../core/components/lib/text.js";
+import { drawWritten } from "../../core/components/lib/tokens.js";
+import { mount, onWidth } from "../../core/components/lib/view.js";
 
 const PAUSE = 350, ROW = 1.62, FEW = 7;      // bars in present mode, whose type is larger
 
@@ -35,7 +38,7 @@ class Writing {
     this.bars = draw("svg", { class: "written-bars", role: "img" }, this.chart);
     onWidth(this.place, () => this.paint());
     onWidth(this.chart, () => this.paint());
-    onFont(root, () => this.paint());
+    onFont(() => this.paint());
   }
 
   receive(header) {
@@ -153,7 +156,7 @@ class Writing {
       const length = (prob / most) * long;
       draw("rect", { class: "hit", x: 0, y, width, height: ROW * em, fill: "transparent" }, row);
       draw("text", { x: name, y: y + 1.12 * em, "text-anchor": "end", "font-size": em }, row,
-        shortened(text, monoFont(svg, em), name - 0.3 * em));
+        shortened(text, monoFont(em), name - 0.3 * em));
       draw("rect", { class: rule ? "cut" : "kept", x: left, y: y + 0.28 * em, width: Math.max(1, length),
         height: 1.06 * em, fill: rule ? "url(#cut)" : "var(--tx-kept)" }, row);
       if (taken)

@@ -1,11 +1,13 @@
 // Concatenate and W^O at one position. A row for each head: its piece of the concatenated vector, what its rows of W^O
 // make of it, how long that is.
 import { css } from "../../core/components/lib/colours.js";
+import { make } from "../../core/components/lib/dom.js";
+import { byKeys } from "../../core/components/lib/keys.js";
 import { decimals, exact, significant } from "../../core/components/lib/numbers.js";
-import { element, fitHeight, keepFitted, showTip } from "../../core/components/lib/pattern.js";
-import { byKeys } from "../../core/components/lib/by_keys.js";
 import { unpack } from "../../core/components/lib/bytes.js";
+import { showTip } from "../../core/components/lib/pattern.js";
 import { readTheme, whenStyled } from "../../core/components/lib/theme.js";
+import { fitHeight, keepFitted } from "../../core/components/lib/view.js";
 
 const LABEL = 44, HEADING = 22, NARROW = 520, LEAST_ROW = 14;
 
@@ -57,7 +59,7 @@ function arrange(sum) {
 }
 
 function rowButton(sum, name, head) {
-  const button = element("button", head === sum.selected ? "selected" : "");
+  const button = make("button", head === sum.selected ? "selected" : "");
   button.type = "button";
   button.setAttribute("aria-label",
     `${name}, ${sum.text.norm} ${exact(sum.norms[head])}, ${sum.text.share} ${exact(sum.shares[head])}`);
@@ -151,7 +153,7 @@ function readAt(sum, x, row) {
     - (left ? start : 0);
   const value = (left ? piece : sum.vector(row))[at];
   if (value === undefined) return;
-  const words = [element("b", "", sum.rowsOf[row]), element("small", "", ` ${at}  `),
-    element("output", "", exact(value))];
+  const words = [make("b", "", null, sum.rowsOf[row]), make("small", "", null, ` ${at}  `),
+    make("output", "", null, exact(value))];
   showTip(sum.tip, words, x, sum.stage.offsetTop + HEADING + row * sum.row - sum.scroll.scrollTop, sum.row);
 }

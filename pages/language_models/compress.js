@@ -2,9 +2,10 @@
 // low, high: next digits of the interval's ends), likely [[name, end of its share] per token], stream "0101…",
 // compared [{name, bits, shown, kind ("model" or "")}], settings {step}. Three bars, each a zoom into the one above;
 // two on a projector.
-import {
-  button, draw, Echoes, emOf, fill, make, monoFont, mount, onWidth, textWidth,
-} from "../../core/components/lib/token_view.js";
+import { button, draw, fill, make } from "../../core/components/lib/dom.js";
+import { Echoes } from "../../core/components/lib/echo.js";
+import { emOf, monoFont, textWidth } from "../../core/components/lib/text.js";
+import { mount, onWidth } from "../../core/components/lib/view.js";
 
 class Coder {
   constructor(root) {
@@ -95,7 +96,7 @@ class Coder {
     const said = [];
     for (let r = 0; r < rows; r++) {
       const i = this.step + r, token = this.tokens[i], y = 1.5 * em + r * (bar + gap);
-      const font = monoFont(this.root, 0.9 * em);
+      const font = monoFont(0.9 * em);
       const line = fill(this.text.share, { token: token.name, ...ends(token.start, token.end),
         bits: token.bits < 0.01 ? token.bits.toPrecision(2) : token.bits.toFixed(2) });
       said.push(line);

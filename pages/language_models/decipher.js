@@ -2,10 +2,12 @@
 // of each], steps [number of each in the search], goal (ln p of the true text, or null), used (the letters that the
 // ciphertext has, commonest first), shares {letter: per cent of the ciphertext}, language [per cent of a…z in the
 // training text], settings {step}; step −1 is the last.
+import { draw, fill, make, sized } from "../../core/components/lib/dom.js";
+import { Echoes } from "../../core/components/lib/echo.js";
 import { plain } from "../../core/components/lib/numbers.js";
-import {
-  draw, Echoes, emOf, fill, make, monoFont, mount, onFont, onWidth, Player, shortened, sized,
-} from "../../core/components/lib/token_view.js";
+import { Player } from "../../core/components/lib/player.js";
+import { emOf, monoFont, onFont, shortened } from "../../core/components/lib/text.js";
+import { mount, onWidth } from "../../core/components/lib/view.js";
 
 const LETTERS = "abcdefghijklmnopqrstuvwxyz";
 
@@ -26,7 +28,7 @@ class Cipher {
     this.walkPlace.onpointermove = (event) => event.buttons && this.drag(event);
     this.walkPlace.onpointerup = () => this.settle();
     onWidth(root, () => this.paint());
-    onFont(root, () => this.paint());
+    onFont(() => this.paint());
   }
 
   receive(header) {
@@ -101,7 +103,7 @@ class Cipher {
     sized(svg, width, top + bar + 2.4 * em, fill(this.text.key_label,
       { pairs: [...this.used].map((letter) => `${letter} ${reading(letter, key)}`).join(", ") }));
     draw("text", { x: 0, y: 0.95 * em, class: "sans strong" }, svg,
-      shortened(this.text.key, monoFont(this.root, 0.92 * em), width));
+      shortened(this.text.key, monoFont(0.92 * em), width));
     [...this.used].forEach((letter, i) => {
       const x = i * column, read = reading(letter, key), own = (this.shares[letter] / most) * bar;
       const other = (this.language[LETTERS.indexOf(read)] / most) * bar, thick = Math.max(2, 0.36 * column);
@@ -135,7 +137,7 @@ class Cipher {
     svg.replaceChildren();
     sized(svg, width, height, fill(this.text.walk_label, values));
     draw("text", { x: 0, y: 0.95 * em, class: "sans strong" }, svg,
-      shortened(this.text.walk, monoFont(this.root, 0.92 * em), width));
+      shortened(this.text.walk, monoFont(0.92 * em), width));
     for (const score of new Set([low, high]))
       draw("text", { x: left - 0.5 * em, y: y(score) + 0.3 * em, "text-anchor": "end", class: "sans small" }, svg,
         plain(score, 1));

@@ -2,7 +2,10 @@
 // p], …] per sign], own [p of the true symbol per sign], first: signs that are given, guesses [the reader's guess
 // numbers so far], identity, columns [name], unit, score [[name, value…]], settings {guesses "1-3-1"}. What the model
 // thought of a sign is shown only when the reader has found it.
-import { button, draw, Echoes, emOf, fill, make, mount, onWidth } from "../../core/components/lib/token_view.js";
+import { button, draw, fill, make } from "../../core/components/lib/dom.js";
+import { Echoes } from "../../core/components/lib/echo.js";
+import { emOf } from "../../core/components/lib/text.js";
+import { mount, onWidth } from "../../core/components/lib/view.js";
 
 const HARD = 5;     // guesses from which on a sign stands on a ground of its own
 

@@ -1,4 +1,6 @@
-import { draw, emOf, fill, make, monoFont, mount, onWidth, textWidth } from "../../core/components/lib/token_view.js";
+import { draw, fill, make } from "../../core/components/lib/dom.js";
+import { emOf, monoFont, textWidth } from "../../core/components/lib/text.js";
+import { mount, onWidth } from "../../core/components/lib/view.js";
 
 // header: template [before, the reader's own, after], shots "solved examples before it", answer, bars [{name, p, shown,
 // first}], bars_title, verdict_line, note, classes [a, b], counts null or [[aa, ab], [ba, bb]] (rows: true, columns:
@@ -63,7 +65,7 @@ class Tasks {
   plot() {
     const width = this.svg.parentElement.clientWidth, em = emOf(this.root), step = 1.75 * em;
     if (!width || !this.bars) return;
-    const height = Math.max(1, this.bars.length * step), font = monoFont(this.root, 0.95 * em);
+    const height = Math.max(1, this.bars.length * step), font = monoFont(0.95 * em);
     this.svg.replaceChildren();
     for (const [name, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}`,
       "font-size": 0.95 * em, "aria-label": this.bars.map((bar) => `${bar.name} ${bar.shown}`).join(", ") }))

@@ -1,6 +1,8 @@
+import { draw, make } from "../../core/components/lib/dom.js";
+import { Echoes } from "../../core/components/lib/echo.js";
 import { significant } from "../../core/components/lib/numbers.js";
-import { draw, Echoes, emOf, make, monoFont, mount, onFont, onWidth,
-  textWidth } from "../../core/components/lib/token_view.js";
+import { emOf, monoFont, onFont, textWidth } from "../../core/components/lib/text.js";
+import { mount, onWidth } from "../../core/components/lib/view.js";
 
 // header: rows [{label, text, tokens [text], bits [number], summary}]; settings {row}; height of all rows together in
 // pixels. The height of a bar is the token's surprisal in bits, on one scale for all rows; the dearest token of a row
@@ -11,7 +13,7 @@ class Sentences {
     this.echoes = new Echoes();
     this.list = make("div", "sentences-list", root);
     onWidth(this.list, () => this.build());
-    onFont(root, () => this.build());
+    onFont(() => this.build());
   }
 
   receive(header) {
@@ -33,7 +35,7 @@ class Sentences {
     this.list.replaceChildren();
     const em = emOf(this.root), most = Math.max(1, ...this.rows.flatMap((row) => row.bits));
     const height = Math.max(1.6 * em, Math.min(8 * em, this.height / this.rows.length - 4.6 * em));
-    const font = monoFont(this.root, 0.95 * em);
+    const font = monoFont(0.95 * em);
     const need = (row) => row.tokens.map((token) => Math.max(2.9 * em, textWidth(token, font) + 0.9 * em));
     const wide = Math.max(...this.rows.flatMap(need)), longest = Math.max(...this.rows.map((row) => row.tokens.length));
     const room = width - 2 * em;

@@ -3,10 +3,11 @@
 // relation, place, tip]]}], areas [text], note, title_line, settings {threshold}. A disc is a right answer and a
 // cross a wrong one; what lies left of the threshold is not said. The threshold moves here, and Python learns of it
 // when the hand rests.
+import { draw, fill, make } from "../../core/components/lib/dom.js";
+import { Echoes } from "../../core/components/lib/echo.js";
 import { probability } from "../../core/components/lib/numbers.js";
-import {
-  draw, Echoes, emOf, fill, make, monoFont, mount, onFont, onWidth, shortened, textWidth,
-} from "../../core/components/lib/token_view.js";
+import { emOf, monoFont, onFont, shortened, textWidth } from "../../core/components/lib/text.js";
+import { mount, onWidth } from "../../core/components/lib/view.js";
 
 const EDGE = 9;     // pixels at both ends of the axis: half a slider's knob
 const RESTS = 250;  // milliseconds after which a hand is at rest
@@ -33,7 +34,7 @@ class Facts {
     this.said.setAttribute("aria-live", "polite");
     this.remark = make("div", "muted remark", this.verdict);
     onWidth(this.rows_place, () => this.build());
-    onFont(root, () => this.build());
+    onFont(() => this.build());
   }
 
   receive(header) {
@@ -57,7 +58,7 @@ class Facts {
     if (!this.rows || !this.rows_place.clientWidth) return;
     this.em = emOf(this.root);
     this.root.classList.toggle("present", this.scale > 1);
-    const font = monoFont(this.root, 0.9 * this.em);
+    const font = monoFont(0.9 * this.em);
     this.names = Math.max(...this.rows.flatMap((row) => [this.text.rest, ...row.bars.map((bar) => bar.name)])
       .map((name) => textWidth(name, font))) + 0.6 * this.em;
     this.rows_place.replaceChildren();
@@ -86,7 +87,7 @@ class Facts {
 
   bars(place, row) {
     const bars = this.shown(row), em = this.em, width = place.clientWidth, step = 1.22 * em;
-    const height = bars.length * step, font = monoFont(this.root, 0.9 * em);
+    const height = bars.length * step, font = monoFont(0.9 * em);
     const svg = draw("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "font-size": 0.9 * em,
       "aria-label": bars.map((bar) => `${bar.name} ${bar.shown}`).join(", ") }, place);
     const names = Math.min(0.46 * width, this.names), room = width - names - 6.5 * em;

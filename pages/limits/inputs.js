@@ -1,6 +1,6 @@
-import {
-  draw, emOf, make, monoFont, mount, onFont, onWidth, shortened, sized, textWidth,
-} from "../../core/components/lib/token_view.js";
+import { draw, make, sized } from "../../core/components/lib/dom.js";
+import { emOf, monoFont, onFont, shortened, textWidth } from "../../core/components/lib/text.js";
+import { mount, onWidth } from "../../core/components/lib/view.js";
 
 // header: tokens [text], rows [{name, note, values [number or null], control [number] or null, shown [text],
 // control_shown [text]}], legend [text]; settings {token}. One column for each token, one band for each method; a bar
@@ -12,7 +12,7 @@ class Inputs {
     this.place = make("div", "scroll", root);
     this.legend = make("div", "legend", root);
     onWidth(this.place, () => this.build());
-    onFont(root, () => this.build());
+    onFont(() => this.build());
   }
 
   receive(header) {
@@ -34,7 +34,7 @@ class Inputs {
     const width = this.place.clientWidth;
     if (!width || !this.rows) return;
     this.place.replaceChildren();
-    const em = emOf(this.root), font = monoFont(this.root, 0.92 * em), narrow = width < 40 * em;
+    const em = emOf(this.root), font = monoFont(0.92 * em), narrow = width < 40 * em;
     const side = narrow ? 0 : 14.5 * em, n = this.tokens.length;
     const texts = this.tokens.map((token) => shortened(token, font, 7 * em));
     const high = texts.map((text) => 0.72 * textWidth(text, font));

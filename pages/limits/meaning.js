@@ -1,4 +1,5 @@
-import { button, fill, make, mount } from "../../core/components/lib/token_view.js";
+import { button, fill, make } from "../../core/components/lib/dom.js";
+import { mount } from "../../core/components/lib/view.js";
 
 // header: items [{ask, said, should, right}], height in pixels; settings {item}.
 class Items {

@@ -1,5 +1,7 @@
-import { draw, drawWritten, emOf, keepFree, make, mount, onFont, onWidth,
-  sized } from "../../core/components/lib/token_view.js";
+import { draw, make, sized } from "../../core/components/lib/dom.js";
+import { emOf, onFont } from "../../core/components/lib/text.js";
+import { drawWritten } from "../../core/components/lib/tokens.js";
+import { keepFree, mount, onWidth } from "../../core/components/lib/view.js";
 
 // header: rows [{kind "passage" | "twin", name, sum, tokens [[text, kind "given" | "recited" | "strayed", p or null,
 // tip]], rest "how the passage itself goes on"}], key. The first token that is not the passage's own has a whole frame,
@@ -12,7 +14,7 @@ class Recital {
     this.legend = make("div", "recital-key", root);
     keepFree(this.place, 170, 460);
     onWidth(this.place, () => this.build());
-    onFont(root, () => this.build());
+    onFont(() => this.build());
   }
 
   receive(header) {

@@ -1,16 +1,18 @@
 // The map's life: what Python sent, labels and chips, pointer and keys, and the walk through the stages.
 import { resize } from "../../core/components/lib/canvas.js";
+import { fill, make } from "../../core/components/lib/dom.js";
+import { byKeys } from "../../core/components/lib/keys.js";
 import { significant } from "../../core/components/lib/numbers.js";
-import { chip, element, rowOffsets } from "../../core/components/lib/pattern.js";
-import { byKeys } from "../../core/components/lib/by_keys.js";
 import { alike, unpack } from "../../core/components/lib/bytes.js";
+import { rowOffsets, tokenChip } from "../../core/components/lib/pattern.js";
 import { readTheme, whenStyled } from "../../core/components/lib/theme.js";
+import { roomBelow } from "../../core/components/lib/view.js";
 import { layOut, middle, regionsOf, stagesOf } from "./layout.js";
 import { findAt, keyPlaces, paintMarks, readingOf } from "./marks.js";
 import { buildOutput, drawOutput, paintSky } from "./output.js";
 import { inks, paintBase, rowWeights } from "./paint.js";
 import { printSoon } from "./print.js";
-import { fill, named, phrase } from "./words.js";
+import { named, phrase } from "./words.js";
 
 const STAGE_MS = 620, BLOCK_MS = 420;
 const MOST_PIXELS = 12e6;      // of a canvas; some browsers draw none that is larger
@@ -68,10 +70,8 @@ function build(root) {
 
 // The map ends where the first screen ends, as long as that leaves it a readable height.
 function heightFor(map) {
-  let page = map.root.getRootNode().host ?? map.root, top = map.scroll.getBoundingClientRect().top;
-  while ((page = page.parentElement)) top += page.scrollTop;
-  const height = Math.max(350 + 40 * map.scale,
-    Math.min(820 * map.scale, window.innerHeight - top - (map.scale > 1 ? 48 : 14)));
+  const room = roomBelow(map.scroll) - (map.scale > 1 ? 48 : 14);
+  const height = Math.max(350 + 40 * map.scale, Math.min(820 * map.scale, room));
   return 4 * Math.floor(height / 4);
 }
 
@@ -121,9 +121,9 @@ function show(map) {
 
 function label(map, key, words, box, { name = "", part = null, at = 0, tag = "span" } = {}) {
   let node = map.nodes.get(key);
-  if (!node) map.nodes.set(key, (node = map.labels.appendChild(element(map.lessons[part] ? "button" : tag))));
+  if (!node) map.nodes.set(key, (node = map.labels.appendChild(make(map.lessons[part] ? "button" : tag))));
   node.className = `label ${name}`;
-  node.replaceChildren(...words.map((word, k) => element(k ? "small" : "b", "", word)));
+  node.replaceChildren(...words.map((word, k) => make(k ? "small" : "b", "", null, word)));
   Object.assign(node.style, { left: `${box[0]}px`, top: `${box[1]}px`, width: box[2] ? `${box[2]}px` : "" });
   node.stageAt = at;
   node.used = true;
@@ -210,7 +210,7 @@ function placeChips(map) {
   map.chips.setAttribute("aria-label", map.text.chips);
   while (nodes.length > map.n) map.chips.lastChild.remove();
   while (nodes.length < map.n)
-    map.chips.appendChild(Object.assign(chip("", ""), { role: "radio" })).onclick = tokenClicked(map);
+    map.chips.appendChild(Object.assign(tokenChip("", ""), { role: "radio" })).onclick = tokenClicked(map);
   for (let i = 0; i < map.n; i++) {
     const node = nodes[i], pitch = g.rows[i + 1] - g.rows[i], picked = i === map.position;
     node.hidden = pitch < 11 && !picked;
@@ -264,7 +264,7 @@ function point(map, event) {
   if (!map.tip.hidden) {
     const [what, value] = map.pointer ? readingOf(map, map.pointer) : [named(map, token), chipHint(map, token)];
     const frame = map.root.getBoundingClientRect();
-    map.tip.replaceChildren(element("span", "", what), element("b", "", value));
+    map.tip.replaceChildren(make("span", "", null, what), make("b", "", null, value));
     const x = event.clientX - frame.left, y = event.clientY - frame.top;
     map.tip.style.left = `${Math.max(0, Math.min(x - map.tip.offsetWidth / 2, frame.width - map.tip.offsetWidth))}px`;
     map.tip.style.top = `${y > map.tip.offsetHeight + 24 ? y - map.tip.offsetHeight - 14 : y + 20}px`;

@@ -2,7 +2,8 @@
 // and the value under the pointer.
 import { middle, rowAt } from "./layout.js";
 import { fillBands, rowWeights, strongestColumn, tileCorner, valueOf } from "./paint.js";
-import { fill, named } from "./words.js";
+import { named } from "./words.js";
+import { fill } from "../../core/components/lib/dom.js";
 import { exact } from "../../core/components/lib/numbers.js";
 
 const LEAST_FLOW = 0.03;    // of attention: thinner flows are not drawn

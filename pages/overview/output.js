@@ -1,12 +1,13 @@
 // The right end of the map: the logits as a skyline over the vocabulary, the likeliest next tokens as bars, and the
 // throw that picks one.
+import { fill, make } from "../../core/components/lib/dom.js";
 import { exact, significant } from "../../core/components/lib/numbers.js";
-import { chip, element } from "../../core/components/lib/pattern.js";
-import { fill, phrase } from "./words.js";
+import { tokenChip } from "../../core/components/lib/pattern.js";
+import { phrase } from "./words.js";
 
 // toLast() picks the last token.
 export function buildOutput(map, toLast) {
-  const { out } = map, part = (tag, name, parent = out) => parent.appendChild(element(tag, name));
+  const { out } = map, part = (tag, name, parent = out) => parent.appendChild(make(tag, name));
   map.heading = { logits: part("button", "head") };
   map.sky = part("canvas", "sky");
   map.heading.softmax = part("button", "head");
@@ -26,7 +27,7 @@ export function buildOutput(map, toLast) {
 
 function head(map, node, part, title, shape) {
   node.type = "button";
-  node.replaceChildren(element("b", "", title), element("small", "", shape));
+  node.replaceChildren(make("b", "", null, title), make("small", "", null, shape));
   node.disabled = !map.lessons[part];
   node.title = map.lessons[part] ? map.text.open : "";
   node.onclick = () => map.lessons[part] && map.send("opened", map.lessons[part]);
@@ -47,7 +48,7 @@ export function drawOutput(map) {
   map.actual.hidden = !(foretold in map.tokens) || map.blanks.includes(foretold);
   map.toLast.hidden = here || atEnd;
   if (!map.actual.hidden)
-    map.actual.replaceChildren(text.actual, " ", chip(map.tokens[foretold], ""), " ",
+    map.actual.replaceChildren(text.actual, " ", tokenChip(map.tokens[foretold], ""), " ",
       probabilityOf(map, map.ids[foretold]));
   map.toLast.textContent = fill(text.last, {});
   map.dice.hidden = !atEnd || !map.draw;
@@ -86,10 +87,10 @@ function drawBars(map, candidates, drawn) {
 }
 
 function newBar() {
-  const bar = element("li"), button = bar.appendChild(element("button"));
+  const bar = make("li"), button = bar.appendChild(make("button"));
   button.type = "button";
-  const track = element("span", "track");
-  Object.assign(bar, { button, chip: chip("", ""), fill: track.appendChild(element("i")), number: element("b") });
+  const track = make("span", "track");
+  Object.assign(bar, { button, chip: tokenChip("", ""), fill: track.appendChild(make("i")), number: make("b") });
   button.append(bar.chip, track, bar.number);
   return bar;
 }
@@ -100,18 +101,18 @@ function drawDice(map) {
   draw.ends.forEach((end, k) => {
     const from = k ? draw.ends[k - 1] : 0;
     if (end - from < 0.002) return;
-    const piece = element("i", k === draw.place ? "drawn" : k % 2 ? "odd" : "");
+    const piece = make("i", k === draw.place ? "drawn" : k % 2 ? "odd" : "");
     Object.assign(piece.style, { left: `${100 * from}%`, width: `${100 * (end - from)}%` });
     pieces.push(piece);
   });
-  const marker = element("b", "marker", "▼");
+  const marker = make("b", "marker", null, "▼");
   marker.style.left = `${100 * draw.xi}%`;
   stick.replaceChildren(...pieces, marker);
   let digits = 4;
   while (digits < 15 && draw.from.toFixed(digits) === draw.to.toFixed(digits)) digits++;
   const [xi, from, to] = [draw.xi, draw.from, draw.to].map((value) => value.toFixed(digits));
   map.said.replaceChildren(...phrase(text.drawn, { xi, from, to, drawn: draw.token }, ["drawn"]));
-  map.append.replaceChildren(`${text.append} `, chip(draw.token, ""));
+  map.append.replaceChildren(`${text.append} `, tokenChip(draw.token, ""));
   map.throw.textContent = text.throw;
   map.undo.textContent = text.undo;
   map.undo.ariaDisabled = String(!map.canUndo);       // one that is switched off loses the focus

@@ -1,10 +1,12 @@
 // Past the trained length: what each scheme has to offer at positions that training never showed. Geometry alone; the
 // browser computes it.
-import { hatch } from "../../core/components/lib/canvas.js";
-import { decimals, grouped } from "../../core/components/lib/numbers.js";
 import {
-  fill, Instrument, line, make, matrixPicture, mount, panelIn, placePicture, Range, rich, stroke, wholeTicks, write,
-} from "../../core/components/lib/position_canvas.js";
+  hatch, line, matrixPicture, placePicture, stroke, wholeTicks, write,
+} from "../../core/components/lib/canvas.js";
+import { fill, make, marked } from "../../core/components/lib/dom.js";
+import { Instrument, panelIn, Range } from "../../core/components/lib/instrument.js";
+import { decimals, grouped } from "../../core/components/lib/numbers.js";
+import { mount } from "../../core/components/lib/view.js";
 
 /** Whether position i shows pair ω an angle that positions 0 … trained − 1 never did (their last angle, in a full turn
     not yet closed). */
@@ -35,8 +37,8 @@ class Beyond extends Instrument {
     this.reading.setAttribute("aria-live", "polite");
   }
 
-  receive(header, send) {
-    super.receive(header, send);
+  receive(header) {
+    super.receive(header);
     Object.assign(this, { pairs: header.pairs, slopes: header.slopes });
   }
 
@@ -81,7 +83,7 @@ class Beyond extends Instrument {
     const values = { trained: s.trained, read: s.read, last: s.trained - 1, missing: Math.max(0, s.read - s.trained),
       open, pairs: this.pairs, heads: this.slopes.length, clip: s.clip };
     for (const [name, { say }] of Object.entries(this.panels)) say(fill(labels[`${name}`], values));
-    rich(this.reading, this.hover ? this.hoverText() : labels.hint);
+    marked(this.reading, this.hover ? this.hoverText() : labels.hint);
   }
 
   hoverText() {

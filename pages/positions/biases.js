@@ -1,11 +1,12 @@
 // Biases on the scores: ALiBi's straight lines, one slope a head, and a relative table r_{i−j} that the reader bends by
 // hand. Each beside its matrix and beside the attention it makes where all q · k are equal.
-import { hatch } from "../../core/components/lib/canvas.js";
-import { decimals, significant, written } from "../../core/components/lib/numbers.js";
 import {
-  dot, fill, Instrument, line, make, matrixPicture, mount, panelIn, placePicture, Range, rich, stroke, wholeTicks,
-  write,
-} from "../../core/components/lib/position_canvas.js";
+  dot, hatch, line, matrixPicture, placePicture, stroke, wholeTicks, write,
+} from "../../core/components/lib/canvas.js";
+import { fill, make, marked } from "../../core/components/lib/dom.js";
+import { Instrument, panelIn, Range } from "../../core/components/lib/instrument.js";
+import { decimals, significant, written } from "../../core/components/lib/numbers.js";
+import { mount } from "../../core/components/lib/view.js";
 
 const STRONGEST = 4;
 const LOWER = 4;      // pixels between the lowest entry of the table and the picture's lower edge
@@ -144,7 +145,7 @@ class Biases extends Instrument {
     const values = { head: s.head, heads: s.heads, slope: significant(slope), half: significant(half), n: s.n,
       clip: s.clip };
     for (const [name, { say }] of Object.entries(this.panels)) say(fill(labels[`${name.replace("-", "_")}`], values));
-    rich(this.reading, this.hover ? this.hoverText() : labels.hint);
+    marked(this.reading, this.hover ? this.hoverText() : labels.hint);
   }
 
   hoverText() {

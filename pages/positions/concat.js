@@ -1,10 +1,10 @@
 // Adding against concatenating: the row vector above Wᵀ, entry over column, and each output as the sum of a part from x
 // and a part from p. float64.
-import { hatch } from "../../core/components/lib/canvas.js";
+import { dot, hatch, line, matrixPicture, placePicture, stroke, write } from "../../core/components/lib/canvas.js";
+import { fill, make, marked } from "../../core/components/lib/dom.js";
+import { Instrument, panelIn, Range } from "../../core/components/lib/instrument.js";
 import { decimals, grouped, scientific, significant } from "../../core/components/lib/numbers.js";
-import {
-  dot, fill, Instrument, line, make, matrixPicture, mount, panelIn, placePicture, Range, rich, stroke, write,
-} from "../../core/components/lib/position_canvas.js";
+import { mount } from "../../core/components/lib/view.js";
 
 /** row (1 × a) times the a rows of W that begin at `from`; W has k columns, flat. */
 function times(row, W, k, from = 0) {
@@ -44,8 +44,8 @@ class Concat extends Instrument {
     this.reading.setAttribute("aria-live", "polite");
   }
 
-  receive(header, send) {
-    super.receive(header, send);
+  receive(header) {
+    super.receive(header);
     const { d, k, token, x, W_X, W_P } = header;
     Object.assign(this, { d, k, token, x, W_X, W_P });
   }
@@ -98,7 +98,7 @@ class Concat extends Instrument {
     this.picture.say(fill(labels[`picture_${settings.mode}`], values));
     this.bars.say(fill(labels[`bars_${settings.mode}`], values));
     const o = this.hover;
-    rich(this.reading, o === null ? fill(labels[`reading_${settings.mode}`], values) : fill(labels.tip,
+    marked(this.reading, o === null ? fill(labels[`reading_${settings.mode}`], values) : fill(labels.tip,
       { o, x: decimals(this.fromX[o]), p: decimals(this.fromP[o]), whole: decimals(this.whole[o]) }));
     this.drawProduct();
     this.drawBars();

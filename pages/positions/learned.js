@@ -1,9 +1,10 @@
 // The learned positions P of the model beside sinusoids of the same shape: the matrices, the cosines between positions,
 // lengths and spectra, under one cursor.
+import { line, matrixPicture, placePicture, stroke, wholeTicks, write } from "../../core/components/lib/canvas.js";
+import { fill, make, marked } from "../../core/components/lib/dom.js";
+import { Instrument, panelIn, Range } from "../../core/components/lib/instrument.js";
 import { decimals, significant } from "../../core/components/lib/numbers.js";
-import {
-  fill, Instrument, line, make, matrixPicture, mount, panelIn, placePicture, Range, rich, stroke, wholeTicks, write,
-} from "../../core/components/lib/position_canvas.js";
+import { mount } from "../../core/components/lib/view.js";
 
 /** Cosines between the rows of M (n × d), flat n × n. */
 function cosines(M, n, d) {
@@ -61,8 +62,8 @@ class Learned extends Instrument {
     this.reading.setAttribute("aria-live", "polite");
   }
 
-  receive(header, send) {
-    super.receive(header, send);
+  receive(header) {
+    super.receive(header);
     const { n, d, axes } = header;
     const turned = { learned: header.learned_turned, sinusoidal: header.sinusoidal_turned };
     Object.assign(this, { n, d, shownAxes: axes, stats: header, turned });
@@ -157,7 +158,7 @@ class Learned extends Instrument {
       else if (name === "spectrum") this.drawLines(context, name, surface, this.stats.spectrum, false);
       else this.drawMatrix(context, name, surface);
     }
-    rich(this.reading, this.hover ? this.hoverText()
+    marked(this.reading, this.hover ? this.hoverText()
         : fill(labels.reading, { i: settings.i, ...this.values(settings.i) }));
   }
 

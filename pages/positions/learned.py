@@ -14,7 +14,7 @@ from core.app.state import reader
 from core.app.state.lesson_settings import Setting
 from core.app.state.run import Run
 from core.components.lib.bytes import pack
-from core.components.lib.position_canvas import instrument
+from core.components.lib.instrument import instrument
 from core.figures import positions as figures
 from core.figures.numbers import latex_number, plain_number
 from core.model import positional

@@ -1,9 +1,10 @@
 // Rotary positions: each pair of a query and of a key turned by its position, and the score that depends on the
 // distance alone. float64.
+import { dot, line, stroke, write } from "../../core/components/lib/canvas.js";
+import { fill, make, marked } from "../../core/components/lib/dom.js";
+import { Instrument, panelIn, Range } from "../../core/components/lib/instrument.js";
 import { decimals, grouped, scientific, significant, written } from "../../core/components/lib/numbers.js";
-import {
-  dot, fill, Instrument, line, make, mount, panelIn, Range, rich, stroke, write,
-} from "../../core/components/lib/position_canvas.js";
+import { mount } from "../../core/components/lib/view.js";
 
 const FARTHEST = 128;
 
@@ -39,8 +40,8 @@ class Rotary extends Instrument {
     this.curve.surface.point((x, y, phase) => this.pointed(x, phase));
   }
 
-  receive(header, send) {
-    super.receive(header, send);
+  receive(header) {
+    super.receive(header);
     this.names = header.names;
     this.q = Float64Array.from(header.q);
     this.k = Float64Array.from(header.k);
@@ -93,7 +94,7 @@ class Rotary extends Instrument {
       difference: difference === 0 ? "0" : scientific(difference), short: decimals(this.unshifted) };
     this.dials.say(fill(labels.dials, values));
     this.curve.say(fill(labels.curve, values));
-    rich(this.reading, fill(labels.reading, values));
+    marked(this.reading, fill(labels.reading, values));
   }
 
   drawDials() {

@@ -1,9 +1,10 @@
 // The symmetry experiment: the outputs of a prompt and of the same tokens in another order, row by row, tied by token.
 // Four cases, positions on or off by mask on or off; the one picked is drawn.
+import { clipped, matrixPicture, stroke, write } from "../../core/components/lib/canvas.js";
+import { fill, make, marked } from "../../core/components/lib/dom.js";
+import { Instrument, panelIn } from "../../core/components/lib/instrument.js";
 import { significant } from "../../core/components/lib/numbers.js";
-import {
-  fill, Instrument, make, matrixPicture, mount, panelIn, rich, stroke, write,
-} from "../../core/components/lib/position_canvas.js";
+import { mount } from "../../core/components/lib/view.js";
 
 const MOTION = 350;
 
@@ -36,8 +37,8 @@ class Symmetry extends Instrument {
       });
   }
 
-  receive(header, send) {
-    super.receive(header, send);
+  receive(header) {
+    super.receive(header);
     const { tokens, permutation, differences, shown, before, after } = header;
     Object.assign(this, { tokens, permutation, differences, width: shown, before, after });
     this.target = new Int32Array(tokens.length);
@@ -123,7 +124,7 @@ class Symmetry extends Instrument {
     this.tokens.forEach((token, t) => this.drawRow(context, g, token, t));
     say(fill(this.labels.caption, { shown: this.width }));
     const t = this.row;
-    rich(this.reading, t === null ? this.labels.hint : fill(this.labels.row, { token: this.tokens[t], from: t,
+    marked(this.reading, t === null ? this.labels.hint : fill(this.labels.row, { token: this.tokens[t], from: t,
       to: this.target[t], difference: this.differences[t] === 0 ? "0" : significant(this.differences[t], 2) }));
   }
 
@@ -144,7 +145,7 @@ class Symmetry extends Instrument {
     context.bezierCurveTo(x1 + g.gap / 2, m1, x2 - g.gap / 2, m2, x2, m2);
     context.stroke();
     context.globalAlpha = 1;
-    const every = Math.ceil((0.9 * this.fontSize) / g.row), name = this.cut(context, token, g.chip - 8);
+    const every = Math.ceil((0.9 * this.fontSize) / g.row), name = clipped(context, token, g.chip - 8);
     const ink = theme.ink(lit ? "text" : "muted");
     if (t % every === 0) write(context, name, g.chip - 6, m1, ink, "right");
     if ((this.settings.align ? t : this.target[t]) % every === 0) write(context, name, g.right + g.strip + 6, m2, ink);
@@ -160,13 +161,6 @@ class Symmetry extends Instrument {
     context.fillRect(left, y - Math.min(5, g.row / 3), length, Math.min(10, g.row / 1.5));
     if (t % Math.ceil((0.9 * this.fontSize) / g.row) === 0)
       write(context, value === 0 ? "0" : significant(value, 2), left + length + 5, y, this.theme.ink("text"));
-  }
-
-  cut(context, text, width) {
-    if (context.measureText(text).width <= width) return text;
-    const letters = [...text];
-    while (letters.length > 1 && context.measureText(`${letters.join("")}…`).width > width) letters.pop();
-    return `${letters.join("")}…`;
   }
 }
 

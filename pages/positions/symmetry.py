@@ -15,7 +15,7 @@ from core.app.state import lesson_settings, reader
 from core.app.state.lesson_settings import Setting
 from core.app.state.run import Run
 from core.components.lib.bytes import pack
-from core.components.lib.position_canvas import instrument
+from core.components.lib.instrument import instrument
 from core.figures.numbers import latex_number
 from core.model.intervention import Intervention
 from pages.positions.shared import PICTURE, open_instrument

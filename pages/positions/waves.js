@@ -1,10 +1,11 @@
 // Sinusoidal positions P (N × d), live: the heatmap, one pair as waves and as a dial, the wavelengths, and P_i · P_j,
 // under one cursor. float64 throughout, the same formula as core/model/positional.py: angle = i · base^(−2δ′/d). Python
 // checks it on release.
+import { matrixPicture } from "../../core/components/lib/canvas.js";
+import { fill, make, marked } from "../../core/components/lib/dom.js";
+import { Instrument, panelIn, Range } from "../../core/components/lib/instrument.js";
 import { decimals, grouped, scientific, significant, written } from "../../core/components/lib/numbers.js";
-import {
-  fill, Instrument, make, matrixPicture, mount, panelIn, Range, rich,
-} from "../../core/components/lib/position_canvas.js";
+import { mount } from "../../core/components/lib/view.js";
 import { drawDial, drawGram, drawHeat, drawLengths, drawProducts, drawWave } from "./waves_panels.js";
 
 const MARGIN = { left: 52, right: 10 };
@@ -255,14 +256,14 @@ class Waves extends Instrument {
     };
     this.worst = worst;
     for (const [name, say] of Object.entries(this.say)) say(fill(this.labels[`caption_${name}`], values));
-    rich(this.reading, fill(this.labels.reading, values));
+    marked(this.reading, fill(this.labels.reading, values));
   }
 
   showTip() {
     const { hover, tip } = this;
     tip.hidden = !hover;
     if (!hover) return;
-    rich(tip, this.hoverText(hover));
+    marked(tip, this.hoverText(hover));
     const box = hover.surface.canvas.getBoundingClientRect();
     const home = this.root.getBoundingClientRect();
     const left = box.left - home.left + hover.x + 14;

@@ -1,6 +1,6 @@
 // The six panels of the waves, one function each; `view` is the Waves instrument.
+import { dot, line, placePicture, stroke, wholeTicks, write } from "../../core/components/lib/canvas.js";
 import { decimals, grouped, significant, written } from "../../core/components/lib/numbers.js";
-import { dot, line, placePicture, stroke, wholeTicks, write } from "../../core/components/lib/position_canvas.js";
 
 /** The cursor of all panels over positions: i solid, j dashed, the hovered one thin. */
 function drawCursors(view, context, surface, top, bottom) {

@@ -1,13 +1,14 @@
 // A recurrent network unrolled: tokens below, a strip of m hidden units above each, layer over layer; arrows carry the
 // state from step to step. A click on a strip picks a step and a unit, a click on a token the start of the path; arrow
 // keys move step and unit, with shift the start.
+import { beginDrawing, clipped, writeText } from "../../core/components/lib/canvas.js";
 import { css } from "../../core/components/lib/colours.js";
+import { make } from "../../core/components/lib/dom.js";
 import { exact } from "../../core/components/lib/numbers.js";
-import {
-  beginDrawing, chip, element, fitHeight, keepFitted, showTip, writeText,
-} from "../../core/components/lib/pattern.js";
 import { unpack } from "../../core/components/lib/bytes.js";
+import { showTip, tokenChip } from "../../core/components/lib/pattern.js";
 import { whenStyled } from "../../core/components/lib/theme.js";
+import { fitHeight, keepFitted } from "../../core/components/lib/view.js";
 
 const ARCS = 54, CHIPS = 34, GAP = 26, LEAST_COLUMN = 42, MOST_COLUMN = 260;
 
@@ -191,20 +192,12 @@ function names(view) {
   write(view, text.input, x + 4, height - foot + 4 + (foot - 10) / 2, { align: "left", bold: true });
 }
 
-function clipped(view, text, room) {
-  const { context } = view;
-  if (context.measureText(text).width <= room) return text;
-  let end = [...text].length;
-  while (end > 1 && context.measureText([...text].slice(0, end).join("") + "…").width > room) end--;
-  return [...text].slice(0, end).join("") + "…";
-}
-
 function tokens(view) {
   const { context, ink, n, column, height, foot, source, picked, type } = view, top = height - foot + 4;
   const tall = foot - 10;
   for (let step = 0; step < n; step++) {
     context.font = `${type}px ${ink("mono")}`;
-    const shown = clipped(view, view.tokens[step], column - 12);
+    const shown = clipped(context, view.tokens[step], column - 12);
     const wide = Math.min(column - 4, context.measureText(shown).width + 12);
     const chosen = step === source || step === picked.step;
     context.fillStyle = ink("panel");
@@ -294,10 +287,11 @@ function hover(view, event) {
   view.tip.hidden = true;
   if (!found) return;
   const x = centre(view, found.step ?? found.token) - view.scroll.scrollLeft;
-  if (found.token !== undefined)
-    return showTip(view.tip, [chip(view.tokens[found.token], "key"), element("small", "", ` ${found.token}`)], x,
-      view.height - view.foot, view.foot);
+  if (found.token !== undefined) {
+    const words = [tokenChip(view.tokens[found.token], "key"), make("small", "", null, ` ${found.token}`)];
+    return showTip(view.tip, words, x, view.height - view.foot, view.foot);
+  }
   const y = topOf(view, found.layer, found.direction) + (found.unit * view.strip) / view.m;
-  showTip(view.tip, [element("span", "", describe(view, found.layer, found.direction, found.step, found.unit))], x, y,
-    24);
+  const said = describe(view, found.layer, found.direction, found.step, found.unit);
+  showTip(view.tip, [make("span", "", null, said)], x, y, 24);
 }

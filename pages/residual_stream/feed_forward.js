@@ -2,9 +2,11 @@
 // [{neuron, promotes [text], suppresses [text]}], picked (a neuron, or −1); height in pixels; text. Arrays: inputs (K)
 // of the curves and curves (their number × K), pre and post (d_ff). A hovered or picked neuron is marked in both
 // pictures; a click on it picks it.
-import { byKeys } from "../../core/components/lib/by_keys.js";
+import { button, chip, draw, fill, make, rich } from "../../core/components/lib/dom.js";
+import { byKeys } from "../../core/components/lib/keys.js";
 import { significant, written } from "../../core/components/lib/numbers.js";
-import { button, chip, draw, emOf, fill, make, mount, onWidth, rich } from "../../core/components/lib/token_view.js";
+import { emOf } from "../../core/components/lib/text.js";
+import { mount, onWidth } from "../../core/components/lib/view.js";
 
 const RUG = -0.65, FLOOR = -0.9;     // of the curves' axis: where the ticks of the neurons stand, and its lower end
 const NEAR = 4;                      // pixels to both sides of the hand, in which the strongest neuron is taken

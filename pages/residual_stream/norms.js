@@ -1,4 +1,5 @@
-import { clipped, draw, fontOf, hoverCell, pick, show } from "../../core/components/residual_grid/grid.js";
+import { draw, fontOf, hoverCell, pick, show } from "../../core/components/residual_grid/grid.js";
+import { clipped } from "../../core/components/lib/canvas.js";
 import { significant } from "../../core/components/lib/numbers.js";
 import { readTheme } from "../../core/components/lib/theme.js";
 

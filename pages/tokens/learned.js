@@ -1,5 +1,8 @@
+import { chip, draw, fill, make, rich } from "../../core/components/lib/dom.js";
+import { Echoes } from "../../core/components/lib/echo.js";
 import { grouped, plain } from "../../core/components/lib/numbers.js";
-import { chip, draw, Echoes, emOf, fill, make, mount, onWidth, rich } from "../../core/components/lib/token_view.js";
+import { emOf } from "../../core/components/lib/text.js";
+import { mount, onWidth } from "../../core/components/lib/view.js";
 
 // header: sizes [asked]; letters [[visible form of each character] per word]; order [word]; more: words of the text
 // that are not shown; characters: of the text;

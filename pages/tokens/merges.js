@@ -2,11 +2,13 @@
 // steps [[rank, left id, right id, id]]; nodes [[step, start, middle, end, id]] in the order of the steps, leaves start
 // to end; pairs {"left,right": rank} of all that ever stand side by side;
 // first: the prompt's position of the first token; settings {step, position}; step counts the steps done.
+import { chip, draw, fill, make, rich } from "../../core/components/lib/dom.js";
+import { Echoes } from "../../core/components/lib/echo.js";
 import { grouped } from "../../core/components/lib/numbers.js";
-import {
-  chip, draw, drawTree, Echoes, emOf, fill, make, measureTree, monoFont, mount, onFont, onWidth, Player, rich,
-  textWidth, treeHeight,
-} from "../../core/components/lib/token_view.js";
+import { Player } from "../../core/components/lib/player.js";
+import { emOf, monoFont, onFont, textWidth } from "../../core/components/lib/text.js";
+import { drawTree, measureTree, treeHeight } from "../../core/components/lib/tokens.js";
+import { mount, onWidth } from "../../core/components/lib/view.js";
 
 const SHOWN_PAIRS = 12, LARGER = 1.12;
 
@@ -26,7 +28,7 @@ class Merges {
     this.detail.setAttribute("aria-live", "polite");
     this.waiting = make("div", "waiting", root);
     onWidth(this.place, () => this.layout());
-    onFont(root, () => this.layout());
+    onFont(() => this.layout());
   }
 
   receive(header) {
@@ -108,7 +110,7 @@ class Merges {
 
   /** Where each word stands: rows as wide as the place, each as high as its deepest tree will be in the end. */
   layout() {
-    const em = LARGER * emOf(this.root), font = monoFont(this.root, em), width = this.place.clientWidth;
+    const em = LARGER * emOf(this.root), font = monoFont(em), width = this.place.clientWidth;
     const gap = 0.55 * em;
     if (!width || !this.leaves) return;
     this.em = em;
@@ -135,7 +137,7 @@ class Merges {
 
   paint() {
     if (!this.spots) return;
-    const pieces = this.pieces(), em = this.em, font = monoFont(this.root, em), small = monoFont(this.root, 0.72 * em);
+    const pieces = this.pieces(), em = this.em, font = monoFont(em), small = monoFont(0.72 * em);
     const picked = this.pickedPiece(pieces);
     const next = this.steps[this.step], isNext = new Set();
     if (next) for (const [when, start, middle] of this.nodes) if (when === this.step) isNext.add(start).add(middle);

@@ -1,5 +1,8 @@
+import { chip, draw, fill, make, rich } from "../../core/components/lib/dom.js";
+import { Echoes } from "../../core/components/lib/echo.js";
 import { grouped } from "../../core/components/lib/numbers.js";
-import { chip, draw, Echoes, emOf, fill, make, mount, onWidth, rich } from "../../core/components/lib/token_view.js";
+import { emOf } from "../../core/components/lib/text.js";
+import { mount, onWidth } from "../../core/components/lib/view.js";
 
 // header: examples [text]; methods [{name, vocabulary (null: no end), vocabulary_text, counts [per example], pieces
 // [[text] per example], unknown [n per example]}]; axis [least, most] of the vocabularies that have a size;

@@ -1,9 +1,10 @@
 // header: names [visible form by id]; bytes [hex by id]; parts {id: [left id, right id]}; rules {id: rank}; prompt
 // [ids]; settings {find, token}.
+import { chip, draw, fill, make, rich } from "../../core/components/lib/dom.js";
 import { grouped } from "../../core/components/lib/numbers.js";
-import {
-  chip, draw, drawTree, emOf, fill, make, measureTree, monoFont, mount, onFont, rich, treeHeight,
-} from "../../core/components/lib/token_view.js";
+import { emOf, monoFont, onFont } from "../../core/components/lib/text.js";
+import { drawTree, measureTree, treeHeight } from "../../core/components/lib/tokens.js";
+import { mount } from "../../core/components/lib/view.js";
 
 const MOST_SHOWN = 600, MOST_CHARACTERS = 8;
 
@@ -28,7 +29,7 @@ class Vocabulary {
     this.svg = draw("svg", { class: "token-tree", role: "img" }, this.place);
     this.behind = make("div", "title", right);
     this.characters = make("div", "scroll characters", right);
-    onFont(root, () => { if (this.names) this.open(); });
+    onFont(() => { if (this.names) this.open(); });
   }
 
   receive(header) {
@@ -119,7 +120,7 @@ class Vocabulary {
     this.facts.append(" ", places.length
         ? fill(this.text.places, { n: places.slice(0, 12).join(", ") + (places.length > 12 ? ", …" : "") })
         : this.text.nowhere);
-    const tree = measureTree(this.tree(id), 1.15 * em, monoFont(this.root, 1.15 * em)), width = tree.width + 2;
+    const tree = measureTree(this.tree(id), 1.15 * em, monoFont(1.15 * em)), width = tree.width + 2;
     const height = treeHeight(tree.depth, 1.15 * em) + 4;
     for (const [name, value] of
         Object.entries({ width, height, viewBox: `0 0 ${width} ${height}`, "aria-label": this.title.textContent }))

@@ -1,6 +1,7 @@
+import { draw, fill, make } from "../../core/components/lib/dom.js";
 import { readable } from "../../core/components/lib/numbers.js";
-import { draw, emOf, fill, make, monoFont, mount, onFont, onWidth,
-  textWidth } from "../../core/components/lib/token_view.js";
+import { emOf, monoFont, onFont, textWidth } from "../../core/components/lib/text.js";
+import { mount, onWidth } from "../../core/components/lib/view.js";
 
 // header: tokens [text]; guesses [text], p_guess [n + 1]; p_true, losses [n] (in the unit shown); right [bool, n];
 // mean; text (labels); picked; height (of the bars, px). A column for each token that was read. The last one has a
@@ -17,7 +18,7 @@ class Forcing {
     this.spoken.setAttribute("aria-live", "polite");
     this.place.onkeydown = (event) => this.key(event);
     onWidth(this.place, () => this.tokens && this.plot());
-    onFont(root, () => this.tokens && this.plot());
+    onFont(() => this.tokens && this.plot());
   }
 
   receive(header) {
@@ -57,7 +58,7 @@ class Forcing {
   }
 
   plot() {
-    const em = emOf(this.root), n = this.tokens.length, font = monoFont(this.root, em), room = this.place.clientWidth;
+    const em = emOf(this.root), n = this.tokens.length, font = monoFont(em), room = this.place.clientWidth;
     if (!room) return;
     const widest = Math.max(3 * em,
       ...[...this.tokens, ...this.guesses].map((text) => Math.min(textWidth(text, font), 9 * em)));
@@ -114,12 +115,12 @@ class Forcing {
 
   token(parent, text, x, y, em, name) {
     const group = draw("g", { class: `token ${name}` }, parent);
-    const width = Math.min(this.column - 0.6 * em, textWidth(text, monoFont(this.root, em)) + 0.7 * em);
+    const width = Math.min(this.column - 0.6 * em, textWidth(text, monoFont(em)) + 0.7 * em);
     const room = width - 0.5 * em;
     draw("rect", { x: x - width / 2, y: y - 0.85 * em, width, height: 1.7 * em, rx: 4 }, group);
     const label = draw("text", { x, y, "text-anchor": "middle", "dominant-baseline": "central", direction: "auto" },
       group, text);
-    if (textWidth(text, monoFont(this.root, em)) > room + 1)
+    if (textWidth(text, monoFont(em)) > room + 1)
       label.setAttribute("textLength", room), label.setAttribute("lengthAdjust", "spacingAndGlyphs");
   }
 }

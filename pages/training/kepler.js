@@ -1,9 +1,10 @@
 // The orbit seen from above, the loss over the steps and the error over the years, at one step of the fit; and the
 // position on one day.
+import { dot, line, stroke, wholeTicks, write } from "../../core/components/lib/canvas.js";
+import { fill, make, marked } from "../../core/components/lib/dom.js";
+import { Instrument, panelIn, Range } from "../../core/components/lib/instrument.js";
 import { decimals, grouped, significant } from "../../core/components/lib/numbers.js";
-import {
-  dot, fill, Instrument, line, make, mount, panelIn, Range, rich, stroke, wholeTicks, write,
-} from "../../core/components/lib/position_canvas.js";
+import { mount } from "../../core/components/lib/view.js";
 import { apart, MOTIONS, pathOf, TURN } from "./kepler_motion.js";
 
 const LEAST = 0.01, MOST = 1e5;      // minutes of arc, the ends of the logarithmic axes
@@ -28,13 +29,13 @@ class Orbit extends Instrument {
     this.reading.setAttribute("aria-live", "polite");
   }
 
-  receive(data, send) {
+  receive(data) {
     const fresh = JSON.stringify(data.told);
     if (this.fresh && this.fresh !== fresh) this.stop();
     this.fresh = fresh;
     this.told = data.told;
     this.root.style.setProperty("--free", `${data.height}px`);
-    super.receive(data, send);
+    super.receive(data);
   }
 
   get last() {
@@ -103,7 +104,7 @@ class Orbit extends Instrument {
       date: shown, longitude: decimals(longitude, 2), distance: significant(distance, 4), off: angle(off),
       km: grouped(significant(off * Math.sqrt(3) / 60 * (Math.PI / 180) * Math.hypot(...true_) * 149.597870700)) };
     for (const [name, { say }] of Object.entries(this.panels)) say(fill(labels[`caption_${name}`], values));
-    rich(this.reading, fill(labels[distance > 100 ? "reading_lost" : "reading"], values));
+    marked(this.reading, fill(labels[distance > 100 ? "reading_lost" : "reading"], values));
   }
 
   drawOrbit(context, surface, now) {

@@ -19,7 +19,7 @@ from core.app.frame.views import Reading
 from core.app.state import reader
 from core.app.state.run import Run
 from core.components.lib.bytes import pack
-from core.components.lib.position_canvas import instrument
+from core.components.lib.instrument import instrument
 from core.figures.numbers import latex_number, latex_operand, readable
 from core.learning import kepler
 from core.learning.kepler import Fit, Measured

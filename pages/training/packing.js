@@ -1,6 +1,7 @@
-import {
-  draw, Echoes, emOf, fill, make, monoFont, mount, onFont, onWidth, shortened, sized,
-} from "../../core/components/lib/token_view.js";
+import { draw, fill, make, sized } from "../../core/components/lib/dom.js";
+import { Echoes } from "../../core/components/lib/echo.js";
+import { emOf, monoFont, onFont, shortened } from "../../core/components/lib/text.js";
+import { mount, onWidth } from "../../core/components/lib/view.js";
 
 // header: n; rows [{cells [text], only (text of the target behind the last place), counted [bool], documents [number,
 // −1 for end of text], first [bool]}]; lengths {packed [[bool]], padded [number]}; picked [row, place]; height (px);
@@ -20,7 +21,7 @@ class Packing {
     this.small = ["packed", "padded"]
       .map((name) => [name, make("p", "", this.aside), draw("svg", { role: "img" }, this.aside)]);
     onWidth(root, () => this.rows && this.plot());
-    onFont(root, () => this.rows && this.plot());
+    onFont(() => this.rows && this.plot());
   }
 
   receive(header) {
@@ -63,7 +64,7 @@ class Packing {
     sized(this.svg, left + (this.n + 1) * wide + 0.6 * em, this.rows.length * line + 4, this.text.keys);
     this.svg.setAttribute("font-size", 0.92 * em);
     this.svg.replaceChildren();
-    const font = monoFont(this.root, 0.92 * em);
+    const font = monoFont(0.92 * em);
     this.cells = this.rows.map((row, r) => {
       const y = 2 + r * line, texts = row.only === null ? row.cells : [...row.cells, row.only];
       draw("text", { class: "sans", x: 0, y: y + high / 2, "dominant-baseline": "central" }, this.svg, String(r + 1));

@@ -1,10 +1,11 @@
 // One head, large: the matrix of its weights or scores with tokens on both axes, or lines from queries to keys. The
 // views are in matrix.js and lines.js.
 import { significant } from "../lib/numbers.js";
-import { fitHeight, keepFitted, rowOffsets } from "../lib/pattern.js";
 import { buildHand } from "../lib/hand.js";
 import { unpack } from "../lib/bytes.js";
+import { rowOffsets } from "../lib/pattern.js";
 import { whenStyled } from "../lib/theme.js";
+import { fitHeight, keepFitted } from "../lib/view.js";
 import { layOutLines } from "./lines.js";
 import { layOutMatrix, wireMatrix } from "./matrix.js";
 

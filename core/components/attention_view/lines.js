@@ -1,7 +1,8 @@
 // The lines: queries left, keys right, the thickness of a line is its weight. The query under the pointer, else the
 // picked one, stands out.
+import { make } from "../lib/dom.js";
 import { exact } from "../lib/numbers.js";
-import { chip, element } from "../lib/pattern.js";
+import { tokenChip } from "../lib/pattern.js";
 import { inks, valueOf } from "./cells.js";
 
 const FAINTEST = 0.01;    // a weight under this draws no line: it would be a tenth of a pixel
@@ -26,10 +27,10 @@ export function layOutLines(view) {
 
 function fillTokens(view, column, meaning, pick) {
   column.replaceChildren(...view.tokens.map((token, i) => {
-    const button = element("button");
-    const label = chip(token, meaning);
+    const button = make("button");
+    const label = tokenChip(token, meaning);
     button.type = "button";
-    button.append(label, element("span", "amount"));
+    button.append(label, make("span", "amount"));
     if (i === view[meaning]) button.className = "picked";
     button.onclick = () => pick(i);
     if (meaning === "query") {

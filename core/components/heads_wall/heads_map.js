@@ -2,9 +2,11 @@
 // which part of the wall is in sight; a click or Enter brings a head into sight and picks it, dragging and the arrow
 // keys only bring it into sight.
 import { css } from "../lib/colours.js";
+import { make } from "../lib/dom.js";
 import { exact } from "../lib/numbers.js";
-import { element, fitHeight, showTip } from "../lib/pattern.js";
+import { showTip } from "../lib/pattern.js";
 import { readTheme } from "../lib/theme.js";
+import { fitHeight } from "../lib/view.js";
 import { bringIntoSight, GAP, LABEL, name, neighbour, place } from "./tiles.js";
 
 const MAP_LEFT = 22, MAP_TOP = 14, MAP_SHARE = 0.3, STACKED = 520;
@@ -66,8 +68,8 @@ export function describeMap(wall) {
   if (wall.chosen === wall.map.shown) wall.chosen = undefined;
   if (wall.chosen) wall.map.shown = wall.chosen;          // the hand is ahead of Python
   label.textContent = wall.text.measure;
-  if (select.children.length !== names.length)
-    select.replaceChildren(...names.map((name, i) => Object.assign(element("option", "", labels[i]), { value: name })));
+  const option = (name, i) => Object.assign(make("option", "", null, labels[i]), { value: name });
+  if (select.children.length !== names.length) select.replaceChildren(...names.map(option));
   select.value = wall.map.shown;
   places.setAttribute("aria-label", wall.text.map);
 }
@@ -154,7 +156,7 @@ function readOnMap(wall, head) {
   const said = `${wall.map.labels[shownMeasure(wall)]}: ${amount}`;
   markOnMap(wall);
   places.setAttribute("aria-label", `${name(wall, head)} ${said}. ${wall.text.map}`);
-  showTip(wall.tip, [element("b", "", name(wall, head)), element("small", "", ` ${said}`)],
+  showTip(wall.tip, [make("b", "", null, name(wall, head)), make("small", "", null, ` ${said}`)],
     places.offsetLeft + MAP_LEFT + (head % wall.heads + 0.5) * w,
     places.offsetTop + MAP_TOP + Math.floor(head / wall.heads) * h, h + 4);
 }

@@ -1,12 +1,14 @@
 // The wall: every head's pattern as a tile of one canvas; a button over each tile makes it reachable by keyboard and by
 // screen reader.
 import { resize } from "../lib/canvas.js";
+import { make } from "../lib/dom.js";
 import { buildHand } from "../lib/hand.js";
 import { alike, unpack } from "../lib/bytes.js";
 import { exact } from "../lib/numbers.js";
 import { buildMap, describeMap, frameWindow, layMap, markOnMap, paintMap } from "./heads_map.js";
-import { element, fitHeight, keepFitted, reading, rowOffsets, showTip } from "../lib/pattern.js";
+import { reading, rowOffsets, showTip } from "../lib/pattern.js";
 import { readTheme, whenStyled } from "../lib/theme.js";
+import { fitHeight, keepFitted } from "../lib/view.js";
 import { bringIntoSight, corner, GAP, LABEL, name, neighbour, place } from "./tiles.js";
 
 const RAIL = 26;
@@ -130,7 +132,7 @@ function describe(wall) {
 }
 
 function addButton(wall, head) {
-  const button = element("button");
+  const button = make("button");
   button.type = "button";
   button.onclick = () => pick(wall, head);
   button.onfocus = () => { if (button.matches(":focus-visible")) announce(wall, head); };
@@ -184,7 +186,7 @@ function layRail(wall) {
   while (wall.rails.children.length > (wall.map ? wall.layers : 0)) wall.rails.lastChild.remove();
   if (!wall.map) return;
   while (wall.rails.children.length < wall.layers)
-    wall.rails.append(element("span", "", String(wall.rails.children.length)));
+    wall.rails.append(make("span", "", null, String(wall.rails.children.length)));
   [...wall.rails.children]
     .forEach((node, layer) => place(node, 0, corner(wall, layer * wall.heads)[1], RAIL - 4, wall.tile));
 }
@@ -328,7 +330,7 @@ function showReading(wall) {
 }
 
 function announce(wall, head) {
-  tell(wall, head, [element("b", "", name(wall, head)), element("small", "", ` ${wall.notes[head] || ""}`)]);
+  tell(wall, head, [make("b", "", null, name(wall, head)), make("small", "", null, ` ${wall.notes[head] || ""}`)]);
 }
 
 function tell(wall, head, content) {

@@ -1,4 +1,158 @@
 // Drawing on a canvas.
+import { make } from "./dom.js";
+import { byKeys } from "./keys.js";
+import { readTheme } from "./theme.js";
+
+/** A canvas that follows its CSS size at the screen's own resolution; `draw(ctx, width, height)` in CSS pixels. */
+export class Surface {
+  constructor(parent, className, label) {
+    this.canvas = make("canvas", className, parent);
+    this.canvas.setAttribute("role", "img");
+    this.canvas.setAttribute("aria-label", label ?? "");
+    this.context = this.canvas.getContext("2d");
+    this.width = 0;
+    this.height = 0;
+  }
+
+  measure() {
+    const box = this.canvas.getBoundingClientRect();
+    const ratio = Math.min(window.devicePixelRatio || 1, 3);
+    this.width = box.width;
+    this.height = box.height;
+    const [w, h] = [Math.round(box.width * ratio), Math.round(box.height * ratio)];
+    if (this.canvas.width !== w || this.canvas.height !== h) {
+      this.canvas.width = w;
+      this.canvas.height = h;
+    }
+    this.ratio = ratio;
+  }
+
+  begin() {
+    this.context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
+    this.context.clearRect(0, 0, this.width, this.height);
+    return this.context;
+  }
+
+  /**
+   * Call `act(x, y, phase)` for hover, press, drag, release ("up") and leave ("out"), in CSS pixels.
+   *
+   * cells() is {left, top, width, height, columns, rows, from}, or {places: [[x, y], …]}: where the arrow keys take
+   * what a hover reads, beginning at the cell `from`. Without it the picture has no keys, because ranges beside it do
+   * all that the pointer does.
+   */
+  point(act, cells = null) {
+    if (cells) this.keys(act, cells);
+    else this.canvas.dataset.ranges = "";
+    const at = (event) => {
+      const box = this.canvas.getBoundingClientRect();
+      return [event.clientX - box.left, event.clientY - box.top];
+    };
+    this.canvas.onpointerdown = (event) => {
+      this.canvas.setPointerCapture(event.pointerId);
+      act(...at(event), "down");
+    };
+    this.canvas.onpointermove = (event) => act(...at(event), event.buttons ? "drag" : "hover");
+    this.canvas.onpointerup = (event) => act(...at(event), "up");
+    this.canvas.onpointercancel = (event) => act(...at(event), "out");
+    this.canvas.onpointerleave = (event) => act(...at(event), "out");
+  }
+
+  keys(act, cells) {
+    const walk = () => { const one = cells(); return one.places ? { columns: one.places.length, rows: 1 } : one; };
+    const place = (column, row) => {
+      const { places, left, top = 0, width, height, columns, rows } = cells();
+      return places ? places[column] : [left + ((column + 0.5) * width) / columns, top + ((row + 0.5) * height) / rows];
+    };
+    byKeys(this.canvas, walk, (column, row, phase) => {
+      if (phase !== "press") act(...place(column, row), phase);
+      else for (const one of ["down", "up", "hover"]) act(...place(column, row), one);
+    // a reading below the picture speaks for itself
+    }, () => this.canvas.closest(".instrument").querySelector(".tip:not([hidden])")?.textContent ?? "");
+  }
+}
+
+/** Values (rows × columns) as an off-screen picture, one pixel a cell; `at(row, column)` in [low, high].
+    NaN stays empty. */
+export function matrixPicture(rows, columns, at, table, low, high, reuse) {
+  const canvas = reuse ?? document.createElement("canvas");
+  if (canvas.width !== columns || canvas.height !== rows) {
+    canvas.width = columns;
+    canvas.height = rows;
+  }
+  const context = canvas.getContext("2d");
+  const image = context.createImageData(columns, rows);
+  const pixels = new Uint32Array(image.data.buffer);
+  const scale = 255 / (high - low || 1);
+  for (let r = 0; r < rows; r += 1) {
+    for (let c = 0; c < columns; c += 1) {
+      const value = at(r, c);
+      if (value === value)
+        pixels[r * columns + c] = table[Math.max(0, Math.min(255, Math.round((value - low) * scale)))];
+    }
+  }
+  context.putImageData(image, 0, 0);
+  return canvas;
+}
+
+export function placePicture(context, picture, x, y, width, height) {
+  context.imageSmoothingEnabled = picture.width > width || picture.height > height;
+  context.drawImage(picture, x, y, width, height);
+}
+
+/** Round whole numbers between 0 and `count` - 1, about `wanted` of them. */
+export function wholeTicks(count, wanted) {
+  const step = [1, 2, 4, 5, 8, 10, 16, 20, 25, 32, 50, 64, 100, 128, 200, 250, 256, 500, 512]
+    .find((s) => count / s <= wanted + 0.5) ?? Math.ceil(count / wanted);
+  return Array.from({ length: Math.ceil(count / step) }, (_, k) => k * step);
+}
+
+export function line(context, x1, y1, x2, y2) {
+  context.beginPath();
+  context.moveTo(x1, y1);
+  context.lineTo(x2, y2);
+  context.stroke();
+}
+
+export function stroke(context, colour, width = 1, dash = []) {
+  context.strokeStyle = colour;
+  context.lineWidth = width;
+  context.setLineDash(dash);
+}
+
+/** A text at a point; `halo` is the colour of a rim that sets it off from what it stands on. */
+export function write(context, text, x, y, colour, align = "left", { baseline = "middle", font, halo } = {}) {
+  if (font) context.font = font;
+  context.textAlign = align;
+  context.textBaseline = baseline;
+  if (halo) {
+    context.lineWidth = 4;
+    context.strokeStyle = halo;
+    context.lineJoin = "round";
+    context.strokeText(text, x, y);
+  }
+  context.fillStyle = colour;
+  context.fillText(text, x, y);
+}
+
+/** A text in the context's font, cut where it would be wider than `room`. */
+export function clipped(context, text, room) {
+  if (context.measureText(text).width <= room) return text;
+  const signs = [...text];
+  while (signs.length > 1 && context.measureText(`${signs.join("")}…`).width > room) signs.pop();
+  return `${signs.join("")}…`;
+}
+
+/** A dot with a rim of the page's colour; hollow ones are told apart from full ones without colour. */
+export function dot(context, x, y, radius, colour, page, hollow = false) {
+  context.setLineDash([]);
+  context.beginPath();
+  context.arc(x, y, radius, 0, 2 * Math.PI);
+  context.fillStyle = hollow ? page : colour;
+  context.fill();
+  context.lineWidth = hollow ? 2 : 1.5;
+  context.strokeStyle = hollow ? colour : page;
+  context.stroke();
+}
 
 /** Fill a box with faint diagonal lines: "nothing here", or "never seen". */
 export function hatch(context, x, y, width, height, colour, spacing = 7) {
@@ -23,4 +177,23 @@ export function hatch(context, x, y, width, height, colour, spacing = 7) {
 export function resize(canvas, width, height) {
   if (canvas.width !== width) canvas.width = width;
   if (canvas.height !== height) canvas.height = height;
+}
+
+/** Make a view's canvas ready: its context, the page's colours by name and the diverging scale stand on the view; the
+    last picture is gone. */
+export function beginDrawing(view, width = view.width) {
+  const context = view.canvas.getContext("2d"), { ink, table } = readTheme();
+  Object.assign(view, { context, ink, colours: table("div") });
+  context.setTransform(view.ratio, 0, 0, view.ratio, 0, 0);
+  context.clearRect(0, 0, width, view.height);
+  context.textBaseline = "middle";
+}
+
+export function writeText(view, text, x, y,
+  { align = "left", meaning = "text", bold = false, mono = false, room, size = 1 } = {}) {
+  const { context, ink, type } = view;
+  context.font = `${bold ? "700 " : ""}${type * size}px ${ink(mono ? "mono" : "font")}`;
+  context.fillStyle = ink(meaning);
+  context.textAlign = align;
+  context.fillText(text, x, y, room);
 }

@@ -1,6 +1,6 @@
 // Altair's charts are drawn by Vega as one SVG, whose elements know what hover says of them; Plotly's have their points
 // as data. Both are read here as the pointer reads them.
-const VEGA = "[data-testid=stVegaLiteChart]", CHARTS = `${VEGA}, .js-plotly-plot`;
+const VEGA = ".vega-embed", CHARTS = `${VEGA}, .js-plotly-plot`;
 const BY = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 const SOON = 60;        // ms after a change of the page
 const NEAR = 0.5;       // pixels: less is the same place

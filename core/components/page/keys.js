@@ -1,10 +1,11 @@
-// Keys belong to whatever has the focus (a slider, a field, a picture); a step is taken only when nothing has it.
+// Keys belong to whatever has the focus (a slider, a field, a picture); a step is taken only when nothing has it, or
+// what holds the whole page, as Streamlit's scrolling part does once it has been clicked.
 const STEPS = { ArrowRight: 1, PageDown: 1, ArrowLeft: -1, PageUp: -1 };
 
-export default function ({ setTriggerValue }) {
+export default function ({ parentElement, setTriggerValue }) {
+  const here = parentElement.getRootNode().host ?? parentElement;
   const pressed = (event) => {
-    const focus = document.activeElement;
-    const free = !focus || focus === document.body || focus.matches("[data-testid=stMain], [data-testid=stApp]");
+    const free = document.activeElement?.contains(here) ?? true;
     if (!free || !(event.key in STEPS) || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
     event.preventDefault();
     setTriggerValue("step", STEPS[event.key]);

@@ -2,7 +2,7 @@
 // one. The canvas is as wide as the view and sticks to it; the spacer behind it makes the scroll bar, so 256 wide
 // columns cost no more than 12.
 import { unpack } from "../lib/bytes.js";
-import { hatch } from "../lib/canvas.js";
+import { clipped, hatch } from "../lib/canvas.js";
 import { between, contrast, css, rgb } from "../lib/colours.js";
 import { significant } from "../lib/numbers.js";
 import { readTheme, whenStyled } from "../lib/theme.js";
@@ -55,13 +55,6 @@ function inkOn({ theme }, fill) {
 
 export function fontOf(state, px, family = "font", weight = "") {
   return `${weight} ${Math.round(px * state.data.type)}px ${state.theme[family]}`;
-}
-
-export function clipped(context, text, width) {
-  if (context.measureText(text).width <= width) return text;
-  let end = text.length;
-  while (end > 1 && context.measureText(text.slice(0, end) + "…").width > width) end--;
-  return text.slice(0, end) + "…";
 }
 
 const sizeOf = ({ box }) => `${box.clientWidth} ${box.clientHeight}`;

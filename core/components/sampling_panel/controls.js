@@ -1,7 +1,7 @@
 // The controls, in the order in which the rules work: each step with its setting and the number of tokens it leaves.
 import { probabilityText, wholeNumber } from "./figure.js";
-import { fill } from "./picture.js";
 import { MIN_P, TEMPERATURE, TOP_K, TOP_P, TYPICAL_P } from "./truncation.js";
+import { button, fill, make, setText } from "../lib/dom.js";
 
 const STEPS = [
   { name: "temperature", symbol: "T", rule: TEMPERATURE,
@@ -36,49 +36,29 @@ function nearest(values, value) {
   return values.reduce((best, one, i) => (distance(one) < distance(values[best]) ? i : best), 0);
 }
 
-export function element(tag, parent, className = "", text = "") {
-  const node = document.createElement(tag);
-  if (className) node.className = className;
-  if (text) node.textContent = text;
-  parent.append(node);
-  return node;
-}
-
-export function button(parent, className, text, onclick) {
-  const node = element("button", parent, className, text);
-  node.type = "button";
-  node.onclick = onclick;
-  return node;
-}
-
-/** Set only what differs: a text that stays costs the browser nothing. */
-export function write(node, text) {
-  if (node.textContent !== text) node.textContent = text;
-}
-
 export class Controls {
   /** change(settings) while the hand moves, commit() when it lets go. */
   constructor(parent, labels, change, commit) {
     Object.assign(this, { labels, change, commit });
-    const list = element("ol", parent, "steps");
-    const head = element("li", list, "heads");
-    element("span", head, "", labels.order);
-    element("span", head, "", labels.left);
+    const list = make("ol", "steps", parent);
+    const head = make("li", "heads", list);
+    make("span", "", head, labels.order);
+    make("span", "", head, labels.left);
     this.rows = STEPS.map((step) => this._step(list, step));
-    const last = element("li", list, "step result");
-    element("span", last, "name", labels.renormalise);
-    this.divisor = element("output", last, "value");
-    this._draw(element("li", list, "step draw"));
-    this._thousand(element("li", list, "step thousand"));
+    const last = make("li", "step result", list);
+    make("span", "name", last, labels.renormalise);
+    this.divisor = make("output", "value", last);
+    this._draw(make("li", "step draw", list));
+    this._thousand(make("li", "step thousand", list));
   }
 
   _step(list, step) {
-    const item = element("li", list, "step"), id = `step-${step.name}`;
-    const label = element("label", item, "name", this.labels[step.name]);
-    element("i", label, "symbol", step.symbol);
+    const item = make("li", "step", list), id = `step-${step.name}`;
+    const label = make("label", "name", item, this.labels[step.name]);
+    make("i", "symbol", label, step.symbol);
     label.htmlFor = id;
-    const value = element("output", item, "value"), range = element("input", item, "range");
-    const left = element("span", item, "left");
+    const value = make("output", "value", item), range = make("input", "range", item);
+    const left = make("span", "left", item);
     Object.assign(range, { type: "range", id, min: 0, step: 1 });
     range.oninput = () => this.change({ [step.name]: this.valuesOf(step)[Number(range.value)] });
     range.onchange = this.commit;
@@ -86,26 +66,26 @@ export class Controls {
   }
 
   _draw(item) {
-    const { labels } = this, label = element("label", item, "name", labels.draw);
-    element("i", label, "symbol", "ξ");
+    const { labels } = this, label = make("label", "name", item, labels.draw);
+    make("i", "symbol", label, "ξ");
     label.htmlFor = "step-xi";
-    this.xiValue = element("output", item, "value");
-    this.xi = element("input", item, "range");
+    this.xiValue = make("output", "value", item);
+    this.xi = make("input", "range", item);
     Object.assign(this.xi, { type: "range", id: "step-xi", min: 0, max: 0.9999, step: 0.0001 });
     this.xi.oninput = () => this.change({ xi: Number(this.xi.value) });
     this.xi.onchange = this.commit;
-    button(item, "throw", labels.throw, () => this._set({ xi: Math.floor(Math.random() * 1e4) / 1e4 }));
-    this.drawn = button(item, "drawn", "", () => this.append(this.drawnToken));
+    button(item, labels.throw, "", () => this._set({ xi: Math.floor(Math.random() * 1e4) / 1e4 }), "throw");
+    this.drawn = button(item, "", "", () => this.append(this.drawnToken), "drawn");
     this.drawn.title = labels.append;
   }
 
   _thousand(item) {
     const { labels } = this;
-    this.thousand = button(item, "toggle", labels.thousand, () => this._set({ thousand: !this.settings.thousand }));
-    this.seed = element("output", item, "seed");
-    this.reseed = button(item, "again", labels.again,
-      () => this._set({ seed: this.settings.seed + 1, thousand: true }));
-    this.tail = element("p", item, "tail");
+    this.thousand = button(item, labels.thousand, "", () => this._set({ thousand: !this.settings.thousand }), "toggle");
+    this.seed = make("output", "seed", item);
+    const reseed = () => this._set({ seed: this.settings.seed + 1, thousand: true });
+    this.reseed = button(item, labels.again, "", reseed, "again");
+    this.tail = make("p", "tail", item);
   }
 
   _set(values) {
@@ -129,19 +109,19 @@ export class Controls {
       const value = settings[row.name], text = this._valueText(row, value), left = truncation.left[row.rule];
       row.range.value = nearest(this.valuesOf(row), value);
       row.range.setAttribute("aria-valuetext", text);
-      write(row.value, text);
-      write(row.left, words.count(left));
+      setText(row.value, text);
+      setText(row.left, words.count(left));
       row.left.style.setProperty("--share", Math.log(left + 1) / Math.log(this.size + 1));
       row.item.classList.toggle("off", value === row.neutral);
     }
-    write(this.divisor, `÷ ${probabilityText(truncation.keptMass)}`);
+    setText(this.divisor, `÷ ${probabilityText(truncation.keptMass)}`);
     this.xi.value = settings.xi;
-    write(this.xiValue, settings.xi.toFixed(4));
+    setText(this.xiValue, settings.xi.toFixed(4));
     this.drawnToken = truncation.tokenIds[place];
-    write(this.drawn, words.token(this.drawnToken, 16));
+    setText(this.drawn, words.token(this.drawnToken, 16));
     this.thousand.setAttribute("aria-pressed", settings.thousand);
-    write(this.seed, fill(this.labels.seed, { seed: settings.seed }));
-    write(this.tail, tailText);
+    setText(this.seed, fill(this.labels.seed, { seed: settings.seed }));
+    setText(this.tail, tailText);
   }
 
   _valueText(row, value) {

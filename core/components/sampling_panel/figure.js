@@ -1,6 +1,7 @@
 // The drawing. Every picture here has one horizontal axis: the tokens from the most to the least probable, the first
 // ones a bar each, the rest on a logarithmic scale, so that a vocabulary of any size fits and no token is left out.
 import { KEPT, RULES } from "./truncation.js";
+import { line, stroke, write } from "../lib/canvas.js";
 import { rgb } from "../lib/colours.js";
 import { decimals, powerOfTen } from "../lib/numbers.js";
 import { readTheme } from "../lib/theme.js";
@@ -81,28 +82,15 @@ export function niceTop(value) {
     [1, 1.5, 2, 3, 4, 6, 8, 10].map((step) => step * power).find((step) => step >= value * (1 - 1e-9)));
 }
 
-export function say(c, text, x, y, colour, { align = "left", baseline = "alphabetic", font, halo } = {}) {
-  if (font) c.font = font;
-  c.textAlign = align;
-  c.textBaseline = baseline;
-  if (halo) {
-    c.lineWidth = 4;
-    c.strokeStyle = halo;
-    c.lineJoin = "round";
-    c.strokeText(text, x, y);
-  }
-  c.fillStyle = colour;
-  c.fillText(text, x, y);
+/** A text that stands on its line. */
+export function say(c, text, x, y, colour, align = "left", options = {}) {
+  write(c, text, x, y, colour, align, { baseline: "alphabetic", ...options });
 }
 
-export function line(c, x1, y1, x2, y2, colour, width = 1, dash = []) {
-  c.setLineDash(dash);
-  c.strokeStyle = colour;
-  c.lineWidth = width;
-  c.beginPath();
-  c.moveTo(x1, y1);
-  c.lineTo(x2, y2);
-  c.stroke();
+/** A line of a colour; nothing after it is dashed. */
+export function ruled(c, x1, y1, x2, y2, colour, width = 1, dash = []) {
+  stroke(c, colour, width, dash);
+  line(c, x1, y1, x2, y2);
   c.setLineDash([]);
 }
 
@@ -132,9 +120,8 @@ export function traceCurve(c, scale, truncation, box, first, last, ground) {
 export function drawCurve(c, view, box, truncation) {
   const { theme, scale } = view, ground = box.top + box.height;
   for (const p of [0, 0.5, 1]) {
-    line(c, box.left, box.top + box.height * (1 - p), scale.right, box.top + box.height * (1 - p), theme.grid);
-    say(c, String(p), box.left - 6, box.top + box.height * (1 - p), theme.muted,
-      { align: "right", baseline: "middle", font: view.font });
+    ruled(c, box.left, box.top + box.height * (1 - p), scale.right, box.top + box.height * (1 - p), theme.grid);
+    write(c, String(p), box.left - 6, box.top + box.height * (1 - p), theme.muted, "right", { font: view.font });
   }
   eachRun(scale, truncation.cutBy, (first, last, rule) => {
     if (rule === KEPT) {
@@ -165,10 +152,10 @@ export function drawBarAxis(c, view, box, top, height) {
   const marks = view.logarithmic ? [1e-8, 1e-6, 1e-4, 0.01, 1] : [0, top / 2, top];
   for (const p of marks) {
     const y = box.top + box.height - height(p);
-    line(c, box.left, y, scale.right, y, theme.grid);
+    ruled(c, box.left, y, scale.right, y, theme.grid);
     const text = view.logarithmic && p < 0.01 ? probabilityText(p).replace(/^1\.0·/, "")
       : String(Number(p.toPrecision(3)));
-    say(c, text, box.left - 6, y, theme.muted, { align: "right", baseline: "middle", font: view.font });
+    write(c, text, box.left - 6, y, theme.muted, "right", { font: view.font });
   }
 }
 
@@ -215,7 +202,7 @@ export function drawRules(c, view, y, truncation) {
     c.fillStyle = view.hatch;
     c.fillRect(left + 1, y, right - left - 2, 6);
     const text = c.measureText(name).width < right - left - 4 ? name : "";
-    if (text) say(c, text, (left + right) / 2, y - 4, theme["excluded-ink"], { align: "center" });
+    if (text) say(c, text, (left + right) / 2, y - 4, theme["excluded-ink"], "center");
   });
 }
 
@@ -235,9 +222,9 @@ export function drawRanks(c, view, y) {
     .filter((rank) => scale.x(rank) > scale.tail + room / 2 && scale.x(rank) < scale.right - 1.5 * room);
   for (const rank of [...ticks, scale.size]) {
     const x = scale.x(rank);
-    line(c, x, y, x, y + 4, theme.muted);
-    say(c, view.count(rank), x, y + 7, theme.muted,
-      { align: rank === scale.size ? "right" : "center", baseline: "top", font: view.font });
+    ruled(c, x, y, x, y + 4, theme.muted);
+    const align = rank === scale.size ? "right" : "center";
+    write(c, view.count(rank), x, y + 7, theme.muted, align, { baseline: "top", font: view.font });
   }
 }
 
@@ -249,8 +236,8 @@ export function drawTokens(c, view, y, truncation) {
     c.save();
     c.translate(scale.left + (i + 0.5) * scale.bar, y + 5);
     c.rotate(-Math.PI / 3);
-    say(c, view.token(truncation.tokenIds[i], 9), 0, 0, truncation.cutBy[i] === KEPT ? theme.text
-        : theme["excluded-ink"], { align: "right", baseline: "middle" });
+    write(c, view.token(truncation.tokenIds[i], 9), 0, 0, truncation.cutBy[i] === KEPT ? theme.text
+        : theme["excluded-ink"], "right");
     c.restore();
   }
 }
@@ -275,7 +262,7 @@ export function drawIntervals(c, view, box, truncation) {
     c.globalAlpha = 1;
     const name = width > 14 ? view.token(truncation.tokenIds[i], 12) : "";
     if (name && c.measureText(name).width < width - 6) {
-      say(c, name, left + width / 2, box.top + box.height / 2, theme.page, { align: "center", baseline: "middle" });
+      write(c, name, left + width / 2, box.top + box.height / 2, theme.page, "center");
     }
   }
   if (rest) {
@@ -285,9 +272,8 @@ export function drawIntervals(c, view, box, truncation) {
     c.globalAlpha = 1;
   }
   for (const p of [0, 0.25, 0.5, 0.75, 1]) {
-    line(c, x(p), box.top + box.height, x(p), box.top + box.height + 4, theme.muted);
-    say(c, String(p), x(p), box.top + box.height + 6, theme.muted,
-      { align: "center", baseline: "top", font: view.font });
+    ruled(c, x(p), box.top + box.height, x(p), box.top + box.height + 4, theme.muted);
+    write(c, String(p), x(p), box.top + box.height + 6, theme.muted, "center", { baseline: "top", font: view.font });
   }
 }
 
@@ -326,6 +312,6 @@ export function drawGrip(c, view, text, x, y, align) {
   c.beginPath();
   c.roundRect(left, y - height / 2, width, height, 4);
   c.fill();
-  say(c, text, left + width / 2, y + 0.5, theme.page, { align: "center", baseline: "middle" });
+  write(c, text, left + width / 2, y + 0.5, theme.page, "center");
   return { left, right: left + width, top: y - height / 2, bottom: y + height / 2 };
 }

@@ -1,12 +1,14 @@
 // The panel: it holds the settings, answers every move of the hand within one frame, and tells Python when
 // the hand lets go.
-import { byKeys } from "../lib/by_keys.js";
 import { unpack } from "../lib/bytes.js";
+import { button, fill, make, setText } from "../lib/dom.js";
+import { byKeys } from "../lib/keys.js";
 import { decimals } from "../lib/numbers.js";
 import { whenStyled } from "../lib/theme.js";
-import { ALL_OFF, button, Controls, element, methodOf, METHODS, spread, write } from "./controls.js";
+import { roomBelow } from "../lib/view.js";
+import { ALL_OFF, Controls, methodOf, METHODS, spread } from "./controls.js";
 import { inksAt, niceTop, probabilityText, wholeNumber } from "./figure.js";
-import { fill, Picture, SmallPicture } from "./picture.js";
+import { Picture, SmallPicture } from "./picture.js";
 import { firstAbove, KEPT, RULES, seededUniforms, TOLERANCE, Truncation } from "./truncation.js";
 
 const CANDIDATES = 40, DRAWS = 1000, TWIN_DELAY = 500;
@@ -63,56 +65,56 @@ class Panel {
 
   _build() {
     const { root, labels } = this;
-    this.headline = element("p", root, "headline");
-    const bar = element("div", root, "bar");
+    this.headline = make("p", "headline", root);
+    const bar = make("div", "bar", root);
     this.methods = Object.keys(METHODS).map((name) => {
-      const node = button(bar, "method", labels[`method_${name}`], () => this._set({ ...ALL_OFF, ...METHODS[name] }));
-      return Object.assign(node, { method: name });
+      const take = () => this._set({ ...ALL_OFF, ...METHODS[name] });
+      return Object.assign(button(bar, labels[`method_${name}`], "", take, "method"), { method: name });
     });
-    element("span", bar, "spring");
-    this.logarithmic = button(bar, "toggle", labels.logarithmic,
-      () => this._set({ logarithmic: !this.settings.logarithmic }));
-    this.pin = button(bar, "toggle", labels.pin, () => this._pin());
-    const grid = element("div", root, "grid");
-    this.controls = new Controls(element("div", grid, "controls"), labels, (values) => this.change(values),
+    make("span", "spring", bar);
+    const turn = () => this._set({ logarithmic: !this.settings.logarithmic });
+    this.logarithmic = button(bar, labels.logarithmic, "", turn, "toggle");
+    this.pin = button(bar, labels.pin, "", () => this._pin(), "toggle");
+    const grid = make("div", "grid", root);
+    this.controls = new Controls(make("div", "controls", grid), labels, (values) => this.change(values),
       () => this.commit());
-    this.figure = element("div", grid, "figure");
-    this.picture = new Picture(element("canvas", this.figure));
+    this.figure = make("div", "figure", grid);
+    this.picture = new Picture(make("canvas", "", this.figure));
     this.picture.canvas.setAttribute("role", "img");
-    this.tip = element("div", this.figure, "tip");
+    this.tip = make("div", "tip", this.figure);
     this.tip.hidden = true;
-    this._side(element("div", grid, "side"));
-    this.contexts = element("div", grid, "contexts");
-    this.twin = element("p", root, "twin");
+    this._side(make("div", "side", grid));
+    this.contexts = make("div", "contexts", grid);
+    this.twin = make("p", "twin", root);
     this.twin.setAttribute("aria-live", "polite");
     this._listen(this.picture.canvas);
   }
 
   _side(side) {
-    const { labels } = this, table = element("table", side, "numbers"), head = element("tr", element("thead", table));
-    for (const name of ["", labels.before, labels.after, "A"]) element("th", head, name === "A" ? "pinned" : "", name);
-    const body = element("tbody", table);
+    const { labels } = this, table = make("table", "numbers", side), head = make("tr", "", make("thead", "", table));
+    for (const name of ["", labels.before, labels.after, "A"]) make("th", name === "A" ? "pinned" : "", head, name);
+    const body = make("tbody", "", table);
     this.numbers = ["candidates", "entropy", "perplexity", "mass", "tail_mass"].map((name) => {
-      const row = element("tr", body);
-      element("th", row, "", labels[name]).scope = "row";
-      return [element("td", row), element("td", row, "strong"), element("td", row, "pinned")];
+      const row = make("tr", "", body);
+      make("th", "", row, labels[name]).scope = "row";
+      return [make("td", "", row), make("td", "strong", row), make("td", "pinned", row)];
     });
-    this.find = element("input", side, "find");
+    this.find = make("input", "find", side);
     Object.assign(this.find,
       { type: "search", placeholder: labels.find, ariaLabel: labels.find, autocomplete: "off", spellcheck: false });
     this.find.oninput = () => this._name(this.find.value, false);
     this.find.onchange = () => this._name(this.find.value, true);
-    this.found = element("p", side, "found");
+    this.found = make("p", "found", side);
     this.found.setAttribute("aria-live", "polite");
-    const list = element("ol", side, "candidates");
+    const list = make("ol", "candidates", side);
     list.setAttribute("aria-label", labels.candidates_title);
     this.rows = spread(0, CANDIDATES - 1, (i) => this._candidate(list, i));
   }
 
   _candidate(list, i) {
-    const node = button(element("li", list), "candidate", "", () => this.append(this.truncations[0].tokenIds[i]));
+    const node = button(make("li", "", list), "", "", () => this.append(this.truncations[0].tokenIds[i]), "candidate");
     node.title = this.labels.append;
-    const parts = ["rank", "token", "y", "after"].map((name) => element("span", node, name));
+    const parts = ["rank", "token", "y", "after"].map((name) => make("span", name, node));
     return { node, parts };
   }
 
@@ -130,15 +132,15 @@ class Panel {
     this.contexts.replaceChildren();
     this.small = [];
     if (contexts.length < 2) return;
-    element("h3", this.contexts, "", this.labels.contexts_title);
-    const pair = element("div", this.contexts, "pair");
+    make("h3", "", this.contexts, this.labels.contexts_title);
+    const pair = make("div", "pair", this.contexts);
     this.small = contexts.slice(1).map((context, i) => {
-      const box = element("figure", pair, "context"), caption = element("figcaption", box);
-      element("b", caption, "", context.name);
-      element("q", caption, "", context.text).dir = "auto";
-      const picture = new SmallPicture(element("canvas", box));
+      const box = make("figure", "context", pair), caption = make("figcaption", "", box);
+      make("b", "", caption, context.name);
+      make("q", "", caption, context.text).dir = "auto";
+      const picture = new SmallPicture(make("canvas", "", box));
       picture.canvas.setAttribute("role", "img");
-      const lines = ["by_k", "by_p", "by_all"].map(() => element("p", box, "verdict"));
+      const lines = ["by_k", "by_p", "by_all"].map(() => make("p", "verdict", box));
       return { picture, lines, truncation: this.truncations[i + 1] };
     });
   }
@@ -154,18 +156,10 @@ class Panel {
     const scale = Math.min(this.largest, Math.max(1, (window.innerHeight - 340) / 400));
     this.root.style.setProperty("--scale", scale);
     const theme = inksAt(scale), size = this.tokens.length;
-    this.picture.measure(size, theme, scale, window.innerHeight - this._top() - (this.largest > 1 ? PRESENT_FOOT : 12));
+    this.picture.measure(size, theme, scale, roomBelow(this.figure) - (this.largest > 1 ? PRESENT_FOOT : 12));
     for (const { picture } of this.small) picture.measure(size, theme, scale);
     cancelAnimationFrame(this.frame);
     this._show();
-  }
-
-  /** How far below the top of the unscrolled page the picture begins. */
-  _top() {
-    let scrolled = 0;
-    for (let node = this.root.getRootNode().host ?? this.root; node; node = node.parentElement)
-      scrolled += node.scrollTop;
-    return this.figure.getBoundingClientRect().top + scrolled;
   }
 
   _cut(token, most) {
@@ -192,7 +186,7 @@ class Panel {
     for (const node of this.methods) node.setAttribute("aria-pressed", node.method === method);
     this.logarithmic.setAttribute("aria-pressed", settings.logarithmic);
     this.pin.setAttribute("aria-pressed", Boolean(settings.pinned));
-    write(this.pin, labels[settings.pinned ? "unpin" : "pin"]);
+    setText(this.pin, labels[settings.pinned ? "unpin" : "pin"]);
     this._speak(model);
   }
 
@@ -228,11 +222,11 @@ class Panel {
     columns.forEach(([count, entropy, mass, tail], column) => {
       const texts = [count, decimals(entropy, 3), perplexityText(Math.exp(entropy)), probabilityText(mass),
         probabilityText(tail)];
-      texts.forEach((text, row) => write(this.numbers[row][column], text));
+      texts.forEach((text, row) => setText(this.numbers[row][column], text));
     });
     const which = truncation.nKept === 1 ? "headline_one" : truncation.nKept === truncation.size ? "headline_all"
       : "headline";
-    write(this.headline, fill(this.labels[which], this._values(truncation)));
+    setText(this.headline, fill(this.labels[which], this._values(truncation)));
   }
 
   _values(truncation) {
@@ -254,11 +248,11 @@ class Panel {
       const rule = RULES[truncation.cutBy[i]];
       const texts = [String(i + 1), words.token(truncation.tokenIds[i], 14), probabilityText(truncation.probs[i]),
         rule ? words.ruleNames[rule] : probabilityText(truncation.renormalised[i])];
-      texts.forEach((text, part) => write(parts[part], text));
+      texts.forEach((text, part) => setText(parts[part], text));
       node.classList.toggle("cut", rule !== "");
       node.classList.toggle("hit", i === place);
     });
-    write(this.found, this._foundText(truncation));
+    setText(this.found, this._foundText(truncation));
   }
 
   _foundText(truncation) {
@@ -289,10 +283,11 @@ class Panel {
       const byK = Math.min(settings.top_k ?? truncation.size, truncation.possible);
       const byP = settings.top_p < 1
         ? 1 + firstAbove(truncation.cumulative, settings.top_p - 2 * TOLERANCE, truncation.size) : truncation.possible;
-      write(lines[0], settings.top_k === null ? labels.by_k_off
+      setText(lines[0], settings.top_k === null ? labels.by_k_off
           : fill(labels.by_k, { ...first(byK), k: words.count(settings.top_k) }));
-      write(lines[1], settings.top_p === 1 ? labels.by_p_off : fill(labels.by_p, { ...first(byP), p: settings.top_p }));
-      write(lines[2], fill(labels.by_all, { size: words.count(truncation.size), kept: words.count(truncation.nKept),
+      setText(lines[1], settings.top_p === 1 ? labels.by_p_off
+        : fill(labels.by_p, { ...first(byP), p: settings.top_p }));
+      setText(lines[2], fill(labels.by_all, { size: words.count(truncation.size), kept: words.count(truncation.nKept),
         mass: probabilityText(truncation.keptMass) }));
     }
   }
@@ -302,7 +297,7 @@ class Panel {
     clearTimeout(this.speaking);
     this.speaking = setTimeout(() => {
       const sentence = fill(this.labels.twin, this._values(truncation));
-      write(this.twin, sentence);
+      setText(this.twin, sentence);
       this.picture.canvas.setAttribute("aria-label", sentence);
       for (const { picture, lines } of this.small)
         picture.canvas.setAttribute("aria-label", lines.map((line) => line.textContent).join(" "));
@@ -359,7 +354,7 @@ class Panel {
     this.tip.hidden = place === undefined;
     if (place === undefined) return;
     const truncation = this.truncations[0], id = truncation.tokenIds[place], rule = RULES[truncation.cutBy[place]];
-    write(this.tip, fill(this.labels[rule ? "tip_cut" : "tip"], {
+    setText(this.tip, fill(this.labels[rule ? "tip_cut" : "tip"], {
       token: this.tokens[id], id, rank: this.words.count(place + 1), u: decimals(truncation.logits[place]),
       y: String(truncation.probs[place]), after: String(truncation.renormalised[place]),
       cumulative: probabilityText(truncation.cumulative[place]), rule: this.words.ruleNames[rule] }));

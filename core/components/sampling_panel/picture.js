@@ -1,9 +1,11 @@
 // The main picture and the small ones: what stands where, and what lies under the hand.
 import {
   barHeight, drawBarAxis, drawBars, drawCurve, drawGrip, drawIntervals, drawMarker, drawRanks, drawRing, drawRules,
-  drawTail, drawTokens, hatchOf, line, LOG_FLOOR, niceTop, probabilityText, rankScale, say, traceCurve,
+  drawTail, drawTokens, hatchOf, LOG_FLOOR, niceTop, probabilityText, rankScale, ruled, say, traceCurve,
 } from "./figure.js";
 import { KEPT, TOP_K } from "./truncation.js";
+import { write } from "../lib/canvas.js";
+import { fill } from "../lib/dom.js";
 
 const MARGIN = { left: 40, right: 84 };
 // height of all but the two plots: titles, token labels, the line of intervals
@@ -61,12 +63,13 @@ export class Picture {
 
   _titles({ labels }) {
     const c = this.context, { view, curve, bars, strip, theme, unit } = this;
-    say(c, labels.curve_title, this.scale.right - 8 * unit, curve.top + curve.height - 8 * unit, theme.muted,
-      { align: "right", font: view.font, halo: this.scale.tail < this.scale.right ? theme.panel : theme.page });
-    say(c, labels.bars_title, bars.left, bars.top - 17 * unit, theme.muted, { font: view.font });
-    say(c, labels.strip_title, strip.left, strip.top - 27 * unit, theme.muted, { font: view.font });
+    const ground = this.scale.tail < this.scale.right ? theme.panel : theme.page, foot = curve.top + curve.height;
+    say(c, labels.curve_title, this.scale.right - 8 * unit, foot - 8 * unit, theme.muted, "right",
+      { font: view.font, halo: ground });
+    say(c, labels.bars_title, bars.left, bars.top - 17 * unit, theme.muted, "left", { font: view.font });
+    say(c, labels.strip_title, strip.left, strip.top - 27 * unit, theme.muted, "left", { font: view.font });
     if (this.scale.shown < this.scale.size) {
-      say(c, labels.tail_title, this.scale.tail + 4 * unit, bars.top + bars.height + 24 * unit, theme.muted,
+      write(c, labels.tail_title, this.scale.tail + 4 * unit, bars.top + bars.height + 24 * unit, theme.muted, "left",
         { font: view.font, baseline: "top" });
     }
   }
@@ -95,7 +98,7 @@ export class Picture {
         c.lineWidth = 1;
         c.strokeRect(left, y - side / 2, side, side);
       }
-      say(c, text, left + 17 * unit, y, theme.text, { baseline: "middle", font: view.font });
+      write(c, text, left + 17 * unit, y, theme.text, "left", { font: view.font });
     });
   }
 
@@ -105,9 +108,9 @@ export class Picture {
     const allowed = truncation.left[TOP_K] > 0 ? truncation.cumulative[truncation.left[TOP_K] - 1] : 1;
     this.topPMass = allowed;
     const yP = curve.top + curve.height * (1 - settings.top_p * allowed), right = scale.right + 6 * unit;
-    line(c, curve.left, yP, right, yP, theme.text, 1.5, settings.top_p < 1 ? [] : [2, 4]);
+    ruled(c, curve.left, yP, right, yP, theme.text, 1.5, settings.top_p < 1 ? [] : [2, 4]);
     const k = settings.top_k === null ? scale.size : Math.min(settings.top_k, scale.size), xK = scale.x(k);
-    line(c, xK, curve.top - 10 * unit, xK, bars.top + bars.height, theme.text, 1.5,
+    ruled(c, xK, curve.top - 10 * unit, xK, bars.top + bars.height, theme.text, 1.5,
       settings.top_k === null ? [2, 4] : []);
     const pText = settings.top_p < 1 ? `p = ${settings.top_p}` : `p ${labels.off}`;
     const kText = settings.top_k === null ? `k ${labels.off}` : `k = ${view.count(settings.top_k)}`;
@@ -119,11 +122,12 @@ export class Picture {
     if (settings.top_p < 1 && allowed < 1) {
       const below = this.grips.top_p.bottom < curve.top + curve.height - 4 * unit ? this.grips.top_p.bottom + 13 * unit
         : this.grips.top_p.top - 6 * unit;
-      say(c, fill(labels.of_mass, { mass: probabilityText(allowed) }), right, below, theme.muted, { font: view.font });
+      const said = fill(labels.of_mass, { mass: probabilityText(allowed) });
+      say(c, said, right, below, theme.muted, "left", { font: view.font });
     }
     if (settings.min_p > 0) {
       const yM = bars.top + bars.height - height(settings.min_p * truncation.probs[0]);
-      line(c, bars.left, yM, right, yM, theme.text, 1.5);
+      ruled(c, bars.left, yM, right, yM, theme.text, 1.5);
       this.grips.min_p = { ...drawGrip(c, view, `min-p ${settings.min_p}`, right, yM, "left"), line: yM, across: true };
     }
   }
@@ -141,14 +145,14 @@ export class Picture {
     c.stroke();
     const text = fill(labels[truncation.nKept === 1 ? "kept_point_one" : "kept_point"],
       { kept: view.count(truncation.nKept), mass: probabilityText(truncation.keptMass) });
+    const rim = { font: view.bold, halo: theme.page };
     if (x < scale.right - 170 * unit) {
       const down = y < curve.top + curve.height - 34 * unit ? 19 : -10;
-      say(c, text, x + 9 * unit, y + down * unit, theme["kept-ink"], { font: view.bold, halo: theme.page });
+      say(c, text, x + 9 * unit, y + down * unit, theme["kept-ink"], "left", rim);
     } else {
       // left of the point and above the curve, and clear of the grip of k where that is near
       const back = y < curve.top + 14 * unit ? 70 : 9;
-      say(c, text, x - back * unit, y - 10 * unit, theme["kept-ink"],
-        { align: "right", font: view.bold, halo: theme.page });
+      say(c, text, x - back * unit, y - 10 * unit, theme["kept-ink"], "right", rim);
     }
   }
 
@@ -159,11 +163,11 @@ export class Picture {
     const text = `ξ = ${settings.xi.toFixed(4)} → ${view.token(truncation.tokenIds[place], 14)}`;
     c.font = view.boldMono;
     const right = x + 12 * unit + c.measureText(text).width > this.width;
-    line(c, x, strip.top - 4 * unit, x, strip.top + strip.height + 3 * unit, theme.outline, 4.5);
-    line(c, x, strip.top - 3 * unit, x, strip.top + strip.height + 2 * unit, theme.drawn, 2);
+    ruled(c, x, strip.top - 4 * unit, x, strip.top + strip.height + 3 * unit, theme.outline, 4.5);
+    ruled(c, x, strip.top - 3 * unit, x, strip.top + strip.height + 2 * unit, theme.drawn, 2);
     drawMarker(c, theme, x, strip.top + 1, 10 * unit);
-    say(c, text, x + (right ? -12 : 12) * unit, strip.top - 9 * unit,
-      theme.text, { align: right ? "right" : "left", font: view.boldMono, halo: theme.page });
+    say(c, text, x + (right ? -12 : 12) * unit, strip.top - 9 * unit, theme.text, right ? "right" : "left",
+      { font: view.boldMono, halo: theme.page });
     const bar = scale.x(place + 0.5), top = bars.top + bars.height - height(truncation.renormalised[place]);
     drawMarker(c, theme, bar, Math.max(bars.top + 4 * unit, top - 3 * unit), 9 * unit);
     this.grips.xi = { left: x - 12, right: x + 12, top: strip.top - 20, bottom: strip.top + strip.height + 4 };
@@ -188,19 +192,20 @@ export class Picture {
     c.setLineDash([]);
     for (let i = 0; i < scale.shown; i++) {
       const y = bars.top + bars.height - height(pinned.renormalised[i]);
-      if (pinned.cutBy[i] === KEPT) line(c, scale.x(i), y, scale.x(i + 1), y, theme.text, 2);
+      if (pinned.cutBy[i] === KEPT) ruled(c, scale.x(i), y, scale.x(i + 1), y, theme.text, 2);
     }
     const end = scale.x(pinned.lastKept() + 1), y = curve.top + curve.height;
-    line(c, end, y, end, y - 14, theme.text, 1.75, [7, 4]);
-    say(c, "A", end, y - 17, theme.text, { align: "center", font: this.view.bold, halo: theme.page });
+    ruled(c, end, y, end, y - 14, theme.text, 1.75, [7, 4]);
+    say(c, "A", end, y - 17, theme.text, "center", { font: this.view.bold, halo: theme.page });
   }
 
   _named({ truncation, settings }) {
     const c = this.context, { view, curve, bars, scale, theme, unit } = this;
     const place = truncation.rankOf[settings.named], x = scale.x(place + 0.5), right = x > scale.right - 120 * unit;
-    line(c, x, curve.top, x, bars.top + bars.height, theme.muted, 1, [1, 3]);
-    say(c, `${view.token(settings.named, 14)} #${view.count(place + 1)}`, x + (right ? -4 : 4), bars.top + 74 * unit,
-      theme.text, { align: right ? "right" : "left", font: view.boldMono, halo: theme.page });
+    ruled(c, x, curve.top, x, bars.top + bars.height, theme.muted, 1, [1, 3]);
+    const named = `${view.token(settings.named, 14)} #${view.count(place + 1)}`;
+    say(c, named, x + (right ? -4 : 4), bars.top + 74 * unit, theme.text, right ? "right" : "left",
+      { font: view.boldMono, halo: theme.page });
   }
 
   /** What a point of the canvas is for: a line to drag, the strip, a bar, or nothing. */
@@ -265,9 +270,9 @@ export class SmallPicture {
     drawTokens(c, view, bars.top + bars.height, truncation);
     drawRanks(c, view, bars.top + bars.height);
     const k = settings.top_k === null ? scale.size : Math.min(settings.top_k, scale.size), xK = scale.x(k);
-    line(c, xK, curve.top - 6, xK, bars.top + bars.height, theme.text, 1.5, settings.top_k === null ? [2, 4] : []);
+    ruled(c, xK, curve.top - 6, xK, bars.top + bars.height, theme.text, 1.5, settings.top_k === null ? [2, 4] : []);
     const yP = curve.top + curve.height * (1 - settings.top_p * truncation.cumulative[truncation.left[TOP_K] - 1]);
-    line(c, curve.left, yP, scale.right, yP, theme.text, 1.5, settings.top_p < 1 ? [] : [2, 4]);
+    ruled(c, curve.left, yP, scale.right, yP, theme.text, 1.5, settings.top_p < 1 ? [] : [2, 4]);
   }
 }
 
@@ -286,9 +291,4 @@ function fitCanvas(canvas, width, height) {
   canvas.style.width = `${width}px`;
   canvas.style.height = `${height}px`;
   canvas.getContext("2d").setTransform(ratio, 0, 0, ratio, 0, 0);
-}
-
-/** A sentence of the text file with its {names} filled in. */
-export function fill(sentence, values) {
-  return sentence.replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
 }

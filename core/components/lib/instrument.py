@@ -1,5 +1,4 @@
-"""What all position components share: how each is registered and fed, the style, and in position_canvas.js the script.
-"""
+"""What all instruments share: how each is registered, and the style; instrument.js has the script."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -17,4 +16,4 @@ def instrument(name: str, module: str) -> Callable:
     """
     own = Path(module)
     return declare(name, own.with_suffix(".js"), html='<div class="instrument"></div>',
-                   styles=(_FOLDER / "position_canvas.css", own.with_suffix(".css")))
+                   styles=(_FOLDER / "instrument.css", own.with_suffix(".css")))

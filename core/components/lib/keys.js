@@ -1,5 +1,7 @@
 // What the pointer reads in a picture the keys read too, and say it: arrows go from place to place, Home and End to the
 // ends of a row, Enter or Space does what a press does there, Escape lets go.
+import { make } from "./dom.js";
+
 const BY_KEYS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1], Home: [-Infinity, 0],
   End: [Infinity, 0] };
 
@@ -7,8 +9,7 @@ const BY_KEYS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], Arro
 // "hover", "press" or "out") shows and does; said() is what is shown then, in words.
 export function byKeys(node, walk, act, said) {
   let at = null;
-  const spoken = document.createElement("div");
-  spoken.className = "spoken";
+  const spoken = make("div", "spoken");
   spoken.setAttribute("aria-live", "polite");
   node.after(spoken);
   node.tabIndex = 0;
@@ -46,4 +47,39 @@ export function pointedByKeys(node, grid, said) {
     send({ hover: "pointermove", press: "click", out: "pointerleave" }[phase],
       left + ((column + 0.5) * width) / columns, top + ((row + 0.5) * height) / rows);
   }, said);
+}
+
+/** Every drawing whose marks have titles, and that has no keys of its own, is read by the keys: from mark to mark, its
+    title shown and spoken; Enter clicks it. */
+export function marksByKeys(root) {
+  let tip = null;
+  const marks = (svg) => [...svg.querySelectorAll("title")].map((title) => title.parentNode);
+  const tell = (svg, k, phase) => {
+    const mark = marks(svg)[k];
+    tip ??= make("div", "mark-tip", root);
+    svg.querySelector(".by-keys")?.classList.remove("by-keys");
+    tip.hidden = phase === "out" || !mark;
+    if (tip.hidden) return;
+    if (phase === "press") mark.dispatchEvent(new MouseEvent("click", { bubbles: true }));
+    // a click may have drawn it anew
+    const shown = marks(svg)[k] ?? mark, home = root.getBoundingClientRect(), box = shown.getBoundingClientRect();
+    shown.classList.add("by-keys");
+    tip.textContent = shown.querySelector("title").textContent;
+    const left = box.left + box.width / 2 - home.left - tip.offsetWidth / 2, room = home.width - tip.offsetWidth;
+    tip.style.left = `${Math.max(0, Math.min(left, room))}px`;
+    const above = box.top - home.top - tip.offsetHeight - 6;
+    tip.style.top = `${above > 0 ? above : box.bottom - home.top + 6}px`;
+  };
+  const wire = () => {
+    for (const svg of root.querySelectorAll("svg")) {
+      if (svg.onkeydown || svg.querySelectorAll("title").length < 2) continue;
+      let inside = svg.parentNode;
+      while (inside !== root && !inside.onkeydown) inside = inside.parentNode;
+      if (inside === root)
+        byKeys(svg, () => ({ columns: marks(svg).length, rows: 1 }), (k, _row, phase) => tell(svg, k, phase),
+          () => (tip.hidden ? "" : tip.textContent));
+    }
+  };
+  new MutationObserver(wire).observe(root, { childList: true, subtree: true });
+  wire();
 }

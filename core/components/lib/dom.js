@@ -1,0 +1,84 @@
+// The document: nodes, drawings of SVG, and texts with places for values. Whatever a reader has typed reaches the page
+// as textContent alone.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/** A new node; the last child of `parent`, where there is one. */
+export function make(tag, className, parent, text) {
+  const node = document.createElement(tag);
+  if (className) node.className = className;
+  if (text !== undefined) node.textContent = text;
+  parent?.appendChild(node);
+  return node;
+}
+
+/** A new node of SVG. */
+export function draw(tag, attributes, parent, text) {
+  const node = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  if (text !== undefined) node.textContent = text;
+  parent?.appendChild(node);
+  return node;
+}
+
+/** Size of a drawing, and the words that stand for it. */
+export function sized(svg, width, height, label) {
+  for (const [name, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}`, "aria-label": label }))
+    svg.setAttribute(name, value);
+}
+
+/** Change a text only where it differs: one that stays costs the browser nothing. */
+export function setText(node, text) {
+  if (node.textContent !== text) node.textContent = text;
+}
+
+/** A template with its {names} filled in; a name without a value stays. */
+export function fill(template, values) {
+  return (template ?? "").replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
+}
+
+/** A template into a node: its {names} become chips where the value is {chip: text}, and plain text otherwise. */
+export function rich(node, template, values) {
+  node.replaceChildren();
+  for (const part of template.split(/(\{\w+\})/)) {
+    const value = /^\{\w+\}$/.test(part) ? values[part.slice(1, -1)] : part;
+    if (value && value.chip !== undefined) chip(node, value.chip);
+    else node.append(String(value ?? ""));
+  }
+}
+
+/** A text with marks into a node: _x and _{xy} become subscripts, ^{xy} superscripts. */
+export function marked(node, text) {
+  if (node.source === text) return;
+  node.source = text;
+  node.replaceChildren();
+  for (const part of text.split(/([_^]\{[^}]*\}|_[^\s.,;:·()=])/)) {
+    const mark = /^([_^])\{?([^}]*)\}?$/.exec(part);
+    if (mark) make(mark[1] === "_" ? "sub" : "sup", "", node, mark[2]);
+    else node.append(part);
+  }
+}
+
+/** The same text without its marks, for screen readers. */
+export const unmarked = (text) => text.replace(/[_^]\{([^}]*)\}/g, " $1").replaceAll("_", " ");
+
+/** A token as a chip; dir=auto lets right-to-left text read right to left inside it. */
+export function chip(parent, text, name = "chip") {
+  const node = make("span", name, parent, text);
+  node.dir = "auto";
+  return node;
+}
+
+export function labelled(node, label) {
+  node.setAttribute("aria-label", label);
+  node.title = label;
+  return node;
+}
+
+/** A button; `label` says what it does where its text alone does not. */
+export function button(parent, text, label, act, name = "") {
+  const node = make("button", name, parent, text);
+  node.type = "button";
+  node.onclick = act;
+  return label ? labelled(node, label) : node;
+}

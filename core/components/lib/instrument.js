@@ -1,0 +1,103 @@
+// Instruments on sharp canvases: ranges and panels, drawn once a frame, while the hand moves.
+import { Surface } from "./canvas.js";
+import { make, marked, unmarked } from "./dom.js";
+import { Echoes } from "./echo.js";
+import { readTheme, whenStyled } from "./theme.js";
+
+const REST = 120;      // ms until Python hears of what the hand has set
+
+/** A native range with its name and value; `input` while the hand moves, `commit` on release or key. */
+export class Range {
+  constructor(parent, className, { input, commit }) {
+    this.box = make("label", `range ${className}`, parent);
+    this.name = make("span", "name", this.box);
+    this.output = make("output", "value", this.box);
+    this.node = make("input", "", this.box);
+    this.node.type = "range";
+    this.node.oninput = () => input(Number(this.node.value));
+    this.node.onchange = () => commit();
+  }
+
+  title(label, hint = "") {
+    marked(this.name, label);
+    this.node.setAttribute("aria-label", unmarked(hint || label));
+    this.box.title = hint;
+  }
+
+  set(low, high, step, value, text) {
+    this.node.min = low;
+    this.node.max = high;
+    this.node.step = step;
+    if (Number(this.node.value) !== value) this.node.value = value;
+    this.output.textContent = text;
+    this.node.setAttribute("aria-valuetext", text);
+    const share = high > low ? (value - low) / (high - low) : 0;
+    this.node.style.setProperty("--share", `${100 * share}%`);
+  }
+}
+
+/** Gather the changes of one frame, draw once; `close()` stops it. */
+export class Instrument {
+  constructor(root) {
+    this.root = root;
+    this.frames = 0;
+    this.pending = 0;
+    this.echoes = new Echoes();
+    this.observer = new ResizeObserver(() => this.schedule());
+    this.observer.observe(root);
+  }
+
+  schedule() {
+    this.pending ||= requestAnimationFrame(() => {
+      this.pending = 0;
+      if (!this.root.clientWidth) return;   // hidden or taken out; the observer calls again as soon as there is room
+      whenStyled(this.root, () => {
+        this.theme = readTheme();
+        this.draw();
+        this.frames += 1;
+      });
+    });
+  }
+
+  /** Takes over what Python says, but for settings that are an echo of the hand's own. */
+  receive(header) {
+    this.labels = header.labels;
+    this.root.classList.toggle("present", Boolean(header.present));
+    this.fontSize = header.present ? 16 : 12;
+    const incoming = JSON.stringify(header.settings);
+    if (this.echoes.moves(incoming, JSON.stringify(this.settings))) {
+      Object.assign(this.settings, header.settings);
+      this.sent = incoming;
+    }
+    this.schedule();
+  }
+
+  /** Tell Python what stands, once the hand rests. */
+  commit() {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => {
+      const outgoing = JSON.stringify(this.settings);
+      if (outgoing === this.sent) return;
+      this.sent = outgoing;
+      this.echoes.tell(outgoing);
+      this.send({ ...this.settings });
+    }, REST);
+  }
+
+  close() {
+    cancelAnimationFrame(this.pending);
+    clearTimeout(this.timer);
+    this.observer.disconnect();
+  }
+}
+
+/** The plain shape of a picture: a canvas with its caption above, in a grid cell. */
+export function panelIn(parent, name) {
+  const cell = make("div", `panel ${name}`, parent);
+  const caption = make("p", "caption", cell);
+  const surface = new Surface(cell, `canvas-${name}`);
+  return { cell, caption, surface, say: (text) => {
+    marked(caption, text);
+    surface.canvas.setAttribute("aria-label", unmarked(text));
+  } };
+}

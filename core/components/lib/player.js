@@ -1,0 +1,79 @@
+// Going through states one by one.
+import { button, labelled, make } from "./dom.js";
+
+/** A bar to go through the states 0 to `last`: to the next, to an end, by a slider, or by itself. `show()` draws state
+ * `at`; `rest()` is called when hand or play have come to rest, `turn()` before a button or the play moves. `live` is
+ * the node whose words are read out, but not while it plays. */
+export class Player {
+  constructor(parent, live, { show, rest, turn = () => {} }) {
+    Object.assign(this, { live, show, rest, turn, last: 0, timer: null });
+    this.bar = make("div", "bar", parent);
+    this.buttons = make("div", "buttons", this.bar);
+    const step = (sign, by) => button(this.buttons, sign, "", () => {
+      this.stop();
+      this.turn();
+      this.go(this.at + by);
+      this.rest();
+    });
+    this.steps = { start: step("«", -Infinity), back: step("◀", -1) };
+    this.play = button(this.buttons, "", "", () => this.toggle(), "play");
+    Object.assign(this.steps, { forward: step("▶", 1), end: step("»", Infinity) });
+    this.slider = make("input", "", this.bar);
+    Object.assign(this.slider, { type: "range", min: 0, step: 1 });
+    this.slider.oninput = () => { this.stop(); this.go(Number(this.slider.value)); };
+    this.slider.onchange = () => this.rest();
+  }
+
+  /** Names the parts by `text`, and sets the last state and the milliseconds that one stands while it plays. */
+  receive(text, last, pause) {
+    Object.assign(this, { text, last, pause });
+    this.slider.max = last;
+    this.slider.setAttribute("aria-label", text.slider);
+    for (const [name, node] of Object.entries(this.steps)) labelled(node, text[name]);
+    this.play.title = text.play;
+    this.label();
+  }
+
+  get playing() {
+    return this.timer !== null;
+  }
+
+  get ended() {
+    return this.at >= this.last;
+  }
+
+  label() {
+    this.play.textContent = this.playing ? this.text.pause : this.text.play;
+    this.play.setAttribute("aria-label", this.play.textContent);
+    this.live.setAttribute("aria-live", this.playing ? "off" : "polite");
+  }
+
+  go(at) {
+    this.at = Math.min(this.last, Math.max(0, at));
+    this.show();
+  }
+
+  toggle() {
+    if (this.playing) { this.stop(); this.rest(); return; }
+    this.turn();
+    if (this.ended) this.go(0);
+    this.timer = setInterval(() => {
+      if (!this.bar.isConnected) return this.stop();
+      this.go(this.at + 1);
+      if (this.ended) { this.stop(); this.rest(); }
+    }, this.pause);
+    this.label();
+  }
+
+  stop() {
+    clearInterval(this.timer);
+    this.timer = null;
+    this.label();
+  }
+
+  /** The slider where it stands, and what it says there. */
+  value(said) {
+    this.slider.value = this.at;
+    this.slider.setAttribute("aria-valuetext", said);
+  }
+}

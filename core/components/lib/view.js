@@ -1,0 +1,101 @@
+// The life of a component: built once on its root, fed at every run, fitted to its place and to the window.
+import { unpack } from "./bytes.js";
+import { marksByKeys } from "./keys.js";
+import { pageScale, whenStyled } from "./theme.js";
+
+const FOUND_ITS_PLACE = [400, 1500];      // ms after which the page around stands, on a first visit too
+
+/**
+ * The body of a component's default export: one View on its root, built once and fed again at every run.
+ * view.send(settings) tells Python what the reader has set, view.trigger(name, value) what the reader has done.
+ * view.close(), where there is one, ends it.
+ */
+export function mount({ parentElement, data, setStateValue, setTriggerValue }, View) {
+  const root = parentElement.querySelector(".instrument, .tokens-view");
+  whenStyled(root, () => {
+    if (!root.view) {
+      root.view = new View(root);
+      marksByKeys(root);
+      keepFocus(root);
+    }
+    const { view } = root, header = unpack(data);
+    view.send = (settings) => setStateValue("settings", settings);
+    view.trigger = setTriggerValue;
+    if (header.scale) root.style.setProperty("--scale", header.scale);
+    view.receive(header);
+  });
+  return () => {
+    if (!root.view?.close) return;
+    root.view.close();
+    root.replaceChildren();
+    delete root.view;
+  };
+}
+
+/** Where a picture is built anew with the focus in it, the focus goes on to what then stands in the same place. */
+function keepFocus(root) {
+  const path = (node) => (node === root ? [] : [...path(node.parentNode), [...node.parentNode.children].indexOf(node)]);
+  let held = null;
+  root.addEventListener("focusin", ({ target }) => { held = { node: target, path: path(target) }; });
+  // the reader went elsewhere
+  root.addEventListener("focusout", ({ target }) => queueMicrotask(() => {
+    if (held?.node === target && target.isConnected) held = null;
+  }));
+  new MutationObserver(() => {
+    if (!held || held.node.isConnected || document.activeElement !== document.body) return;
+    const heir = held.path.reduce((node, place) => node?.children[place], root);
+    if (heir?.tagName === held.node.tagName) heir.focus({ preventScroll: true });
+  }).observe(root, { childList: true, subtree: true });
+}
+
+/** Calls again with the new width when the place has another width. */
+export function onWidth(node, again) {
+  let width = 0;
+  new ResizeObserver(([entry]) => {
+    const now = Math.round(entry.contentRect.width);
+    if (now && now !== width) { width = now; again(now); }
+  }).observe(node);
+}
+
+const hostOf = (node) => node.getRootNode().host ?? node;
+
+/** The pixels from the top of a node to the bottom of the window, as the page stands unscrolled. */
+export function roomBelow(node) {
+  let scrolled = 0;
+  for (let at = hostOf(node).parentElement; at; at = at.parentElement) scrolled += at.scrollTop;
+  return window.innerHeight - node.getBoundingClientRect().top - scrolled;
+}
+
+/** The room below a node, within [least, most]: the picture ends on the first screen. Present mode has a bar there. */
+export function fitHeight(node, least, most, foot = 0) {
+  return Math.max(least, Math.min(most, roomBelow(node) - (pageScale() > 1 ? 70 : 20) - foot));
+}
+
+/** What scrolls with the node: of every place around it that can scroll, the content that holds the node. */
+function contentsAround(node) {
+  const contents = [], scrolls = (place) => ["auto", "scroll"].includes(getComputedStyle(place).overflowY);
+  for (let at = hostOf(node); at.parentElement; at = at.parentElement) if (scrolls(at.parentElement)) contents.push(at);
+  return contents;
+}
+
+/** Sets --free on the node: the room below it, within [least, most]. */
+export function keepFree(node, least, most) {
+  const fit = () => {
+    if (!node.isConnected) { watch.disconnect(); return; }
+    const free = roomBelow(node) - (pageScale() > 1 ? 68 : 14);
+    node.style.setProperty("--free", `${Math.round(Math.max(least, Math.min(most, free)))}px`);
+  };
+  const watch = new ResizeObserver(fit);
+  // what stands above finds its place later: the page then has another height
+  for (const one of [node, ...contentsAround(node)]) watch.observe(one);
+  window.addEventListener("resize", () => node.isConnected && fit());
+  for (const later of FOUND_ITS_PLACE) setTimeout(fit, later);
+}
+
+/** Calls draw() when the node's width changes, when the window does, and when the page around has found its place. */
+export function keepFitted(node, draw) {
+  const fit = () => whenStyled(node, draw);
+  new ResizeObserver(fit).observe(node);
+  window.addEventListener("resize", () => node.isConnected && fit());
+  for (const later of FOUND_ITS_PLACE) setTimeout(fit, later);
+}
