@@ -11,24 +11,23 @@ from pathlib import Path
 
 import streamlit as st
 from starlette.middleware import Middleware
-from streamlit import net_util
 
 from core.app.base import addresses, deployment, scripts
 from core.app.server import routes, streamlit_fixes
+from core.app.server.door import Door
 from core.app.server.pace import Paced
 
 SCRIPT = Path(__file__).resolve().parent / "core" / "app" / "server" / "script.py"
 ANSWERS = {"heads": "pages.heads.route:answer", "heads_rollout": "pages.heads.route:rollout_answer",
-           "attention_weights": "pages.attention.weights_route:answer", "sparse_patterns": "pages.architectures.cost:answer"}
+           "attention_weights": "pages.attention.weights_route:answer",
+           "sparse_patterns": "pages.architectures.cost:answer"}
 deployment.check()
 streamlit_fixes.apply()
-# Else Streamlit asks a server on the internet for this machine's address when a page of another address opens a websocket,
-# and answers nobody meanwhile.
-net_util.get_external_ip = lambda: None
 
 
 @contextlib.asynccontextmanager
 async def _prepared(_app: st.App) -> AsyncIterator[None]:
+    print(f"The app is at {' and '.join(addresses.of_server())}", flush=True)
     threading.Thread(target=_prepare, name="prepare", daemon=True).start()
     yield
 
@@ -44,5 +43,6 @@ def _prepare() -> None:
     prepare()
 
 
-app = st.App(SCRIPT, middleware=[Middleware(Paced)], lifespan=_prepared,
-             routes=[*(routes.route(name, answer) for name, answer in ANSWERS.items()), addresses.HOME_ROUTE, scripts.ROUTE])
+app = st.App(SCRIPT, middleware=[Middleware(Paced), Middleware(Door)], lifespan=_prepared,
+             routes=[*(routes.route(name, answer) for name, answer in ANSWERS.items()),
+                     addresses.HOME_ROUTE, scripts.ROUTE])

@@ -14,13 +14,15 @@ from core.app.base import scripts
 #
 # Streamlit calls the default export for each new data, without waiting for the call before it; when that one ends late,
 # Streamlit calls what it returned, to end what the component began. So while the file is on its way the last call alone
-# is for the component, and only the last call's return value ends it.
+# is for the component, and only the last call's return value ends it. A file that does not come is asked for once more:
+# Streamlit would show the failure in the picture's place until the reader leaves the page.
 _LOADER = """const script = new URL("ADDRESS", location), last = new WeakMap();
 for (const file of FILES) import(new URL(file, script)).catch(() => {});
+const load = () => import(script).catch(() => new Promise((go) => setTimeout(go, 1000)).then(() => import(script)));
 export default async (component) => {
   const { parentElement } = component, isLast = () => last.get(parentElement) === component;
   last.set(parentElement, component);
-  const module = await import(script);
+  const module = await load();
   const end = isLast() && module.default(component);
   return () => { if (end && isLast()) end(); };
 };"""
@@ -32,8 +34,9 @@ def declare(name: str, script: Path, *, html: str = "", styles: Sequence[Path] =
     script: the ES module whose default export draws it; Streamlit's documentation of components says what that is given
     and may return. html: what the component's root holds at first. styles: CSS files, one after the other.
 
-    Callbacks are called only while the component has a state to read. A picture tells of a pick with a little delay: what
-    a reader does meanwhile may have taken the picture off the page, and its state with it; the pick comes nevertheless.
+    Callbacks are called only while the component has a state to read. A picture tells of a pick with a little
+    delay: what a reader does meanwhile may have taken the picture off the page, and its state with it; the pick
+    comes nevertheless.
     """
     css = "\n".join(path.read_text(encoding="utf-8") for path in styles)
     loader = _LOADER.replace("ADDRESS", scripts.address(script)).replace("FILES", json.dumps(scripts.imported(script)))

@@ -10,7 +10,8 @@ export function fill(template, values) {
 export function phrase(template, values, tokens) {
   return template.split(/(\{\w+\})/).map((piece) => {
     const name = piece.slice(1, -1);
-    return piece[0] !== "{" ? piece : tokens.includes(name) ? chip(values[name], name === "token" ? "query" : "") : String(values[name] ?? piece);
+    return piece[0] !== "{" ? piece : tokens.includes(name) ? chip(values[name], name === "token" ? "query" : "")
+      : String(values[name] ?? piece);
   });
 }
 

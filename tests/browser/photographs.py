@@ -48,7 +48,7 @@ STYLE = """document.addEventListener("DOMContentLoaded", () => {
 # CSS of what is never the same twice -> why.
 MASKED = {
     "[data-testid=stMain]:has(.st-key-tokens_training) .st-key-lesson_numbers [data-testid=stDataFrame]":
-        "The library that learns Unigram adds in another order in every process: probabilities differ in the sixth digit.",
+        "The library that learns Unigram adds in another order in every process: the sixth digits differ.",
 }
 
 

@@ -137,10 +137,10 @@ def grid(name: str, tensor: Callable[[Shown], Tensor], rows: list[str]) -> tuple
 
 ASCII = str.maketrans("−∞⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-∞-0123456789") | {ord("∞"): "Infinity"}
 VALUE = "\n(?P<value>.+)"
-LENGTH = r"\n\(?(?P<value>[^\s;]+).*"                                            # of a vector, whose band may be thinner
-CELL = r"\n.+\n→\n.+\n(?P<value>.+)\n(?P<query>\d+) → (?P<key>\d+).*"       # of an attention matrix
-ENTRY = r"\n(?P<row>\d+),(?P<c>\d+)\n = (?P<value>.+)"                       # of a vector, in the steps of attention
-OWN_ENTRY = rf"\n{POSITION},(?P<c>\d+)\n = (?P<value>.+)"                    # of a vector of the query
+LENGTH = r"\n\(?(?P<value>[^\s;]+).*"                                      # of a vector, whose band may be thinner
+CELL = r"\n.+\n→\n.+\n(?P<value>.+)\n(?P<query>\d+) → (?P<key>\d+).*"      # of an attention matrix
+ENTRY = r"\n(?P<row>\d+),(?P<c>\d+)\n = (?P<value>.+)"                     # of a vector, in the steps of attention
+OWN_ENTRY = rf"\n{POSITION},(?P<c>\d+)\n = (?P<value>.+)"                  # of a vector of the query
 AT_KEY = rf"q\n{POSITION}\n·k\n(?P<key>\d+)\n"
 BLOCKS = [label("residual_stream", "block", block=block) for block in "012"]
 DEPTHS = [label("residual_stream", "entering"),

@@ -8,9 +8,9 @@ from pathlib import Path
 import torch
 
 from core import huggingface
-from core.model.transformer import Transformer
 from core.model.tokenizer import Tokenizer
 from core.model.trace import Trace
+from core.model.transformer import Transformer
 from tests.helpers import huggingface_models, library_models
 
 VOCAB_SIZE = 700

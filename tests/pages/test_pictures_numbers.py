@@ -8,18 +8,15 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 import torch
-from streamlit.testing.v1 import AppTest
 from torch import Tensor
 from torch.nn.functional import cosine_similarity
 
 from core.app.base import deployment
 from core.app.compute import cache
 from core.app.compute.library import loading
-from core.components import sampling_panel
 from core.model.trace import BlockTrace
 from tests.helpers import lessons, messages, shapes
 from tests.helpers.shapes import Shown
-from tests.pages.attention import test_steps
 
 LAYER, HEAD, POSITION = 1, 2, 6
 
@@ -28,20 +25,13 @@ Tensors = dict[str, Callable[[Shown], Tensor]]
 
 @dataclass(frozen=True)
 class Given:
-    """What a picture is given: the arrays of its component by name, each with the tensor whose entries it must hold in
+    """What a picture is given: the arrays of its component by name, each with the tensor whose entries it must hold, in
     the tensor's order. settings: of the lesson, which lead to the picture."""
 
     lesson: str
     component: str
     tensors: Tensors
     settings: dict[str, str] = field(default_factory=dict)
-
-    def arrays(self, at: AppTest) -> dict[str, np.ndarray]:
-        """The component's arrays, flat, as the browser reads them."""
-        sent = next(e.proto.bytes for e in at.get("bidi_component") if e.proto.component_name.endswith(self.component))
-        if self.component == "sampling_panel":
-            return {"logits": sampling_panel.unpack(sent)[1][0]}
-        return test_steps.unpacked(sent)[1] if self.component == "attention_steps" else messages.unpacked(sent)
 
 
 def of_blocks(tensor: Callable[[BlockTrace], Tensor]) -> Callable[[Shown], Tensor]:
@@ -78,6 +68,12 @@ def stream_lengths(shown: Shown) -> Tensor:
     return torch.stack([*(block.resid_pre for block in shown.trace.blocks), shown.trace.resid_final]).norm(dim=-1)
 
 
+def b_O(shown: Shown) -> Tensor:
+    """(d,) what the picked block adds beside its heads; 0 in a model without it."""
+    bias = shown.model.blocks[LAYER].b_O
+    return torch.zeros(shown.model.config.d_model) if bias is None else bias
+
+
 PATTERNS = of_blocks(lambda block: visible(block.pattern, block))
 ATTENTION, FEED_FORWARD = lengths(lambda block: block.attn_added), lengths(lambda block: block.mlp_added)
 PICTURES = {
@@ -93,7 +89,7 @@ PICTURES = {
     "what heads write": Given("heads", "heads_sum", {
         "outputs": of_block(lambda block: block.head_out[:, POSITION]),
         "written": lambda shown: torch.vstack([*of_block(lambda block: block.head_contribution[:, POSITION])(shown),
-                                               bias(shown), shown.trace.blocks[LAYER].attn_out[POSITION]])},
+                                               b_O(shown), shown.trace.blocks[LAYER].attn_out[POSITION]])},
         {"panel": "write"}),
     "lengths": Given("residual_stream", "residual_norms", {"values": stream_lengths, "residual": stream_lengths,
                                                            "attention": ATTENTION, "mlp": FEED_FORWARD}),
@@ -113,7 +109,8 @@ PICTURES = {
     "matrices": Given("attention", "attention_matrices", {
         "m0": of_head(lambda block: block.Q_rotated), "m1": of_head(lambda block: block.K_rotated),
         "m2": of_head(lambda block: block.scores)}, {"view": "roles", "roles_part": "change"}),
-    "logits": Given("next_token", "sampling_panel", {"logits": lambda shown: shown.trace.logits[POSITION]}),
+    "logits": Given("next_token", "live_transformer.sampling_panel", {
+        "logits": lambda shown: shown.trace.logits[POSITION]}),
     "product": Given("embeddings", "embedding_product", {"product": lambda shown: shown.trace.embedding}),
 }
 
@@ -143,8 +140,8 @@ def test_a_picture_is_given_what_the_model_computed(picture: Given, shown: tuple
     name, of_model = shown
     at = lessons.opened(picture.lesson, picture.settings, model=name, prompt=shapes.PROMPT, layer=str(LAYER),
                         head=str(HEAD), position=str(POSITION))
-    arrays = picture.arrays(at)
+    arrays = messages.given(at, picture.component)      # the logits of further texts come after the prompt's own
     for array, tensor in picture.tensors.items():
         expected = tensor(of_model).flatten().double().numpy()
         assert np.unique(expected.round(5)).size > 0.9 * expected.size, f"{array} has too many equal entries"
-        np.testing.assert_allclose(arrays[array], expected, rtol=1e-4, atol=1e-5, err_msg=array)
+        np.testing.assert_allclose(arrays[array][:expected.size], expected, rtol=1e-4, atol=1e-5, err_msg=array)

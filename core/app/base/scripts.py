@@ -1,7 +1,9 @@
-"""The app's JavaScript, served as files: every .js below core/ and pages/, at <base path>/js/<version>/<path in the project>.
+"""The app's JavaScript, served as files: every .js below core/ and pages/, at <base path>/js/<version>/<path
+in the project>.
 
 The files are ES modules that import each other by relative paths, so whatever a page has begun to import comes from one
-version. The version is a hash of all of them: a browser keeps what it has for a year, and replicas give the same addresses.
+version. The version is a hash of all of them: a browser keeps what it has for a year, and replicas give the
+same addresses.
 """
 from __future__ import annotations
 
@@ -28,7 +30,7 @@ _IMPORT = re.compile(rb'^(?:import|export|\})[^"\n]* from "(\.[^"]+)";$', re.MUL
 
 
 @functools.cache
-def _files() -> dict[str, bytes]:
+def files() -> dict[str, bytes]:
     """The content of each file by its path in the project, read once: together less than a megabyte."""
     paths = sorted(path for folder in ("core", "pages") for path in (PROJECT / folder).rglob("*.js"))
     return {path.relative_to(PROJECT).as_posix(): path.read_bytes() for path in paths}
@@ -38,7 +40,7 @@ def _files() -> dict[str, bytes]:
 def version() -> str:
     """A hash of all files and their paths, 12 hexadecimal digits."""
     digest = hashlib.sha256()
-    for path, content in _files().items():
+    for path, content in files().items():
         digest.update(f"{path} {len(content)} ".encode() + content)
     return digest.hexdigest()[:12]
 
@@ -51,8 +53,8 @@ def address(script: Path) -> str:
 def imported(script: Path) -> list[str]:
     """All files that this one imports, by itself or through others, relative to its folder.
 
-    A browser learns what a module imports when it has read it, so a picture whose modules lie four deep would wait for four
-    round trips (0.7 s more before the first picture, at 60 ms each); told of all, it asks for them together.
+    A browser learns what a module imports when it has read it, so a picture whose modules lie four deep would wait for
+    four round trips (0.7 s more before the first picture, at 60 ms each); told of all, it asks for them together.
     """
     found = [_path(script)]
     for path in found:
@@ -61,20 +63,20 @@ def imported(script: Path) -> list[str]:
 
 
 def _imports(path: str) -> Iterator[str]:
-    for name in _IMPORT.findall(_files()[path]):
+    for name in _IMPORT.findall(files()[path]):
         yield os.path.normpath(os.path.join(os.path.dirname(path), name.decode()))
 
 
 def _path(script: Path) -> str:
     """Raises ValueError for a file that is not served."""
     path = script.resolve().relative_to(PROJECT).as_posix()
-    if path not in _files():
+    if path not in files():
         raise ValueError(f"{script} is no JavaScript of the app.")
     return path
 
 
 async def _answer(request: Request) -> Response:
-    content = _files().get(request.path_params["path"])
+    content = files().get(request.path_params["path"])
     if content is None:
         return PlainTextResponse("There is no such script.", 404)
     keep = FOR_EVER if request.path_params["version"] == version() else THIS_TIME

@@ -7,7 +7,8 @@ export function valueOf(view, query, key) {
   return view.values[view.offset[query] + key - view.first[query]];
 }
 
-// 0..255 on the colour scale: square root of a weight, or a score against the largest one, zero in the middle; −1 masked.
+// 0..255 on the colour scale: square root of a weight, or a score against the largest one, zero in the
+// middle; −1 masked.
 export function levelOf(view, value) {
   if (Number.isNaN(value)) return -1;
   return Math.round(view.signed ? 127.5 + 127.5 * (value / (view.reach || 1)) : 255 * Math.sqrt(value));
@@ -18,7 +19,8 @@ export const shown = (view, value) => (Number.isNaN(value) ? view.text.masked : 
 export function inks(root) {
   const style = getComputedStyle(root);
   const ink = (name) => style.getPropertyValue(`--tx-${name}`).trim();
-  return { text: ink("text"), muted: ink("muted"), page: ink("page"), grid: ink("grid"), query: ink("query-ink"), key: ink("key-ink"), mono: ink("mono"), font: ink("font") };
+  return { text: ink("text"), muted: ink("muted"), page: ink("page"), grid: ink("grid"), query: ink("query-ink"),
+    key: ink("key-ink"), mono: ink("mono"), font: ink("font") };
 }
 
 export function shorten(token, most) {

@@ -1,0 +1,137 @@
+"""What one reader, and one address, may take of the processor for the questions of hands that move, whatever they ask.
+
+A question waits for its turn
+- behind the earlier ones of its reader, of whom one is computed at a time,
+- until what its reader and its address have taken before is paid off: each may take some seconds of processor at once,
+  and a part of a core in the long run,
+- for one of the places at which questions are computed; an address never has all of them.
+
+An address may be one for a whole school: its bounds fit a class of thirty that works. Within it, readers go by turns,
+since each has one question in the line at a time. A reader is told by the cookie that Streamlit's protection against
+forged requests gives each browser (server.enableXsrfProtection). Who makes cookies up, or sends none, as a browser in a
+frame of another site does, has the bounds of the address alone.
+"""
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+
+from starlette.requests import HTTPConnection
+
+COOKIE = "_streamlit_xsrf"
+MOST_AT_ONCE = 4            # questions that are computed at a time
+
+
+@dataclass(frozen=True)
+class Bound:
+    """What one reader, or one address, may ask and take.
+
+    A hand asks one question at a time, of 15 to 50 ms of processor each, and rests more than it moves.
+    """
+
+    computed: int       # questions at a time
+    asked: int          # those, and the ones that wait
+    seconds: float      # of processor, at once
+    cores: float        # in the long run
+
+
+OF_READER = Bound(computed=1, asked=6, seconds=3, cores=0.5)
+OF_ADDRESS = Bound(computed=MOST_AT_ONCE - 1, asked=64, seconds=30, cores=1)
+
+
+class Full(Exception):
+    """As many questions of a reader or an address wait as may."""
+
+
+@dataclass
+class Turn:
+    """A question's turn. Who computes it notes the seconds of processor that it took."""
+
+    seconds: float = 0.0
+
+
+class _Account:
+    """What one reader or one address asks and has taken."""
+
+    def __init__(self, bound: Bound) -> None:
+        self.bound, self.asked = bound, 0
+        self.places = asyncio.Semaphore(bound.computed)
+        self._paid_off = 0.0            # when all that was taken is paid off
+
+    @property
+    def wait(self) -> float:
+        """Seconds until it may take more."""
+        return self._paid_off - _now() - self.bound.seconds / self.bound.cores
+
+    @property
+    def is_idle(self) -> bool:
+        return not self.asked and self._paid_off <= _now()
+
+    def take(self, seconds: float) -> None:
+        self._paid_off = max(self._paid_off, _now()) + seconds / self.bound.cores
+
+
+class Shares:
+    """The turns of all questions that a server is asked. For one event loop."""
+
+    def __init__(self) -> None:
+        self._accounts: dict[tuple[str, ...], _Account] = {}
+        self._places = asyncio.Semaphore(MOST_AT_ONCE)
+
+    def __len__(self) -> int:
+        return len(self._accounts)
+
+    @asynccontextmanager
+    async def turn(self, asker: HTTPConnection) -> AsyncIterator[Turn]:
+        """Run the block when the question's turn has come. Raise Full where too many wait."""
+        accounts, turn = self._accounts_of(asker), Turn()
+        if any(account.asked >= account.bound.asked for account in accounts):
+            raise Full
+        for account in accounts:
+            account.asked += 1
+        try:
+            async with AsyncExitStack() as places:
+                for account in accounts:
+                    await places.enter_async_context(account.places)
+                    while (wait := account.wait) > 0:
+                        await asyncio.sleep(wait)
+                await places.enter_async_context(self._places)
+                yield turn
+        finally:
+            for account in accounts:
+                account.asked -= 1
+                account.take(turn.seconds)
+            self._forget()
+
+    def _accounts_of(self, asker: HTTPConnection) -> list[_Account]:
+        """The reader's, where it can be told, and the address's."""
+        address, cookie = _network(asker.client.host if asker.client else ""), asker.cookies.get(COOKIE)
+        of_address = self._accounts.setdefault((address,), _Account(OF_ADDRESS))
+        if not cookie:
+            return [of_address]
+        return [self._accounts.setdefault((address, cookie), _Account(OF_READER)), of_address]
+
+    def _forget(self) -> None:
+        self._accounts = {key: account for key, account in self._accounts.items() if not account.is_idle}
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
+
+
+def _network(host: str) -> str:
+    """What counts as one address: of IPv6 the 64 bits that one household or one machine has for itself.
+
+    >>> _network("203.0.113.7"), _network("2001:db8::1:2:3"), _network("testclient")
+    ('203.0.113.7', '2001:db8::', 'testclient')
+    """
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return host
+    if address.version == 6 and address.ipv4_mapped is None:
+        return str(ipaddress.ip_network((address, 64), strict=False).network_address)
+    return host

@@ -1,0 +1,146 @@
+"""The door of a real server: what Streamlit would do for anyone is not done, and pages keep their content
+security policy.
+"""
+from __future__ import annotations
+
+import re
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from websockets.asyncio.client import connect
+from websockets.exceptions import InvalidStatus
+
+from core.app.base import catalogue
+from tests.benchmarks.reader import Reader
+from tests.browser.serving import ROOT, Server, rest, serve, settle
+from tests.helpers.coroutines import finished
+from tests.pages.test_pages import PAGES
+
+# Every violation of the policy on the page, also inside a component's own tree.
+WATCH = """window.violations = [];
+document.addEventListener("securitypolicyviolation", (event) =>
+    violations.push(`${event.violatedDirective} ${event.blockedURI}`));"""
+# From a timer, for what playwright itself evaluates may run text as code.
+EVAL = """() => new Promise((told) => setTimeout(() => {
+    try { told(new Function("return 'ran'")()); } catch { told("refused"); }
+}))"""
+# Writes down every name that a process looks up, and every address that it connects to.
+TELLS_ITS_CALLS = """
+import os, sys
+
+def told(what):
+    with open(os.environ["CALLS"], "a") as file:
+        print(what, file=file)
+
+def hook(event, arguments):
+    if event == "socket.getaddrinfo":
+        told(arguments[0])
+    elif event == "socket.connect" and arguments[0].type != 2:      # to connect a socket of packets sends nothing
+        told(arguments[1][0])
+
+sys.addaudithook(hook)
+told("watching")
+"""
+
+
+@pytest.fixture(scope="module")
+def watched(browser):
+    """A page that notes what its policy forbids."""
+    context = browser.new_context()
+    context.add_init_script(WATCH)
+    yield context.new_page()
+    context.close()
+
+
+@pytest.mark.parametrize("name", [*PAGES, catalogue.COURSE, catalogue.MODELS])
+def test_a_page_loads_nothing_that_its_policy_forbids(watched: Page, server: Server, name: str):
+    watched.goto(f"{server.url}/{catalogue.url_path(name)}")
+    settle(watched)
+    rest(watched)
+    assert watched.evaluate("violations") == []
+
+
+def test_a_page_may_not_load_from_elsewhere_nor_run_text_as_code(watched: Page, server: Server):
+    watched.goto(server.url)
+    watched.evaluate("() => { document.body.append(Object.assign(new Image(), {src: "
+                     "'http://elsewhere.example/x.png'})); }")
+    watched.wait_for_function("violations.some((said) => said.startsWith('img-src'))")
+    assert watched.evaluate(EVAL) == "refused"
+
+
+def status(server: Server, method: str, path: str) -> int:
+    request = urllib.request.Request(f"{server.url}/{path}", b"x" if method == "PUT" else None, method=method)
+    try:
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            return answer.status
+    except urllib.error.HTTPError as refused:
+        return refused.code
+
+
+def test_a_server_keeps_no_uploads_and_gives_no_host_a_say(server: Server):
+    assert status(server, "PUT", "_stcore/upload_file/session/name") == 404
+    with urllib.request.urlopen(f"{server.url}/_stcore/host-config", timeout=30) as answer:
+        assert b'"allowedOrigins":[]' in answer.read()
+
+
+def misses(server: Server) -> int:
+    """How often anything that all readers share had to be made, a model above all."""
+    with urllib.request.urlopen(f"{server.url}/_stcore/metrics", timeout=30) as answer:
+        told = answer.read().decode()
+    return sum(map(int,
+                   re.findall(r'^cache_lookups_total{.*st_cache_resource.*result="miss"} (\d+)', told, re.MULTILINE)))
+
+
+def stream(server: Server) -> str:
+    """The address of its websocket."""
+    return server.url.replace("http", "ws", 1) + "/_stcore/stream"
+
+
+async def clear_caches(server: Server) -> None:
+    """What Streamlit's hidden menu sends, and then a sign of life, whose answer says that both were heard."""
+    async with connect(stream(server), subprotocols=["streamlit", "none"]) as socket:
+        for message in (BackMsg(clear_cache=True), BackMsg(app_heartbeat=True)):
+            await socket.send(message.SerializeToString())
+        while not ForwardMsg.FromString(await socket.recv()).heartbeat_ack:
+            pass
+
+
+async def opened_after(server: Server) -> tuple[int, int]:
+    """Misses before and after one page asks for all caches to be cleared and another reader opens a page again."""
+    async with Reader(server.url) as reader:
+        await reader.open("heads")
+        before = misses(server)
+        await clear_caches(server)
+        await reader.open("heads")
+        return before, misses(server)
+
+
+def test_no_page_clears_the_caches_of_all_readers(server: Server):
+    before, after = finished(opened_after(server))
+    assert before == after > 0
+
+
+async def is_let_in(server: Server, origin: str) -> bool:
+    try:
+        async with connect(stream(server), subprotocols=["streamlit", "none"], origin=origin):
+            return True
+    except InvalidStatus:
+        return False
+
+
+def test_a_server_asks_nobody_on_the_internet(tmp_path: Path):
+    """Neither when it starts as in the container nor when pages of other addresses call, allowed ones among them."""
+    (tmp_path / "sitecustomize.py").write_text(TELLS_ITS_CALLS)
+    calls, allowed = tmp_path / "calls", "http://allowed.example"
+    watching = {"PYTHONPATH": str(tmp_path), "CALLS": str(calls), "STREAMLIT_SERVER_CORS_ALLOWED_ORIGINS": allowed}
+    with serve(ROOT / "app.py", "--server.address", "0.0.0.0", env=watching) as server:
+        assert finished(is_let_in(server, allowed)) and not finished(is_let_in(server, "http://other.example"))
+        port = server.url.rpartition(":")[2]
+        assert f"The app is at http://localhost:{port} and http://" in server.said()
+    assert {"watching"} <= set(calls.read_text().split()) <= {"watching", "None", "0.0.0.0", "127.0.0.1",
+                                                              "localhost", "::1"}
