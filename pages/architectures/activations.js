@@ -1,7 +1,9 @@
 // header: names {relu, gelu, gelu_tanh, swish}; own (the live model's, or null); histogram {counts, low, high, beyond}
 // or null; swaps [{name, kl, p, top, same}]; swap_title; facts [text]; settings {x, beta, second, gate}. All curves are
 // computed here, in float64, as core/model/activation.py has them.
+import { css } from "../../core/components/lib/colours.js";
 import { decimals } from "../../core/components/lib/numbers.js";
+import { readTheme } from "../../core/components/lib/theme.js";
 import { button, chip, draw, Echoes, emOf, fill, make, mount, onWidth } from "../../core/components/lib/token_view.js";
 
 const LOW = -5, HIGH = 5, POINTS = 401, GRID = 81;
@@ -240,20 +242,19 @@ class Curves {
     const ratio = window.devicePixelRatio || 1, side = this.canvas.clientWidth || 150;
     if (this.canvas.width !== Math.round(side * ratio))
       this.canvas.width = this.canvas.height = Math.round(side * ratio);
-    const context = this.canvas.getContext("2d"), style = getComputedStyle(this.root);
-    const stops = Array.from({ length: 9 }, (_, k) => style.getPropertyValue(`--tx-div-${k}`).trim());
+    const context = this.canvas.getContext("2d"), { ink, table } = readTheme();
     const cell = this.canvas.width / GRID, at = (k) => LOW + ((HIGH - LOW) * (k + 0.5)) / GRID;
     const columns = Array.from({ length: GRID }, (_, k) => VALUE[g](at(k), beta)), most = 25;
-    const colours = palette(stops);
+    const colours = table("div");
     for (let i = 0; i < GRID; i++) {
       for (let j = 0; j < GRID; j++) {
         const v = columns[j] * at(i), level = Math.round(127.5 + 127.5 * Math.sign(v) * Math.sqrt(Math.abs(v) / most));
-        context.fillStyle = colours[Math.max(0, Math.min(255, level))];
+        context.fillStyle = css(colours[Math.max(0, Math.min(255, level))]);
         context.fillRect(Math.floor(j * cell), Math.floor((GRID - 1 - i) * cell), Math.ceil(cell), Math.ceil(cell));
       }
     }
     const place = (v) => ((v - LOW) / (HIGH - LOW)) * this.canvas.width;
-    context.strokeStyle = style.getPropertyValue("--tx-text").trim();
+    context.strokeStyle = ink("text");
     context.lineWidth = ratio;
     context.beginPath();
     context.moveTo(place(x), 0);
@@ -263,7 +264,7 @@ class Curves {
     context.stroke();
     context.beginPath();
     context.arc(place(x), this.canvas.width - place(second), 5 * ratio, 0, 2 * Math.PI);
-    context.fillStyle = style.getPropertyValue("--tx-mlp").trim();
+    context.fillStyle = ink("mlp");
     context.fill();
     context.stroke();
   }
@@ -285,20 +286,6 @@ class Curves {
       cell.append(` ${one.p}`);
     }
   }
-}
-
-/** 256 colours between nine stops, as CSS. */
-function palette(stops) {
-  const key = stops.join();
-  if (palette.key !== key) {
-    const parts = stops.map((hex) => [1, 3, 5].map((k) => parseInt(hex.slice(k, k + 2), 16)));
-    palette.made = Array.from({ length: 256 }, (_, k) => {
-      const place = (k / 255) * 8, low = Math.min(7, Math.floor(place));
-      return `rgb(${parts[low].map((c, m) => Math.round(c + (parts[low + 1][m] - c) * (place - low))).join(" ")})`;
-    });
-    palette.key = key;
-  }
-  return palette.made;
 }
 
 export default function (component) {

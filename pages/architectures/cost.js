@@ -4,6 +4,7 @@
 import { pointedByKeys } from "../../core/components/lib/by_keys.js";
 import { buildHand } from "../../core/components/lib/hand.js";
 import { unpack } from "../../core/components/lib/bytes.js";
+import { readTheme } from "../../core/components/lib/theme.js";
 import { fill, make, mount, onWidth } from "../../core/components/lib/token_view.js";
 
 const DEPTHS = [8, 5, 3, 2, 1];      // stops of the scale for one layer, two, three, four, more
@@ -101,7 +102,7 @@ class SparsePatterns {
   }
 
   colours() {
-    const style = getComputedStyle(this.root), ink = (name) => style.getPropertyValue(`--tx-${name}`).trim();
+    const { ink } = readTheme();
     return { page: ink("page"), excluded: ink("excluded"), depths: DEPTHS.map((stop) => ink(`seq-${stop}`)) };
   }
 

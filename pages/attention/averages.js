@@ -81,7 +81,7 @@ class Average extends Instrument {
       `${Math.max(230, Math.min(480, window.innerHeight - top - (fontSize > 12 ? 90 : 60)))}px`;
     surface.measure();
     this.range.set(-REACH, REACH, 0.1, log, `τ = ${tauText(log)}`);
-    const context = surface.begin(), ink = this.theme.read, weights = weightsAt(this.scores, 2 ** log);
+    const context = surface.begin(), ink = this.theme.ink, weights = weightsAt(this.scores, 2 ** log);
     const mean = this.meanAt(2 ** log);
     this.weights = weights;
     context.beginPath();
@@ -123,7 +123,7 @@ class Average extends Instrument {
     const taken = [];
     const put = (text, px, py, meaning, bold, apart) => {
       const size = this.fontSize + (bold ? 5 : 0);
-      context.font = `${bold ? "700 " : ""}${size}px ${this.theme.mono}`;
+      context.font = `${bold ? "700 " : ""}${size}px ${this.theme.ink("mono")}`;
       const w = context.measureText(text).width;
       for (const [bx, by] of [[px + apart, py - size / 2], [px - apart - w, py - size / 2],
         [px - w / 2, py - apart - size], [px - w / 2, py + apart]]) {

@@ -1,5 +1,8 @@
 import { pointedByKeys } from "../../core/components/lib/by_keys.js";
+import { hatch } from "../../core/components/lib/canvas.js";
+import { between, css } from "../../core/components/lib/colours.js";
 import { exact } from "../../core/components/lib/numbers.js";
+import { readTheme } from "../../core/components/lib/theme.js";
 import { chip, emOf, fill, keepFree, make, mount } from "../../core/components/lib/token_view.js";
 
 // header: tokens [N], the visible forms of the rows; first: position of the first row; panels [{name, said, meaning,
@@ -43,12 +46,11 @@ class Matrices {
 
   paint() {
     if (!this.panels) return;
-    const style = getComputedStyle(this.root), ink = (name) => style.getPropertyValue(`--tx-${name}`).trim();
-    const palettes = { seq: stops(ink, "seq"), div: stops(ink, "div") };
-    this.panels.forEach((of, k) => this.heatmap(of, this[`m${k}`], this.places[k], palettes[of.scale], ink));
+    const { ink, stops } = readTheme();
+    this.panels.forEach((of, k) => this.heatmap(of, this[`m${k}`], this.places[k], stops(of.scale), ink));
   }
 
-  heatmap(of, values, { panel, canvas }, palette, ink) {
+  heatmap(of, values, { panel, canvas }, stops, ink) {
     const width = panel.clientWidth, height = panel.clientHeight, ratio = window.devicePixelRatio || 1;
     const em = emOf(this.root) * 0.82;
     if (!width || !height) return;
@@ -64,11 +66,11 @@ class Matrices {
       for (let j = 0; j < of.columns; j++) {
         const x = names + j * wide, y = top + i * cell;
         if (of.masked && j > i) continue;
-        context.fillStyle = shade(palette, values[i * of.columns + j], of.reach, of.scale);
+        context.fillStyle = css(shade(stops, values[i * of.columns + j], of));
         context.fillRect(x, y, wide - gap + (gap ? 0 : 0.4), cell - gap + (gap ? 0 : 0.4));
       }
     }
-    if (of.masked) this.hatch(context, of, ink);
+    if (of.masked) this.hatchMasked(context, of, ink);
     context.strokeStyle = ink("grid-ink");
     context.lineWidth = 1;
     context.strokeRect(names - 0.5, top - 0.5, of.columns * wide + 1, of.rows * cell + 1);
@@ -96,18 +98,13 @@ class Matrices {
   }
 
   /** What the mask hides is no zero: it is empty and faintly hatched. */
-  hatch(context, { x: left, y: top, ...of }, ink) {
+  hatchMasked(context, { x: left, y: top, ...of }, ink) {
     context.save();
     context.beginPath();
     for (let i = 0; i < of.rows - 1; i++)
       context.rect(left + (i + 1) * of.wide, top + i * of.cell, (of.columns - i - 1) * of.wide, of.cell);
     context.clip();
-    context.strokeStyle = ink("grid");
-    context.lineWidth = 1;
-    const right = left + of.columns * of.wide, bottom = top + of.rows * of.cell;
-    context.beginPath();
-    for (let at = left - bottom; at < right; at += 6) { context.moveTo(at, bottom); context.lineTo(at + bottom, 0); }
-    context.stroke();
+    hatch(context, left, 0, of.columns * of.wide, top + of.rows * of.cell, ink("grid"), 6);
     context.restore();
   }
 
@@ -131,21 +128,8 @@ class Matrices {
   }
 }
 
-/** The nine stops of a scale as [r, g, b]. */
-function stops(ink, name) {
-  const scratch = document.createElement("canvas").getContext("2d");
-  return [...Array(9).keys()].map((k) => {
-    scratch.fillStyle = ink(`${name}-${k}`);
-    const hex = parseInt(scratch.fillStyle.slice(1), 16);
-    return [hex >> 16, (hex >> 8) & 255, hex & 255];
-  });
-}
-
-function shade(palette, value, reach, scale) {
-  const share = scale === "div" ? (value / reach + 1) / 2 : value / reach;
-  const place = Math.max(0, Math.min(1, Number.isFinite(share) ? share : 0)) * 8, low = Math.min(7, Math.floor(place));
-  const [r, g, b] = palette[low].map((c, k) => Math.round(c + (palette[low + 1][k] - c) * (place - low)));
-  return `rgb(${r} ${g} ${b})`;
+function shade(stops, value, { reach, scale }) {
+  return between(stops, scale === "div" ? (value / reach + 1) / 2 : value / reach);
 }
 
 export default function (component) {

@@ -2,10 +2,11 @@
 // empty. The vectors are the model's own float32; all that follows from them is worked out here in float64, as
 // core/analysis/attention_steps.py does.
 import { unpack } from "../../core/components/lib/bytes.js";
+import { hatch } from "../../core/components/lib/canvas.js";
 import { liveAsker } from "../../core/components/lib/live.js";
 import { decimals } from "../../core/components/lib/numbers.js";
 import {
-  fill, hatch, Instrument, line, make, matrixPicture, mount, placePicture, plain, rich, stroke, Surface, write,
+  fill, Instrument, line, make, matrixPicture, mount, placePicture, plain, rich, stroke, Surface, write,
 } from "../../core/components/lib/position_canvas.js";
 
 const NUMBERS = ["dot", "scale", "bias", "mask", "softmax"];
@@ -294,9 +295,9 @@ class Steps extends Instrument {
 
   paint() {
     const { surface, layout, theme } = this, context = surface.begin();
-    const { found, names, places, height, header, s } = layout, ink = theme.read;
+    const { found, names, places, height, header, s } = layout, ink = theme.ink;
     const font = (size, bold, mono) => {
-      context.font = `${bold ? "700 " : ""}${size * s}px ${mono ? theme.mono : theme.font}`;
+      context.font = `${bold ? "700 " : ""}${size * s}px ${mono ? theme.ink("mono") : theme.ink("font")}`;
     };
     const picked = this.picked;
     context.fillStyle = ink("panel");
@@ -350,23 +351,23 @@ class Steps extends Instrument {
     context.beginPath();
     context.rect(0, y, width, this.layout.height);
     context.clip();
-    write(context, text, 2, y + this.layout.height / 2, this.theme.read(meaning));
+    write(context, text, 2, y + this.layout.height / 2, this.theme.ink(meaning));
     context.restore();
   }
 
   strip(context, { x, w }, y, values, most, kind, open) {
     const { height } = this.layout, gap = height > 18 ? 2 : 1, { theme } = this;
     if (open)
-      placePicture(context, matrixPicture(1, values.length, (_, c) => values[c], theme.diverging, -most, most), x,
+      placePicture(context, matrixPicture(1, values.length, (_, c) => values[c], theme.table("div"), -most, most), x,
         y + gap, w, height - 2 * gap);
-    stroke(context, theme.read(open ? `${MEANING[kind]}-ink` : "grid"),
+    stroke(context, theme.ink(open ? `${MEANING[kind]}-ink` : "grid"),
       kind === "q" || kind === "out" || kind === "written" ? 2 : 1, open ? [] : [2, 3]);
     context.strokeRect(x, y + gap, w, height - 2 * gap);
     context.setLineDash([]);
   }
 
   row(context, item, font, picked) {
-    const { found, names, places, height } = this.layout, y = places.keys[item.r], ink = this.theme.read;
+    const { found, names, places, height } = this.layout, y = places.keys[item.r], ink = this.theme.ink;
     font(11.5, picked, true);
     this.name(context, `${String(item.j).padStart(2)} ${item.token}`, y, names, picked ? "key-ink" : "text");
     const vector = { X: [item.X, this.reaches.X], k: [item.k, this.reaches.qk], v: [item.V, this.reaches.v],
@@ -396,7 +397,7 @@ class Steps extends Instrument {
   }
 
   restRow(context, font) {
-    const { found, names, places, height } = this.layout, y = places.rest, ink = this.theme.read;
+    const { found, names, places, height } = this.layout, y = places.rest, ink = this.theme.ink;
     font(11, false, true);
     this.name(context, this.rest.name, y, names, "muted");
     for (const name of ["X", "k", "v"]) if (found[name]) dashed(context, found[name], y + height / 2, ink("grid"));
@@ -411,7 +412,7 @@ class Steps extends Instrument {
   }
 
   outRows(context, font) {
-    const { found, names, places, height } = this.layout, ink = this.theme.read, open = this.open("out");
+    const { found, names, places, height } = this.layout, ink = this.theme.ink, open = this.open("out");
     font(11.5, true);
     this.name(context, this.labels[this.simple ? "row_out_simple" : "row_out"], places.out, names,
       open ? "value-ink" : "muted");
@@ -432,7 +433,7 @@ class Steps extends Instrument {
 
   /** The component that the detail speaks of, framed in the strips it stands in. */
   markComponent(context, picked) {
-    const { found, places, height } = this.layout, c = this.focus?.c ?? this.settings.component, ink = this.theme.read;
+    const { found, places, height } = this.layout, c = this.focus?.c ?? this.settings.component, ink = this.theme.ink;
     const frame = (column, y, width) => {
       if (!column || c >= width) return;
       const cell = Math.max(3, column.w / width);
@@ -581,9 +582,9 @@ class Steps extends Instrument {
     const column = (W, width) => Float64Array.from({ length: d }, (_, r) => weights[W][r * width + c]);
     const projection = (name, W, b, X, row, width, value) => {
       const bias = weights[b]?.[c];
+      const added = bias === undefined ? "" : ` + b_{${W.at(-1)},${c}}`;
       this.terms(
-        `${name}_{${row},${c}} = Σ_{c'} x_{${row},c'} W_{${W.at(-1)},c',${c}}`
-          + (bias === undefined ? "" : ` + b_{${W.at(-1)},${c}}`),
+        `${name}_{${row},${c}} = Σ_{c'} x_{${row},c'} W_{${W.at(-1)},c',${c}}${added}`,
         X, column(W, width), ["x", W.replace("_", "")], ["residual", MEANING[name]],
         `= ${decimals(value)}${bias === undefined ? "" : `   (b_{${W.at(-1)},${c}} = ${decimals(bias)})`}`);
     };
@@ -612,15 +613,16 @@ class Steps extends Instrument {
         return this.terms(`${dotted} = Σ_c v_c tanh(q_{${i},c} + k_{${j},c})`, data.v_S, Float64Array.from(this.q,
           (value, at) => Math.tanh(value + item.K[at])), ["v", "tanh"], ["text", "key"], `= ${decimals(item.dot)}`);
       }
-      return this.terms(
-        `${dotted} = Σ_c ${this.weighted && !this.simple ? `(q_{${i}} W_{S})_c` : `${unit[0]}_{${i},c}`} `
-          + `${unit[1]}_{${j},c}`,
-        this.q, item.K, unit, meanings, `= ${decimals(item.dot)}`);
+      const asking = this.weighted && !this.simple ? `(q_{${i}} W_{S})_c` : `${unit[0]}_{${i},c}`;
+      return this.terms(`${dotted} = Σ_c ${asking} ${unit[1]}_{${j},c}`, this.q, item.K, unit, meanings,
+        `= ${decimals(item.dot)}`);
     }
-    if (kind === "scale") return this.formula(
-      `${dotted} / √d_k = ${decimals(item.dot, 6)} / √${sizes.d_k} = `
-        + `${decimals(item.dot, 6)} / ${decimals(Math.sqrt(sizes.d_k), 6)} = ${decimals(item.scale)}`,
-      this.labels.scale_says);
+    if (kind === "scale") {
+      const dotProduct = decimals(item.dot, 6), root = decimals(Math.sqrt(sizes.d_k), 6);
+      return this.formula(
+        `${dotted} / √d_k = ${dotProduct} / √${sizes.d_k} = ${dotProduct} / ${root} = ${decimals(item.scale)}`,
+        this.labels.scale_says);
+    }
     if (kind === "bias")
       return this.formula(
         `s_{${i},${j}} = ${decimals(item.scale, 6)} + (${decimals(item.bias, 6)}) = ${decimals(item.score)}`,
@@ -666,9 +668,8 @@ class Steps extends Instrument {
   normedDetail(name, row, own, now, c) {
     const { norm: { epsilon }, sizes: { d_k }, data } = this, gain = data[`${name}_gain`][c];
     const squares = product(own, own), rms = Math.sqrt(meanSquare(own) + epsilon);
-    this.formula(
-      `${this.component(name, row, c)} = g_{${c}} ${name}_{${row},${c}} / rms = `
-        + `${decimals(gain, 6)} · ${decimals(own[c], 6)} / ${decimals(rms, 6)} = ${decimals(now[c])}`,
+    const worked = `${decimals(gain, 6)} · ${decimals(own[c], 6)} / ${decimals(rms, 6)} = ${decimals(now[c])}`;
+    this.formula(`${this.component(name, row, c)} = g_{${c}} ${name}_{${row},${c}} / rms = ${worked}`,
       this.labels.norm_says);
     this.terms(`rms^{2} = Σ_a ${name}_{${row},a}^{2} / d_k + ε`, own, own, [name, name], [MEANING[name], MEANING[name]],
       `= ${decimals(squares, 6)} / ${d_k} + ${epsilon} = ${decimals(rms * rms, 6)}`);
@@ -684,10 +685,9 @@ class Steps extends Instrument {
     const [cos, sin] = [Math.cos(angle), Math.sin(angle)];
     const shown = first ? `${decimals(a, 6)} · ${decimals(cos, 6)} − (${decimals(b, 6)} · ${decimals(sin, 6)})`
       : `${decimals(a, 6)} · ${decimals(sin, 6)} + ${decimals(b, 6)} · ${decimals(cos, 6)}`;
-    this.formula(
-      `${head} = ${first
-        ? `${before(pair)} cos θ − ${before(pair + half)} sin θ`
-        : `${before(pair)} sin θ + ${before(pair + half)} cos θ`} = ${shown} = ${decimals(now[c])}`,
+    const turn = first ? `${before(pair)} cos θ − ${before(pair + half)} sin θ`
+      : `${before(pair)} sin θ + ${before(pair + half)} cos θ`;
+    this.formula(`${head} = ${turn} = ${shown} = ${decimals(now[c])}`,
       fill(this.labels.turn_says,
         { name, j: row, omega: decimals(this.angles[pair], 6), angle: decimals(angle, 6), half }));
   }
@@ -695,9 +695,8 @@ class Steps extends Instrument {
   softmaxDetail(item) {
     const i = this.chosen.position, rows = this.items.filter((one) => one.seen);
     const line = make("p", "formula", this.detail);
-    rich(line,
-      `α_{${i},${item.j}} = e^{s − m} / Σ = ${decimals(item.exp, 6)} / ${decimals(this.total, 6)} = `
-        + `${decimals(item.alpha)}   (m = ${decimals(this.top, 6)})`);
+    const quotient = `${decimals(item.exp, 6)} / ${decimals(this.total, 6)} = ${decimals(item.alpha)}`;
+    rich(line, `α_{${i},${item.j}} = e^{s − m} / Σ = ${quotient}   (m = ${decimals(this.top, 6)})`);
     const list = make("div", "terms", this.detail), legend = make("span", "term legend", list);
     for (const text of ["j", "s", "e^(s−m)", "α"]) make("span", "", legend, text);
     if (this.restAlpha) {
@@ -725,9 +724,9 @@ class Steps extends Instrument {
       [this.labels.times], ["V", [n, d_v], m, d_v, (r, c) => data.V[r * d_v + c], "value"], ["="],
       [this.labels.heads, [n, d_v], m, d_v, (r, c) => data.O[r * d_v + c], "value"]];
     const form = this.score === "additive" ? "matrix_additive" : this.scaled ? "matrix_form" : "matrix_unscaled";
-    const said = fill(this.labels[form], { bias: this.stages.includes("bias") ? " + bias" : "" });
-    const shown = fill(this.labels.matrix_drawn, { first: items[0].j, last: items.at(-1).j });
-    rich(make("p", "formula", this.detail), `${said}   ${shown}`);
+    const formula = fill(this.labels[form], { bias: this.stages.includes("bias") ? " + bias" : "" });
+    const drawn = fill(this.labels.matrix_drawn, { first: items[0].j, last: items.at(-1).j });
+    rich(make("p", "formula", this.detail), `${formula}   ${drawn}`);
     const line = make("div", "matrices", this.detail), tall = Math.max(5, Math.min(10, 68 / m));
     const thin = Math.max(1.2, (tall * m) / d_k), wide = Math.max(2.5, 110 / d_k);
     for (const part of parts) {
@@ -745,12 +744,12 @@ class Steps extends Instrument {
       [canvas.width, canvas.height] = [across * ratio, down * ratio];
       Object.assign(canvas.style, { width: `${across}px`, height: `${down}px` });
       context.scale(ratio, ratio);
-      placePicture(context, matrixPicture(rows, columns, at, pattern ? this.theme.sequential : this.theme.diverging,
-        pattern ? 0 : -most, most), 0, 0, across, down);
-      stroke(context, this.theme.read(`${meaning === "text" ? "accent" : meaning}-ink`), 1);
+      const colours = this.theme.table(pattern ? "seq" : "div");
+      placePicture(context, matrixPicture(rows, columns, at, colours, pattern ? 0 : -most, most), 0, 0, across, down);
+      stroke(context, this.theme.ink(`${meaning === "text" ? "accent" : meaning}-ink`), 1);
       context.strokeRect(0.5, 0.5, across - 1, down - 1);
       if (keys || symbol === "V") continue;
-      stroke(context, this.theme.read("text"), 2);
+      stroke(context, this.theme.ink("text"), 2);
       context.strokeRect(1, (this.i * down) / m + 1, across - 2, down / m - 2);
     }
   }

@@ -1,11 +1,12 @@
 // One-hot (N × |V|) times E (|V| × d) is X (N × d): the tokens of the prompt as rows on the left and on the right, the
 // picked one's row of E between them.
+import { css } from "../../core/components/lib/colours.js";
 import { exact } from "../../core/components/lib/numbers.js";
 import {
   beginDrawing, chip, element, fitHeight, keepFitted, showTip, writeText,
 } from "../../core/components/lib/pattern.js";
 import { unpack } from "../../core/components/lib/bytes.js";
-import { whenStyled } from "../../core/components/lib/styled.js";
+import { whenStyled } from "../../core/components/lib/theme.js";
 
 const HEADING = 40, GAP = 46, FOOT = 6;
 
@@ -123,8 +124,7 @@ function rows(view, part, values, n, chosen) {
   for (let i = 0; i < n; i++) {
     const [y, height] = place(view, i, n), gap = height > 6 ? 1 : 0;
     for (let c = 0; c < d; c++) {
-      const packedColour = view.colours[Math.round(127.5 + (127.5 * values[i * d + c]) / view.reach)];
-      context.fillStyle = `rgb(${packedColour & 255} ${(packedColour >> 8) & 255} ${(packedColour >> 16) & 255})`;
+      context.fillStyle = css(view.colours[Math.round(127.5 + (127.5 * values[i * d + c]) / view.reach)]);
       context.fillRect(part.x + c * cell, y, cell + 0.4, height - gap);
     }
   }

@@ -1,10 +1,11 @@
 // Concatenate and W^O at one position. A row for each head: its piece of the concatenated vector, what its rows of W^O
 // make of it, how long that is.
+import { css } from "../../core/components/lib/colours.js";
 import { decimals, exact, significant } from "../../core/components/lib/numbers.js";
-import { element, fitHeight, keepFitted, palette, showTip } from "../../core/components/lib/pattern.js";
+import { element, fitHeight, keepFitted, showTip } from "../../core/components/lib/pattern.js";
 import { byKeys } from "../../core/components/lib/by_keys.js";
 import { unpack } from "../../core/components/lib/bytes.js";
-import { whenStyled } from "../../core/components/lib/styled.js";
+import { readTheme, whenStyled } from "../../core/components/lib/theme.js";
 
 const LABEL = 44, HEADING = 22, NARROW = 520, LEAST_ROW = 14;
 
@@ -66,9 +67,8 @@ function rowButton(sum, name, head) {
 }
 
 function paint(sum) {
-  const context = sum.canvas.getContext("2d"), style = getComputedStyle(sum.root);
-  const ink = (name) => style.getPropertyValue(`--tx-${name}`).trim();
-  const scale = palette(sum.root, "div"), type = 12 * sum.scale;
+  const context = sum.canvas.getContext("2d"), { ink, table } = readTheme();
+  const scale = table("div"), type = 12 * sum.scale;
   context.setTransform(sum.ratio, 0, 0, sum.ratio, 0, 0);
   context.textBaseline = "middle";
   heading(sum, context, ink, type);
@@ -109,8 +109,7 @@ function heading(sum, context, ink, type) {
 function strip(context, values, start, count, x, y, width, height, reach, scale, ink) {
   const cell = width / count;
   values.forEach((value, k) => {
-    const packedColour = scale[Math.round(127.5 + (127.5 * value) / reach)];
-    context.fillStyle = `rgb(${packedColour & 255} ${(packedColour >> 8) & 255} ${(packedColour >> 16) & 255})`;
+    context.fillStyle = css(scale[Math.round(127.5 + (127.5 * value) / reach)]);
     context.fillRect(x + (start + k) * cell, y, cell + 0.4, height);
   });
   context.strokeStyle = ink("grid");

@@ -1,9 +1,10 @@
 // The map's life: what Python sent, labels and chips, pointer and keys, and the walk through the stages.
+import { resize } from "../../core/components/lib/canvas.js";
 import { significant } from "../../core/components/lib/numbers.js";
 import { chip, element, rowOffsets } from "../../core/components/lib/pattern.js";
 import { byKeys } from "../../core/components/lib/by_keys.js";
 import { alike, unpack } from "../../core/components/lib/bytes.js";
-import { resize, whenStyled } from "../../core/components/lib/styled.js";
+import { readTheme, whenStyled } from "../../core/components/lib/theme.js";
 import { layOut, middle, regionsOf, stagesOf } from "./layout.js";
 import { findAt, keyPlaces, paintMarks, readingOf } from "./marks.js";
 import { buildOutput, drawOutput, paintSky } from "./output.js";
@@ -74,15 +75,12 @@ function heightFor(map) {
   return 4 * Math.floor(height / 4);
 }
 
-const coloursOf = (map) =>
-  ["page", "text", "seq-8"].map((name) => getComputedStyle(map.root).getPropertyValue(`--tx-${name}`)).join();
-
 // Arranged anew where the window, what stands above the map, or the theme has changed.
 function fit(map) {
   if (!map.first || !map.scroll.clientWidth) return;
   const resized = map.shownWidth !== map.scroll.clientWidth
     || (map.geometry?.wide && heightFor(map) !== map.geometry.height);
-  if (resized || map.colours !== coloursOf(map)) arrange(map);
+  if (resized || map.theme !== readTheme()) arrange(map);
 }
 
 function arrange(map) {
@@ -101,8 +99,8 @@ function arrange(map) {
   Object.assign(map.out.style, g.wide ? { left: `${g.out.x}px`, width: `${g.out.w}px`, height: `${g.height}px` }
       : { left: 0, width: "100%", height: "auto" });
   map.regions = regionsOf(map);
-  map.ink = inks(map);
-  map.colours = coloursOf(map);
+  map.ink = inks();
+  map.theme = readTheme();
   paintBase(map);
   show(map);
   paintSky(map);

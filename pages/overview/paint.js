@@ -1,12 +1,11 @@
 // The still picture: images of E, P, X, h and the feed-forward activations, the heads' patterns, and the residual
 // stream as violet bands.
-import { colour, palette } from "../../core/components/lib/pattern.js";
 import { middle } from "./layout.js";
+import { readTheme } from "../../core/components/lib/theme.js";
 
-export function inks(map) {
-  const style = getComputedStyle(map.root), of = (name) => style.getPropertyValue(`--tx-${name}`).trim();
-  return { of, signed: palette(map.root, "div"), amount: palette(map.root, "seq"), page: colour(map.root, "--tx-page"),
-    grid: colour(map.root, "--tx-grid") };
+export function inks() {
+  const { ink, packed, table } = readTheme();
+  return { of: ink, signed: table("div"), amount: table("seq"), page: packed("page"), grid: packed("grid") };
 }
 
 // A packed image row after row; about right in a long prompt, where a byte stands for a value. Made once for a text: it

@@ -1,9 +1,9 @@
 // Past the trained length: what each scheme has to offer at positions that training never showed. Geometry alone; the
 // browser computes it.
+import { hatch } from "../../core/components/lib/canvas.js";
 import { decimals, grouped } from "../../core/components/lib/numbers.js";
 import {
-  fill, hatch, Instrument, line, make, matrixPicture, mount, panelIn, placePicture, Range, rich, stroke, wholeTicks,
-  write,
+  fill, Instrument, line, make, matrixPicture, mount, panelIn, placePicture, Range, rich, stroke, wholeTicks, write,
 } from "../../core/components/lib/position_canvas.js";
 
 /** Whether position i shows pair ω an angle that positions 0 … trained − 1 never did (their last angle, in a full turn
@@ -64,7 +64,7 @@ class Beyond extends Instrument {
     for (const [name, { surface }] of Object.entries(this.panels)) {
       surface.measure();
       const context = surface.begin();
-      context.font = `${this.fontSize}px ${this.theme.font}`;
+      context.font = `${this.fontSize}px ${this.theme.ink("font")}`;
       this[`draw_${name}`](context, surface);
       this.drawEdge(context, surface);
     }
@@ -102,13 +102,13 @@ class Beyond extends Instrument {
   drawEdge(context, surface) {
     const { left, width, height } = this.plot(surface);
     const { theme, settings: s } = this;
-    stroke(context, theme.read("text"), 2, [6, 4]);
+    stroke(context, theme.ink("text"), 2, [6, 4]);
     const edge = left + (s.trained / s.read) * width;
     if (s.read > s.trained) line(context, edge, 0, edge, height);
     for (const tick of wholeTicks(s.read, surface.width / 70))
-      write(context, String(tick), left + ((tick + 0.5) / s.read) * width, height + 10, theme.read("muted"), "center");
+      write(context, String(tick), left + ((tick + 0.5) / s.read) * width, height + 10, theme.ink("muted"), "center");
     if (!this.hover) return;
-    stroke(context, theme.read("muted"), 1);
+    stroke(context, theme.ink("muted"), 1);
     const x = left + ((this.hover.i + 0.5) / s.read) * width;
     line(context, x, 0, x, height);
     context.setLineDash([]);
@@ -117,10 +117,10 @@ class Beyond extends Instrument {
   draw_learned(context, surface) {
     const { left, width, height } = this.plot(surface);
     const edge = Math.min(1, this.settings.trained / this.settings.read) * width;
-    context.fillStyle = this.theme.read("position");
+    context.fillStyle = this.theme.ink("position");
     context.fillRect(left, 0, edge, height);
-    hatch(context, left + edge, 0, width - edge, height, this.theme.read("excluded-ink"));
-    write(context, "P", left - 8, height / 2, this.theme.read("muted"), "right");
+    hatch(context, left + edge, 0, width - edge, height, this.theme.ink("excluded-ink"));
+    write(context, "P", left - 8, height / 2, this.theme.ink("muted"), "right");
   }
 
   draw_angles(context, surface) {
@@ -128,14 +128,14 @@ class Beyond extends Instrument {
     const { trained, read } = this.settings;
     const columns = Math.min(read, Math.ceil(width));
     const at = (c) => Math.floor((c * read) / columns);
-    hatch(context, left, 0, width, height, this.theme.read("excluded-ink"), 6);
+    hatch(context, left, 0, width, height, this.theme.ink("excluded-ink"), 6);
     const seen = matrixPicture(this.pairs, columns,
       (r, c) => (isNewAngle(at(c), this.omega[r], trained) ? NaN : Math.cos(at(c) * this.omega[r])),
-      this.theme.diverging, -1, 1);
+      this.theme.table("div"), -1, 1);
     placePicture(context, seen, left, 0, width, height);
     for (const tick of wholeTicks(this.pairs, height / 28))
       write(context, String(tick), left - 6, Math.max(6, ((tick + 0.5) / this.pairs) * height),
-        this.theme.read("muted"), "right");
+        this.theme.ink("muted"), "right");
   }
 
   draw_alibi(context, surface) {
@@ -143,11 +143,11 @@ class Beyond extends Instrument {
     const { read } = this.settings;
     const columns = Math.min(read, Math.ceil(width));
     const factor = matrixPicture(this.slopes.length, columns,
-      (r, c) => Math.exp(-this.slopes[r] * Math.floor((c * read) / columns)), this.theme.sequential, 0, 1);
+      (r, c) => Math.exp(-this.slopes[r] * Math.floor((c * read) / columns)), this.theme.table("seq"), 0, 1);
     placePicture(context, factor, left, 0, width, height);
     this.slopes.forEach((_, r) => {
       if (height / this.slopes.length > 11)
-        write(context, String(r), left - 6, ((r + 0.5) / this.slopes.length) * height, this.theme.read("muted"),
+        write(context, String(r), left - 6, ((r + 0.5) / this.slopes.length) * height, this.theme.ink("muted"),
           "right");
     });
   }
@@ -157,9 +157,9 @@ class Beyond extends Instrument {
     const { read, clip } = this.settings;
     const columns = Math.min(read, Math.ceil(width));
     const entry = matrixPicture(1, columns, (_, c) => Math.min(clip, Math.floor((c * read) / columns)),
-      this.theme.sequential, 0, clip * 1.4);
+      this.theme.table("seq"), 0, clip * 1.4);
     placePicture(context, entry, left, 0, width, height);
-    write(context, "r", left - 8, height / 2, this.theme.read("muted"), "right");
+    write(context, "r", left - 8, height / 2, this.theme.ink("muted"), "right");
   }
 }
 

@@ -1,9 +1,10 @@
 // Biases on the scores: ALiBi's straight lines, one slope a head, and a relative table r_{i−j} that the reader bends by
 // hand. Each beside its matrix and beside the attention it makes where all q · k are equal.
+import { hatch } from "../../core/components/lib/canvas.js";
 import { decimals, significant, written } from "../../core/components/lib/numbers.js";
 import {
-  dot, fill, hatch, Instrument, line, make, matrixPicture, mount, panelIn, placePicture, Range, rich, stroke,
-  wholeTicks, write,
+  dot, fill, Instrument, line, make, matrixPicture, mount, panelIn, placePicture, Range, rich, stroke, wholeTicks,
+  write,
 } from "../../core/components/lib/position_canvas.js";
 
 const STRONGEST = 4;
@@ -122,7 +123,7 @@ class Biases extends Instrument {
     for (const [name, { surface }] of Object.entries(this.panels)) {
       surface.measure();
       const context = surface.begin();
-      context.font = `${this.fontSize}px ${this.theme.font}`;
+      context.font = `${this.fontSize}px ${this.theme.ink("font")}`;
       if (name === "lines") this.drawLines(context, surface);
       else if (name === "table") this.drawTable(context, surface);
       else this.drawMatrix(context, name, surface);
@@ -165,18 +166,18 @@ class Biases extends Instrument {
     const { n } = this.settings;
     const which = name.split("-")[0];
     const { theme } = this;
-    if (which === "alibi") hatch(context, left, top, width, height, theme.read("grid-ink"));
+    if (which === "alibi") hatch(context, left, top, width, height, theme.ink("grid-ink"));
     const picture = name.endsWith("weights")
-      ? matrixPicture(n, n, (i, j) => this.weights[which][i * n + j], theme.sequential, 0, 1)
-      : matrixPicture(n, n, (i, j) => (which === "alibi" && j > i ? NaN : this.bias[which](i, j)), theme.diverging,
+      ? matrixPicture(n, n, (i, j) => this.weights[which][i * n + j], theme.table("seq"), 0, 1)
+      : matrixPicture(n, n, (i, j) => (which === "alibi" && j > i ? NaN : this.bias[which](i, j)), theme.table("div"),
         -STRONGEST, STRONGEST);
     placePicture(context, picture, left, top, width, height);
     for (const tick of wholeTicks(n, width / 40)) {
-      write(context, String(tick), left + ((tick + 0.5) / n) * width, top + height + 10, theme.read("muted"), "center");
-      write(context, String(tick), left - 6, top + ((tick + 0.5) / n) * height, theme.read("muted"), "right");
+      write(context, String(tick), left + ((tick + 0.5) / n) * width, top + height + 10, theme.ink("muted"), "center");
+      write(context, String(tick), left - 6, top + ((tick + 0.5) / n) * height, theme.ink("muted"), "right");
     }
     if (this.hover?.i === undefined) return;
-    stroke(context, theme.read("text"), 1.5);
+    stroke(context, theme.ink("text"), 1.5);
     context.strokeRect(left + (this.hover.j / n) * width, top + (this.hover.i / n) * height, width / n, height / n);
   }
 
@@ -187,22 +188,22 @@ class Biases extends Instrument {
     const lowest = Math.min(-STRONGEST * 2, -1);
     const y = (value) => top + (value / lowest) * (height - 2);
     for (const value of [0, lowest / 2, lowest]) {
-      stroke(context, theme.read("grid"));
+      stroke(context, theme.ink("grid"));
       line(context, left, y(value), left + width, y(value));
-      write(context, written(value), left - 6, y(value), theme.read("muted"), "right");
+      write(context, written(value), left - 6, y(value), theme.ink("muted"), "right");
     }
     context.save();
     context.beginPath();
     context.rect(left, 0, width, top + height);
     context.clip();
     this.slopes.forEach((slope, k) => {
-      stroke(context, k === head ? theme.read("position-ink") : theme.read("muted"), k === head ? 3 : 0.75);
+      stroke(context, k === head ? theme.ink("position-ink") : theme.ink("muted"), k === head ? 3 : 0.75);
       line(context, left, y(0), left + width, y(-slope * (n - 1)));
     });
     context.restore();
-    write(context, this.labels.axis, left + width, top + height - 10, theme.read("muted"), "right");
+    write(context, this.labels.axis, left + width, top + height - 10, theme.ink("muted"), "right");
     for (const tick of wholeTicks(n, width / 45))
-      write(context, String(tick), left + (tick / (n - 1)) * width, top + height + 10, theme.read("muted"), "center");
+      write(context, String(tick), left + (tick / (n - 1)) * width, top + height + 10, theme.ink("muted"), "center");
   }
 
   drawTable(context, surface) {
@@ -211,20 +212,20 @@ class Biases extends Instrument {
     const { theme } = this;
     const y = (value) => top + (1 - value / STRONGEST) * ((height - LOWER) / 2);
     const step = width / (2 * clip + 1);
-    stroke(context, theme.read("grid"));
+    stroke(context, theme.ink("grid"));
     for (const value of [-STRONGEST, 0, STRONGEST]) {
       line(context, left, y(value), left + width, y(value));
-      write(context, written(value), left - 6, y(value), theme.read("muted"), "right");
+      write(context, written(value), left - 6, y(value), theme.ink("muted"), "right");
     }
     for (let at = -clip; at <= clip; at += 1) {
       const x = left + (at + clip + 0.5) * step;
-      context.fillStyle = theme.read("position");
+      context.fillStyle = theme.ink("position");
       context.fillRect(x - step * 0.35, Math.min(y(0), y(this.entry(at))), step * 0.7,
         Math.abs(y(this.entry(at)) - y(0)));
-      dot(context, x, y(this.entry(at)), Math.min(5, step / 3), theme.read("position-ink"), theme.read("page"),
+      dot(context, x, y(this.entry(at)), Math.min(5, step / 3), theme.ink("position-ink"), theme.ink("page"),
         at !== distance);
       if (clip <= 10 || at % 4 === 0)
-        write(context, written(at), x, top + height + 10, theme.read("muted"), "center");
+        write(context, written(at), x, top + height + 10, theme.ink("muted"), "center");
     }
   }
 }

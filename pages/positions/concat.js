@@ -1,8 +1,9 @@
 // Adding against concatenating: the row vector above Wᵀ, entry over column, and each output as the sum of a part from x
 // and a part from p. float64.
+import { hatch } from "../../core/components/lib/canvas.js";
 import { decimals, grouped, scientific, significant } from "../../core/components/lib/numbers.js";
 import {
-  dot, fill, hatch, Instrument, line, make, matrixPicture, mount, panelIn, placePicture, Range, rich, stroke, write,
+  dot, fill, Instrument, line, make, matrixPicture, mount, panelIn, placePicture, Range, rich, stroke, write,
 } from "../../core/components/lib/position_canvas.js";
 
 /** row (1 × a) times the a rows of W that begin at `from`; W has k columns, flat. */
@@ -106,13 +107,13 @@ class Concat extends Instrument {
   begin(panel) {
     panel.surface.measure();
     const context = panel.surface.begin();
-    context.font = `${this.fontSize}px ${this.theme.font}`;
+    context.font = `${this.fontSize}px ${this.theme.ink("font")}`;
     return [context, panel.surface];
   }
 
   strip(context, values, left, top, width, height, frame, most) {
-    placePicture(context, matrixPicture(1, values.length, (_, c) => values[c], this.theme.diverging, -most, most), left,
-      top, width, height);
+    const picture = matrixPicture(1, values.length, (_, c) => values[c], this.theme.table("div"), -most, most);
+    placePicture(context, picture, left, top, width, height);
     stroke(context, frame, 2);
     context.strokeRect(left, top, width, height);
   }
@@ -124,15 +125,15 @@ class Concat extends Instrument {
     const [left, width, top] = [34, surface.width - 44, this.head()];
     const height = surface.height - top - 4;
     const share = adding ? 1 : this.d / (this.d + this.p.length);
-    const [violet, sky] = [theme.read("residual-ink"), theme.read("position-ink")];
+    const [violet, sky] = [theme.ink("residual-ink"), theme.ink("position-ink")];
     const most = 2.5 * Math.sqrt(this.x.reduce((sum, v) => sum + v * v, 0) / this.d) || 1;
     if (adding) {
       this.named(context, "x", 0, left, violet);
       this.strip(context, this.x, left, 2, width, 16, violet, most);
       this.named(context, "+ p", 22, left, sky);
       this.strip(context, this.p, left, 24, width, 16, sky, 1);
-      this.named(context, "=", 44, left, theme.read("text"));
-      this.strip(context, this.row, left, 46, width, 16, theme.read("text"), Math.max(most, 1));
+      this.named(context, "=", 44, left, theme.ink("text"));
+      this.strip(context, this.row, left, 46, width, 16, theme.ink("text"), Math.max(most, 1));
     } else {
       write(context, `x (${this.d})`, left, 10, violet);
       if (width * (1 - share) > 46) write(context, `p (${this.p.length})`, left + width * share + 4, 10, sky);
@@ -150,7 +151,7 @@ class Concat extends Instrument {
     const { theme, k } = this;
     const adding = this.settings.mode === "add";
     const most = 3 * Math.sqrt(this.W_X.reduce((sum, v) => sum + v * v, 0) / this.W_X.length) || 1;
-    const picture = (W, rows) => matrixPicture(k, rows, (r, c) => W[c * k + r], theme.diverging, -most, most);
+    const picture = (W, rows) => matrixPicture(k, rows, (r, c) => W[c * k + r], theme.table("div"), -most, most);
     const block = (W, rows, x, w, colour) => {
       placePicture(context, picture(W, rows), x, top, w, height);
       stroke(context, colour, 2);
@@ -158,9 +159,9 @@ class Concat extends Instrument {
     };
     block(this.W_X, this.d, left, width * share - (adding ? 0 : 2), violet);
     if (!adding) block(this.W_P, this.p.length, left + width * share + 2, width * (1 - share) - 2, sky);
-    write(context, "Wᵀ", left - 6, top + 10, theme.read("text"), "right");
+    write(context, "Wᵀ", left - 6, top + 10, theme.ink("text"), "right");
     if (this.hover === null) return;
-    stroke(context, theme.read("text"), 1.5);
+    stroke(context, theme.ink("text"), 1.5);
     context.strokeRect(left, top + (this.hover / k) * height, width, height / k);
   }
 
@@ -176,17 +177,17 @@ class Concat extends Instrument {
     const x = (value) => middle + (value / most) * (surface.width / 2 - 8);
     const legend = [["residual", this.labels.from_x], ["position", this.labels.from_p]];
     legend.forEach(([meaning, text], n) => {
-      context.fillStyle = theme.read(meaning);
+      context.fillStyle = theme.ink(meaning);
       context.fillRect(4, 6 + n * 20, 12, 10);
-      if (meaning === "position") hatch(context, 4, 6 + n * 20, 12, 10, theme.read("position-ink"), 4);
-      write(context, text, 22, 11 + n * 20, theme.read("text"));
+      if (meaning === "position") hatch(context, 4, 6 + n * 20, 12, 10, theme.ink("position-ink"), 4);
+      write(context, text, 22, 11 + n * 20, theme.ink("text"));
     });
-    dot(context, 10, 52, 4, theme.read("text"), theme.read("page"));
-    write(context, this.labels[`whole_${this.settings.mode}`], 22, 52, theme.read("text"));
-    stroke(context, theme.read("grid"));
+    dot(context, 10, 52, 4, theme.ink("text"), theme.ink("page"));
+    write(context, this.labels[`whole_${this.settings.mode}`], 22, 52, theme.ink("text"));
+    stroke(context, theme.ink("grid"));
     line(context, middle, top, middle, surface.height - 4);
     for (const [value, align] of [[-most, "left"], [0, "center"], [most, "right"]])
-      write(context, value ? significant(value, 2) : "0", x(value), top - 9, theme.read("muted"), align);
+      write(context, value ? significant(value, 2) : "0", x(value), top - 9, theme.ink("muted"), align);
     for (let o = 0; o < k; o += 1) this.drawBar(context, o, top + o * row, row, x);
   }
 
@@ -197,13 +198,13 @@ class Concat extends Instrument {
     const end = x(this.fromX[o] + this.fromP[o]);
     const thick = Math.max(1.5, row * 0.36);
     context.globalAlpha = this.hover === null || this.hover === o ? 1 : 0.45;
-    context.fillStyle = theme.read("residual");
+    context.fillStyle = theme.ink("residual");
     context.fillRect(Math.min(start, turn), y + row * 0.1, Math.abs(turn - start), thick);
-    context.fillStyle = theme.read("position");
+    context.fillStyle = theme.ink("position");
     context.fillRect(Math.min(turn, end), y + row * 0.54, Math.abs(end - turn), thick);
     if (thick > 3)
-      hatch(context, Math.min(turn, end), y + row * 0.54, Math.abs(end - turn), thick, theme.read("position-ink"), 5);
-    dot(context, x(this.whole[o]), y + row / 2, Math.min(4, row / 2.4), theme.read("text"), theme.read("page"));
+      hatch(context, Math.min(turn, end), y + row * 0.54, Math.abs(end - turn), thick, theme.ink("position-ink"), 5);
+    dot(context, x(this.whole[o]), y + row / 2, Math.min(4, row / 2.4), theme.ink("text"), theme.ink("page"));
     context.globalAlpha = 1;
   }
 }

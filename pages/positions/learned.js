@@ -101,9 +101,9 @@ class Learned extends Instrument {
     for (const which of ["learned", "sinusoidal"]) {
       const M = this.matrix(which);
       const most = this.limit(which);
-      this.made[which] = matrixPicture(this.rows(), n, (r, c) => M[c * this.rows() + r], this.theme.diverging, -most,
+      this.made[which] = matrixPicture(this.rows(), n, (r, c) => M[c * this.rows() + r], this.theme.table("div"), -most,
         most);
-      this.made[`${which}-cosines`] = matrixPicture(n, n, (r, c) => this.cos[which][r * n + c], this.theme.diverging,
+      this.made[`${which}-cosines`] = matrixPicture(n, n, (r, c) => this.cos[which][r * n + c], this.theme.table("div"),
         -1, 1);
     }
   }
@@ -151,7 +151,7 @@ class Learned extends Instrument {
           limit: significant(this.limit(name === "sinusoidal" ? name : "learned")),
           sinusoidal_length: significant(this.stats.lengths.sinusoidal[0], 4) }));
       const context = surface.begin();
-      context.font = `${this.fontSize}px ${this.theme.font}`;
+      context.font = `${this.fontSize}px ${this.theme.ink("font")}`;
       if (name === "lengths")
         this.drawLines(context, name, surface, { learned: this.stats.lengths.learned, sinusoidal: [] }, true);
       else if (name === "spectrum") this.drawLines(context, name, surface, this.stats.spectrum, false);
@@ -191,10 +191,10 @@ class Learned extends Instrument {
     const rows = name.endsWith("cosines") ? n : this.rows();
     placePicture(context, this.made[name], left, 0, width, height);
     for (const tick of wholeTicks(n, width / 55))
-      write(context, String(tick), left + ((tick + 0.5) / n) * width, height + 10, theme.read("muted"), "center");
+      write(context, String(tick), left + ((tick + 0.5) / n) * width, height + 10, theme.ink("muted"), "center");
     for (const tick of wholeTicks(rows, height / 30))
-      write(context, String(tick), left - 6, Math.max(6, ((tick + 0.5) / rows) * height), theme.read("muted"), "right");
-    stroke(context, theme.read("text"), 1.25);
+      write(context, String(tick), left - 6, Math.max(6, ((tick + 0.5) / rows) * height), theme.ink("muted"), "right");
+    stroke(context, theme.ink("text"), 1.25);
     const at = left + ((this.settings.i + 0.5) / n) * width;
     line(context, at, 0, at, height);
     if (name.endsWith("cosines"))
@@ -209,20 +209,20 @@ class Learned extends Instrument {
     const count = series.learned.length;
     const x = (k) => left + ((k + 0.5) / count) * width;
     const y = (value) => height - 2 - (value / most) * (height - 8);
-    stroke(context, theme.read("grid"));
+    stroke(context, theme.ink("grid"));
     line(context, left, y(0), left + width, y(0));
     for (const value of [0, most / 1.08])
-      write(context, value ? decimals(value, 2) : "0", left - 6, y(value), theme.read("muted"), "right");
+      write(context, value ? decimals(value, 2) : "0", left - 6, y(value), theme.ink("muted"), "right");
     for (const tick of wholeTicks(count, width / 55))
-      write(context, String(tick + (cursor ? 0 : 1)), x(tick), height + 10, theme.read("muted"), "center");
+      write(context, String(tick + (cursor ? 0 : 1)), x(tick), height + 10, theme.ink("muted"), "center");
     for (const [which, dash] of [["sinusoidal", [5, 4]], ["learned", []]]) {
-      stroke(context, theme.read("position-ink"), which === "learned" ? 2 : 1.5, dash);
+      stroke(context, theme.ink("position-ink"), which === "learned" ? 2 : 1.5, dash);
       context.beginPath();
       series[which].forEach((value, k) => context.lineTo(x(k), y(value)));
       context.stroke();
     }
     if (!cursor) return;
-    stroke(context, theme.read("text"), 1.25);
+    stroke(context, theme.ink("text"), 1.25);
     line(context, x(this.settings.i), 0, x(this.settings.i), height);
   }
 }

@@ -99,7 +99,7 @@ class Rotary extends Instrument {
   drawDials() {
     const { surface } = this.dials;
     const context = surface.begin();
-    context.font = `${this.fontSize}px ${this.theme.font}`;
+    context.font = `${this.fontSize}px ${this.theme.ink("font")}`;
     const pairs = this.omega.length;
     const columns = Math.min(pairs, surface.width > 900 ? 8 : surface.width > 600 ? 8 : 4);
     const rows = Math.ceil(pairs / columns);
@@ -117,51 +117,51 @@ class Rotary extends Instrument {
     const [cx, cy] = [left + width / 2, top + radius + 6];
     const longest = Math.max(Math.hypot(q[m], q[m + half]), Math.hypot(k[m], k[m + half])) || 1;
     const tip = (x) => [cx + (x[m] / longest) * radius, cy - (x[m + half] / longest) * radius];
-    stroke(context, theme.read("grid"));
+    stroke(context, theme.ink("grid"));
     context.beginPath();
     context.arc(cx, cy, radius, 0, 2 * Math.PI);
     context.stroke();
-    stroke(context, theme.read("muted"), 1, [1, 3]);
+    stroke(context, theme.ink("muted"), 1, [1, 3]);
     line(context, cx, cy, ...tip(this.q));
     line(context, cx, cy, ...tip(this.k));
-    stroke(context, theme.read("query-ink"), 2.5);
+    stroke(context, theme.ink("query-ink"), 2.5);
     line(context, cx, cy, ...tip(q));
-    stroke(context, theme.read("key-ink"), 2.5, [5, 3]);
+    stroke(context, theme.ink("key-ink"), 2.5, [5, 3]);
     line(context, cx, cy, ...tip(k));
-    dot(context, ...tip(k), 4, theme.read("key-ink"), theme.read("page"), true);
-    dot(context, ...tip(q), 4.5, theme.read("query-ink"), theme.read("page"));
+    dot(context, ...tip(k), 4, theme.ink("key-ink"), theme.ink("page"), true);
+    dot(context, ...tip(q), 4.5, theme.ink("query-ink"), theme.ink("page"));
     const part = q[m] * k[m] + q[m + half] * k[m + half];
-    write(context, `ω ${significant(this.omega[m])}`, cx, cy + radius + 6 + this.fontSize * 0.6, theme.read("muted"),
+    write(context, `ω ${significant(this.omega[m])}`, cx, cy + radius + 6 + this.fontSize * 0.6, theme.ink("muted"),
       "center");
     write(context, (part >= 0 ? "+" : "") + decimals(part, 3), cx, cy + radius + 6 + this.fontSize * 1.75,
-      theme.read("text"), "center");
+      theme.ink("text"), "center");
   }
 
   drawCurve() {
     const { surface } = this.curve;
     const context = surface.begin();
-    context.font = `${this.fontSize}px ${this.theme.font}`;
+    context.font = `${this.fontSize}px ${this.theme.ink("font")}`;
     const [left, width, height] = [52, surface.width - 62, surface.height - 18];
     const [low, high] = [Math.min(0, ...this.scores), Math.max(0, ...this.scores)];
     const room = (high - low) * 0.08 || 1;
     const x = (distance) => left + ((distance + FARTHEST) / (2 * FARTHEST)) * width;
     const y = (value) => ((high + room - value) / (high - low + 2 * room)) * height;
     const { theme } = this;
-    stroke(context, theme.read("grid"));
+    stroke(context, theme.ink("grid"));
     line(context, left, y(0), left + width, y(0));
     for (const value of [low, 0, high])
       if (value === 0 || Math.abs(y(value) - y(0)) > 12)
-        write(context, value === 0 ? "0" : decimals(value, 1), left - 6, y(value), theme.read("muted"), "right");
+        write(context, value === 0 ? "0" : decimals(value, 1), left - 6, y(value), theme.ink("muted"), "right");
     for (let distance = -FARTHEST; distance <= FARTHEST; distance += 32)
-      write(context, written(distance), x(distance), height + 10, theme.read("muted"), "center");
-    stroke(context, theme.read("position-ink"), 2);
+      write(context, written(distance), x(distance), height + 10, theme.ink("muted"), "center");
+    stroke(context, theme.ink("position-ink"), 2);
     context.beginPath();
     this.scores.forEach((value, k) => context.lineTo(x(k - FARTHEST), y(value)));
     context.stroke();
     const distance = this.settings.i - this.settings.j;
-    stroke(context, theme.read("text"), 1.5);
+    stroke(context, theme.ink("text"), 1.5);
     line(context, x(distance), 0, x(distance), height);
-    dot(context, x(distance), y(this.unshifted), 6, theme.read("position-ink"), theme.read("page"));
+    dot(context, x(distance), y(this.unshifted), 6, theme.ink("position-ink"), theme.ink("page"));
   }
 }
 

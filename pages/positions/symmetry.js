@@ -108,7 +108,7 @@ class Symmetry extends Instrument {
     let most = 1e-9;
     for (const value of this.before) most = Math.max(most, Math.abs(value));
     const one = (values) => matrixPicture(this.tokens.length, this.width, (r, c) => values[r * this.width + c],
-      this.theme.diverging, -most, most);
+      this.theme.table("div"), -most, most);
     this.beforePicture = one(this.before);
     this.afterPicture = one(this.after);
   }
@@ -118,7 +118,7 @@ class Symmetry extends Instrument {
     surface.measure();
     this.pictures();
     const context = surface.begin();
-    context.font = `${this.fontSize}px ${this.theme.mono}`;
+    context.font = `${this.fontSize}px ${this.theme.ink("mono")}`;
     const g = this.geometry();
     this.tokens.forEach((token, t) => this.drawRow(context, g, token, t));
     say(fill(this.labels.caption, { shown: this.width }));
@@ -137,7 +137,7 @@ class Symmetry extends Instrument {
     context.drawImage(this.beforePicture, 0, t, this.width, 1, g.chip, yl, g.strip, inner);
     context.drawImage(this.afterPicture, 0, this.target[t], this.width, 1, g.right, yr, g.strip, inner);
     const [x1, x2, m1, m2] = [g.chip + g.strip + 2, g.right - 2, yl + inner / 2, yr + inner / 2];
-    stroke(context, lit ? theme.read("text") : theme.read("residual-ink"), lit ? 3 : Math.min(1.25, g.row / 4));
+    stroke(context, lit ? theme.ink("text") : theme.ink("residual-ink"), lit ? 3 : Math.min(1.25, g.row / 4));
     context.globalAlpha = this.row === null || lit ? 1 : 0.25;
     context.beginPath();
     context.moveTo(x1, m1);
@@ -145,7 +145,7 @@ class Symmetry extends Instrument {
     context.stroke();
     context.globalAlpha = 1;
     const every = Math.ceil((0.9 * this.fontSize) / g.row), name = this.cut(context, token, g.chip - 8);
-    const ink = theme.read(lit ? "text" : "muted");
+    const ink = theme.ink(lit ? "text" : "muted");
     if (t % every === 0) write(context, name, g.chip - 6, m1, ink, "right");
     if ((this.settings.align ? t : this.target[t]) % every === 0) write(context, name, g.right + g.strip + 6, m2, ink);
     if (g.last && this.progress > 0.98) this.drawDifference(context, g, t, m2);
@@ -156,10 +156,10 @@ class Symmetry extends Instrument {
     const value = this.differences[t];
     const length = value > 0 ? Math.max(1, ((Math.log10(value) + 8) / 9) * (g.last - 66)) : 0;
     const left = g.right + g.strip + g.chip;
-    context.fillStyle = this.theme.read("excluded");
+    context.fillStyle = this.theme.ink("excluded");
     context.fillRect(left, y - Math.min(5, g.row / 3), length, Math.min(10, g.row / 1.5));
     if (t % Math.ceil((0.9 * this.fontSize) / g.row) === 0)
-      write(context, value === 0 ? "0" : significant(value, 2), left + length + 5, y, this.theme.read("text"));
+      write(context, value === 0 ? "0" : significant(value, 2), left + length + 5, y, this.theme.ink("text"));
   }
 
   cut(context, text, width) {

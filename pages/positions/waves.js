@@ -168,13 +168,12 @@ class Waves extends Instrument {
   }
 
   pictures() {
-    const { n, d } = this.settings;
+    const { n, d } = this.settings, colours = this.theme.table("div"), most = d / 2;
     if (this.picturesTheme === this.theme) return;
     this.picturesTheme = this.theme;
-    this.heatPicture = matrixPicture(d, n, (r, c) => this.P[c * d + r], this.theme.diverging, -1, 1, this.heatPicture);
-    const most = d / 2;
-    this.gramPicture = matrixPicture(n, n, (r, c) => this.distances[Math.abs(r - c)], this.theme.diverging, -most, most,
-      this.gramPicture);
+    this.heatPicture = matrixPicture(d, n, (r, c) => this.P[c * d + r], colours, -1, 1, this.heatPicture);
+    const product = (r, c) => this.distances[Math.abs(r - c)];
+    this.gramPicture = matrixPicture(n, n, product, colours, -most, most, this.gramPicture);
   }
 
   clampSettings() {
@@ -204,7 +203,7 @@ class Waves extends Instrument {
   begin(name) {
     const surface = this.panels[name];
     const context = surface.begin();
-    context.font = `${this.fontSize}px ${this.theme.font}`;
+    context.font = `${this.fontSize}px ${this.theme.ink("font")}`;
     return [context, surface];
   }
 

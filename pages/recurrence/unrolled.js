@@ -1,12 +1,13 @@
 // A recurrent network unrolled: tokens below, a strip of m hidden units above each, layer over layer; arrows carry the
 // state from step to step. A click on a strip picks a step and a unit, a click on a token the start of the path; arrow
 // keys move step and unit, with shift the start.
+import { css } from "../../core/components/lib/colours.js";
 import { exact } from "../../core/components/lib/numbers.js";
 import {
   beginDrawing, chip, element, fitHeight, keepFitted, showTip, writeText,
 } from "../../core/components/lib/pattern.js";
 import { unpack } from "../../core/components/lib/bytes.js";
-import { whenStyled } from "../../core/components/lib/styled.js";
+import { whenStyled } from "../../core/components/lib/theme.js";
 
 const ARCS = 54, CHIPS = 34, GAP = 26, LEAST_COLUMN = 42, MOST_COLUMN = 260;
 
@@ -166,8 +167,7 @@ function strips(view, layer, direction) {
   const { context, colours, n, m, strip, thick, reach } = view, top = topOf(view, layer, direction), cell = strip / m;
   const gap = cell > 7 ? 1 : 0;
   for (let step = 0; step < n; step++) for (let unit = 0; unit < m; unit++) {
-    const packedColour = colours[Math.round(127.5 + (127.5 * value(view, layer, direction, step, unit)) / reach)];
-    context.fillStyle = `rgb(${packedColour & 255} ${(packedColour >> 8) & 255} ${(packedColour >> 16) & 255})`;
+    context.fillStyle = css(colours[Math.round(127.5 + (127.5 * value(view, layer, direction, step, unit)) / reach)]);
     context.fillRect(centre(view, step) - thick / 2, top + unit * cell, thick, cell - gap + (gap ? 0 : 0.4));
   }
   context.strokeStyle = view.ink("grid-ink");

@@ -1,5 +1,6 @@
 import { clipped, draw, fontOf, hoverCell, pick, show } from "../../core/components/residual_grid/grid.js";
 import { significant } from "../../core/components/lib/numbers.js";
+import { readTheme } from "../../core/components/lib/theme.js";
 
 
 // Beside the grid, the lines of one token: its stream, what attention and what the feed-forward part add, with every
@@ -47,7 +48,7 @@ function drawProfile(state) {
   context.clearRect(0, 0, at.width, at.height);
   drawAxes(state, context);
   const shown = (state.hover || state.picked || { column: 0 }).column;
-  context.strokeStyle = colourOf(state, data.faint); context.lineWidth = 1;
+  context.strokeStyle = readTheme().ink(`${data.faint}-ink`); context.lineWidth = 1;
   context.globalAlpha = data.columns > 60 ? 0.16 : 0.28;
   for (let token = 0; token < data.columns; token++)
     if (token !== shown) trace(state, context, data.faint, token, x, y);
@@ -57,10 +58,6 @@ function drawProfile(state) {
   context.font = fontOf(state, 13, "mono", "bold"); context.fillStyle = theme.text; context.textAlign = "left";
   context.textBaseline = "top";
   context.fillText(clipped(context, `i = ${shown}  ${data.column_labels[shown]}`, at.right - at.left), at.left, 2);
-}
-
-function colourOf(state, kind) {
-  return getComputedStyle(state.root).getPropertyValue(`--tx-${kind}-ink`).trim();
 }
 
 function ticks(state) {
@@ -114,7 +111,7 @@ function trace(state, context, kind, token, x, y) {
 
 function drawLine(state, context, kind, token, x, y) {
   const { type } = state.data;
-  context.strokeStyle = context.fillStyle = colourOf(state, kind);
+  context.strokeStyle = context.fillStyle = readTheme().ink(`${kind}-ink`);
   context.lineWidth = (kind === "residual" ? 3.5 : 2.8) * type;
   context.setLineDash(KINDS[kind].dash.map((length) => length * type)); trace(state, context, kind, token, x, y);
   context.setLineDash([]);
@@ -149,7 +146,7 @@ function drawEndLabels(state, context, token, x, y) {
       labels[i].y = Math.min(labels[i].y, bottom);
   context.textAlign = "left"; context.textBaseline = "middle";
   for (const label of labels) {
-    context.fillStyle = colourOf(state, label.kind);
+    context.fillStyle = readTheme().ink(`${label.kind}-ink`);
     context.font = fontOf(state, 13, "font", "600");
     context.fillText(data.names[label.kind], at.right + 12, label.y - 7 * data.type);
     context.font = fontOf(state, 13);

@@ -82,7 +82,7 @@ class Orbit extends Instrument {
     for (const [name, { surface }] of Object.entries(this.panels)) {
       surface.measure();
       const context = surface.begin();
-      context.font = `${this.fontSize}px ${this.theme.font}`;
+      context.font = `${this.fontSize}px ${this.theme.ink("font")}`;
       if (name === "orbit") this.drawOrbit(context, surface, now);
       else if (name === "loss") this.drawLoss(context, surface);
       else this.drawYears(context, surface, t);
@@ -111,33 +111,33 @@ class Orbit extends Instrument {
     const cx = surface.width / 2, cy = surface.height / 2;
     const x = ([px]) => cx + scale * px, y = ([, py]) => cy - scale * py;
     const far = (p) => Math.abs(p[0]) > 50 || Math.abs(p[1]) > 50;
-    stroke(context, theme.read("grid-ink"), 1, [2, 4]);
+    stroke(context, theme.ink("grid-ink"), 1, [2, 4]);
     context.beginPath();
     context.arc(cx, cy, scale, 0, TURN);
     context.stroke();
-    write(context, this.labels.earth, cx, cy + scale - 9, theme.read("muted"), "center");
-    stroke(context, theme.read("key-ink"), 1);
+    write(context, this.labels.earth, cx, cy + scale - 9, theme.ink("muted"), "center");
+    stroke(context, theme.ink("key-ink"), 1);
     for (const [t, ...p] of told.measured) {
       const says = this.place(t);
       if (!far(says)) line(context, x(p), y(p), x(says), y(says));
     }
-    stroke(context, theme.read("kept-ink"), 2.2);
+    stroke(context, theme.ink("kept-ink"), 2.2);
     context.beginPath();
     for (const p of pathOf(told.structure, told.numbers[this.at], told.trained))
       if (!far(p)) context.lineTo(x(p), y(p));
     context.stroke();
     for (const [, ...p] of told.held_out)
-      dot(context, x(p), y(p), 3.2, theme.read("query-ink"), theme.read("page"), true);
-    for (const [, ...p] of told.measured) dot(context, x(p), y(p), 4, theme.read("excluded-ink"), theme.read("page"));
-    dot(context, cx, cy, 7, theme.read("drawn"), theme.read("text"));
-    write(context, this.labels.sun, cx, cy + 16, theme.read("text"), "center");
+      dot(context, x(p), y(p), 3.2, theme.ink("query-ink"), theme.ink("page"), true);
+    for (const [, ...p] of told.measured) dot(context, x(p), y(p), 4, theme.ink("excluded-ink"), theme.ink("page"));
+    dot(context, cx, cy, 7, theme.ink("drawn"), theme.ink("text"));
+    write(context, this.labels.sun, cx, cy + 16, theme.ink("text"), "center");
     if (!far(now)) this.mark(context, x(now), y(now));
   }
 
   /** The planet on the picked day: a ring that no measurement has. */
   mark(context, x, y) {
     for (const [colour, width, radius] of [["text", 4, 8], ["drawn", 2, 8]]) {
-      stroke(context, this.theme.read(colour), width);
+      stroke(context, this.theme.ink(colour), width);
       context.beginPath();
       context.arc(x, y, radius, 0, TURN);
       context.stroke();
@@ -149,26 +149,26 @@ class Orbit extends Instrument {
   frame(context, surface, low, high, shaded = 0) {
     const { theme } = this, left = 3.7 * this.fontSize, top = 6, width = surface.width - left - 8;
     const height = surface.height - top - 20;
-    context.fillStyle = theme.read("panel");
+    context.fillStyle = theme.ink("panel");
     context.fillRect(left, top, shaded * width, height);
     const y = (value) => top + height * (1
       - (Math.log10(Math.max(low, Math.min(high, value))) - Math.log10(low)) / (Math.log10(high) - Math.log10(low)));
     const powers = Math.round(Math.log10(high / low)), every = Math.ceil((1.25 * this.fontSize * powers) / height);
     for (let power = Math.round(Math.log10(low)); power <= Math.log10(high) + 1e-9; power += every) {
-      stroke(context, theme.read("grid"));
+      stroke(context, theme.ink("grid"));
       line(context, left, y(10 ** power), left + width, y(10 ** power));
       write(context, `${grouped(power < 0 ? (10 ** power).toFixed(-power) : 10 ** power)}′`, left - 5, y(10 ** power),
-        theme.read("muted"), "right");
+        theme.ink("muted"), "right");
     }
     if (this.told.noise > 0) {
-      stroke(context, theme.read("text"), 1, [5, 3]);
+      stroke(context, theme.ink("text"), 1, [5, 3]);
       line(context, left, y(this.told.noise), left + width, y(this.told.noise));
     }
     return { left, top, width, height, y };
   }
 
   name(context, text, x, y, colour, align) {
-    stroke(context, this.theme.read("page"), 4);
+    stroke(context, this.theme.ink("page"), 4);
     context.textAlign = align;
     context.textBaseline = "middle";
     context.strokeText(text, x, y);
@@ -182,15 +182,15 @@ class Orbit extends Instrument {
     const { left, top, width, height, y } = this.frame(context, surface, low, high), most = told.steps[this.last] || 1;
     const x = (step) => left + 6 + ((width - 12) * step) / most;
     for (const tick of wholeTicks(most + 1, width / 60))
-      write(context, String(tick), x(tick), top + height + 11, theme.read("muted"), "center");
-    stroke(context, theme.read("grid-ink"), 1.5);
+      write(context, String(tick), x(tick), top + height + 11, theme.ink("muted"), "center");
+    stroke(context, theme.ink("grid-ink"), 1.5);
     line(context, x(told.steps[this.at]), top, x(told.steps[this.at]), top + height);
     for (const [values, colour, dash] of [[told.test, "query-ink", []], [told.train, "excluded-ink", [3, 3]]]) {
-      stroke(context, theme.read(colour), 2.2, dash);
+      stroke(context, theme.ink(colour), 2.2, dash);
       context.beginPath();
       values.slice(0, this.at + 1).forEach((value, i) => context.lineTo(x(told.steps[i]), y(value)));
       context.stroke();
-      dot(context, x(told.steps[this.at]), y(values[this.at]), 4, theme.read(colour), theme.read("page"),
+      dot(context, x(told.steps[this.at]), y(values[this.at]), 4, theme.ink(colour), theme.ink("page"),
         colour === "query-ink");
     }
     const right = left + width - 2;
@@ -203,21 +203,21 @@ class Orbit extends Instrument {
     }
     ends.forEach(([, text, colour], i) => this.name(context, text, flip ? Math.min(right, x(told.steps[this.at])) - 10
         : x(told.steps[this.at]) + 10, Math.max(top + 6, Math.min(top + height - 6, levels[i])),
-      theme.read(colour), flip ? "right" : "left"));
-    if (told.noise > 0) this.name(context, labels.noise, left + 4, y(told.noise) - 8, theme.read("text"), "left");
+      theme.ink(colour), flip ? "right" : "left"));
+    if (told.noise > 0) this.name(context, labels.noise, left + 4, y(told.noise) - 8, theme.ink("text"), "left");
   }
 
   drawYears(context, surface, t) {
     const { told, theme, labels } = this;
     const { left, top, width, height, y } = this.frame(context, surface, LEAST, 1e4, told.trained / told.tested);
     const x = (years) => left + (width * years) / told.tested;
-    write(context, labels.fitted, left + 4, top + 7, theme.read("muted"), "left");
+    write(context, labels.fitted, left + 4, top + 7, theme.ink("muted"), "left");
     if (x(told.tested) - x(told.trained) > 100)
-      write(context, labels.held_out, x(told.trained) + 6, top + 7, theme.read("muted"), "left");
+      write(context, labels.held_out, x(told.trained) + 6, top + 7, theme.ink("muted"), "left");
     for (let year = 0; year <= told.tested; year += width > 420 ? 2 : 5)
       write(context, String(told.epoch + year), Math.min(x(year), surface.width - 16), top + height + 11,
-        theme.read("muted"), "center");
-    stroke(context, theme.read("kept-ink"), 2);
+        theme.ink("muted"), "center");
+    stroke(context, theme.ink("kept-ink"), 2);
     context.beginPath();
     for (let i = 0; i <= width; i += 1) {
       const years = (told.tested * i) / width;
@@ -226,10 +226,10 @@ class Orbit extends Instrument {
     context.stroke();
     for (const [list, colour, hollow] of [[told.measured, "excluded-ink", false], [told.held_out, "query-ink", true]]) {
       for (const [years, ...p] of list)
-        dot(context, x(years), y(apart(this.place(years), p)), 3, theme.read(colour), theme.read("page"), hollow);
+        dot(context, x(years), y(apart(this.place(years), p)), 3, theme.ink(colour), theme.ink("page"), hollow);
     }
     if (t <= told.tested) {
-      stroke(context, theme.read("drawn-ink"), 2);
+      stroke(context, theme.ink("drawn-ink"), 2);
       line(context, x(t), top, x(t), top + height);
     }
   }

@@ -4,7 +4,7 @@ import { significant } from "../lib/numbers.js";
 import { fitHeight, keepFitted, rowOffsets } from "../lib/pattern.js";
 import { buildHand } from "../lib/hand.js";
 import { unpack } from "../lib/bytes.js";
-import { whenStyled } from "../lib/styled.js";
+import { whenStyled } from "../lib/theme.js";
 import { layOutLines } from "./lines.js";
 import { layOutMatrix, wireMatrix } from "./matrix.js";
 

@@ -1,5 +1,6 @@
 // What matrix and lines share: the value of a cell, its level on the colour scale, and the words and inks for it.
 import { exact } from "../lib/numbers.js";
+import { readTheme } from "../lib/theme.js";
 
 // The value of a cell; NaN where the mask forbids.
 export function valueOf(view, query, key) {
@@ -16,9 +17,8 @@ export function levelOf(view, value) {
 
 export const shown = (view, value) => (Number.isNaN(value) ? view.text.masked : exact(value));
 
-export function inks(root) {
-  const style = getComputedStyle(root);
-  const ink = (name) => style.getPropertyValue(`--tx-${name}`).trim();
+export function inks() {
+  const { ink } = readTheme();
   return { text: ink("text"), muted: ink("muted"), page: ink("page"), grid: ink("grid"), query: ink("query-ink"),
     key: ink("key-ink"), mono: ink("mono"), font: ink("font") };
 }

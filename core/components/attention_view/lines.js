@@ -41,7 +41,7 @@ function fillTokens(view, column, meaning, pick) {
 }
 
 function drawThreads(view, focus) {
-  const { threads, ratio, n } = view, context = threads.getContext("2d"), ink = inks(view.root);
+  const { threads, ratio, n } = view, context = threads.getContext("2d"), ink = inks();
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   context.clearRect(0, 0, threads.width, threads.height);
   context.strokeStyle = ink.muted;

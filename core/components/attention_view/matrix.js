@@ -1,6 +1,7 @@
 // The matrix: queries are rows, top down; keys are columns. Drag a rectangle to come nearer, double click or Escape to
 // see all again.
-import { colour, palette, reading, showTip } from "../lib/pattern.js";
+import { reading, showTip } from "../lib/pattern.js";
+import { readTheme } from "../lib/theme.js";
 import { inks, levelOf, shorten, shown, valueOf } from "./cells.js";
 
 // letters of a label; pixels it needs; pixels of a cell from which its outline fits
@@ -20,7 +21,7 @@ export function wireMatrix(view) {
 export function layOutMatrix(view) {
   const ratio = window.devicePixelRatio || 1, context = view.cells.getContext("2d");
   const [top, bottom, start, end] = view.window, size = view.type;
-  context.font = `${size}px ${inks(view.root).mono}`;
+  context.font = `${size}px ${inks().mono}`;
   const widest = (from, to) =>
     view.tokens.slice(from, to).reduce((w, t) => Math.max(w, context.measureText(shorten(t, LETTERS)).width), 0);
   view.left = Math.ceil(widest(top, bottom)) + 28;
@@ -46,8 +47,8 @@ function paintMatrix(view) {
   const across = Math.max(1, Math.round(cell * (end - start) * ratio));
   const down = Math.max(1, Math.round(cell * (bottom - top) * ratio));
   const image = context.createImageData(across, down), pixels = new Uint32Array(image.data.buffer);
-  const scale = palette(view.root, view.signed ? "div" : "seq"), hatch = colour(view.root, "--tx-grid");
-  const page = colour(view.root, "--tx-page");
+  const theme = readTheme(), scale = theme.table(view.signed ? "div" : "seq");
+  const hatch = theme.packed("grid"), page = theme.packed("page");
   const period = Math.round(6 * ratio);
   const levels = gridOfLevels(view, down, across);
   const columns = Uint32Array.from({ length: across }, (_, x) => Math.floor((x * levels.across) / across));
@@ -60,7 +61,7 @@ function paintMatrix(view) {
   }
   context.putImageData(image, Math.round(view.left * ratio), Math.round(view.above * ratio));
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
-  context.strokeStyle = inks(view.root).grid;
+  context.strokeStyle = inks().grid;
   context.strokeRect(view.left, view.above, cell * (end - start), cell * (bottom - top));
   drawLabels(view, context);
 }
@@ -91,7 +92,7 @@ function labelled(from, to, cell, line, picked) {
 }
 
 function drawLabels(view, context) {
-  const ink = inks(view.root), { cell, left, above, window: [top, bottom, start, end], type } = view;
+  const ink = inks(), { cell, left, above, window: [top, bottom, start, end], type } = view;
   const line = LINE * (type / 12);
   const at = (view.cursor ?? { query: view.query, key: view.key });
   context.textBaseline = "middle";
@@ -146,7 +147,7 @@ function axisTitles(view, context, ink) {
 
 function drawOverlay(view) {
   const { overlay, ratio, cell, left, above, window: [top, bottom, start, end] } = view;
-  const context = overlay.getContext("2d"), ink = inks(view.root);
+  const context = overlay.getContext("2d"), ink = inks();
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   context.clearRect(0, 0, overlay.width, overlay.height);
   const box = (query, key) => [left + (key - start) * cell, above + (query - top) * cell];

@@ -1,8 +1,10 @@
 // Beside a wall too large to be seen whole: one cell a head, layers downwards, coloured by one measure. A frame shows
 // which part of the wall is in sight; a click or Enter brings a head into sight and picks it, dragging and the arrow
 // keys only bring it into sight.
+import { css } from "../lib/colours.js";
 import { exact } from "../lib/numbers.js";
-import { element, fitHeight, palette, showTip } from "../lib/pattern.js";
+import { element, fitHeight, showTip } from "../lib/pattern.js";
+import { readTheme } from "../lib/theme.js";
 import { bringIntoSight, GAP, LABEL, name, neighbour, place } from "./tiles.js";
 
 const MAP_LEFT = 22, MAP_TOP = 14, MAP_SHARE = 0.3, STACKED = 520;
@@ -72,20 +74,19 @@ export function describeMap(wall) {
 
 export function paintMap(wall) {
   if (!wall.map) return;
-  const { canvas, ramp, range } = wall.summary, context = canvas.getContext("2d"), style = getComputedStyle(wall.root);
-  const ink = (name) => style.getPropertyValue(name).trim();
-  const scale = palette(wall.root, "seq"), [w, h] = wall.cell, { layers, heads, map } = wall;
+  const { canvas, ramp, range } = wall.summary, context = canvas.getContext("2d"), { ink, table } = readTheme();
+  const scale = table("seq"), [w, h] = wall.cell, { layers, heads, map } = wall;
   const measure = shownMeasure(wall);
   context.clearRect(0, 0, canvas.width, canvas.height);
   let read = 0;
   for (let head = 0; head < layers * heads; head++) {
     const value = measureOf(wall, head), x = MAP_LEFT + (head % heads) * w, y = MAP_TOP + Math.floor(head / heads) * h;
     if (!Number.isNaN(value)) read++;
-    context.fillStyle = Number.isNaN(value) ? ink("--tx-page")
+    context.fillStyle = Number.isNaN(value) ? ink("page")
       : mapColour(scale, value / map.ends[measure], map.rooted[measure]);
     context.fillRect(x, y, w - (w > 5), h - (h > 5));
   }
-  context.strokeStyle = ink("--tx-grid");
+  context.strokeStyle = ink("grid");
   context.lineWidth = 1;
   context.strokeRect(MAP_LEFT - 0.5, MAP_TOP - 0.5, heads * w + 1, layers * h + 1);
   writeMapLabels(wall, context, ink);
@@ -95,14 +96,13 @@ export function paintMap(wall) {
 
 function mapColour(scale, share, rooted) {
   const amount = Math.max(0, Math.min(1, share));
-  const colour = scale[Math.round((rooted ? Math.sqrt(amount) : amount) * 255)];
-  return `rgb(${colour & 255},${(colour >> 8) & 255},${(colour >> 16) & 255})`;
+  return css(scale[Math.round((rooted ? Math.sqrt(amount) : amount) * 255)]);
 }
 
 function writeMapLabels(wall, context, ink) {
   const [w, h] = wall.cell, { layers, heads } = wall;
-  context.font = `10px ${ink("--tx-mono")}`;
-  context.fillStyle = ink("--tx-muted");
+  context.font = `10px ${ink("mono")}`;
+  context.fillStyle = ink("muted");
   context.textBaseline = "middle";
   context.textAlign = "right";
   for (const layer of thinned(layers, Math.floor((layers * h) / 13)))

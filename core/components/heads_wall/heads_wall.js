@@ -1,11 +1,12 @@
 // The wall: every head's pattern as a tile of one canvas; a button over each tile makes it reachable by keyboard and by
 // screen reader.
+import { resize } from "../lib/canvas.js";
 import { buildHand } from "../lib/hand.js";
 import { alike, unpack } from "../lib/bytes.js";
 import { exact } from "../lib/numbers.js";
-import { resize, whenStyled } from "../lib/styled.js";
 import { buildMap, describeMap, frameWindow, layMap, markOnMap, paintMap } from "./heads_map.js";
-import { colour, element, fitHeight, keepFitted, palette, reading, rowOffsets, showTip } from "../lib/pattern.js";
+import { element, fitHeight, keepFitted, reading, rowOffsets, showTip } from "../lib/pattern.js";
+import { readTheme, whenStyled } from "../lib/theme.js";
 import { bringIntoSight, corner, GAP, LABEL, name, neighbour, place } from "./tiles.js";
 
 const RAIL = 26;
@@ -195,8 +196,7 @@ function paint(wall) {
   const context = canvas.getContext("2d");
   const image = context.createImageData(canvas.width, canvas.height);
   const pixels = new Uint32Array(image.data.buffer);
-  const inks = { scale: palette(wall.root, "seq"), hatch: colour(wall.root, "--tx-grid"),
-    page: colour(wall.root, "--tx-page") };
+  const { packed, table } = readTheme(), inks = { scale: table("seq"), hatch: packed("grid"), page: packed("page") };
   const size = Math.round(tile * ratio);
   for (let head = 0; head < wall.layers * wall.heads; head++) {
     const [x, y] = corner(wall, head).map((v) => Math.round(v * ratio));
@@ -211,15 +211,15 @@ function paint(wall) {
 // "3.5" and, where there is room, what the reader changed or what the head does. On the canvas, so that a saved
 // picture has it too.
 function writeLabel(wall, context, head) {
-  const style = getComputedStyle(wall.root), ink = (variable) => style.getPropertyValue(variable).trim();
+  const { ink } = readTheme();
   const [x, y] = corner(wall, head), chosen = head === wall.selected, changed = wall.badges[head];
   context.textBaseline = "alphabetic";
-  context.font = `${chosen ? "700 " : ""}11px ${ink("--tx-mono")}`;
-  context.fillStyle = ink("--tx-text");
+  context.font = `${chosen ? "700 " : ""}11px ${ink("mono")}`;
+  context.fillStyle = ink("text");
   context.fillText(name(wall, head), x, y - 4);
   const after = context.measureText(name(wall, head)).width + 4, word = changed || wall.roles[head] || "";
-  context.font = `${changed ? "700 " : ""}11px ${ink("--tx-font")}`;
-  if (!changed) context.fillStyle = ink("--tx-muted");
+  context.font = `${changed ? "700 " : ""}11px ${ink("font")}`;
+  if (!changed) context.fillStyle = ink("muted");
   if (after + context.measureText(word).width <= wall.tile) context.fillText(word, x + after, y - 4);
 }
 
@@ -247,15 +247,14 @@ function paintTile(pixels, stride, x0, y0, size, { grid, side }, { scale, hatch,
 
 // Over the tiles: the picked query's row as a notch in each, and the cell under the pointer in all of them at once.
 function mark(wall) {
-  const context = wall.overlay.getContext("2d"), style = getComputedStyle(wall.root);
-  const ink = (variable) => style.getPropertyValue(variable).trim();
+  const context = wall.overlay.getContext("2d"), { ink } = readTheme();
   context.setTransform(wall.ratio, 0, 0, wall.ratio, 0, 0);
   context.clearRect(0, 0, wall.overlay.width, wall.overlay.height);
   const unit = wall.tile / wall.n;
   for (let head = 0; head < wall.layers * wall.heads; head++) {
     const [x, y] = corner(wall, head);
     if (wall.query !== null) {
-      context.fillStyle = ink("--tx-query");
+      context.fillStyle = ink("query");
       context.fillRect(x - 3, y + wall.query * unit, 3, Math.max(2, unit));
     }
     if (wall.crossed[head]) crossOut(context, x, y, wall.tile, ink);
@@ -265,11 +264,11 @@ function mark(wall) {
 }
 
 function crossOut(context, x, y, tile, ink) {
-  context.fillStyle = ink("--tx-page");
+  context.fillStyle = ink("page");
   context.globalAlpha = 0.7;
   context.fillRect(x, y, tile, tile);
   context.globalAlpha = 1;
-  context.strokeStyle = ink("--tx-text");
+  context.strokeStyle = ink("text");
   context.lineWidth = 1.5;
   context.beginPath();
   for (const [from, to] of [[0, tile], [tile, 0]]) { context.moveTo(x + from, y); context.lineTo(x + to, y + tile); }
@@ -279,9 +278,9 @@ function crossOut(context, x, y, tile, ink) {
 function crosshair(context, x, y, unit, { pointer, tile }, ink) {
   const centre = (place) => (place + 0.5) * unit;
   context.globalAlpha = 0.6;
-  context.fillStyle = ink("--tx-query-ink");
+  context.fillStyle = ink("query-ink");
   context.fillRect(x, y + centre(pointer.query) - 0.5, tile, 1);
-  context.fillStyle = ink("--tx-key-ink");
+  context.fillStyle = ink("key-ink");
   context.fillRect(x + centre(pointer.key) - 0.5, y, 1, tile);
   context.globalAlpha = 1;
 }

@@ -1,5 +1,5 @@
 // Shared by the wall and the opened head: the rows of packed weights, the colour scale, numbers, token chips.
-import { whenStyled } from "./styled.js";
+import { pageScale, readTheme, whenStyled } from "./theme.js";
 
 // The keys that each query may see stand from first[i] to last[i]; offset[i] is where row i begins among the
 // packed values.
@@ -7,33 +7,6 @@ export function rowOffsets(first, last) {
   const offset = new Uint32Array(first.length + 1);
   for (let i = 0; i < first.length; i++) offset[i + 1] = offset[i] + last[i] - first[i] + 1;
   return offset;
-}
-
-function rgb(css, scratch) {
-  scratch.fillStyle = css;
-  const hex = parseInt(scratch.fillStyle.slice(1, 7), 16);
-  return [hex >> 16, (hex >> 8) & 255, hex & 255];
-}
-
-const packed = ([r, g, b]) => (255 << 24) | (b << 16) | (g << 8) | r;
-
-// 256 colours between the nine stops of a scale of core/figures/style.py ("seq" or "div"), ready for ImageData.
-export function palette(node, name) {
-  const style = getComputedStyle(node);
-  const scratch = document.createElement("canvas").getContext("2d");
-  const stops = [];
-  for (let i = 0; i < 9; i++) stops.push(rgb(style.getPropertyValue(`--tx-${name}-${i}`).trim(), scratch));
-  const colours = new Uint32Array(256);
-  for (let i = 0; i < 256; i++) {
-    const place = (i / 255) * 8, low = Math.min(7, Math.floor(place)), part = place - low;
-    colours[i] = packed(stops[low].map((c, k) => Math.round(c + (stops[low + 1][k] - c) * part)));
-  }
-  return colours;
-}
-
-export function colour(node, name) {
-  const scratch = document.createElement("canvas").getContext("2d");
-  return packed(rgb(getComputedStyle(node).getPropertyValue(name).trim(), scratch));
 }
 
 export function element(tag, className, text) {
@@ -77,7 +50,7 @@ export function showTip(tip, content, x, y, drop) {
 export function fitHeight(node, least, most, foot = 0) {
   const main = node.getRootNode().host?.closest('[data-testid="stMain"]');
   const top = node.getBoundingClientRect().top + (main?.scrollTop ?? 0);
-  const below = getComputedStyle(node).getPropertyValue("--tx-scale") > 1 ? 70 : 20;
+  const below = pageScale() > 1 ? 70 : 20;
   return Math.max(least, Math.min(most, window.innerHeight - top - below - foot));
 }
 
@@ -93,9 +66,8 @@ export function keepFitted(node, draw) {
 // A canvas ready to be drawn on: its context, the page's colours by name and the diverging scale stand on the view; the
 // last picture is gone.
 export function beginDrawing(view, width = view.width) {
-  const context = view.canvas.getContext("2d"), style = getComputedStyle(view.root);
-  const ink = (name) => style.getPropertyValue(`--tx-${name}`).trim();
-  Object.assign(view, { context, ink, colours: palette(view.root, "div") });
+  const context = view.canvas.getContext("2d"), { ink, table } = readTheme();
+  Object.assign(view, { context, ink, colours: table("div") });
   context.setTransform(view.ratio, 0, 0, view.ratio, 0, 0);
   context.clearRect(0, 0, width, view.height);
   context.textBaseline = "middle";

@@ -1,7 +1,7 @@
 // What the position pictures share: theme colours, sharp canvases, native ranges, number formats.
 import { byKeys } from "./by_keys.js";
 import { unpack } from "./bytes.js";
-import { whenStyled } from "./styled.js";
+import { readTheme, whenStyled } from "./theme.js";
 
 /** Put values into a label's {names}. */
 export function fill(template, values) {
@@ -29,40 +29,6 @@ export function make(tag, className, parent, text) {
   if (text !== undefined) node.textContent = text;
   if (parent) parent.appendChild(node);
   return node;
-}
-
-function parseColour(text) {
-  const probe = parseColour.context ??= document.createElement("canvas").getContext("2d", { willReadFrequently: true });
-  probe.clearRect(0, 0, 1, 1);
-  probe.fillStyle = text;
-  probe.fillRect(0, 0, 1, 1);
-  return probe.getImageData(0, 0, 1, 1).data;
-}
-
-/** 256 packed RGBA values through the nine stops of a scale. */
-function lookupTable(stops) {
-  const colours = stops.map(parseColour);
-  const table = new Uint32Array(256);
-  const bytes = new Uint8ClampedArray(table.buffer);
-  for (let k = 0; k < 256; k += 1) {
-    const at = (k / 255) * (colours.length - 1);
-    const low = Math.min(Math.floor(at), colours.length - 2);
-    for (let c = 0; c < 3; c += 1)
-      bytes[4 * k + c] = colours[low][c] + (at - low) * (colours[low + 1][c] - colours[low][c]);
-    bytes[4 * k + 3] = 255;
-  }
-  return table;
-}
-
-/** The page's colours as a component sees them; read again whenever the theme's page colour changes. */
-function readTheme(element, previous) {
-  const style = getComputedStyle(element);
-  const read = (name) => style.getPropertyValue(`--tx-${name}`).trim();
-  const signature = read("page") + read("text") + read("position-ink");
-  if (previous && previous.signature === signature) return previous;
-  const scale = (name) => lookupTable(Array.from({ length: 9 }, (_, k) => read(`${name}-${k}`)));
-  return { signature, read, sequential: scale("seq"), diverging: scale("div"), font: read("font") || "sans-serif",
-    mono: read("mono") || "monospace" };
 }
 
 /** A canvas that follows its CSS size at the screen's own resolution; `draw(ctx, width, height)` in CSS pixels. */
@@ -245,13 +211,11 @@ export class Instrument {
     this.pending ||= requestAnimationFrame(() => {
       this.pending = 0;
       if (!this.root.clientWidth) return;   // hidden or taken out; the observer calls again as soon as there is room
-      if (!getComputedStyle(this.root).getPropertyValue("--tx-page")) {
-        whenStyled(this.root, () => this.schedule());
-        return;
-      }
-      this.theme = readTheme(this.root, this.theme);
-      this.draw();
-      this.frames += 1;
+      whenStyled(this.root, () => {
+        this.theme = readTheme();
+        this.draw();
+        this.frames += 1;
+      });
     });
   }
 
@@ -311,15 +275,4 @@ export function mount(component, kind) {
   view.receive(header, setStateValue);
   view.schedule();
   return () => { view.close(); root.replaceChildren(); delete root.view; };
-}
-
-/** Fill a box with faint diagonal lines: "nothing here", or "never seen". */
-export function hatch(context, x, y, width, height, colour, spacing = 7) {
-  context.save();
-  context.beginPath();
-  context.rect(x, y, width, height);
-  context.clip();
-  stroke(context, colour, 1);
-  for (let at = -height; at < width; at += spacing) line(context, x + at, y + height, x + at + height, y);
-  context.restore();
 }

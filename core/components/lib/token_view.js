@@ -1,7 +1,7 @@
 // Shared by pictures of tokens. Whatever a reader has typed reaches the page as textContent alone.
 import { byKeys } from "./by_keys.js";
 import { unpack } from "./bytes.js";
-import { whenStyled } from "./styled.js";
+import { pageScale, readTheme, whenStyled } from "./theme.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -144,7 +144,7 @@ export function keepFree(node, least, most) {
   const main = () => node.getRootNode().host?.closest('[data-testid="stMain"]');
   const fit = () => {
     if (!node.isConnected) { watch.disconnect(); return; }
-    const below = getComputedStyle(node).getPropertyValue("--tx-scale") > 1 ? 68 : 14;
+    const below = pageScale() > 1 ? 68 : 14;
     const free = window.innerHeight - node.getBoundingClientRect().top - (main()?.scrollTop ?? 0) - below;
     node.style.setProperty("--free", `${Math.round(Math.max(least, Math.min(most, free)))}px`);
   };
@@ -179,7 +179,7 @@ export function onFont(root, again) {
 }
 
 export function monoFont(root, size) {
-  return `${size}px ${getComputedStyle(root).getPropertyValue("--tx-mono") || "monospace"}`;
+  return `${size}px ${readTheme().ink("mono")}`;
 }
 
 /** How wide and deep a tree of {text, children: [left, right] or null} stands: each leaf as wide as its text, a parent

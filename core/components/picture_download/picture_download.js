@@ -1,6 +1,7 @@
 // A picture is every canvas and top-level SVG inside the selected element, each at its place: plotly stacks several
 // SVGs, a component may stack canvases. SVG styles are written into the copy, since style sheets and custom properties
 // do not travel with it.
+import { readTheme } from "../lib/theme.js";
 const STYLES = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray",
   "stroke-linecap", "opacity", "font-family", "font-size", "font-weight", "font-style", "text-anchor",
   "dominant-baseline", "visibility", "display", "paint-order", "mix-blend-mode"];
@@ -71,7 +72,7 @@ function picture(selector) {
   const out = document.createElementNS(SVG, "svg");
   set(out, { xmlns: SVG, width, height, viewBox: `0 0 ${width} ${height}` });
   const ground = document.createElementNS(SVG, "rect");
-  set(ground, { width, height, fill: getComputedStyle(document.documentElement).getPropertyValue("--tx-page").trim() });
+  set(ground, { width, height, fill: readTheme().ink("page") });
   out.appendChild(ground);
   parts.forEach((part, i) => out.appendChild(layer(part, boxes[i], left, top)));
   return new XMLSerializer().serializeToString(out);

@@ -2,8 +2,10 @@
 // one. The canvas is as wide as the view and sticks to it; the spacer behind it makes the scroll bar, so 256 wide
 // columns cost no more than 12.
 import { unpack } from "../lib/bytes.js";
+import { hatch } from "../lib/canvas.js";
+import { between, contrast, css, rgb } from "../lib/colours.js";
 import { significant } from "../lib/numbers.js";
-import { whenStyled } from "../lib/styled.js";
+import { readTheme, whenStyled } from "../lib/theme.js";
 
 const LEGEND_HEIGHT = 26, LEGEND_BAR = 120, LEAST_BAR = 36;
 const MOST_COLUMN = 140, MOST_ROW = 64;
@@ -26,42 +28,29 @@ function create(root) {
   return state;
 }
 
-function readTheme(state) {
-  const style = getComputedStyle(state.root);
-  const get = (name) => style.getPropertyValue("--tx-" + name).trim();
-  const kind = state.data.scale === "div" ? "div" : "seq";
-  state.theme = {
-    page: get("page"), text: get("text"), muted: get("muted"), grid: get("grid"),
-    edge: get("grid-ink"), picked: get("drawn"), mark: get("value-ink"),
-    font: get("font") || "sans-serif", mono: get("mono") || "monospace",
-    stops: Array.from({ length: 9 }, (_, i) => rgb(get(`${kind}-${i}`))),
+function inksOf({ scale }) {
+  const { ink, stops } = readTheme();
+  return {
+    page: ink("page"), text: ink("text"), muted: ink("muted"), grid: ink("grid"), edge: ink("grid-ink"),
+    picked: ink("drawn"), mark: ink("value-ink"), font: ink("font"), mono: ink("mono"),
+    stops: stops(scale === "div" ? "div" : "seq"),
   };
 }
 
 function paint(state) {
-  readTheme(state); layOut(state); draw(state);
-}
-
-function rgb(hex) {
-  return [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16) || 0);
+  state.theme = inksOf(state.data);
+  layOut(state);
+  draw(state);
 }
 
 function shade(state, value) {
   const { low, high, logarithmic } = state.data;
-  const share01 = logarithmic ? Math.log(value / low) / Math.log(high / low) : (value - low) / (high - low);
-  const place = Math.min(1, Math.max(0, high > low ? share01 : 0)) * 8;
-  const i = Math.min(7, Math.floor(place)), share = place - i, { stops } = state.theme;
-  return stops[i].map((c, channel) => Math.round(c + (stops[i + 1][channel] - c) * share));
+  const share = logarithmic ? Math.log(value / low) / Math.log(high / low) : (value - low) / (high - low);
+  return between(state.theme.stops, high > low ? share : 0);
 }
 
-function inkOn(state, [r, g, b]) {
-  const linear = (c) => { c /= 255; return c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4; };
-  const luminance = ([x, y, z]) => 0.2126 * linear(x) + 0.7152 * linear(y) + 0.0722 * linear(z);
-  const contrast = (hex) => {
-    const a = luminance(rgb(hex)), c = luminance([r, g, b]);
-    return (Math.max(a, c) + 0.05) / (Math.min(a, c) + 0.05);
-  };
-  return contrast(state.theme.text) >= contrast(state.theme.page) ? state.theme.text : state.theme.page;
+function inkOn({ theme }, fill) {
+  return contrast(rgb(theme.text), fill) >= contrast(rgb(theme.page), fill) ? theme.text : theme.page;
 }
 
 export function fontOf(state, px, family = "font", weight = "") {
@@ -156,25 +145,13 @@ export function draw(state) {
 function drawCell(state, context, row, column) {
   const { data } = state, index = row * data.columns + column, value = state.values[index];
   const [x, y, width, height] = box(state, row, column), gap = width > 6 ? 1 : 0;
-  if (Number.isNaN(value)) return hatch(state, context, x, y, width - gap, height - 1);
+  if (Number.isNaN(value)) return hatch(context, x, y, width - gap, height - 1, state.theme.grid, 6);
   const fill = shade(state, value);
-  context.fillStyle = `rgb(${fill.join(",")})`;
+  context.fillStyle = css(fill);
   context.fillRect(x, y, width - gap + (gap ? 0 : 0.6), height - 1);
   if (state.marks && state.marks[index]) drawMark(state, context, x, y, width, fill);
   if (state.texts)
     drawText(state, context, x, y, width - gap, height - 1, data.vocabulary[state.texts[index]], value, fill);
-}
-
-function hatch(state, context, x, y, width, height) {
-  context.save();
-  context.beginPath(); context.rect(x, y, width, height); context.clip();
-  context.strokeStyle = state.theme.grid; context.lineWidth = 1;
-  context.beginPath();
-  for (let offset = -height; offset < width; offset += 6) {
-    context.moveTo(x + offset, y + height);
-    context.lineTo(x + offset + height, y);
-  }
-  context.stroke(); context.restore();
 }
 
 // A small tick in the corner: this guess is the token that really comes next.
@@ -292,7 +269,7 @@ function drawLegend(state, context) {
   for (let i = 0; i < width; i++) {
     const share = i / (width - 1), value = data.logarithmic ? data.low * (data.high / data.low) ** share
       : data.low + (data.high - data.low) * share;
-    context.fillStyle = `rgb(${shade(state, value).join(",")})`;
+    context.fillStyle = css(shade(state, value));
     context.fillRect(start + i, y - 5, 1.5, 10);
   }
   context.strokeStyle = theme.grid; context.lineWidth = 1; context.strokeRect(start - 0.5, y - 5.5, width + 1, 11);

@@ -1,7 +1,9 @@
 // The drawing. Every picture here has one horizontal axis: the tokens from the most to the least probable, the first
 // ones a bar each, the rest on a logarithmic scale, so that a vocabulary of any size fits and no token is left out.
 import { KEPT, RULES } from "./truncation.js";
+import { rgb } from "../lib/colours.js";
 import { decimals, powerOfTen } from "../lib/numbers.js";
+import { readTheme } from "../lib/theme.js";
 
 const LINEAR_SHARE = 0.76, MOST_BARS = 40, LEAST_BARS = 8;
 export const LOG_FLOOR = 1e-8;
@@ -26,24 +28,22 @@ export function rankScale(size, left, width, pitch) {
   return { size, shown, bar, tail, left, right, x, rank, places, edges };
 }
 
-/** The colours and fonts of the page, read once a mount or theme change. */
-export function readTheme(node, scale) {
-  const style = getComputedStyle(node);
-  const names = ["kept", "kept-ink", "excluded", "excluded-ink", "drawn", "text", "muted", "grid", "page", "panel",
-    "font", "mono"];
-  const theme = Object.fromEntries(names.map((name) => [name, style.getPropertyValue(`--tx-${name}`).trim()]));
-  theme.size = 12.5 * scale;
-  // dark in both themes
-  theme.outline = style.getPropertyValue(isDark(theme.page) ? "--tx-page" : "--tx-text").trim();
-  return theme;
+const INKS = ["kept", "kept-ink", "excluded", "excluded-ink", "drawn", "text", "muted", "grid", "page", "panel", "font",
+  "mono"];
+
+/** The page's colours and fonts that the panel draws with, by their names; the size of its type; a dark outline. */
+export function inksAt(scale) {
+  const { ink } = readTheme(), inks = Object.fromEntries(INKS.map((name) => [name, ink(name)]));
+  const outline = isDark(rgb(inks.page)) ? inks.page : inks.text;      // dark in both themes
+  return { ...inks, size: 12.5 * scale, outline };
 }
 
-function isDark(hex) {
-  const [red, green, blue] = [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
+function isDark([red, green, blue]) {
   return 0.3 * red + 0.59 * green + 0.11 * blue < 128;
 }
 
-export function hatch(theme) {
+/** A fill of faint diagonal lines, for many bars at once. */
+export function hatchOf(theme) {
   const tile = document.createElement("canvas");
   tile.width = tile.height = 12;
   const c = tile.getContext("2d");

@@ -3,9 +3,9 @@
 import { byKeys } from "../lib/by_keys.js";
 import { unpack } from "../lib/bytes.js";
 import { decimals } from "../lib/numbers.js";
-import { whenStyled } from "../lib/styled.js";
+import { whenStyled } from "../lib/theme.js";
 import { ALL_OFF, button, Controls, element, methodOf, METHODS, spread, write } from "./controls.js";
-import { niceTop, probabilityText, readTheme, wholeNumber } from "./figure.js";
+import { inksAt, niceTop, probabilityText, wholeNumber } from "./figure.js";
 import { fill, Picture, SmallPicture } from "./picture.js";
 import { firstAbove, KEPT, RULES, seededUniforms, TOLERANCE, Truncation } from "./truncation.js";
 
@@ -153,7 +153,7 @@ class Panel {
     // larger, as far as it stays on one screen
     const scale = Math.min(this.largest, Math.max(1, (window.innerHeight - 340) / 400));
     this.root.style.setProperty("--scale", scale);
-    const theme = readTheme(this.root, scale), size = this.tokens.length;
+    const theme = inksAt(scale), size = this.tokens.length;
     this.picture.measure(size, theme, scale, window.innerHeight - this._top() - (this.largest > 1 ? PRESENT_FOOT : 12));
     for (const { picture } of this.small) picture.measure(size, theme, scale);
     cancelAnimationFrame(this.frame);

@@ -1,7 +1,7 @@
 // The main picture and the small ones: what stands where, and what lies under the hand.
 import {
   barHeight, drawBarAxis, drawBars, drawCurve, drawGrip, drawIntervals, drawMarker, drawRanks, drawRing, drawRules,
-  drawTail, drawTokens, hatch, line, LOG_FLOOR, niceTop, probabilityText, rankScale, say, traceCurve,
+  drawTail, drawTokens, hatchOf, line, LOG_FLOOR, niceTop, probabilityText, rankScale, say, traceCurve,
 } from "./figure.js";
 import { KEPT, TOP_K } from "./truncation.js";
 
@@ -273,7 +273,8 @@ export class SmallPicture {
 
 function pictureView(theme, scale) {
   return {
-    theme, scale, hatch: hatch(theme), font: `${theme.size}px ${theme.font}`, bold: `600 ${theme.size}px ${theme.font}`,
+    theme, scale, hatch: hatchOf(theme),
+    font: `${theme.size}px ${theme.font}`, bold: `600 ${theme.size}px ${theme.font}`,
     mono: `${theme.size}px ${theme.mono}`, boldMono: `600 ${theme.size}px ${theme.mono}`,
   };
 }
