@@ -8,6 +8,7 @@ same addresses.
 from __future__ import annotations
 
 import functools
+import gzip
 import hashlib
 import os
 import re
@@ -80,7 +81,16 @@ async def _answer(request: Request) -> Response:
     if content is None:
         return PlainTextResponse("There is no such script.", 404)
     keep = FOR_EVER if request.path_params["version"] == version() else THIS_TIME
-    return Response(content, media_type="text/javascript", headers={"Cache-Control": keep})
+    headers = {"Cache-Control": keep, "Vary": "Accept-Encoding"}
+    if "gzip" in request.headers.get("accept-encoding", ""):
+        content, headers = _compressed(content), headers | {"Content-Encoding": "gzip"}
+    return Response(content, media_type="text/javascript", headers=headers)
+
+
+@functools.cache
+def _compressed(content: bytes) -> bytes:
+    """A file as browsers take it: a third of its bytes, compressed once for all."""
+    return gzip.compress(content, mtime=0)
 
 
 ROUTE = Route(addresses.below(PREFIX, "{version}", "{path:path}"), _answer)

@@ -1,6 +1,7 @@
 """The route of the app's JavaScript: what it serves, for how long a browser keeps it, and what it refuses."""
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,17 @@ def test_a_script_is_served_as_it_is_and_kept_for_a_year(client):
     assert answer.status_code == 200 and answer.content == (scripts.PROJECT / WALL).read_bytes()
     assert answer.headers["content-type"] == "text/javascript; charset=utf-8"
     assert answer.headers["cache-control"] == "public, max-age=31536000, immutable"
+
+
+def test_a_script_is_compressed_for_who_takes_it_so_and_for_nobody_else(client):
+    address, plain = scripts.address(scripts.PROJECT / WALL), (scripts.PROJECT / WALL).read_bytes()
+    with client.stream("GET", address, headers={"Accept-Encoding": "gzip, br"}) as answer:
+        sent = b"".join(answer.iter_raw())
+    assert answer.headers["content-encoding"] == "gzip"
+    assert gzip.decompress(sent) == plain and 2 * len(sent) < len(plain)
+    bare = client.get(address, headers={"Accept-Encoding": "identity"})
+    assert "content-encoding" not in bare.headers and bare.content == plain
+    assert answer.headers["vary"] == bare.headers["vary"] == "Accept-Encoding"
 
 
 def test_a_page_from_before_an_update_gets_the_script_of_today_but_does_not_keep_it(client):

@@ -34,7 +34,7 @@ def in_browser(name: str, digits: int | None, given_values: list[float]) -> list
 def read(written: str) -> float:
     """The number that a text says."""
     mantissa, _, power = written.replace("−", "-").partition("·10")
-    return float(mantissa) * 10 ** int(power.translate(SUPERSCRIPTS) or 0)
+    return float(f"{mantissa}e{power.translate(SUPERSCRIPTS)}" if power else mantissa)
 
 
 def as_python(written: str) -> str:
