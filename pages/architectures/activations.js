@@ -26,13 +26,13 @@ function erf(x) {
 const sigmoid = (x) => (x >= 0 ? 1 / (1 + Math.exp(-x)) : Math.exp(x) / (1 + Math.exp(x)));
 const phi = (x) => 0.5 * (1 + erf(x / Math.SQRT2));
 const ROOT = Math.sqrt(2 / Math.PI);
-const VALUE = {
+export const VALUE = {
   relu: (x) => Math.max(0, x),
   gelu: (x) => x * phi(x),
   gelu_tanh: (x) => 0.5 * x * (1 + Math.tanh(ROOT * (x + 0.044715 * x ** 3))),
   swish: (x, beta) => x * sigmoid(beta * x),
 };
-const SLOPE = {
+export const SLOPE = {
   relu: (x) => (x > 0 ? 1 : 0),
   gelu: (x) => phi(x) + (x * Math.exp(-0.5 * x * x)) / Math.sqrt(2 * Math.PI),
   gelu_tanh: (x) => {

@@ -9,14 +9,14 @@ import { mount, roomBelow } from "../../core/components/lib/view.js";
 const REACH = 6;        // of log2 τ
 
 /** softmax(s / τ) in float64. */
-function weightsAt(scores, tau) {
+export function weightsAt(scores, tau) {
   const top = Math.max(...scores), e = Array.from(scores, (score) => Math.exp((score - top) / tau));
   const total = e.reduce((sum, value) => sum + value, 0);
   return e.map((value) => value / total);
 }
 
 /** The corners of the smallest convex polygon around points [[x, y]], in order. */
-function hullOf(points) {
+export function hullOf(points) {
   const sorted = [...points].sort((a, b) => a[0] - b[0] || a[1] - b[1]);
   const half = (list) => {
     const chain = [];

@@ -8,20 +8,13 @@ import { Instrument } from "../../core/components/lib/instrument.js";
 import { liveAsker } from "../../core/components/lib/live.js";
 import { decimals } from "../../core/components/lib/numbers.js";
 import { mount, roomBelow } from "../../core/components/lib/view.js";
+import { meanSquare, onTheWay, product, worked } from "./steps_work.js";
 
 const NUMBERS = ["dot", "scale", "bias", "mask", "softmax"];
 const MEANING = { X: "residual", q: "query", k: "key", v: "value", av: "value", out: "value", written: "attention" };
 
-const product = (a, b) => a.reduce((sum, value, c) => sum + value * b[c], 0);
-/** a − b, and exactly 0 where sums taken in another order differ by rounding alone. */
-const nearly = (a, b) => (Math.abs(a - b) < 1e-9 * Math.max(1, Math.abs(b)) ? 0 : a - b);
 const reach = (values) => values.reduce((most, value) => Math.max(most, Math.abs(value)), 1e-9);
-const meanSquare = (values) => product(values, values) / values.length;
-/** A query or key over its root mean square, times the norm's gain: core/model/block.py's q_norm and k_norm. */
-function normed(values, gain, epsilon) {
-  const rms = Math.sqrt(meanSquare(values) + epsilon);
-  return Float64Array.from(values, (value, c) => (value / rms) * gain[c]);
-}
+
 /** How a component of q or k is marked at each step that changes it. */
 const MARKS = { qkv: "", norm: "\u0302", turn: "′" };
 
@@ -109,52 +102,18 @@ class Steps extends Instrument {
     }
   }
 
-  /** All numbers of the present variant: one object for each key of the window, and what the keys outside add. */
+  /** All numbers of the present variant, and how far the colours reach. */
   work() {
-    const { data, window: keys } = this, simple = this.settings.variant === "simple", d = this.sizes.d;
-    const rows = (values, width) =>
-      Array.from({ length: keys.length }, (_, r) => values.subarray(r * width, (r + 1) * width));
-    const X = rows(data.X, d), i = keys.indexOf(this.chosen.position);
-    const width = simple ? d : this.sizes.d_v, from = simple ? X : rows(data.V, width);
-    const q = simple ? X[i] : data.q, K = simple ? X : rows(data.K, this.sizes.d_k);
-    const outside = simple ? this.rest.simple : this.rest.head;
-    const divisor = !simple && this.scaled ? Math.sqrt(this.sizes.d_k) : 1;
+    const { data } = this, simple = this.settings.variant === "simple";
+    const numbers = worked(data, simple), { q, items, out } = numbers;
     this.stages = this.stageNames[simple ? "simple" : "head"];
-    this.ways = simple ? { qkv: { q, K } } : this.onTheWay(rows);
-    const now = this.ways[this.level];
-    const items = keys.map((j, r) => {
-      const dot = this.score === "additive" && !simple
-        ? q.reduce((sum, value, c) => sum + data.v_S[c] * Math.tanh(value + K[r][c]), 0) : product(q, K[r]);
-      const scale = dot / divisor, bias = simple ? 0 : data.bias[r], seen = data.allowed[i * keys.length + r] > 0;
-      const exp = seen ? Math.exp(nearly(scale + bias, outside.top)) : 0;
-      return { j, r, token: this.tokens[r], X: X[r], K: K[r], k: now.K[r], V: from[r], dot, scale, bias,
-        score: scale + bias, seen, exp };
-    });
-    const total = items.reduce((sum, item) => sum + item.exp, outside.sum);
-    for (const item of items) {
-      item.alpha = item.exp / total;
-      item.AV = Float64Array.from(item.V, (value) => item.alpha * value);
-    }
-    const carried = simple ? data.rest_simple : data.rest_head;
-    const restAV = Float64Array.from({ length: width }, (_, c) => (carried[c] ?? 0) / total);
-    const out = Float64Array.from({ length: width },
-      (_, c) => items.reduce((sum, item) => sum + item.AV[c], restAV[c]));
-    const written = simple ? null : data.written;
-    Object.assign(this, { simple, items, i, q, total, top: outside.top, out, written,
-      restAV, restAlpha: outside.sum / total, width, divisor, reaches: { X: reach(data.X),
-        qk: simple ? 1 : Math.max(reach(now.q), ...now.K.map(reach)), v: reach(simple ? data.X : data.V),
-        av: reach([...out, ...items.flatMap((item) => reach(item.AV))]), written: written ? reach(written) : 1 } });
-  }
-
-  /** The query and the window's keys after each step that changes them: as the projections make them, normed, and as
-      the scores take them. */
-  onTheWay(rows) {
-    const { data, norm, sizes: { d_k } } = this, K = rows(data.K_raw, d_k), found = { qkv: { q: data.q_raw, K } };
-    if (norm)
-      found.norm = { q: normed(data.q_raw, data.q_gain, norm.epsilon),
-        K: K.map((k) => normed(k, data.k_gain, norm.epsilon)) };
-    if (this.stages.includes("turn")) found.turn = { q: data.q, K: rows(data.K, d_k) };
-    return found;
+    this.ways = simple ? { qkv: { q, K: items.map((item) => item.K) } } : onTheWay(data, this.stages);
+    const now = this.ways[this.level], written = simple ? null : data.written;
+    for (const item of items) Object.assign(item, { token: this.tokens[item.r], k: now.K[item.r] });
+    const reaches = { X: reach(data.X), qk: simple ? 1 : Math.max(reach(now.q), ...now.K.map(reach)),
+      v: reach(simple ? data.X : data.V), av: reach([...out, ...items.map((item) => reach(item.AV))]),
+      written: written ? reach(written) : 1 };
+    Object.assign(this, numbers, { simple, written, reaches });
   }
 
   /** The last of those steps that the reader has reached. */

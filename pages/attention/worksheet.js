@@ -17,7 +17,7 @@ const numbers = (matrix) => matrix.map((row) => row.map(number));
 
 /** What was typed: {value, decimals}, or null where it is no number. A comma is a point, a/b a fraction, -inf
     and −∞ the mask. */
-function parse(typed) {
+export function parse(typed) {
   const plain = typed.trim().replace(/[−–]/g, "-").replace(",", ".").replace(/\s+/g, "");
   if (/^-(inf|infinity|∞|oo)$/i.test(plain)) return { value: -Infinity, decimals: Infinity };
   const fraction = /^(-?\d{1,6})\/(\d{1,6})$/.exec(plain);
@@ -27,7 +27,7 @@ function parse(typed) {
 }
 
 /** Whether a typed number is `value`, rounded to as many decimals as were typed. */
-function matches({ value: typed, decimals }, value) {
+export function matches({ value: typed, decimals }, value) {
   if (!Number.isFinite(value) || !Number.isFinite(typed)) return typed === value;
   const step = Number.isFinite(decimals) ? 0.5 * 10 ** -decimals : 0;
   return Math.abs(typed - value) <= step * (1 + 1e-9) + 1e-9;

@@ -155,7 +155,7 @@ class Coder {
 }
 
 /** The two ends of an interval in as few decimals, from four on, as tell them from each other, from 0 and from 1. */
-function ends(start, end) {
+export function ends(start, end) {
   let places = 4;
   while (places < 9 && ((end - start) * 10 ** places < 2 || (start > 0 && Number(start.toFixed(places)) === 0)
       || (end < 1 && Number(end.toFixed(places)) === 1)))

@@ -7,14 +7,7 @@ import { fill, make, marked } from "../../core/components/lib/dom.js";
 import { Instrument, panelIn, Range } from "../../core/components/lib/instrument.js";
 import { decimals, grouped } from "../../core/components/lib/numbers.js";
 import { mount } from "../../core/components/lib/view.js";
-
-/** Whether position i shows pair ω an angle that positions 0 … trained − 1 never did (their last angle, in a full turn
-    not yet closed). */
-function isNewAngle(i, omega, trained) {
-  const last = (trained - 1) * omega;
-  if (i < trained || last + omega >= 2 * Math.PI) return false;
-  return (i * omega) % (2 * Math.PI) > last;
-}
+import { isNewAngle } from "./schemes.js";
 
 class Beyond extends Instrument {
   constructor(root) {

@@ -7,30 +7,10 @@ import { fill, make, marked } from "../../core/components/lib/dom.js";
 import { Instrument, panelIn, Range } from "../../core/components/lib/instrument.js";
 import { decimals, significant, written } from "../../core/components/lib/numbers.js";
 import { mount } from "../../core/components/lib/view.js";
+import { attention, slopes } from "./schemes.js";
 
 const STRONGEST = 4;
 const LOWER = 4;      // pixels between the lowest entry of the table and the picture's lower edge
-
-/** ALiBi's slopes for any number of heads, as in core/model/positional.py. */
-function slopes(heads) {
-  const powers = (n) => Array.from({ length: n }, (_, k) => 2 ** ((-8 * (k + 1)) / n));
-  const below = 2 ** Math.floor(Math.log2(heads));
-  return [...powers(below), ...powers(2 * below).filter((_, k) => k % 2 === 0).slice(0, heads - below)];
-}
-
-/** Softmax of the biases in each row i over its keys: 0 … i under a causal mask, else all n. */
-function attention(bias, n, causal) {
-  const out = new Float64Array(n * n).fill(NaN);
-  for (let i = 0; i < n; i += 1) {
-    const keys = causal ? i + 1 : n;
-    let top = -Infinity;
-    for (let j = 0; j < keys; j += 1) top = Math.max(top, bias(i, j));
-    let total = 0;
-    for (let j = 0; j < keys; j += 1) total += out[i * n + j] = Math.exp(bias(i, j) - top);
-    for (let j = 0; j < keys; j += 1) out[i * n + j] /= total;
-  }
-  return out;
-}
 
 class Biases extends Instrument {
   constructor(root) {

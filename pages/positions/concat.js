@@ -5,13 +5,16 @@ import { fill, make, marked } from "../../core/components/lib/dom.js";
 import { Instrument, panelIn, Range } from "../../core/components/lib/instrument.js";
 import { decimals, grouped, scientific, significant } from "../../core/components/lib/numbers.js";
 import { mount } from "../../core/components/lib/view.js";
+import { frequencies, sinusoid } from "./schemes.js";
 
 /** row (1 × a) times the a rows of W that begin at `from`; W has k columns, flat. */
-function times(row, W, k, from = 0) {
+export function times(row, W, k, from = 0) {
   const out = new Float64Array(k);
   row.forEach((value, r) => { for (let c = 0; c < k; c += 1) out[c] += value * W[(from + r) * k + c]; });
   return out;
 }
+
+const BASE = 10000;
 
 class Concat extends Instrument {
   constructor(root) {
@@ -53,8 +56,7 @@ class Concat extends Instrument {
   compute() {
     const { mode, i, width } = this.settings;
     const size = mode === "add" ? this.d : width;
-    this.p = Float64Array.from({ length: size },
-      (_, c) => (c % 2 ? Math.cos : Math.sin)(i * 10000 ** (-(c - (c % 2)) / size)));
+    this.p = sinusoid(i, size, frequencies(size, BASE));
     const x = Float64Array.from(this.x);
     this.fromX = times(x, this.W_X, this.k);
     if (mode === "add") {

@@ -5,32 +5,9 @@ import { fill, make, marked } from "../../core/components/lib/dom.js";
 import { Instrument, panelIn, Range } from "../../core/components/lib/instrument.js";
 import { decimals, significant } from "../../core/components/lib/numbers.js";
 import { mount } from "../../core/components/lib/view.js";
+import { cosines, sinusoids } from "./schemes.js";
 
-/** Cosines between the rows of M (n × d), flat n × n. */
-function cosines(M, n, d) {
-  const length = Float64Array.from({ length: n }, (_, i) => {
-    let sum = 0;
-    for (let c = 0; c < d; c += 1) sum += M[i * d + c] ** 2;
-    return Math.sqrt(sum) || 1;
-  });
-  const out = new Float32Array(n * n);
-  for (let i = 0; i < n; i += 1) {
-    for (let j = i; j < n; j += 1) {
-      let sum = 0;
-      for (let c = 0; c < d; c += 1) sum += M[i * d + c] * M[j * d + c];
-      out[i * n + j] = out[j * n + i] = sum / (length[i] * length[j]);
-    }
-  }
-  return out;
-}
-
-/** Sinusoids (n × d) with base 10 000, as in core/model/positional.py. */
-function sinusoids(n, d) {
-  return Float64Array.from({ length: n * d }, (_, k) => {
-    const [i, c] = [Math.floor(k / d), k % d];
-    return (c % 2 ? Math.cos : Math.sin)(i * 10000 ** (-(c - (c % 2)) / d));
-  });
-}
+const BASE = 10000;
 
 const greatest = (values) => values.reduce((most, value) => Math.max(most, Math.abs(value)), 1e-12);
 
@@ -69,7 +46,7 @@ class Learned extends Instrument {
     Object.assign(this, { n, d, shownAxes: axes, stats: header, turned });
     if (this.digest !== header.digest) {
       this.digest = header.digest;
-      this.stored = { learned: header.learned, sinusoidal: sinusoids(n, d) };
+      this.stored = { learned: header.learned, sinusoidal: sinusoids(n, d, BASE).P };
       this.cos = { learned: cosines(this.stored.learned, n, d), sinusoidal: cosines(this.stored.sinusoidal, n, d) };
     }
     this.picturesTheme = null;

@@ -5,21 +5,9 @@ import { fill, make, marked } from "../../core/components/lib/dom.js";
 import { Instrument, panelIn, Range } from "../../core/components/lib/instrument.js";
 import { decimals, grouped, scientific, significant, written } from "../../core/components/lib/numbers.js";
 import { mount } from "../../core/components/lib/view.js";
+import { frequencies, rotated } from "./schemes.js";
 
 const FARTHEST = 128;
-
-/** The pairs of x (d_k) turned by their angles: member m of the first half pairs with member m of the second, as in
-    core/model/positional.py. */
-function rotated(x, angles) {
-  const half = x.length / 2;
-  const out = new Float64Array(x.length);
-  for (let m = 0; m < half; m += 1) {
-    const [cos, sin] = [Math.cos(angles[m]), Math.sin(angles[m])];
-    out[m] = x[m] * cos - x[m + half] * sin;
-    out[m + half] = x[m] * sin + x[m + half] * cos;
-  }
-  return out;
-}
 
 const product = (a, b) => a.reduce((sum, value, k) => sum + value * b[k], 0);
 
@@ -67,8 +55,7 @@ class Rotary extends Instrument {
 
   draw() {
     const { i, j, shift, base } = this.settings;
-    const half = this.q.length / 2;
-    this.omega = Float64Array.from({ length: half }, (_, m) => base ** (-(2 * m) / this.q.length));
+    this.omega = frequencies(this.q.length, base);
     this.unshifted = this.score(i, j);
     this.shifted = this.score(i + shift, j + shift);
     this.scores = Float64Array.from({ length: 2 * FARTHEST + 1 }, (_, k) => this.score(k - FARTHEST, 0));

@@ -7,43 +7,13 @@ import { Instrument, panelIn, Range } from "../../core/components/lib/instrument
 import { decimals, grouped, scientific, significant, written } from "../../core/components/lib/numbers.js";
 import { mount } from "../../core/components/lib/view.js";
 import { drawDial, drawGram, drawHeat, drawLengths, drawProducts, drawWave } from "./waves_panels.js";
+import { byDistance, productsWith, sinusoids } from "./schemes.js";
 
 const MARGIN = { left: 52, right: 10 };
 const DECADES = { low: 0, high: 6, step: 0.05 };
 
 /** The base that stands at a slider's exponent: three significant digits, so that Python gets the very same number. */
 const baseAt = (exponent) => Number((10 ** exponent).toPrecision(3));
-
-/** P as a flat row-major Float64Array and the pairs' angular frequencies. */
-function sinusoids(n, d, base) {
-  const omega = Float64Array.from({ length: d / 2 }, (_, pair) => base ** (-(2 * pair) / d));
-  const P = new Float64Array(n * d);
-  for (let i = 0; i < n; i += 1) {
-    for (let pair = 0; pair < d / 2; pair += 1) {
-      P[i * d + 2 * pair] = Math.sin(i * omega[pair]);
-      P[i * d + 2 * pair + 1] = Math.cos(i * omega[pair]);
-    }
-  }
-  return { P, omega };
-}
-
-/** Σ cos(ω Δ) for every distance Δ = 0 … n − 1: row Δ of P holds those cosines in its odd columns. */
-function byDistance(P, n, d) {
-  const sums = new Float64Array(n);
-  for (let delta = 0; delta < n; delta += 1) {
-    for (let c = 1; c < d; c += 2) sums[delta] += P[delta * d + c];
-  }
-  return sums;
-}
-
-/** P_i · P_j for every j, multiplied out. */
-function productsWith(P, n, d, i) {
-  const row = new Float64Array(n);
-  for (let j = 0; j < n; j += 1) {
-    for (let c = 0; c < d; c += 1) row[j] += P[i * d + c] * P[j * d + c];
-  }
-  return row;
-}
 
 class Waves extends Instrument {
   constructor(root) {

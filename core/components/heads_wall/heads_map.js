@@ -34,7 +34,7 @@ export function buildMap(wall) {
 }
 
 // At most `most` of 0 ... n − 1, evenly spaced, the first and the last among them.
-function thinned(n, most) {
+export function thinned(n, most) {
   const every = Math.max(1, Math.ceil((n - 1) / Math.max(1, most - 1))), kept = [];
   for (let i = 0; i < n - 1; i += every) if (i === 0 || n - 1 - i >= every) kept.push(i);
   return [...kept, n - 1];

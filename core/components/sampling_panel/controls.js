@@ -25,7 +25,7 @@ export function spread(first, last, value) {
 }
 
 /** 1, 2, 3, ... and then 24 steps to a power of ten, up to the vocabulary; the last place is "no limit". */
-function topKValues(size) {
+export function topKValues(size) {
   const steps = spread(0, Math.ceil(24 * Math.log10(size)), (s) => Math.round(10 ** (s / 24)));
   return [...new Set([...spread(1, Math.min(20, size), (k) => k), ...steps.filter((k) => k > 20 && k < size)]), null];
 }

@@ -23,6 +23,7 @@ from pages.attention import switches, weights_route
 from pages.attention.averages import plane_of
 from pages.attention.steps import rest_name, stages, vectors, ways, window
 from tests.helpers import huggingface_models, lessons, messages
+from tests.helpers.javascript import evaluate
 from tests.helpers.messages import formulas
 from tests.helpers.prompts import PROMPTS
 
@@ -196,20 +197,35 @@ def test_a_link_that_makes_no_sense_still_opens(settings):
     opened(settings, prompt="The cat sat", layer="99", head="77", position="12345")
 
 
+def in_browser(header: dict, arrays: dict[str, np.ndarray]) -> list[dict]:
+    """What the component's script works out of its message: weights and output of the head, and of the simple variant.
+    """
+    read = "Object.fromEntries(Object.entries(arrays).map(([name, values]) => [name, Float32Array.from(values)]))"
+    worked = f"((given) => [false, true].map((simple) => m.worked(given, simple)))({{ ...header, ...{read} }})"
+    return evaluate("pages/attention/steps_work.js",
+                    f"{worked}.map(({{ items, out }}) => ({{ alpha: items.map((item) => item.alpha), out }}))",
+                    header=header, arrays={name: values.tolist() for name, values in arrays.items()})
+
+
+def test_a_query_is_normed_as_the_model_norms_it():
+    x, gain = np.random.default_rng(0).normal(size=(2, 16))
+    normed = evaluate("pages/attention/steps_work.js", "m.normed(Float64Array.from(x), gain, 1e-6)", x=x.tolist(),
+                      gain=gain.tolist())
+    np.testing.assert_allclose(normed, torch.nn.functional.rms_norm(torch.tensor(x), (16,), torch.tensor(gain), 1e-6))
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_the_browser_is_given_what_makes_every_number(name):
-    """Weights and output again, from the bytes alone, as the component works them out."""
+    """Weights and output again, from the bytes alone, by the component's own script."""
     header, arrays = given(opened({"step": "sum"}, prompt=None, model=name, layer="1", head="2", position="18"))
     block, config = loaded(name).model(ids_of(name)).blocks[1], loaded(name).model.config
     keys, n = header["window"], len(header["window"])
-    K, V = arrays["K"].reshape(n, -1).astype(float), arrays["V"].reshape(n, -1).astype(float)
-    q, row = arrays["q"].astype(float), keys.index(18)
-    products = np.tanh(q + K) @ arrays["v_S"] if header["score"] == "additive" else K @ q
-    scores = products / (math.sqrt(len(q)) if header["scaled"] else 1) + arrays["bias"]
-    e = np.where(arrays["allowed"].reshape(n, n)[row] > 0, np.exp(scores - header["rest"]["head"]["top"]), 0)
-    total = e.sum() + header["rest"]["head"]["sum"]
-    assert np.allclose(e / total, block.pattern[2, 18, keys], atol=2e-5)
-    assert np.allclose((e @ V + arrays["rest_head"]) / total, block.head_out[2, 18], atol=2e-4)
+    head, simple = in_browser(header, arrays)
+    assert np.allclose(head["alpha"], block.pattern[2, 18, keys], atol=2e-5)
+    assert np.allclose(head["out"], block.head_out[2, 18], atol=2e-4)
+    by_hand = simple_steps(block.X, 18, block.allowed[18])
+    assert np.allclose(simple["alpha"], by_hand.weights[keys], atol=2e-5)
+    assert np.allclose(simple["out"], by_hand.output, atol=2e-4)
     assert np.allclose(arrays["written"], block.head_contribution[2, 18], atol=2e-4)
     asked, weights = parts(messages.unpacked(weights_route.answer(header["question"])))
     X, project = arrays["X"].reshape(n, -1), lambda part: weights[f"W_{part}"].reshape(config.d_model, -1)
