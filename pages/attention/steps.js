@@ -411,24 +411,28 @@ class Steps extends Instrument {
   /** The cell under the pointer: {kind, item, c} or null. */
   cellAt(x, y) {
     const { found, places, height, names } = this.layout, inside = (at) => at !== null && y >= at && y < at + height;
-    const column = Object.entries(found).find(([, { x: left, w }]) => x >= left && x < left + w);
+    if (inside(places.written) && found.X && found.av) return this.writtenAt(x);
     const item = this.items[places.keys.findIndex(inside)];
-    const c = column && Math.floor(((x - column[1].x) / column[1].w)
-      * { X: this.sizes.d, k: this.sizes.d_k, v: this.width, av: this.width }[column[0]]);
-    if (inside(places.written) && found.X && found.av) {
-      const left = found.X.x, w = found.av.x + found.av.w - left;
-      return x >= left && x < left + w && this.open("written")
-        ? { kind: "write", c: Math.floor(((x - left) / w) * this.sizes.d) } : null;
-    }
     if (item && x < names) return { kind: "name", item };
-    if (!column || !this.open(column[0])) return null;
-    const [name] = column;
-    if (inside(places.query))
-      return name === "k" ? { kind: "q", c } : name === "X" ? { kind: "x", item: this.items[this.i], c } : null;
+    const name = Object.keys(found).find((one) => x >= found[one].x && x < found[one].x + found[one].w);
+    if (!name || !this.open(name)) return null;
+    const width = { X: this.sizes.d, k: this.sizes.d_k, v: this.width, av: this.width }[name];
+    const c = Math.floor(((x - found[name].x) / found[name].w) * width);
+    const own = { k: { kind: "q", c }, X: { kind: "x", item: this.items[this.i], c } };
+    if (inside(places.query)) return own[name] ?? null;
     if (inside(places.out)) return name === "av" && this.open("out") ? { kind: "sum", c } : null;
-    if (!item) return null;
+    return item ? this.cellOf(item, name, c) : null;
+  }
+
+  cellOf(item, name, c) {
     const kind = { X: "x", k: "k", v: this.simple ? "x" : "v", av: "sum" }[name] ?? name;
     return NUMBERS.includes(name) ? { kind, item } : { kind, item, c };
+  }
+
+  /** The component of the strip that is as wide as all columns from X to α v. */
+  writtenAt(x) {
+    const { X, av } = this.layout.found, w = av.x + av.w - X.x, within = x >= X.x && x < X.x + w;
+    return within && this.open("written") ? { kind: "write", c: Math.floor(((x - X.x) / w) * this.sizes.d) } : null;
   }
 
   pointed(x, y, phase) {
@@ -505,18 +509,24 @@ class Steps extends Instrument {
     const values = { i, j: picked.j, query: { chip: this.tokens[this.i] }, key: { chip: picked.token }, n: this.at + 1,
       all: this.stages.length, alpha: decimals(picked.alpha), score: decimals(picked.score),
       seen: this.items.filter((item) => item.seen).length, masked: this.items.filter((item) => !item.seen).length };
-    const own = this.simple ? `say_simple_${step}` : step === "dot" && this.score === "additive" ? "say_additive"
-      : step === "turn" && this.weighted ? "say_weighted" : `say_${step}`;
-    const told = labels[step === "mask" && !values.masked ? "say_mask_none" : own] ?? labels[`say_${step}`];
+    const told = labels[this.sayingOf(step, values.masked)] ?? labels[`say_${step}`];
     this.sentence(this.title, `${fill(labels.count, values)} ${told}`, values);
     this.surface.canvas.setAttribute("aria-label", this.title.textContent);
-    this.note.textContent = [labels[this.simple ? "note_simple" : "note"], this.rest.count ? fill(labels.note_rest,
-      { name: this.rest.name, n: this.rest.count, alpha: this.restAlpha ? decimals(this.restAlpha) : "0" })
-        : ""].join(" ");
+    const alpha = this.restAlpha ? decimals(this.restAlpha) : "0", { name, count } = this.rest;
+    const rest = count ? fill(labels.note_rest, { name, n: count, alpha }) : "";
+    this.note.textContent = `${labels[this.simple ? "note_simple" : "note"]} ${rest}`;
     this.detail.replaceChildren();
     this.detail.className = `detail ${step === "matrix" && !this.focus ? "is-matrix" : ""}`;
     if (step === "matrix" && !this.focus) this.matrixForm();
     else this.workedOut(this.focus?.kind ?? this.kindOf(step), picked, this.focus?.c ?? this.settings.component);
+  }
+
+  /** The label that says what a step does, in this variant and of this score function. */
+  sayingOf(step, masked) {
+    if (step === "mask" && !masked) return "say_mask_none";
+    if (this.simple) return `say_simple_${step}`;
+    if (step === "dot" && this.score === "additive") return "say_additive";
+    return step === "turn" && this.weighted ? "say_weighted" : `say_${step}`;
   }
 
   /** A template with {names}; a value {chip: text} becomes a chip, the rest may have _ and ^ marks. */
@@ -529,74 +539,98 @@ class Steps extends Instrument {
     }
   }
 
+  /** The sum that leads to what was picked: of component c, where the numbers of a kind have components. */
   workedOut(kind, item, c) {
-    const { data, sizes, chosen: { position: i } } = this, j = item.j, d = sizes.d, { level } = this;
-    const bent = ["q", "k"].includes(kind) && level !== "qkv" && !(this.weighted && level === "turn");
-    const needed = ["q", "k", "v", "write"].includes(kind) && !bent, weights = needed ? this.weights : null;
-    if (needed && !weights) return this.formula("", this.labels.weights_wait);
-    const column = (W, width) => Float64Array.from({ length: d }, (_, r) => weights[W][r * width + c]);
-    const projection = (name, W, b, X, row, width, value) => {
-      const bias = weights[b]?.[c];
-      const added = bias === undefined ? "" : ` + b_{${W.at(-1)},${c}}`;
-      this.terms(
-        `${name}_{${row},${c}} = Σ_{c'} x_{${row},c'} W_{${W.at(-1)},c',${c}}${added}`,
-        X, column(W, width), ["x", W.replace("_", "")], ["residual", MEANING[name]],
-        `= ${decimals(value)}${bias === undefined ? "" : `   (b_{${W.at(-1)},${c}} = ${decimals(bias)})`}`);
+    const { sizes: { d, d_k } } = this, turned = this.level === "turn";
+    const bent = ["q", "k"].includes(kind) && this.level !== "qkv" && !(this.weighted && turned);
+    const byWeights = ["q", "k", "v", "write"].includes(kind) && !bent;
+    if (byWeights && !this.weights) return this.formula("", this.labels.weights_wait);
+    const width = { q: d_k, k: d_k, v: this.width, sum: this.width, x: d, write: d }[kind] ?? c + 1;
+    const at = Math.min(c, width - 1), { position: i } = this.chosen;
+    const details = {
+      x: () => this.formula(`x_{${item.j},${at}} = ${decimals(item.X[at])}`, this.labels.x_says),
+      q: () => (bent ? this.bentDetail("q", i, (name) => this.ways[name].q, at)
+        : turned ? this.weightedDetail(at) : this.projected("q", this.items[this.i].X, i, this.ways.qkv.q, at)),
+      k: () => (bent ? this.bentDetail("k", item.j, (name) => this.ways[name].K[item.r], at)
+        : this.projected("k", item.X, item.j, this.ways.qkv.K[item.r], at)),
+      v: () => this.projected("v", item.X, item.j, item.V, at),
+      dot: () => this.dotDetail(item), scale: () => this.scaleDetail(item), bias: () => this.biasDetail(item),
+      mask: () => this.maskDetail(item), softmax: () => this.softmaxDetail(item), sum: () => this.sumDetail(at),
+      write: () => this.writtenDetail(at),
     };
-    const width = { q: sizes.d_k, k: sizes.d_k, v: this.width, sum: this.width, x: d, write: d }[kind] ?? c + 1;
-    c = Math.min(c, width - 1);
-    if (kind === "x") return this.formula(`x_{${j},${c}} = ${decimals(item.X[c])}`, this.labels.x_says);
-    if (kind === "q" || kind === "k") {
-      const row = kind === "q" ? i : j, at = (name) => (kind === "q" ? this.ways[name].q : this.ways[name].K[item.r]);
-      const own = at("qkv");
-      if (bent)
-        return level === "norm" ? this.normedDetail(kind, row, own, at("norm"), c)
-          : this.turnedDetail(kind, row, at(this.ways.norm ? "norm" : "qkv"), at("turn"), c);
-      if (level === "turn" && kind === "q") {
-        return this.terms(`${this.component("q", i, c)} = Σ_a q_{${i},a} W_{S,a,${c}}`,
-          own, Float64Array.from({ length: sizes.d_k }, (_, a) => weights.W_S[a * sizes.d_k + c]), ["q", "WS"],
-          ["query", "text"], `= ${decimals(this.q[c])}`);
-      }
-      return projection(kind, kind === "q" ? "W_Q" : "W_K", kind === "q" ? "b_Q" : "b_K",
-        kind === "q" ? this.items[this.i].X : item.X, row, sizes.d_k, own[c]);
+    return details[kind]();
+  }
+
+  /** A component of q, k or v as the head's projection makes it from x. */
+  projected(name, X, row, made, c) {
+    const { weights, sizes: { d } } = this, letter = name.toUpperCase(), W = weights[`W_${letter}`];
+    const bias = weights[`b_${letter}`]?.[c];
+    const column = Float64Array.from({ length: d }, (_, r) => W[r * made.length + c]);
+    const added = bias === undefined ? "" : ` + b_{${letter},${c}}`;
+    const told = bias === undefined ? "" : `   (b_{${letter},${c}} = ${decimals(bias)})`;
+    this.terms(`${name}_{${row},${c}} = Σ_{c'} x_{${row},c'} W_{${letter},c',${c}}${added}`, X, column,
+      ["x", `W${letter}`], ["residual", MEANING[name]], `= ${decimals(made[c])}${told}`);
+  }
+
+  /** A component of q or k as its norm or its turn leaves it; at(step) is the vector after that step. */
+  bentDetail(name, row, at, c) {
+    if (this.level === "norm") return this.normedDetail(name, row, at("qkv"), at("norm"), c);
+    return this.turnedDetail(name, row, at(this.ways.norm ? "norm" : "qkv"), at("turn"), c);
+  }
+
+  /** A component of the query times W_S, of a multiplicative score. */
+  weightedDetail(c) {
+    const { weights, sizes: { d_k } } = this, i = this.chosen.position;
+    const column = Float64Array.from({ length: d_k }, (_, a) => weights.W_S[a * d_k + c]);
+    this.terms(`${this.component("q", i, c)} = Σ_a q_{${i},a} W_{S,a,${c}}`, this.ways.qkv.q, column, ["q", "WS"],
+      ["query", "text"], `= ${decimals(this.q[c])}`);
+  }
+
+  dotDetail(item) {
+    const i = this.chosen.position, { j } = item, dotted = this.dotSymbol(j), result = `= ${decimals(item.dot)}`;
+    if (this.simple) return this.terms(`${dotted} = Σ_c x_{${i},c} x_{${j},c}`, this.q, item.K, ["x", "x"],
+      ["residual", "residual"], result);
+    if (this.score === "additive") {
+      const bent = Float64Array.from(this.q, (value, at) => Math.tanh(value + item.K[at]));
+      return this.terms(`${dotted} = Σ_c v_c tanh(q_{${i},c} + k_{${j},c})`, this.data.v_S, bent, ["v", "tanh"],
+        ["text", "key"], result);
     }
-    if (kind === "v") return projection("v", "W_V", "b_V", item.X, j, sizes.d_v, item.V[c]);
-    const dotted = this.dotSymbol(j), unit = this.simple ? ["x", "x"] : [`q${this.mark}`, `k${this.mark}`];
-    const meanings = this.simple ? ["residual", "residual"] : ["query", "key"];
-    if (kind === "dot") {
-      if (this.score === "additive" && !this.simple) {
-        return this.terms(`${dotted} = Σ_c v_c tanh(q_{${i},c} + k_{${j},c})`, data.v_S, Float64Array.from(this.q,
-          (value, at) => Math.tanh(value + item.K[at])), ["v", "tanh"], ["text", "key"], `= ${decimals(item.dot)}`);
-      }
-      const asking = this.weighted && !this.simple ? `(q_{${i}} W_{S})_c` : `${unit[0]}_{${i},c}`;
-      return this.terms(`${dotted} = Σ_c ${asking} ${unit[1]}_{${j},c}`, this.q, item.K, unit, meanings,
-        `= ${decimals(item.dot)}`);
-    }
-    if (kind === "scale") {
-      const dotProduct = decimals(item.dot, 6), root = decimals(Math.sqrt(sizes.d_k), 6);
-      return this.formula(
-        `${dotted} / √d_k = ${dotProduct} / √${sizes.d_k} = ${dotProduct} / ${root} = ${decimals(item.scale)}`,
-        this.labels.scale_says);
-    }
-    if (kind === "bias")
-      return this.formula(
-        `s_{${i},${j}} = ${decimals(item.scale, 6)} + (${decimals(item.bias, 6)}) = ${decimals(item.score)}`,
-        this.labels.bias_says);
-    if (kind === "mask")
-      return this.formula(item.seen ? `s_{${i},${j}} = ${decimals(item.score)}` : `s_{${i},${j}} = −∞,  e^{−∞} = 0`,
-        this.labels[item.seen ? "mask_seen" : "mask_hidden"].replace("{i}", i).replace("{j}", j));
-    if (kind === "softmax") return this.softmaxDetail(item);
-    if (kind === "sum") {
-      const rows = this.items.filter((one) => one.seen);
-      return this.terms(`o_{${i},${c}} = Σ_j α_{${i},j} ${this.simple ? "x" : "v"}_{j,${c}}`,
-        rows.map((one) => one.alpha), rows.map((one) => one.V[c]),
-        ["α", this.simple ? "x" : "v"], ["text", this.simple ? "residual" : "value"],
-        `${this.restAlpha ? `+ ${decimals(this.restAV[c])} (${this.rest.name}) ` : ""}= ${decimals(this.out[c])}`,
-        rows.map((one) => one.j));
-    }
-    return this.terms(`(o W_{O})_{${c}} = Σ_a o_{${i},a} W_{O,a,${c}}`, this.out,
-      Float64Array.from({ length: sizes.d_v }, (_, a) => weights.W_O[a * d + c]), ["o", "WO"], ["value", "attention"],
-      `= ${decimals(this.written[c])}`);
+    const unit = [`q${this.mark}`, `k${this.mark}`];
+    const asking = this.weighted ? `(q_{${i}} W_{S})_c` : `${unit[0]}_{${i},c}`;
+    return this.terms(`${dotted} = Σ_c ${asking} ${unit[1]}_{${j},c}`, this.q, item.K, unit, ["query", "key"], result);
+  }
+
+  scaleDetail(item) {
+    const { sizes: { d_k } } = this, dotted = this.dotSymbol(item.j), dot = decimals(item.dot, 6);
+    const root = decimals(Math.sqrt(d_k), 6);
+    this.formula(`${dotted} / √d_k = ${dot} / √${d_k} = ${dot} / ${root} = ${decimals(item.scale)}`,
+      this.labels.scale_says);
+  }
+
+  biasDetail(item) {
+    const sum = `${decimals(item.scale, 6)} + (${decimals(item.bias, 6)}) = ${decimals(item.score)}`;
+    this.formula(`s_{${this.chosen.position},${item.j}} = ${sum}`, this.labels.bias_says);
+  }
+
+  maskDetail(item) {
+    const i = this.chosen.position, says = this.labels[item.seen ? "mask_seen" : "mask_hidden"];
+    this.formula(`s_{${i},${item.j}} = ${item.seen ? decimals(item.score) : "−∞,  e^{−∞} = 0"}`,
+      says.replace("{i}", i).replace("{j}", item.j));
+  }
+
+  sumDetail(c) {
+    const i = this.chosen.position, rows = this.items.filter((one) => one.seen), name = this.simple ? "x" : "v";
+    const carried = this.restAlpha ? `+ ${decimals(this.restAV[c])} (${this.rest.name}) ` : "";
+    this.terms(`o_{${i},${c}} = Σ_j α_{${i},j} ${name}_{j,${c}}`, rows.map((one) => one.alpha),
+      rows.map((one) => one.V[c]), ["α", name], ["text", this.simple ? "residual" : "value"],
+      `${carried}= ${decimals(this.out[c])}`, rows.map((one) => one.j));
+  }
+
+  writtenDetail(c) {
+    const { weights, sizes: { d, d_v } } = this;
+    const column = Float64Array.from({ length: d_v }, (_, a) => weights.W_O[a * d + c]);
+    this.terms(`(o W_{O})_{${c}} = Σ_a o_{${this.chosen.position},a} W_{O,a,${c}}`, this.out, column, ["o", "WO"],
+      ["value", "attention"], `= ${decimals(this.written[c])}`);
   }
 
   formula(text, says) {
@@ -623,8 +657,8 @@ class Steps extends Instrument {
   normedDetail(name, row, own, now, c) {
     const { norm: { epsilon }, sizes: { d_k }, data } = this, gain = data[`${name}_gain`][c];
     const squares = product(own, own), rms = Math.sqrt(meanSquare(own) + epsilon);
-    const worked = `${decimals(gain, 6)} · ${decimals(own[c], 6)} / ${decimals(rms, 6)} = ${decimals(now[c])}`;
-    this.formula(`${this.component(name, row, c)} = g_{${c}} ${name}_{${row},${c}} / rms = ${worked}`,
+    const shown = `${decimals(gain, 6)} · ${decimals(own[c], 6)} / ${decimals(rms, 6)} = ${decimals(now[c])}`;
+    this.formula(`${this.component(name, row, c)} = g_{${c}} ${name}_{${row},${c}} / rms = ${shown}`,
       this.labels.norm_says);
     this.terms(`rms^{2} = Σ_a ${name}_{${row},a}^{2} / d_k + ε`, own, own, [name, name], [MEANING[name], MEANING[name]],
       `= ${decimals(squares, 6)} / ${d_k} + ${epsilon} = ${decimals(rms * rms, 6)}`);
@@ -685,28 +719,32 @@ class Steps extends Instrument {
     const line = make("div", "matrices", this.detail), tall = Math.max(5, Math.min(10, 68 / m));
     const thin = Math.max(1.2, (tall * m) / d_k), wide = Math.max(2.5, 110 / d_k);
     for (const part of parts) {
-      if (part.length === 1) { make("span", "sign", line, part[0]); continue; }
-      const [symbol, shape, rows, columns, at, meaning] = part, cell = make("figure", "", line);
-      const caption = make("figcaption", meaning, cell);
-      marked(caption, `${symbol} [${shape[0]} × ${shape[1]}]`);
-      const canvas = make("canvas", "", cell), context = canvas.getContext("2d");
-      const pattern = symbol === this.labels.pattern, keys = symbol === "K^{T}";
-      const [across, down] = [pattern || keys ? tall : wide, keys ? thin : tall]
-        .map((cellSize, k) => Math.round(cellSize * [columns, rows][k]));
-      const ratio = Math.min(window.devicePixelRatio || 1, 3);
-      const most = pattern ? 1 : Math.max(...Array.from({ length: rows * columns },
-        (_, k) => Math.abs(at(Math.floor(k / columns), k % columns))), 1e-9);
-      [canvas.width, canvas.height] = [across * ratio, down * ratio];
-      Object.assign(canvas.style, { width: `${across}px`, height: `${down}px` });
-      context.scale(ratio, ratio);
-      const colours = this.theme.table(pattern ? "seq" : "div");
-      placePicture(context, matrixPicture(rows, columns, at, colours, pattern ? 0 : -most, most), 0, 0, across, down);
-      stroke(context, this.theme.ink(`${meaning === "text" ? "accent" : meaning}-ink`), 1);
-      context.strokeRect(0.5, 0.5, across - 1, down - 1);
-      if (keys || symbol === "V") continue;
-      stroke(context, this.theme.ink("text"), 2);
-      context.strokeRect(1, (this.i * down) / m + 1, across - 2, down / m - 2);
+      if (part.length === 1) make("span", "sign", line, part[0]);
+      else this.matrixPicture(line, part, { tall, thin, wide });
     }
+  }
+
+  /** One matrix of the form: its name and shape, and its cells; the query's row framed. */
+  matrixPicture(line, [symbol, shape, rows, columns, at, meaning], { tall, thin, wide }) {
+    const cell = make("figure", "", line), canvas = make("canvas"), context = canvas.getContext("2d");
+    marked(make("figcaption", meaning, cell), `${symbol} [${shape[0]} × ${shape[1]}]`);
+    cell.append(canvas);
+    const pattern = symbol === this.labels.pattern, keys = symbol === "K^{T}";
+    const across = Math.round((pattern || keys ? tall : wide) * columns);
+    const down = Math.round((keys ? thin : tall) * rows);
+    const ratio = Math.min(window.devicePixelRatio || 1, 3), { ink, table } = this.theme;
+    const sizes = Array.from({ length: rows * columns }, (_, k) => Math.abs(at(Math.floor(k / columns), k % columns)));
+    const most = pattern ? 1 : Math.max(...sizes, 1e-9);
+    [canvas.width, canvas.height] = [across * ratio, down * ratio];
+    Object.assign(canvas.style, { width: `${across}px`, height: `${down}px` });
+    context.scale(ratio, ratio);
+    const picture = matrixPicture(rows, columns, at, table(pattern ? "seq" : "div"), pattern ? 0 : -most, most);
+    placePicture(context, picture, 0, 0, across, down);
+    stroke(context, ink(`${meaning === "text" ? "accent" : meaning}-ink`), 1);
+    context.strokeRect(0.5, 0.5, across - 1, down - 1);
+    if (keys || symbol === "V") return;
+    stroke(context, ink("text"), 2);
+    context.strokeRect(1, (this.i * down) / rows + 1, across - 2, down / rows - 2);
   }
 
   pick(values) { this.trigger("picked", values); }

@@ -206,10 +206,13 @@ class Worksheet {
     const found = this.mistakes[step].find(([, matrix]) => !Number.isNaN(matrix[i][j]) && matches(given, matrix[i][j])
       && Math.abs(matrix[i][j] - this.solution[step][i][j]) > 1e-9);
     if (found) return found[0];
-    const reach = step === "output"
-      ? 0.01 * this.solution.V.slice(0, i + 1).reduce((sum, row) => sum + Math.abs(row[j]), 0)
-      : step === "weights" ? 0.015 : step === "scaled" || step === "masked" ? 0.02 : 0;
-    return Math.abs(given.value - this.solution[step][i][j]) <= reach ? "rounding" : "unknown";
+    return Math.abs(given.value - this.solution[step][i][j]) <= this.reach(step, i, j) ? "rounding" : "unknown";
+  }
+
+  /** How far off a number is where the steps before were rounded too early. */
+  reach(step, i, j) {
+    if (step !== "output") return { weights: 0.015, scaled: 0.02, masked: 0.02 }[step] ?? 0;
+    return 0.01 * this.solution.V.slice(0, i + 1).reduce((sum, row) => sum + Math.abs(row[j]), 0);
   }
 
   paint(only) {

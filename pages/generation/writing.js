@@ -151,24 +151,8 @@ class Writing {
     const name = 7.2 * em, left = name + 1.5 * em, right = 8.4 * em, most = Math.max(...shown.map((one) => one[3]));
     const long = Math.max(10, width - left - right);
     let y = this.line(step, width, em);
-    for (const [id, text, place, prob, renormalised, rule, start, end] of shown) {
-      const taken = place === step.place, row = draw("g", { class: taken ? "row taken" : "row" }, svg);
-      const length = (prob / most) * long;
-      draw("rect", { class: "hit", x: 0, y, width, height: ROW * em, fill: "transparent" }, row);
-      draw("text", { x: name, y: y + 1.12 * em, "text-anchor": "end", "font-size": em }, row,
-        shortened(text, monoFont(em), name - 0.3 * em));
-      draw("rect", { class: rule ? "cut" : "kept", x: left, y: y + 0.28 * em, width: Math.max(1, length),
-        height: 1.06 * em, fill: rule ? "url(#cut)" : "var(--tx-kept)" }, row);
-      if (taken)
-        draw("circle", { class: "die", cx: name + 0.75 * em, cy: y + 0.82 * em, r: 0.42 * em, fill: "var(--tx-drawn)",
-          stroke: "var(--tx-text)", "stroke-width": 1.5 }, row);
-      const same = Math.abs(renormalised - prob) < 5e-7, now = same ? "" : `→ ${probability(renormalised)}`;
-      const after = rule ? this.rules[rule] : now;
-      draw("text", { x: left + Math.max(1, length) + 0.4 * em, y: y + 1.12 * em, "font-size": 0.92 * em,
-        class: "sans" }, row, `${probability(prob)} ${after}`);
-      draw("title", {}, row, fill(this.text.candidate, { token: text, place: place + 1, y: probability(prob),
-        after: rule ? this.rules[rule] : probability(renormalised), from: start.toFixed(4), to: end.toFixed(4) }));
-      if (!taken && !this.full) this.choosable(row, id, text);
+    for (const one of shown) {
+      this.candidate(one, one[2] === step.place, { y, em, name, left, length: (one[3] / most) * long });
       y += ROW * em;
     }
     const others = this.size - shown.length, rest = Math.max(0, 1 - shown.reduce((sum, one) => sum + one[3], 0));
@@ -177,6 +161,26 @@ class Writing {
     sized(svg, width, y + 1.6 * em, fill(this.text.bars, { token: step.token, p: probability(step.p) }));
     // one that has been taken is no choice any more: on with the text
     if (held) (svg.querySelector(`.choosable[data-id="${held}"]`) ?? this.place).focus({ preventScroll: true });
+  }
+
+  /** One candidate's row: its token, its bar, and what becomes of its probability. */
+  candidate([id, text, place, prob, renormalised, rule, start, end], taken, { y, em, name, left, length }) {
+    const row = draw("g", { class: taken ? "row taken" : "row" }, this.bars);
+    draw("rect", { class: "hit", x: 0, y, width: this.chart.clientWidth, height: ROW * em, fill: "transparent" }, row);
+    draw("text", { x: name, y: y + 1.12 * em, "text-anchor": "end", "font-size": em }, row,
+      shortened(text, monoFont(em), name - 0.3 * em));
+    draw("rect", { class: rule ? "cut" : "kept", x: left, y: y + 0.28 * em, width: Math.max(1, length),
+      height: 1.06 * em, fill: rule ? "url(#cut)" : "var(--tx-kept)" }, row);
+    if (taken)
+      draw("circle", { class: "die", cx: name + 0.75 * em, cy: y + 0.82 * em, r: 0.42 * em, fill: "var(--tx-drawn)",
+        stroke: "var(--tx-text)", "stroke-width": 1.5 }, row);
+    const after = rule ? this.rules[rule] : probability(renormalised);
+    const told = rule || Math.abs(renormalised - prob) >= 5e-7, arrow = rule ? "" : "→ ";
+    draw("text", { x: left + Math.max(1, length) + 0.4 * em, y: y + 1.12 * em, "font-size": 0.92 * em,
+      class: "sans" }, row, `${probability(prob)} ${told ? arrow + after : ""}`);
+    draw("title", {}, row, fill(this.text.candidate, { token: text, place: place + 1, y: probability(prob), after,
+      from: start.toFixed(4), to: end.toFixed(4) }));
+    if (!taken && !this.full) this.choosable(row, id, text);
   }
 
   choosable(row, id, text) {

@@ -139,15 +139,7 @@ function placeLabels(map) {
   for (const node of map.nodes.values()) node.used = false;
   const words = (...names) => names.map((name) => fill(text[name], sizes));
   label(map, "tokens", words("head_tokens", "shape_tokens"), [0, 0], { part: "tokens" });
-  for (const image of g.images) {
-    const stage = image.name === "E" ? 1 : 2, single = g.images.length === 1;
-    label(map, `head_${image.name}`, words(`head_${image.name}`, `shape_${image.name}`),
-      [image.x - 2, 0, image.w + g.sign],
-      { part: image.name, at: single ? 1 : stage, name: image.name === "P" ? "position" : "" });
-    if (!single && image.name !== "E")
-      label(map, `sign_${image.name}`, [text[`sign_${image.name}`]],
-        [image.x - g.sign, (g.rows[0] + g.rows[n]) / 2 - g.em * 0.7, g.sign], { name: "sign", at: 2 });
-  }
+  for (const image of g.images) placeImageLabels(map, image, words);
   const first = g.blocks[0];
   label(map, "blocks",
     [...words("head_blocks"), fitting(words("shape_blocks", "shape_patterns", ...(d_ff ? ["shape_mlp"] : [])), g)],
@@ -158,6 +150,16 @@ function placeLabels(map) {
       : [0, g.h.edges[0] - 2.9 * g.em], { part: "h", at: map.stages.length - 4, name: g.wide ? "under" : "" });
   if (g.wide) placeRowTitles(map);
   for (const [key, node] of map.nodes) if (!node.used) { node.remove(); map.nodes.delete(key); }
+}
+
+// The name of E, P or X above it, and the sign before it where it is the second or third of a sum.
+function placeImageLabels(map, { name, x, w }, words) {
+  const g = map.geometry, single = g.images.length === 1, middle = (g.rows[0] + g.rows[map.n]) / 2;
+  label(map, `head_${name}`, words(`head_${name}`, `shape_${name}`), [x - 2, 0, w + g.sign],
+    { part: name, at: single || name === "E" ? 1 : 2, name: name === "P" ? "position" : "" });
+  if (!single && name !== "E")
+    label(map, `sign_${name}`, [map.text[`sign_${name}`]], [x - g.sign, middle - g.em * 0.7, g.sign],
+      { name: "sign", at: 2 });
 }
 
 // As many of the shapes as stand over the blocks in one line.

@@ -139,29 +139,36 @@ function arrow(view, x1, y1, x2, y2, strong) {
 }
 
 function arrows(view) {
-  const { n, layers, directions, strip, thick, way, low, high, source, picked } = view;
-  for (let layer = 0; layer < layers; layer++) for (let direction = 0; direction < directions; direction++) {
-    const y = topOf(view, layer, direction) + strip / 2, onWay = way === direction && layer === 0;
-    for (let step = 0; step + 1 < n; step++) {
-      const a = centre(view, step) + thick / 2 + 2, b = centre(view, step + 1) - thick / 2 - 2;
-      const strong = onWay && step >= low && step < high;
-      arrow(view, direction ? b : a, y, direction ? a : b, y, strong);
-    }
-    if (n > 1 && view.column - thick > 30)
-      write(view, "Wₕ", (centre(view, 0) + centre(view, 1)) / 2, y - 10,
-        { meaning: "residual-ink", bold: true, size: 0.95 });
+  const { n, layers, directions } = view;
+  for (let layer = 0; layer < layers; layer++)
+    for (let direction = 0; direction < directions; direction++) arrowsAlong(view, layer, direction);
+  for (let step = 0; step < n; step++) for (let layer = 0; layer < layers; layer++) arrowUp(view, step, layer);
+}
+
+// From step to step of one layer, in one direction.
+function arrowsAlong(view, layer, direction) {
+  const { n, strip, thick, way, low, high } = view, y = topOf(view, layer, direction) + strip / 2;
+  const onWay = way === direction && layer === 0;
+  for (let step = 0; step + 1 < n; step++) {
+    const a = centre(view, step) + thick / 2 + 2, b = centre(view, step + 1) - thick / 2 - 2;
+    const strong = onWay && step >= low && step < high;
+    arrow(view, direction ? b : a, y, direction ? a : b, y, strong);
   }
-  const chips = view.height - view.foot;
-  for (let step = 0; step < n; step++) for (let layer = 0; layer < layers; layer++) {
-    const from = layer === 0 ? chips + 2 : topOf(view, layer - 1, directions - 1) - 2;
-    const to = topOf(view, layer, 0) + strip + 3;
-    const strong = way !== null
-      && ((layer === 0 && step === source) || (layer > 0 && layer <= picked.layer && step === picked.step));
-    arrow(view, centre(view, step), from, centre(view, step), to, strong);
-    if (layer === 0 && step === 0)
-      write(view, "Wₓ", centre(view, 0) + 8, (from + to) / 2,
-        { align: "left", meaning: "residual-ink", bold: true, size: 0.95 });
-  }
+  if (n > 1 && view.column - thick > 30)
+    write(view, "Wₕ", (centre(view, 0) + centre(view, 1)) / 2, y - 10,
+      { meaning: "residual-ink", bold: true, size: 0.95 });
+}
+
+// From the token, or from the layer below, into a layer at one step.
+function arrowUp(view, step, layer) {
+  const { directions, strip, way, source, picked } = view;
+  const from = layer === 0 ? view.height - view.foot + 2 : topOf(view, layer - 1, directions - 1) - 2;
+  const to = topOf(view, layer, 0) + strip + 3, carried = layer > 0 && layer <= picked.layer && step === picked.step;
+  arrow(view, centre(view, step), from, centre(view, step), to,
+    way !== null && (carried || (layer === 0 && step === source)));
+  if (layer === 0 && step === 0)
+    write(view, "Wₓ", centre(view, 0) + 8, (from + to) / 2,
+      { align: "left", meaning: "residual-ink", bold: true, size: 0.95 });
 }
 
 function strips(view, layer, direction) {

@@ -5,6 +5,11 @@ import { make } from "./dom.js";
 const BY_KEYS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1], Home: [-Infinity, 0],
   End: [Infinity, 0] };
 
+const clamped = (value, count) => Math.max(0, Math.min(count - 1, value));
+
+/** Whether a key was pressed together with one that makes it a shortcut of the browser or of the system. */
+export const isShortcut = (event) => event.ctrlKey || event.metaKey || event.altKey;
+
 // Makes `node` a stop of the Tab key. walk() is {columns, rows, from: [column, row] to begin at}; act(column, row,
 // "hover", "press" or "out") shows and does; said() is what is shown then, in words.
 export function byKeys(node, walk, act, said) {
@@ -21,14 +26,13 @@ export function byKeys(node, walk, act, said) {
   };
   node.onkeydown = (event) => {
     const by = BY_KEYS[event.key], { columns, rows, from = [0, 0] } = walk();
-    if (event.ctrlKey || event.metaKey || event.altKey || !columns || !rows) return;
+    if (isShortcut(event) || !columns || !rows) return;
     if (event.key === "Escape") { if (at) act(...at, "out"); at = null; return; }
     if (!by && event.key !== "Enter" && event.key !== " ") return;
     event.preventDefault();
     event.stopPropagation();
-    const inside = (value, count) => Math.max(0, Math.min(count - 1, value)), [column, row] = at ?? from;
-    at = by && at ? [inside(column + by[0], columns), inside(row + by[1], rows)]
-      : [inside(column, columns), inside(row, rows)];
+    const [column, row] = at ?? from, [across, down] = at && by ? by : [0, 0];
+    at = [clamped(column + across, columns), clamped(row + down, rows)];
     show(by ? "hover" : "press");
   };
   node.onblur = () => { if (at) act(...at, "out"); };

@@ -1,5 +1,7 @@
 // Altair's charts are drawn by Vega as one SVG, whose elements know what hover says of them; Plotly's have their points
 // as data. Both are read here as the pointer reads them.
+import { isShortcut } from "../lib/keys.js";
+
 const VEGA = ".vega-embed", CHARTS = `${VEGA}, .js-plotly-plot`;
 const BY = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 const SOON = 60;        // ms after a change of the page
@@ -84,6 +86,14 @@ function nearest(marks, distance) {
   return marks.reduce((best, mark) => (best && distance(best) <= distance(mark) ? best : mark), undefined);
 }
 
+// Where a key leads from the mark that is shown; the first key shows where the picture begins.
+function reached(key, marks, here) {
+  if (key === "Home") return marks[0];
+  if (key === "End") return marks.at(-1);
+  if (!here) return marks.find((mark) => mark.begins) ?? marks[0];
+  return key in BY ? next(marks, here, BY[key]) ?? here : here;
+}
+
 // What the axes are called, and the picture's text twin where the page has one.
 function named(chart, hint) {
   const axes = [...chart.querySelectorAll(
@@ -140,16 +150,14 @@ function readable(box, hint) {
     });
   };
   box.onkeydown = (event) => {
-    if (event.target !== box || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.target !== box || isShortcut(event)) return;
     if (event.key === "Escape") return leave();
     if (!(event.key in BY) && !["Home", "End", "Enter", " "].includes(event.key)) return;
     event.preventDefault();
     const marks = marksOf(box.querySelector(CHARTS)), { left, top } = box.getBoundingClientRect();
     if (!marks.length) return;
     const here = at && nearest(marks, (mark) => Math.hypot(mark.x - left - at.x, mark.y - top - at.y));
-    const to = event.key === "Home" ? marks[0] : event.key === "End" ? marks.at(-1) : !here
-      ? marks.find((mark) => mark.begins) ?? marks[0] : event.key in BY ? next(marks, here, BY[event.key]) ?? here
-      : here;
+    const to = reached(event.key, marks, here);
     show(to);
     if (here && (event.key === "Enter" || event.key === " ")) to.press();
   };

@@ -64,18 +64,8 @@ function layOut(state) {
   if (!data || !box.clientWidth) return;
   state.fitted = sizeOf(state);
   state.scroller.style.overflowY = data.rows_scroll ? "scroll" : "hidden";
-  const context = canvas.getContext("2d"), width = data.rows_scroll ? state.scroller.clientWidth : box.clientWidth;
-  context.font = fontOf(state, 12, "font", "bold");          // as the picked one is written
-  const labels = Math.max(...data.row_labels.map((label) => context.measureText(label).width));
-  state.left = Math.min(labels + 14, width * 0.28);
-  context.font = fontOf(state, 12, "mono");
-  const widest = Math.min(110, Math.max(...data.column_labels.map((label) => context.measureText(label).width)));
-  const bare = Math.max(data.least_column, (width - state.left - 2) / data.columns);
-  state.slanted = !data.numbered && bare < widest + 8;
-  state.step = data.numbered ? widest + 14 : state.slanted ? LABEL_STEP * data.type : 1;      // px that one label needs
-  state.right = state.slanted ? Math.min(48, widest * 0.71) : 2;
-  state.column = Math.min(MOST_COLUMN, Math.max(data.least_column, (width - state.left - state.right) / data.columns));
-  state.top = state.slanted ? widest * 0.71 + 14 : 24 * data.type;
+  const width = data.rows_scroll ? state.scroller.clientWidth : box.clientWidth;
+  layOutColumns(state, canvas.getContext("2d"), width);
   const room = box.clientHeight || data.height, least = data.rows * data.least_row + state.top + LEGEND_HEIGHT;
   const scrolls = data.rows_scroll && least > room + 1;
   const height = Math.max(room, least), total = state.left + state.column * data.columns + state.right;
@@ -91,6 +81,22 @@ function layOut(state) {
   canvas.style.width = `${width}px`; canvas.style.height = `${state.height}px`;
   canvas.width = Math.round(width * ratio); canvas.height = Math.round(state.height * ratio);
   reveal(state);
+}
+
+// How wide the labels and the columns are, and whether the columns' labels are slanted above them.
+function layOutColumns(state, context, width) {
+  const { data } = state;
+  context.font = fontOf(state, 12, "font", "bold");          // as the picked one is written
+  const labels = Math.max(...data.row_labels.map((label) => context.measureText(label).width));
+  state.left = Math.min(labels + 14, width * 0.28);
+  context.font = fontOf(state, 12, "mono");
+  const widest = Math.min(110, Math.max(...data.column_labels.map((label) => context.measureText(label).width)));
+  const bare = Math.max(data.least_column, (width - state.left - 2) / data.columns);
+  state.slanted = !data.numbered && bare < widest + 8;
+  state.step = data.numbered ? widest + 14 : state.slanted ? LABEL_STEP * data.type : 1;      // px that one label needs
+  state.right = state.slanted ? Math.min(48, widest * 0.71) : 2;
+  state.column = Math.min(MOST_COLUMN, Math.max(data.least_column, (width - state.left - state.right) / data.columns));
+  state.top = state.slanted ? widest * 0.71 + 14 : 24 * data.type;
 }
 
 export function reveal(state) {

@@ -212,15 +212,15 @@ export class Picture {
   under(x, y) {
     const near = (grip) => x >= grip.left - 4 && x <= grip.right + 4 && y >= grip.top - 4 && y <= grip.bottom + 4;
     for (const [name, grip] of Object.entries(this.grips)) if (near(grip)) return { drag: name };
-    if (y > this.strip.top - 6 && y < this.strip.top + this.strip.height + 6) return { drag: "xi" };
-    const inCurve = y > this.curve.top - 4 && y < this.curve.top + this.curve.height + 4;
-    const inside = x >= this.curve.left && x <= this.scale.right;
-    const inBars = y > this.bars.top - 4 && y < this.bars.top + this.bars.height + 60 * this.unit;
-    if (inside && (inCurve || inBars) && Math.abs(x - this.grips.top_k.line) < 6) return { drag: "top_k" };
-    if (inside && inCurve && Math.abs(y - this.grips.top_p.line) < 7) return { drag: "top_p" };
-    if (inside && inBars && this.grips.min_p && Math.abs(y - this.grips.min_p.line) < 6) return { drag: "min_p" };
-    return inside && (inCurve || inBars) ? { place: Math.min(this.scale.size - 1, Math.floor(this.scale.rank(x))) }
-      : {};
+    const { strip, curve, bars, grips, scale } = this, inside = x >= curve.left && x <= scale.right;
+    const within = (box, above, below) => y > box.top - above && y < box.top + box.height + below;
+    if (within(strip, 6, 6)) return { drag: "xi" };
+    const inCurve = inside && within(curve, 4, 4), inBars = inside && within(bars, 4, 60 * this.unit);
+    if (!inCurve && !inBars) return {};
+    const onLine = { top_k: Math.abs(x - grips.top_k.line) < 6, top_p: inCurve && Math.abs(y - grips.top_p.line) < 7,
+      min_p: inBars && Math.abs(y - grips.min_p?.line) < 6 };
+    const drag = Object.keys(onLine).find((name) => onLine[name]);
+    return drag ? { drag } : { place: Math.min(scale.size - 1, Math.floor(scale.rank(x))) };
   }
 
   /** The setting that a line has when the hand holds it at (x, y). */
