@@ -25,7 +25,7 @@ from tests.helpers import shapes
 from tests.helpers.shapes import Shown
 
 LAYER, HEAD, POSITION = 2, 1, 6
-POINTS = 250
+POINTS = 700
 # Sends the pointer to points spread evenly over a part of a picture, or goes through its rows with the arrow keys, and
 # returns every different reading: the texts of the node that shows it, a line each.
 READ = """async (picture, {shows, part: [from, to], points, keys: [columns, rows], late}) => {
