@@ -259,7 +259,8 @@ def shown(folder: str) -> Shown:
 def page(browser: Browser, folder: str, shown: Shown) -> Iterator[Page]:
     """A page of an app that has loaded the model."""
     with serve(env={deployment.ROOTS: folder}) as server:
-        page = browser.new_page(viewport={"width": 1280, "height": 900}, reduced_motion="reduce", base_url=server.url)
+        page = browser.new_page(bypass_csp=True, viewport={"width": 1280, "height": 900}, reduced_motion="reduce",
+                                base_url=server.url)
         page.add_init_script(STILL)
         page.goto("/?model=folder:learned")
         load(page, page.locator(".st-key-model_drawer", has_text="learned"))
