@@ -144,5 +144,5 @@ def test_a_picture_is_given_what_the_model_computed(picture: Given, shown: tuple
     for array, tensor in picture.tensors.items():
         expected = tensor(of_model).flatten().double().numpy()
         scaled = (expected / np.abs(expected).max()).round(5)
-        assert np.unique(scaled).size > 0.9 * expected.size, f"{array} has too many equal entries"
+        assert np.unique(scaled).size > 0.5 * expected.size, f"{array} has too many equal entries"
         np.testing.assert_allclose(arrays[array][:expected.size], expected, rtol=1e-4, atol=1e-5, err_msg=array)
