@@ -1,7 +1,7 @@
 // Numbers as a reader sees them, never rounded into a falsehood: what is not 0 is not written as 0, nor what is below 1
 // as 1. This is the rule of core/figures/numbers.py; the tests hold both to the same numbers.
 
-export const MINUS = "\u2212";
+const MINUS = "\u2212";
 
 const LEAST = 5e-4;               // in size; what has significant digits is written with its power of ten below it
 const LEAST_DECIMAL = 1e-4;       // the same for decimals, where rounding would leave nothing
@@ -53,7 +53,7 @@ export function powerOfTen(value, digits) {
 /** `digits` significant digits, zeros at the end among them; a whole number where it has more before the point. */
 export function significant(value, digits = 3) {
   if (!Number.isFinite(value)) return special(value);
-  if (Math.abs(value) < LEAST) return scientific(value);
+  if (value !== 0 && Math.abs(value) < LEAST) return scientific(value);
   const text = precise(value, digits);
   return written(text.includes("e") ? Math.round(value) : text);
 }
@@ -66,6 +66,7 @@ export function readable(value, digits = 3) {
 
 /** A probability, by rounding perhaps a little above 1: `digits` significant digits, a bare 0 or 1 where it is that. */
 export function probability(p, digits = 3) {
+  if (p === 0) return "0";
   return p >= 1 ? "1" : significant(p, digits);
 }
 

@@ -88,7 +88,7 @@ def test_decimals_are_pythons(places):
 def test_formats_by_hand():
     written = {
         "significant(0.99962)": "0.9996", "significant(12.3456)": "12.3", "significant(1234.5)": "1235",
-        "significant(999.96)": "1000", "significant(0.5)": "0.500", "significant(0)": "0",
+        "significant(999.96)": "1000", "significant(0.5)": "0.500", "significant(0)": "0.00", "readable(0)": "0",
         "significant(-0.00001234)": "−1.2e−5", "significant(NaN)": "–", "significant(-Infinity)": "−∞",
         "readable(0.5)": "0.5", "readable(100)": "100", "readable(20.04)": "20",
         "probability(1.0000001)": "1", "probability(0)": "0",
