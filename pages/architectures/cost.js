@@ -1,7 +1,10 @@
-// header: titled, text {cell, never, layers, layer, more, hint}, n, hands [as routes.hand has them, named by their settings in the address], patterns [{name, cells (n × n characters: "0" never, then the number of layers from "1" on), lines [text]}].
+// header: titled, text {cell, never, layers, layer, more, hint}, n, hands [as routes.hand has them, named by their
+// settings in the address], patterns [{name, cells (n × n characters: "0" never, then the number of layers from "1"
+// on), lines [text]}].
 import { pointedByKeys } from "../../core/components/lib/by_keys.js";
 import { buildHand } from "../../core/components/lib/hand.js";
 import { unpack } from "../../core/components/lib/bytes.js";
+import { readTheme } from "../../core/components/lib/theme.js";
 import { fill, make, mount, onWidth } from "../../core/components/lib/token_view.js";
 
 const DEPTHS = [8, 5, 3, 2, 1];      // stops of the scale for one layer, two, three, four, more
@@ -29,11 +32,13 @@ class SparsePatterns {
     const node = make("label", "hand", this.bar);
     for (const tag of ["span", "input", "output"]) make(tag, "", node);
     node.children[1].type = "range";
-    return buildHand(node, (bytes) => this.show(unpack(bytes)), () => this.send(this.settings()), () => this.settings());
+    return buildHand(node, (bytes) => this.show(unpack(bytes)), () => this.send(this.settings()),
+      () => this.settings());
   }
 
   settings() {
-    return Object.fromEntries(this.hands.map(({ name }, k) => [name, Number(this.bar.children[k].querySelector("input").value)]));
+    return Object.fromEntries(this.hands.map(({ name }, k) =>
+      [name, Number(this.bar.children[k].querySelector("input").value)]));
   }
 
   show(header) {
@@ -43,7 +48,8 @@ class SparsePatterns {
     this.reading.textContent = this.text.hint;
     this.legend.replaceChildren();
     this.inks = this.colours();
-    DEPTHS.forEach((_, k) => this.swatch(k + 1, k === 0 ? this.text.layer : fill(k === DEPTHS.length - 1 ? this.text.more : this.text.layers, { n: k + 1 })));
+    DEPTHS.forEach((_, k) => this.swatch(k + 1,
+      k === 0 ? this.text.layer : fill(k === DEPTHS.length - 1 ? this.text.more : this.text.layers, { n: k + 1 })));
     this.swatch(0, this.text.never);
     this.masks.replaceChildren();
     this.canvases = this.patterns.map((pattern) => this.figure(pattern));
@@ -65,16 +71,20 @@ class SparsePatterns {
     const canvas = make("canvas", "", figure);
     canvas.setAttribute("aria-label", `${pattern.name}: ${pattern.lines.join("; ")}`);
     for (const line of pattern.lines) make("div", "muted", figure, line);
-    pointedByKeys(canvas, () => ({ left: 0, top: 0, width: canvas.clientWidth, height: canvas.clientHeight, columns: this.n, rows: this.n }), () => this.reading.textContent);
+    pointedByKeys(canvas, () => ({ left: 0, top: 0, width: canvas.clientWidth, height: canvas.clientHeight,
+      columns: this.n, rows: this.n }), () => this.reading.textContent);
     canvas.onpointermove = (event) => this.read(pattern, canvas, event);
     canvas.onpointerleave = () => { this.reading.textContent = this.text.hint; };
     return canvas;
   }
 
   read(pattern, canvas, event) {
-    const box = canvas.getBoundingClientRect(), [query, key] = [(event.clientY - box.y) / box.height, (event.clientX - box.x) / box.width].map((share) => Math.max(0, Math.min(this.n - 1, Math.floor(share * this.n))));
+    const box = canvas.getBoundingClientRect();
+    const [query, key] = [(event.clientY - box.y) / box.height, (event.clientX - box.x) / box.width]
+      .map((share) => Math.max(0, Math.min(this.n - 1, Math.floor(share * this.n))));
     const layers = pattern.cells.charCodeAt(query * this.n + key) - 48;
-    this.reading.textContent = fill(layers ? this.text.cell : this.text.cell_never, { name: pattern.name, query, key, layers });
+    this.reading.textContent = fill(layers ? this.text.cell : this.text.cell_never,
+      { name: pattern.name, query, key, layers });
   }
 
   paint() {
@@ -85,12 +95,14 @@ class SparsePatterns {
       const side = Math.max(1, Math.floor((canvas.clientWidth * ratio) / this.n));
       canvas.width = canvas.height = side * this.n;
       const context = canvas.getContext("2d");
-      for (let i = 0; i < this.n * this.n; i++) this.cell(context, this.patterns[p].cells.charCodeAt(i) - 48, (i % this.n) * side, Math.floor(i / this.n) * side, side);
+      for (let i = 0; i < this.n * this.n; i++)
+        this.cell(context, this.patterns[p].cells.charCodeAt(i) - 48, (i % this.n) * side,
+          Math.floor(i / this.n) * side, side);
     });
   }
 
   colours() {
-    const style = getComputedStyle(this.root), ink = (name) => style.getPropertyValue(`--tx-${name}`).trim();
+    const { ink } = readTheme();
     return { page: ink("page"), excluded: ink("excluded"), depths: DEPTHS.map((stop) => ink(`seq-${stop}`)) };
   }
 

@@ -1,7 +1,9 @@
-// header: source, target, inputs [visible]; p [per target token], shown [as text]; tops [per step [{token, p, shown}]]; sizes {n, m, h}; blocks {encoder, decoder, cross}; heads;
-// aligned [per block [per head …, mean]] or null; verdict, right, n_measured, cut; settings {attention, block, head (−1: mean), step (−1: all written)};
-// arrays encoder (L, h, M, M), decoder (L, h, N, N), cross (L, h, N, M).
+// header: source, target, inputs [visible]; p [per target token], shown [as text]; tops [per step [{token, p, shown}]];
+// sizes {n, m, h}; blocks {encoder, decoder, cross}; heads; aligned [per block [per head …, mean]] or null; verdict,
+// right, n_measured, cut; settings {attention, block, head (−1: mean), step (−1: all written)}; arrays encoder
+// (L, h, M, M), decoder (L, h, N, N), cross (L, h, N, M).
 import { amountColour, CELLS, drawKinds, drawMask } from "./shared.js";
+import { probability } from "../../core/components/lib/numbers.js";
 import {
   button, chip, draw, Echoes, emOf, fill, make, monoFont, mount, onFont, onWidth, rich, textWidth,
 } from "../../core/components/lib/token_view.js";
@@ -38,9 +40,11 @@ class Translate {
 
   controls(parent) {
     const step = (name, sign, act) => [name, button(parent, sign, "", act, "step")];
-    this.buttons = Object.fromEntries([step("start", "|◀", () => this.go(1)), step("back", "◀", () => this.go(this.step - 1))]);
+    this.buttons = Object.fromEntries([step("start", "|◀", () => this.go(1)),
+      step("back", "◀", () => this.go(this.step - 1))]);
     this.play = button(parent, "▶▶", "", () => this.toggle(), "step play");
-    Object.assign(this.buttons, Object.fromEntries([step("forward", "▶", () => this.go(this.step + 1)), step("end", "▶|", () => this.go(this.target.length))]));
+    Object.assign(this.buttons, Object.fromEntries([step("forward", "▶", () => this.go(this.step + 1)),
+      step("end", "▶|", () => this.go(this.target.length))]));
     this.slider = make("input", "", parent);
     Object.assign(this.slider, { type: "range", min: 1, step: 1 });
     this.slider.oninput = () => { this.stop(); this.stand(Number(this.slider.value)); };
@@ -49,12 +53,15 @@ class Translate {
   }
 
   receive(header) {
-    const other = this.target && (header.target.join("\n") !== this.target.join("\n") || header.source.join("\n") !== this.source.join("\n"));
-    Object.assign(this, header, { patterns: { encoder: header.encoder, decoder: header.decoder, cross: header.cross } });
+    const other = this.target
+      && (header.target.join("\n") !== this.target.join("\n") || header.source.join("\n") !== this.source.join("\n"));
+    Object.assign(this, header,
+      { patterns: { encoder: header.encoder, decoder: header.decoder, cross: header.cross } });
     this.root.classList.toggle("present", header.scale > 1);
     if (this.echoes.moves(JSON.stringify(header.settings), JSON.stringify(this.picked())) || other) {
       const { attention, block, head, step } = header.settings;
-      Object.assign(this, { attention, block, head, step: step < 1 ? this.target.length : Math.min(step, this.target.length) });
+      Object.assign(this,
+        { attention, block, head, step: step < 1 ? this.target.length : Math.min(step, this.target.length) });
       this.stop();
     }
     this.hover = null;
@@ -72,7 +79,8 @@ class Translate {
 
   // As Python has it.
   picked() {
-    return { attention: this.attention, block: this.block, head: this.head, step: this.step === this.target.length ? -1 : this.step };
+    return { attention: this.attention, block: this.block, head: this.head,
+      step: this.step === this.target.length ? -1 : this.step };
   }
 
   settle() {
@@ -134,8 +142,10 @@ class Translate {
 
   /** The weight of one cell: of the picked head, or the mean over the block's heads. */
   weight(attention, row, column) {
-    const rows = attention === "encoder" ? this.source.length : this.target.length, columns = attention === "decoder" ? this.target.length : this.source.length;
-    const block = Math.min(this.block, this.blocks[attention] - 1), at = (head) => this.patterns[attention][((block * this.heads + head) * rows + row) * columns + column];
+    const rows = attention === "encoder" ? this.source.length : this.target.length;
+    const columns = attention === "decoder" ? this.target.length : this.source.length;
+    const block = Math.min(this.block, this.blocks[attention] - 1);
+    const at = (head) => this.patterns[attention][((block * this.heads + head) * rows + row) * columns + column];
     if (this.head >= 0) return at(Math.min(this.head, this.heads - 1));
     let sum = 0;
     for (let head = 0; head < this.heads; head++) sum += at(head);
@@ -143,7 +153,8 @@ class Translate {
   }
 
   headName() {
-    return this.head < 0 ? fill(this.text.head_mean, { block: this.blockNow() }) : fill(this.text.head_named, { head: `${this.blockNow()}.${Math.min(this.head, this.heads - 1)}` });
+    return this.head < 0 ? fill(this.text.head_mean, { block: this.blockNow() })
+      : fill(this.text.head_named, { head: `${this.blockNow()}.${Math.min(this.head, this.heads - 1)}` });
   }
 
   // ---- drawing ----
@@ -155,7 +166,8 @@ class Translate {
     this.paint();
   }
 
-  /** The row that is looked at: under the pointer, else the last token written; in the encoder's own attention the source's last. */
+  /** The row that is looked at: under the pointer, else the last token written; in the encoder's own attention the
+      source's last. */
   row() {
     return this.hover ? this.hover.row : this.attention === "encoder" ? this.source.length - 1 : this.step - 1;
   }
@@ -165,12 +177,13 @@ class Translate {
     this.slider.value = this.step;
     this.count.textContent = fill(this.text.count, { step: this.step, n: this.target.length });
     const ends = { start: 1, back: 1, forward: this.target.length, end: this.target.length };
-    for (const [name, end] of Object.entries(ends)) this.buttons[name].ariaDisabled = String(this.step === end);     // one that is switched off loses the focus
+    // one that is switched off loses the focus
+    for (const [name, end] of Object.entries(ends)) this.buttons[name].ariaDisabled = String(this.step === end);
     this.sourceRow.replaceChildren();
     this.source.forEach((token, m) => {
       const node = chip(this.sourceRow, token), amount = this.weight("cross", step, m);
       node.style.borderBottom = `5px solid ${amountColour(amount)}`;
-      node.title = plainAmount(amount);
+      node.title = probability(amount);
     });
     this.targetTitle.textContent = fill(this.text.target, { n: this.target.length });
     this.targetRow.replaceChildren();
@@ -179,13 +192,18 @@ class Translate {
   }
 
   written(token, n) {
-    const node = make("button", `written${n >= this.step ? " later" : ""}${n === this.row() && this.attention !== "encoder" ? " now" : ""}`, this.targetRow);
+    const node = make("button",
+      `written${n >= this.step ? " later" : ""}${n === this.row() && this.attention !== "encoder" ? " now" : ""}`,
+      this.targetRow);
     node.type = "button";
     chip(node, n < this.step ? token : "?");
     make("small", "", node, n < this.step ? this.shown[n] : "");
-    node.title = n < this.step ? fill(this.text.written_token, { token, p: this.shown[n] }) : fill(this.text.not_written, { n: n + 1 });
+    node.title = n < this.step ? fill(this.text.written_token, { token, p: this.shown[n] })
+      : fill(this.text.not_written, { n: n + 1 });
     node.onclick = () => this.go(n + 1);
-    node.onpointerenter = () => { if (this.attention !== "encoder" && n < this.step) this.point({ row: n, column: null }, false); };
+    node.onpointerenter = () => {
+      if (this.attention !== "encoder" && n < this.step) this.point({ row: n, column: null }, false);
+    };
     node.onpointerleave = () => this.point(null, false);
   }
 
@@ -206,7 +224,8 @@ class Translate {
       const node = make("button", name === this.attention ? "pick lit" : "pick", this.picks);
       node.type = "button";
       node.setAttribute("aria-pressed", String(name === this.attention));
-      const columns = shape === "cross" ? CELLS + 2 : CELLS, svg = draw("svg", { width: columns * 6, height: CELLS * 6, "aria-hidden": "true" }, node);
+      const columns = shape === "cross" ? CELLS + 2 : CELLS;
+      const svg = draw("svg", { width: columns * 6, height: CELLS * 6, "aria-hidden": "true" }, node);
       drawMask(svg, shape, 0, 0, CELLS * 6, columns);
       const words = make("span", "", node);
       make("b", "", words, this.text[`attention_${name}`]);
@@ -222,24 +241,34 @@ class Translate {
         node.setAttribute("aria-pressed", String(lit));
       }
     };
-    const block = this.blockNow(), aligned = this.attention === "cross" && this.aligned ? this.aligned[block] : null, share = (k) => (aligned ? ` ${Math.round(100 * aligned[k])} %` : "");
-    group(this.text.block, Array.from({ length: this.blocks[this.attention] }, (_, b) => [String(b), b === block, () => this.pick({ block: b }), fill(this.text.block_named, { block: b })]));
-    const title = (k, name) => name + (aligned ? fill(this.text.aligned, { share: (100 * aligned[k]).toFixed(1), n: this.n_measured }) : "");
+    const block = this.blockNow(), aligned = this.attention === "cross" && this.aligned ? this.aligned[block] : null;
+    const share = (k) => (aligned ? ` ${Math.round(100 * aligned[k])} %` : "");
+    group(this.text.block, Array.from({ length: this.blocks[this.attention] },
+      (_, b) => [String(b), b === block, () => this.pick({ block: b }), fill(this.text.block_named, { block: b })]));
+    const title = (k, name) => name
+      + (aligned ? fill(this.text.aligned, { share: (100 * aligned[k]).toFixed(1), n: this.n_measured }) : "");
     group(aligned ? this.text.head_aligned : this.text.head, [
-      ...Array.from({ length: this.heads }, (_, k) => [`${k}${share(k)}`, k === this.head, () => this.pick({ head: k }), title(k, fill(this.text.head_named, { head: `${block}.${k}` }))]),
-      [`${this.text.mean}${share(this.heads)}`, this.head < 0, () => this.pick({ head: -1 }), title(this.heads, fill(this.text.head_mean, { block }))]]);
+      ...Array.from({ length: this.heads }, (_, k) => [`${k}${share(k)}`, k === this.head, () => this.pick({ head: k }),
+        title(k, fill(this.text.head_named, { head: `${block}.${k}` }))]),
+      [`${this.text.mean}${share(this.heads)}`, this.head < 0, () => this.pick({ head: -1 }),
+        title(this.heads, fill(this.text.head_mean, { block }))]]);
   }
 
   paint() {
     const room = this.place.clientWidth, em = emOf(this.root);
     if (!room || !this.target) return;
-    const [rows, columns] = this.axes(), font = monoFont(this.root, 0.95 * em), width = (names) => Math.max(...names.map((name) => textWidth(cutShort(name), font)));
-    const left = width(rows) + 1.2 * em, above = 0.75 * width(columns) + 1.4 * em, tall = Math.max(150, window.innerHeight - this.place.getBoundingClientRect().top - mainScroll(this.root) - (this.scale > 1 ? 62 : 34) - above);
+    const [rows, columns] = this.axes(), font = monoFont(this.root, 0.95 * em);
+    const width = (names) => Math.max(...names.map((name) => textWidth(cutShort(name), font)));
+    const left = width(rows) + 1.2 * em, above = 0.75 * width(columns) + 1.4 * em;
+    const tall = Math.max(150, window.innerHeight - this.place.getBoundingClientRect().top - mainScroll(this.root)
+        - (this.scale > 1 ? 62 : 34) - above);
     const cell = Math.max(0.9 * em, Math.min(2.3 * em, (room - left - 2.2 * em) / columns.length, tall / rows.length));
     Object.assign(this, { cell, left, above });
     const size = { width: left + columns.length * cell + 2.2 * em, height: above + rows.length * cell + 3 };
     this.svg.replaceChildren();
-    for (const [name, value] of Object.entries({ ...size, viewBox: `0 0 ${size.width} ${size.height}`, "font-size": Math.min(0.95 * em, cell), "aria-label": this.text.heat })) this.svg.setAttribute(name, value);
+    for (const [name, value] of Object.entries({ ...size, viewBox: `0 0 ${size.width} ${size.height}`,
+      "font-size": Math.min(0.95 * em, cell), "aria-label": this.text.heat }))
+      this.svg.setAttribute(name, value);
     columns.forEach((name, j) => this.label(name, left + (j + 0.5) * cell, above - 0.4 * em, "key", j, true));
     rows.forEach((name, i) => this.line(name, i, columns));
     this.frame = draw("rect", { class: "frame", x: left, width: columns.length * cell, height: cell }, this.svg);
@@ -247,7 +276,8 @@ class Translate {
   }
 
   label(text, x, y, meaning, index, turned) {
-    const node = draw("text", { x, y, class: `label ${meaning}`, "text-anchor": turned ? "start" : "end", "dominant-baseline": turned ? "auto" : "central", "data-at": index }, this.svg, cutShort(text));
+    const node = draw("text", { x, y, class: `label ${meaning}`, "text-anchor": turned ? "start" : "end",
+      "dominant-baseline": turned ? "auto" : "central", "data-at": index }, this.svg, cutShort(text));
     if (turned) node.setAttribute("transform", `rotate(-50 ${x} ${y})`);
     draw("title", {}, node, text);
   }
@@ -256,9 +286,11 @@ class Translate {
     const { cell, left, above } = this, y = above + i * cell, later = this.attention !== "encoder" && i >= this.step;
     this.label(later ? "?" : name, left - 0.5 * emOf(this.root), y + cell / 2, "query", i, false);
     columns.forEach((_, j) => {
-      const masked = this.attention === "decoder" && j > i, rect = draw("rect", { x: left + j * cell + 0.5, y: y + 0.5, width: cell - 1, height: cell - 1, class: masked ? "forbidden" : "cell" }, this.svg);
+      const masked = this.attention === "decoder" && j > i, rect = draw("rect", { x: left + j * cell + 0.5, y: y + 0.5,
+        width: cell - 1, height: cell - 1, class: masked ? "forbidden" : "cell" }, this.svg);
       if (masked || later) {
-        draw("line", { x1: left + j * cell + 2, y1: y + cell - 2, x2: left + (j + 1) * cell - 2, y2: y + 2, class: "hatch" }, this.svg);
+        draw("line", { x1: left + j * cell + 2, y1: y + cell - 2, x2: left + (j + 1) * cell - 2, y2: y + 2,
+          class: "hatch" }, this.svg);
         rect.style.fill = "none";
       } else rect.style.fill = amountColour(this.weight(this.attention, i, j));
       if (later) return;
@@ -277,11 +309,14 @@ class Translate {
   mark() {
     const [rows, columns] = this.axes(), row = Math.min(this.row(), rows.length - 1), { cell, above } = this;
     this.frame.setAttribute("y", above + row * cell);
-    const shown = columns.map((_, j) => (this.attention === "decoder" && j > row ? 0 : this.weight(this.attention, row, j)));
+    const shown = columns.map((_, j) =>
+      (this.attention === "decoder" && j > row ? 0 : this.weight(this.attention, row, j)));
     this.strongest = shown.indexOf(Math.max(...shown));
     const column = this.hover?.column ?? this.strongest;
-    for (const node of this.svg.querySelectorAll(".label")) node.classList.toggle("strong", Number(node.dataset.at) === (node.classList.contains("query") ? row : column));
-    rich(this.title, this.text[this.attention === "encoder" ? "title_encoder" : "title"], { head: this.headName(), row: { chip: rows[row] }, column: { chip: columns[column] }, weight: plainAmount(shown[column]) });
+    for (const node of this.svg.querySelectorAll(".label"))
+      node.classList.toggle("strong", Number(node.dataset.at) === (node.classList.contains("query") ? row : column));
+    rich(this.title, this.text[this.attention === "encoder" ? "title_encoder" : "title"], { head: this.headName(),
+      row: { chip: rows[row] }, column: { chip: columns[column] }, weight: probability(shown[column]) });
     this.note.textContent = this.text[`note_${this.attention}`];
   }
 
@@ -291,7 +326,8 @@ class Translate {
     event.preventDefault();
     event.stopPropagation();
     if (!by) { this.point(null); return; }
-    const [rows, columns] = this.axes(), most = this.attention === "encoder" ? rows.length : this.step, row = Math.min(most - 1, Math.max(0, this.row() + by[0]));
+    const [rows, columns] = this.axes(), most = this.attention === "encoder" ? rows.length : this.step;
+    const row = Math.min(most - 1, Math.max(0, this.row() + by[0]));
     const last = this.attention === "decoder" ? row : columns.length - 1;
     this.point({ row, column: Math.min(last, Math.max(0, (this.hover?.column ?? this.strongest) + by[1])) });
   }
@@ -299,13 +335,6 @@ class Translate {
 
 const cutShort = (name) => ([...name].length > 11 ? `${[...name].slice(0, 10).join("")}…` : name);
 const mainScroll = (root) => root.getRootNode().host?.closest('[data-testid="stMain"]')?.scrollTop ?? 0;
-
-/** A weight as read: three significant digits, and more where these would say that what is below 1 is 1. */
-function plainAmount(value) {
-  let digits = 3, shown = value.toPrecision(digits);
-  while (value < 1 && Number(shown) >= 1) shown = value.toPrecision(++digits);
-  return value !== 0 && value < 1e-4 ? value.toExponential(1).replace("-", "−") : shown;
-}
 
 export default function (component) {
   mount(component, Translate);

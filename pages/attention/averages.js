@@ -1,13 +1,16 @@
-// Each value vector as a dot whose area is its weight, the hull of all, and their weighted mean inside it; a slider turns the temperature of the scores.
+// Each value vector as a dot whose area is its weight, the hull of all, and their weighted mean inside it; a slider
+// turns the temperature of the scores.
+import { decimals } from "../../core/components/lib/numbers.js";
 import {
-  decimals, dot, fill, Instrument, make, mount, Range, stroke, Surface, write,
+  dot, fill, Instrument, make, mount, Range, stroke, Surface, write,
 } from "../../core/components/lib/position_canvas.js";
 
 const REACH = 6;        // of log2 τ
 
 /** softmax(s / τ) in float64. */
 function weightsAt(scores, tau) {
-  const top = Math.max(...scores), e = Array.from(scores, (score) => Math.exp((score - top) / tau)), total = e.reduce((sum, value) => sum + value, 0);
+  const top = Math.max(...scores), e = Array.from(scores, (score) => Math.exp((score - top) / tau));
+  const total = e.reduce((sum, value) => sum + value, 0);
   return e.map((value) => value / total);
 }
 
@@ -35,10 +38,12 @@ class Average extends Instrument {
   constructor(root) {
     super(root);
     this.settings = {};
-    this.range = new Range(root, "tau", { input: (value) => { this.settings.temperature = value; this.schedule(); }, commit: () => this.commit() });
+    this.range = new Range(root, "tau",
+      { input: (value) => { this.settings.temperature = value; this.schedule(); }, commit: () => this.commit() });
     this.ends = make("div", "ends", root);
     this.surface = new Surface(root, "picture");
-    this.surface.point((x, y, phase) => this.pointed(x, y, phase), () => ({ places: this.points.map((p) => this.place(p)) }));
+    this.surface.point((x, y, phase) => this.pointed(x, y, phase),
+      () => ({ places: this.points.map((p) => this.place(p)) }));
     this.tip = make("div", "tip", root);
     this.tip.hidden = true;
   }
@@ -69,12 +74,15 @@ class Average extends Instrument {
   }
 
   draw() {
-    const { surface, settings: { temperature: log }, fontSize } = this, main = this.root.getRootNode().host?.closest('[data-testid="stMain"]');
+    const { surface, settings: { temperature: log }, fontSize } = this;
+    const main = this.root.getRootNode().host?.closest('[data-testid="stMain"]');
     const top = surface.canvas.getBoundingClientRect().top + (main?.scrollTop ?? 0);
-    surface.canvas.style.height = `${Math.max(230, Math.min(480, window.innerHeight - top - (fontSize > 12 ? 90 : 60)))}px`;
+    surface.canvas.style.height =
+      `${Math.max(230, Math.min(480, window.innerHeight - top - (fontSize > 12 ? 90 : 60)))}px`;
     surface.measure();
     this.range.set(-REACH, REACH, 0.1, log, `τ = ${tauText(log)}`);
-    const context = surface.begin(), ink = this.theme.read, weights = weightsAt(this.scores, 2 ** log), mean = this.meanAt(2 ** log);
+    const context = surface.begin(), ink = this.theme.ink, weights = weightsAt(this.scores, 2 ** log);
+    const mean = this.meanAt(2 ** log);
     this.weights = weights;
     context.beginPath();
     this.hull.map((p) => this.place(p)).forEach(([x, y], k) => (k ? context.lineTo(x, y) : context.moveTo(x, y)));
@@ -89,11 +97,13 @@ class Average extends Instrument {
     context.beginPath();
     this.way.map((p) => this.place(p)).forEach(([x, y], k) => (k ? context.lineTo(x, y) : context.moveTo(x, y)));
     context.stroke();
-    this.points.forEach((p, j) => dot(context, ...this.place(p), 2.5 + 17 * Math.sqrt(weights[j]), ink("value"), ink("page")));
+    this.points.forEach((p, j) => dot(context, ...this.place(p), 2.5 + 17 * Math.sqrt(weights[j]), ink("value"),
+      ink("page")));
     const [x, y] = this.place(mean);
     this.diamond(context, x, y, ink);
     this.names(context, weights, [x, y], ink);
-    surface.canvas.setAttribute("aria-label", fill(this.labels.spoken, { tau: tauText(log), token: this.tokens[weights.indexOf(Math.max(...weights))], alpha: decimals(Math.max(...weights)) }));
+    surface.canvas.setAttribute("aria-label", fill(this.labels.spoken, { tau: tauText(log),
+      token: this.tokens[weights.indexOf(Math.max(...weights))], alpha: decimals(Math.max(...weights)) }));
   }
 
   diamond(context, x, y, ink) {
@@ -113,9 +123,10 @@ class Average extends Instrument {
     const taken = [];
     const put = (text, px, py, meaning, bold, apart) => {
       const size = this.fontSize + (bold ? 5 : 0);
-      context.font = `${bold ? "700 " : ""}${size}px ${this.theme.mono}`;
+      context.font = `${bold ? "700 " : ""}${size}px ${this.theme.ink("mono")}`;
       const w = context.measureText(text).width;
-      for (const [bx, by] of [[px + apart, py - size / 2], [px - apart - w, py - size / 2], [px - w / 2, py - apart - size], [px - w / 2, py + apart]]) {
+      for (const [bx, by] of [[px + apart, py - size / 2], [px - apart - w, py - size / 2],
+        [px - w / 2, py - apart - size], [px - w / 2, py + apart]]) {
         if (bx < 2 || by < 2 || bx + w > this.surface.width - 2 || by + size > this.surface.height - 2) continue;
         if (taken.some(([l, t, r, b]) => bx < r && bx + w > l && by < b && by + size > t)) continue;
         taken.push([bx - 3, by - 1, bx + w + 3, by + size + 1]);
@@ -130,12 +141,14 @@ class Average extends Instrument {
     };
     taken.push([x - 10, y - 10, x + 10, y + 10]);
     put(this.labels.output, x, y, "attention-ink", true, 12);
-    [...weights.keys()].sort((a, b) => weights[b] - weights[a]).slice(0, 14).forEach((j) => put(this.tokens[j], ...this.place(this.points[j]), "text", false, 5 + 17 * Math.sqrt(weights[j])));
+    [...weights.keys()].sort((a, b) => weights[b] - weights[a]).slice(0, 14).forEach(
+      (j) => put(this.tokens[j], ...this.place(this.points[j]), "text", false, 5 + 17 * Math.sqrt(weights[j])));
   }
 
   pointed(x, y, phase) {
     if (phase === "out" || !this.weights) { this.tip.hidden = true; return; }
-    const distances = this.points.map((p) => { const [px, py] = this.place(p); return Math.hypot(px - x, py - y); }), j = distances.indexOf(Math.min(...distances));
+    const distances = this.points.map((p) => { const [px, py] = this.place(p); return Math.hypot(px - x, py - y); });
+    const j = distances.indexOf(Math.min(...distances));
     this.tip.hidden = distances[j] > 24;
     this.tip.textContent = `${this.positions[j]} ${this.tokens[j]}: α = ${decimals(this.weights[j])}`;
     this.tip.style.left = `${Math.max(0, Math.min(x + 12, this.surface.width - this.tip.offsetWidth))}px`;

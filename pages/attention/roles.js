@@ -1,8 +1,13 @@
 import { pointedByKeys } from "../../core/components/lib/by_keys.js";
+import { hatch } from "../../core/components/lib/canvas.js";
+import { between, css } from "../../core/components/lib/colours.js";
+import { exact } from "../../core/components/lib/numbers.js";
+import { readTheme } from "../../core/components/lib/theme.js";
 import { chip, emOf, fill, keepFree, make, mount } from "../../core/components/lib/token_view.js";
 
-// header: tokens [N], the visible forms of the rows; first: position of the first row; panels [{name, said, meaning, rows, columns, keys: columns are tokens, scale: "div" or "seq",
-// reach: the value of the deepest colour, masked: whether what comes after the query is hidden}]; arrays m0, m1, …: their values, row by row; lines: rows of panels.
+// header: tokens [N], the visible forms of the rows; first: position of the first row; panels [{name, said, meaning,
+// rows, columns, keys: columns are tokens, scale: "div" or "seq", reach: the value of the deepest colour, masked:
+// whether what comes after the query is hidden}]; arrays m0, m1, …: their values, row by row; lines: rows of panels.
 class Matrices {
   constructor(root) {
     this.root = root;
@@ -25,7 +30,9 @@ class Matrices {
     while (this.places.length < this.panels.length) {
       const panel = make("div", "panel", this.grid), canvas = make("canvas", "", panel);
       const of = () => this.panels[this.places.findIndex((one) => one.canvas === canvas)];
-      pointedByKeys(canvas, () => { const { x, y, wide, cell, columns, rows } = of(); return { left: x, top: y, width: columns * wide, height: rows * cell, columns, rows }; }, () => (this.tip.hidden ? "" : this.tip.textContent));
+      pointedByKeys(canvas, () => { const { x, y, wide, cell, columns, rows } = of();
+        return { left: x, top: y, width: columns * wide, height: rows * cell, columns, rows }; },
+        () => (this.tip.hidden ? "" : this.tip.textContent));
       this.places.push({ panel, canvas });
     }
     this.panels.forEach((of, k) => {
@@ -39,18 +46,19 @@ class Matrices {
 
   paint() {
     if (!this.panels) return;
-    const style = getComputedStyle(this.root), ink = (name) => style.getPropertyValue(`--tx-${name}`).trim();
-    const palettes = { seq: stops(ink, "seq"), div: stops(ink, "div") };
-    this.panels.forEach((of, k) => this.heatmap(of, this[`m${k}`], this.places[k], palettes[of.scale], ink));
+    const { ink, stops } = readTheme();
+    this.panels.forEach((of, k) => this.heatmap(of, this[`m${k}`], this.places[k], stops(of.scale), ink));
   }
 
-  heatmap(of, values, { panel, canvas }, palette, ink) {
-    const width = panel.clientWidth, height = panel.clientHeight, ratio = window.devicePixelRatio || 1, em = emOf(this.root) * 0.82;
+  heatmap(of, values, { panel, canvas }, stops, ink) {
+    const width = panel.clientWidth, height = panel.clientHeight, ratio = window.devicePixelRatio || 1;
+    const em = emOf(this.root) * 0.82;
     if (!width || !height) return;
     [canvas.width, canvas.height] = [Math.round(width * ratio), Math.round(height * ratio)];
     const context = canvas.getContext("2d");
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    const names = Math.min(5.4 * em, 0.24 * width), top = this.headings(context, of, width, ink), cell = (height - top - 1) / of.rows;
+    const names = Math.min(5.4 * em, 0.24 * width), top = this.headings(context, of, width, ink);
+    const cell = (height - top - 1) / of.rows;
     const wide = of.keys ? Math.min((width - names - 1) / of.columns, 2.6 * cell) : (width - names - 1) / of.columns;
     Object.assign(of, { x: names, y: top, cell, wide });
     const gap = Math.min(cell, wide) > 6 ? 1 : 0;
@@ -58,11 +66,11 @@ class Matrices {
       for (let j = 0; j < of.columns; j++) {
         const x = names + j * wide, y = top + i * cell;
         if (of.masked && j > i) continue;
-        context.fillStyle = shade(palette, values[i * of.columns + j], of.reach, of.scale);
+        context.fillStyle = css(shade(stops, values[i * of.columns + j], of));
         context.fillRect(x, y, wide - gap + (gap ? 0 : 0.4), cell - gap + (gap ? 0 : 0.4));
       }
     }
-    if (of.masked) this.hatch(context, of, ink);
+    if (of.masked) this.hatchMasked(context, of, ink);
     context.strokeStyle = ink("grid-ink");
     context.lineWidth = 1;
     context.strokeRect(names - 0.5, top - 0.5, of.columns * wide + 1, of.rows * cell + 1);
@@ -71,7 +79,8 @@ class Matrices {
     context.fillStyle = ink("muted-ink");
     context.textAlign = "right";
     context.textBaseline = "middle";
-    for (let i = 0; i < of.rows; i += every) context.fillText(this.tokens[i], names - 5, Math.min(height - 0.55 * em, top + (i + 0.5) * cell), names - 6);
+    for (let i = 0; i < of.rows; i += every)
+      context.fillText(this.tokens[i], names - 5, Math.min(height - 0.55 * em, top + (i + 0.5) * cell), names - 6);
   }
 
   /** The panel's name and what is said of it; returns where the cells begin. */
@@ -89,53 +98,38 @@ class Matrices {
   }
 
   /** What the mask hides is no zero: it is empty and faintly hatched. */
-  hatch(context, { x: left, y: top, ...of }, ink) {
+  hatchMasked(context, { x: left, y: top, ...of }, ink) {
     context.save();
     context.beginPath();
-    for (let i = 0; i < of.rows - 1; i++) context.rect(left + (i + 1) * of.wide, top + i * of.cell, (of.columns - i - 1) * of.wide, of.cell);
+    for (let i = 0; i < of.rows - 1; i++)
+      context.rect(left + (i + 1) * of.wide, top + i * of.cell, (of.columns - i - 1) * of.wide, of.cell);
     context.clip();
-    context.strokeStyle = ink("grid");
-    context.lineWidth = 1;
-    const right = left + of.columns * of.wide, bottom = top + of.rows * of.cell;
-    context.beginPath();
-    for (let at = left - bottom; at < right; at += 6) { context.moveTo(at, bottom); context.lineTo(at + bottom, 0); }
-    context.stroke();
+    hatch(context, left, 0, of.columns * of.wide, top + of.rows * of.cell, ink("grid"), 6);
     context.restore();
   }
 
   read(event, k) {
     const of = this.panels[k], box = event.target.getBoundingClientRect(), around = this.root.getBoundingClientRect();
-    const i = Math.floor((event.clientY - box.top - of.y) / of.cell), j = Math.floor((event.clientX - box.left - of.x) / of.wide);
+    const i = Math.floor((event.clientY - box.top - of.y) / of.cell);
+    const j = Math.floor((event.clientX - box.left - of.x) / of.wide);
     this.tip.hidden = i < 0 || j < 0 || i >= of.rows || j >= of.columns;
     if (this.tip.hidden) return;
     this.tip.replaceChildren();
     const hidden = of.masked && j > i, value = this[`m${k}`][i * of.columns + j];
     chip(this.tip, this.tokens[i]);
-    if (of.keys) { this.tip.append(" → "); chip(this.tip, this.tokens[j]); } else this.tip.append(` ${fill(this.text.dimension, { c: j })}`);
-    make("b", "", this.tip, ` ${hidden ? this.text.masked : exactly(value)}`);
-    this.tip.style.left = `${Math.max(0, Math.min(event.clientX - around.left + 12, around.width - this.tip.offsetWidth))}px`;
+    if (of.keys) {
+      this.tip.append(" → ");
+      chip(this.tip, this.tokens[j]);
+    } else this.tip.append(` ${fill(this.text.dimension, { c: j })}`);
+    make("b", "", this.tip, ` ${hidden ? this.text.masked : exact(value)}`);
+    this.tip.style.left =
+      `${Math.max(0, Math.min(event.clientX - around.left + 12, around.width - this.tip.offsetWidth))}px`;
     this.tip.style.top = `${event.clientY - around.top - this.tip.offsetHeight - 8}px`;
   }
 }
 
-function exactly(value) {
-  return (Math.abs(value) < 1e-4 && value !== 0 ? value.toExponential(2) : value.toPrecision(4)).replace(/-/g, "−");
-}
-
-/** The nine stops of a scale as [r, g, b]. */
-function stops(ink, name) {
-  const scratch = document.createElement("canvas").getContext("2d");
-  return [...Array(9).keys()].map((k) => {
-    scratch.fillStyle = ink(`${name}-${k}`);
-    const hex = parseInt(scratch.fillStyle.slice(1), 16);
-    return [hex >> 16, (hex >> 8) & 255, hex & 255];
-  });
-}
-
-function shade(palette, value, reach, scale) {
-  const share = scale === "div" ? (value / reach + 1) / 2 : value / reach, place = Math.max(0, Math.min(1, Number.isFinite(share) ? share : 0)) * 8, low = Math.min(7, Math.floor(place));
-  const [r, g, b] = palette[low].map((c, k) => Math.round(c + (palette[low + 1][k] - c) * (place - low)));
-  return `rgb(${r} ${g} ${b})`;
+function shade(stops, value, { reach, scale }) {
+  return between(stops, scale === "div" ? (value / reach + 1) / 2 : value / reach);
 }
 
 export default function (component) {

@@ -1,4 +1,6 @@
-"""The weights of one head, asked for by the browser when a reader opens a number that they made: once a head, and not with every rerun."""
+"""The weights of one head, asked for by the browser when a reader opens a number that they made: once a head, and not
+with every rerun.
+"""
 from __future__ import annotations
 
 from core.app.base import devices
@@ -16,14 +18,19 @@ def question(run: Run, layer: int, head: int) -> dict:
 
 
 def answer(question: dict) -> bytes:
-    """The head's own projections, as far as the model has them, after a header that repeats the question. Raises ValueError, KeyError or TypeError for nonsense."""
+    """The head's own projections, as far as the model has them, after a header that repeats the question.
+
+    Raises ValueError, KeyError or TypeError for nonsense.
+    """
     name, device, layer, head = (question[key] for key in ("model", "device", "layer", "head"))
     if not cache.exists(name) or device not in devices.available():
         raise ValueError("there is no such model or device")
     model = cache.shared_model(name, device).model
-    if not (isinstance(layer, int) and isinstance(head, int) and 0 <= layer < model.config.n_layers and 0 <= head < model.config.n_heads):
+    if not (isinstance(layer, int) and isinstance(head, int) and 0 <= layer < model.config.n_layers
+            and 0 <= head < model.config.n_heads):
         raise ValueError("there is no such head")
     weights, shared = model.blocks[layer], head // (model.config.n_heads // model.config.n_kv_heads)
     found = {part: getattr(weights, part) for part in PROJECTIONS if getattr(weights, part) is not None}
-    own = {part: parameter[shared if part[-1] in "KV" else head].detach().float().cpu().numpy() for part, parameter in found.items()}
+    own = {part: parameter[shared if part[-1] in "KV" else head].detach().float().cpu().numpy()
+           for part, parameter in found.items()}
     return pack({"asked": {"model": name, "device": device, "layer": layer, "head": head}}, own)

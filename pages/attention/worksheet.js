@@ -1,17 +1,21 @@
-// header: identity; tokens [4]; given {X, W_Q, W_K, W_V}; solution and mistakes {step: matrix}, {step: {slip: matrix}}, where a matrix is rows of numbers, "-inf" or null;
-// cells {"step.row.column": [typed, 1 where it was shown]}; text. What a reader types is compared with the solution here, and kept in Python's session.
+// header: identity; tokens [4]; given {X, W_Q, W_K, W_V}; solution and mistakes {step: matrix}, {step: {slip: matrix}},
+// where a matrix is rows of numbers, "-inf" or null; cells {"step.row.column": [typed, 1 where it was shown]}; text.
+// What a reader types is compared with the solution here, and kept in Python's session.
+import { plain, written } from "../../core/components/lib/numbers.js";
 import { draw, fill, make, mount, onWidth } from "../../core/components/lib/token_view.js";
 
 const GIVEN = ["X", "W_Q", "W_K", "W_V"];
 const STEPS = ["Q", "K", "V", "products", "scaled", "masked", "weights", "output"];
-const MEANING = { X: "residual", W_Q: "query", W_K: "key", W_V: "value", Q: "query", K: "key", V: "value", weights: "attention", output: "attention" };
+const MEANING = { X: "residual", W_Q: "query", W_K: "key", W_V: "value", Q: "query", K: "key", V: "value",
+  weights: "attention", output: "attention" };
 const BY_KEY = ["products", "scaled", "masked", "weights"];      // their columns are keys
 const FEWEST_DECIMALS = 2, REST = 500;
 
 const number = (written) => (written === "-inf" ? -Infinity : written === null ? NaN : written);
 const numbers = (matrix) => matrix.map((row) => row.map(number));
 
-/** What was typed: {value, decimals}, or null where it is no number. A comma is a point, a/b a fraction, -inf and −∞ the mask. */
+/** What was typed: {value, decimals}, or null where it is no number. A comma is a point, a/b a fraction, -inf
+    and −∞ the mask. */
 function parse(typed) {
   const plain = typed.trim().replace(/[−–]/g, "-").replace(",", ".").replace(/\s+/g, "");
   if (/^-(inf|infinity|∞|oo)$/i.test(plain)) return { value: -Infinity, decimals: Infinity };
@@ -28,8 +32,18 @@ function matches({ value: typed, decimals }, value) {
   return Math.abs(typed - value) <= step * (1 + 1e-9) + 1e-9;
 }
 
-const written = (value) => (value === -Infinity ? "−∞" : (Number.isInteger(value) ? String(value) : value.toFixed(4)).replace("-", "−"));
-const bracketed = (value) => (value < 0 ? `(${written(value)})` : written(value));
+/** As the sheet asks for it: a whole number, or rounded to four decimals. */
+const rounded = (value) =>
+  (Number.isFinite(value) ? written(Number.isInteger(value) ? value : value.toFixed(4)) : plain(value));
+const bracketed = (value) => (value < 0 ? `(${rounded(value)})` : rounded(value));
+
+/** The softmax of one score among those that are seen, as a sum to work out. */
+function softmaxSum(scores, j, seen) {
+  const powers = seen.map((k) => `e^${bracketed(scores[k])}`).join(" + ");
+  const total = seen.reduce((sum, k) => sum + Math.exp(scores[k]), 0);
+  return `e^${bracketed(scores[j])} / (${powers}) = ${rounded(Math.exp(scores[j]))} / ${rounded(total)}`;
+}
+
 const dot = (a, b) => a.map((x, k) => `${bracketed(x)}·${bracketed(b[k])}`).join(" + ");
 const column = (matrix, c) => matrix.map((row) => row[c]);
 
@@ -75,7 +89,8 @@ class Worksheet {
     Object.assign(this, { identity: header.identity, tokens: header.tokens, at: null });
     this.given = Object.fromEntries(GIVEN.map((name) => [name, numbers(header.given[name])]));
     this.solution = Object.fromEntries(STEPS.map((step) => [step, numbers(header.solution[step])]));
-    this.mistakes = Object.fromEntries(STEPS.map((step) => [step, Object.entries(header.mistakes[step]).map(([slip, matrix]) => [slip, numbers(matrix)])]));
+    this.mistakes = Object.fromEntries(STEPS.map((step) =>
+      [step, Object.entries(header.mistakes[step]).map(([slip, matrix]) => [slip, numbers(matrix)])]));
     this.cells = { ...header.cells };
     this.build();
     this.paint();
@@ -105,13 +120,15 @@ class Worksheet {
     rows.forEach((row, i) => {
       const line = make("tr", "", body);
       make("th", "", line, byToken ? this.tokens[i] : "").scope = "row";
-      row.forEach((value, j) => (asked ? this.field(make("td", "", line), name, i, j) : make("td", "given", line, written(value))));
+      row.forEach((value, j) => (asked ? this.field(make("td", "", line), name, i, j)
+        : make("td", "given", line, rounded(value))));
     });
   }
 
   field(place, step, i, j) {
     const key = `${step}.${i}.${j}`, input = make("input", "cell", place);
-    Object.assign(input, { type: "text", value: this.cells[key]?.[0] ?? "", maxLength: 12, autocomplete: "off", spellcheck: false });
+    Object.assign(input,
+      { type: "text", value: this.cells[key]?.[0] ?? "", maxLength: 12, autocomplete: "off", spellcheck: false });
     input.setAttribute("aria-label", this.where(step, i, j).replaceAll("_", ""));
     input.dataset.key = key;
     this.fields[key] = { input, place, step, i, j };
@@ -122,7 +139,8 @@ class Worksheet {
 
   where(step, i, j) {
     const column = BY_KEY.includes(step) ? this.tokens[j] : j + 1;
-    return fill(this.text[BY_KEY.includes(step) ? "where_pair" : "where_entry"], { name: this.text[`name_${step}`], row: this.tokens[i], column });
+    return fill(this.text[BY_KEY.includes(step) ? "where_pair" : "where_entry"],
+      { name: this.text[`name_${step}`], row: this.tokens[i], column });
   }
 
   /** Enter goes on to the next cell, the arrows to the neighbours; left and right only from the text's end. */
@@ -136,7 +154,8 @@ class Worksheet {
     else if (event.key === "ArrowRight" && input.selectionStart === input.value.length) to = `${step}.${i}.${j + 1}`;
     else return;
     event.stopPropagation();
-    if (event.key === "Enter" || event.key.startsWith("ArrowU") || event.key.startsWith("ArrowD") || this.fields[to]) event.preventDefault();
+    if (event.key === "Enter" || event.key.startsWith("ArrowU") || event.key.startsWith("ArrowD") || this.fields[to])
+      event.preventDefault();
     if (this.fields[to]) this.go(to);
   }
 
@@ -171,7 +190,9 @@ class Worksheet {
     if (shown) return { state: "shown" };
     const given = parse(typed), value = this.solution[step][i][j];
     if (!given) return { state: "wrong", slip: "unreadable" };
-    if (matches(given, value)) return Number.isFinite(value) && given.decimals < FEWEST_DECIMALS && Math.abs(given.value - value) > 1e-9 ? { state: "coarse", slip: "coarse" } : { state: "right" };
+    if (matches(given, value))
+      return Number.isFinite(value) && given.decimals < FEWEST_DECIMALS && Math.abs(given.value - value) > 1e-9
+        ? { state: "coarse", slip: "coarse" } : { state: "right" };
     return { state: "wrong", slip: this.slip(step, i, j, given) };
   }
 
@@ -179,10 +200,14 @@ class Worksheet {
     const masked = j > i;
     if (step === "masked" && masked) return given.value === 0 ? "zero" : "forbidden";
     if (step === "weights" && masked) return "leak";
-    if (given.value === -Infinity) return BY_KEY.includes(step) && step !== "weights" ? (masked ? "later" : "allowed") : "infinite";
-    const found = this.mistakes[step].find(([, matrix]) => !Number.isNaN(matrix[i][j]) && matches(given, matrix[i][j]) && Math.abs(matrix[i][j] - this.solution[step][i][j]) > 1e-9);
+    if (given.value === -Infinity)
+      return BY_KEY.includes(step) && step !== "weights" ? (masked ? "later" : "allowed") : "infinite";
+    const found = this.mistakes[step].find(([, matrix]) => !Number.isNaN(matrix[i][j]) && matches(given, matrix[i][j])
+      && Math.abs(matrix[i][j] - this.solution[step][i][j]) > 1e-9);
     if (found) return found[0];
-    const reach = step === "output" ? 0.01 * this.solution.V.slice(0, i + 1).reduce((sum, row) => sum + Math.abs(row[j]), 0) : step === "weights" ? 0.015 : step === "scaled" || step === "masked" ? 0.02 : 0;
+    const reach = step === "output"
+      ? 0.01 * this.solution.V.slice(0, i + 1).reduce((sum, row) => sum + Math.abs(row[j]), 0)
+      : step === "weights" ? 0.015 : step === "scaled" || step === "masked" ? 0.02 : 0;
     return Math.abs(given.value - this.solution[step][i][j]) <= reach ? "rounding" : "unknown";
   }
 
@@ -199,7 +224,8 @@ class Worksheet {
 
   count() {
     const all = Object.keys(this.fields), of = (step) => all.filter((key) => this.fields[key].step === step);
-    const states = Object.fromEntries(all.map((key) => [key, this.judge(key).state])), right = (keys, state) => keys.filter((key) => states[key] === state).length;
+    const states = Object.fromEntries(all.map((key) => [key, this.judge(key).state]));
+    const right = (keys, state) => keys.filter((key) => states[key] === state).length;
     for (const step of STEPS) {
       const keys = of(step), done = right(keys, "right");
       this.counts[step].textContent = `${done}/${keys.length}`;
@@ -207,7 +233,8 @@ class Worksheet {
     }
     const done = right(all, "right"), shown = right(all, "shown"), wrong = right(all, "wrong") + right(all, "coarse");
     const parts = [["progress", true], ["progress_shown", shown], ["progress_wrong", wrong]].filter(([, said]) => said);
-    this.title.textContent = done + shown === all.length ? fill(this.text.finished, { done, all: all.length, shown }) : parts.map(([name]) => fill(this.text[name], { done, all: all.length, shown, wrong })).join(" · ");
+    this.title.textContent = done + shown === all.length ? fill(this.text.finished, { done, all: all.length, shown })
+      : parts.map(([name]) => fill(this.text[name], { done, all: all.length, shown, wrong })).join(" · ");
   }
 
   say() {
@@ -225,12 +252,12 @@ class Worksheet {
   hintFor(step, i, j) {
     const { given, solution: s } = this, seen = [...Array(i + 1).keys()], root = Math.sqrt(s.Q[0].length);
     const sums = {
-      Q: () => dot(given.X[i], column(given.W_Q, j)), K: () => dot(given.X[i], column(given.W_K, j)), V: () => dot(given.X[i], column(given.W_V, j)),
-      products: () => dot(s.Q[i], s.K[j]),
-      scaled: () => `${written(s.products[i][j])} / √${s.Q[0].length} = ${written(s.products[i][j])} / ${written(root)}`,
+      Q: () => dot(given.X[i], column(given.W_Q, j)), K: () => dot(given.X[i], column(given.W_K, j)),
+      V: () => dot(given.X[i], column(given.W_V, j)), products: () => dot(s.Q[i], s.K[j]), scaled: () =>
+        `${rounded(s.products[i][j])} / √${s.Q[0].length} = ${rounded(s.products[i][j])} / ${rounded(root)}`,
       masked: () => this.text[j > i ? "hint_hidden" : "hint_visible"],
-      weights: () => (j > i ? this.text.hint_leak : `e^${bracketed(s.masked[i][j])} / (${seen.map((k) => `e^${bracketed(s.masked[i][k])}`).join(" + ")}) = ${written(Math.exp(s.masked[i][j]))} / ${written(seen.reduce((sum, k) => sum + Math.exp(s.masked[i][k]), 0))}`),
-      output: () => seen.map((k) => `${written(s.weights[i][k])}·${bracketed(s.V[k][j])}`).join(" + "),
+      weights: () => (j > i ? this.text.hint_leak : softmaxSum(s.masked[i], j, seen)),
+      output: () => seen.map((k) => `${rounded(s.weights[i][k])}·${bracketed(s.V[k][j])}`).join(" + "),
     };
     return fill(this.text.hint_is, { sum: sums[step]() });
   }
@@ -238,14 +265,17 @@ class Worksheet {
   mask() { if (this.at) { this.fields[this.at].input.value = "−∞"; this.type(this.at, "−∞"); } }
   hint() { if (this.at) { this.hinted = true; this.say(); } }
   show() { if (this.at) this.put([this.at]); }
-  fill() { if (this.at) this.put(Object.keys(this.fields).filter((key) => this.fields[key].step === this.fields[this.at].step)); }
+  fill() {
+    if (this.at)
+      this.put(Object.keys(this.fields).filter((key) => this.fields[key].step === this.fields[this.at].step));
+  }
 
   /** Writes the solution into cells that are not right, as shown and not as found. */
   put(keys) {
     for (const key of keys) {
       const { input, step, i, j } = this.fields[key];
       if (this.judge(key).state === "right") continue;
-      input.value = written(this.solution[step][i][j]);
+      input.value = rounded(this.solution[step][i][j]);
       this.cells[key] = [input.value, 1];
     }
     this.changed = true;
@@ -270,15 +300,21 @@ class Worksheet {
     const [width, height, cell, line] = [280, 200, 52, 30];
     this.svg.setAttribute("viewBox", "0 0 1120 620");
     [...GIVEN, ...STEPS].forEach((name, k) => {
-      const x = 10 + (k % 4) * width, y = 24 + Math.floor(k / 4) * height, rows = this.given[name] ?? this.solution[name];
+      const x = 10 + (k % 4) * width, y = 24 + Math.floor(k / 4) * height;
+      const rows = this.given[name] ?? this.solution[name];
       const heading = draw("text", { x: x + 50, y, class: "sans strong", "font-size": 15 }, this.svg);
-      this.text[`name_${name}`].split(/_(\w)/).forEach((part, p) => draw("tspan", p % 2 ? { dy: 4, "font-size": 11 } : { dy: p ? -4 : 0 }, heading, part));
+      this.text[`name_${name}`].split(/_(\w)/)
+        .forEach((part, p) => draw("tspan", p % 2 ? { dy: 4, "font-size": 11 } : { dy: p ? -4 : 0 }, heading, part));
       rows.forEach((row, i) => {
-        if (!name.startsWith("W_")) draw("text", { x: x + 44, y: y + 30 + i * line, "text-anchor": "end", "font-size": 12 }, this.svg, this.tokens[i]);
+        if (!name.startsWith("W_"))
+          draw("text", { x: x + 44, y: y + 30 + i * line, "text-anchor": "end", "font-size": 12 }, this.svg,
+            this.tokens[i]);
         row.forEach((value, j) => {
-          draw("rect", { x: x + 50 + j * cell, y: y + 11 + i * line, width: cell - 3, height: line - 3, fill: "none", stroke: "var(--tx-grid-ink)", "stroke-width": 1 }, this.svg);
-          const typed = this.given[name] ? written(value) : this.cells[`${name}.${i}.${j}`]?.[0] ?? "";
-          draw("text", { x: x + 48 + (j + 0.5) * cell, y: y + 30 + i * line, "text-anchor": "middle", "font-size": 13 }, this.svg, typed);
+          draw("rect", { x: x + 50 + j * cell, y: y + 11 + i * line, width: cell - 3, height: line - 3, fill: "none",
+            stroke: "var(--tx-grid-ink)", "stroke-width": 1 }, this.svg);
+          const typed = this.given[name] ? rounded(value) : this.cells[`${name}.${i}.${j}`]?.[0] ?? "";
+          draw("text", { x: x + 48 + (j + 0.5) * cell, y: y + 30 + i * line, "text-anchor": "middle", "font-size": 13 },
+            this.svg, typed);
         });
       });
     });

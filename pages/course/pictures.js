@@ -1,4 +1,5 @@
-// The pictures of the course page, one kind each: lessons, lectures, class, glossary, sheet. Links are real ones; a plain click opens the lesson in the same session.
+// The pictures of the course page, one kind each: lessons, lectures, class, glossary, sheet. Links are real ones; a
+// plain click opens the lesson in the same session.
 import { button, fill, make, mount } from "../../core/components/lib/token_view.js";
 
 const DONE = "transformer-course-done";      // the lessons that a reader has ticked, in the browser's own store
@@ -36,17 +37,20 @@ class Course {
     return node;
   }
 
-  // ---- lessons ------------------------------------------------------------------------------------------------------------------
+  // ---- lessons ------------------------------------------------------------------------------------------------------
 
   lessons() {
     const { lessons } = this.header, bar = make("div", "bar", this.root);
     const total = lessons.reduce((sum, lesson) => sum + lesson.minutes, 0), done = new Set(stored());
-    make("b", "", bar, fill(this.text.total, { n: lessons.length, hours: Math.floor(total / 60), minutes: total % 60 }));
-    const track = make("div", "track", bar), said = make("span", "muted said", bar), filled = make("div", "filled", track);
+    make("b", "", bar,
+      fill(this.text.total, { n: lessons.length, hours: Math.floor(total / 60), minutes: total % 60 }));
+    const track = make("div", "track", bar), said = make("span", "muted said", bar);
+    const filled = make("div", "filled", track);
     const tell = () => {
       const left = lessons.reduce((sum, lesson) => sum + (done.has(lesson.id) ? 0 : lesson.minutes), 0);
       filled.style.width = `${100 * (1 - left / total)}%`;
-      said.textContent = fill(this.text.done, { done: lessons.filter((lesson) => done.has(lesson.id)).length, n: lessons.length, left });
+      said.textContent = fill(this.text.done,
+        { done: lessons.filter((lesson) => done.has(lesson.id)).length, n: lessons.length, left });
     };
     const list = make("div", "lessons", this.root);
     lessons.forEach((lesson, index) => {
@@ -62,7 +66,8 @@ class Course {
       for (const goal of lesson.goals) indexed(make("li", "", items), goal.replaceAll("*", ""));
       const end = make("label", "end", row), tick = make("input", "", end);
       make("span", "", end, fill(this.text.minutes, { min: lesson.minutes }));
-      Object.assign(tick, { type: "checkbox", checked: done.has(lesson.id), title: fill(this.text.tick, { lesson: lesson.name }) });
+      Object.assign(tick,
+        { type: "checkbox", checked: done.has(lesson.id), title: fill(this.text.tick, { lesson: lesson.name }) });
       tick.setAttribute("aria-label", tick.title);
       const mark = () => row.classList.toggle("done", tick.checked);
       tick.onchange = () => {
@@ -76,12 +81,13 @@ class Course {
     tell();
   }
 
-  // ---- lectures -----------------------------------------------------------------------------------------------------------------
+  // ---- lectures -----------------------------------------------------------------------------------------------------
 
   lectures() {
     const { parts, deck } = this.header, bar = make("div", "bar", this.root);
     make("b", "", bar, deck);
-    make("span", "muted", bar, fill(this.text.title, { ideas: parts.reduce((sum, part) => sum + part.ideas.length, 0), parts: parts.length }));
+    make("span", "muted", bar,
+      fill(this.text.title, { ideas: parts.reduce((sum, part) => sum + part.ideas.length, 0), parts: parts.length }));
     const place = make("div", "parts", this.root);
     parts.forEach((part, index) => {
       const block = make("section", "part", place);
@@ -94,7 +100,7 @@ class Course {
     });
   }
 
-  // ---- one class ----------------------------------------------------------------------------------------------------------------
+  // ---- one class ----------------------------------------------------------------------------------------------------
 
   class() {
     const { steps, weeks, minutes } = this.header, bar = make("div", "bar", this.root);
@@ -132,7 +138,7 @@ class Course {
     }
   }
 
-  // ---- glossary -----------------------------------------------------------------------------------------------------------------
+  // ---- glossary -----------------------------------------------------------------------------------------------------
 
   glossary() {
     const { header, text } = this, bar = make("div", "bar", this.root), field = make("input", "find", bar);
@@ -143,13 +149,15 @@ class Course {
       const pick = button(choice, text[group], text[group], () => this.send({ group, at: Date.now() }));
       pick.setAttribute("aria-pressed", String(header.group === group));
     }
-    const said = make("span", "muted said", bar), list = make("div", "glossary", this.root), groups = this.groups().map((group) => this.group(list, group));
+    const said = make("span", "muted said", bar), list = make("div", "glossary", this.root);
+    const groups = this.groups().map((group) => this.group(list, group));
     const filter = () => {
       this.find = field.value;
       const wanted = field.value.trim().toLowerCase();
       let shown = 0;
       for (const { node, cards } of groups) {
-        const hits = cards.filter(([card, term]) => !(card.hidden = wanted && !`${term.term} ${term.symbol} ${term.definition}`.toLowerCase().includes(wanted)));
+        const hits = cards.filter(([card, term]) =>
+          !(card.hidden = wanted && !`${term.term} ${term.symbol} ${term.definition}`.toLowerCase().includes(wanted)));
         node.hidden = !hits.length;
         shown += hits.length;
       }
@@ -158,14 +166,16 @@ class Course {
     field.oninput = filter;
     filter();
     const named = list.querySelector(".named");
-    if (named) setTimeout(() => named.scrollIntoView({ block: "center" }), 150);      // the page around finds its place first
+    // the page around finds its place first
+    if (named) setTimeout(() => named.scrollIntoView({ block: "center" }), 150);
   }
 
   groups() {
     const { terms, lessons, group } = this.header, found = new Map();
     if (group === "lessons") for (const lesson of lessons) found.set(lesson.name, []);
     for (const term of terms) {
-      const name = group === "lessons" ? lessons.find((lesson) => lesson.id === term.lesson)?.name ?? this.text.missing : term.term[0].toUpperCase();
+      const name = group === "lessons" ? lessons.find((lesson) => lesson.id === term.lesson)?.name ?? this.text.missing
+        : term.term[0].toUpperCase();
       if (!found.has(name)) found.set(name, []);
       found.get(name).push(term);
     }
@@ -179,7 +189,9 @@ class Course {
   }
 
   card(parent, term) {
-    const card = make("article", this.header.term.toLowerCase() === term.term.toLowerCase() ? "term named" : "term", parent), head = make("div", "head", card);
+    const card = make("article",
+      this.header.term.toLowerCase() === term.term.toLowerCase() ? "term named" : "term", parent);
+    const head = make("div", "head", card);
     make("b", "", head, term.term);
     if (term.symbol) indexed(make("span", "code", head), term.symbol);
     if (term.shape) indexed(make("span", "muted code", head), term.shape);
@@ -195,10 +207,11 @@ class Course {
     return card;
   }
 
-  // ---- a sheet ------------------------------------------------------------------------------------------------------------------
+  // ---- a sheet ------------------------------------------------------------------------------------------------------
 
   sheet() {
-    const { files, solved } = this.header, bar = make("div", "bar", this.root), label = make("label", "switch", bar), tick = make("input", "", label);
+    const { files, solved } = this.header, bar = make("div", "bar", this.root), label = make("label", "switch", bar);
+    const tick = make("input", "", label);
     Object.assign(tick, { type: "checkbox", checked: solved });
     make("span", "", label, this.text.show_solution);
     const paper = make("iframe", "paper", this.root);
@@ -206,7 +219,10 @@ class Course {
     paper.sandbox = "allow-same-origin allow-modals";      // read and printed from here, and no script of its own runs
     paper.onload = () => { paper.style.height = `${paper.contentDocument.documentElement.scrollHeight + 4}px`; };
     paper.srcdoc = files[Number(solved)];
-    tick.onchange = () => { paper.srcdoc = files[Number(tick.checked)]; this.send({ solved: tick.checked, at: Date.now() }); };
+    tick.onchange = () => {
+      paper.srcdoc = files[Number(tick.checked)];
+      this.send({ solved: tick.checked, at: Date.now() });
+    };
     button(bar, this.text.print, this.text.print, () => paper.contentWindow.print(), "print");
   }
 }
@@ -225,7 +241,9 @@ function stored() {
 }
 
 function store(done) {
-  try { localStorage.setItem(DONE, JSON.stringify(done)); } catch { /* a browser that keeps nothing: the marks last as long as the page */ }
+  try {
+    localStorage.setItem(DONE, JSON.stringify(done));
+  } catch { /* a browser that keeps nothing: the marks last as long as the page */ }
 }
 
 export default function (component) {

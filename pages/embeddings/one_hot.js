@@ -1,9 +1,12 @@
-// One-hot (N × |V|) times E (|V| × d) is X (N × d): the tokens of the prompt as rows on the left and on the right, the picked one's row of E between them.
+// One-hot (N × |V|) times E (|V| × d) is X (N × d): the tokens of the prompt as rows on the left and on the right, the
+// picked one's row of E between them.
+import { css } from "../../core/components/lib/colours.js";
+import { exact } from "../../core/components/lib/numbers.js";
 import {
-  beginDrawing, chip, element, exact, fitHeight, keepFitted, showTip, writeText,
+  beginDrawing, chip, element, fitHeight, keepFitted, showTip, writeText,
 } from "../../core/components/lib/pattern.js";
 import { unpack } from "../../core/components/lib/bytes.js";
-import { whenStyled } from "../../core/components/lib/styled.js";
+import { whenStyled } from "../../core/components/lib/theme.js";
 
 const HEADING = 40, GAP = 46, FOOT = 6;
 
@@ -25,7 +28,8 @@ function receive(view, data) {
 const largest = (values) => values.reduce((most, v) => Math.max(most, Math.abs(v)), 0);
 
 function build(root) {
-  const view = { root, stage: root.querySelector(".stage"), canvas: root.querySelector("canvas"), tip: root.querySelector(".tip"), spoken: root.querySelector(".spoken") };
+  const view = { root, stage: root.querySelector(".stage"), canvas: root.querySelector("canvas"),
+    tip: root.querySelector(".tip"), spoken: root.querySelector(".spoken") };
   view.stage.onpointermove = (event) => read(view, event);
   view.stage.onpointerleave = () => { view.tip.hidden = true; };
   view.stage.onclick = (event) => { const row = rowAt(view, event); if (row !== null) pick(view, row); };
@@ -49,11 +53,14 @@ function pick(view, row) {
 function arrange(view) {
   const width = view.stage.clientWidth, ratio = window.devicePixelRatio || 1;
   if (!width) return;
-  const height = fitHeight(view.stage, view.least, view.most, view.foot), type = 12 * view.scale, names = 78 * view.scale;
+  const height = fitHeight(view.stage, view.least, view.most, view.foot), type = 12 * view.scale;
+  const names = 78 * view.scale;
   const room = width - names - 2 * GAP - 128 * view.scale;
-  const left = { x: names, width: room * 0.3 }, middle = { x: names + room * 0.3 + GAP + 128 * view.scale, width: room * 0.35 };
+  const left = { x: names, width: room * 0.3 };
+  const middle = { x: names + room * 0.3 + GAP + 128 * view.scale, width: room * 0.35 };
   const right = { x: middle.x + middle.width + GAP, width: room * 0.35 - 4 };
-  Object.assign(view, { width, height, ratio, type, names, left, middle, right, top: HEADING, inner: height - HEADING - FOOT });
+  Object.assign(view,
+    { width, height, ratio, type, names, left, middle, right, top: HEADING, inner: height - HEADING - FOOT });
   view.stage.style.height = `${height}px`;
   Object.assign(view.canvas.style, { width: `${width}px`, height: `${height}px` });
   [view.canvas.width, view.canvas.height] = [Math.round(width * ratio), Math.round(height * ratio)];
@@ -78,7 +85,8 @@ function paint(view) {
 
 function headings(view) {
   const { left, middle, right, text } = view;
-  for (const [part, symbol, shape, start] of [[left, ...text.one_hot.split("|"), left.x], [middle, ...text.matrix.split("|"), middle.x], [right, ...text.result.split("|"), right.x]]) {
+  for (const [part, symbol, shape, start] of [[left, ...text.one_hot.split("|"), left.x],
+    [middle, ...text.matrix.split("|"), middle.x], [right, ...text.result.split("|"), right.x]]) {
     writeText(view, symbol, start, 10, { bold: true, room: part.width });
     writeText(view, shape, start, 26, { meaning: "muted", room: part.width });
   }
@@ -89,7 +97,8 @@ function oneHot(view) {
   const { context, ink, left, n } = view, [, height] = place(view, 0, n);
   const every = Math.max(1, Math.ceil((view.type * 1.15) / height));
   for (let i = 0; i < n; i++) {
-    const [y] = place(view, i, n), chosen = i === view.picked, at = left.x + ((view.ids[i] + 0.5) / view.vocab_size) * left.width;
+    const [y] = place(view, i, n), chosen = i === view.picked;
+    const at = left.x + ((view.ids[i] + 0.5) / view.vocab_size) * left.width;
     if (chosen) {
       context.fillStyle = ink("panel");
       context.fillRect(0, y, left.x + left.width, height);
@@ -100,8 +109,12 @@ function oneHot(view) {
     const size = chosen ? Math.max(5, Math.min(height * 0.8, 14)) : Math.max(2, Math.min(height * 0.55, 8));
     context.fillRect(at - (chosen ? 3 : 1.5), y + height / 2 - size / 2, chosen ? 6 : 3, size);
     const near = Math.abs(i - view.picked) * height < view.type;
-    if (chosen || (i % every === 0 && !near)) writeText(view, view.tokens[i], view.names - 8, y + height / 2, { align: "right", mono: true, bold: chosen, room: view.names - 10 });
-    if (chosen) writeText(view, "1", at + (at > left.x + left.width - 20 ? -6 : 6), y + height / 2, { align: at > left.x + left.width - 20 ? "right" : "left", bold: true, meaning: "residual-ink" });
+    if (chosen || (i % every === 0 && !near))
+      writeText(view, view.tokens[i], view.names - 8, y + height / 2,
+        { align: "right", mono: true, bold: chosen, room: view.names - 10 });
+    if (chosen)
+      writeText(view, "1", at + (at > left.x + left.width - 20 ? -6 : 6), y + height / 2,
+        { align: at > left.x + left.width - 20 ? "right" : "left", bold: true, meaning: "residual-ink" });
   }
 }
 
@@ -111,8 +124,7 @@ function rows(view, part, values, n, chosen) {
   for (let i = 0; i < n; i++) {
     const [y, height] = place(view, i, n), gap = height > 6 ? 1 : 0;
     for (let c = 0; c < d; c++) {
-      const packedColour = view.colours[Math.round(127.5 + (127.5 * values[i * d + c]) / view.reach)];
-      context.fillStyle = `rgb(${packedColour & 255} ${(packedColour >> 8) & 255} ${(packedColour >> 16) & 255})`;
+      context.fillStyle = css(view.colours[Math.round(127.5 + (127.5 * values[i * d + c]) / view.reach)]);
       context.fillRect(part.x + c * cell, y, cell + 0.4, height - gap);
     }
   }
@@ -131,20 +143,26 @@ function windowNames(view) {
     const [y, height] = place(view, i, n), chosen = id === view.ids[view.picked];
     if (chosen) {
       view.context.fillStyle = view.ink("panel");
-      view.context.fillRect(view.left.x + view.left.width + GAP - 6, y, view.middle.x - view.left.x - view.left.width - GAP + 4, height);
+      view.context.fillRect(view.left.x + view.left.width + GAP - 6, y,
+        view.middle.x - view.left.x - view.left.width - GAP + 4, height);
     }
-    writeText(view, `${view.window_tokens[i]}`, view.middle.x - 8 - 42 * view.scale, y + height / 2, { align: "right", mono: true, bold: chosen, meaning: chosen ? "text" : "muted", room: 76 * view.scale });
-    writeText(view, `${id}`, view.middle.x - 8, y + height / 2, { align: "right", mono: true, bold: chosen, meaning: chosen ? "text" : "muted" });
+    writeText(view, `${view.window_tokens[i]}`, view.middle.x - 8 - 42 * view.scale, y + height / 2,
+      { align: "right", mono: true, bold: chosen, meaning: chosen ? "text" : "muted", room: 76 * view.scale });
+    writeText(view, `${id}`, view.middle.x - 8, y + height / 2,
+      { align: "right", mono: true, bold: chosen, meaning: chosen ? "text" : "muted" });
   });
 }
 
 // × and =, and the way from the 1 to the row of E and on to the product.
 function signs(view) {
-  const { context, ink, left, middle, right } = view, [yLeft, h] = place(view, view.picked, view.n), row = view.window_ids.indexOf(view.ids[view.picked]);
-  const [yMiddle, hMiddle] = place(view, row, view.window_ids.length), from = yLeft + h / 2, via = yMiddle + hMiddle / 2;
+  const { context, ink, left, middle, right } = view, [yLeft, h] = place(view, view.picked, view.n);
+  const row = view.window_ids.indexOf(view.ids[view.picked]);
+  const [yMiddle, hMiddle] = place(view, row, view.window_ids.length), from = yLeft + h / 2;
+  const via = yMiddle + hMiddle / 2;
   context.strokeStyle = ink("residual-ink");
   context.lineWidth = 1.5;
-  for (const [x1, y1, x2, y2] of [[left.x + left.width + 2, from, left.x + left.width + GAP - 8, via], [middle.x + middle.width + 3, via, right.x - 4, from]]) {
+  for (const [x1, y1, x2, y2] of [[left.x + left.width + 2, from, left.x + left.width + GAP - 8, via],
+    [middle.x + middle.width + 3, via, right.x - 4, from]]) {
     context.beginPath();
     context.moveTo(x1, y1);
     context.bezierCurveTo((x1 + x2) / 2, y1, (x1 + x2) / 2, y2, x2, y2);
@@ -156,7 +174,8 @@ function signs(view) {
 
 function rowAt(view, event) {
   const box = view.stage.getBoundingClientRect(), x = event.clientX - box.left, [, height] = place(view, 0, view.n);
-  const row = Math.floor((event.clientY - box.top - view.top) / height), outside = x > view.left.x + view.left.width && x < view.right.x;
+  const row = Math.floor((event.clientY - box.top - view.top) / height);
+  const outside = x > view.left.x + view.left.width && x < view.right.x;
   return outside || row < 0 || row >= view.n ? null : row;
 }
 
@@ -164,14 +183,18 @@ function read(view, event) {
   const box = view.stage.getBoundingClientRect(), x = event.clientX - box.left, y = event.clientY - box.top;
   view.tip.hidden = true;
   const inside = (part) => x >= part.x && x < part.x + part.width, scrolled = view.stage.parentElement.scrollLeft;
-  const middle = inside(view.middle), n = middle ? view.window_ids.length : view.n, [, height] = place(view, 0, n), row = Math.floor((y - view.top) / height);
+  const middle = inside(view.middle), n = middle ? view.window_ids.length : view.n, [, height] = place(view, 0, n);
+  const row = Math.floor((y - view.top) / height);
   if (row < 0 || row >= n || !(x < view.left.x + view.left.width || middle || inside(view.right))) return;
-  const token = middle ? view.window_tokens[row] : view.tokens[row], id = middle ? view.window_ids[row] : view.ids[row], part = middle ? view.middle : view.right;
+  const token = middle ? view.window_tokens[row] : view.tokens[row], id = middle ? view.window_ids[row] : view.ids[row];
+  const part = middle ? view.middle : view.right;
   const words = [chip(token, "")];
   if (x < view.left.x + view.left.width) words.push(element("small", "", ` ${view.text.column.replace("{id}", id)}`));
   else {
     const c = Math.floor(((x - part.x) / part.width) * view.d), values = middle ? view.window : view.product;
-    words.push(element("small", "", ` ${view.text.entry.replace("{id}", middle ? id : row).replace("{c}", c).replace("{symbol}", middle ? "E" : "X")} `), element("output", "", exact(values[row * view.d + c])));
+    const where = view.text.entry.replace("{id}", middle ? id : row).replace("{c}", c);
+    words.push(element("small", "", ` ${where.replace("{symbol}", middle ? "E" : "X")} `));
+    words.push(element("output", "", exact(values[row * view.d + c])));
   }
   showTip(view.tip, words, x - scrolled, view.top + row * height, height);
 }

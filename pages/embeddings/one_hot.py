@@ -49,7 +49,8 @@ def draw(page: Lesson, run: Run) -> Reading:
     st.markdown(f"**{title}**")
     _draw_product(page, run, E, window, product)
     st.caption(page.label("product_check", difference=f"{difference:g}", multiplications=n * len(E) * d, read=n * d))
-    return Reading(_lines(page, run, E, at), _question(page, len(E), d), [embeddings.one_hot, embeddings.embed], {"product.csv": lambda: _table(run, product)}, ".product canvas", title)
+    return Reading(_lines(page, run, E, at), _question(page, len(E), d), [embeddings.one_hot, embeddings.embed],
+                   {"product.csv": lambda: _table(run, product)}, ".product canvas", title)
 
 
 def _draw_product(page: Lesson, run: Run, E: torch.Tensor, window: list[int], product: torch.Tensor) -> None:
@@ -72,18 +73,26 @@ def _lines(page: Lesson, run: Run, E: torch.Tensor, at: int) -> list[tuple[str, 
     token_id, row = run.token_ids[at], E[run.token_ids[at]]
     entries = ",\\ ".join(latex_number(float(value)) for value in row[:SHOWN])
     other = (token_id + 1) % len(E)
-    one = rf"X_{{{at},0}} = \sum_{{v=0}}^{{{len(E) - 1}}} \mathbb{{1}}_{{v}}\,E_{{v,0}} = 1 \cdot {bracketed(latex_number(float(row[0])))} + 0 \cdot {bracketed(latex_number(float(E[other, 0])))} + 0 + \dots = {latex_number(float(row[0]))}"
-    return [(page.label("product_numbers_one", token=code(run.tokens[at]), id=token_id, other=code(run.tokenizer.visible(other))), one),
-            (page.label("product_numbers_row", d=E.shape[1]), rf"X_{{{at}}} = \mathbb{{1}}_{{{token_id}}}\,E = E_{{{token_id}}} = \left({entries},\ \dots\right)"),
-            (page.label("product_numbers_length"), rf"\lVert E_{{{token_id}}} \rVert = \sqrt{{\textstyle\sum_c E_{{{token_id},c}}^2}} = {latex_number(float(row.double().norm()))}")]
+    one = (rf"X_{{{at},0}} = \sum_{{v=0}}^{{{len(E) - 1}}} \mathbb{{1}}_{{v}}\,E_{{v,0}} = 1 \cdot "
+           rf"{bracketed(latex_number(float(row[0])))} + 0 \cdot {bracketed(latex_number(float(E[other, 0])))} + 0 + "
+           rf"\dots = {latex_number(float(row[0]))}")
+    return [(page.label("product_numbers_one", token=code(run.tokens[at]), id=token_id,
+                        other=code(run.tokenizer.visible(other))), one),
+            (page.label("product_numbers_row", d=E.shape[1]),
+             rf"X_{{{at}}} = \mathbb{{1}}_{{{token_id}}}\,E = E_{{{token_id}}} = \left({entries},\ \dots\right)"),
+            (page.label("product_numbers_length"),
+             rf"\lVert E_{{{token_id}}} \rVert = \sqrt{{\textstyle\sum_c E_{{{token_id},c}}^2}} = "
+             rf"{latex_number(float(row.double().norm()))}")]
 
 
 def _question(page: Lesson, vocab_size: int, d: int) -> Question:
     """Of the |V| d products that one token's row costs, how many are not a multiplication by 0."""
     counts = [1, d, vocab_size, vocab_size * d]
-    return Question("product", page.label("product_question", all=vocab_size * d), [f"{count:,}" for count in counts], 1, page.label("product_because", d=d, v=vocab_size))
+    return Question("product", page.label("product_question", all=vocab_size * d), [f"{count:,}" for count in counts],
+                    1, page.label("product_because", d=d, v=vocab_size))
 
 
 def _table(run: Run, product: torch.Tensor) -> pd.DataFrame:
     values = product.numpy()
-    return pd.DataFrame({"position": np.arange(len(values)), "token": run.tokens, "id": run.token_ids} | {f"x{c}": values[:, c] for c in range(values.shape[1])})
+    return pd.DataFrame({"position": np.arange(len(values)), "token": run.tokens, "id": run.token_ids}
+                        | {f"x{c}": values[:, c] for c in range(values.shape[1])})

@@ -1,8 +1,10 @@
+import { probability } from "../../core/components/lib/numbers.js";
 import {
-  draw, drawWritten, emOf, fill, make, monoFont, mount, onFont, onWidth, share, sized, textWidth,
+  draw, drawWritten, emOf, fill, make, monoFont, mount, onFont, onWidth, sized, textWidth,
 } from "../../core/components/lib/token_view.js";
 
-// header: rows [{name, note, tokens, p, again [whether it belongs to an n-gram that came before], numbers [text], means [text] or null}]; columns [text]; many: what the means are over.
+// header: rows [{name, note, tokens, p, again [whether it belongs to an n-gram that came before], numbers [text], means
+// [text] or null}]; columns [text]; many: what the means are over.
 class Strategies {
   constructor(root) {
     this.root = root;
@@ -34,18 +36,23 @@ class Strategies {
 
   heads(width, em) {
     this.columnsFrom(width, em).forEach((x, k) => {
-      this.columns[k].split("|").forEach((line, i) => draw("text", { x, y: (1 + 1.2 * i) * em, "text-anchor": "end", "font-size": 0.92 * em, class: "sans" }, this.svg, line));
+      this.columns[k].split("|").forEach((line, i) => draw("text",
+        { x, y: (1 + 1.2 * i) * em, "text-anchor": "end", "font-size": 0.92 * em, class: "sans" }, this.svg, line));
     });
     return 2.5 * em;
   }
 
   words(row, x, y, width, em) {
-    const items = row.tokens.map((text, i) => ({ text, p: row.p[i], marks: row.again[i] ? "again" : "", title: fill(row.again[i] ? this.text.hover_again : this.text.hover, { token: text, p: share(row.p[i]) }) }));
+    const items = row.tokens.map((text, i) => {
+      const said = row.again[i] ? this.text.hover_again : this.text.hover, p = row.p[i];
+      return { text, p, marks: row.again[i] ? "again" : "", title: fill(said, { token: text, p: probability(p) }) };
+    });
     if (this.scale > 1) items.splice(...this.beyond(items, width, em));
     return drawWritten(this.svg, items, x, y, width, 0.93 * em, false).height;
   }
 
-  /** In present mode, whose type is larger, two lines of each text are shown: from where and how many tokens are left out, and what stands for them. */
+  /** In present mode, whose type is larger, two lines of each text are shown: from where and how many tokens are left
+      out, and what stands for them. */
   beyond(items, width, em) {
     const font = monoFont(this.svg, 0.93 * em), room = 2 * width - 8 * em;
     let used = 0;
@@ -59,8 +66,11 @@ class Strategies {
     draw("text", { x: 0, y: y + 1.6 * em, "font-size": em, class: "sans strong" }, this.svg, row.name);
     draw("text", { x: 0, y: y + 2.9 * em, "font-size": 0.88 * em, class: "sans" }, this.svg, row.note);
     this.columnsFrom(width, em).forEach((x, k) => {
-      draw("text", { x, y: y + 1.6 * em, "text-anchor": "end", "font-size": em, class: "sans strong" }, this.svg, row.numbers[k]);
-      if (row.means) draw("text", { x, y: y + 2.9 * em, "text-anchor": "end", "font-size": 0.88 * em, class: "sans" }, this.svg, `${this.many} ${row.means[k]}`);
+      draw("text", { x, y: y + 1.6 * em, "text-anchor": "end", "font-size": em, class: "sans strong" }, this.svg,
+        row.numbers[k]);
+      if (row.means)
+        draw("text", { x, y: y + 2.9 * em, "text-anchor": "end", "font-size": 0.88 * em, class: "sans" }, this.svg,
+          `${this.many} ${row.means[k]}`);
     });
     return Math.max(this.words(row, left, y + 0.25 * em, width - left - right, em), y + 3.25 * em);
   }
@@ -70,7 +80,8 @@ class Strategies {
     let end = this.words(row, 1, y + 1.7 * em, width - 2, em);
     this.columns.forEach((column, k) => {
       end += 1.35 * em;
-      draw("text", { x: 0, y: end - 0.25 * em, "font-size": 0.92 * em, class: "sans" }, this.svg, `${column.replace("|", " ")}: ${row.numbers[k]}${row.means ? ` (${this.many} ${row.means[k]})` : ""}`);
+      draw("text", { x: 0, y: end - 0.25 * em, "font-size": 0.92 * em, class: "sans" }, this.svg,
+        `${column.replace("|", " ")}: ${row.numbers[k]}${row.means ? ` (${this.many} ${row.means[k]})` : ""}`);
     });
     return end + em;
   }

@@ -1,8 +1,11 @@
-// Concatenate and W^O at one position. A row for each head: its piece of the concatenated vector, what its rows of W^O make of it, how long that is.
-import { element, exact, fitHeight, keepFitted, palette, showTip } from "../../core/components/lib/pattern.js";
+// Concatenate and W^O at one position. A row for each head: its piece of the concatenated vector, what its rows of W^O
+// make of it, how long that is.
+import { css } from "../../core/components/lib/colours.js";
+import { decimals, exact, significant } from "../../core/components/lib/numbers.js";
+import { element, fitHeight, keepFitted, showTip } from "../../core/components/lib/pattern.js";
 import { byKeys } from "../../core/components/lib/by_keys.js";
 import { unpack } from "../../core/components/lib/bytes.js";
-import { whenStyled } from "../../core/components/lib/styled.js";
+import { readTheme, whenStyled } from "../../core/components/lib/theme.js";
 
 const LABEL = 44, HEADING = 22, NARROW = 520, LEAST_ROW = 14;
 
@@ -14,7 +17,8 @@ export default function (component) {
   const { heads, d, d_v } = sum;
   sum.rowsOf = [...sum.names, sum.text.bias, sum.text.sum];
   sum.reach = [largest(sum.outputs), largest(sum.written)];
-  sum.pieces = (row) => (row < heads ? [sum.outputs.subarray(row * d_v, (row + 1) * d_v), row * d_v] : row > heads ? [sum.outputs, 0] : [new Float32Array(0), 0]);
+  sum.pieces = (row) => (row < heads ? [sum.outputs.subarray(row * d_v, (row + 1) * d_v), row * d_v]
+    : row > heads ? [sum.outputs, 0] : [new Float32Array(0), 0]);
   sum.vector = (row) => sum.written.subarray(row * d, (row + 1) * d);
   root.querySelector(".title").textContent = sum.text.title;
   sum.canvas.setAttribute("aria-label", sum.text.title);
@@ -22,10 +26,12 @@ export default function (component) {
 }
 
 function build(root) {
-  const sum = { root, scroll: root.querySelector(".scroll"), stage: root.querySelector(".stage"), canvas: root.querySelector("canvas"), rows: root.querySelector(".rows"), tip: root.querySelector(".tip") };
+  const sum = { root, scroll: root.querySelector(".scroll"), stage: root.querySelector(".stage"),
+    canvas: root.querySelector("canvas"), rows: root.querySelector(".rows"), tip: root.querySelector(".tip") };
   sum.stage.onpointermove = (event) => read(sum, event);
   sum.stage.onpointerleave = sum.canvas.onpointerleave = () => { sum.tip.hidden = true; };
-  byKeys(sum.canvas, () => ({ columns: sum.heads * sum.d_v + sum.d, rows: sum.rowsOf.length }), (column, row, phase) => readCell(sum, column, row, phase), () => (sum.tip.hidden ? "" : sum.tip.textContent));
+  byKeys(sum.canvas, () => ({ columns: sum.heads * sum.d_v + sum.d, rows: sum.rowsOf.length }),
+    (column, row, phase) => readCell(sum, column, row, phase), () => (sum.tip.hidden ? "" : sum.tip.textContent));
   keepFitted(root, () => sum.text && arrange(sum));
   return sum;
 }
@@ -36,11 +42,13 @@ function arrange(sum) {
   const width = sum.stage.clientWidth, ratio = window.devicePixelRatio || 1;
   if (!width) return;
   const room = fitHeight(sum.scroll, sum.least, sum.most, sum.foot);
-  sum.height = Math.max(room, HEADING + LEAST_ROW * sum.scale * sum.rowsOf.length);      // of many heads the rows scroll
+  // of many heads the rows scroll
+  sum.height = Math.max(room, HEADING + LEAST_ROW * sum.scale * sum.rowsOf.length);
   sum.scroll.style.maxHeight = sum.height > room ? `${room}px` : "";
   const between = width < NARROW ? 40 : 58, numbers = (width < NARROW ? 132 : 170) * sum.scale;
   const row = (sum.height - HEADING) / sum.rowsOf.length, half = (width - LABEL - between - numbers) / 2;
-  Object.assign(sum, { ratio, row, half, between, numbers, right: LABEL + half + between, end: LABEL + 2 * half + between });
+  Object.assign(sum,
+    { ratio, row, half, between, numbers, right: LABEL + half + between, end: LABEL + 2 * half + between });
   sum.stage.style.height = `${sum.height}px`;
   Object.assign(sum.canvas.style, { width: `${width}px`, height: `${sum.height}px` });
   [sum.canvas.width, sum.canvas.height] = [Math.round(width * ratio), Math.round(sum.height * ratio)];
@@ -51,15 +59,16 @@ function arrange(sum) {
 function rowButton(sum, name, head) {
   const button = element("button", head === sum.selected ? "selected" : "");
   button.type = "button";
-  button.setAttribute("aria-label", `${name}, ${sum.text.norm} ${exact(sum.norms[head])}, ${sum.text.share} ${exact(sum.shares[head])}`);
+  button.setAttribute("aria-label",
+    `${name}, ${sum.text.norm} ${exact(sum.norms[head])}, ${sum.text.share} ${exact(sum.shares[head])}`);
   Object.assign(button.style, { top: `${HEADING + head * sum.row + 1}px`, height: `${sum.row - 2}px` });
   button.onclick = () => sum.send("picked", head);
   return button;
 }
 
 function paint(sum) {
-  const context = sum.canvas.getContext("2d"), style = getComputedStyle(sum.root), ink = (name) => style.getPropertyValue(`--tx-${name}`).trim();
-  const scale = palette(sum.root, "div"), type = 12 * sum.scale;
+  const context = sum.canvas.getContext("2d"), { ink, table } = readTheme();
+  const scale = table("div"), type = 12 * sum.scale;
   context.setTransform(sum.ratio, 0, 0, sum.ratio, 0, 0);
   context.textBaseline = "middle";
   heading(sum, context, ink, type);
@@ -92,15 +101,15 @@ function heading(sum, context, ink, type) {
   context.textAlign = "center";
   context.fillStyle = ink("text");
   context.font = `${type * 1.1}px ${ink("font")}`;
-  context.fillText(sum.between < 50 ? "Wᴼ→" : "× Wᴼ →", LABEL + sum.half + sum.between / 2, HEADING + (sum.row * sum.heads) / 2);
+  context.fillText(sum.between < 50 ? "Wᴼ→" : "× Wᴼ →", LABEL + sum.half + sum.between / 2,
+    HEADING + (sum.row * sum.heads) / 2);
 }
 
 // Values as cells of one strip, `start` cells in, of `count` that fill the width; the strip's whole extent is framed.
 function strip(context, values, start, count, x, y, width, height, reach, scale, ink) {
   const cell = width / count;
   values.forEach((value, k) => {
-    const packedColour = scale[Math.round(127.5 + (127.5 * value) / reach)];
-    context.fillStyle = `rgb(${packedColour & 255} ${(packedColour >> 8) & 255} ${(packedColour >> 16) & 255})`;
+    context.fillStyle = css(scale[Math.round(127.5 + (127.5 * value) / reach)]);
     context.fillRect(x + (start + k) * cell, y, cell + 0.4, height);
   });
   context.strokeStyle = ink("grid");
@@ -114,9 +123,9 @@ function amounts(sum, context, row, y, height, longest, ink, type) {
   context.fillStyle = ink("text");
   context.font = `${type}px ${ink("mono")}`;
   context.textAlign = "left";
-  context.fillText(sum.norms[row].toPrecision(3), x + (sum.norms[row] / longest) * room * 0.55 + 5, y + height / 2);
+  context.fillText(significant(sum.norms[row]), x + (sum.norms[row] / longest) * room * 0.55 + 5, y + height / 2);
   context.textAlign = "right";
-  context.fillText(sum.shares[row].toFixed(3).replace("-", "−"), sum.end + sum.numbers - 6, y + height / 2);
+  context.fillText(decimals(sum.shares[row], 3), sum.end + sum.numbers - 6, y + height / 2);
 }
 
 function read(sum, event) {
@@ -129,16 +138,20 @@ function readCell(sum, column, row, phase) {
   const pieces = sum.heads * sum.d_v, left = column < pieces;
   if (phase === "out") sum.tip.hidden = true;
   else if (phase === "press" && row < sum.heads) sum.send("picked", row);
-  else readAt(sum, left ? LABEL + ((column + 0.5) * sum.half) / pieces : sum.right + ((column - pieces + 0.5) * sum.half) / sum.d, row);
+  else
+    readAt(sum, left ? LABEL + ((column + 0.5) * sum.half) / pieces
+        : sum.right + ((column - pieces + 0.5) * sum.half) / sum.d, row);
 }
 
 function readAt(sum, x, row) {
   sum.tip.hidden = true;
   if (row < 0 || row >= sum.rowsOf.length) return;
   const [piece, start] = sum.pieces(row), left = x < LABEL + sum.half;
-  const at = Math.floor(((x - (left ? LABEL : sum.right)) / sum.half) * (left ? sum.heads * sum.d_v : sum.d)) - (left ? start : 0);
+  const at = Math.floor(((x - (left ? LABEL : sum.right)) / sum.half) * (left ? sum.heads * sum.d_v : sum.d))
+    - (left ? start : 0);
   const value = (left ? piece : sum.vector(row))[at];
   if (value === undefined) return;
-  const words = [element("b", "", sum.rowsOf[row]), element("small", "", ` ${at}  `), element("output", "", exact(value))];
+  const words = [element("b", "", sum.rowsOf[row]), element("small", "", ` ${at}  `),
+    element("output", "", exact(value))];
   showTip(sum.tip, words, x, sum.stage.offsetTop + HEADING + row * sum.row - sum.scroll.scrollTop, sum.row);
 }

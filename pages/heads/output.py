@@ -1,4 +1,5 @@
-"""What the heads write: concatenate and W_O at the picked query, each head's output, what W_O makes of it, their sum."""
+"""What the heads write: concatenate and W_O at the picked query, each head's output, what W_O makes of it, their sum.
+"""
 from __future__ import annotations
 
 from pathlib import Path

@@ -52,8 +52,10 @@ def one_head(page: Lesson, run: Run, pair: Pair) -> None:
     signed = values == "scores"
     numbers = block.scores[pair.head].float().cpu().numpy() if signed else patterns.values[pair.layer, pair.head]
     role = figures.roles(patterns.measures)[pair.layer, pair.head]
-    title = page.label("title_scores", head=pair.name) if signed else title_of(page, patterns.measures, role, pair.layer, pair.head)
-    _view(page, numbers, patterns.allowed, run.tokens, "view", title, pair.name, shows=shows, signed=signed, picked=(pair.query, pair.key), on_pick=_pick)
+    title = (page.label("title_scores", head=pair.name) if signed
+             else title_of(page, patterns.measures, role, pair.layer, pair.head))
+    _view(page, numbers, patterns.allowed, run.tokens, "view", title, pair.name, shows=shows, signed=signed,
+          picked=(pair.query, pair.key), on_pick=_pick)
 
 
 def what_they_do(page: Lesson, run: Run, pair: Pair) -> None:
@@ -67,8 +69,8 @@ def what_they_do(page: Lesson, run: Run, pair: Pair) -> None:
         st.info(page.label("no_repeat" if len(run.token_ids) > 1 else "no_choice"))
         return
     titles = tuple(page.label(f"measure_{name}") for name in (x, y))
-    chart = figures.scatter(table, x, y, titles, tuple(axis_end(patterns.measures[name]) for name in (x, y)), pair.name, reader.theme(), reader.scale(),
-                            CHART + 50)
+    chart = figures.scatter(table, x, y, titles, tuple(axis_end(patterns.measures[name]) for name in (x, y)), pair.name,
+                            reader.theme(), reader.scale(), CHART + 50)
     charts.show(chart, f"{PREFIX}scatter", on_select=_pick_point, selection_mode="picked")
 
 
@@ -76,9 +78,10 @@ def change(page: Lesson, run: Run, pair: Pair) -> None:
     """Heads switched off, set to their mean, scaled or made uniform, and the next token before and after."""
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         choose(page, "action")
-        st.text_input(page.label("changed"), **attached("changed"), placeholder=page.label("changed_none"), help=page.label("changed_help"),
-                      label_visibility="collapsed", width=170)
-        st.button(page.label("undo"), key=f"{PREFIX}undo", disabled=not st.session_state.get(f"{PREFIX}history"), on_click=_undo)
+        st.text_input(page.label("changed"), **attached("changed"), placeholder=page.label("changed_none"),
+                      help=page.label("changed_help"), label_visibility="collapsed", width=170)
+        st.button(page.label("undo"), key=f"{PREFIX}undo",
+                  disabled=not st.session_state.get(f"{PREFIX}history"), on_click=_undo)
         st.button(page.label("clear"), key=f"{PREFIX}clear", disabled=not change_now().heads(run), on_click=_clear)
     changed = run.trace_with(change_now().intervention(run))
     if not run.has_head:
@@ -91,20 +94,23 @@ def change(page: Lesson, run: Run, pair: Pair) -> None:
     ids = figures.candidates(p, q, effect.token_ids[effect.before != effect.after].tolist(), TOKENS_COMPARED)
     st.markdown(f"**{_change_title(page, run, effect.kl, p, q, pair.query)}**")
     titles = tuple(page.label(f"change_{name}") for name in ("axis", "before", "after"))
-    chart = figures.before_after([run.tokenizer.visible(int(i)) for i in ids], p[ids], q[ids], titles, reader.theme(), reader.scale(), CHART + 50 * reader.present())
+    chart = figures.before_after([run.tokenizer.visible(int(i)) for i in ids], p[ids], q[ids], titles, reader.theme(),
+                                 reader.scale(), CHART + 50 * reader.present())
     charts.show(chart, f"{PREFIX}before_after")
 
 
 def two_prompts(page: Lesson, run: Run, pair: Pair) -> None:
     """The picked head on the shared prompt and on another text."""
-    typed = st.text_input(page.label("other"), placeholder=page.label("other_default"), max_chars=2000, **attached("other"))
+    typed = st.text_input(page.label("other"), placeholder=page.label("other_default"), max_chars=2000,
+                          **attached("other"))
     other = run.with_text(typed or page.label("other_default"))
     for column, shown, name in zip(st.columns(2), (run, other), ("here", "there")):
         patterns = patterns_of(shown)
         share = {measure: values[pair.layer, pair.head] for measure, values in patterns.measures.items()}
         role = figures.roles(patterns.measures)[pair.layer, pair.head]
         with column:
-            _view(page, patterns.values[pair.layer, pair.head], patterns.allowed, shown.tokens, name, title_of(page, patterns.measures, role, pair.layer, pair.head),
+            _view(page, patterns.values[pair.layer, pair.head], patterns.allowed, shown.tokens, name,
+                  title_of(page, patterns.measures, role, pair.layer, pair.head),
                   pair.name, height=(190, 420), foot=foot())
             st.caption(page.label("both", **{measure: measured(value) for measure, value in share.items()}))
 
@@ -115,9 +121,10 @@ def rollout(page: Lesson, run: Run, pair: Pair) -> None:
     if not 0 <= read("block") < n_layers:
         keep(block=n_layers - 1)
     shown = reached(run, read("block"), pair.query)
-    hand = routes.hand(ROLLOUT, "block", page.label("rollout_block"), (0, n_layers - 1), 1, shown.block, rollout_question(run, pair.query)) if n_layers > 1 else None
-    _view(page, shown.values, patterns_of(run).allowed, run.tokens, "rollout", shown.title(page.words, run), page.label("rollout_label"), picked=shown.picked, on_pick=_pick,
-          hand=hand, on_hand=_follow)
+    hand = routes.hand(ROLLOUT, "block", page.label("rollout_block"), (0, n_layers - 1), 1, shown.block,
+                       rollout_question(run, pair.query)) if n_layers > 1 else None
+    _view(page, shown.values, patterns_of(run).allowed, run.tokens, "rollout", shown.title(page.words, run),
+          page.label("rollout_label"), picked=shown.picked, on_pick=_pick, hand=hand, on_hand=_follow)
 
 
 def _follow(block: float) -> None:
@@ -131,10 +138,12 @@ def remember() -> None:
     st.session_state.setdefault(f"{PREFIX}history", []).append(read("changed"))
 
 
-def _view(page: Lesson, values: np.ndarray, allowed: np.ndarray, tokens: list[str], name: str, title: str, label: str, *, height: tuple[int, int] = PICTURE, **how) -> None:
-    text = {"title": title, "scale": page.label("scale")} | {key: page.label(key) for key in ("masked", "key_axis", "query_axis", "keys_help")}
-    attention_view(values, allowed, tokens, key=f"{PREFIX}{name}", text=text, label=label, height=height, scale=reader.scale(),
-                   theme=reader.theme(), **how)
+def _view(page: Lesson, values: np.ndarray, allowed: np.ndarray, tokens: list[str], name: str, title: str, label: str,
+          *, height: tuple[int, int] = PICTURE, **how) -> None:
+    text = ({"title": title, "scale": page.label("scale")}
+            | {key: page.label(key) for key in ("masked", "key_axis", "query_axis", "keys_help")})
+    attention_view(values, allowed, tokens, key=f"{PREFIX}{name}", text=text, label=label, height=height,
+                   scale=reader.scale(), theme=reader.theme(), **how)
 
 
 def _axis(page: Lesson, run: Run, name: str) -> str:
@@ -142,11 +151,16 @@ def _axis(page: Lesson, run: Run, name: str) -> str:
     options = measures_of(run)
     if read(name) not in options:
         keep(**{name: SETTINGS.each[name].default if SETTINGS.each[name].default in options else "next_token"})
-    return st.selectbox(page.label(f"axis_{name}"), options, format_func=lambda measure: page.label(f"measure_{measure}"), width=round(300 * reader.scale()), **attached(name))
+    return st.selectbox(page.label(f"axis_{name}"), options,
+                        format_func=lambda measure: page.label(f"measure_{measure}"), width=round(300 * reader.scale()),
+                        **attached(name))
 
 
 def axis_end(values: np.ndarray) -> float:
-    """Where an axis ends: a tenth past its largest value, rounded up to one digit. What is at most 1, as every share is, needs no axis past 1."""
+    """Where an axis ends: a tenth past its largest value, rounded up to one digit.
+
+    What is at most 1, as every share is, needs no axis past 1.
+    """
     largest = float(np.nanmax(values)) or 1.0
     unit = 10.0 ** math.floor(math.log10(1.1 * largest))
     most = math.ceil(1.1 * largest / unit) * unit
@@ -155,7 +169,8 @@ def axis_end(values: np.ndarray) -> float:
 
 def _moved_title(page: Lesson, run: Run, share: float, at: int) -> str:
     changed = change_now().heads(run)
-    return page.label("change_moved", n=len(changed), at=code(run.tokens[at]), i=at, share=f"{share:.3g}") if changed else page.label("change_none")
+    return (page.label("change_moved", n=len(changed), at=code(run.tokens[at]), i=at, share=f"{share:.3g}") if changed
+            else page.label("change_none"))
 
 
 def _change_title(page: Lesson, run: Run, kl: float, p: np.ndarray, q: np.ndarray, at: int) -> str:
@@ -164,8 +179,9 @@ def _change_title(page: Lesson, run: Run, kl: float, p: np.ndarray, q: np.ndarra
         return page.label("change_none")
     first, then = int(p.argmax()), int(q.argmax())
     visible = {i: code(run.tokenizer.visible(i)) for i in (first, then)}
-    return page.label("change_same" if first == then else "change_other", kl=f"{kl:.3g}", n=len(changed), token=visible[first], other=visible[then],
-                      before=probability(float(p[first])), after=probability(float(q[then])), at=code(run.tokens[at]), i=at)
+    return page.label("change_same" if first == then else "change_other", kl=f"{kl:.3g}", n=len(changed),
+                      token=visible[first], other=visible[then], before=probability(float(p[first])),
+                      after=probability(float(q[then])), at=code(run.tokens[at]), i=at)
 
 
 def _pick(query: int, key: int) -> None:

@@ -1,6 +1,7 @@
-// header: tokens [{name, bits, start, end, sent, low, high}] (start, end of [0, 1); sent: bits that stand after it; low, high: next digits of the interval's ends),
-// likely [[name, end of its share] per token], stream "0101…", compared [{name, bits, shown, kind ("model" or "")}], settings {step}.
-// Three bars, each a zoom into the one above; two on a projector.
+// header: tokens [{name, bits, start, end, sent, low, high}] (start, end of [0, 1); sent: bits that stand after it;
+// low, high: next digits of the interval's ends), likely [[name, end of its share] per token], stream "0101…",
+// compared [{name, bits, shown, kind ("model" or "")}], settings {step}. Three bars, each a zoom into the one above;
+// two on a projector.
 import {
   button, draw, Echoes, emOf, fill, make, monoFont, mount, onWidth, textWidth,
 } from "../../core/components/lib/token_view.js";
@@ -27,7 +28,8 @@ class Coder {
   }
 
   receive(header) {
-    const { step } = header.settings, moved = this.echoes.moves(step, this.step), same = this.stream === header.stream && !moved;
+    const { step } = header.settings, moved = this.echoes.moves(step, this.step);
+    const same = this.stream === header.stream && !moved;
     Object.assign(this, header);
     if (!same || this.step === undefined) this.step = Math.min(step, this.tokens.length - 1);
     this.slider.max = this.tokens.length - 1;
@@ -70,51 +72,71 @@ class Coder {
     this.slider.value = this.step;
     [...this.strip.children].forEach((choose, i) => choose.setAttribute("aria-pressed", String(i === this.step)));
     const chosen = this.strip.children[this.step];
-    if (chosen.offsetLeft < this.strip.scrollLeft || chosen.offsetLeft + chosen.offsetWidth > this.strip.scrollLeft + this.strip.clientWidth) this.strip.scrollLeft = chosen.offsetLeft - this.strip.clientWidth / 2;
+    if (chosen.offsetLeft < this.strip.scrollLeft
+        || chosen.offsetLeft + chosen.offsetWidth > this.strip.scrollLeft + this.strip.clientWidth)
+      this.strip.scrollLeft = chosen.offsetLeft - this.strip.clientWidth / 2;
     this.zoom(width);
     this.compare();
     this.write();
   }
 
   zoom(width) {
-    const em = emOf(this.root), bar = 1.9 * em, gap = 3.3 * em, { svg } = this, shown = this.scale > 1 ? 2 : 3, rows = Math.min(shown, this.tokens.length - this.step);
+    const em = emOf(this.root), bar = 1.9 * em, gap = 3.3 * em, { svg } = this, shown = this.scale > 1 ? 2 : 3;
+    const rows = Math.min(shown, this.tokens.length - this.step);
     svg.replaceChildren();
     const height = shown * (bar + gap) - 0.6 * em;
-    for (const [name, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}`, "font-size": 0.95 * em })) svg.setAttribute(name, value);
-    const hatch = draw("pattern", { id: "lm-hatch", width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" }, draw("defs", {}, svg));
+    for (const [name, value] of
+        Object.entries({ width, height, viewBox: `0 0 ${width} ${height}`, "font-size": 0.95 * em }))
+      svg.setAttribute(name, value);
+    const hatch = draw("pattern",
+      { id: "lm-hatch", width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
+      draw("defs", {}, svg));
     draw("line", { x1: 0, x2: 0, y1: 0, y2: 6, stroke: "var(--tx-excluded)", "stroke-width": 2 }, hatch);
     const said = [];
     for (let r = 0; r < rows; r++) {
-      const i = this.step + r, token = this.tokens[i], y = 1.5 * em + r * (bar + gap), font = monoFont(this.root, 0.9 * em);
-      const line = fill(this.text.share, { token: token.name, ...ends(token.start, token.end), bits: token.bits < 0.01 ? token.bits.toPrecision(2) : token.bits.toFixed(2) });
+      const i = this.step + r, token = this.tokens[i], y = 1.5 * em + r * (bar + gap);
+      const font = monoFont(this.root, 0.9 * em);
+      const line = fill(this.text.share, { token: token.name, ...ends(token.start, token.end),
+        bits: token.bits < 0.01 ? token.bits.toPrecision(2) : token.bits.toFixed(2) });
       said.push(line);
       draw("text", { x: 0, y: y - 0.45 * em, class: r ? "sans" : "sans strong" }, svg, line);
       let from = 0;
       for (const [name, end] of this.likely[i]) {
         draw("rect", { x: from * width, y, width: Math.max(0.5, (end - from) * width), height: bar }, svg);
-        if (textWidth(name, font) + 6 < (end - from) * width) draw("text", { x: ((from + end) / 2) * width, y: y + 0.64 * bar, "text-anchor": "middle", "font-size": 0.9 * em }, svg, name);
+        if (textWidth(name, font) + 6 < (end - from) * width)
+          draw("text", { x: ((from + end) / 2) * width, y: y + 0.64 * bar, "text-anchor": "middle",
+            "font-size": 0.9 * em }, svg, name);
         from = end;
       }
       draw("rect", { x: from * width, y, width: Math.max(0.5, (1 - from) * width), height: bar, class: "tail" }, svg);
       const x = Math.min(token.start * width, width - 3), own = Math.max(2.5, (token.end - token.start) * width);
       draw("rect", { x, y, width: own, height: bar, class: "taken" }, svg);
-      if (textWidth(token.name, font) + 6 < own) draw("text", { x: x + own / 2, y: y + 0.64 * bar, "text-anchor": "middle", "font-size": 0.9 * em, class: "taken-name" }, svg, token.name);
-      if (r < rows - 1) draw("polygon", { points: `${x},${y + bar} ${x + own},${y + bar} ${width},${y + bar + gap} 0,${y + bar + gap}` }, svg);
+      if (textWidth(token.name, font) + 6 < own)
+        draw("text", { x: x + own / 2, y: y + 0.64 * bar, "text-anchor": "middle", "font-size": 0.9 * em,
+          class: "taken-name" }, svg, token.name);
+      if (r < rows - 1)
+        draw("polygon",
+          { points: `${x},${y + bar} ${x + own},${y + bar} ${width},${y + bar + gap} 0,${y + bar + gap}` }, svg);
     }
     svg.setAttribute("aria-label", said.join("; "));
   }
 
   compare() {
-    const em = emOf(this.root), width = this.sizes.parentElement.clientWidth, step = 1.75 * em, most = Math.max(...this.compared.map((one) => one.bits));
+    const em = emOf(this.root), width = this.sizes.parentElement.clientWidth, step = 1.75 * em;
+    const most = Math.max(...this.compared.map((one) => one.bits));
     this.sizes.replaceChildren();
     const height = (this.compared.length + 1.2) * step;
-    for (const [name, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}`, "font-size": 0.92 * em, "aria-label": this.compared.map((one) => `${one.name} ${one.bits}`).join(", ") })) this.sizes.setAttribute(name, value);
+    for (const [name, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}`,
+      "font-size": 0.92 * em, "aria-label": this.compared.map((one) => `${one.name} ${one.bits}`).join(", ") }))
+      this.sizes.setAttribute(name, value);
     draw("text", { x: 0, y: 0.9 * em, class: "sans strong" }, this.sizes, this.text.sizes);
     this.compared.forEach((one, k) => {
       const y = (k + 1) * step, name = 7.2 * em, room = width - name - 4.4 * em;
       draw("text", { x: 0, y: y + 0.95 * em, class: one.kind ? "sans strong" : "sans" }, this.sizes, one.name);
-      draw("rect", { x: name, y: y + 0.1 * em, width: Math.max(1, (one.bits / most) * room), height: 1.15 * em, class: one.kind }, this.sizes);
-      draw("text", { x: name + (one.bits / most) * room + 0.4 * em, y: y + 0.95 * em, class: one.kind ? "sans strong" : "sans" }, this.sizes, one.shown);
+      draw("rect", { x: name, y: y + 0.1 * em, width: Math.max(1, (one.bits / most) * room), height: 1.15 * em,
+        class: one.kind }, this.sizes);
+      draw("text", { x: name + (one.bits / most) * room + 0.4 * em, y: y + 0.95 * em,
+        class: one.kind ? "sans strong" : "sans" }, this.sizes, one.shown);
     });
   }
 
@@ -134,7 +156,9 @@ class Coder {
 /** The two ends of an interval in as few decimals, from four on, as tell them from each other, from 0 and from 1. */
 function ends(start, end) {
   let places = 4;
-  while (places < 9 && ((end - start) * 10 ** places < 2 || (start > 0 && Number(start.toFixed(places)) === 0) || (end < 1 && Number(end.toFixed(places)) === 1))) places++;
+  while (places < 9 && ((end - start) * 10 ** places < 2 || (start > 0 && Number(start.toFixed(places)) === 0)
+      || (end < 1 && Number(end.toFixed(places)) === 1)))
+    places++;
   return { start: start ? start.toFixed(places) : "0", end: end < 1 ? end.toFixed(places) : "1" };
 }
 

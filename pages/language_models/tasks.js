@@ -1,7 +1,8 @@
 import { draw, emOf, fill, make, monoFont, mount, onWidth, textWidth } from "../../core/components/lib/token_view.js";
 
-// header: template [before, the reader's own, after], shots "solved examples before it", answer, bars [{name, p, shown, first}], bars_title, verdict_line, note,
-// classes [a, b], counts null or [[aa, ab], [ba, bb]] (rows: true, columns: said), answers [{ask, said, should, right}].
+// header: template [before, the reader's own, after], shots "solved examples before it", answer, bars [{name, p, shown,
+// first}], bars_title, verdict_line, note, classes [a, b], counts null or [[aa, ab], [ba, bb]] (rows: true, columns:
+// said), answers [{ask, said, should, right}].
 class Tasks {
   constructor(root) {
     this.root = root;
@@ -36,7 +37,8 @@ class Tasks {
     this.list.replaceChildren();
     for (const one of this.answers) {
       const entry = make("div", one.right ? "entry" : "entry wrong", this.list);
-      make("span", "mark", entry, one.right ? "✓" : "✗").setAttribute("aria-label", one.right ? this.text.right : this.text.wrong);
+      make("span", "mark", entry, one.right ? "✓" : "✗").setAttribute("aria-label",
+        one.right ? this.text.right : this.text.wrong);
       make("span", "ask", entry, one.ask);
       make("span", "said", entry, one.said);
       if (!one.right) make("span", "should", entry, fill(this.text.should, { answer: one.should }));
@@ -63,13 +65,18 @@ class Tasks {
     if (!width || !this.bars) return;
     const height = Math.max(1, this.bars.length * step), font = monoFont(this.root, 0.95 * em);
     this.svg.replaceChildren();
-    for (const [name, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}`, "font-size": 0.95 * em, "aria-label": this.bars.map((bar) => `${bar.name} ${bar.shown}`).join(", ") })) this.svg.setAttribute(name, value);
-    const name = Math.min(0.4 * width, Math.max(...this.bars.map((bar) => textWidth(bar.name, font))) + em), room = width - name - 5.5 * em;
+    for (const [name, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}`,
+      "font-size": 0.95 * em, "aria-label": this.bars.map((bar) => `${bar.name} ${bar.shown}`).join(", ") }))
+      this.svg.setAttribute(name, value);
+    const name = Math.min(0.4 * width, Math.max(...this.bars.map((bar) => textWidth(bar.name, font))) + em);
+    const room = width - name - 5.5 * em;
     this.bars.forEach((bar, k) => {
       const y = k * step;
       draw("text", { x: name - 0.5 * em, y: y + 1.1 * em, "text-anchor": "end" }, this.svg, bar.name);
-      draw("rect", { x: name, y: y + 0.2 * em, width: Math.max(1, bar.p * room), height: 1.2 * em, class: bar.first ? "" : "rest" }, this.svg);
-      draw("text", { x: name + bar.p * room + 0.4 * em, y: y + 1.1 * em, class: bar.first ? "sans strong" : "sans" }, this.svg, bar.shown);
+      draw("rect", { x: name, y: y + 0.2 * em, width: Math.max(1, bar.p * room), height: 1.2 * em,
+        class: bar.first ? "" : "rest" }, this.svg);
+      draw("text", { x: name + bar.p * room + 0.4 * em, y: y + 1.1 * em, class: bar.first ? "sans strong" : "sans" },
+        this.svg, bar.shown);
     });
   }
 }

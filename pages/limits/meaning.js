@@ -12,7 +12,9 @@ class Items {
     const top = this.list.scrollTop;
     this.list.replaceChildren();
     this.items.forEach((item, i) => {
-      const entry = button(this.list, "", `${item.ask}: ${item.said}. ${item.right ? this.text.right : this.text.wrong}`, () => this.send({ item: i }), `entry${item.right ? "" : " wrong"}${i === header.settings.item ? " picked" : ""}`);
+      const entry = button(this.list, "",
+        `${item.ask}: ${item.said}. ${item.right ? this.text.right : this.text.wrong}`, () => this.send({ item: i }),
+        `entry${item.right ? "" : " wrong"}${i === header.settings.item ? " picked" : ""}`);
       entry.setAttribute("aria-pressed", String(i === header.settings.item));
       make("span", "mark", entry, item.right ? "✓" : "✗");
       make("span", "ask", entry, item.ask);

@@ -1,7 +1,9 @@
-import { draw, drawWritten, emOf, keepFree, make, mount, onFont, onWidth, sized } from "../../core/components/lib/token_view.js";
+import { draw, drawWritten, emOf, keepFree, make, mount, onFont, onWidth,
+  sized } from "../../core/components/lib/token_view.js";
 
-// header: rows [{kind "passage" | "twin", name, sum, tokens [[text, kind "given" | "recited" | "strayed", p or null, tip]], rest "how the passage itself goes on"}], key.
-// The first token that is not the passage's own has a whole frame, what the model makes up after it a dashed one.
+// header: rows [{kind "passage" | "twin", name, sum, tokens [[text, kind "given" | "recited" | "strayed", p or null,
+// tip]], rest "how the passage itself goes on"}], key. The first token that is not the passage's own has a whole frame,
+// what the model makes up after it a dashed one.
 class Recital {
   constructor(root) {
     this.root = root;
@@ -27,9 +29,11 @@ class Recital {
       const node = make("div", `recital ${row.kind}`, this.place), head = make("div", "", node);
       make("span", "name", head, row.name);
       make("span", "sum", head, row.sum);
-      const em = 0.92 * emOf(this.root), width = node.clientWidth - 14, svg = draw("svg", { class: "recital-text", role: "img" }, node);
+      const em = 0.92 * emOf(this.root), width = node.clientWidth - 14;
+      const svg = draw("svg", { class: "recital-text", role: "img" }, node);
       const first = row.tokens.findIndex((token) => token[1] === "strayed");
-      const items = row.tokens.map(([text, kind, p, title], i) => ({ text, p: p ?? undefined, title, marks: i === first ? "strayed leaves" : kind }));
+      const items = row.tokens.map(([text, kind, p, title], i) =>
+        ({ text, p: p ?? undefined, title, marks: i === first ? "strayed leaves" : kind }));
       const { height } = drawWritten(svg, items, 2, 2, width - 4, em, false);
       sized(svg, width, height + 2, `${row.name}: ${row.tokens.map((token) => token[0]).join("")}`);
       if (row.rest) make("div", "rest", node, row.rest);

@@ -42,7 +42,8 @@ def _fields(page: Lesson, place: DeltaGenerator) -> dict[str, str]:
         st.text_input(page.label("settings_field"), key=SETTINGS, bind="query-params", max_chars=200,
                       help=page.label("settings_help"))
         return {page.label(f"{name}_context"): st.text_input(page.label(f"{name}_field"), page.label(f"{name}_prompt"),
-                                                             key=f"next_token_{name}", bind="query-params", max_chars=400)
+                                                             key=f"next_token_{name}",
+                                                             bind="query-params", max_chars=400)
                 for name in ("flat", "peaked")}
 
 
@@ -61,7 +62,8 @@ def append(run: Run, position: int) -> None:
 
 def panel_labels(page: Lesson) -> dict[str, str]:
     """The labels of the text file that begin with `panel_`, by the name that the panel knows them under."""
-    return {key.removeprefix("panel_"): text.replace("\\n", "\n") for key, text in page.words.labels.items() if key.startswith("panel_")}
+    return {key.removeprefix("panel_"): text.replace("\\n", "\n") for key, text in page.words.labels.items()
+            if key.startswith("panel_")}
 
 
 def contexts(page: Lesson, run: Run, position: int, others: dict[str, str]) -> list[Context]:
@@ -83,4 +85,5 @@ def earlier(page: Lesson, run: Run, position: int) -> str:
     """Which position the panel shows when it is not the last, and how the token that really follows ranks there."""
     follows = run.token_ids[position + 1]
     rank = look_up(run.logits(position), follows, run.tokens[position + 1]).rank
-    return page.label("context_earlier", position=position, token=code(run.tokens[position]), next=code(run.tokens[position + 1]), rank=f"{rank:,}")
+    return page.label("context_earlier", position=position, token=code(run.tokens[position]),
+                      next=code(run.tokens[position + 1]), rank=f"{rank:,}")

@@ -25,7 +25,8 @@ def settings() -> PanelSettings:
 def given(anew: bool) -> tuple[PanelSettings, int | None, int]:
     """What the panel is to start from: settings, named token, and a version that grows when Python sets them anew.
 
-    While only the panel moves it stays as it was, so that the message to the browser does not change and is not sent again.
+    While only the panel moves it stays as it was, so that the message to the browser does not change and is
+    not sent again.
     """
     now, named = settings(), reader.selection().target
     told = st.session_state.get(GIVEN)

@@ -10,13 +10,16 @@ from core.model.sampling import Truncation, truncate
 from pages.overview import packing
 
 MAP = "overview_map"        # the key of the component
-FIRST_SEED = 4      # its first ten ξ on the usual prompt are all below 0.75: no draw from the far tail before the reader asks for one
+# its first ten ξ on the usual prompt are all below 0.75: no draw from the far tail before the reader asks for one
+FIRST_SEED = 4
 MOST_SEED = 999_999
 SETTINGS = Settings("overview", {"seed": Setting(FIRST_SEED, low=0, high=MOST_SEED)})
 
 
 def xi_of(seed: int, n_tokens: int) -> float:
-    """ξ in [0, 1) for the draw after n_tokens tokens: frozen while controls move, and the same seed writes the same text."""
+    """ξ in [0, 1) for the draw after n_tokens tokens: frozen while controls move, and the same seed writes
+    the same text.
+    """
     return float(np.random.default_rng((seed, n_tokens)).random())
 
 
@@ -27,7 +30,9 @@ def truncation_of(run: Run, position: int) -> Truncation:
 
 
 def packed_pass(run: Run) -> tuple[dict, dict[str, np.ndarray], list]:
-    """What the map draws of a run whatever position is picked: sizes, arrays and every position's likeliest next tokens."""
+    """What the map draws of a run whatever position is picked: sizes, arrays and every position's
+    likeliest next tokens.
+    """
     def make() -> tuple[dict, dict[str, np.ndarray], list]:
         return *packing.pass_arrays(run.trace), packing.candidates(run.trace, run.tokenizer.visible)
 

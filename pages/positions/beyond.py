@@ -18,7 +18,8 @@ from core.model import positional
 from pages.positions.shared import PICTURE, open_instrument
 
 PAIRS = 32
-SETTINGS = {"trained": Setting(256, 8, 512), "read": Setting(1024, 8, 2048), "base": Setting(10_000.0, 1.0, 1e6), "clip": Setting(128, 2, 256)}
+SETTINGS = {"trained": Setting(256, 8, 512), "read": Setting(1024, 8, 2048), "base": Setting(10_000.0, 1.0, 1e6),
+            "clip": Setting(128, 2, 256)}
 # Rows that do not exist, angles never seen, biases that go on falling, entries that distances share.
 _picture = instrument("position_beyond", __file__)
 
@@ -37,20 +38,28 @@ def draw(page: Lesson, run: Run) -> Reading:
         lines=_numbers(page, trained, read, omegas, slopes, clip),
         question=_question(page, omegas, trained),
         functions=[figures.open_pairs, positional.frequencies],
-        data={"pairs.csv": lambda: pd.DataFrame({"pair": np.arange(PAIRS), "wavelength": 2 * np.pi / omegas, "largest trained angle": (trained - 1) * omegas, "open": still_open})},
+        data={"pairs.csv": lambda: pd.DataFrame({"pair": np.arange(PAIRS), "wavelength": 2 * np.pi / omegas,
+                                                 "largest trained angle": (trained - 1) * omegas, "open": still_open})},
         picture=PICTURE,
-        title=page.label("beyond_twin", trained=trained, read=read, missing=read - trained, open=int(still_open.sum()), pairs=PAIRS, clip=clip),
+        title=page.label("beyond_twin", trained=trained, read=read, missing=read - trained,
+                         open=int(still_open.sum()), pairs=PAIRS, clip=clip),
         summary={"N": str(trained), "open": f"{int(still_open.sum())} / {PAIRS}"},
     )
 
 
-def _numbers(page: Lesson, trained: int, read: int, omegas: np.ndarray, slopes: np.ndarray, clip: int) -> list[tuple[str, str]]:
+def _numbers(page: Lesson, trained: int, read: int, omegas: np.ndarray, slopes: np.ndarray,
+             clip: int) -> list[tuple[str, str]]:
     last = omegas[-1]
     slope = slopes[-1]
     return [
-        (page.label("beyond_numbers_angle", pair=len(omegas) - 1), rf"({trained} - 1)\,\omega = {latex_number((trained - 1) * last)} < 2\pi, \qquad ({read} - 1)\,\omega = {latex_number((read - 1) * last)}"),
-        (page.label("beyond_numbers_alibi", head=len(slopes) - 1), rf"e^{{-m\,({read}-1)}} = e^{{-{latex_operand(slope)} \cdot {read - 1}}} = {latex_number(float(np.exp(-slope * (read - 1))))}"),
-        (page.label("beyond_numbers_relative"), rf"r_{{\min(i - j,\;{clip})}} = r_{{{min(read - 1, clip)}}} \quad \text{{(i - j = {read - 1})}}"),
+        (page.label("beyond_numbers_angle", pair=len(omegas) - 1),
+         rf"({trained} - 1)\,\omega = {latex_number((trained - 1) * last)} < 2\pi, \qquad ({read} - 1)\,\omega = "
+         rf"{latex_number((read - 1) * last)}"),
+        (page.label("beyond_numbers_alibi", head=len(slopes) - 1),
+         rf"e^{{-m\,({read}-1)}} = e^{{-{latex_operand(slope)} \cdot {read - 1}}} = "
+         rf"{latex_number(float(np.exp(-slope * (read - 1))))}"),
+        (page.label("beyond_numbers_relative"),
+         rf"r_{{\min(i - j,\;{clip})}} = r_{{{min(read - 1, clip)}}} \quad \text{{(i - j = {read - 1})}}"),
     ]
 
 
@@ -58,5 +67,6 @@ def _question(page: Lesson, omegas: np.ndarray, trained: int) -> Question:
     """How many pairs stay open when the trained length doubles."""
     now, doubled = int(figures.open_pairs(omegas, trained).sum()), int(figures.open_pairs(omegas, 2 * trained).sum())
     options = sorted({doubled, now, now // 2, max(now - 1, 0)})
-    return Question("beyond", page.label("beyond_question", now=now, pairs=len(omegas), trained=trained), [page.label("beyond_option", count=count) for count in options],
+    return Question("beyond", page.label("beyond_question", now=now, pairs=len(omegas), trained=trained),
+                    [page.label("beyond_option", count=count) for count in options],
                     options.index(doubled), page.label("beyond_why", doubled=doubled, trained=2 * trained))

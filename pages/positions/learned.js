@@ -1,7 +1,8 @@
-// The learned positions P of the model beside sinusoids of the same shape: the matrices, the cosines between positions, lengths and spectra, under one cursor.
+// The learned positions P of the model beside sinusoids of the same shape: the matrices, the cosines between positions,
+// lengths and spectra, under one cursor.
+import { decimals, significant } from "../../core/components/lib/numbers.js";
 import {
-  decimals, fill, Instrument, line, make, matrixPicture, mount, panelIn, placePicture, Range, rich, significant,
-  stroke, wholeTicks, write,
+  fill, Instrument, line, make, matrixPicture, mount, panelIn, placePicture, Range, rich, stroke, wholeTicks, write,
 } from "../../core/components/lib/position_canvas.js";
 
 /** Cosines between the rows of M (n × d), flat n × n. */
@@ -38,12 +39,18 @@ class Learned extends Instrument {
     this.settings = {};
     this.hover = null;
     const top = make("div", "controls", root);
-    this.position = new Range(top, "i", { input: (value) => { this.settings.i = value; this.schedule(); }, commit: () => this.commit() });
+    this.position = new Range(top, "i",
+      { input: (value) => { this.settings.i = value; this.schedule(); }, commit: () => this.commit() });
     const choice = make("label", "axes", top);
     this.axes = make("input", "", choice);
     this.axes.type = "checkbox";
     this.axesText = make("span", "", choice);
-    this.axes.onchange = () => { this.settings.principal = this.axes.checked; this.picturesTheme = null; this.schedule(); this.commit(); };
+    this.axes.onchange = () => {
+      this.settings.principal = this.axes.checked;
+      this.picturesTheme = null;
+      this.schedule();
+      this.commit();
+    };
     const grid = make("div", "panels", root);
     this.panels = {};
     for (const name of ["learned", "learned-cosines", "sinusoidal", "sinusoidal-cosines", "lengths", "spectrum"]) {
@@ -78,7 +85,8 @@ class Learned extends Instrument {
     return (this.settings.principal ? this.turned : this.stored)[which];
   }
 
-  /** Where the colours end: at 1 for sinusoids, at three times the root mean square for learned entries, so that a few large ones do not wash out the rest. */
+  /** Where the colours end: at 1 for sinusoids, at three times the root mean square for learned entries, so that a few
+      large ones do not wash out the rest. */
   limit(which) {
     if (which === "sinusoidal" && !this.settings.principal) return 1;
     const M = this.matrix(which);
@@ -93,8 +101,10 @@ class Learned extends Instrument {
     for (const which of ["learned", "sinusoidal"]) {
       const M = this.matrix(which);
       const most = this.limit(which);
-      this.made[which] = matrixPicture(this.rows(), n, (r, c) => M[c * this.rows() + r], this.theme.diverging, -most, most);
-      this.made[`${which}-cosines`] = matrixPicture(n, n, (r, c) => this.cos[which][r * n + c], this.theme.diverging, -1, 1);
+      this.made[which] = matrixPicture(this.rows(), n, (r, c) => M[c * this.rows() + r], this.theme.table("div"), -most,
+        most);
+      this.made[`${which}-cosines`] = matrixPicture(n, n, (r, c) => this.cos[which][r * n + c], this.theme.table("div"),
+        -1, 1);
     }
   }
 
@@ -111,7 +121,8 @@ class Learned extends Instrument {
 
   cells(name) {
     const rows = name.endsWith("cosines") ? this.n : name === "spectrum" || name === "lengths" ? 1 : this.rows();
-    return { ...this.box(name, this.panels[name].surface), columns: this.columns(name), rows, from: [name === "spectrum" ? 0 : this.settings.i, 0] };
+    return { ...this.box(name, this.panels[name].surface), columns: this.columns(name), rows,
+      from: [name === "spectrum" ? 0 : this.settings.i, 0] };
   }
 
   pointed(name, x, y, phase) {
@@ -119,7 +130,8 @@ class Learned extends Instrument {
     const { left, width, height } = this.box(name, surface);
     const inside = (share, count) => Math.max(0, Math.min(count - 1, Math.floor(share * count)));
     const column = inside((x - left) / width, this.columns(name));
-    this.hover = phase === "out" ? null : { name, column, row: inside(y / height, name.endsWith("cosines") ? this.n : this.rows()) };
+    this.hover = phase === "out" ? null
+      : { name, column, row: inside(y / height, name.endsWith("cosines") ? this.n : this.rows()) };
     if ((phase === "down" || phase === "drag") && name !== "spectrum") this.settings.i = column;
     if (phase === "up") this.commit();
     this.schedule();
@@ -134,28 +146,43 @@ class Learned extends Instrument {
     for (const [name, { surface, say }] of Object.entries(this.panels)) {
       surface.measure();
       const turned = settings.principal && (name === "learned" || name === "sinusoidal");
-      say(fill(labels[turned ? `${name}_turned` : name.replace("-", "_")], { n: this.n, d: this.rows(), rank: this.stats.rank.learned, sinusoidal_rank: this.stats.rank.sinusoidal, limit: significant(this.limit(name === "sinusoidal" ? name : "learned")), sinusoidal_length: significant(this.stats.lengths.sinusoidal[0], 4) }));
+      say(fill(labels[turned ? `${name}_turned` : name.replace("-", "_")],
+        { n: this.n, d: this.rows(), rank: this.stats.rank.learned, sinusoidal_rank: this.stats.rank.sinusoidal,
+          limit: significant(this.limit(name === "sinusoidal" ? name : "learned")),
+          sinusoidal_length: significant(this.stats.lengths.sinusoidal[0], 4) }));
       const context = surface.begin();
-      context.font = `${this.fontSize}px ${this.theme.font}`;
-      if (name === "lengths") this.drawLines(context, name, surface, { learned: this.stats.lengths.learned, sinusoidal: [] }, true);
+      context.font = `${this.fontSize}px ${this.theme.ink("font")}`;
+      if (name === "lengths")
+        this.drawLines(context, name, surface, { learned: this.stats.lengths.learned, sinusoidal: [] }, true);
       else if (name === "spectrum") this.drawLines(context, name, surface, this.stats.spectrum, false);
       else this.drawMatrix(context, name, surface);
     }
-    rich(this.reading, this.hover ? this.hoverText() : fill(labels.reading, { i: settings.i, ...this.values(settings.i) }));
+    rich(this.reading, this.hover ? this.hoverText()
+        : fill(labels.reading, { i: settings.i, ...this.values(settings.i) }));
   }
 
   values(i) {
     const near = Math.min(i + 1, this.n - 1);
-    return { near, length: decimals(this.stats.lengths.learned[i]), sinusoidal_length: decimals(this.stats.lengths.sinusoidal[i]), cosine: decimals(this.cos.learned[i * this.n + near]), sinusoidal_cosine: decimals(this.cos.sinusoidal[i * this.n + near]) };
+    return { near, length: decimals(this.stats.lengths.learned[i]),
+      sinusoidal_length: decimals(this.stats.lengths.sinusoidal[i]),
+      cosine: decimals(this.cos.learned[i * this.n + near]),
+      sinusoidal_cosine: decimals(this.cos.sinusoidal[i * this.n + near]) };
   }
 
   hoverText() {
     const { name, column, row } = this.hover;
     const which = name.startsWith("sinusoidal") ? "sinusoidal" : "learned";
-    if (name.endsWith("cosines")) return fill(this.labels.tip_cosine, { i: row, j: column, value: decimals(this.cos[which][row * this.n + column]) });
-    if (name === "lengths") return fill(this.labels.tip_length, { i: column, value: decimals(this.stats.lengths.learned[column]), other: decimals(this.stats.lengths.sinusoidal[column]) });
-    if (name === "spectrum") return fill(this.labels.tip_spectrum, { k: column + 1, value: decimals(this.stats.spectrum.learned[column]), other: decimals(this.stats.spectrum.sinusoidal[column]) });
-    return fill(this.labels[this.settings.principal ? "tip_turned" : "tip"], { i: column, dimension: row, value: decimals(this.matrix(which)[column * this.rows() + row]) });
+    if (name.endsWith("cosines"))
+      return fill(this.labels.tip_cosine,
+        { i: row, j: column, value: decimals(this.cos[which][row * this.n + column]) });
+    if (name === "lengths")
+      return fill(this.labels.tip_length, { i: column, value: decimals(this.stats.lengths.learned[column]),
+        other: decimals(this.stats.lengths.sinusoidal[column]) });
+    if (name === "spectrum")
+      return fill(this.labels.tip_spectrum, { k: column + 1, value: decimals(this.stats.spectrum.learned[column]),
+        other: decimals(this.stats.spectrum.sinusoidal[column]) });
+    return fill(this.labels[this.settings.principal ? "tip_turned" : "tip"],
+      { i: column, dimension: row, value: decimals(this.matrix(which)[column * this.rows() + row]) });
   }
 
   drawMatrix(context, name, surface) {
@@ -163,12 +190,15 @@ class Learned extends Instrument {
     const { theme, n } = this;
     const rows = name.endsWith("cosines") ? n : this.rows();
     placePicture(context, this.made[name], left, 0, width, height);
-    for (const tick of wholeTicks(n, width / 55)) write(context, String(tick), left + ((tick + 0.5) / n) * width, height + 10, theme.read("muted"), "center");
-    for (const tick of wholeTicks(rows, height / 30)) write(context, String(tick), left - 6, Math.max(6, ((tick + 0.5) / rows) * height), theme.read("muted"), "right");
-    stroke(context, theme.read("text"), 1.25);
+    for (const tick of wholeTicks(n, width / 55))
+      write(context, String(tick), left + ((tick + 0.5) / n) * width, height + 10, theme.ink("muted"), "center");
+    for (const tick of wholeTicks(rows, height / 30))
+      write(context, String(tick), left - 6, Math.max(6, ((tick + 0.5) / rows) * height), theme.ink("muted"), "right");
+    stroke(context, theme.ink("text"), 1.25);
     const at = left + ((this.settings.i + 0.5) / n) * width;
     line(context, at, 0, at, height);
-    if (name.endsWith("cosines")) line(context, left, ((this.settings.i + 0.5) / n) * height, left + width, ((this.settings.i + 0.5) / n) * height);
+    if (name.endsWith("cosines"))
+      line(context, left, ((this.settings.i + 0.5) / n) * height, left + width, ((this.settings.i + 0.5) / n) * height);
   }
 
   /** Learned solid, sinusoids dashed, each labelled at its end. */
@@ -179,18 +209,20 @@ class Learned extends Instrument {
     const count = series.learned.length;
     const x = (k) => left + ((k + 0.5) / count) * width;
     const y = (value) => height - 2 - (value / most) * (height - 8);
-    stroke(context, theme.read("grid"));
+    stroke(context, theme.ink("grid"));
     line(context, left, y(0), left + width, y(0));
-    for (const value of [0, most / 1.08]) write(context, value ? decimals(value, 2) : "0", left - 6, y(value), theme.read("muted"), "right");
-    for (const tick of wholeTicks(count, width / 55)) write(context, String(tick + (cursor ? 0 : 1)), x(tick), height + 10, theme.read("muted"), "center");
+    for (const value of [0, most / 1.08])
+      write(context, value ? decimals(value, 2) : "0", left - 6, y(value), theme.ink("muted"), "right");
+    for (const tick of wholeTicks(count, width / 55))
+      write(context, String(tick + (cursor ? 0 : 1)), x(tick), height + 10, theme.ink("muted"), "center");
     for (const [which, dash] of [["sinusoidal", [5, 4]], ["learned", []]]) {
-      stroke(context, theme.read("position-ink"), which === "learned" ? 2 : 1.5, dash);
+      stroke(context, theme.ink("position-ink"), which === "learned" ? 2 : 1.5, dash);
       context.beginPath();
       series[which].forEach((value, k) => context.lineTo(x(k), y(value)));
       context.stroke();
     }
     if (!cursor) return;
-    stroke(context, theme.read("text"), 1.25);
+    stroke(context, theme.ink("text"), 1.25);
     line(context, x(this.settings.i), 0, x(this.settings.i), height);
   }
 }

@@ -29,7 +29,8 @@ _picture = instrument("position_learned", __file__)
 def draw(page: Lesson, run: Run) -> Reading:
     if run.model.P is None:
         st.info(page.label("learned_none", scheme=run.model.config.positions))
-        return Reading((), None, [positional.sinusoidal], {}, PICTURE, page.label("learned_none", scheme=run.model.config.positions))
+        return Reading((), None, [positional.sinusoidal], {}, PICTURE,
+                       page.label("learned_none", scheme=run.model.config.positions))
     learned, sinusoidal = _geometries(run)
     key, values, settled = open_instrument("learned", SETTINGS)
     i = values["i"] = min(values["i"], len(learned.P) - 1)
@@ -44,7 +45,8 @@ def draw(page: Lesson, run: Run) -> Reading:
         functions=[figures.geometry],
         data={"learned_positions.csv": lambda: figures.matrix_table(learned.P, "position", "dimension", "value")},
         picture=PICTURE,
-        title=page.label("learned_twin", n=len(learned.P), d=learned.P.shape[1], i=i, near=near, cosine=cosine, length=plain_number(learned.lengths[i]), rank=learned.rank),
+        title=page.label("learned_twin", n=len(learned.P), d=learned.P.shape[1], i=i, near=near, cosine=cosine,
+                         length=plain_number(learned.lengths[i]), rank=learned.rank),
         summary={f"‖P{i}‖": plain_number(learned.lengths[i]), f"cos(P{i}, P{near})": cosine, "99 %": str(learned.rank)},
     )
 
@@ -54,7 +56,8 @@ def _geometries(run: Run) -> tuple[figures.Geometry, figures.Geometry]:
         P = run.model.P.detach().to("cpu").double().numpy()
         return figures.geometry(P), figures.geometry(positional.sinusoidal(*P.shape).numpy())
 
-    return growing_results.made(run.loaded.key("positions geometry"), make, lambda made: sum(2 * one.P.nbytes + one.cosines.nbytes for one in made))
+    return growing_results.made(run.loaded.key("positions geometry"), make,
+                                lambda made: sum(2 * one.P.nbytes + one.cosines.nbytes for one in made))
 
 
 def _message(learned: figures.Geometry, sinusoidal: figures.Geometry) -> tuple[dict, dict[str, np.ndarray]]:
@@ -71,10 +74,13 @@ def _message(learned: figures.Geometry, sinusoidal: figures.Geometry) -> tuple[d
 
 def _numbers(page: Lesson, learned: figures.Geometry, i: int, near: int) -> list[tuple[str, str]]:
     a, b = learned.P[i], learned.P[near]
-    length = rf"\lVert P_{{{i}}} \rVert = \sqrt{{P_{{{i}}} \cdot P_{{{i}}}}} = \sqrt{{{latex_number(a @ a)}}} = {latex_number(learned.lengths[i])}"
-    cosine = (rf"\cos(P_{{{i}}}, P_{{{near}}}) = \frac{{P_{{{i}}} \cdot P_{{{near}}}}}{{\lVert P_{{{i}}} \rVert \, \lVert P_{{{near}}} \rVert}} = "
-              rf"\frac{{{latex_number(a @ b)}}}{{{latex_number(learned.lengths[i])} \cdot {latex_number(learned.lengths[near])}}} = {latex_number(learned.cosines[i, near])}")
-    return [(page.label("learned_numbers_length", i=i), length), (page.label("learned_numbers_product"), figures.dot_latex(rf"P_{{{i}}} \cdot P_{{{near}}}", a, b)),
+    length = (rf"\lVert P_{{{i}}} \rVert = \sqrt{{P_{{{i}}} \cdot P_{{{i}}}}} = \sqrt{{{latex_number(a @ a)}}} = "
+              rf"{latex_number(learned.lengths[i])}")
+    cosine = (rf"\cos(P_{{{i}}}, P_{{{near}}}) = \frac{{P_{{{i}}} \cdot P_{{{near}}}}}{{\lVert P_{{{i}}} \rVert \, "
+              rf"\lVert P_{{{near}}} \rVert}} = \frac{{{latex_number(a @ b)}}}{{{latex_number(learned.lengths[i])} "
+              rf"\cdot {latex_number(learned.lengths[near])}}} = {latex_number(learned.cosines[i, near])}")
+    return [(page.label("learned_numbers_length", i=i), length),
+            (page.label("learned_numbers_product"), figures.dot_latex(rf"P_{{{i}}} \cdot P_{{{near}}}", a, b)),
             (page.label("learned_numbers_cosine"), cosine)]
 
 
@@ -86,4 +92,6 @@ def _question(page: Lesson, learned: figures.Geometry, i: int) -> Question | Non
         return None
     answer = int(np.argmax(learned.cosines[i, places]))
     found = "; ".join(f"{place}: {plain_number(learned.cosines[i, place])}" for place in places)
-    return Question("learned", page.label("learned_question", i=i), [page.label("learned_option", place=place) for place in places], answer, page.label("learned_why", i=i, found=found))
+    return Question("learned", page.label("learned_question", i=i),
+                    [page.label("learned_option", place=place) for place in places], answer,
+                    page.label("learned_why", i=i, found=found))

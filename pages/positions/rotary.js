@@ -1,12 +1,14 @@
-// Rotary positions: each pair of a query and of a key turned by its position, and the score that depends on the distance alone. float64.
+// Rotary positions: each pair of a query and of a key turned by its position, and the score that depends on the
+// distance alone. float64.
+import { decimals, grouped, scientific, significant, written } from "../../core/components/lib/numbers.js";
 import {
-  decimals, dot, fill, grouped, Instrument, line, make, MINUS, mount, panelIn, Range, rich, scientific,
-  significant, stroke, write,
+  dot, fill, Instrument, line, make, mount, panelIn, Range, rich, stroke, write,
 } from "../../core/components/lib/position_canvas.js";
 
 const FARTHEST = 128;
 
-/** The pairs of x (d_k) turned by their angles: member m of the first half pairs with member m of the second, as in core/model/positional.py. */
+/** The pairs of x (d_k) turned by their angles: member m of the first half pairs with member m of the second, as in
+    core/model/positional.py. */
 function rotated(x, angles) {
   const half = x.length / 2;
   const out = new Float64Array(x.length);
@@ -25,8 +27,10 @@ class Rotary extends Instrument {
     super(root);
     this.settings = {};
     const controls = make("div", "controls", root);
-    const set = (name, convert = (x) => x) => ({ input: (value) => { this.settings[name] = convert(value); this.schedule(); }, commit: () => this.commit() });
-    this.ranges = { i: new Range(controls, "i", set("i")), j: new Range(controls, "j", set("j")), shift: new Range(controls, "shift", set("shift")),
+    const set = (name, convert = (x) => x) => ({ input: (value) => { this.settings[name] = convert(value);
+      this.schedule(); }, commit: () => this.commit() });
+    this.ranges = { i: new Range(controls, "i", set("i")),
+      j: new Range(controls, "j", set("j")), shift: new Range(controls, "shift", set("shift")),
       base: new Range(controls, "base", set("base", (exponent) => Number((10 ** exponent).toPrecision(3)))) };
     this.dials = panelIn(root, "dials");
     this.curve = panelIn(root, "curve");
@@ -83,9 +87,10 @@ class Rotary extends Instrument {
     ranges.shift.set(0, 4096, 1, shift, String(shift));
     ranges.base.set(0, 6, 0.05, Number(Math.log10(base).toFixed(6)), grouped(base));
     const difference = Math.abs(this.shifted - this.unshifted);
-    const values = { ...this.names, i, j, shift, distance: String(i - j).replace("-", MINUS), ishift: i + shift, jshift: j + shift, pairs: this.omega.length,
-      score: this.unshifted.toFixed(15).replace("-", MINUS), shifted: this.shifted.toFixed(15).replace("-", MINUS), difference: difference === 0 ? "0" : scientific(difference),
-      short: decimals(this.unshifted) };
+    const values = { ...this.names, i, j, shift, distance: written(i - j),
+      ishift: i + shift, jshift: j + shift, pairs: this.omega.length,
+      score: written(this.unshifted.toFixed(15)), shifted: written(this.shifted.toFixed(15)),
+      difference: difference === 0 ? "0" : scientific(difference), short: decimals(this.unshifted) };
     this.dials.say(fill(labels.dials, values));
     this.curve.say(fill(labels.curve, values));
     rich(this.reading, fill(labels.reading, values));
@@ -94,14 +99,15 @@ class Rotary extends Instrument {
   drawDials() {
     const { surface } = this.dials;
     const context = surface.begin();
-    context.font = `${this.fontSize}px ${this.theme.font}`;
+    context.font = `${this.fontSize}px ${this.theme.ink("font")}`;
     const pairs = this.omega.length;
     const columns = Math.min(pairs, surface.width > 900 ? 8 : surface.width > 600 ? 8 : 4);
     const rows = Math.ceil(pairs / columns);
     const [width, height] = [surface.width / columns, surface.height / rows];
     const { i, j, shift } = this.settings;
     const [q, k] = [this.turned(this.q, i + shift), this.turned(this.k, j + shift)];
-    for (let m = 0; m < pairs; m += 1) this.drawDial(context, m, q, k, (m % columns) * width, Math.floor(m / columns) * height, width, height);
+    for (let m = 0; m < pairs; m += 1)
+      this.drawDial(context, m, q, k, (m % columns) * width, Math.floor(m / columns) * height, width, height);
   }
 
   drawDial(context, m, q, k, left, top, width, height) {
@@ -111,46 +117,51 @@ class Rotary extends Instrument {
     const [cx, cy] = [left + width / 2, top + radius + 6];
     const longest = Math.max(Math.hypot(q[m], q[m + half]), Math.hypot(k[m], k[m + half])) || 1;
     const tip = (x) => [cx + (x[m] / longest) * radius, cy - (x[m + half] / longest) * radius];
-    stroke(context, theme.read("grid"));
+    stroke(context, theme.ink("grid"));
     context.beginPath();
     context.arc(cx, cy, radius, 0, 2 * Math.PI);
     context.stroke();
-    stroke(context, theme.read("muted"), 1, [1, 3]);
+    stroke(context, theme.ink("muted"), 1, [1, 3]);
     line(context, cx, cy, ...tip(this.q));
     line(context, cx, cy, ...tip(this.k));
-    stroke(context, theme.read("query-ink"), 2.5);
+    stroke(context, theme.ink("query-ink"), 2.5);
     line(context, cx, cy, ...tip(q));
-    stroke(context, theme.read("key-ink"), 2.5, [5, 3]);
+    stroke(context, theme.ink("key-ink"), 2.5, [5, 3]);
     line(context, cx, cy, ...tip(k));
-    dot(context, ...tip(k), 4, theme.read("key-ink"), theme.read("page"), true);
-    dot(context, ...tip(q), 4.5, theme.read("query-ink"), theme.read("page"));
+    dot(context, ...tip(k), 4, theme.ink("key-ink"), theme.ink("page"), true);
+    dot(context, ...tip(q), 4.5, theme.ink("query-ink"), theme.ink("page"));
     const part = q[m] * k[m] + q[m + half] * k[m + half];
-    write(context, `ω ${significant(this.omega[m])}`, cx, cy + radius + 6 + this.fontSize * 0.6, theme.read("muted"), "center");
-    write(context, (part >= 0 ? "+" : "") + decimals(part, 3), cx, cy + radius + 6 + this.fontSize * 1.75, theme.read("text"), "center");
+    write(context, `ω ${significant(this.omega[m])}`, cx, cy + radius + 6 + this.fontSize * 0.6, theme.ink("muted"),
+      "center");
+    write(context, (part >= 0 ? "+" : "") + decimals(part, 3), cx, cy + radius + 6 + this.fontSize * 1.75,
+      theme.ink("text"), "center");
   }
 
   drawCurve() {
     const { surface } = this.curve;
     const context = surface.begin();
-    context.font = `${this.fontSize}px ${this.theme.font}`;
+    context.font = `${this.fontSize}px ${this.theme.ink("font")}`;
     const [left, width, height] = [52, surface.width - 62, surface.height - 18];
     const [low, high] = [Math.min(0, ...this.scores), Math.max(0, ...this.scores)];
     const room = (high - low) * 0.08 || 1;
     const x = (distance) => left + ((distance + FARTHEST) / (2 * FARTHEST)) * width;
     const y = (value) => ((high + room - value) / (high - low + 2 * room)) * height;
     const { theme } = this;
-    stroke(context, theme.read("grid"));
+    stroke(context, theme.ink("grid"));
     line(context, left, y(0), left + width, y(0));
-    for (const value of [low, 0, high]) if (value === 0 || Math.abs(y(value) - y(0)) > 12) write(context, value === 0 ? "0" : decimals(value, 1), left - 6, y(value), theme.read("muted"), "right");
-    for (let distance = -FARTHEST; distance <= FARTHEST; distance += 32) write(context, String(distance).replace("-", MINUS), x(distance), height + 10, theme.read("muted"), "center");
-    stroke(context, theme.read("position-ink"), 2);
+    for (const value of [low, 0, high])
+      if (value === 0 || Math.abs(y(value) - y(0)) > 12)
+        write(context, value === 0 ? "0" : decimals(value, 1), left - 6, y(value), theme.ink("muted"), "right");
+    for (let distance = -FARTHEST; distance <= FARTHEST; distance += 32)
+      write(context, written(distance), x(distance), height + 10, theme.ink("muted"), "center");
+    stroke(context, theme.ink("position-ink"), 2);
     context.beginPath();
     this.scores.forEach((value, k) => context.lineTo(x(k - FARTHEST), y(value)));
     context.stroke();
     const distance = this.settings.i - this.settings.j;
-    stroke(context, theme.read("text"), 1.5);
+    stroke(context, theme.ink("text"), 1.5);
     line(context, x(distance), 0, x(distance), height);
-    dot(context, x(distance), y(this.unshifted), 6, theme.read("position-ink"), theme.read("page"));
+    dot(context, x(distance), y(this.unshifted), 6, theme.ink("position-ink"), theme.ink("page"));
   }
 }
 

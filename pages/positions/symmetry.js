@@ -1,7 +1,8 @@
 // The symmetry experiment: the outputs of a prompt and of the same tokens in another order, row by row, tied by token.
 // Four cases, positions on or off by mask on or off; the one picked is drawn.
+import { significant } from "../../core/components/lib/numbers.js";
 import {
-  fill, Instrument, make, matrixPicture, mount, panelIn, rich, significant, stroke, write,
+  fill, Instrument, make, matrixPicture, mount, panelIn, rich, stroke, write,
 } from "../../core/components/lib/position_canvas.js";
 
 const MOTION = 350;
@@ -25,8 +26,14 @@ class Symmetry extends Instrument {
     this.reading = make("p", "reading", this.side);
     this.reading.setAttribute("aria-live", "polite");
     this.row = null;
-    this.picture.surface.point((x, y, phase) => { this.row = phase === "out" ? null : this.rowAt(x, y); this.schedule(); },
-      () => { const { n, row } = this.geometry(); return { left: 0, width: 2, height: n * row, columns: 1, rows: n }; });
+    this.picture.surface.point((x, y, phase) => {
+      this.row = phase === "out" ? null : this.rowAt(x, y);
+      this.schedule();
+    },
+      () => {
+        const { n, row } = this.geometry();
+        return { left: 0, width: 2, height: n * row, columns: 1, rows: n };
+      });
   }
 
   receive(header, send) {
@@ -58,7 +65,8 @@ class Symmetry extends Instrument {
   }
 
   mark(id) {
-    [...this.cases.children].forEach((button, k) => button.setAttribute("aria-checked", String(["none", "mask", "positions", "both"][k] === id)));
+    [...this.cases.children].forEach((button, k) =>
+      button.setAttribute("aria-checked", String(["none", "mask", "positions", "both"][k] === id)));
   }
 
   /** Slide the permuted rows beside the tokens they belong to, or back; at once where the reader wants no motion. */
@@ -99,7 +107,8 @@ class Symmetry extends Instrument {
     this.picturesTheme = this.theme;
     let most = 1e-9;
     for (const value of this.before) most = Math.max(most, Math.abs(value));
-    const one = (values) => matrixPicture(this.tokens.length, this.width, (r, c) => values[r * this.width + c], this.theme.diverging, -most, most);
+    const one = (values) => matrixPicture(this.tokens.length, this.width, (r, c) => values[r * this.width + c],
+      this.theme.table("div"), -most, most);
     this.beforePicture = one(this.before);
     this.afterPicture = one(this.after);
   }
@@ -109,12 +118,13 @@ class Symmetry extends Instrument {
     surface.measure();
     this.pictures();
     const context = surface.begin();
-    context.font = `${this.fontSize}px ${this.theme.mono}`;
+    context.font = `${this.fontSize}px ${this.theme.ink("mono")}`;
     const g = this.geometry();
     this.tokens.forEach((token, t) => this.drawRow(context, g, token, t));
     say(fill(this.labels.caption, { shown: this.width }));
     const t = this.row;
-    rich(this.reading, t === null ? this.labels.hint : fill(this.labels.row, { token: this.tokens[t], from: t, to: this.target[t], difference: this.differences[t] === 0 ? "0" : significant(this.differences[t], 2) }));
+    rich(this.reading, t === null ? this.labels.hint : fill(this.labels.row, { token: this.tokens[t], from: t,
+      to: this.target[t], difference: this.differences[t] === 0 ? "0" : significant(this.differences[t], 2) }));
   }
 
   drawRow(context, g, token, t) {
@@ -127,14 +137,15 @@ class Symmetry extends Instrument {
     context.drawImage(this.beforePicture, 0, t, this.width, 1, g.chip, yl, g.strip, inner);
     context.drawImage(this.afterPicture, 0, this.target[t], this.width, 1, g.right, yr, g.strip, inner);
     const [x1, x2, m1, m2] = [g.chip + g.strip + 2, g.right - 2, yl + inner / 2, yr + inner / 2];
-    stroke(context, lit ? theme.read("text") : theme.read("residual-ink"), lit ? 3 : Math.min(1.25, g.row / 4));
+    stroke(context, lit ? theme.ink("text") : theme.ink("residual-ink"), lit ? 3 : Math.min(1.25, g.row / 4));
     context.globalAlpha = this.row === null || lit ? 1 : 0.25;
     context.beginPath();
     context.moveTo(x1, m1);
     context.bezierCurveTo(x1 + g.gap / 2, m1, x2 - g.gap / 2, m2, x2, m2);
     context.stroke();
     context.globalAlpha = 1;
-    const every = Math.ceil((0.9 * this.fontSize) / g.row), name = this.cut(context, token, g.chip - 8), ink = theme.read(lit ? "text" : "muted");
+    const every = Math.ceil((0.9 * this.fontSize) / g.row), name = this.cut(context, token, g.chip - 8);
+    const ink = theme.ink(lit ? "text" : "muted");
     if (t % every === 0) write(context, name, g.chip - 6, m1, ink, "right");
     if ((this.settings.align ? t : this.target[t]) % every === 0) write(context, name, g.right + g.strip + 6, m2, ink);
     if (g.last && this.progress > 0.98) this.drawDifference(context, g, t, m2);
@@ -145,9 +156,10 @@ class Symmetry extends Instrument {
     const value = this.differences[t];
     const length = value > 0 ? Math.max(1, ((Math.log10(value) + 8) / 9) * (g.last - 66)) : 0;
     const left = g.right + g.strip + g.chip;
-    context.fillStyle = this.theme.read("excluded");
+    context.fillStyle = this.theme.ink("excluded");
     context.fillRect(left, y - Math.min(5, g.row / 3), length, Math.min(10, g.row / 1.5));
-    if (t % Math.ceil((0.9 * this.fontSize) / g.row) === 0) write(context, value === 0 ? "0" : significant(value, 2), left + length + 5, y, this.theme.read("text"));
+    if (t % Math.ceil((0.9 * this.fontSize) / g.row) === 0)
+      write(context, value === 0 ? "0" : significant(value, 2), left + length + 5, y, this.theme.ink("text"));
   }
 
   cut(context, text, width) {

@@ -1,8 +1,9 @@
-// Sinusoidal positions P (N × d), live: the heatmap, one pair as waves and as a dial, the wavelengths, and P_i · P_j, under one cursor.
-// float64 throughout, the same formula as core/model/positional.py: angle = i · base^(−2δ′/d). Python checks it on release.
+// Sinusoidal positions P (N × d), live: the heatmap, one pair as waves and as a dial, the wavelengths, and P_i · P_j,
+// under one cursor. float64 throughout, the same formula as core/model/positional.py: angle = i · base^(−2δ′/d). Python
+// checks it on release.
+import { decimals, grouped, scientific, significant, written } from "../../core/components/lib/numbers.js";
 import {
-  decimals, fill, grouped, Instrument, make, matrixPicture, MINUS, mount, panelIn, Range, rich, scientific,
-  significant,
+  fill, Instrument, make, matrixPicture, mount, panelIn, Range, rich,
 } from "../../core/components/lib/position_canvas.js";
 import { drawDial, drawGram, drawHeat, drawLengths, drawProducts, drawWave } from "./waves_panels.js";
 
@@ -81,11 +82,17 @@ class Waves extends Instrument {
 
   connectPointers() {
     const { heat, lengths, wave, dial, products, gram } = this.panels;
-    heat.point((x, y, phase) => this.pointed(heat, x, y, phase, () => ({ i: this.columnAt(heat, x), dimension: this.dimensionAt(heat, y) })), () => this.cells(heat, this.settings.n, this.settings.d));
-    lengths.point((x, y, phase) => this.pointed(lengths, x, y, phase, () => ({ dimension: this.dimensionAt(lengths, y) })), () => this.cells(lengths, 1, this.settings.d / 2));
-    wave.point((x, y, phase) => this.pointed(wave, x, y, phase, () => ({ i: this.columnAt(wave, x) })), () => this.cells(wave, this.settings.n, 1));
-    products.point((x, y, phase) => this.pointed(products, x, y, phase, () => ({ j: this.columnAt(products, x) })), () => this.cells(products, this.settings.n, 1));
-    gram.point((x, y, phase) => this.pointed(gram, x, y, phase, () => this.gramCell(x, y)), () => this.cells(gram, this.settings.n, this.settings.n));
+    heat.point((x, y, phase) =>
+        this.pointed(heat, x, y, phase, () => ({ i: this.columnAt(heat, x), dimension: this.dimensionAt(heat, y) })),
+      () => this.cells(heat, this.settings.n, this.settings.d));
+    lengths.point((x, y, phase) => this.pointed(lengths, x, y, phase,
+      () => ({ dimension: this.dimensionAt(lengths, y) })), () => this.cells(lengths, 1, this.settings.d / 2));
+    wave.point((x, y, phase) => this.pointed(wave, x, y, phase, () => ({ i: this.columnAt(wave, x) })),
+      () => this.cells(wave, this.settings.n, 1));
+    products.point((x, y, phase) => this.pointed(products, x, y, phase, () => ({ j: this.columnAt(products, x) })),
+      () => this.cells(products, this.settings.n, 1));
+    gram.point((x, y, phase) => this.pointed(gram, x, y, phase, () => this.gramCell(x, y)),
+      () => this.cells(gram, this.settings.n, this.settings.n));
     dial.canvas.style.pointerEvents = "none";
   }
 
@@ -117,7 +124,8 @@ class Waves extends Instrument {
       const { left, top, side } = this.square(surface);
       return { left, top, width: side, height: side, columns, rows, from: [j, i] };
     }
-    return { ...this.plot(surface), height: this.bodyHeight(surface), columns, rows, from: [surface === this.panels.products ? j : columns > 1 ? i : 0, rows === d ? 2 * pair : rows > 1 ? pair : 0] };
+    return { ...this.plot(surface), height: this.bodyHeight(surface), columns, rows,
+      from: [surface === this.panels.products ? j : columns > 1 ? i : 0, rows === d ? 2 * pair : rows > 1 ? pair : 0] };
   }
 
   clampedCell(share, count) {
@@ -135,7 +143,8 @@ class Waves extends Instrument {
 
   gramCell(x, y) {
     const { left, top, side } = this.square(this.panels.gram);
-    return { i: this.clampedCell((y - top) / side, this.settings.n), j: this.clampedCell((x - left) / side, this.settings.n) };
+    return { i: this.clampedCell((y - top) / side, this.settings.n),
+      j: this.clampedCell((x - left) / side, this.settings.n) };
   }
 
   square(surface) {
@@ -159,12 +168,12 @@ class Waves extends Instrument {
   }
 
   pictures() {
-    const { n, d } = this.settings;
+    const { n, d } = this.settings, colours = this.theme.table("div"), most = d / 2;
     if (this.picturesTheme === this.theme) return;
     this.picturesTheme = this.theme;
-    this.heatPicture = matrixPicture(d, n, (r, c) => this.P[c * d + r], this.theme.diverging, -1, 1, this.heatPicture);
-    const most = d / 2;
-    this.gramPicture = matrixPicture(n, n, (r, c) => this.distances[Math.abs(r - c)], this.theme.diverging, -most, most, this.gramPicture);
+    this.heatPicture = matrixPicture(d, n, (r, c) => this.P[c * d + r], colours, -1, 1, this.heatPicture);
+    const product = (r, c) => this.distances[Math.abs(r - c)];
+    this.gramPicture = matrixPicture(n, n, product, colours, -most, most, this.gramPicture);
   }
 
   clampSettings() {
@@ -194,7 +203,7 @@ class Waves extends Instrument {
   begin(name) {
     const surface = this.panels[name];
     const context = surface.begin();
-    context.font = `${this.fontSize}px ${this.theme.font}`;
+    context.font = `${this.fontSize}px ${this.theme.ink("font")}`;
     return [context, surface];
   }
 
@@ -233,12 +242,16 @@ class Waves extends Instrument {
   describePanels(n, d, base, pair, i, j) {
     const omega = this.omega[pair];
     const sums = this.distances[Math.abs(i - j)];
-    const worst = this.row.reduce((most, value, k) => Math.max(most, Math.abs(value - this.distances[Math.abs(i - k)])), 0);
+    const worst = this.row.reduce((most, value, k) => Math.max(most, Math.abs(value - this.distances[Math.abs(i - k)])),
+      0);
     const values = {
-      n, d, i, j, pair, base: grouped(base), even: 2 * pair, odd: 2 * pair + 1, omega: decimals(omega), wavelength: significant(2 * Math.PI / omega, 4),
-      distance: Math.abs(i - j), signed: String(i - j).replace("-", MINUS), product: decimals(this.row[j]), sum: decimals(sums), residual: worst === 0 ? "0" : scientific(worst),
+      n, d, i, j, pair, base: grouped(base), even: 2 * pair, odd: 2 * pair + 1,
+      omega: decimals(omega), wavelength: grouped(significant(2 * Math.PI / omega, 4)),
+      distance: Math.abs(i - j), signed: written(i - j), product: decimals(this.row[j]),
+      sum: decimals(sums), residual: worst === 0 ? "0" : scientific(worst),
       angle: decimals(i * omega), difference: decimals((i - j) * omega), cosine: decimals(Math.cos((i - j) * omega)),
-      sine: decimals(this.P[i * d + 2 * pair]), cosineAtI: decimals(this.P[i * d + 2 * pair + 1]), turned: this.omega.filter((w) => 2 * Math.PI / w <= n).length, pairs: d / 2,
+      sine: decimals(this.P[i * d + 2 * pair]), cosineAtI: decimals(this.P[i * d + 2 * pair + 1]),
+      turned: this.omega.filter((w) => 2 * Math.PI / w <= n).length, pairs: d / 2,
     };
     this.worst = worst;
     for (const [name, say] of Object.entries(this.say)) say(fill(this.labels[`caption_${name}`], values));
@@ -259,11 +272,16 @@ class Waves extends Instrument {
 
   hoverText({ surface, i, j, dimension }) {
     const { d } = this.settings;
-    if (surface === this.panels.heat) return fill(this.labels.tip_heat, { i, dimension, wave: dimension % 2 ? "cos" : "sin", omega: decimals(this.omega[dimension >> 1]), value: decimals(this.P[i * d + dimension]) });
-    if (surface === this.panels.lengths) return fill(this.labels.tip_lengths, { pair: dimension >> 1, even: dimension & ~1, odd: dimension | 1, wavelength: significant(2 * Math.PI / this.omega[dimension >> 1], 4) });
+    if (surface === this.panels.heat)
+      return fill(this.labels.tip_heat, { i, dimension, wave: dimension % 2 ? "cos" : "sin",
+        omega: decimals(this.omega[dimension >> 1]), value: decimals(this.P[i * d + dimension]) });
+    if (surface === this.panels.lengths)
+      return fill(this.labels.tip_lengths, { pair: dimension >> 1, even: dimension & ~1, odd: dimension | 1,
+        wavelength: grouped(significant(2 * Math.PI / this.omega[dimension >> 1], 4)) });
     if (surface === this.panels.wave) {
       const at = i * d + 2 * this.settings.pair;
-      return fill(this.labels.tip_wave, { i, even: 2 * this.settings.pair, odd: 2 * this.settings.pair + 1, sine: decimals(this.P[at]), cosine: decimals(this.P[at + 1]) });
+      return fill(this.labels.tip_wave, { i, even: 2 * this.settings.pair, odd: 2 * this.settings.pair + 1,
+        sine: decimals(this.P[at]), cosine: decimals(this.P[at + 1]) });
     }
     const from = surface === this.panels.gram ? i : this.settings.i;
     const value = surface === this.panels.gram ? this.distances[Math.abs(i - j)] : this.row[j];

@@ -64,11 +64,13 @@ def draw(page: Lesson, run: Run) -> Reading:
         _guesses(page, run, logits, depth, target)
         followed, ranks = contributions.follow_token(run.model, run.trace, position, target)
         chart = figures.probability_by_layer(to_numpy(followed), ranks.cpu().numpy(), short_depth_names(page, n_layers),
-                                             (page.label("axis_target"), page.label("axis_rank")), reader.theme(), reader.scale(), 95 if reader.present() else 120)
+                                             (page.label("axis_target"), page.label("axis_rank")), reader.theme(),
+                                             reader.scale(), 95 if reader.present() else 120)
         st.caption(page.label("caption_target", token=code(run.tokenizer.visible(target))))
         show(chart, "target")
-    return Reading(_lines(page, run, to_numpy(logits[depth]), target), _question(page, run, reading), [contributions.logit_lens, contributions.read_lens, contributions.follow_token], {"logit_lens.csv": lambda: _table(run, reading)},
-                   ".residual-lens canvas", title)
+    return Reading(_lines(page, run, to_numpy(logits[depth]), target), _question(page, run, reading),
+                   [contributions.logit_lens, contributions.read_lens, contributions.follow_token],
+                   {"logit_lens.csv": lambda: _table(run, reading)}, ".residual-lens canvas", title)
 
 
 def _streams_at(run: Run, position: int) -> torch.Tensor:
@@ -79,7 +81,8 @@ def _streams_at(run: Run, position: int) -> torch.Tensor:
 def _read(run: Run) -> LensReading:
     """The whole lens, kept for all who ask for the same prompt."""
     key = run.key("logit lens")
-    return growing_results.made(key, lambda: contributions.read_lens(run.model, run.trace), lambda made: sum(t.nbytes for t in vars(made).values()))
+    return growing_results.made(key, lambda: contributions.read_lens(run.model, run.trace),
+                                lambda made: sum(t.nbytes for t in vars(made).values()))
 
 
 def _grid(page: Lesson, run: Run, reading: LensReading, depth: int, title: str) -> None:
@@ -120,12 +123,14 @@ def _guesses(page: Lesson, run: Run, logits: torch.Tensor, depth: int, target: i
 
 def _title(page: Lesson, run: Run, reading: LensReading, depth: int, position: int) -> str:
     def said(row: int) -> dict:
-        return dict(guess=code(run.tokenizer.visible(int(reading.token_ids[row, position]))), p=readable(float(reading.probs[row, position])))
+        return dict(guess=code(run.tokenizer.visible(int(reading.token_ids[row, position]))),
+                    p=readable(float(reading.probs[row, position])))
     last = said(-1)
     token = code(run.tokens[position])
     if depth == run.model.config.n_layers:
         return page.label("title_lens_end", token=token, **last)
-    return page.label("title_lens", token=token, where=depth_names(page, run.model.config.n_layers)[depth], **said(depth), last=last["guess"], last_p=last["p"])
+    return page.label("title_lens", token=token, where=depth_names(page, run.model.config.n_layers)[depth],
+                      **said(depth), last=last["guess"], last_p=last["p"])
 
 
 def settled_after(reading: LensReading, position: int) -> int:
@@ -141,8 +146,10 @@ def _question(page: Lesson, run: Run, reading: LensReading) -> Question:
     """From where on the guess after the last token, an encoder's at the first blank, is the final one."""
     names = depth_names(page, run.model.config.n_layers)
     position = run.asked
-    guesses = ", ".join(f"{name}: {code(run.tokenizer.visible(int(i)))}" for name, i in zip(names, reading.token_ids[:, position]))
-    return Question("lens", page.label("question_lens", token=code(run.tokens[position]), i=position), names, settled_after(reading, position), page.label("because_lens", guesses=guesses))
+    guesses = ", ".join(f"{name}: {code(run.tokenizer.visible(int(i)))}"
+                        for name, i in zip(names, reading.token_ids[:, position]))
+    return Question("lens", page.label("question_lens", token=code(run.tokens[position]), i=position), names,
+                    settled_after(reading, position), page.label("because_lens", guesses=guesses))
 
 
 def _lines(page: Lesson, run: Run, logits: np.ndarray, target: int) -> list[tuple[str, str]]:
@@ -152,12 +159,17 @@ def _lines(page: Lesson, run: Run, logits: np.ndarray, target: int) -> list[tupl
     plain, bias = run.model.final_norm is None, "" if run.model.b_U is None else " + b_t"
     read = r"\text{norm}(\text{act}(x W_H + b_H))" if run.model.W_H is not None else "x" if plain else r"\text{norm}(x)"
     return [
-        (page.label("numbers_lens_plain" if plain else "numbers_lens", token=token, E=unembedding_name(run)), rf"u_t = {read} \cdot e_t{bias} = {latex_number(logits[target])}"),
-        (page.label("numbers_lens_p", token=token), rf"y_t = \frac{{e^{{u_t}}}}{{\sum_w e^{{u_w}}}} = \frac{{e^{{{latex_number(logits[target])} - {bracketed(latex_number(logits.max()))}}}}}{{{latex_number(shifted.sum())}}} = {latex_number(float(shifted[target] / shifted.sum()))}"),
+        (page.label("numbers_lens_plain" if plain else "numbers_lens", token=token, E=unembedding_name(run)),
+         rf"u_t = {read} \cdot e_t{bias} = {latex_number(logits[target])}"),
+        (page.label("numbers_lens_p", token=token),
+         rf"y_t = \frac{{e^{{u_t}}}}{{\sum_w e^{{u_w}}}} = \frac{{e^{{{latex_number(logits[target])} - "
+         rf"{bracketed(latex_number(logits.max()))}}}}}{{{latex_number(shifted.sum())}}} = "
+         rf"{latex_number(float(shifted[target] / shifted.sum()))}"),
     ]
 
 
 def _table(run: Run, reading: LensReading) -> pd.DataFrame:
     ids, probs = reading.token_ids.cpu().numpy(), to_numpy(reading.probs)
-    return pd.DataFrame([{"depth": row, "position": column, "token": run.tokens[column], "guess": run.tokenizer.visible(int(ids[row, column])), "probability": probs[row, column]}
+    return pd.DataFrame([{"depth": row, "position": column, "token": run.tokens[column],
+                          "guess": run.tokenizer.visible(int(ids[row, column])), "probability": probs[row, column]}
                          for row in range(ids.shape[0]) for column in range(ids.shape[1])])

@@ -1,10 +1,11 @@
-import {
-  chip, draw, Echoes, emOf, fill, make, mount, onWidth, plain, rich, thousands,
-} from "../../core/components/lib/token_view.js";
+import { grouped, plain } from "../../core/components/lib/numbers.js";
+import { chip, draw, Echoes, emOf, fill, make, mount, onWidth, rich } from "../../core/components/lib/token_view.js";
 
-// header: sizes [asked]; letters [[visible form of each character] per word]; order [word]; more: words of the text that are not shown; characters: of the text;
-// bpe, unigram: one entry a size, {size, tokens, cuts [[length of each piece] per word]}; bpe also {merge: [left, right] or null, rank}, unigram {log: nats,
-// scores [ln p of the word's best way]}; ends {tokens if every character is one, if every word is one}; settings {size, word}.
+// header: sizes [asked]; letters [[visible form of each character] per word]; order [word]; more: words of the text
+// that are not shown; characters: of the text;
+// bpe, unigram: one entry a size, {size, tokens, cuts [[length of each piece] per word]}; bpe also {merge: [left,
+// right] or null, rank}, unigram {log: nats, scores [ln p of the word's best way]}; ends {tokens if every character is
+// one, if every word is one}; settings {size, word}.
 class Training {
   constructor(root) {
     this.root = root;
@@ -21,7 +22,8 @@ class Training {
     const columns = make("div", "columns", root);
     this.columns = ["bpe", "unigram"].map((kind) => {
       const column = make("section", `column ${kind}`, columns);
-      return { kind, head: make("div", "head", column), sub: make("div", "sub muted", column), body: make("div", "scroll body", column), foot: make("div", "foot", column) };
+      return { kind, head: make("div", "head", column), sub: make("div", "sub muted", column),
+        body: make("div", "scroll body", column), foot: make("div", "foot", column) };
     });
     this.chart = make("div", "chart", columns);
     this.svg = draw("svg", { class: "training-chart", role: "img" }, this.chart);
@@ -33,7 +35,8 @@ class Training {
     Object.assign(this, header);
     const { size, word, chosen } = header.settings;
     this.chosen = chosen;
-    const nearest = this.sizes.reduce((best, asked, k) => (Math.abs(asked - size) < Math.abs(this.sizes[best] - size) ? k : best), 0);
+    const nearest = this.sizes.reduce((best, asked, k) =>
+        (Math.abs(asked - size) < Math.abs(this.sizes[best] - size) ? k : best), 0);
     const moved = this.echoes.moves(size, this.sizes[this.at]);
     if (!same || moved) this.at = nearest;
     if (!same || this.word === undefined) this.word = Math.min(word, this.letters.length - 1);
@@ -57,7 +60,7 @@ class Training {
       });
       if (column.places[0]) column.places[0].tabIndex = 0;
       column.body.onkeydown = (event) => this.walk(event, column);
-      if (this.more) make("span", "muted", column.body, ` … +${thousands(this.more)}`);
+      if (this.more) make("span", "muted", column.body, ` … +${grouped(this.more)}`);
     }
   }
 
@@ -88,17 +91,19 @@ class Training {
     const [bpe, unigram] = [this.bpe[this.at], this.unigram[this.at]];
     this.slider.value = this.at;
     this.slider.setAttribute("aria-valuetext", String(bpe.size));
-    this.value.textContent = fill(this.text.size, { n: thousands(bpe.size) });
-    rich(this.title, this.text.title, { size: thousands(bpe.size), pieces: thousands(unigram.size), bpe: thousands(bpe.tokens), unigram: thousands(unigram.tokens), characters: thousands(this.characters) });
+    this.value.textContent = fill(this.text.size, { n: grouped(bpe.size) });
+    rich(this.title, this.text.title, { size: grouped(bpe.size), pieces: grouped(unigram.size),
+      bpe: grouped(bpe.tokens), unigram: grouped(unigram.tokens), characters: grouped(this.characters) });
     for (const column of this.columns) this.paintColumn(column, column.kind === "bpe" ? bpe : unigram);
     rich(this.columns[0].sub, bpe.merge ? this.text.bpe_sub : this.text.bpe_none, bpe.merge
-      ? { rank: thousands(bpe.rank), left: { chip: bpe.merge[0] }, right: { chip: bpe.merge[1] } } : {});
-    rich(this.columns[1].sub, this.text.unigram_sub, { log: thousands(Math.round(unigram.log)).replace("-", "−"), rate: plain(unigram.log / Math.max(1, this.characters), 3), size: thousands(unigram.size) });
+      ? { rank: grouped(bpe.rank), left: { chip: bpe.merge[0] }, right: { chip: bpe.merge[1] } } : {});
+    rich(this.columns[1].sub, this.text.unigram_sub, { log: grouped(Math.round(unigram.log)),
+      rate: plain(unigram.log / Math.max(1, this.characters), 3), size: grouped(unigram.size) });
     this.plot();
   }
 
   paintColumn({ kind, head, foot, places }, entry) {
-    rich(head, this.text[kind], { tokens: thousands(entry.tokens), size: thousands(entry.size) });
+    rich(head, this.text[kind], { tokens: grouped(entry.tokens), size: grouped(entry.size) });
     this.order.forEach((w, k) => {
       const pieces = this.split(w, entry.cuts[w]), place = places[k], written = JSON.stringify(pieces);
       place.classList.toggle("picked", w === this.word);
@@ -110,44 +115,57 @@ class Training {
     const pieces = this.split(this.word, entry.cuts[this.word]);
     foot.replaceChildren();
     pieces.forEach((piece, k) => { if (k) foot.append(" · "); chip(foot, piece); });
-    if (kind === "unigram") make("span", "muted", foot, ` ${fill(this.text.score, { score: plain(entry.scores[this.word], 4) })}`);
+    if (kind === "unigram")
+      make("span", "muted", foot, ` ${fill(this.text.score, { score: plain(entry.scores[this.word], 4) })}`);
   }
 
-  /** Tokens of the whole text against the size of the vocabulary, a line for each method, the slider's place as a rule. */
+  /** Tokens of the whole text against the size of the vocabulary, a line for each method, the slider's
+      place as a rule. */
   plot() {
     const width = this.chart.clientWidth, em = emOf(this.root);
     if (!width || !this.bpe) return;
-    const beside = this.chart.offsetLeft > this.columns[1].body.offsetLeft, height = beside ? this.columns[1].body.clientHeight + 4 * em : 17.5 * em, [left, right, top, bottom] = [3.2 * em, 0.8 * em, 1.9 * em, 2.6 * em];
+    const beside = this.chart.offsetLeft > this.columns[1].body.offsetLeft;
+    const height = beside ? this.columns[1].body.clientHeight + 4 * em : 17.5 * em;
+    const [left, right, top, bottom] = [3.2 * em, 0.8 * em, 1.9 * em, 2.6 * em];
     const most = this.ends.characters, last = Math.max(this.sizes[this.sizes.length - 1], this.sizes[0] + 1);
     const x = (size) => left + ((size - this.sizes[0]) / (last - this.sizes[0])) * (width - left - right);
     const y = (tokens) => height - bottom - (tokens / most) * (height - top - bottom);
     this.svg.replaceChildren();
-    for (const [name, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}`, "aria-label": this.title.textContent, "font-size": 0.92 * em })) this.svg.setAttribute(name, value);
-    const text = (at, up, words, anchor = "start", name = "sans") => draw("text", { x: at, y: up, "text-anchor": anchor, class: name }, this.svg, words);
-    const line = (from, to, attributes) => draw("line", { x1: from[0], y1: from[1], x2: to[0], y2: to[1], stroke: "var(--tx-grid-ink)", ...attributes }, this.svg);
+    for (const [name, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}`,
+      "aria-label": this.title.textContent, "font-size": 0.92 * em }))
+      this.svg.setAttribute(name, value);
+    const text = (at, up, words, anchor = "start", name = "sans") =>
+      draw("text", { x: at, y: up, "text-anchor": anchor, class: name }, this.svg, words);
+    const line = (from, to, attributes) => draw("line",
+      { x1: from[0], y1: from[1], x2: to[0], y2: to[1], stroke: "var(--tx-grid-ink)", ...attributes }, this.svg);
     text(0, 0.9 * em, this.text.axis_tokens);
     line([left, y(0)], [width - right, y(0)], {});
-    for (const [value, name, below] of [[this.ends.characters, this.text.end_characters, -0.35], [this.ends.words, this.text.end_words, 1.1]]) {
+    for (const [value, name, below] of
+        [[this.ends.characters, this.text.end_characters, -0.35], [this.ends.words, this.text.end_words, 1.1]]) {
       line([left, y(value)], [width - right, y(value)], { "stroke-dasharray": "2 4" });
-      text(left - 5, y(value) + 0.35 * em, thousands(value), "end");
+      text(left - 5, y(value) + 0.35 * em, grouped(value), "end");
       text(width - right, y(value) + below * em, name, "end");
     }
-    text(left, height - 0.4 * em, thousands(this.sizes[0]));
-    text(width - right, height - 0.4 * em, thousands(last), "end");
+    text(left, height - 0.4 * em, grouped(this.sizes[0]));
+    text(width - right, height - 0.4 * em, grouped(last), "end");
     text((left + width - right) / 2, height - 0.4 * em, this.text.axis_size, "middle");
     const size = this.sizes[this.at];
     line([x(size), top], [x(size), y(0)], { stroke: "var(--tx-text)", "stroke-width": 1.5 });
     for (const [kind, dash] of [["bpe", ""], ["unigram", "6 4"]]) {
       const points = this[kind].map((entry) => [x(entry.size), y(entry.tokens)]);
-      draw("path", { d: `M${points.map((point) => point.join(" ")).join("L")}`, fill: "none", stroke: "var(--tx-kept-ink)", "stroke-width": 2.2, "stroke-dasharray": dash }, this.svg);
+      draw("path", { d: `M${points.map((point) => point.join(" ")).join("L")}`, fill: "none",
+        stroke: "var(--tx-kept-ink)", "stroke-width": 2.2, "stroke-dasharray": dash }, this.svg);
       const [px, py] = points[this.at];
-      draw("circle", { cx: px, cy: py, r: 0.36 * em, fill: kind === "bpe" ? "var(--tx-kept)" : "var(--tx-page)", stroke: "var(--tx-kept-ink)", "stroke-width": 2 }, this.svg);
+      draw("circle", { cx: px, cy: py, r: 0.36 * em, fill: kind === "bpe" ? "var(--tx-kept)" : "var(--tx-page)",
+        stroke: "var(--tx-kept-ink)", "stroke-width": 2 }, this.svg);
     }
-    const above = this.bpe[this.at].tokens >= this.unigram[this.at].tokens ? "bpe" : "unigram", flip = x(size) > width * 0.62;
+    const above = this.bpe[this.at].tokens >= this.unigram[this.at].tokens ? "bpe" : "unigram";
+    const flip = x(size) > width * 0.62;
     for (const kind of ["bpe", "unigram"]) {
       const entry = this[kind][this.at];
       const toLeft = kind === above ? flip : x(entry.size) > left + 5 * em;
-      text(x(entry.size) + (toLeft ? -0.6 : 0.6) * em, y(entry.tokens) + (kind === above ? -0.55 : 1.25) * em, `${this.text[`short_${kind}`]} ${thousands(entry.tokens)}`, toLeft ? "end" : "start", "sans strong");
+      text(x(entry.size) + (toLeft ? -0.6 : 0.6) * em, y(entry.tokens) + (kind === above ? -0.55 : 1.25) * em,
+        `${this.text[`short_${kind}`]} ${grouped(entry.tokens)}`, toLeft ? "end" : "start", "sans strong");
     }
   }
 }

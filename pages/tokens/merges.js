@@ -1,9 +1,11 @@
-// header: names, bytes {id: text}; rules {id: rank of the rule that made it}; leaves [id]; words [first leaf of each]; steps [[rank, left id, right id, id]];
-// nodes [[step, start, middle, end, id]] in the order of the steps, leaves start to end; pairs {"left,right": rank} of all that ever stand side by side;
+// header: names, bytes {id: text}; rules {id: rank of the rule that made it}; leaves [id]; words [first leaf of each];
+// steps [[rank, left id, right id, id]]; nodes [[step, start, middle, end, id]] in the order of the steps, leaves start
+// to end; pairs {"left,right": rank} of all that ever stand side by side;
 // first: the prompt's position of the first token; settings {step, position}; step counts the steps done.
+import { grouped } from "../../core/components/lib/numbers.js";
 import {
   chip, draw, drawTree, Echoes, emOf, fill, make, measureTree, monoFont, mount, onFont, onWidth, Player, rich,
-  textWidth, thousands, treeHeight,
+  textWidth, treeHeight,
 } from "../../core/components/lib/token_view.js";
 
 const SHOWN_PAIRS = 12, LARGER = 1.12;
@@ -67,7 +69,8 @@ class Merges {
 
   settle() {
     this.echoes.tell(this.told);
-    this.send({ step: this.told, position: this.chosen === undefined ? null : this.position });     // what nobody has picked is not kept
+    // what nobody has picked is not kept
+    this.send({ step: this.told, position: this.chosen === undefined ? null : this.position });
   }
 
   /** The pieces after `step` steps, as trees: {id, start, end, children, made}. */
@@ -105,17 +108,21 @@ class Merges {
 
   /** Where each word stands: rows as wide as the place, each as high as its deepest tree will be in the end. */
   layout() {
-    const em = LARGER * emOf(this.root), font = monoFont(this.root, em), width = this.place.clientWidth, gap = 0.55 * em;
+    const em = LARGER * emOf(this.root), font = monoFont(this.root, em), width = this.place.clientWidth;
+    const gap = 0.55 * em;
     if (!width || !this.leaves) return;
     this.em = em;
     const whole = this.pieces(this.last).map((piece) => measureTree(piece, em, font));
-    const byWord = this.words.map((start, w) => whole.filter((piece) => piece.start >= start && piece.start < (this.words[w + 1] ?? this.leaves.length)));
+    const byWord = this.words.map((start, w) =>
+      whole.filter((piece) => piece.start >= start && piece.start < (this.words[w + 1] ?? this.leaves.length)));
     this.spots = [];
     let x = 0, y = 0, deepest = 0, widest = 0;
     for (const word of byWord) {
       // Room for every state of the word: its letters side by side, or a later token that is wider than they are.
-      const leaves = word.flatMap((piece) => this.leaves.slice(piece.start, piece.end)).reduce((sum, id) => sum + measureTree({ text: this.names[id] }, em, font).width, 0);
-      const room = Math.max(leaves, word.reduce((sum, piece) => sum + piece.width, 0)), depth = Math.max(...word.map((piece) => piece.depth));
+      const leaves = word.flatMap((piece) => this.leaves.slice(piece.start, piece.end))
+        .reduce((sum, id) => sum + measureTree({ text: this.names[id] }, em, font).width, 0);
+      const room = Math.max(leaves, word.reduce((sum, piece) => sum + piece.width, 0));
+      const depth = Math.max(...word.map((piece) => piece.depth));
       if (x && x + room > width) { x = 0; y += treeHeight(deepest, em) + 1.8 * em; deepest = 0; }
       this.spots.push({ x, y, room });
       x += room + gap;
@@ -128,21 +135,28 @@ class Merges {
 
   paint() {
     if (!this.spots) return;
-    const pieces = this.pieces(), em = this.em, font = monoFont(this.root, em), small = monoFont(this.root, 0.72 * em), picked = this.pickedPiece(pieces);
+    const pieces = this.pieces(), em = this.em, font = monoFont(this.root, em), small = monoFont(this.root, 0.72 * em);
+    const picked = this.pickedPiece(pieces);
     const next = this.steps[this.step], isNext = new Set();
     if (next) for (const [when, start, middle] of this.nodes) if (when === this.step) isNext.add(start).add(middle);
     const [width, height] = this.size;
-    for (const [name, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}` })) this.svg.setAttribute(name, value);
+    for (const [name, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}` }))
+      this.svg.setAttribute(name, value);
     this.svg.replaceChildren();
     this.words.forEach((start, w) => {
-      const own = pieces.filter((piece) => piece.start >= start && piece.start < (this.words[w + 1] ?? this.leaves.length)).map((piece) => measureTree(piece, em, font));
+      const own = pieces.filter((piece) => piece.start >= start
+        && piece.start < (this.words[w + 1] ?? this.leaves.length)).map((piece) => measureTree(piece, em, font));
       const spot = this.spots[w], total = own.reduce((sum, piece) => sum + piece.width, 0);
       let x = spot.x + (spot.room - total) / 2;
       for (const piece of own) {
-        piece.marks = [piece.made && this.step < this.last && "made", piece === picked && "picked", isNext.has(piece.start) && "next"].filter(Boolean).join(" ");
+        piece.marks = [piece.made && this.step < this.last && "made", piece === picked && "picked",
+          isNext.has(piece.start) && "next"].filter(Boolean).join(" ");
         const group = drawTree(this.svg, piece, x, spot.y + em, em);
-        if (textWidth(String(piece.id), small) <= piece.width) draw("text", { x: x + piece.width / 2, y: spot.y + 0.7 * em, "text-anchor": "middle", class: "number", "font-size": 0.72 * em }, this.svg, piece.id);
-        draw("title", {}, group, fill(this.text.hover, { token: piece.text, id: piece.id, position: this.positionOf[piece.start], bytes: this.bytes[piece.id] }));
+        if (textWidth(String(piece.id), small) <= piece.width)
+          draw("text", { x: x + piece.width / 2, y: spot.y + 0.7 * em, "text-anchor": "middle", class: "number",
+            "font-size": 0.72 * em }, this.svg, piece.id);
+        draw("title", {}, group, fill(this.text.hover,
+          { token: piece.text, id: piece.id, position: this.positionOf[piece.start], bytes: this.bytes[piece.id] }));
         group.onclick = () => this.pick(piece);
         x += piece.width;
       }
@@ -158,10 +172,13 @@ class Merges {
     if (!this.last) rich(this.title, this.text.nothing, counts);
     else if (this.step >= this.last) rich(this.title, this.text.done, counts);
     else if (!done) rich(this.title, this.text.begin, counts);
-    else rich(this.title, this.text.step, { ...counts, rank: thousands(done[0]), left: { chip: this.names[done[1]] }, right: { chip: this.names[done[2]] }, result: { chip: this.names[done[3]] } });
+    else
+      rich(this.title, this.text.step, { ...counts, rank: grouped(done[0]), left: { chip: this.names[done[1]] },
+        right: { chip: this.names[done[2]] }, result: { chip: this.names[done[3]] } });
     if (!picked) { this.detail.textContent = ""; return; }
     const rank = this.rules[picked.id];
-    rich(this.detail, rank ? this.text.token : this.text.byte, { token: { chip: picked.text }, id: picked.id, rank: rank && thousands(rank), bytes: this.bytes[picked.id] });
+    rich(this.detail, rank ? this.text.token : this.text.byte,
+      { token: { chip: picked.text }, id: picked.id, rank: rank && grouped(rank), bytes: this.bytes[picked.id] });
     if (this.text.note) make("span", "muted", this.detail, ` ${this.text.note}`);
   }
 
@@ -175,12 +192,14 @@ class Merges {
     }
     const ranks = [...found.keys()].sort((a, b) => a - b);
     this.waiting.replaceChildren();
-    make("span", "muted", this.waiting, fill(ranks.length ? this.text.waiting : this.text.none_waiting, { n: ranks.length }));
+    make("span", "muted", this.waiting,
+      fill(ranks.length ? this.text.waiting : this.text.none_waiting, { n: ranks.length }));
     for (const rank of ranks.slice(0, SHOWN_PAIRS)) {
-      const [left, right, times] = found.get(rank), item = make("span", rank === ranks[0] ? "pair first" : "pair", this.waiting);
+      const [left, right, times] = found.get(rank);
+      const item = make("span", rank === ranks[0] ? "pair first" : "pair", this.waiting);
       chip(item, left);
       chip(item, right);
-      make("span", "rank", item, thousands(rank) + (times > 1 ? ` ×${times}` : ""));
+      make("span", "rank", item, grouped(rank) + (times > 1 ? ` ×${times}` : ""));
     }
   }
 }

@@ -1,6 +1,8 @@
-// header: names [visible form by id]; bytes [hex by id]; parts {id: [left id, right id]}; rules {id: rank}; prompt [ids]; settings {find, token}.
+// header: names [visible form by id]; bytes [hex by id]; parts {id: [left id, right id]}; rules {id: rank}; prompt
+// [ids]; settings {find, token}.
+import { grouped } from "../../core/components/lib/numbers.js";
 import {
-  chip, draw, drawTree, emOf, fill, make, measureTree, monoFont, mount, onFont, rich, thousands, treeHeight,
+  chip, draw, drawTree, emOf, fill, make, measureTree, monoFont, mount, onFont, rich, treeHeight,
 } from "../../core/components/lib/token_view.js";
 
 const MOST_SHOWN = 600, MOST_CHARACTERS = 8;
@@ -34,7 +36,9 @@ class Vocabulary {
     const { find, token } = header.settings;
     this.label.textContent = this.text.find;
     this.field.placeholder = this.text.hint;
-    if (find !== this.known && document.activeElement !== this.field && this.root.getRootNode().activeElement !== this.field) this.field.value = find;
+    if (find !== this.known && document.activeElement !== this.field
+        && this.root.getRootNode().activeElement !== this.field)
+      this.field.value = find;
     this.known = find;
     this.token = token;
     this.search();
@@ -43,17 +47,20 @@ class Vocabulary {
 
   settle() {
     this.known = this.field.value;
-    this.send({ find: this.field.value, token: this.chosen ? this.token : null });      // what nobody has picked is not kept
+    // what nobody has picked is not kept
+    this.send({ find: this.field.value, token: this.chosen ? this.token : null });
   }
 
-  /** Tokens that hold what is typed, spaces as they are shown; a number finds its id too. Whole matches first, then beginnings, then by id. */
+  /** Tokens that hold what is typed, spaces as they are shown; a number finds its id too. Whole matches first, then
+      beginnings, then by id. */
   matches() {
     const wanted = this.field.value.replaceAll(" ", "·").toLowerCase();
     if (!wanted) return this.names.map((_, id) => id);
     const rank = (id) => {
       const name = this.names[id].toLowerCase(), bare = name.replace(/^·/, "");
       if (name === wanted || String(id) === wanted.replace("#", "")) return 0;
-      return bare === wanted ? 1 : name.startsWith(wanted) || bare.startsWith(wanted) ? 2 : name.includes(wanted) ? 3 : 4;
+      return bare === wanted ? 1 : name.startsWith(wanted) || bare.startsWith(wanted) ? 2 : name.includes(wanted) ? 3
+        : 4;
     };
     const ranks = this.names.map((_, id) => rank(id));
     return this.names.map((_, id) => id).filter((id) => ranks[id] < 4).sort((a, b) => ranks[a] - ranks[b] || a - b);
@@ -61,9 +68,11 @@ class Vocabulary {
 
   search() {
     const found = this.matches();
-    this.count.textContent = fill(found.length ? this.text.found : this.text.none, { n: thousands(found.length), size: thousands(this.names.length), shown: Math.min(found.length, MOST_SHOWN) });
+    this.count.textContent = fill(found.length ? this.text.found : this.text.none,
+      { n: grouped(found.length), size: grouped(this.names.length), shown: Math.min(found.length, MOST_SHOWN) });
     this.list.replaceChildren();
-    const bytes = new Set([...new TextEncoder().encode(this.field.value)].map((byte) => this.bytes.indexOf(hexOf(byte))));
+    const bytes = new Set([...new TextEncoder().encode(this.field.value)]
+      .map((byte) => this.bytes.indexOf(hexOf(byte))));
     for (const id of found.length ? found.slice(0, MOST_SHOWN) : bytes) {
       const entry = make("button", id === this.token ? "entry picked" : "entry", this.list);
       entry.type = "button";
@@ -86,7 +95,8 @@ class Vocabulary {
   }
 
   walk(event) {
-    const by = { ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1 }[event.key], entries = [...this.list.children], at = entries.indexOf(event.target);
+    const by = { ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1 }[event.key];
+    const entries = [...this.list.children], at = entries.indexOf(event.target);
     if (!by || at < 0) return;
     event.preventDefault();
     entries[Math.min(entries.length - 1, Math.max(0, at + by))].focus();
@@ -103,10 +113,17 @@ class Vocabulary {
     rich(this.title, this.text.token, { token: { chip: this.names[id] }, id });
     const places = this.prompt.flatMap((other, position) => (other === id ? [position] : []));
     const parts = this.parts[id] ?? [];
-    rich(this.facts, rank ? this.text.rule : this.bytes[id] ? this.text.byte : this.text.special, { rank: rank && thousands(rank), id, left: { chip: this.names[parts[0]] ?? "" }, right: { chip: this.names[parts[1]] ?? "" } });
-    this.facts.append(" ", places.length ? fill(this.text.places, { n: places.slice(0, 12).join(", ") + (places.length > 12 ? ", …" : "") }) : this.text.nowhere);
-    const tree = measureTree(this.tree(id), 1.15 * em, monoFont(this.root, 1.15 * em)), width = tree.width + 2, height = treeHeight(tree.depth, 1.15 * em) + 4;
-    for (const [name, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}`, "aria-label": this.title.textContent })) this.svg.setAttribute(name, value);
+    rich(this.facts, rank ? this.text.rule : this.bytes[id] ? this.text.byte : this.text.special,
+      { rank: rank && grouped(rank), id, left: { chip: this.names[parts[0]] ?? "" },
+        right: { chip: this.names[parts[1]] ?? "" } });
+    this.facts.append(" ", places.length
+        ? fill(this.text.places, { n: places.slice(0, 12).join(", ") + (places.length > 12 ? ", …" : "") })
+        : this.text.nowhere);
+    const tree = measureTree(this.tree(id), 1.15 * em, monoFont(this.root, 1.15 * em)), width = tree.width + 2;
+    const height = treeHeight(tree.depth, 1.15 * em) + 4;
+    for (const [name, value] of
+        Object.entries({ width, height, viewBox: `0 0 ${width} ${height}`, "aria-label": this.title.textContent }))
+      this.svg.setAttribute(name, value);
     this.svg.replaceChildren();
     drawTree(this.svg, tree, 1, 1, 1.15 * em);
     this.spell();
@@ -117,7 +134,8 @@ class Vocabulary {
     if (this.token === undefined) return;
     const typed = this.field.value, hex = this.bytes[this.token] ? this.bytes[this.token].split(" ") : [];
     const bytes = typed ? [...new TextEncoder().encode(typed)] : hex.map((pair) => parseInt(pair, 16));
-    rich(this.behind, typed ? this.text.behind_typed : this.text.behind, { n: bytes.length, token: { chip: typed || this.names[this.token] } });
+    rich(this.behind, typed ? this.text.behind_typed : this.text.behind,
+      { n: bytes.length, token: { chip: typed || this.names[this.token] } });
     const all = characters(bytes);
     this.characters.replaceChildren();
     for (const one of all.slice(0, MOST_CHARACTERS)) this.character(one);
@@ -127,8 +145,10 @@ class Vocabulary {
   character({ text, bytes }) {
     const row = make("div", "character", this.characters);
     const ids = bytes.map((byte) => this.bytes.indexOf(hexOf(byte)));
-    chip(row, text === null ? bytes.map((byte) => `‹${hexOf(byte)}›`).join("") : text === " " ? "·" : /\p{C}|\s/u.test(text) ? `‹${text.codePointAt(0).toString(16).toUpperCase()}›` : text, "chip large");
-    make("span", "code muted", row, text === null ? this.text.part : `U+${text.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}`);
+    chip(row, text === null ? bytes.map((byte) => `‹${hexOf(byte)}›`).join("") : text === " " ? "·"
+        : /\p{C}|\s/u.test(text) ? `‹${text.codePointAt(0).toString(16).toUpperCase()}›` : text, "chip large");
+    make("span", "code muted", row,
+      text === null ? this.text.part : `U+${text.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}`);
     const list = make("span", "bytes", row);
     bytes.forEach((byte, k) => {
       const item = make("span", "byte", list), bits = byte.toString(2).padStart(8, "0");
@@ -151,7 +171,11 @@ function characters(bytes) {
     const wide = bytes[i] < 0x80 ? 1 : bytes[i] >= 0xf0 ? 4 : bytes[i] >= 0xe0 ? 3 : bytes[i] >= 0xc0 ? 2 : 1;
     const own = bytes.slice(i, i + wide);
     let text = null;
-    try { text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(new Uint8Array(own)); } catch { own.length = 1; }
+    try {
+      text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(new Uint8Array(own));
+    } catch {
+      own.length = 1;
+    }
     found.push({ text, bytes: own });
     i += own.length;
   }

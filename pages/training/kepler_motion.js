@@ -4,7 +4,8 @@ export const TURN = 2 * Math.PI;
 
 function inSpace(X, Y, p, q) {
   const s = 1 / (1 + p * p + q * q);
-  return [s * (X * (1 - p * p + q * q) + Y * 2 * p * q), s * (X * 2 * p * q + Y * (1 + p * p - q * q)), s * (-2 * p * X + 2 * q * Y)];
+  return [s * (X * (1 - p * p + q * q) + Y * 2 * p * q), s * (X * 2 * p * q + Y * (1 + p * p - q * q)),
+    s * (-2 * p * X + 2 * q * Y)];
 }
 
 function eccentricLongitude(longitude, h, k) {
@@ -19,8 +20,10 @@ function eccentricLongitude(longitude, h, k) {
 
 export const MOTIONS = {
   ellipse([a, h, k, p, q, longitude, period], t) {
-    const K = eccentricLongitude(longitude + (TURN * t) / period, h, k), beta = 1 / (1 + Math.sqrt(1 - h * h - k * k)), c = Math.cos(K), s = Math.sin(K);
-    return inSpace(a * ((1 - beta * h * h) * c + beta * h * k * s - k), a * ((1 - beta * k * k) * s + beta * h * k * c - h), p, q);
+    const K = eccentricLongitude(longitude + (TURN * t) / period, h, k), beta = 1 / (1 + Math.sqrt(1 - h * h - k * k));
+    const c = Math.cos(K), s = Math.sin(K);
+    return inSpace(a * ((1 - beta * h * h) * c + beta * h * k * s - k),
+      a * ((1 - beta * k * k) * s + beta * h * k * c - h), p, q);
   },
   equant([a, h, k, p, q, longitude, period], t) {
     const angle = longitude + (TURN * t) / period, c = Math.cos(angle), s = Math.sin(angle), across = k * s - h * c;

@@ -9,12 +9,14 @@ from tests.browser.serving import settle
 LATE_STYLE = """
 addEventListener("DOMContentLoaded", () => {
   const late = document.head.appendChild(document.createElement("style"));
-  late.textContent = ":root { " + ["page", "text", "grid", "seq-0", "seq-8"].map((name) => `--tx-${name}: initial !important;`).join(" ") + " }";
+  late.textContent = ":root { " + ["page", "text", "grid", "seq-0", "seq-8"].map((name) =>
+      `--tx-${name}: initial !important;`).join(" ") + " }";
   window.styleArrives = () => late.remove();
 });"""
 
 MEAN_COLOURS = "() => {" + WALK + """
-  return walk(document, []).filter((e) => e.tagName === "CANVAS" && e.width * e.height > 0 && !e.closest("[data-testid=stDataFrame]")).map((canvas) => {
+  return walk(document, []).filter((e) => e.tagName === "CANVAS" && e.width * e.height > 0
+      && !e.closest("[data-testid=stDataFrame]")).map((canvas) => {
     const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height), sums = [0, 0, 0, 0];
     data.forEach((value, at) => { sums[at % 4] += value; });
     return sums.map((sum) => (4 * sum) / data.length);

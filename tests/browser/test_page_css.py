@@ -8,7 +8,8 @@ from tests.browser.serving import settle
 
 CSS = Path(__file__).parents[2] / "core" / "app" / "frame" / "page.css"
 # Together they show every element that a rule names: a notice, a code drawer, number fields, charts, a page that loads.
-PAGES = ("overview?layer=none", "architectures", "heads", "next_token", "training?training_view=live", "positions?present=true")
+PAGES = ("overview?layer=none", "architectures", "heads", "next_token", "training?training_view=live",
+         "positions?present=true")
 SEEN = """(() => {
     window.seen = new Set();
     const note = (node) => node.dataset?.testid && window.seen.add(node.dataset.testid);

@@ -27,10 +27,12 @@ def formulas(at: AppTest) -> list[str]:
 
 def given(at: AppTest, component: str) -> dict:
     """What the first component of that name was given: header and arrays."""
-    return unpacked(next(element.proto.bytes for element in at.get("bidi_component") if element.proto.component_name == component))
+    return unpacked(next(element.proto.bytes for element in at.get("bidi_component")
+                         if element.proto.component_name == component))
 
 
 def numbers_in(latex: str, whole: bool = False) -> list[float]:
     """The decimals of a formula in order, powers of ten put in; with `whole` the whole numbers too."""
     digits = r"-?\d+(?:\.\d+)?" if whole else r"-?\d+\.\d+"
-    return [float(value) * 10 ** int(power or 0) for value, power in re.findall(rf"({digits})(?: \\cdot 10\^\{{(-?\d+)\}})?", latex)]
+    return [float(value) * 10 ** int(power or 0)
+            for value, power in re.findall(rf"({digits})(?: \\cdot 10\^\{{(-?\d+)\}})?", latex)]

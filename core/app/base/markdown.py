@@ -1,13 +1,18 @@
-"""Text that meets Streamlit's Markdown: shown as it is, as code, or read without its marks."""
+"""Text that meets Streamlit's Markdown: shown as it is, as code, read without its marks, or without the server's paths.
+"""
 from __future__ import annotations
 
+import os
 import re
+from pathlib import Path
 
 JOINER = "\u2060"      # no sign and no width: it parts what would be read as one mark
-# What is made of a text after its marks were read, so that a backslash does not help: addresses become links, :material/home: and :streamlit: pictures, -> and its kind arrows.
+# What is made of a text after its marks were read, so that a backslash does not help: addresses become links,
+# :material/home: and :streamlit: pictures, -> and its kind arrows.
 _MADE_LATER = re.compile(r"(?<=:)(?=[\w/])|(?<=@)(?=\S)|(?<=www)(?=\.)|(?<=[-<>~=])(?=[-<>=])", re.IGNORECASE)
 _ICON = re.compile(r"(?<=:)(?=material)")      # which Streamlit looks for before anything else, in code too
 _MARKS = re.compile(r"`([^`]*)`|\\([^a-zA-Z0-9\s])|\*\*|`")
+_FOLDERS = re.compile(r"(?<![\w:/.~])~?/(?:[^\s/:'\"]+/)+")        # of a path, and not of an address like https://…
 _BREAKS = re.compile(r"[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+")
 
 
@@ -39,3 +44,16 @@ def unmarked(sentence: str) -> str:
     'The token a_b of *x*'
     """
     return _MARKS.sub(lambda found: found[1] or found[2] or "", sentence.replace(JOINER, ""))
+
+
+def without_paths(said: str, folder: Path | None = None, name: str = "") -> str:
+    """A sentence in which no folder of this machine stands: a path keeps its last part alone, and `folder`
+    is its `name`.
+
+    >>> folder = Path("/srv/a b/gpt2")
+    >>> without_paths("/srv/a b/gpt2: /srv/a b/gpt2/config.json, /x/y, https://x.org/y/z", folder, "gpt2")
+    'gpt2: config.json, y, https://x.org/y/z'
+    """
+    if folder is not None:
+        said = said.replace(f"{folder}{os.sep}", "").replace(str(folder), name)
+    return _FOLDERS.sub("", said)

@@ -86,7 +86,7 @@ def refusal(scope: Scope) -> PlainTextResponse | None:
 
 
 def is_allowed_host(host: str | None) -> bool:
-    """Whether a Host header is one that `server.allowedHosts` allows: names, *.names, or *; an empty list allows all."""
+    """Whether a Host header is one that `server.allowedHosts` allows: names, *.names, *; an empty list: all."""
     allowed = [name.strip().lower().rstrip(".") for name in st.get_option("server.allowedHosts")]
     if not allowed or "*" in allowed:
         return True
@@ -162,8 +162,8 @@ def is_taken(frame: bytes | None) -> bool:
 
 def headers(frame_ancestors: tuple[str, ...]) -> dict[str, str]:
     """The headers of every answer. frame_ancestors: the origins whose pages may frame the app, beside its own."""
-    # Streamlit loads a component's code as a blob, and its protobuf multiplies 64-bit numbers by WebAssembly. Charts need
-    # no eval: Streamlit has Vega interpret its expressions.
+    # Streamlit loads a component's code as a blob, and its protobuf multiplies 64-bit numbers in WebAssembly. Charts
+    # need no eval: Streamlit has Vega interpret its expressions.
     scripts = " ".join(("'self'", "blob:", "'wasm-unsafe-eval'", *_own_scripts()))
     policy = {
         "default-src": "'self'",

@@ -1,4 +1,5 @@
-"""What Python sends to a component in one piece: a JSON header and arrays, as bytes. bytes.js reads it in the browser."""
+"""What Python sends to a component in one piece: a JSON header and arrays, as bytes. bytes.js reads it in the browser.
+"""
 from __future__ import annotations
 
 import json
@@ -10,9 +11,11 @@ ALIGNMENT = 8      # bytes: float64, the widest kind, must begin at a multiple o
 
 
 def pack(header: Mapping, arrays: Mapping[str, np.ndarray] | None = None) -> bytes:
-    """A JSON header and named uint8, uint16, int32, float32 or float64 arrays as one byte string for `unpack` of bytes.js.
+    """A JSON header and named uint8, uint16, int32, float32 or float64 arrays as one byte string for
+    `unpack` of bytes.js.
 
-    uint32 length of the header (little endian), the header, and each array flat, every part padded to a multiple of 8 bytes.
+    uint32 length of the header (little endian), the header, and each array flat, every part padded to a
+    multiple of 8 bytes.
     """
     arrays = arrays or {}
     listed = [[name, str(values.dtype), int(values.size)] for name, values in arrays.items()]

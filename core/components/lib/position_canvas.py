@@ -1,4 +1,5 @@
-"""What all position components share: how each is registered and fed, the style, and in position_canvas.js the script."""
+"""What all position components share: how each is registered and fed, the style, and in position_canvas.js the script.
+"""
 from __future__ import annotations
 
 from collections.abc import Callable

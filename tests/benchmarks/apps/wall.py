@@ -1,4 +1,5 @@
-"""The reference for the wall of heads: the same component with the same bytes for the same press, and nothing else on the page.
+"""The reference for the wall of heads: the same component with the same bytes for the same press, and nothing
+else on the page.
 
 The bytes are computed beforehand; with WITH_TRACE in the environment, on the spot, as the lesson does.
 """
@@ -30,7 +31,8 @@ def prepared() -> tuple:
 
 
 def traced(model, ids, factor: float) -> tuple[np.ndarray, np.ndarray]:
-    trace = model(torch.tensor(ids), Intervention(heads=tuple(HeadEdit(0, head, "scale", factor) for head in range(model.config.n_heads))))
+    trace = model(torch.tensor(ids),
+                  Intervention(heads=tuple(HeadEdit(0, head, "scale", factor) for head in range(model.config.n_heads))))
     return torch.stack([block.pattern for block in trace.blocks]).numpy(), trace.blocks[0].allowed.numpy()
 
 

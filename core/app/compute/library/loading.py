@@ -1,6 +1,8 @@
-"""A look at a model of the library before it is loaded, and the loading, each on a thread of its own that all readers who ask for the same model share.
+"""A look at a model of the library before it is loaded, and the loading, each on a thread of its own that all readers
+who ask for the same model share.
 
-The threads know nothing of any session and make no call to Streamlit. What goes wrong is a `Problem`: a reason and a plain sentence without any path.
+The threads know nothing of any session and make no call to Streamlit. What goes wrong is a `Problem`: a reason and a
+plain sentence without any path.
 """
 from __future__ import annotations
 
@@ -8,17 +10,17 @@ import collections
 import dataclasses
 import logging
 import math
-import os
-import re
 import threading
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import torch
 
 from core import huggingface
 from core.app.base import devices, prose
+from core.app.base.markdown import without_paths
 from core.app.compute import cache
 from core.app.compute.library import names
 from core.app.compute.library.shelf import Room
@@ -37,7 +39,9 @@ CHANCE = 0.95               # of ln |V|: a loss above it is no better than chanc
 
 @dataclass(frozen=True)
 class Problem:
-    """What went wrong. reason: one of core.huggingface.errors.REASONS, or "memory", "kind", "busy", "stopped", "unexpected"; said: the sentence for the reader."""
+    """What went wrong. reason: one of core.huggingface.errors.REASONS, or "memory", "kind", "busy", "stopped",
+    "unexpected"; said: the sentence for the reader.
+    """
 
     reason: str
     said: str
@@ -113,11 +117,15 @@ _look_slots, _load_slots = threading.Semaphore(LOOKS_AT_ONCE), threading.Semapho
 
 
 def look(name: str, again: bool = False) -> Task:
-    """The look at an offered model, running or ended; its result is a huggingface.Preview. A failed one is repeated when it is asked for `again`."""
+    """The look at an offered model, running or ended; its result is a huggingface.Preview.
+
+    A failed one is repeated when it is asked for `again`.
+    """
     with _lock:
         kept = _looks.get(name)
         if kept is None or again and not kept.running:
-            kept = _looks[name] = _begun(name, lambda task: huggingface.preview(names.source(name)), _look_slots, _looks)
+            kept = _looks[name] = _begun(name, lambda task: huggingface.preview(names.source(name)),
+                                         _look_slots, _looks)
         _looks.move_to_end(name)
         for old in [old for old, task in _looks.items() if not task.running][:max(0, len(_looks) - MOST_KEPT)]:
             del _looks[old]
@@ -125,7 +133,10 @@ def look(name: str, again: bool = False) -> Task:
 
 
 def load(name: str) -> Task:
-    """The loading of an offered model, begun now unless it runs already or the model is there. When it has ended well, the model is where cache.exists finds it."""
+    """The loading of an offered model, begun now unless it runs already or the model is there.
+
+    When it has ended well, the model is where cache.exists finds it.
+    """
     with _lock:
         if name not in _loads or not _loads[name].running and not cache.exists(name):
             _loads[name] = _begun(name, _load, _load_slots, _loads)
@@ -167,7 +178,9 @@ def too_large(room: Room) -> Problem | None:
     if room.fits:
         return None
     which = "largest" if room.needed > room.largest else "bound" if room.needed > room.bound else "free"
-    return Problem("memory", words().label(f"too_large_{which}", needed=readable_bytes(room.needed), free=readable_bytes(room.free), bound=readable_bytes(room.bound), largest=readable_bytes(room.largest)))
+    return Problem("memory", words().label(f"too_large_{which}", needed=readable_bytes(room.needed),
+                                           free=readable_bytes(room.free), bound=readable_bytes(room.bound),
+                                           largest=readable_bytes(room.largest)))
 
 
 def readable_bytes(n: int) -> str:
@@ -219,7 +232,7 @@ def problem_of(name: str, error: Exception) -> Problem:
         return Problem("stopped", words().label("stopped"))
     if isinstance(error, huggingface.PretrainedError):
         LOG.warning("%s: %s", name, error)
-        return Problem(error.reason, without_paths(str(error), name))
+        return Problem(error.reason, without_paths(str(error), *_folder(name)))
     if isinstance(error, KeyError):
         return Problem("unknown", words().label("gone"))
     LOG.exception("%s could not be loaded.", name)
@@ -227,26 +240,26 @@ def problem_of(name: str, error: Exception) -> Problem:
     return Problem("memory" if full else "unexpected", words().label("too_large_now" if full else "unexpected"))
 
 
-def without_paths(said: str, name: str) -> str:
-    """A sentence in which no folder of this machine stands: a path keeps its last part alone, and the model's own folder is its name."""
-    if name.startswith(names.IN_FOLDER) and name.removeprefix(names.IN_FOLDER) in names.folders():
-        folder = str(names.source(name))
-        said = said.replace(folder + os.sep, "").replace(folder, name.removeprefix(names.IN_FOLDER))
-    return re.sub(r"(?<![\w:/.~])~?/(?:[^\s/:'\"]+/)+", "", said)
+def _folder(name: str) -> tuple[Path | None, str]:
+    """The folder of a model that lies in one of the operator's, and what readers know it by."""
+    short = names.short(name)
+    return names.folders().get(short) if name.startswith(names.IN_FOLDER) else None, short
 
 
-# ---- what a loaded model is -------------------------------------------------------------------------------------------------------------
+# ---- what a loaded model is ------------------------------------------------------------------------------------------
 
 
 def loss_on_fixed_text(model: Transformer, tokenizer: Tokenizer) -> float | None:
     """Nats per token that a model pays for the examples of the prompt bar, as one text; None without a tokenizer.
 
-    A decoder goes on from left to right; an encoder fills in every HIDDEN-th token, all of them hidden at once; an encoder-decoder writes the text that it has read.
-    Near ln |V|, what guessing would pay, or above it: the model has learned nothing of such a text.
+    A decoder goes on from left to right; an encoder fills in every HIDDEN-th token, all of them hidden at once; an
+    encoder-decoder writes the text that it has read. Near ln |V|, what guessing would pay, or above it: the model has
+    learned nothing of such a text.
     """
     if isinstance(tokenizer, NumberedTokens):
         return None
-    ids = torch.tensor(tokenizer.prompt(prose.load("app").section("prompts"), min(256, model.config.n_context)).token_ids)
+    ids = torch.tensor(tokenizer.prompt(prose.load("app").section("prompts"),
+                                        min(256, model.config.n_context)).token_ids)
     if len(ids) < 2 or model.config.kind == "encoder" and not fills(model, tokenizer):
         return None
     with torch.inference_mode():
@@ -254,7 +267,9 @@ def loss_on_fixed_text(model: Transformer, tokenizer: Tokenizer) -> float | None
 
 
 def fills(model: Transformer, tokenizer: Tokenizer) -> bool:
-    """Whether an encoder of the library can be asked what stands in a blank: it has a token for one, and the head that tells words (core.huggingface.families)."""
+    """Whether an encoder of the library can be asked what stands in a blank: it has a token for one, and the head that
+    tells words (core.huggingface.families).
+    """
     return tokenizer.mask_token is not None and model.config.head_transform
 
 
@@ -263,7 +278,8 @@ def _guesses(model: Transformer, tokenizer: Tokenizer, ids: torch.Tensor) -> tup
     if model.config.kind == "decoder":
         return model.logits(ids[:-1]), ids[1:]
     if model.config.kind == "encoder-decoder":
-        return model.logits(torch.cat([torch.tensor([model.config.first_token]), ids[:-1]]), memory=model.encode(ids)), ids
+        return (model.logits(torch.cat([torch.tensor([model.config.first_token]), ids[:-1]]), memory=model.encode(ids)),
+                ids)
     asked = torch.arange(len(tokenizer.begin), len(ids) - len(tokenizer.end), HIDDEN)
     shown = ids.index_fill(0, asked, tokenizer.mask_token)
     return model.logits_of(model.final_vectors(shown)[asked]), ids[asked]
@@ -275,7 +291,8 @@ def is_chance(loss: float | None, vocab_size: int) -> bool:
 
 
 class StandInTokens(NumberedTokens):
-    """For a model that came without its tokenizer: a whole number is the token of that id, and any other word gets an id made from its letters.
+    """For a model that came without its tokenizer: a whole number is the token of that id, and any other word gets an
+    id made from its letters.
 
     So every lesson can draw its pictures; what the model says of a word means nothing then.
     """
@@ -291,7 +308,9 @@ class StandInTokens(NumberedTokens):
 
 
 def with_end(model: Transformer, tokenizer: Tokenizer) -> Transformer:
-    """The model, and its tokenizer, with an end-of-text token: where they name none, the token that texts begin with stands in, else token 0."""
+    """The model, and its tokenizer, with an end-of-text token: where they name none, the token that texts begin with
+    stands in, else token 0.
+    """
     if model.config.end_of_text is None:
         model.config = dataclasses.replace(model.config, end_of_text=tokenizer.first or 0)
     if tokenizer.end_of_text is None:
@@ -301,4 +320,5 @@ def with_end(model: Transformer, tokenizer: Tokenizer) -> Transformer:
 
 def with_words(tokenizer: Tokenizer) -> Tokenizer:
     """The tokenizer, or in place of a missing one a stand-in that takes any text."""
-    return StandInTokens(tokenizer.vocab_size, tokenizer.end_of_text) if isinstance(tokenizer, NumberedTokens) else tokenizer
+    return (StandInTokens(tokenizer.vocab_size, tokenizer.end_of_text) if isinstance(tokenizer, NumberedTokens)
+            else tokenizer)
