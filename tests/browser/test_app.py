@@ -78,9 +78,15 @@ def test_page_opens_whole_and_the_link_of_an_experiment_gives_the_same_picture(o
 def test_present_mode_hides_the_rest_and_its_arrow_keys_step_through_the_experiments(open_page):
     page = open_page("heads?present=true")
     assert page.get_by_role("heading", name=prose.load("app").label("try"), exact=True).count() == 0
-    first = prose.load("heads").experiments[0]
+    first, second, third = prose.load("heads").experiments[:3]
     page.locator("body").press("ArrowRight")
     page.get_by_text(first.title).first.wait_for()
+    page.emulate_media(color_scheme="dark")         # Streamlit then calls what listens to the keys once more
+    page.wait_for_function("getComputedStyle(document.querySelector('.stApp')).colorScheme === 'dark'")
+    page.locator("body").press("ArrowRight")
+    page.get_by_text(second.title).first.wait_for()
+    settle(page)
+    assert page.get_by_text(third.title).count() == 0
 
 
 def test_a_broken_address_is_explained_and_everything_else_works(open_page):
@@ -131,7 +137,7 @@ def test_what_a_page_has_drawn_is_not_sent_again_when_the_reader_comes_back(brow
     page.go_back()
     page.locator(".wall button.head").first.wait_for()
     settle(page)
-    assert whole > 150_000 and received[0] < 60_000
+    assert whole > 100_000 and received[0] < 60_000, received
     page.context.close()
 
 

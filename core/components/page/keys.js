@@ -5,6 +5,7 @@ import { isShortcut } from "../lib/keys.js";
 const STEPS = { ArrowRight: 1, PageDown: 1, ArrowLeft: -1, PageUp: -1 };
 
 export default function ({ parentElement, setTriggerValue }) {
+  parentElement.end?.();          // Streamlit calls anew when the theme changes, and ends the last call alone
   const here = parentElement.getRootNode().host ?? parentElement;
   const pressed = (event) => {
     const free = document.activeElement?.contains(here) ?? true;
@@ -13,5 +14,6 @@ export default function ({ parentElement, setTriggerValue }) {
     setTriggerValue("step", STEPS[event.key]);
   };
   document.addEventListener("keydown", pressed);
-  return () => document.removeEventListener("keydown", pressed);
+  parentElement.end = () => document.removeEventListener("keydown", pressed);
+  return parentElement.end;
 }

@@ -6,9 +6,11 @@ import cutWhatIsPasted from "./pasted.js";
 import runAfterReconnection from "./reconnect.js";
 
 // data: hint of the keys of charts, field and most of what is pasted.
-export default function ({ data, setTriggerValue }) {
+export default function ({ data, parentElement, setTriggerValue }) {
+  parentElement.end?.();          // Streamlit calls anew when the theme changes, and ends the last call alone
   copyOverHttp();
   const ends = [readChartsByKeys({ data: data.hint }), keepFocus(), cutWhatIsPasted({ data, setTriggerValue }),
     runAfterReconnection({ setTriggerValue })];
-  return () => { for (const end of ends) end?.(); };
+  parentElement.end = () => { for (const end of ends) end?.(); };
+  return parentElement.end;
 }
