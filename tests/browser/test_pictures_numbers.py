@@ -170,14 +170,14 @@ PICTURES = {
         Reading(rf"{LAYER}\.(?P<head>\d+)\n (?P<c>\d+)  " + VALUE, of_block(lambda block: block.head_out[:, POSITION]),
                 ("head", "c")),
         Reading(label("heads", "write_sum") + r"\n (?P<c>\d+)  " + VALUE,
-                of_block(lambda block: block.head_out[:, POSITION].flatten()), ("c",)))),
+                of_block(lambda block: block.head_out[:, POSITION].flatten()), ("c",), whole=False))),
     "what heads write": Picture("heads?heads_panel=write", ".sum .stage", ".sum .tip", part=(0.42, 0.85), readings=(
         Reading(rf"{LAYER}\.(?P<head>\d+)\n (?P<c>\d+)  " + VALUE,
                 of_block(lambda block: block.head_contribution[:, POSITION]), ("head", "c")),
         Reading(label("heads", "write_bias") + r"\n (?P<c>\d+)  " + VALUE,
-                lambda shown: shown.model.blocks[LAYER].b_O, ("c",)),
+                lambda shown: shown.model.blocks[LAYER].b_O, ("c",), whole=False),
         Reading(label("heads", "write_sum") + r"\n (?P<c>\d+)  " + VALUE,
-                of_block(lambda block: block.attn_out[POSITION]), ("c",)))),
+                of_block(lambda block: block.attn_out[POSITION]), ("c",), whole=False))),
     "lengths": Picture(
         "residual_stream?residual_stream_measure=stream", ".residual-norms .grid canvas", ".residual-norms .tip",
         grid("reading_stream", lambda shown: stream(shown).norm(dim=-1), DEPTHS)),
