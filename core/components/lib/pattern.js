@@ -74,7 +74,7 @@ export function beginDrawing(view, width = view.width) {
 }
 
 export function writeText(view, text, x, y,
-  { align = "left", meaning = "text", bold = false, mono = false, room, size = 1 } = {}) {
+  { align = "left", meaning = "text", bold = false, mono = false, room = undefined, size = 1 } = {}) {
   const { context, ink, type } = view;
   context.font = `${bold ? "700 " : ""}${type * size}px ${ink(mono ? "mono" : "font")}`;
   context.fillStyle = ink(meaning);

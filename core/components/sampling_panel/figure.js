@@ -38,6 +38,7 @@ export function inksAt(scale) {
   return { ...inks, size: 12.5 * scale, outline };
 }
 
+/** @param {number[]} colour  red, green and blue, 0 to 255 */
 function isDark([red, green, blue]) {
   return 0.3 * red + 0.59 * green + 0.11 * blue < 128;
 }
@@ -81,7 +82,7 @@ export function niceTop(value) {
     [1, 1.5, 2, 3, 4, 6, 8, 10].map((step) => step * power).find((step) => step >= value * (1 - 1e-9)));
 }
 
-export function say(c, text, x, y, colour, { align = "left", baseline = "alphabetic", font, halo } = {}) {
+export function say(c, text, x, y, colour, { align = "left", baseline = "alphabetic", font = "", halo = "" } = {}) {
   if (font) c.font = font;
   c.textAlign = align;
   c.textBaseline = baseline;
