@@ -175,7 +175,7 @@ def main() -> None:
         chosen.pictures.mkdir(parents=True, exist_ok=True)
     with serve() as server, chromium() as browser:
         for theme in chosen.themes:
-            page = browser.new_page(viewport={"width": 1280, "height": 900}, color_scheme=theme)
+            page = browser.new_page(bypass_csp=True, viewport={"width": 1280, "height": 900}, color_scheme=theme)
             page.add_init_script(STILL)
             for k, name in enumerate(walk(page, server.url, chosen.only)):
                 if chosen.pictures:

@@ -36,7 +36,8 @@ class Tab:
     """
 
     def __init__(self, browser: Browser) -> None:
-        self.page = browser.new_context().new_page()
+        # Playwright's waits are evaluated as text, which the app's policy forbids; test_door.py holds the policy.
+        self.page = browser.new_context(bypass_csp=True).new_page()
         self.page.add_init_script(STILL)
         self.page.errors, self._watch = [], None
         self.page.on("console", lambda message: self.page.errors.append(f"{message.text} {message.location['url']}")

@@ -73,7 +73,7 @@ class Frame:
     def open(self, browser: Browser, url: str) -> Page:
         """A page of this size and theme at the app's first page, for a reader who wants no motion."""
         size = {"width": self.width, "height": self.height}
-        page = browser.new_page(viewport=size, color_scheme=self.theme, reduced_motion="reduce")
+        page = browser.new_page(bypass_csp=True, viewport=size, color_scheme=self.theme, reduced_motion="reduce")
         page.add_init_script(STILL)
         page.add_init_script(STYLE)
         page.goto(url)

@@ -60,7 +60,7 @@ class Reader:
 
 def opened(browser: Browser, url: str, path: str) -> Reader:
     """A new reader at an address."""
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    context = browser.new_context(bypass_csp=True, viewport={"width": 1280, "height": 900})
     context.add_init_script(STILL)
     reader = Reader(context.new_page())
     reader.page.on("pageerror", lambda error: reader.errors.append(str(error)))

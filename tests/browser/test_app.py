@@ -42,7 +42,7 @@ FIRST_PAINTED = """(() => {
 
 @pytest.mark.parametrize("path", ["", "heads"])
 def test_the_first_picture_of_a_visit_stands_before_what_is_said_of_it(browser, server, path):
-    page = browser.new_context().new_page()
+    page = browser.new_context(bypass_csp=True).new_page()
     page.add_init_script(FIRST_PAINTED)
     page.goto(f"{server.url}/{path}")
     settle(page)
@@ -116,7 +116,7 @@ def test_html_in_a_prompt_stays_text_and_what_is_pasted_is_cut_before_it_is_sent
 def test_what_a_page_has_drawn_is_not_sent_again_when_the_reader_comes_back(browser, server):
     """Nor later: what the browser keeps is not lost before an answer on its way has spoken of it."""
     received = [0]
-    page = browser.new_context(viewport={"width": 1440, "height": 900}).new_page()
+    page = browser.new_context(bypass_csp=True, viewport={"width": 1440, "height": 900}).new_page()
     page.on("websocket",
             lambda socket: socket.on("framereceived", lambda data: received.append(received.pop() + len(data))))
     page.goto(f"{server.url}/heads")
@@ -147,7 +147,7 @@ LOST = """(() => {
 
 
 def test_what_is_said_of_the_first_picture_comes_though_a_message_is_lost(browser, server):
-    page = browser.new_context(viewport={"width": 1440, "height": 900}).new_page()
+    page = browser.new_context(bypass_csp=True, viewport={"width": 1440, "height": 900}).new_page()
     page.add_init_script(LOST)
     page.goto(server.url)
     page.locator(".st-key-lesson_code").wait_for()

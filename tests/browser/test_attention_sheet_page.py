@@ -75,7 +75,7 @@ def test_a_sheet_that_is_filled_from_the_solution_is_full(open_page):
 
 
 def test_the_printed_file_fills_two_pages_of_either_paper(browser):
-    page = browser.new_page()
+    page = browser.new_page(bypass_csp=True)
     frame = Lesson("attention", WORDS, prose.load("app"))
     for width in attention_by_hand.WIDTHS:
         page.set_content(worksheet_view._printable(frame, worksheet_view.solved(0, width)))

@@ -25,7 +25,7 @@ from tests.helpers import shapes
 from tests.helpers.shapes import Shown
 
 LAYER, HEAD, POSITION = 2, 1, 6
-POINTS = 250
+POINTS = 700
 # Sends the pointer to points spread evenly over a part of a picture, or goes through its rows with the arrow keys, and
 # returns every different reading: the texts of the node that shows it, a line each.
 READ = """async (picture, {shows, part: [from, to], points, keys: [columns, rows], late}) => {
@@ -259,7 +259,8 @@ def shown(folder: str) -> Shown:
 def page(browser: Browser, folder: str, shown: Shown) -> Iterator[Page]:
     """A page of an app that has loaded the model."""
     with serve(env={deployment.ROOTS: folder}) as server:
-        page = browser.new_page(viewport={"width": 1280, "height": 900}, reduced_motion="reduce", base_url=server.url)
+        page = browser.new_page(bypass_csp=True, viewport={"width": 1280, "height": 900}, reduced_motion="reduce",
+                                base_url=server.url)
         page.add_init_script(STILL)
         page.goto("/?model=folder:learned")
         load(page, page.locator(".st-key-model_drawer", has_text="learned"))

@@ -143,5 +143,6 @@ def test_a_picture_is_given_what_the_model_computed(picture: Given, shown: tuple
     arrays = messages.given(at, picture.component)      # the logits of further texts come after the prompt's own
     for array, tensor in picture.tensors.items():
         expected = tensor(of_model).flatten().double().numpy()
-        assert np.unique(expected.round(5)).size > 0.9 * expected.size, f"{array} has too many equal entries"
+        scaled = (expected / np.abs(expected).max()).round(5)
+        assert np.unique(scaled).size > 0.5 * expected.size, f"{array} has too many equal entries"
         np.testing.assert_allclose(arrays[array][:expected.size], expected, rtol=1e-4, atol=1e-5, err_msg=array)
