@@ -67,6 +67,7 @@ class Average extends Instrument {
     return [0, 1].map((c) => weights.reduce((sum, weight, j) => sum + weight * this.points[j][c], 0));
   }
 
+  /** The pixel of a point of the plane. @param {number[]} point */
   place([x, y]) {
     const { width, height } = this.surface, pad = 34, all = this.points;
     const [xs, ys] = [0, 1].map((c) => [Math.min(...all.map((p) => p[c])), Math.max(...all.map((p) => p[c]))]);

@@ -198,7 +198,7 @@ class Scaling {
   points(frame, measure, y, extra) {
     if (!this.heads) return;
     const { heads } = this, at = Math.log2(heads.d);
-    const order = heads.names.map((_, k) => k).sort((a, b) => (a === heads.picked) - (b === heads.picked));
+    const order = heads.names.map((_, k) => k).sort((a, b) => Number(a === heads.picked) - Number(b === heads.picked));
     for (const k of order) {
       const value = heads[measure][k], chosen = k === heads.picked;
       if (value === null || (measure === "variance" && value <= 0)) continue;

@@ -453,6 +453,7 @@ class Steps extends Instrument {
     this.changed();
   }
 
+  /** @param {{kind: string, item?: any, c?: number}} cell */
   reading({ kind, item, c }) {
     const i = this.chosen.position, j = item?.j;
     const value = { x: () => item.X[c], q: () => this.query[c], k: () => item.k[c], v: () => item.V[c],

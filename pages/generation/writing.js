@@ -109,6 +109,7 @@ class Writing {
     const width = this.place.clientWidth, em = 1.08 * emOf(this.root);
     if (!width) return;
     this.svg.replaceChildren();
+    /** @type {{text: string, marks: string, p?: number, title?: string}[]} */
     const items = [...(this.cut ? ["…"] : []), ...this.prompt].map((text) => ({ text, marks: "plain" }));
     const before = items.length;
     this.steps.slice(0, this.n).forEach((step, i) => items.push({

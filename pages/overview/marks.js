@@ -172,7 +172,8 @@ export function findAt(map, x, y) {
     if (map.d_ff && x >= block.mlp.x && x < block.mlp.x + block.mlp.w && rowAt(block.mlp.edges, y) >= 0)
       return { kind: "neurons", l: block.l, place: block.mlp, row: rowAt(block.mlp.edges, y), x };
     if (inside(x, y, block.x, block.lanes[0], block.w, block.lanes[map.n] - block.lanes[0]))
-      return { kind: "lane", l: block.l, row: rowAt(block.lanes, y), after: (x > block.xa) + (x > block.xm) };
+      return { kind: "lane", l: block.l, row: rowAt(block.lanes, y),
+        after: Number(x > block.xa) + Number(x > block.xm) };
     for (let head = 0; head < map.heads; head++) {
       const [left, top] = tileCorner(block.tiles, head), size = block.tiles.size;
       if (inside(x, y, left, top, size, size))

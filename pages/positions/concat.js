@@ -188,7 +188,7 @@ class Concat extends Instrument {
     write(context, this.labels[`whole_${this.settings.mode}`], 22, 52, theme.ink("text"));
     stroke(context, theme.ink("grid"));
     line(context, middle, top, middle, surface.height - 4);
-    for (const [value, align] of [[-most, "left"], [0, "center"], [most, "right"]])
+    for (const [align, value] of Object.entries({ left: -most, center: 0, right: most }))
       write(context, value ? significant(value, 2) : "0", x(value), top - 9, theme.ink("muted"), align);
     for (let o = 0; o < k; o += 1) this.drawBar(context, o, top + o * row, row, x);
   }

@@ -193,7 +193,7 @@ class Learned extends Instrument {
       write(context, value ? decimals(value, 2) : "0", left - 6, y(value), theme.ink("muted"), "right");
     for (const tick of wholeTicks(count, width / 55))
       write(context, String(tick + (cursor ? 0 : 1)), x(tick), height + 10, theme.ink("muted"), "center");
-    for (const [which, dash] of [["sinusoidal", [5, 4]], ["learned", []]]) {
+    for (const [which, dash] of Object.entries({ sinusoidal: [5, 4], learned: [] })) {
       stroke(context, theme.ink("position-ink"), which === "learned" ? 2 : 1.5, dash);
       context.beginPath();
       series[which].forEach((value, k) => context.lineTo(x(k), y(value)));

@@ -26,7 +26,7 @@ class Training {
     this.columns = ["bpe", "unigram"].map((kind) => {
       const column = make("section", `column ${kind}`, columns);
       return { kind, head: make("div", "head", column), sub: make("div", "sub muted", column),
-        body: make("div", "scroll body", column), foot: make("div", "foot", column) };
+        body: make("div", "scroll body", column), foot: make("div", "foot", column), places: [] };
     });
     this.chart = make("div", "chart", columns);
     this.svg = draw("svg", { class: "training-chart", role: "img" }, this.chart);

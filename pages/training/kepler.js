@@ -137,10 +137,10 @@ class Orbit extends Instrument {
 
   /** The planet on the picked day: a ring that no measurement has. */
   mark(context, x, y) {
-    for (const [colour, width, radius] of [["text", 4, 8], ["drawn", 2, 8]]) {
+    for (const [colour, width] of Object.entries({ text: 4, drawn: 2 })) {
       stroke(context, this.theme.ink(colour), width);
       context.beginPath();
-      context.arc(x, y, radius, 0, TURN);
+      context.arc(x, y, 8, 0, TURN);
       context.stroke();
     }
   }

@@ -86,7 +86,7 @@ export function paintMap(wall) {
     if (!Number.isNaN(value)) read++;
     context.fillStyle = Number.isNaN(value) ? ink("page")
       : mapColour(scale, value / map.ends[measure], map.rooted[measure]);
-    context.fillRect(x, y, w - (w > 5), h - (h > 5));
+    context.fillRect(x, y, w - Number(w > 5), h - Number(h > 5));
   }
   context.strokeStyle = ink("grid");
   context.lineWidth = 1;

@@ -14,6 +14,7 @@ export function between(stops, share) {
   return stops[low].map((from, channel) => Math.round(from + (stops[low + 1][channel] - from) * (place - low)));
 }
 
+/** The colour as ImageData keeps it, opaque. @param {number[]} colour */
 export function packed([r, g, b]) {
   return ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
 }

@@ -192,6 +192,10 @@ function drawOutlines(state, context) {
   if (state.hover) ring(context, box(state, state.hover.row, state.hover.column), theme.text, 1.5, []);
 }
 
+/**
+ * @param {CanvasRenderingContext2D} context
+ * @param {number[]} box  x, y, width and height in pixels
+ */
 function ring(context, [x, y, width, height], colour, line, dash) {
   context.strokeStyle = colour; context.lineWidth = line; context.setLineDash(dash);
   context.strokeRect(x - 0.5, y - 0.5, Math.max(width, 4), Math.max(height, 4));

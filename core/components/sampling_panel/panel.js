@@ -172,7 +172,7 @@ class Panel {
     this.frame = 0;
     const { settings, labels, words } = this, truncation = this.truncations[0].update(settings);
     const place = truncation.draw(settings.xi), model = { settings, labels, words, truncation, place,
-      pinned: settings.pinned && this.pinned.update(settings.pinned) };
+      pinned: settings.pinned && this.pinned.update(settings.pinned), inTail: 0, tailText: "" };
     if (settings.thousand) this._throwThousand(model);
     model.tailText = this._tailText(model);
     // canvases first: a canvas that sets a font after a change of the page waits for its style
