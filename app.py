@@ -19,7 +19,8 @@ from core.app.server.pace import Paced
 
 SCRIPT = Path(__file__).resolve().parent / "core" / "app" / "server" / "script.py"
 ANSWERS = {"heads": "pages.heads.route:answer", "heads_rollout": "pages.heads.route:rollout_answer",
-           "attention_weights": "pages.attention.weights_route:answer", "sparse_patterns": "pages.architectures.cost:answer"}
+           "attention_weights": "pages.attention.weights_route:answer",
+           "sparse_patterns": "pages.architectures.cost:answer"}
 deployment.check()
 streamlit_fixes.apply()
 
@@ -43,4 +44,5 @@ def _prepare() -> None:
 
 
 app = st.App(SCRIPT, middleware=[Middleware(Paced), Middleware(Door)], lifespan=_prepared,
-             routes=[*(routes.route(name, answer) for name, answer in ANSWERS.items()), addresses.HOME_ROUTE, scripts.ROUTE])
+             routes=[*(routes.route(name, answer) for name, answer in ANSWERS.items()),
+                     addresses.HOME_ROUTE, scripts.ROUTE])

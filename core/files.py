@@ -9,7 +9,9 @@ _said: dict[Path, tuple[float, int]] = {}
 
 
 def modified(path: Path) -> int:
-    """The path's time of modification in nanoseconds, as it was within the last LOOKS seconds. Raises OSError where there is no such path.
+    """The path's time of modification in nanoseconds, as it was within the last LOOKS seconds.
+
+    Raises OSError where there is no such path.
 
     A run of a page would ask some fifty times, and every time another reader's thread has Python meanwhile.
     """

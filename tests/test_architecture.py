@@ -1,11 +1,12 @@
-"""The house rules that a machine can hold: imports run downward, streamlit stays in the UI, transformers stays out of the start."""
+"""The house rules that a machine can hold: imports run downward, streamlit stays in the UI, transformers stays
+out of the start.
+"""
 import ast
 import re
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
-
 
 ROOT = Path(__file__).parent.parent
 
@@ -47,7 +48,8 @@ def layer(module: str) -> int | None:
 
 
 def imports(path: Path) -> set[str]:
-    """Every module that the file names in an import, `from core.model import block` as core.model and core.model.block."""
+    """Every module that the file names in an import, `from core.model import block` as core.model and core.model.block.
+    """
     found = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
@@ -66,7 +68,8 @@ def owner(module: str) -> str | None:
 
 
 def test_every_file_has_a_layer():
-    assert [module_name(f) for f in FILES if layer(module_name(f)) is None and module_name(f) not in ("core", "core.app")] == []
+    assert [module_name(f) for f in FILES
+            if layer(module_name(f)) is None and module_name(f) not in ("core", "core.app")] == []
 
 
 def test_imports_run_downward():
@@ -82,26 +85,33 @@ def test_imports_run_downward():
 
 
 def test_streamlit_is_imported_in_the_face_alone():
-    assert [str(f) for f in FILES if any(m.split(".")[0] == "streamlit" for m in imports(f)) and not module_name(f).startswith(("core.app", "core.components", "pages", "app"))] == []
+    assert [str(f) for f in FILES
+            if any(m.split(".")[0] == "streamlit" for m in imports(f))
+               and not module_name(f).startswith(("core.app", "core.components", "pages", "app"))] == []
 
 
 def test_figures_know_neither_models_nor_streamlit():
-    assert [str(f) for f in FILES if (module_name(f).startswith("core.figures") or f.stem.endswith("charts") and "pages" in f.parts)
+    assert [str(f) for f in FILES
+            if (module_name(f).startswith("core.figures") or f.stem.endswith("charts") and "pages" in f.parts)
             and imports(f) & HEAVY] == []
 
 
 def test_the_app_starts_without_transformers():
-    code = "import sys, core.app.frame.lesson, core.model.checkpoints, core.model.generation, core.huggingface; print('transformers' in sys.modules)"
+    code = ("import sys, core.app.frame.lesson, core.model.checkpoints, core.model.generation, core.huggingface; "
+            "print('transformers' in sys.modules)")
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=120)
     assert done.stdout.strip() == "False", done.stderr
 
 
-# ---- what no file does, so that nobody has to look for it --------------------------------------------------------------------------------
+# ---- what no file does, so that nobody has to look for it ------------------------------------------------------------
 
 
 def test_nothing_is_unpickled():
-    """No file or message is read that can run code when it is read (Ray's own messages can: it stays out of the app); a training run's own checkpoint, which no reader reaches, by torch's reader of tensors alone."""
-    assert [str(f) for f in FILES if imports(f) & {"pickle", "cloudpickle", "dill", "joblib", "shelve", "marshal", "ray"}] == []
+    """No file or message is read that can run code when it is read (Ray's own messages can: it stays out of the app); a
+    training run's own checkpoint, which no reader reaches, by torch's reader of tensors alone.
+    """
+    assert [str(f) for f in FILES
+            if imports(f) & {"pickle", "cloudpickle", "dill", "joblib", "shelve", "marshal", "ray"}] == []
     for file in FILES:
         source = file.read_text(encoding="utf-8")
         assert source.count("torch.load(") == source.count("weights_only=True)"), file
@@ -109,14 +119,20 @@ def test_nothing_is_unpickled():
 
 
 def test_markup_is_made_in_one_place_and_code_of_a_text_nowhere():
-    """Streamlit is told to trust HTML only for the page's own style; pictures write text as text, and run none of it."""
-    assert [str(f.relative_to(ROOT)) for f in FILES if re.search("unsafe_allow_html|unsafe_allow_javascript|st\\.html|components\\.v1|st\\.iframe", f.read_text(encoding="utf-8"))] == ["core/app/frame/page_style.py"]
+    """Streamlit is told to trust HTML only for the page's own style; pictures write text as text, and run none of it.
+    """
+    assert [str(f.relative_to(ROOT)) for f in FILES
+            if re.search("unsafe_allow_html|unsafe_allow_javascript|st\\.html|components\\.v1|st\\.iframe",
+                         f.read_text(encoding="utf-8"))] == ["core/app/frame/page_style.py"]
     for script in [*ROOT.glob("core/**/*.js"), *ROOT.glob("pages/**/*.js")]:
-        written = re.findall(r"innerHTML|insertAdjacentHTML|document\.write|createContextualFragment|\beval\(|new Function|outerHTML *=|setAttribute\(.on|javascript:", script.read_text(encoding="utf-8"))
+        written = re.findall(r"innerHTML|insertAdjacentHTML|document\.write|createContextualFragment|\beval\(|new "
+                             r"Function|outerHTML *=|setAttribute\(.on|javascript:", script.read_text(encoding="utf-8"))
         assert written == [], script
 
 
 def test_the_app_reports_to_nobody():
     settings = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
-    assert settings["browser"]["gatherUsageStats"] is False and settings["server"]["enableXsrfProtection"] is True and "enableCORS" not in settings["server"]
-    assert "enableAgentApi" not in settings["server"] and settings["client"]["showErrorDetails"] == "none" and settings["server"]["maxMessageSize"] <= 50
+    assert (settings["browser"]["gatherUsageStats"] is False and settings["server"]["enableXsrfProtection"] is True
+            and "enableCORS" not in settings["server"])
+    assert ("enableAgentApi" not in settings["server"] and settings["client"]["showErrorDetails"] == "none"
+            and settings["server"]["maxMessageSize"] <= 50)

@@ -1,4 +1,6 @@
-"""What a control is compared with: the pictures that a page was sent, in the containers around them and without all else."""
+"""What a control is compared with: the pictures that a page was sent, in the containers around them and
+without all else.
+"""
 from __future__ import annotations
 
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
@@ -26,7 +28,8 @@ def replayed(recorded: Recorded) -> list[tuple[list[int], str | float | None]]:
     found = []
     for message in recorded.alone():
         delta = message.delta
-        told = delta.new_element.vega_lite_chart.spec if delta.WhichOneof("type") == "new_element" else delta.add_block.column.weight or None
+        told = (delta.new_element.vega_lite_chart.spec if delta.WhichOneof("type") == "new_element"
+                else delta.add_block.column.weight or None)
         found.append((list(message.metadata.delta_path), told))
     return found
 
@@ -39,12 +42,15 @@ def page(*messages: bytes) -> Recorded:
 
 
 def test_a_chart_stands_in_its_column_beside_one_without_a_picture():
-    recorded = page(sent(0, 0, words="title"), sent(0, 3), sent(0, 3, 0), sent(0, 3, 0, 0, column=2), sent(0, 3, 0, 1, column=1), sent(0, 3, 0, 0, 0, words="told"), sent(0, 3, 0, 1, 5, chart="a"), sent(0, 4))
+    recorded = page(sent(0, 0, words="title"), sent(0, 3), sent(0, 3, 0), sent(0, 3, 0, 0, column=2),
+                    sent(0, 3, 0, 1, column=1), sent(0, 3, 0, 0, 0, words="told"),
+                    sent(0, 3, 0, 1, 5, chart="a"), sent(0, 4))
     assert replayed(recorded) == [([0], None), ([0, 0], None), ([0, 0, 0], 2), ([0, 0, 1], 1), ([0, 0, 1, 0], "a")]
 
 
 def test_what_stood_in_a_container_before_it_was_drawn_anew_is_gone():
-    recorded = page(sent(0, 1), sent(0, 1, 0, column=1), sent(0, 1, 1, column=1), sent(0, 1), sent(0, 1, 0, column=3), sent(0, 1, 0, 0, chart="a"), sent(0, 1, 0, 0, chart="b"))
+    recorded = page(sent(0, 1), sent(0, 1, 0, column=1), sent(0, 1, 1, column=1), sent(0, 1), sent(0, 1, 0, column=3),
+                    sent(0, 1, 0, 0, chart="a"), sent(0, 1, 0, 0, chart="b"))
     assert replayed(recorded) == [([0], None), ([0, 0], 3), ([0, 0, 0], "b")]
 
 

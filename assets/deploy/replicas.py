@@ -2,7 +2,8 @@
 
     .venv/bin/python assets/deploy/replicas.py --replicas 3 --port 8080
 
-Each replica is a process of its own; nginx takes nginx.conf beside this file. Ctrl-C stops all of them. `--conf 8511 8512 8513` only prints replicas.conf for these ports.
+Each replica is a process of its own; nginx takes nginx.conf beside this file. Ctrl-C stops all of them.
+`--conf 8511 8512 8513` only prints replicas.conf for these ports.
 """
 from __future__ import annotations
 
@@ -31,7 +32,10 @@ DEAD_SECONDS = 5            # that a replica which did not answer is left alone
 
 @dataclass
 class Replicas:
-    """What runs: the address of nginx, and the replicas' processes by their ports. A port's process changes when it is started again."""
+    """What runs: the address of nginx, and the replicas' processes by their ports.
+
+    A port's process changes when it is started again.
+    """
 
     url: str
     base: str
@@ -48,7 +52,8 @@ class Replicas:
         """Starts a replica on its port; `wait` says when it answers."""
         with (self.folder / f"replica_{port}.log").open("a") as log:
             self.processes[port] = subprocess.Popen(
-                [sys.executable, "-m", "streamlit", "run", str(ROOT / "app.py"), "--server.port", str(port), "--server.address", HOST, "--server.headless", "true"],
+                [sys.executable, "-m", "streamlit", "run", str(ROOT / "app.py"), "--server.port", str(port),
+                 "--server.address", HOST, "--server.headless", "true"],
                 cwd=ROOT, env=self.environment, stdout=log, stderr=subprocess.STDOUT)
 
     def wait(self, port: int) -> None:
@@ -69,18 +74,23 @@ def answers(url: str) -> bool:
 
 
 def replicas_conf(ports: Sequence[int]) -> str:
-    """replicas.conf: by the reader's cookie its replica, the others standing in when that is dead; without a cookie the one with the fewest open pages.
+    """replicas.conf: by the reader's cookie its replica, the others standing in when that is dead; without a cookie the
+    one with the fewest open pages.
 
     Not by the reader's address: a whole school may have one.
     """
     alive = f"max_fails=1 fail_timeout={DEAD_SECONDS}s"
-    lines = [f"# Written by replicas.py for the replicas on ports {', '.join(map(str, ports))}. A replica's address must be an IP address with its port, as $upstream_addr has it.", "",
-             "upstream any {", "    zone any 64k;", "    least_conn;", *(f"    server {HOST}:{port} {alive};" for port in ports), "}"]
+    lines = [f"# Written by replicas.py for the replicas on ports {', '.join(map(str, ports))}. A replica's address "
+             "must be an IP address with its port, as $upstream_addr has it.", "", "upstream any {",
+             "    zone any 64k;", "    least_conn;", *(f"    server {HOST}:{port} {alive};" for port in ports), "}"]
     for i, own in enumerate(ports, 1):
         others = [f"    server {HOST}:{port} {alive} backup;" for port in ports if port != own]
-        lines += [f"upstream replica_{i} {{", f"    zone replica_{i} 64k;", f"    server {HOST}:{own} {alive};", *others, "}"]
-    lines += ["", "map $cookie_replica $wanted {", "    default any;", *(f"    {i} replica_{i};" for i in range(1, len(ports) + 1)), "}"]
-    lines += ["map $upstream_addr $answered {", "    default 0;", *(f'    "~(^|[ ,]){HOST.replace(".", "[.]")}:{port}$" {i};' for i, port in enumerate(ports, 1)), "}"]
+        lines += [f"upstream replica_{i} {{", f"    zone replica_{i} 64k;",
+                  f"    server {HOST}:{own} {alive};", *others, "}"]
+    lines += ["", "map $cookie_replica $wanted {", "    default any;",
+              *(f"    {i} replica_{i};" for i in range(1, len(ports) + 1)), "}"]
+    lines += ["map $upstream_addr $answered {", "    default 0;",
+              *(f'    "~(^|[ ,]){HOST.replace(".", "[.]")}:{port}$" {i};' for i, port in enumerate(ports, 1)), "}"]
     return "\n".join(lines) + "\n"
 
 
@@ -94,17 +104,20 @@ def free_ports(n: int) -> list[int]:
 
 
 @contextlib.contextmanager
-def running(n: int, port: int | None = None, base: str = "", environment: dict[str, str] | None = None) -> Iterator[Replicas]:
+def running(n: int, port: int | None = None, base: str = "",
+            environment: dict[str, str] | None = None) -> Iterator[Replicas]:
     """n replicas behind nginx on `port` (None: a free one), stopped at the end. base: the base path, "" or "/class"."""
     nginx = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin:/usr/local/sbin")
     if nginx is None:
         raise RuntimeError("nginx is not installed.")
     front, *ports = ([port] if port else free_ports(1)) + free_ports(n)
-    shared = os.environ | {"STREAMLIT_SERVER_COOKIE_SECRET": secrets.token_hex(32), "STREAMLIT_SERVER_BASE_URL_PATH": base.strip("/")} | (environment or {})
+    shared = os.environ | {"STREAMLIT_SERVER_COOKIE_SECRET": secrets.token_hex(32),
+                           "STREAMLIT_SERVER_BASE_URL_PATH": base.strip("/")} | (environment or {})
     with tempfile.TemporaryDirectory() as written:
         folder = Path(written)
         (folder / "temporary").mkdir()
-        (folder / "nginx.conf").write_text((HERE / "nginx.conf").read_text().replace("listen 8080; ", f"listen {HOST}:{front}; "))
+        (folder / "nginx.conf").write_text(
+            (HERE / "nginx.conf").read_text().replace("listen 8080; ", f"listen {HOST}:{front}; "))
         (folder / "replicas.conf").write_text(replicas_conf(ports))
         here = Replicas(f"http://{HOST}:{front}{base}", base, {}, shared, folder)
         front_process = None
@@ -113,8 +126,10 @@ def running(n: int, port: int | None = None, base: str = "", environment: dict[s
                 here.start(one)
             for one in ports:
                 here.wait(one)
-            own_user = "user root; " if os.geteuid() == 0 else ""       # else nginx gives its workers to a user who may not write into the folder
-            front_process = subprocess.Popen([nginx, "-p", str(folder), "-c", "nginx.conf", "-e", str(folder / "error.log"), "-g", f"{own_user}daemon off;"])
+            # else nginx gives its workers to a user who may not write into the folder
+            own_user = "user root; " if os.geteuid() == 0 else ""
+            front_process = subprocess.Popen([nginx, "-p", str(folder), "-c", "nginx.conf", "-e",
+                                              str(folder / "error.log"), "-g", f"{own_user}daemon off;"])
             _until(lambda: answers(f"{here.url}/_stcore/health"), folder)
             yield here
         finally:
@@ -145,14 +160,17 @@ def main() -> None:
     parser.add_argument("--replicas", type=int, default=3)
     parser.add_argument("--port", type=int, default=8080)
     parser.add_argument("--base-path", default="", help="such as /class")
-    parser.add_argument("--conf", type=int, nargs="+", metavar="PORT", help="only print replicas.conf for replicas on these ports")
+    parser.add_argument("--conf", type=int, nargs="+", metavar="PORT",
+                        help="only print replicas.conf for replicas on these ports")
     asked = parser.parse_args()
     if asked.conf:
         print(replicas_conf(asked.conf), end="")
         return
     base = f"/{asked.base_path.strip('/')}" if asked.base_path.strip("/") else ""
     with contextlib.suppress(KeyboardInterrupt), running(asked.replicas, asked.port, base) as here:
-        print(f"{here.url} is served by {', '.join(f'port {port} (process {process.pid})' for port, process in here.processes.items())}. Ctrl-C ends it.", flush=True)
+        print(f"{here.url} is served by "
+              f"{', '.join(f'port {port} (process {process.pid})' for port, process in here.processes.items())}. "
+              f"Ctrl-C ends it.", flush=True)
         signal.pause()
 
 

@@ -1,4 +1,5 @@
-"""What is read off a forward pass: norms, attention heads, contributions to a logit, attributions, probabilities of texts.
+"""What is read off a forward pass: norms, attention heads, contributions to a logit, attributions,
+probabilities of texts.
 
 Begin with stream_and_heads.py (measures of a Trace) and contributions.py (a logit taken apart).
 """

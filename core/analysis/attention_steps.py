@@ -1,7 +1,9 @@
-"""One head's attention for one query, taken apart: every number between its vectors and what it adds to the stream, each made from those before.
+"""One head's attention for one query, taken apart: every number between its vectors and what it adds to the stream,
+each made from those before.
 
-N keys, widths d, d_k, d_v. The vectors are the model's own; what follows from them is worked out again in float64, as a calculator would, so that every number
-shown follows from those shown before it. A test holds the weights and the output equal to the model's.
+N keys, widths d, d_k, d_v. The vectors are the model's own; what follows from them is worked out again in float64, as a
+calculator would, so that every number shown follows from those shown before it. A test holds the weights and the output
+equal to the model's.
 """
 from __future__ import annotations
 
@@ -36,7 +38,8 @@ class Steps:
 
     @property
     def top(self) -> float:
-        """m, the largest score that the mask leaves; it is taken off before the exponential, which changes no weight."""
+        """m, the largest score that the mask leaves; it is taken off before the exponential, which changes no weight.
+        """
         return float(self.scores[self.allowed].max())
 
     @property
@@ -58,16 +61,19 @@ class Steps:
 def head_steps(block: BlockTrace, weights: Block, head: int, query: int) -> Steps:
     """The steps of one head for the query at position `query`, from a block's trace and the weights of the same block.
 
-    The model's own score function, scaling, rotary turn, biases and mask all hold. Raises IndexError for a head or a query that is not there.
+    The model's own score function, scaling, rotary turn, biases and mask all hold. Raises IndexError for a head or a
+    query that is not there.
     """
     config = weights.config
     shared = head // (config.n_heads // config.n_kv_heads)
-    q, K, V = (t.detach().double().cpu() for t in (block.Q_rotated[head, query], block.K_rotated[shared], block.V[shared]))
+    q, K, V = (t.detach().double().cpu()
+               for t in (block.Q_rotated[head, query], block.K_rotated[shared], block.V[shared]))
     if weights.W_S is not None:
         q = q @ weights.W_S[head].detach().double().cpu()
     products = torch.tanh(q + K) @ weights.v_S[head].detach().double().cpu() if weights.v_S is not None else K @ q
     scaled = products / math.sqrt(len(q)) if is_scaled(weights) else products
-    added = block.scores[head, query].detach().double().cpu() - scaled if config.positions in ("alibi", "relative") else torch.zeros_like(scaled)
+    added = (block.scores[head, query].detach().double().cpu() - scaled if config.positions in ("alibi", "relative")
+             else torch.zeros_like(scaled))
     steps = Steps(q, K, V, products, scaled, added, block.allowed[query].cpu())
     return replace(steps, written=steps.output @ weights.W_O[head].detach().double().cpu())
 
@@ -78,7 +84,8 @@ def is_scaled(weights: Block) -> bool:
 
 
 def simple_steps(X: Tensor, query: int, allowed: Tensor) -> Steps:
-    """Attention without weights on the vectors X (N, d): the score is x_i·x_j, the output Σ_j α_ij x_j. allowed (N,) bool.
+    """Attention without weights on the vectors X (N, d): the score is x_i·x_j, the output Σ_j α_ij x_j.
+    allowed (N,) bool.
 
     >>> steps = simple_steps(torch.tensor([[1.0, 0.0], [0.0, 2.0]]), 1, torch.tensor([True, True]))
     >>> steps.products.tolist(), [round(w, 4) for w in steps.weights.tolist()]
@@ -90,7 +97,9 @@ def simple_steps(X: Tensor, query: int, allowed: Tensor) -> Steps:
 
 
 def tempered_weights(scores: Tensor, temperature: float) -> Tensor:
-    """(N,) softmax(s / τ): equal weights as τ grows, all weight on the largest score as τ goes to 0; τ = 1 leaves the weights as they are."""
+    """(N,) softmax(s / τ): equal weights as τ grows, all weight on the largest score as τ goes to 0; τ = 1 leaves the
+    weights as they are.
+    """
     if temperature <= 0:
         raise ValueError(f"A temperature is above 0, not {temperature}.")
     return attention.masked_softmax(scores[None] / temperature, torch.isfinite(scores)[None])[0]

@@ -1,11 +1,12 @@
 """How much each token of the input counts for one next token, by four definitions that need not agree.
 
-A score f maps embeddings to one number: here ln p of a target token, in nats. x (N, d) are the rows of E that the tokens pick, without positions.
+A score f maps embeddings to one number: here ln p of a target token, in nats. x (N, d) are the rows of E that the
+tokens pick, without positions.
 
     gradient × input        x_i · ∂f/∂x_i                                        what the linear part of f at x says
-    integrated gradients    (x_i − x'_i) · ∫₀¹ ∂f/∂x_i (x' + α (x − x')) dα       Sundararajan et al. 2017; the parts add up to f(x) − f(x')
-    removed                 f(all tokens) − f(all but token i)                   two forward passes; the later tokens move up
-    replaced                f(all tokens) − f(token i replaced by another)       two forward passes; every token keeps its position
+    integrated gradients (x_i − x'_i) · ∫₀¹ ∂f/∂x_i (x' + α (x − x')) dα Sundararajan et al. 2017; the parts add up to
+    f(x) − f(x') removed f(all tokens) − f(all but token i) two forward passes; the later tokens move up replaced
+    f(all tokens) − f(token i replaced by another) two forward passes; every token keeps its position
 """
 from __future__ import annotations
 
@@ -40,13 +41,16 @@ def gradient_times_input(score: Score, x: Tensor) -> np.ndarray:
 
 
 def integrated_gradients(score: Score, x: Tensor, baseline: Tensor, n_steps: int) -> np.ndarray:
-    """(N,) each token's part of f(x) − f(baseline), both (N, d): the gradient averaged over the straight way from the baseline to x.
+    """(N,) each token's part of f(x) − f(baseline), both (N, d): the gradient averaged over the straight way from the
+    baseline to x.
 
-    The integral is a Gauss-Legendre sum of n_steps gradients; what the parts lack to the difference is its error. That is large from a baseline of zeros
-    in a model that adds nothing for the position: there the first norm jumps from 0 to length 1.
+    The integral is a Gauss-Legendre sum of n_steps gradients; what the parts lack to the difference is its error.
+    That is large from a baseline of zeros in a model that adds nothing for the position: there the first norm jumps
+    from 0 to length 1.
     """
     nodes, weights = np.polynomial.legendre.leggauss(n_steps)
-    alphas, weights = torch.tensor((nodes + 1) / 2, dtype=x.dtype, device=x.device), torch.tensor(weights / 2, dtype=x.dtype, device=x.device)
+    alphas, weights = (torch.tensor((nodes + 1) / 2, dtype=x.dtype, device=x.device),
+                       torch.tensor(weights / 2, dtype=x.dtype, device=x.device))
     mean, step = torch.zeros_like(x), max(1, BATCH_TOKENS // len(x))
     for start in range(0, n_steps, step):
         part = slice(start, start + step)
@@ -60,7 +64,10 @@ def _dots(a: Tensor, b: Tensor) -> np.ndarray:
 
 
 def removed(model: Transformer, token_ids: Sequence[int], target: int) -> np.ndarray:
-    """(N,) by how much ln p of the target falls when token i is left out, in nats; below 0 where it rises. NaN where nothing would be left to read."""
+    """(N,) by how much ln p of the target falls when token i is left out, in nats; below 0 where it rises.
+
+    NaN where nothing would be left to read.
+    """
     ids = list(token_ids)
     if len(ids) == 1:
         return np.array([np.nan])
@@ -76,7 +83,8 @@ def replaced(model: Transformer, token_ids: Sequence[int], target: int, by: int)
 def _falls(model: Transformer, ids: list[int], changed: list[list[int]], target: int) -> np.ndarray:
     log_probs = next_log_probs(model, [ids, *changed])[:, target]
     falls = log_probs[0] - log_probs[1:]
-    return np.where([row == ids for row in changed], 0.0, falls)       # the same text: rounding would make a little of it
+    # the same text: rounding would make a little of it
+    return np.where([row == ids for row in changed], 0.0, falls)
 
 
 def random_twin(model: Transformer, seed: int) -> Transformer:
@@ -97,7 +105,9 @@ def ranks(values: np.ndarray) -> np.ndarray:
 
 
 def rank_correlation(a: np.ndarray, b: np.ndarray) -> float:
-    """Spearman's ρ in [−1, 1]: the correlation of the ranks. NaN for fewer than three values, or where one side is all the same.
+    """Spearman's ρ in [−1, 1]: the correlation of the ranks.
+
+    NaN for fewer than three values, or where one side is all the same.
 
     >>> round(rank_correlation(np.array([1.0, 2.0, 3.0, 4.0]), np.array([1.0, 3.0, 2.0, 9.0])), 9)
     0.8

@@ -1,10 +1,13 @@
-"""What each part of the model says about the token it predicts: the logit lens, and a logit taken apart into what every part adds to it.
+"""What each part of the model says about the token it predicts: the logit lens, and a logit taken apart into what every
+part adds to it.
 
-The stream is a sum, and the map from it to a logit is linear but for one thing: a norm divides by a σ that depends on the whole sum. Hold that σ
-where it was in this pass ("freeze" it) and everything is linear, subtracting the mean included: every part has a share of its own, and the
-shares add up to the logit. The head of a BERT bends the last vector by an activation before it meets the words: each of its units is held as the factor
-act(z)/z by which it passed its input on in this pass. Biases are parts of their own; there is no remainder. These are *direct* contributions: what an early head
-changes in later blocks counts as theirs, and what an encoder does as that of the cross-attention which reads it. (Elhage et al., 2021, "A Mathematical Framework for Transformer Circuits"; the lens: nostalgebraist, 2020.)
+The stream is a sum, and the map from it to a logit is linear but for one thing: a norm divides by a σ that depends on
+the whole sum. Hold that σ where it was in this pass ("freeze" it) and everything is linear, subtracting the mean
+included: every part has a share of its own, and the shares add up to the logit. The head of a BERT bends the last
+vector by an activation before it meets the words: each of its units is held as the factor act(z)/z by which it passed
+its input on in this pass. Biases are parts of their own; there is no remainder. These are *direct* contributions: what
+an early head changes in later blocks counts as theirs, and what an encoder does as that of the cross-attention which
+reads it. (Elhage et al., 2021, "A Mathematical Framework for Transformer Circuits"; the lens: nostalgebraist, 2020.)
 """
 from __future__ import annotations
 
@@ -26,10 +29,12 @@ from core.model.transformer import Transformer
 class Part:
     """One addend of the stream.
 
-    kind: "embedding", "position", "token type", "head", "attention bias" (b_O), "mlp", "mlp bias" (b_2), in an encoder-decoder's decoder also "cross head" and
-    "cross attention bias", and the β of each norm on the way: "attention norm bias", "cross attention norm bias" and "mlp norm bias" of a
-    post-norm, DeepNorm or sandwich block, "embedding norm bias" of a model that norms its embeddings, "final norm bias" of a pre-norm or sandwich model,
-    "head bias" (b_H) and "head norm bias" of a head's transform, and "unembedding bias" (b_U), which stands in no stream but in the logits alone. layer, head: None where it has none.
+    kind: "embedding", "position", "token type", "head", "attention bias" (b_O), "mlp", "mlp bias" (b_2), in an
+    encoder-decoder's decoder also "cross head" and "cross attention bias", and the β of each norm on the way:
+    "attention norm bias", "cross attention norm bias" and "mlp norm bias" of a post-norm, DeepNorm or sandwich block,
+    "embedding norm bias" of a model that norms its embeddings, "final norm bias" of a pre-norm or sandwich model, "head
+    bias" (b_H) and "head norm bias" of a head's transform, and "unembedding bias" (b_U), which stands in no stream but
+    in the logits alone. layer, head: None where it has none.
     """
 
     kind: str
@@ -39,7 +44,9 @@ class Part:
 
 @dataclass(frozen=True)
 class Contributions:
-    """One logit as a sum: `values` (n,) float64 has an entry for each of `parts`, in the order in which the model adds them."""
+    """One logit as a sum: `values` (n,) float64 has an entry for each of `parts`, in the order in which the
+    model adds them.
+    """
 
     parts: tuple[Part, ...]
     values: Tensor
@@ -70,14 +77,15 @@ class _Addends:
         self.vectors = frozen_norm(norm, kind, x, self.vectors)
         self.add(bias, norm.bias)
 
-    def join(self, written: "_Addends", kept: float) -> None:
+    def join(self, written: _Addends, kept: float) -> None:
         """The parts of what a sublayer wrote after these ones, `kept` times as large as they were."""
         self.vectors = kept * self.vectors
         self.add_all(written.parts, written.vectors)
 
 
 def frozen_norm(norm: Norm, kind: str, x: Tensor, vectors: Tensor) -> Tensor:
-    """The linear map that `norm` is at x (d,), its σ held and β left out, applied to vectors (..., d): α (v − mean(v)) / σ(x); no mean for RMSNorm.
+    """The linear map that `norm` is at x (d,), its σ held and β left out, applied to vectors (..., d): α (v − mean(v))
+    / σ(x); no mean for RMSNorm.
 
     float64. It maps any addends of x onto the addends of norm(x) − β.
     """
@@ -91,15 +99,16 @@ def frozen_norm(norm: Norm, kind: str, x: Tensor, vectors: Tensor) -> Tensor:
 def final_parts(model: Transformer, trace: Trace, position: int) -> tuple[tuple[Part, ...], Tensor]:
     """Every part of h_final at `position`: the parts, and their vectors (n, d) float64, which add up to h_final.
 
-    `trace` is a run of `model` on tokens (N,) without interventions on sublayers, norms or the residual path; for another the sum would
-    not be the stream, and ValueError says so.
+    `trace` is a run of `model` on tokens (N,) without interventions on sublayers, norms or the residual path; for
+    another the sum would not be the stream, and ValueError says so.
     """
     addends = _Addends(trace.config.d_model, trace.resid_final.device)
     entering = [("embedding", trace.embedding), ("position", trace.position), ("token type", trace.token_type)]
     for kind, added in entering:
         addends.add(Part(kind), None if added is None else added[position])
     if model.embedding_norm is not None:
-        addends.through(model.embedding_norm, trace.config.norm, sum(added[position] for _, added in entering if added is not None), Part("embedding norm bias"))
+        addends.through(model.embedding_norm, trace.config.norm,
+                        sum(added[position] for _, added in entering if added is not None), Part("embedding norm bias"))
     for layer, (weights, block) in enumerate(zip(model.blocks, trace.blocks)):
         _add_block(addends, weights, block, layer, position, trace.config)
     if model.final_norm is not None:
@@ -109,7 +118,10 @@ def final_parts(model: Transformer, trace: Trace, position: int) -> tuple[tuple[
 
 
 def _add_block(addends: _Addends, weights, block: BlockTrace, layer: int, position: int, config: ModelConfig) -> None:
-    """The heads, the feed-forward part and the biases of one block. A sandwich block's norms see what a sublayer wrote, a post-norm block's everything so far."""
+    """The heads, the feed-forward part and the biases of one block.
+
+    A sandwich block's norms see what a sublayer wrote, a post-norm block's everything so far.
+    """
     for sublayer in sublayers(weights, block):
         written, bias = _Addends(config.d_model, addends.vectors.device), Part(f"{sublayer.name} norm bias", layer)
         if sublayer.name == "mlp":
@@ -117,7 +129,8 @@ def _add_block(addends: _Addends, weights, block: BlockTrace, layer: int, positi
             written.add(Part("mlp bias", layer), weights.b_2)
         else:
             crossed = sublayer.name == "cross attention"
-            _add_heads(written, weights.cross if crossed else weights, block.cross if crossed else block, position, Part(f"{sublayer.name} bias", layer), "cross head" if crossed else "head")
+            _add_heads(written, weights.cross if crossed else weights, block.cross if crossed else block, position,
+                       Part(f"{sublayer.name} bias", layer), "cross head" if crossed else "head")
         if sublayer.out_norm is not None:
             written.through(sublayer.out_norm, config.norm, sublayer.written[position], bias)
         addends.join(written, weights.alpha)
@@ -125,7 +138,8 @@ def _add_block(addends: _Addends, weights, block: BlockTrace, layer: int, positi
             addends.through(sublayer.sum_norm, config.norm, sublayer.summed[position], bias)
 
 
-def _add_heads(addends: _Addends, weights, trace: BlockTrace | CrossTrace, position: int, bias: Part, kind: str) -> None:
+def _add_heads(addends: _Addends, weights, trace: BlockTrace | CrossTrace, position: int, bias: Part,
+               kind: str) -> None:
     heads = trace.head_out[:, position, None, :].double() @ trace.W_O.double()                # (h, 1, d)
     addends.add_all([Part(kind, bias.layer, head) for head in range(len(heads))], heads[:, 0])
     addends.add(bias, weights.b_O)
@@ -133,7 +147,9 @@ def _add_heads(addends: _Addends, weights, trace: BlockTrace | CrossTrace, posit
 
 @dataclass(frozen=True)
 class Sublayer:
-    """One sublayer of a block as it joins the stream: what it wrote, the sum with the stream, and the norms that these pass (None: there is none)."""
+    """One sublayer of a block as it joins the stream: what it wrote, the sum with the stream, and the norms that these
+    pass (None: there is none).
+    """
 
     name: str                # "attention", "cross attention" or "mlp"
     written: Tensor          # (N, d)
@@ -145,47 +161,56 @@ class Sublayer:
 def sublayers(weights, block: BlockTrace) -> Iterator[Sublayer]:
     """The sublayers of a block, `weights` a core.model.block.Block, in their order."""
     after = not weights.config.reads_normed
-    yield Sublayer("attention", block.attn_out, weights.kept(block.resid_pre) + block.attn_added, weights.attn_out_norm, weights.attn_norm if after else None)
+    yield Sublayer("attention", block.attn_out, weights.kept(block.resid_pre) + block.attn_added, weights.attn_out_norm,
+                   weights.attn_norm if after else None)
     stream = block.resid_mid
     if block.cross is not None:
         cross = weights.cross
-        yield Sublayer("cross attention", block.cross.attn_out, weights.kept(stream) + block.cross.attn_added, cross.out_norm, cross.norm if after else None)
+        yield Sublayer("cross attention", block.cross.attn_out, weights.kept(stream) + block.cross.attn_added,
+                       cross.out_norm, cross.norm if after else None)
         stream = block.cross.resid_post
     if block.mlp_out is not None:
-        yield Sublayer("mlp", block.mlp_out, weights.kept(stream) + block.mlp_added, weights.mlp_out_norm, weights.mlp_norm if after else None)
+        yield Sublayer("mlp", block.mlp_out, weights.kept(stream) + block.mlp_added, weights.mlp_out_norm,
+                       weights.mlp_norm if after else None)
 
 
 def _check_sum(vectors: Tensor, h_final: Tensor) -> None:
     error = torch.linalg.vector_norm(vectors.sum(0) - h_final) / torch.linalg.vector_norm(h_final)
     if error > 1e-3:
-        raise ValueError("The parts do not add up to this run's stream: take a run without interventions on sublayers, norms or the path.")
+        raise ValueError("The parts do not add up to this run's stream: take a run without interventions on sublayers, "
+                         "norms or the path.")
 
 
 def through_head(model: Transformer, trace: Trace, position: int, vectors: Tensor) -> Tensor:
-    """The linear map that the head's transform is at `position`, applied to vectors (..., d), float64: W_H, each unit's factor act(z)/z and its norm's σ held as they
-    were, biases left out. A model without one: the vectors as they are."""
+    """The linear map that the head's transform is at `position`, applied to vectors (..., d), float64: W_H, each unit's
+    factor act(z)/z and its norm's σ held as they were, biases left out. A model without one: the vectors as they are.
+    """
     return vectors if model.W_H is None else _past_units(model, trace, position, vectors.double() @ model.W_H.double())
 
 
 def _past_units(model: Transformer, trace: Trace, position: int, addends: Tensor) -> Tensor:
-    """Addends (..., d) of the inputs z of the head's units, as they are in h_head: times the units' factors, through the frozen norm."""
+    """Addends (..., d) of the inputs z of the head's units, as they are in h_head: times the units' factors, through
+    the frozen norm.
+    """
     z = trace.h_final[position].double() @ model.W_H.double() + model.b_H.double()
     passed = activate(model.config.activation, z)
-    factors = torch.where(z == 0, 0.0, passed / z)            # a unit whose input is 0 passes nothing on, whatever its factor
+    # a unit whose input is 0 passes nothing on, whatever its factor
+    factors = torch.where(z == 0, 0.0, passed / z)
     return frozen_norm(model.head_norm, trace.config.norm, passed, addends * factors)
 
 
 def logit_contributions(model: Transformer, trace: Trace, position: int, token_id: int) -> Contributions:
-    """What every part adds to the logit of `token_id` as the token after `position` (an encoder's: at it): each part of h_final, through the head's transform if the
-    model has one, times the token's row of the unembedding.
+    """What every part adds to the logit of `token_id` as the token after `position` (an encoder's: at it): each part of
+    h_final, through the head's transform if the model has one, times the token's row of the unembedding.
 
-    The values add up to trace.logits[position, token_id]: within 1e-5 of its size in float32 and 1e-10 in float64, measured against the
-    sum of their magnitudes where parts cancel.
+    The values add up to trace.logits[position, token_id]: within 1e-5 of its size in float32 and 1e-10 in float64,
+    measured against the sum of their magnitudes where parts cancel.
     """
     parts, vectors = final_parts(model, trace, position)
     vectors = through_head(model, trace, position, vectors)
     if model.W_H is not None:
-        biases = {"head bias": _past_units(model, trace, position, model.b_H.double()), "head norm bias": model.head_norm.bias}
+        biases = {"head bias": _past_units(model, trace, position, model.b_H.double()),
+                  "head norm bias": model.head_norm.bias}
         found = {Part(kind): bias.double() for kind, bias in biases.items() if bias is not None}
         parts, vectors = (*parts, *found), torch.cat([vectors, torch.stack(list(found.values()))])
     values = vectors @ model.unembedding[token_id].double()
@@ -195,9 +220,11 @@ def logit_contributions(model: Transformer, trace: Trace, position: int, token_i
 
 
 def carry_to_final(model: Transformer, trace: Trace, position: int, layer: int, vectors: Tensor) -> Tensor:
-    """What vectors (..., d), written at `position` by the feed-forward part of block `layer`, are in h_final on the direct path, float64.
+    """What vectors (..., d), written at `position` by the feed-forward part of block `layer`, are in h_final on the
+    direct path, float64.
 
-    Every norm they pass is frozen where it was: the block's own on what it wrote in a sandwich, all the later ones of a post-norm or DeepNorm model, else the final one.
+    Every norm they pass is frozen where it was: the block's own on what it wrote in a sandwich, all the later ones of a
+    post-norm or DeepNorm model, else the final one.
     """
     norm, config = trace.config.norm, trace.config
     for later in range(layer, config.n_layers):
@@ -208,31 +235,41 @@ def carry_to_final(model: Transformer, trace: Trace, position: int, layer: int, 
             if own and sublayer.out_norm is not None:
                 vectors = frozen_norm(sublayer.out_norm, norm, sublayer.written[position], vectors)
             if sublayer.sum_norm is not None:
-                vectors = frozen_norm(sublayer.sum_norm, norm, sublayer.summed[position], vectors if own else model.blocks[later].alpha * vectors)
-    return vectors if model.final_norm is None else frozen_norm(model.final_norm, norm, trace.resid_final[position], vectors)
+                vectors = frozen_norm(sublayer.sum_norm, norm, sublayer.summed[position],
+                                      vectors if own else model.blocks[later].alpha * vectors)
+    return (vectors if model.final_norm is None
+            else frozen_norm(model.final_norm, norm, trace.resid_final[position], vectors))
 
 
 def neuron_promotions(model: Transformer, trace: Trace, layer: int, position: int, neurons: Tensor) -> Tensor:
-    """(n, |V|) float64: what each of `neurons` (n,) int64 adds to every logit, firing as it does at `position` of block `layer`.
+    """(n, |V|) float64: what each of `neurons` (n,) int64 adds to every logit, firing as it does at `position` of
+    block `layer`.
 
-    A neuron writes its activation times its row of W_2 into the stream; on the direct path that goes through the frozen norms, and the head's transform if
-    there is one, and meets the rows of the unembedding. Over all d_ff neurons the sum is the contribution of the part "mlp".
+    A neuron writes its activation times its row of W_2 into the stream; on the direct path that goes through the frozen
+    norms, and the head's transform if there is one, and meets the rows of the unembedding. Over all d_ff neurons the
+    sum is the contribution of the part "mlp".
     """
-    written = trace.blocks[layer].mlp_post[position, neurons].double()[:, None] * model.blocks[layer].W_2[neurons].double()
-    return through_head(model, trace, position, carry_to_final(model, trace, position, layer, written)) @ model.unembedding.T.double()
+    written = (trace.blocks[layer].mlp_post[position, neurons].double()[:, None]
+               * model.blocks[layer].W_2[neurons].double())
+    return (through_head(model, trace, position, carry_to_final(model, trace, position, layer, written))
+            @ model.unembedding.T.double())
 
 
 def logit_lens(model: Transformer, resid: Tensor) -> Tensor:
-    """The logits (..., |V|) that the stream `resid` (..., d) would give if the model stopped here: final norm, head's transform if any, then unembedding.
+    """The logits (..., |V|) that the stream `resid` (..., d) would give if the model stopped here: final norm, head's
+    transform if any, then unembedding.
 
-    At resid_final these are the model's logits. Between blocks of a post-norm or DeepNorm model the stream is normed already, and only unembedded.
+    At resid_final these are the model's logits. Between blocks of a post-norm or DeepNorm model the stream is normed
+    already, and only unembedded.
     """
     return model.logits_of(resid if model.final_norm is None else model.final_norm(resid, model.config.norm))
 
 
 @dataclass(frozen=True)
 class LensReading:
-    """The best guess of the logit lens at every depth and position; row 0 is the stream that enters block 0, row L the model's own prediction."""
+    """The best guess of the logit lens at every depth and position; row 0 is the stream that enters block 0, row L the
+    model's own prediction.
+    """
 
     token_ids: Tensor      # (L + 1, N) int64, the most probable next token
     probs: Tensor          # (L + 1, N), its probability
@@ -248,7 +285,9 @@ def read_lens(model: Transformer, trace: Trace) -> LensReading:
 
 
 def follow_token(model: Transformer, trace: Trace, position: int, token_id: int) -> tuple[Tensor, Tensor]:
-    """What the lens says of one token after `position` at every depth: its probability (L + 1,) and how many tokens are more probable, int64."""
+    """What the lens says of one token after `position` at every depth: its probability (L + 1,) and how many tokens are
+    more probable, int64.
+    """
     logits = logit_lens(model, torch.stack([resid[position] for resid in _depths(trace)]))
     return torch.softmax(logits, dim=-1)[:, token_id], (logits > logits[:, token_id, None]).sum(-1)
 

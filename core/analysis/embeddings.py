@@ -1,5 +1,5 @@
-"""What is read off an embedding matrix E (|V|, d), one row a token: the row that a one-hot vector picks, neighbours, principal axes, word arithmetic,
-and the way of one token's vector through the blocks.
+"""What is read off an embedding matrix E (|V|, d), one row a token: the row that a one-hot vector picks, neighbours,
+principal axes, word arithmetic, and the way of one token's vector through the blocks.
 
 Pure functions, tensors in and tensors out. Ranks count from 1, ties go to the lower id.
 """
@@ -16,10 +16,11 @@ from core.analysis.stream_and_heads import norms
 from core.model.trace import Trace
 
 MEASURES = ("cosine", "dot", "distance")
-LARGE, ROWS = 4_000_000, 8192       # numbers of a matrix that is not decomposed whole, and how many of its rows are added at a time
+# numbers of a matrix that is not decomposed whole, and how many of its rows are added at a time
+LARGE, ROWS = 4_000_000, 8192
 
 
-# ---- a one-hot row times E ----------------------------------------------------------------------------------------------------
+# ---- a one-hot row times E -------------------------------------------------------------------------------------------
 
 
 def one_hot(token_ids: Tensor, vocab_size: int) -> Tensor:
@@ -32,11 +33,13 @@ def one_hot(token_ids: Tensor, vocab_size: int) -> Tensor:
 
 
 def embed(token_ids: Tensor, E: Tensor) -> Tensor:
-    """(N, d) the embeddings of token_ids (N,) as the product of their one-hot rows with E (|V|, d): row i is E[token_ids[i]]."""
+    """(N, d) the embeddings of token_ids (N,) as the product of their one-hot rows with E (|V|, d): row i is
+    E[token_ids[i]].
+    """
     return one_hot(token_ids, len(E)).to(E) @ E
 
 
-# ---- neighbours -----------------------------------------------------------------------------------------------------------------
+# ---- neighbours ------------------------------------------------------------------------------------------------------
 
 
 def centred(vectors: Tensor) -> Tensor:
@@ -45,7 +48,9 @@ def centred(vectors: Tensor) -> Tensor:
 
 
 def similarity(E: Tensor, vector: Tensor, measure: str = "cosine", lengths: Tensor | None = None) -> Tensor:
-    """How near `vector` (d,) is to each row of E: (|V|,), larger is nearer. "cosine", "dot" (the product), or "distance" (its negative, −‖E_i − v‖).
+    """How near `vector` (d,) is to each row of E: (|V|,), larger is nearer.
+
+    "cosine", "dot" (the product), or "distance" (its negative, −‖E_i − v‖).
 
     lengths: of the rows of E (|V|,), where they are known.
     """
@@ -54,11 +59,14 @@ def similarity(E: Tensor, vector: Tensor, measure: str = "cosine", lengths: Tens
     if measure == "distance":
         return -norms(E - vector)
     products = E @ vector
-    return products if measure == "dot" else (products / ((norms(E) if lengths is None else lengths) * norms(vector))).nan_to_num(0.0).clamp(-1, 1)
+    return (products if measure == "dot"
+            else (products / ((norms(E) if lengths is None else lengths) * norms(vector))).nan_to_num(0.0).clamp(-1, 1))
 
 
 def nearest_rows(E: Tensor, vectors: Tensor, lengths: Tensor) -> Tensor:
-    """(...,) the row of E, whose rows have these lengths (|V|,), that is nearest by cosine to each of some vectors (..., d), all in one product."""
+    """(...,) the row of E, whose rows have these lengths (|V|,), that is nearest by cosine to each of some vectors
+    (..., d), all in one product.
+    """
     return ((vectors.to(E.dtype) @ E.T) / lengths).nan_to_num(0.0).argmax(-1)
 
 
@@ -82,7 +90,7 @@ def rank(scores: Tensor, token_id: int, leave_out: Collection[int] = ()) -> int 
     return int(found[0]) + 1 if len(found) else None
 
 
-# ---- principal axes -------------------------------------------------------------------------------------------------------------
+# ---- principal axes --------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -91,7 +99,8 @@ class Projection:
 
     mean: Tensor      # (d,)
     axes: Tensor      # (k, d) orthonormal rows, the strongest first; the largest entry of each is positive
-    shares: Tensor    # (min(n, d),) of the variance by axis, all of them, falling; they sum to 1 (zeros where nothing varies)
+    # (min(n, d),) of the variance by axis, all of them, falling; they sum to 1 (zeros where nothing varies)
+    shares: Tensor
 
     def __call__(self, vectors: Tensor) -> Tensor:
         """(..., k) the coordinates of vectors (..., d)."""
@@ -104,9 +113,11 @@ class Projection:
 
 
 def principal_axes(vectors: Tensor, k: int) -> Projection:
-    """The k principal axes of vectors (n, d): PCA by a singular value decomposition in float64, signs fixed, so that every run has the same picture.
+    """The k principal axes of vectors (n, d): PCA by a singular value decomposition in float64, signs fixed, so that
+    every run has the same picture.
 
-    Of a large matrix with n > d, by the eigenvectors of its d × d covariance, summed up row by row: a hundredth of the work, and no copy in float64.
+    Of a large matrix with n > d, by the eigenvectors of its d × d covariance, summed up row by row: a hundredth of the
+    work, and no copy in float64.
     """
     if vectors.numel() > LARGE and len(vectors) > vectors.shape[1]:
         mean, power, axes = _of_covariance(vectors)
@@ -115,7 +126,8 @@ def principal_axes(vectors: Tensor, k: int) -> Projection:
         mean, (_, singular, axes) = vectors.mean(0), torch.linalg.svd(centred(vectors), full_matrices=False)
         power = singular ** 2
     largest = axes.gather(1, axes.abs().argmax(1, keepdim=True))
-    return Projection(mean, (axes * torch.where(largest < 0, -1.0, 1.0))[:k], power / power.sum().clamp(min=torch.finfo(power.dtype).tiny))
+    return Projection(mean, (axes * torch.where(largest < 0, -1.0, 1.0))[:k],
+                      power / power.sum().clamp(min=torch.finfo(power.dtype).tiny))
 
 
 def _of_covariance(vectors: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -126,7 +138,7 @@ def _of_covariance(vectors: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     return mean, power.flip(0).clamp(min=0.0), axes.T.flip(0)
 
 
-# ---- word arithmetic -----------------------------------------------------------------------------------------------------------
+# ---- word arithmetic -------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -138,23 +150,29 @@ class Analogy:
     vector: Tensor                 # (d,) E_b − E_a + E_c
     scores: Tensor                 # (|V|,) its cosine with every row of E
     rank: int                      # of the expected token among the whole vocabulary
-    rank_without_inputs: int | None   # the same with a, b and c left out, as most demonstrations do; None if the expected token is one of them
-    rank_beside_c: int | None      # its place among the neighbours of c alone, c, a and b left out: what there is without any arithmetic
+    # the same with a, b and c left out, as most demonstrations do; None if the expected token is one of them
+    rank_without_inputs: int | None
+    # its place among the neighbours of c alone, c, a and b left out: what there is without any arithmetic
+    rank_beside_c: int | None
 
 
 def analogy(E: Tensor, a: int, b: int, c: int, expected: int, lengths: Tensor | None = None) -> Analogy:
-    """The honest rank of an expected answer over the whole vocabulary, E (|V|, d). lengths: as `similarity` takes them."""
+    """The honest rank of an expected answer over the whole vocabulary, E (|V|, d). lengths: as `similarity` takes them.
+    """
     lengths = norms(E) if lengths is None else lengths
     vector = E[b] - E[a] + E[c]
     scores, inputs = similarity(E, vector, lengths=lengths), (a, b, c)
-    return Analogy(inputs, expected, vector, scores, rank(scores, expected), rank(scores, expected, inputs), rank(similarity(E, E[c], lengths=lengths), expected, inputs))
+    return Analogy(inputs, expected, vector, scores, rank(scores, expected), rank(scores, expected, inputs),
+                   rank(similarity(E, E[c], lengths=lengths), expected, inputs))
 
 
-# ---- a vector in its context ----------------------------------------------------------------------------------------------------
+# ---- a vector in its context -----------------------------------------------------------------------------------------
 
 
 def path(E: Tensor, trace: Trace, position: int) -> Tensor:
-    """(L + 2, d) the way of one token's vector: its row of E, then the stream on entering block 0 (with the position added), ..., after block L − 1."""
+    """(L + 2, d) the way of one token's vector: its row of E, then the stream on entering block 0 (with the position
+    added), ..., after block L − 1.
+    """
     stream = [block.resid_pre[position] for block in trace.blocks] + [trace.resid_final[position]]
     return torch.stack([E[trace.token_ids[position]].to(stream[0]), *stream])
 

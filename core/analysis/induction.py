@@ -28,7 +28,7 @@ class Induction:
     """Measured on n_sequences times n_tokens random tokens, all different, and the same again.
 
     first, second          mean loss in nats per token of each half, its first token left out: nothing announces it
-    induction              (L, h) each head's mean induction score          previous_token     (L, h) its previous-token score
+    induction (L, h) each head's mean induction score previous_token (L, h) its previous-token score
     """
 
     n_sequences: int
@@ -55,8 +55,8 @@ def _best(scores: np.ndarray) -> Head:
 def repeated_sequences(model: Transformer, n_sequences: int, n_tokens: int, seed: int = 0) -> Tensor:
     """(n_sequences, 1 + 2 n) int64: end of text, n random tokens, and the same again; on the model's device.
 
-    n is n_tokens, or as many as the context and the vocabulary allow. The n are all different and none is end of text, so that only the second
-    half repeats anything, and every token of it has just one earlier occurrence.
+    n is n_tokens, or as many as the context and the vocabulary allow. The n are all different and none is end of text,
+    so that only the second half repeats anything, and every token of it has just one earlier occurrence.
     """
     config, generator = model.config, torch.Generator().manual_seed(seed)
     others = torch.tensor([i for i in range(config.vocab_size) if i not in (config.end_of_text, config.first_token)])

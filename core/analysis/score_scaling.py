@@ -1,7 +1,9 @@
-"""Why scores are divided by √d_k: an experiment with random queries and keys, and the same measures on the heads of a model.
+"""Why scores are divided by √d_k: an experiment with random queries and keys, and the same measures on the
+heads of a model.
 
-Entries of q and k are drawn from N(0, 1). A softmax over n keys is measured by its entropy, as a share of the greatest, ln n, and by the
-size of its gradient: the Frobenius norm of the Jacobian ∂p_i/∂s_j = p_i (δ_ij − p_j), which is diag(p) − p pᵀ.
+Entries of q and k are drawn from N(0, 1). A softmax over n keys is measured by its entropy, as a share of the
+greatest, ln n, and by the size of its gradient: the Frobenius norm of the Jacobian ∂p_i/∂s_j = p_i (δ_ij − p_j), which
+is diag(p) − p pᵀ.
 """
 from __future__ import annotations
 
@@ -30,7 +32,10 @@ class Measured:
 
 @dataclass(frozen=True)
 class Experiment:
-    """What DRAWS queries with n keys each gave for every d_k. `example` (10, n) is the first draw's q·k; index 0 of a pair is with ÷ √d_k, 1 without."""
+    """What DRAWS queries with n keys each gave for every d_k.
+
+    `example` (10, n) is the first draw's q·k; index 0 of a pair is with ÷ √d_k, 1 without.
+    """
 
     n: int
     variance: Measured
@@ -50,7 +55,8 @@ def softmax(scores: np.ndarray) -> np.ndarray:
 
 
 def entropy_share(p: np.ndarray) -> np.ndarray:
-    """−Σ p ln p over the last axis, divided by ln n: 1 where all n are equal, 0 where one has everything. n is at least 2.
+    """−Σ p ln p over the last axis, divided by ln n: 1 where all n are equal, 0 where one has everything. n
+    is at least 2.
 
     >>> float(entropy_share(np.full(4, 0.25))), float(entropy_share(np.array([1.0, 0.0])))
     (1.0, 0.0)
@@ -70,7 +76,10 @@ def gradient_size(p: np.ndarray) -> np.ndarray:
 
 
 def products(seed: int, n: int) -> np.ndarray:
-    """(DRAWS, 10, n) q·k of DRAWS queries with n keys each, by d_k. One throw of the dice serves every d_k: the smaller use the first entries of the largest."""
+    """(DRAWS, 10, n) q·k of DRAWS queries with n keys each, by d_k.
+
+    One throw of the dice serves every d_k: the smaller use the first entries of the largest.
+    """
     dice, made = np.random.default_rng([seed, n]), []
     starts = (0, *D_KS[:-1])
     for _ in range(DRAWS // CHUNK):
@@ -81,11 +90,13 @@ def products(seed: int, n: int) -> np.ndarray:
 
 
 def experiment(seed: int, n: int) -> Experiment:
-    """Variance of q·k, entropy and gradient of the softmax over n keys, for every d_k, with and without the division."""
+    """Variance of q·k, entropy and gradient of the softmax over n keys, for every d_k, with and without the division.
+    """
     raw = products(seed, n)
     scaled = raw / np.sqrt(np.array(D_KS, dtype=np.float64))[:, None]
     weights = [softmax(scores) for scores in (scaled, raw)]
-    return Experiment(n, _mean(((raw - raw.mean(axis=(0, 2), keepdims=True)) ** 2).mean(-1)), tuple(_mean(entropy_share(p)) for p in weights),
+    return Experiment(n, _mean(((raw - raw.mean(axis=(0, 2), keepdims=True)) ** 2).mean(-1)),
+                      tuple(_mean(entropy_share(p)) for p in weights),
                       tuple(_mean(gradient_size(p)) for p in weights), raw[0])
 
 
@@ -94,13 +105,15 @@ def _mean(per_draw: np.ndarray) -> Measured:
     return Measured(per_draw.mean(0), per_draw.std(0, ddof=1) / math.sqrt(len(per_draw)))
 
 
-# ---- a model's heads ---------------------------------------------------------------------------------------------------------------
+# ---- a model's heads -------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class HeadScaling:
-    """One layer's heads on a prompt, (h,) float64 each: the variance of q·k over all pairs that the mask allows, and the mean entropy share of the weights
-    of all queries that see two keys or more, with ÷ √d_k and without; NaN where no query does."""
+    """One layer's heads on a prompt, (h,) float64 each: the variance of q·k over all pairs that the mask allows, and
+    the mean entropy share of the weights of all queries that see two keys or more, with ÷ √d_k and without; NaN where
+    no query does.
+    """
 
     variance: np.ndarray
     entropy_scaled: np.ndarray
@@ -108,18 +121,26 @@ class HeadScaling:
 
 
 def head_products(block: BlockTrace, config: ModelConfig) -> Tensor:
-    """(h, N, N) float64 q·k of one block's heads, after any rotation; of a multiplicative score q W_S·k. An additive score has no product: ValueError."""
+    """(h, N, N) float64 q·k of one block's heads, after any rotation; of a multiplicative score q W_S·k.
+
+    An additive score has no product: ValueError.
+    """
     if config.score == "additive":
         raise ValueError("An additive score is no product of query and key, and nothing is divided.")
     if config.score == "multiplicative":
         return block.scores.double() * (math.sqrt(config.d_k) if config.scale_scores else 1.0)
-    return attention.dot_product_scores(block.Q_rotated.double(), attention.share_heads(block.K_rotated, config.n_heads).double(), scale=False)
+    return attention.dot_product_scores(block.Q_rotated.double(),
+                                        attention.share_heads(block.K_rotated, config.n_heads).double(), scale=False)
 
 
 def head_scaling(block: BlockTrace, config: ModelConfig) -> HeadScaling:
-    """What the division does to the heads of one block. What positions add to the scores (ALiBi, relative biases) is added after it."""
+    """What the division does to the heads of one block.
+
+    What positions add to the scores (ALiBi, relative biases) is added after it.
+    """
     raw, root = head_products(block, config), math.sqrt(config.d_k)
-    added = block.scores.double() - raw / (root if config.scale_scores else 1.0) if config.positions in ("alibi", "relative") else torch.zeros(())
+    added = (block.scores.double() - raw / (root if config.scale_scores else 1.0)
+             if config.positions in ("alibi", "relative") else torch.zeros(()))
     allowed = block.allowed
     seen = allowed.sum(-1)
     variance = raw[:, allowed].var(-1, unbiased=False)

@@ -1,4 +1,6 @@
-"""Shares of a sample and what they leave open; how well a number tells two kinds apart; calibration of stated probabilities."""
+"""Shares of a sample and what they leave open; how well a number tells two kinds apart; calibration of stated
+probabilities.
+"""
 from __future__ import annotations
 
 import math
@@ -28,7 +30,8 @@ class Proportion:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The shares that would make this result no surprise, at 95 % (Wilson 1927): never outside [0, 1], and of some width at 0 and n right too.
+        """The shares that would make this result no surprise, at 95 % (Wilson 1927): never outside [0, 1], and of some
+        width at 0 and n right too.
 
         >>> [round(x, 3) for x in Proportion(9, 10).interval]
         [0.596, 0.982]
@@ -36,12 +39,14 @@ class Proportion:
         p, n, z = self.share, self.n, Z_95
         centre, half = p + z * z / (2 * n), z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
         low, high = ((centre + sign * half) / (1 + z * z / n) for sign in (-1, 1))
-        return (0.0 if self.right == 0 else low), (1.0 if self.right == n else high)    # exact there; else rounding leaves 1e-17
+        # exact there; else rounding leaves 1e-17
+        return (0.0 if self.right == 0 else low), (1.0 if self.right == n else high)
 
 
 def pairs_won(positive: np.ndarray, negative: np.ndarray) -> float:
-    """In how many pairs of a positive and a negative value the positive one is higher, an equal pair counting half: over all pairs, it is the area under the
-    ROC curve. 1: every threshold between them separates; 1/2: the value says nothing. Source: Mann and Whitney 1947; Hanley and McNeil 1982.
+    """In how many pairs of a positive and a negative value the positive one is higher, an equal pair counting half:
+    over all pairs, it is the area under the ROC curve. 1: every threshold between them separates; 1/2: the value says
+    nothing. Source: Mann and Whitney 1947; Hanley and McNeil 1982.
 
     >>> pairs_won(np.array([0.9, 0.5]), np.array([0.5, 0.1]))
     3.5
@@ -52,7 +57,9 @@ def pairs_won(positive: np.ndarray, negative: np.ndarray) -> float:
 
 @dataclass(frozen=True)
 class Bin:
-    """The predictions whose confidence lies in [low, high); the last bin holds 1 too. Mean confidence and share right are NaN where count is 0."""
+    """The predictions whose confidence lies in [low, high); the last bin holds 1 too. Mean confidence and share right
+    are NaN where count is 0.
+    """
 
     low: float
     high: float
@@ -73,12 +80,17 @@ class Calibration:
 
     @property
     def expected_error(self) -> float:
-        """Σ_bins count / n · |share right − mean confidence|, in [0, 1]. Source: Naeini et al. 2015; Guo et al. 2017, equation 3."""
+        """Σ_bins count / n · |share right − mean confidence|, in [0, 1].
+
+        Source: Naeini et al. 2015; Guo et al. 2017, equation 3.
+        """
         return sum(b.count * abs(b.share_right - b.confidence) for b in self.bins if b.count) / self.n
 
 
 def calibrate(confidence: np.ndarray, right: np.ndarray, n_bins: int = N_BINS) -> Calibration:
-    """From the probability (M,) in [0, 1] given to each prediction, and whether it was right (M,) bool: bins of equal width."""
+    """From the probability (M,) in [0, 1] given to each prediction, and whether it was right (M,) bool: bins
+    of equal width.
+    """
     if not len(confidence):
         raise ValueError("There is no prediction to calibrate.")
     place = np.minimum((confidence * n_bins).astype(int), n_bins - 1)
@@ -92,8 +104,9 @@ def calibrate(confidence: np.ndarray, right: np.ndarray, n_bins: int = N_BINS) -
 
 
 def chance_errors(confidence: np.ndarray, n_draws: int = 400, seed: int = 0, n_bins: int = N_BINS) -> np.ndarray:
-    """The expected calibration error (n_draws,) that a model with these confidences (M,) would show if each came true with just that probability: what
-    chance alone does to a sample of this size, since the error is a mean of sizes and never below 0. Sorted, lowest first.
+    """The expected calibration error (n_draws,) that a model with these confidences (M,) would show if each came true
+    with just that probability: what chance alone does to a sample of this size, since the error is a mean of sizes and
+    never below 0. Sorted, lowest first.
     """
     uniform = np.random.default_rng(seed).random((n_draws, len(confidence)))
     return np.sort([calibrate(confidence, draws < confidence, n_bins).expected_error for draws in uniform])

@@ -1,8 +1,10 @@
-"""What is read off one forward pass: the stream's norms and turns, what each head looks at, rollout, and what an intervention changed.
+"""What is read off one forward pass: the stream's norms and turns, what each head looks at, rollout, and what an
+intervention changed.
 
-Pure functions, tensors in and tensors out; N tokens, h heads, width d, L blocks. Leading batch axes run through every function, as in Trace.
-A measure that no query qualifies for is NaN, never 0: a prompt without a repeated token says nothing about induction.
-What each part of the model adds to a logit, and the logit lens, are in `core.analysis.contributions`.
+Pure functions, tensors in and tensors out; N tokens, h heads, width d, L blocks. Leading batch axes run through every
+function, as in Trace. A measure that no query qualifies for is NaN, never 0: a prompt without a repeated token says
+nothing about induction. What each part of the model adds to a logit, and the logit lens, are in
+`core.analysis.contributions`.
 """
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from torch import Tensor
 from core.model.normalisation import norm_statistics
 from core.model.trace import Trace
 
-# ---- the residual stream --------------------------------------------------------------------------------------------------
+# ---- the residual stream ---------------------------------------------------------------------------------------------
 
 
 def norms(vectors: Tensor) -> Tensor:
@@ -27,7 +29,8 @@ def norms(vectors: Tensor) -> Tensor:
 
 
 def cosines(a: Tensor, b: Tensor) -> Tensor:
-    """The cosine of the angle between vectors, a·b / (‖a‖‖b‖): (..., d) and (..., d), broadcast -> (...), in [-1, 1]; NaN where one is zero.
+    """The cosine of the angle between vectors, a·b / (‖a‖‖b‖): (..., d) and (..., d), broadcast -> (...), in [-1, 1];
+    NaN where one is zero.
 
     >>> cosines(torch.tensor([1.0, 0.0]), torch.tensor([0.0, 2.0]))
     tensor(0.)
@@ -37,7 +40,9 @@ def cosines(a: Tensor, b: Tensor) -> Tensor:
 
 
 def stream(trace: Trace) -> Tensor:
-    """The residual stream of every token between the blocks: (..., L + 1, N, d); row 0 enters block 0, row L leaves the last block."""
+    """The residual stream of every token between the blocks: (..., L + 1, N, d); row 0 enters block 0, row L leaves
+    the last block.
+    """
     return torch.stack([block.resid_pre for block in trace.blocks] + [trace.resid_final], dim=-3)
 
 
@@ -47,7 +52,9 @@ def stream_norms(trace: Trace) -> Tensor:
 
 
 def written_norms(trace: Trace) -> tuple[Tensor, Tensor | None]:
-    """How long the vectors are that attention and the feed-forward part of each block add: (..., L, N) each; None without a feed-forward part."""
+    """How long the vectors are that attention and the feed-forward part of each block add: (..., L, N) each; None
+    without a feed-forward part.
+    """
     attention = torch.stack([norms(block.attn_added) for block in trace.blocks], dim=-2)
     if trace.blocks[0].mlp_out is None:
         return attention, None
@@ -55,15 +62,19 @@ def written_norms(trace: Trace) -> tuple[Tensor, Tensor | None]:
 
 
 def layer_cosines(trace: Trace) -> Tensor:
-    """Each token's stream after every number of blocks, compared with itself after every other: (..., N, L + 1, L + 1), symmetric, 1 on the diagonal."""
+    """Each token's stream after every number of blocks, compared with itself after every other: (..., N, L + 1, L + 1),
+    symmetric, 1 on the diagonal.
+    """
     by_token = stream(trace).transpose(-3, -2)                                          # (..., N, L + 1, d)
     found = cosines(by_token.unsqueeze(-2), by_token.unsqueeze(-3))
     itself = torch.eye(found.shape[-1], dtype=torch.bool, device=found.device) & ~found.isnan()
-    return torch.where(itself, 1.0, found)                                              # by definition, where rounding has 0.9999999
+    # by definition, where rounding has 0.9999999
+    return torch.where(itself, 1.0, found)
 
 
 def relative_change(trace: Trace) -> Tensor:
-    """How far each block moves each token, as a share of its length: ‖resid_post − resid_pre‖ / ‖resid_pre‖: (..., L, N), at least 0.
+    """How far each block moves each token, as a share of its length: ‖resid_post − resid_pre‖ / ‖resid_pre‖:
+    (..., L, N), at least 0.
 
     2 means that the block added a vector twice as long as the stream it read.
     """
@@ -72,13 +83,15 @@ def relative_change(trace: Trace) -> Tensor:
 
 
 def mean_pairwise_cosine(vectors: Tensor) -> Tensor:
-    """How alike the tokens are: the mean cosine over all pairs of different rows, (..., N, d) -> (...), in [-1, 1]; NaN for one token.
+    """How alike the tokens are: the mean cosine over all pairs of different rows, (..., N, d) -> (...), in [-1, 1]; NaN
+    for one token.
 
     >>> mean_pairwise_cosine(torch.tensor([[1.0, 0.0], [0.0, 3.0], [2.0, 0.0]]))
     tensor(0.3333)
     """
     n = vectors.shape[-2]
-    total = torch.nn.functional.normalize(vectors, dim=-1).sum(-2).square().sum(-1)      # Σ over all pairs, N of them of a row with itself
+    # Σ over all pairs, N of them of a row with itself
+    total = torch.nn.functional.normalize(vectors, dim=-1).sum(-2).square().sum(-1)
     return (total - n) / (n * (n - 1)) if n > 1 else torch.full_like(total, torch.nan)
 
 
@@ -94,9 +107,10 @@ class Standardised:
 def standardise(x: Tensor, over: str, epsilon: float = 1e-5) -> Standardised:
     """(x − μ) / sqrt(σ² + ε) of a matrix (..., N, d), before any learned α and β.
 
-    over="features": one μ and σ for each token, over its d features, as LayerNorm (Ba, Kiros and Hinton, 2016): no other token enters.
-    over="tokens": one μ and σ for each feature, over the N tokens, as BatchNorm (Ioffe and Szegedy, 2015) in training: every token enters.
-    σ² is the mean squared deviation (divided by the count, not by count − 1); the `std` given back is sqrt(σ² + ε), what is divided by.
+    over="features": one μ and σ for each token, over its d features, as LayerNorm (Ba, Kiros and Hinton, 2016): no
+    other token enters. over="tokens": one μ and σ for each feature, over the N tokens, as BatchNorm (Ioffe and Szegedy,
+    2015) in training: every token enters. σ² is the mean squared deviation (divided by the count, not by count − 1);
+    the `std` given back is sqrt(σ² + ε), what is divided by.
     """
     if over not in ("features", "tokens"):
         raise ValueError(f"Statistics are taken over features or tokens, not {over!r}.")
@@ -107,11 +121,12 @@ def standardise(x: Tensor, over: str, epsilon: float = 1e-5) -> Standardised:
     return Standardised(mean, std, (x - mean) / std)
 
 
-# ---- what a head looks at ---------------------------------------------------------------------------------------------------
+# ---- what a head looks at --------------------------------------------------------------------------------------------
 
 
 def entropy(pattern: Tensor) -> Tensor:
-    """How spread each query's attention is, H = −Σ_j α_ij ln α_ij in nats: (..., N, N) -> (..., N), from 0 (one key) to ln(keys it may see).
+    """How spread each query's attention is, H = −Σ_j α_ij ln α_ij in nats: (..., N, N) -> (..., N), from 0 (one key) to
+    ln(keys it may see).
 
     >>> entropy(torch.tensor([[0.5, 0.5], [1.0, 0.0]]))
     tensor([0.6931, 0.0000])
@@ -120,7 +135,9 @@ def entropy(pattern: Tensor) -> Tensor:
 
 
 def mean_distance(pattern: Tensor) -> Tensor:
-    """How far away each query looks on average, Σ_j α_ij |i − j| in tokens: (..., N, N) -> (..., N); 0 is itself, 1 a neighbour."""
+    """How far away each query looks on average, Σ_j α_ij |i − j| in tokens: (..., N, N) -> (..., N); 0 is itself,
+    1 a neighbour.
+    """
     place = torch.arange(pattern.shape[-1], device=pattern.device)
     return (pattern * (place[:, None] - place).abs()).sum(-1)
 
@@ -132,48 +149,69 @@ def _mean_over(per_query: Tensor, counted: Tensor) -> Tensor:
 
 
 def _has_a_choice(allowed: Tensor) -> Tensor:
-    """Which queries may see two keys or more: (N, N) bool -> (N,). One that sees a single key puts 1 on it whatever the head is."""
+    """Which queries may see two keys or more: (N, N) bool -> (N,).
+
+    One that sees a single key puts 1 on it whatever the head is.
+    """
     return allowed.sum(-1) > 1
 
 
 def mean_entropy(pattern: Tensor, allowed: Tensor) -> Tensor:
-    """`entropy` averaged over the queries that may see at least two keys: (..., h, N, N) and (N, N) bool -> (..., h) in nats."""
+    """`entropy` averaged over the queries that may see at least two keys: (..., h, N, N) and (N, N) bool ->
+    (..., h) in nats.
+    """
     return _mean_over(entropy(pattern), _has_a_choice(allowed))
 
 
 def mean_head_distance(pattern: Tensor, allowed: Tensor) -> Tensor:
-    """`mean_distance` averaged over the queries that may see at least two keys: (..., h, N, N) and (N, N) bool -> (..., h) in tokens."""
+    """`mean_distance` averaged over the queries that may see at least two keys: (..., h, N, N) and (N, N) bool ->
+    (..., h) in tokens.
+    """
     return _mean_over(mean_distance(pattern), _has_a_choice(allowed))
 
 
 def previous_token_score(pattern: Tensor) -> Tensor:
-    """Mean attention from a token to the one before it, α_{i, i−1} over i = 1 ... N − 1: (..., N, N) -> (...) in [0, 1]; NaN for one token."""
+    """Mean attention from a token to the one before it, α_{i, i−1} over i = 1 ...
+
+    N − 1: (..., N, N) -> (...) in [0, 1]; NaN for one token.
+    """
     return pattern.diagonal(offset=-1, dim1=-2, dim2=-1).mean(-1)
 
 
 def next_token_score(pattern: Tensor) -> Tensor:
-    """Mean attention from a token to the one after it, α_{i, i+1} over i = 0 ... N − 2: (..., N, N) -> (...) in [0, 1]; 0 under a causal mask, NaN for one token."""
+    """Mean attention from a token to the one after it, α_{i, i+1} over i = 0 ...
+
+    N − 2: (..., N, N) -> (...) in [0, 1]; 0 under a causal mask, NaN for one token.
+    """
     return pattern.diagonal(offset=1, dim1=-2, dim2=-1).mean(-1)
 
 
 def own_token_score(pattern: Tensor) -> Tensor:
-    """Mean attention from a token to itself, α_{i, i}: (..., N, N) -> (...) in [0, 1]; NaN for one token, which has no choice."""
+    """Mean attention from a token to itself, α_{i, i}: (..., N, N) -> (...) in [0, 1]; NaN for one token, which
+    has no choice.
+    """
     return pattern.diagonal(dim1=-2, dim2=-1).mean(-1) if pattern.shape[-1] > 1 else pattern[..., 0, 0] * torch.nan
 
 
 def last_token_score(pattern: Tensor) -> Tensor:
-    """Mean attention from a token to position N − 1, α_{i, N−1} over i = 0 ... N − 2: (..., N, N) -> (...) in [0, 1]; NaN for one token.
+    """Mean attention from a token to position N − 1, α_{i, N−1} over i = 0 ...
 
-    In an encoder such as BERT the separator that ends every text stands there: many of its heads rest on it (Clark et al., 2019, "What Does BERT Look At?").
+    N − 2: (..., N, N) -> (...) in [0, 1]; NaN for one token.
+
+    In an encoder such as BERT the separator that ends every text stands there: many of its heads rest on it (Clark et
+    al., 2019, "What Does BERT Look At?").
     """
     return pattern[..., :-1, -1].mean(-1)
 
 
 def first_token_score(pattern: Tensor) -> Tensor:
-    """Mean attention from a token to position 0, α_{i, 0} over i = 1 ... N − 1: (..., N, N) -> (...) in [0, 1]; NaN for one token.
+    """Mean attention from a token to position 0, α_{i, 0} over i = 1 ...
 
-    Position 0 holds the end-of-text token that every sequence begins with, so this is the share a head parks where it reads no word
-    (an "attention sink"). Query 0 is left out: under a causal mask it sees only itself. Query 1 counts for `previous_token_score` too.
+    N − 1: (..., N, N) -> (...) in [0, 1]; NaN for one token.
+
+    Position 0 holds the end-of-text token that every sequence begins with, so this is the share a head parks where it
+    reads no word (an "attention sink"). Query 0 is left out: under a causal mask it sees only itself. Query 1 counts
+    for `previous_token_score` too.
     """
     return pattern[..., 1:, 0].mean(-1)
 
@@ -185,47 +223,61 @@ def earlier_occurrences(token_ids: Tensor) -> Tensor:
 
 
 def other_occurrences(token_ids: Tensor) -> Tensor:
-    """[i, j] is True where token j is the same as token i and another one, before it or after: (..., N) -> (..., N, N) bool."""
+    """[i, j] is True where token j is the same as token i and another one, before it or after: (..., N) ->
+    (..., N, N) bool.
+    """
     earlier = earlier_occurrences(token_ids)
     return earlier | earlier.mT
 
 
 def after_earlier_occurrences(token_ids: Tensor) -> Tensor:
-    """[i, j] is True where token j directly follows an earlier occurrence of token i, and is not i itself: (..., N) -> (..., N, N) bool.
+    """[i, j] is True where token j directly follows an earlier occurrence of token i, and is not i itself: (..., N) ->
+    (..., N, N) bool.
 
-    In "A B ... A" the last A points at B. In "A A" the token after the first A is the second A itself, which is left out.
+    In "A B ... A" the last A points at B. In "A A" the token after the first A is the second A itself,
+    which is left out.
     """
-    followers = earlier_occurrences(token_ids).roll(1, dims=-1)      # column 0 receives column N − 1, which tril(-1) left empty
+    # column 0 receives column N − 1, which tril(-1) left empty
+    followers = earlier_occurrences(token_ids).roll(1, dims=-1)
     return followers.tril(-1)
 
 
 def _share_on(pattern: Tensor, targets: Tensor) -> Tensor:
-    """Attention summed over each query's targets, averaged over the queries that have one: (..., h, N, N), (..., N, N) -> (..., h)."""
+    """Attention summed over each query's targets, averaged over the queries that have one: (..., h, N, N),
+    (..., N, N) -> (..., h).
+    """
     targets = targets.unsqueeze(-3)
     return _mean_over((pattern * targets).sum(-1), targets.any(-1))
 
 
 def induction_score(pattern: Tensor, token_ids: Tensor) -> Tensor:
-    """Mean attention from a token to the tokens that followed its earlier occurrences: (..., h, N, N), (..., N) -> (..., h) in [0, 1].
+    """Mean attention from a token to the tokens that followed its earlier occurrences: (..., h, N, N), (..., N) ->
+    (..., h) in [0, 1].
 
-    A head that does so finds "what came after this last time" and can copy it (prefix matching; Olsson et al., 2022, "In-context Learning
-    and Induction Heads"). Counted are the queries whose token occurred before; where there were several occurrences, the attention to all
-    their followers is summed. NaN if no token is repeated. A head with uniform attention scores about 1/N for each occurrence.
+    A head that does so finds "what came after this last time" and can copy it (prefix matching; Olsson et al., 2022,
+    "In-context Learning and Induction Heads"). Counted are the queries whose token occurred before; where there were
+    several occurrences, the attention to all their followers is summed. NaN if no token is repeated. A head with
+    uniform attention scores about 1/N for each occurrence.
     """
     return _share_on(pattern, after_earlier_occurrences(token_ids))
 
 
 def duplicate_token_score(pattern: Tensor, token_ids: Tensor, looks_ahead: bool = False) -> Tensor:
-    """Mean attention from a token to earlier occurrences of the same token, summed over them: (..., h, N, N), (..., N) -> (..., h) in [0, 1].
+    """Mean attention from a token to earlier occurrences of the same token, summed over them: (..., h, N, N), (..., N)
+    -> (..., h) in [0, 1].
 
-    Counted are the queries whose token occurred before; NaN if none did. looks_ahead: later occurrences count as well, in a model that sees them.
+    Counted are the queries whose token occurred before; NaN if none did. looks_ahead: later occurrences count as well,
+    in a model that sees them.
     """
     return _share_on(pattern, (other_occurrences if looks_ahead else earlier_occurrences)(token_ids))
 
 
 @dataclass(frozen=True)
 class HeadStatistics:
-    """One number for each head of each block, (..., L, h); see the function of the same name for each. In an encoder a duplicate is one before or after."""
+    """One number for each head of each block, (..., L, h); see the function of the same name for each.
+
+    In an encoder a duplicate is one before or after.
+    """
 
     entropy: Tensor
     distance: Tensor
@@ -261,9 +313,10 @@ def head_statistics(trace: Trace) -> HeadStatistics:
 def rollout(patterns: list[Tensor]) -> Tensor:
     """Attention followed through the blocks (Abnar and Zuidema, 2020): L patterns (..., h, N, N) -> (..., L, N, N).
 
-    Each block is taken as ½ A + ½ I, where A is the mean over its heads and I stands for the residual path; rows are divided by their sum,
-    and the matrices are multiplied, later blocks from the left. Row i of result l: the share of each input token in position i after block l.
-    Every row sums to 1. It looks at patterns only, not at what the values carry: a first answer, not a proof of influence.
+    Each block is taken as ½ A + ½ I, where A is the mean over its heads and I stands for the residual path; rows are
+    divided by their sum, and the matrices are multiplied, later blocks from the left. Row i of result l: the share of
+    each input token in position i after block l. Every row sums to 1. It looks at patterns only, not at what the values
+    carry: a first answer, not a proof of influence.
     """
     reached, after = None, []
     for pattern in patterns:
@@ -274,7 +327,7 @@ def rollout(patterns: list[Tensor]) -> Tensor:
     return torch.stack(after, dim=-3)
 
 
-# ---- what an intervention changed ---------------------------------------------------------------------------------------------
+# ---- what an intervention changed ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -293,12 +346,14 @@ class Effect:
 
 
 def effect(before: Tensor, after: Tensor, k: int = 10) -> Effect:
-    """What changed between two logit vectors (|V|,): KL(p_before ‖ p_after) = Σ p_before ln(p_before / p_after), and the k largest changes.
+    """What changed between two logit vectors (|V|,): KL(p_before ‖ p_after) = Σ p_before ln(p_before / p_after), and
+    the k largest changes.
 
     Computed in float64. A token of probability 0 before adds nothing to the divergence.
     """
     if before.ndim != 1 or before.shape != after.shape:
-        raise ValueError(f"Two logit vectors of one length are compared, not {tuple(before.shape)} and {tuple(after.shape)}.")
+        raise ValueError(f"Two logit vectors of one length are compared, not {tuple(before.shape)} and "
+                         f"{tuple(after.shape)}.")
     log_p, log_q = (torch.log_softmax(logits.double(), dim=-1) for logits in (before, after))
     p, q = log_p.exp(), log_q.exp()
     kl = torch.where(p > 0, p * (log_p - log_q), 0.0).sum().clamp(min=0)      # rounding can leave −1e-17

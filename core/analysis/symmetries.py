@@ -1,6 +1,8 @@
-"""What may change in a transformer's weights without a change of its output, and what symmetric scores would do to a head.
+"""What may change in a transformer's weights without a change of its output, and what symmetric scores
+would do to a head.
 
-A model is first copied into float64 (`double_copy`). Every function that changes weights returns a model of its own; the one that it is given is read alone.
+A model is first copied into float64 (`double_copy`). Every function that changes weights returns a model of its own;
+the one that it is given is read alone.
 """
 from __future__ import annotations
 
@@ -19,13 +21,17 @@ from core.model.config import ModelConfig
 from core.model.trace import BlockTrace
 from core.model.transformer import Transformer
 
-WIDTH_AXES = {"E": (1,), "P": (1,), "T": (1,), "W_U": (1,), "W_Q": (1,), "W_K": (1,), "W_V": (1,), "W_O": (2,), "b_O": (0,), "W_gate": (0,), "W_1": (0,), "W_2": (1,), "b_2": (0,),
-              "weight": (0,), "bias": (0,), "W_C": (0,), "W_H": (0, 1), "b_H": (0,)}     # what a head's transform gives meets the rows of E, as the stream does
+WIDTH_AXES = {"E": (1,), "P": (1,), "T": (1,), "W_U": (1,), "W_Q": (1,), "W_K": (1,), "W_V": (1,), "W_O": (2,),
+              "b_O": (0,), "W_gate": (0,), "W_1": (0,), "W_2": (1,), "b_2": (0,),
+              # what a head's transform gives meets the rows of E, as the stream does
+              "weight": (0,), "bias": (0,), "W_C": (0,), "W_H": (0, 1), "b_H": (0,)}
 
 
 @dataclass(frozen=True)
 class Split:
-    """Scores less their mean as symmetric + antisymmetric part; `share` in [0, 1] is the symmetric part's of the squared entries: the two are orthogonal."""
+    """Scores less their mean as symmetric + antisymmetric part; `share` in [0, 1] is the symmetric part's of the
+    squared entries: the two are orthogonal.
+    """
 
     centred: Tensor
     symmetric: Tensor
@@ -34,7 +40,9 @@ class Split:
 
 
 def split(scores: Tensor) -> Split:
-    """(C + Cᵀ)/2 and (C − Cᵀ)/2 of C = scores (N, N) less the mean of all, which no softmax sees. Scores that are all the same count as symmetric.
+    """(C + Cᵀ)/2 and (C − Cᵀ)/2 of C = scores (N, N) less the mean of all, which no softmax sees.
+
+    Scores that are all the same count as symmetric.
 
     >>> split(torch.tensor([[3.0, 4.0], [2.0, 3.0]])).share
     0.0
@@ -56,7 +64,9 @@ def double_copy(model: Transformer) -> Transformer:
 
 
 def with_queries_as_keys(model: Transformer, layer: int, head: int) -> Transformer:
-    """The float64 model with the keys of one head made as its queries are: W_K = W_Q, b_K = b_Q, and the norm of keys that of queries, for that head alone."""
+    """The float64 model with the keys of one head made as its queries are: W_K = W_Q, b_K = b_Q, and the norm of keys
+    that of queries, for that head alone.
+    """
     def change(block: Block) -> None:
         block.W_K[head] = block.W_Q[head]
         if block.k_norm is not None:      # one gain for the keys of all heads: each gets its own
@@ -70,7 +80,9 @@ def with_queries_as_keys(model: Transformer, layer: int, head: int) -> Transform
 
 
 def with_change_of_basis(model: Transformer, layer: int, head: int, A: Tensor) -> Transformer:
-    """The float64 model with W_Q A⁻¹ and W_K Aᵀ (biases too) in one head, for an invertible A (d_k, d_k): q·k stays q A⁻¹ A kᵀ."""
+    """The float64 model with W_Q A⁻¹ and W_K Aᵀ (biases too) in one head, for an invertible A (d_k, d_k): q·k
+    stays q A⁻¹ A kᵀ.
+    """
     A = A.double()
     inverse = torch.linalg.inv(A)
 
@@ -84,7 +96,8 @@ def with_change_of_basis(model: Transformer, layer: int, head: int, A: Tensor) -
 
 
 def relabelled(model: Transformer, order: Tensor) -> Transformer:
-    """The float64 model with the d dimensions of its stream in another order: new dimension c is old dimension order[c], in every weight that reads or writes the stream.
+    """The float64 model with the d dimensions of its stream in another order: new dimension c is old dimension
+    order[c], in every weight that reads or writes the stream.
 
     Positions that are computed and not learned (sinusoidal) keep their order: such a model is not the same any more.
     """
@@ -92,13 +105,16 @@ def relabelled(model: Transformer, order: Tensor) -> Transformer:
     with torch.no_grad():
         for name, values in other.named_parameters():
             for axis in WIDTH_AXES.get(name.rsplit(".", 1)[-1], ()):
-                if not name.endswith(("q_norm.weight", "k_norm.weight")):        # those stand on the d_k dimensions of a head
+                # those stand on the d_k dimensions of a head
+                if not name.endswith(("q_norm.weight", "k_norm.weight")):
                     values.copy_(values.index_select(axis, order))
     return other
 
 
 def change_of_basis(seed: int, width: int, stretch: float) -> Tensor:
-    """An invertible A (width, width), float64: two random rotations (or reflections) around singular values from 1/stretch to stretch, evenly spaced in their logarithm."""
+    """An invertible A (width, width), float64: two random rotations (or reflections) around singular values from
+    1/stretch to stretch, evenly spaced in their logarithm.
+    """
     dice = np.random.default_rng(seed)
     rotations = [np.linalg.qr(dice.standard_normal((width, width)))[0] for _ in range(2)]
     values = np.geomspace(1 / stretch, stretch, width) if width > 1 else np.array([stretch])
@@ -126,7 +142,10 @@ def factorial_written(n: int) -> tuple[float, int]:
 
 
 def _changed(model: Transformer, layer: int, change: Callable[[Block], None]) -> Transformer:
-    """A float64 model that shares all weights but those of one changed block. Heads that share keys and values get keys and values of their own first."""
+    """A float64 model that shares all weights but those of one changed block.
+
+    Heads that share keys and values get keys and values of their own first.
+    """
     other, blocks = copy.copy(model), list(model.blocks)
     block = blocks[layer] = copy.deepcopy(blocks[layer])
     other._modules = dict(model._modules)        # the copy's own list of parts: the model's stays as it is
@@ -136,15 +155,19 @@ def _changed(model: Transformer, layer: int, change: Callable[[Block], None]) ->
             repeats = block.config.n_heads // block.config.n_kv_heads
             for name in ("W_K", "W_V", "b_K", "b_V"):
                 if getattr(block, name) is not None:
-                    setattr(block, name, nn.Parameter(getattr(block, name).repeat_interleave(repeats, 0), requires_grad=False))
+                    setattr(block, name,
+                            nn.Parameter(getattr(block, name).repeat_interleave(repeats, 0), requires_grad=False))
             block.config = replace(block.config, n_kv_heads=block.config.n_heads)
         change(block)
     return other
 
 
 def scores_alone(block: BlockTrace, config: ModelConfig, head: int) -> Tensor:
-    """(N, N) how well one head's queries match its keys, divided where the model divides, without what positions add to the scores (ALiBi, relative biases)."""
+    """(N, N) how well one head's queries match its keys, divided where the model divides, without what positions add to
+    the scores (ALiBi, relative biases).
+    """
     if config.score != "dot":
         return block.scores[head]
     shared = config.n_heads // block.K.shape[0]
-    return attention.dot_product_scores(block.Q_rotated[head], block.K_rotated[head // shared], scale=config.scale_scores)
+    return attention.dot_product_scores(block.Q_rotated[head], block.K_rotated[head // shared],
+                                        scale=config.scale_scores)

@@ -1,4 +1,6 @@
-"""The probability of a whole sequence by the chain rule, p(x_1 … x_L) = Π p(x_i | x_1 … x_{i−1}), in logarithms, and what is read off it."""
+"""The probability of a whole sequence by the chain rule, p(x_1 … x_L) = Π p(x_i | x_1 … x_{i−1}), in logarithms, and
+what is read off it.
+"""
 from __future__ import annotations
 
 import itertools
@@ -13,11 +15,13 @@ from core.model.block import KVCache
 from core.model.transformer import Transformer
 
 BATCH_TOKENS = 512      # that go through the model side by side
-UNEMBEDDED = 128        # positions whose logits are in memory at once: of a large vocabulary they take more than all else
+# positions whose logits are in memory at once: of a large vocabulary they take more than all else
+UNEMBEDDED = 128
 
 
 def token_log_probs(model: Transformer, rows: Sequence[Sequence[int]]) -> list[np.ndarray]:
-    """For each row of token ids, ln p(x_i | x_0 … x_{i−1}) of all but the first, in nats, float64: the first is the context (end of text).
+    """For each row of token ids, ln p(x_i | x_0 … x_{i−1}) of all but the first, in nats, float64: the first is the
+    context (end of text).
 
     Raises ValueError for an empty row, and as the model does for a row that is longer than its context.
     """
@@ -27,8 +31,8 @@ def token_log_probs(model: Transformer, rows: Sequence[Sequence[int]]) -> list[n
 def each_token_log_probs(model: Transformer, rows: Sequence[Sequence[int]]) -> Iterator[np.ndarray]:
     """The same one by one, as they come.
 
-    Rows of different lengths go through the model side by side, filled at their ends, which a causal model does not see. What neighbours begin with alike is read
-    once for them: rows in the order of a dictionary cost least.
+    Rows of different lengths go through the model side by side, filled at their ends, which a causal model does not
+    see. What neighbours begin with alike is read once for them: rows in the order of a dictionary cost least.
     """
     if not all(rows):
         raise ValueError("Every row needs at least the token that it begins with.")
@@ -43,16 +47,20 @@ def _of_batch(model: Transformer, rows: Sequence[tuple[int, ...]]) -> list[np.nd
     """`token_log_probs` of rows whose common beginning is read once."""
     n_alike = max(1, len(os.path.commonprefix(rows)))
     alike, cache, filling = rows[0][:n_alike], KVCache(), model.config.end_of_text or 0
-    first = _log_probs(model, model.final_vectors(torch.tensor([alike[:-1]], device=model.device), cache=cache)[0], alike[1:]) if n_alike > 1 else np.zeros(0)
+    first = _log_probs(model, model.final_vectors(torch.tensor([alike[:-1]], device=model.device), cache=cache)[0],
+                       alike[1:]) if n_alike > 1 else np.zeros(0)
     own = [row[n_alike:] for row in rows]
     longest = max(map(len, own))
     if longest == 0:
         return [first.copy() for _ in rows]
-    cache.keys_and_values = {layer: (K.expand(len(rows), -1, -1, -1), V.expand(len(rows), -1, -1, -1)) for layer, (K, V) in cache.keys_and_values.items()}
-    inputs = torch.tensor([[alike[-1], *ids[:-1], *[filling] * (longest - max(1, len(ids)))] for ids in own], device=model.device)
+    cache.keys_and_values = {layer: (K.expand(len(rows), -1, -1, -1), V.expand(len(rows), -1, -1, -1))
+                             for layer, (K, V) in cache.keys_and_values.items()}
+    inputs = torch.tensor([[alike[-1], *ids[:-1], *[filling] * (longest - max(1, len(ids)))] for ids in own],
+                          device=model.device)
     vectors = model.final_vectors(inputs, cache=cache)
     read = torch.cat([vectors[i, :len(ids)] for i, ids in enumerate(own)])
-    found = np.split(_log_probs(model, read, [token_id for ids in own for token_id in ids]), np.cumsum([len(ids) for ids in own])[:-1])
+    found = np.split(_log_probs(model, read, [token_id for ids in own for token_id in ids]),
+                     np.cumsum([len(ids) for ids in own])[:-1])
     return [np.concatenate([first, part]) for part in found]
 
 
@@ -67,7 +75,10 @@ def _log_probs(model: Transformer, vectors: torch.Tensor, token_ids: Sequence[in
 
 @torch.inference_mode()
 def next_log_probs(model: Transformer, rows: Sequence[Sequence[int]]) -> np.ndarray:
-    """(M, |V|) ln p of every token of the vocabulary as the next one after each row, in nats, float64. Raises ValueError as `token_log_probs` does."""
+    """(M, |V|) ln p of every token of the vocabulary as the next one after each row, in nats, float64.
+
+    Raises ValueError as `token_log_probs` does.
+    """
     found = [np.zeros((0, model.config.vocab_size))]
     for batch, inputs in _batches(model, rows):
         last = model.final_vectors(inputs)[torch.arange(len(batch)), [len(row) - 1 for row in batch]]
@@ -76,8 +87,10 @@ def next_log_probs(model: Transformer, rows: Sequence[Sequence[int]]) -> np.ndar
 
 
 @torch.inference_mode()
-def continuation_log_probs(model: Transformer, contexts: Sequence[Sequence[int]], continuations: Sequence[Sequence[Sequence[int]]]) -> list[list[float]]:
-    """ln p, in nats, of each continuation of each context, as token ids that fit together into the model's context: the sum over the continuation's tokens.
+def continuation_log_probs(model: Transformer, contexts: Sequence[Sequence[int]],
+                           continuations: Sequence[Sequence[Sequence[int]]]) -> list[list[float]]:
+    """ln p, in nats, of each continuation of each context, as token ids that fit together into the model's context: the
+    sum over the continuation's tokens.
 
     Those of one token share one pass over their context. Raises ValueError for an empty context or continuation.
     """
@@ -91,10 +104,12 @@ def continuation_log_probs(model: Transformer, contexts: Sequence[Sequence[int]]
             ids = continuations[i][k]
             scores = model.logits_of(vectors[len(row) - len(ids) - 1:len(row) - 1]).cpu().double().log_softmax(-1)
             totals[i, k] = float(scores.gather(-1, torch.tensor(ids)[:, None]).sum())
-    return [[totals.get((i, k), float(first[i, own[0]])) for k, own in enumerate(every)] for i, every in enumerate(continuations)]
+    return [[totals.get((i, k), float(first[i, own[0]])) for k, own in enumerate(every)]
+            for i, every in enumerate(continuations)]
 
 
-def _batches(model: Transformer, rows: Sequence[Sequence[int]]) -> Iterator[tuple[Sequence[Sequence[int]], torch.Tensor]]:
+def _batches(model: Transformer,
+             rows: Sequence[Sequence[int]]) -> Iterator[tuple[Sequence[Sequence[int]], torch.Tensor]]:
     """The rows in parts, each with its token ids (B, longest) filled at their ends."""
     if not all(rows):
         raise ValueError("Every row needs at least the token that it begins with.")
@@ -105,7 +120,8 @@ def _batches(model: Transformer, rows: Sequence[Sequence[int]]) -> Iterator[tupl
 
 
 def perplexity(log_probs: np.ndarray) -> float:
-    """exp(−mean ln p): of how many equally probable tokens each choice was as uncertain, on average; NaN without tokens.
+    """exp(−mean ln p): of how many equally probable tokens each choice was as uncertain, on average; NaN
+    without tokens.
 
     >>> perplexity(np.log([0.5, 0.125]))
     4.0

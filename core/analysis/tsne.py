@@ -1,7 +1,9 @@
-"""A flat map that keeps neighbourhoods, not distances: t-SNE (van der Maaten and Hinton 2008), and how well a map keeps neighbours.
+"""A flat map that keeps neighbourhoods, not distances: t-SNE (van der Maaten and Hinton 2008), and how well a map
+keeps neighbours.
 
-A vector's neighbours are given probabilities by a normal distribution around it, as wide as makes them `perplexity` in number; the places on the map
-get probabilities by 1/(1 + distance²); the places are moved until the two agree. Symbols: n vectors of width d, places (n, 2).
+A vector's neighbours are given probabilities by a normal distribution around it, as wide as makes them `perplexity` in
+number; the places on the map get probabilities by 1/(1 + distance²); the places are moved until the two agree. Symbols:
+n vectors of width d, places (n, 2).
 """
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-EXAGGERATED = 12.0    # P is so many times too large during the first quarter, so that neighbours find each other before the map is full
+# P is so many times too large during the first quarter, so that neighbours find each other before the map is full
+EXAGGERATED = 12.0
 MOMENTUM = (0.5, 0.8)
 
 
@@ -34,8 +37,8 @@ def squared_distances(vectors: Tensor) -> Tensor:
 
 
 def neighbour_probabilities(vectors: Tensor, perplexity: float) -> Tensor:
-    """(n, n) P, symmetric, zero on the diagonal, summing to 1: the mean of p_{j|i} and p_{i|j} over n, where each row p_{·|i} ∝ exp(−β_i ‖x_i − x_j‖²)
-    has the entropy ln(perplexity), found for β_i by bisection.
+    """(n, n) P, symmetric, zero on the diagonal, summing to 1: the mean of p_{j|i} and p_{i|j} over n, where each row
+    p_{·|i} ∝ exp(−β_i ‖x_i − x_j‖²) has the entropy ln(perplexity), found for β_i by bisection.
 
     perplexity: the number of neighbours that count, from 1 up to less than n − 1.
     """
@@ -46,7 +49,8 @@ def neighbour_probabilities(vectors: Tensor, perplexity: float) -> Tensor:
     off = distances + torch.diag(torch.full((n,), math.inf, dtype=distances.dtype))
     off = off - off.min(1, keepdim=True).values     # the nearest at 0: no row vanishes, and the shares are the same
     low, high = torch.zeros(n, 1, dtype=distances.dtype), torch.full((n, 1), math.inf, dtype=distances.dtype)
-    beta = torch.ones(n, 1, dtype=distances.dtype) / off.where(off.isfinite(), 0).mean(1, keepdim=True).clamp(min=1e-300)
+    beta = torch.ones(n, 1, dtype=distances.dtype) / off.where(off.isfinite(),
+                                                               0).mean(1, keepdim=True).clamp(min=1e-300)
     for _ in range(100):
         rows = torch.softmax(-beta * off, 1)
         wide = torch.special.entr(rows).sum(1, keepdim=True) > math.log(perplexity)
@@ -56,7 +60,9 @@ def neighbour_probabilities(vectors: Tensor, perplexity: float) -> Tensor:
 
 
 def gradient(P: Tensor, places: Tensor) -> tuple[Tensor, Tensor]:
-    """The gradient (n, 2) of KL(P ‖ Q) over the places, 4 Σ_j (p_ij − q_ij) w_ij (y_i − y_j), and Q; w_ij = 1/(1 + ‖y_i − y_j‖²), q_ij = w_ij / Σ w."""
+    """The gradient (n, 2) of KL(P ‖ Q) over the places, 4 Σ_j (p_ij − q_ij) w_ij (y_i − y_j), and Q; w_ij =
+    1/(1 + ‖y_i − y_j‖²), q_ij = w_ij / Σ w.
+    """
     weights = 1 / (1 + squared_distances(places))
     weights.fill_diagonal_(0)
     Q = weights / weights.sum()
@@ -64,8 +70,12 @@ def gradient(P: Tensor, places: Tensor) -> tuple[Tensor, Tensor]:
     return 4 * (pull.sum(1, keepdim=True) * places - pull @ places), Q
 
 
-def tsne(vectors: Tensor, start: Tensor, perplexity: float = 30.0, steps: int = 400, report_every: int = 20) -> Iterator[MapStep]:
-    """The map as it settles, every `report_every` moves and at the end. `start` (n, 2), such as two principal axes, is where it begins: no dice."""
+def tsne(vectors: Tensor, start: Tensor, perplexity: float = 30.0, steps: int = 400,
+         report_every: int = 20) -> Iterator[MapStep]:
+    """The map as it settles, every `report_every` moves and at the end.
+
+    `start` (n, 2), such as two principal axes, is where it begins: no dice.
+    """
     P = neighbour_probabilities(vectors, perplexity)
     places = start / start.std() * 1e-4
     speed, gains, rate = torch.zeros_like(places), torch.ones_like(places), max(len(vectors) / EXAGGERATED / 4, 50.0)
@@ -82,7 +92,9 @@ def tsne(vectors: Tensor, start: Tensor, perplexity: float = 30.0, steps: int = 
 
 
 def neighbours_kept(vectors: Tensor, places: Tensor, k: int = 10) -> float:
-    """The share of each vector's k nearest (n, d) that are among its k nearest on the map (n, m) too: 1 keeps every neighbour, k/(n − 1) is chance."""
+    """The share of each vector's k nearest (n, d) that are among its k nearest on the map (n, m) too: 1 keeps every
+    neighbour, k/(n − 1) is chance.
+    """
     def near(points: Tensor) -> Tensor:
         distances = squared_distances(points) + torch.diag(torch.full((len(points),), math.inf, dtype=points.dtype))
         return torch.zeros_like(distances, dtype=torch.bool).scatter_(1, distances.topk(k, largest=False).indices, True)

@@ -34,8 +34,9 @@ def declare(name: str, script: Path, *, html: str = "", styles: Sequence[Path] =
     script: the ES module whose default export draws it; Streamlit's documentation of components says what that is given
     and may return. html: what the component's root holds at first. styles: CSS files, one after the other.
 
-    Callbacks are called only while the component has a state to read. A picture tells of a pick with a little delay: what
-    a reader does meanwhile may have taken the picture off the page, and its state with it; the pick comes nevertheless.
+    Callbacks are called only while the component has a state to read. A picture tells of a pick with a little
+    delay: what a reader does meanwhile may have taken the picture off the page, and its state with it; the pick
+    comes nevertheless.
     """
     css = "\n".join(path.read_text(encoding="utf-8") for path in styles)
     loader = _LOADER.replace("ADDRESS", scripts.address(script)).replace("FILES", json.dumps(scripts.imported(script)))

@@ -1,4 +1,6 @@
-"""What was built: the models, translation scores, corpora and hardware of the notes' tables, each with its source, from assets/teaching/models.json."""
+"""What was built: the models, translation scores, corpora and hardware of the notes' tables, each with its source, from
+assets/teaching/models.json.
+"""
 from __future__ import annotations
 
 import functools
@@ -13,7 +15,9 @@ FILE = Path(__file__).resolve().parents[2] / "assets" / "teaching" / "models.jso
 
 @dataclass(frozen=True)
 class Model:
-    """One model of the table. made: "whole" trained from random weights; "moe" too, with parameters of which a token uses a few; "adapted" from another model. None: not said."""
+    """One model of the table. made: "whole" trained from random weights; "moe" too, with parameters of which a token
+    uses a few; "adapted" from another model. None: not said.
+    """
 
     name: str
     released: str                  # year-month
@@ -28,8 +32,11 @@ class Model:
 
     @property
     def flops(self) -> float | None:
-        """About 6 N D, its corpus read once; None where the tokens are not said, or where a token does not use all parameters."""
-        return training_flops(self.billions * 1e9, self.billion_tokens * 1e9) if self.billion_tokens and self.made == "whole" else None
+        """About 6 N D, its corpus read once; None where the tokens are not said, or where a token does not use
+        all parameters.
+        """
+        return (training_flops(self.billions * 1e9, self.billion_tokens * 1e9)
+                if self.billion_tokens and self.made == "whole" else None)
 
 
 @dataclass(frozen=True)
@@ -58,4 +65,5 @@ def load() -> Record:
     told = json.loads(FILE.read_text(encoding="utf-8"))
     tables = {key: (told[key]["source"], tuple(told[key]["rows"])) for key in ("translation", "corpora")}
     models = sorted((Model(**fields) for fields in told["models"]), key=lambda model: model.released)
-    return Record(tuple(models), **tables, hardware={key: Hardware(**fields) for key, fields in told["hardware"].items()})
+    return Record(tuple(models), **tables,
+                  hardware={key: Hardware(**fields) for key, fields in told["hardware"].items()})

@@ -1,4 +1,6 @@
-"""What the KV cache saves: the work and the time of one more token with it and without it, and the memory that it takes."""
+"""What the KV cache saves: the work and the time of one more token with it and without it, and the memory
+that it takes.
+"""
 from __future__ import annotations
 
 import time
@@ -17,8 +19,9 @@ BYTES = 4       # of a float32
 
 @dataclass(frozen=True)
 class Cost:
-    """One more token after a text of n_tokens − 1, computed both ways: seconds, the fastest of several tries; the largest difference of a logit; whether
-    the most probable next token is the same."""
+    """One more token after a text of n_tokens − 1, computed both ways: seconds, the fastest of several tries; the
+    largest difference of a logit; whether the most probable next token is the same.
+    """
 
     n_tokens: int
     without: float
@@ -37,9 +40,11 @@ def bytes_per_token(config: ModelConfig) -> int:
 
 
 def multiplications(config: ModelConfig, n: int, cached: bool) -> int:
-    """Multiplications for the logits after n tokens: matrix products alone, masked cells included as they are in a product.
+    """Multiplications for the logits after n tokens: matrix products alone, masked cells included as they
+    are in a product.
 
-    With the cache one token goes through the blocks and looks at n keys; without it all n do. The unembedding is one token's either way.
+    With the cache one token goes through the blocks and looks at n keys; without it all n do. The unembedding is one
+    token's either way.
     """
     d, heads, own = config.d_model, config.n_heads, 1 if cached else n
     attention = d * heads * config.d_k + d * config.n_kv_heads * (config.d_k + config.d_v) + heads * config.d_v * d
@@ -50,7 +55,10 @@ def multiplications(config: ModelConfig, n: int, cached: bool) -> int:
 
 @torch.no_grad()
 def measured(model: Transformer, token_ids: Sequence[int], lengths: Sequence[int], tries: int = 3) -> Iterator[Cost]:
-    """The Cost of the last of the first n tokens, for each n of `lengths`, each at least 2 and within the context. Nothing else is timed."""
+    """The Cost of the last of the first n tokens, for each n of `lengths`, each at least 2 and within the context.
+
+    Nothing else is timed.
+    """
     for n in lengths:
         ids = torch.tensor(list(token_ids[:n]), dtype=torch.int64, device=model.device)
         read = KVCache()
@@ -68,11 +76,14 @@ def measured(model: Transformer, token_ids: Sequence[int], lengths: Sequence[int
                     with_cache = logits
                 else:
                     plain = logits
-        yield Cost(n, min(seconds[False]), min(seconds[True]), float((plain - with_cache).abs().max()), bool(plain.argmax() == with_cache.argmax()))
+        yield Cost(n, min(seconds[False]), min(seconds[True]), float((plain - with_cache).abs().max()),
+                   bool(plain.argmax() == with_cache.argmax()))
 
 
 def greedy_without_cache(model: Transformer, token_ids: Sequence[int], max_new_tokens: int) -> Iterator[int]:
-    """The most probable tokens, one by one, the whole text read anew for each: what generate(…, temperature 0) writes with its cache."""
+    """The most probable tokens, one by one, the whole text read anew for each: what generate(…, temperature 0) writes
+    with its cache.
+    """
     text: tuple[int, ...] = tuple(token_ids)
     for _ in range(max_new_tokens):
         text += (int(next_logits(model, [text], KVCache())[0].argmax()),)

@@ -1,6 +1,8 @@
-"""What an architecture costs, from its config alone: parameters part by part, floating-point operations of a pass, memory of weights and of the KV cache.
+"""What an architecture costs, from its config alone: parameters part by part, floating-point operations of a pass,
+memory of weights and of the KV cache.
 
-Symbols as in core.model.config; L blocks of which an encoder-decoder's decoder has three sublayers each. A multiplication and an addition are two operations.
+Symbols as in core.model.config; L blocks of which an encoder-decoder's decoder has three sublayers each. A
+multiplication and an addition are two operations.
 """
 from __future__ import annotations
 
@@ -15,12 +17,15 @@ from core.model.config import ModelConfig
 
 PARTS = ("E", "P", "attention", "mlp", "norms", "biases", "output")
 BYTES = {"float32": 4, "bf16": 2, "int8": 1}      # of one number
-_FORWARD = ("transformer", "block", "attention", "positional", "normalisation", "activation")      # the modules of a forward pass
+# the modules of a forward pass
+_FORWARD = ("transformer", "block", "attention", "positional", "normalisation", "activation")
 _BIASES = ("b_Q", "b_K", "b_V", "b_O", "b_1", "b_2", "b_gate", "b_C", "b_H", "b_U")
 
 
 def attention_parameters(config: ModelConfig) -> int:
-    """The maps of one attention without biases: h d d_k + h_kv d (d_k + d_v) + h d_v d, which is 4 d² where d_k = d_v = d/h and h_kv = h; W_S or v of other scores besides."""
+    """The maps of one attention without biases: h d d_k + h_kv d (d_k + d_v) + h d_v d, which is 4 d² where d_k = d_v =
+    d/h and h_kv = h; W_S or v of other scores besides.
+    """
     d, h, h_kv, d_k, d_v = config.d_model, config.n_heads, config.n_kv_heads, config.d_k, config.d_v
     score = {"dot": 0, "multiplicative": h * d_k * d_k, "additive": h * d_k}[config.score]
     return h * d * d_k + h_kv * d * (d_k + d_v) + h * d_v * d + score
@@ -29,7 +34,8 @@ def attention_parameters(config: ModelConfig) -> int:
 def attention_biases(config: ModelConfig) -> int:
     """h d_k + h_kv (d_k + d_v), and d more with b_O; or 0."""
     output = config.d_model if config.output_bias else 0
-    return config.n_heads * config.d_k + config.n_kv_heads * (config.d_k + config.d_v) + output if config.attention_bias else 0
+    return (config.n_heads * config.d_k + config.n_kv_heads * (config.d_k + config.d_v) + output
+            if config.attention_bias else 0)
 
 
 def mlp_parameters(config: ModelConfig) -> int:
@@ -39,35 +45,43 @@ def mlp_parameters(config: ModelConfig) -> int:
 
 def mlp_biases(config: ModelConfig) -> int:
     """d_ff + d, 2 d_ff + d with a gate, or 0."""
-    return (2 if config.gated else 1) * config.d_ff + config.d_model if config.mlp_bias and config.d_ff is not None else 0
+    return ((2 if config.gated else 1) * config.d_ff + config.d_model
+            if config.mlp_bias and config.d_ff is not None else 0)
 
 
 def stacks(config: ModelConfig) -> list[tuple[int, int]]:
-    """(blocks, attentions in each) of every stack: one stack, or an encoder and a decoder whose blocks have cross-attention too."""
+    """(blocks, attentions in each) of every stack: one stack, or an encoder and a decoder whose blocks have
+    cross-attention too.
+    """
     if config.kind == "encoder-decoder":
         return [(config.n_encoder_layers, 1), (config.n_layers, 2)]
     return [(config.n_layers, 1)]
 
 
 def norm_count(config: ModelConfig) -> int:
-    """Norms of d features in the whole model: one a sublayer (one for both, where they share it), two in a sandwich; one more at the end of every stack that
-    reads normed vectors, one of the embeddings and one of a head's transform."""
+    """Norms of d features in the whole model: one a sublayer (one for both, where they share it), two in a sandwich;
+    one more at the end of every stack that reads normed vectors, one of the embeddings and one of a head's transform.
+    """
     feed_forward = 0 if config.d_ff is None or config.shared_norm else 1
-    inside = sum(blocks * (attentions + feed_forward) for blocks, attentions in stacks(config)) * (2 if config.norm_placement == "sandwich" else 1)
+    inside = (sum(blocks * (attentions + feed_forward) for blocks, attentions in stacks(config))
+              * (2 if config.norm_placement == "sandwich" else 1))
     return inside + (len(stacks(config)) if config.reads_normed else 0) + config.embedding_norm + config.head_transform
 
 
 def parameters_by_part(config: ModelConfig) -> dict[str, int]:
     """The learned numbers by PARTS; they add up to the model's.
 
-    E: |V| d, and n_token_types d. P: n_context d for every stack that learns positions; or h (2 r + 1) a block for relative biases up to distance r, or h times
-    the buckets a stack where its blocks share them. attention, mlp: the maps of all blocks. norms: d gains each (d_k of those of queries and keys), and as many
-    shifts where they have them. biases: of those maps and of the unembedding. output: |V| d of an untied unembedding, d² of a head's transform, d n_classes of a
-    classification head.
+    E: |V| d, and n_token_types d. P: n_context d for every stack that learns positions; or h (2 r + 1) a block for
+    relative biases up to distance r, or h times the buckets a stack where its blocks share them. attention, mlp: the
+    maps of all blocks. norms: d gains each (d_k of those of queries and keys), and as many shifts where they have them.
+    biases: of those maps and of the unembedding. output: |V| d of an untied unembedding, d² of a head's transform, d
+    n_classes of a classification head.
     """
     d, blocks = config.d_model, sum(count for count, _ in stacks(config))
     attentions = sum(count * each for count, each in stacks(config))
-    positions = {"learned": config.n_context * d * len(stacks(config)), "relative": config.n_heads * (len(stacks(config)) * config.relative_buckets or blocks * (2 * config.relative_max_distance + 1))}
+    positions = {"learned": config.n_context * d * len(stacks(config)),
+                 "relative": config.n_heads * (len(stacks(config)) * config.relative_buckets
+                                               or blocks * (2 * config.relative_max_distance + 1))}
     gains = norm_count(config) * d + (2 * attentions * config.d_k if config.qk_norm else 0)
     return {
         "E": (config.vocab_size + config.n_token_types) * d,
@@ -77,21 +91,24 @@ def parameters_by_part(config: ModelConfig) -> dict[str, int]:
         "norms": gains * (2 if config.norm_bias else 1),
         "biases": attentions * attention_biases(config) + blocks * mlp_biases(config) + config.n_classes
                   + (config.vocab_size if config.unembedding_bias else 0) + (d if config.head_transform else 0),
-        "output": (0 if config.tied_embeddings else config.vocab_size * d) + d * config.n_classes + (d * d if config.head_transform else 0),
+        "output": (0 if config.tied_embeddings else config.vocab_size * d) + d * config.n_classes
+                  + (d * d if config.head_transform else 0),
     }
 
 
 def n_parameters(config: ModelConfig) -> int:
     """All learned numbers.
 
-    >>> n_parameters(ModelConfig(vocab_size=50257, d_model=768, n_layers=12, n_heads=12, n_context=1024))      # GPT-2 small
+    >>> n_parameters(ModelConfig(vocab_size=50257, d_model=768, n_layers=12, n_heads=12, n_context=1024))    # GPT-2
     124439808
     """
     return sum(parameters_by_part(config).values())
 
 
 def counted(sizes: Iterable[tuple[str, int]]) -> dict[str, int]:
-    """The same table from a model that exists: (a parameter's name in core.model.transformer, how many numbers it holds) for each."""
+    """The same table from a model that exists: (a parameter's name in core.model.transformer, how many numbers it
+    holds) for each.
+    """
     found = dict.fromkeys(PARTS, 0)
     for name, size in sizes:
         found[part_of(name)] += size
@@ -101,8 +118,8 @@ def counted(sizes: Iterable[tuple[str, int]]) -> dict[str, int]:
 def part_of(name: str) -> str:
     """Which of PARTS a parameter of core.model.transformer belongs to.
 
-    >>> part_of("blocks.3.cross.W_Q"), part_of("encoder.blocks.0.mlp_norm.bias"), part_of("encoder.P"), part_of("blocks.0.b_1")
-    ('attention', 'norms', 'P', 'biases')
+    >>> list(map(part_of, ("blocks.3.cross.W_Q", "encoder.blocks.0.mlp_norm.bias", "encoder.P", "blocks.0.b_1")))
+    ['attention', 'norms', 'P', 'biases']
     """
     *path, leaf = name.split(".")
     if any(step.endswith("norm") for step in path):
@@ -117,7 +134,10 @@ def part_of(name: str) -> str:
 
 
 def structure_bits(config: ModelConfig) -> int:
-    """Bits that write the structure down: the sources that define the forward pass and the config, compressed. An upper bound, since a terser program would do."""
+    """Bits that write the structure down: the sources that define the forward pass and the config, compressed.
+
+    An upper bound, since a terser program would do.
+    """
     return 8 * len(zlib.compress(_sources() + json.dumps(dataclasses.asdict(config)).encode(), 9))
 
 
@@ -127,17 +147,21 @@ def _sources() -> bytes:
 
 
 def rough_parameters(config: ModelConfig) -> int:
-    """Kaplan et al.'s estimate of the parameters beyond the embeddings, 12 L d², which holds for d_ff = 4 d and one stack of usual heads."""
+    """Kaplan et al.'s estimate of the parameters beyond the embeddings, 12 L d², which holds for d_ff = 4 d and one
+    stack of usual heads.
+    """
     return 12 * config.n_layers * config.d_model ** 2
 
 
 def flops(config: ModelConfig, n_tokens: int, cached: int = 0, n_source: int | None = None) -> dict[str, int]:
-    """Operations of the products in one pass over n_tokens new tokens that follow `cached` ones whose keys and values are kept.
+    """Operations of the products in one pass over n_tokens new tokens that follow `cached` ones whose keys and
+    values are kept.
 
-    projections: 2 a token for each parameter of the attention's maps. scores: 2 h (d_k + d_v) for each pair of a query and a key, masked ones too, as a plain
-    product computes them. mlp: 2 a token for each parameter. output: 2 |V| d a token. An encoder-decoder also reads n_source tokens (n_tokens, if not given; the
-    encoder's work and the cross-attention's keys and values belong to a pass without cached tokens only). Norms, softmax and activations, a fraction of
-    a percent, are left out. The score is the dot product.
+    projections: 2 a token for each parameter of the attention's maps. scores: 2 h (d_k + d_v) for each pair of a query
+    and a key, masked ones too, as a plain product computes them. mlp: 2 a token for each parameter. output: 2 |V| d a
+    token. An encoder-decoder also reads n_source tokens (n_tokens, if not given; the encoder's work and the
+    cross-attention's keys and values belong to a pass without cached tokens only). Norms, softmax and activations, a
+    fraction of a percent, are left out. The score is the dot product.
     """
     n, pair = n_tokens, 2 * config.n_heads * (config.d_k + config.d_v)
     made = {"projections": 0, "scores": 0, "mlp": 0, "output": 2 * n * config.vocab_size * config.d_model}
@@ -151,7 +175,8 @@ def flops(config: ModelConfig, n_tokens: int, cached: int = 0, n_source: int | N
     if config.kind == "encoder-decoder":
         source = n if n_source is None else n_source
         reading = config.n_kv_heads * config.d_model * (config.d_k + config.d_v)
-        made["projections"] += config.n_layers * 2 * (n * (attention_parameters(config) - reading) + (0 if cached else source * reading))
+        made["projections"] += config.n_layers * 2 * (n * (attention_parameters(config) - reading)
+                                                      + (0 if cached else source * reading))
         made["scores"] += config.n_layers * pair * n * source
         if not cached:
             add(config.n_encoder_layers, source, source)
@@ -164,16 +189,21 @@ def weight_bytes(config: ModelConfig, dtype: str) -> int:
 
 
 def kv_cache_bytes(config: ModelConfig, n_tokens: int, dtype: str = "bf16") -> int:
-    """Memory of the keys and values of n_tokens tokens, L h_kv (d_k + d_v) numbers each, in bytes; twice that in an encoder-decoder, which keeps those of as
-    many source tokens too. An encoder writes nothing token by token and keeps none: 0."""
+    """Memory of the keys and values of n_tokens tokens, L h_kv (d_k + d_v) numbers each, in bytes; twice that in an
+    encoder-decoder, which keeps those of as many source tokens too. An encoder writes nothing token by token and
+    keeps none: 0.
+    """
     attentions = {"decoder": 1, "encoder": 0, "encoder-decoder": 2}[config.kind]
     return attentions * config.n_layers * config.n_kv_heads * (config.d_k + config.d_v) * n_tokens * BYTES[dtype]
 
 
 def trace_bytes(config: ModelConfig, n_tokens: int) -> int:
-    """Memory of what one traced pass of a decoder keeps, float32: the logits N |V|; in every block the stream and what is added to it, queries, keys, values (with
-    rotary positions twice), the heads' outputs, scores and pattern 2 h N², and the feed-forward part before and after its activation. In bytes, to a few per cent."""
+    """Memory of what one traced pass of a decoder keeps, float32: the logits N |V|; in every block the stream and what
+    is added to it, queries, keys, values (with rotary positions twice), the heads' outputs, scores and pattern 2 h N²,
+    and the feed-forward part before and after its activation. In bytes, to a few per cent.
+    """
     n, d, h = n_tokens, config.d_model, config.n_heads
-    heads = h * (config.d_k + config.d_v) + config.n_kv_heads * (config.d_k + config.d_v) + (config.positions == "rotary") * (h + config.n_kv_heads) * config.d_k
+    heads = (h * (config.d_k + config.d_v) + config.n_kv_heads * (config.d_k + config.d_v)
+             + (config.positions == "rotary") * (h + config.n_kv_heads) * config.d_k)
     block = n * (5 * d + heads + 2 * (config.d_ff or 0)) + 2 * h * n * n
     return 4 * (config.n_layers * block + n * (config.vocab_size + 3 * d))

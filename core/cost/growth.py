@@ -1,6 +1,9 @@
-"""How work grows with the length N of a text: full attention, attention in a window and a recurrent network, counted in operations and timed on this machine."""
+"""How work grows with the length N of a text: full attention, attention in a window and a recurrent network, counted in
+operations and timed on this machine.
+"""
 from __future__ import annotations
 
+import functools
 import math
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,14 +17,19 @@ from core.cost.sparse import windowed_attention
 
 METHODS = ("attention", "window", "recurrent")
 LENGTHS = (128, 256, 512, 1024, 2048, 4096)
-FITTED = 4         # the exponent is fitted to this many of the greatest lengths: for short texts what a call costs drowns the work
-ROUNDS = 5         # every method runs once a round at every length; the fastest run counts, as whatever else the machine does only slows one down
+# the exponent is fitted to this many of the greatest lengths: for short texts what a call costs drowns the work
+FITTED = 4
+# every method runs once a round at every length; the fastest run counts, as whatever else the machine does only
+# slows one down
+ROUNDS = 5
 
 
 def operations(method: str, n: int, d: int, window: int) -> int:
-    """Operations of the products for n tokens of width d: attention 4 n² d (scores, and the weighted sum); window 4 n · 2w · d, whole blocks of two windows of keys;
-    recurrent 4 n d² (W_x and W_h once a token)."""
-    return {"attention": 4 * n * n * d, "window": 4 * math.ceil(n / window) * window * 2 * window * d, "recurrent": 4 * n * d * d}[method]
+    """Operations of the products for n tokens of width d: attention 4 n² d (scores, and the weighted sum); window 4 n ·
+    2w · d, whole blocks of two windows of keys; recurrent 4 n d² (W_x and W_h once a token).
+    """
+    return {"attention": 4 * n * n * d, "window": 4 * math.ceil(n / window) * window * 2 * window * d,
+            "recurrent": 4 * n * d * d}[method]
 
 
 def full_attention(X: Tensor) -> Tensor:
@@ -30,7 +38,9 @@ def full_attention(X: Tensor) -> Tensor:
 
 
 def recurrent_states(X: Tensor, W_x: Tensor, W_h: Tensor) -> Tensor:
-    """(N, d) the states h_t = tanh(x_t W_x + h_{t−1} W_h) from X (N, d), h_0 = 0: the products with W_x all at once, those with W_h one after the other, as they must be."""
+    """(N, d) the states h_t = tanh(x_t W_x + h_{t−1} W_h) from X (N, d), h_0 = 0: the products with W_x all at once,
+    those with W_h one after the other, as they must be.
+    """
     h, states = torch.zeros(W_h.shape[0]), []
     for x in X @ W_x:
         h = torch.tanh(x + h @ W_h)
@@ -49,15 +59,18 @@ class Timing:
 
 @torch.inference_mode()
 def measure(d: int, window: int, lengths: Sequence[int] = LENGTHS, rounds: int = ROUNDS) -> Iterator[Timing]:
-    """Times every method at every length, round after round, on random vectors of width d, in float32 on the CPU: rounds × lengths × methods Timings, one by one,
-    so that progress can be shown. `fastest` makes one of each."""
+    """Times every method at every length, round after round, on random vectors of width d, in float32 on the CPU:
+    rounds × lengths × methods Timings, one by one, so that progress can be shown. `fastest` makes one of each.
+    """
     generator = torch.Generator().manual_seed(0)
     W_x, W_h = (torch.randn(d, d, generator=generator) / math.sqrt(d) for _ in range(2))
     vectors = torch.randn(max(lengths), d, generator=generator)
     for _ in range(rounds):
         for n in lengths:
             X = vectors[:n]
-            runs = {"attention": lambda: full_attention(X), "window": lambda: windowed_attention(X, X, X, window), "recurrent": lambda: recurrent_states(X, W_x, W_h)}
+            runs = {"attention": functools.partial(full_attention, X),
+                    "window": functools.partial(windowed_attention, X, X, X, window),
+                    "recurrent": functools.partial(recurrent_states, X, W_x, W_h)}
             for method in METHODS:
                 start = time.perf_counter()
                 runs[method]()
@@ -75,7 +88,8 @@ def fastest(timings: Iterable[Timing]) -> tuple[Timing, ...]:
 
 
 def exponent(lengths: Sequence[float], seconds: Sequence[float]) -> tuple[float, float]:
-    """The p of seconds ∝ length^p by least squares on the logarithms, and its standard error (NaN for fewer than three points).
+    """The p of seconds ∝ length^p by least squares on the logarithms, and its standard error (NaN for fewer than
+    three points).
 
     >>> [round(value, 6) for value in exponent([1, 2, 4], [3, 12, 48])]
     [2.0, 0.0]

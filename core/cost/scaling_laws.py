@@ -1,15 +1,19 @@
-"""Scaling: the operations of a training, how long they take, and the loss that a model of a size, a corpus and a budget of computing could reach (Kaplan et al. 2020)."""
+"""Scaling: the operations of a training, how long they take, and the loss that a model of a size, a corpus and a budget
+of computing could reach (Kaplan et al. 2020).
+"""
 from __future__ import annotations
 
 import math
 
 PETAFLOP_DAY = 8.64e19                 # operations
 DAY = 86_400                           # seconds
-# Exponent and critical scale of each power law, Kaplan et al. 2020, sections 1.2 and 3: parameters beyond the embeddings, tokens, petaflop-days.
+# Exponent and critical scale of each power law, Kaplan et al. 2020, sections 1.2 and 3: parameters beyond the
+# embeddings, tokens, petaflop-days.
 LAWS = {"parameters": (0.076, 8.8e13), "tokens": (0.095, 5.4e13), "compute": (0.050, 3.1e8)}
 # The parts of N and of D in the joint law, ibid., table 2.
 JOINT = {"parameters": (0.076, 6.4e13), "tokens": (0.103, 1.8e13)}
-TOKENS_PER_PARAMETER = 20              # what Hoffmann et al. 2022 (Chinchilla) found best for a given computing budget, about
+# what Hoffmann et al. 2022 (Chinchilla) found best for a given computing budget, about
+TOKENS_PER_PARAMETER = 20
 
 
 def training_flops(n_parameters: float, n_tokens: float) -> float:
@@ -22,14 +26,18 @@ def training_flops(n_parameters: float, n_tokens: float) -> float:
 
 
 def device_days(flops: float, teraflops: float, share: float) -> float:
-    """Days that one device needs for so many operations: its peak in 10¹² operations a second, of which it reaches `share` in (0, 1]."""
+    """Days that one device needs for so many operations: its peak in 10¹² operations a second, of which it reaches
+    `share` in (0, 1].
+    """
     if not 0 < share <= 1:
         raise ValueError(f"The share of the peak is above 0 and at most 1, not {share}.")
     return flops / (teraflops * 1e12 * share) / DAY
 
 
 def law(quantity: str, scale: float) -> float:
-    """Nats a token on web text where only `quantity` ("parameters" without embeddings, "tokens", "compute" in petaflop-days) is short: (critical / scale)^exponent."""
+    """Nats a token on web text where only `quantity` ("parameters" without embeddings, "tokens", "compute" in
+    petaflop-days) is short: (critical / scale)^exponent.
+    """
     power, critical = LAWS[quantity]
     return (critical / scale) ** power
 
@@ -41,7 +49,9 @@ def joint_loss(n_parameters: float, n_tokens: float) -> float:
 
 
 def best_tokens(n_parameters: float) -> float:
-    """The tokens that go with N parameters when the computing budget is what is short, about 20 N (Hoffmann et al. 2022)."""
+    """The tokens that go with N parameters when the computing budget is what is short, about 20 N
+    (Hoffmann et al. 2022).
+    """
     return TOKENS_PER_PARAMETER * n_parameters
 
 

@@ -1,4 +1,6 @@
-"""Sparse attention: which pairs of tokens a pattern keeps, how many layers it takes to pass on what one token knows, and a window that skips the work outside it."""
+"""Sparse attention: which pairs of tokens a pattern keeps, how many layers it takes to pass on what one token knows,
+and a window that skips the work outside it.
+"""
 from __future__ import annotations
 
 import math
@@ -13,15 +15,18 @@ PATTERNS = ("full", "causal", "window", "global", "random", "all")
 def pattern_mask(pattern: str, n: int, window: int = 1, n_global: int = 1, n_random: int = 1, seed: int = 0) -> Tensor:
     """(n, n) bool: which keys (columns) each query (row) sees. Every token sees itself.
 
-    full: all. causal: itself and what came before. window: up to `window` tokens on either side. global: the window, and the first n_global tokens see all and
-    are seen by all. random: n_random keys a query, drawn with the seed, and itself. all: window, global and random together, as in BigBird (Zaheer et al. 2020).
+    full: all. causal: itself and what came before. window: up to `window` tokens on either side. global: the window,
+    and the first n_global tokens see all and are seen by all. random: n_random keys a query, drawn with the seed, and
+    itself. all: window, global and random together, as in BigBird (Zaheer et al. 2020).
 
     >>> pattern_mask("window", 3, window=1).int().tolist()
     [[1, 1, 0], [1, 1, 1], [0, 1, 1]]
     """
     place = torch.arange(n)
-    near, drawn, central = (place[:, None] - place).abs() <= window, _drawn(n, n_random, seed), (place[:, None] < n_global) | (place < n_global)
-    masks = {"full": torch.ones(n, n, dtype=torch.bool), "causal": place[:, None] >= place, "window": near, "global": near | central, "random": drawn, "all": near | central | drawn}
+    near, drawn, central = ((place[:, None] - place).abs() <= window, _drawn(n, n_random, seed),
+                            (place[:, None] < n_global) | (place < n_global))
+    masks = {"full": torch.ones(n, n, dtype=torch.bool), "causal": place[:, None] >= place, "window": near,
+             "global": near | central, "random": drawn, "all": near | central | drawn}
     if pattern not in masks:
         raise ValueError(f"A pattern is one of {', '.join(PATTERNS)}, not {pattern!r}.")
     return masks[pattern]
@@ -34,7 +39,9 @@ def _drawn(n: int, n_random: int, seed: int) -> Tensor:
 
 
 def layers_between(mask: Tensor) -> Tensor:
-    """(n, n) int64: after how many layers query i (row) can know of token j (column); 0: never. `mask` (n, n) bool has True on its diagonal.
+    """(n, n) int64: after how many layers query i (row) can know of token j (column); 0: never.
+
+    `mask` (n, n) bool has True on its diagonal.
 
     One layer takes i to what it sees, the next to what those saw in the layer before.
 
@@ -52,17 +59,23 @@ def layers_between(mask: Tensor) -> Tensor:
 
 
 def windowed_attention(Q: Tensor, K: Tensor, V: Tensor, window: int) -> Tensor:
-    """(..., N, d_v) attention under a causal window, each query seeing itself and the window − 1 tokens before it, from Q, K (..., N, d_k) and V (..., N, d_v).
+    """(..., N, d_v) attention under a causal window, each query seeing itself and the window − 1 tokens before it, from
+    Q, K (..., N, d_k) and V (..., N, d_v).
 
-    The queries are cut into blocks as long as the window; a block meets its own keys and those of the block before: 2 w keys a query instead of N, and no
-    matrix of N × N. It equals attention with `attention.sliding_window_mask`; a test says so.
+    The queries are cut into blocks as long as the window; a block meets its own keys and those of the block before:
+    2 w keys a query instead of N, and no matrix of N × N. It equals attention with `attention.sliding_window_mask`;
+    a test says so.
     """
     n, w = Q.shape[-2], window
-    queries, keys, values = (F.pad(X, (0, 0, 0, -n % w)).unflatten(-2, (-1, w)) for X in (Q, K, V))      # (..., blocks, w, d)
-    keys, values = (torch.cat([F.pad(X, (0, 0, 0, 0, 1, 0))[..., :-1, :, :], X], dim=-2) for X in (keys, values))      # (..., blocks, 2w, d)
+    # (..., blocks, w, d)
+    queries, keys, values = (F.pad(X, (0, 0, 0, -n % w)).unflatten(-2, (-1, w)) for X in (Q, K, V))
+    # (..., blocks, 2w, d)
+    keys, values = (torch.cat([F.pad(X, (0, 0, 0, 0, 1, 0))[..., :-1, :, :], X], dim=-2) for X in (keys, values))
     scores = queries @ keys.transpose(-1, -2) / math.sqrt(Q.shape[-1])
-    back = torch.arange(w, 2 * w)[:, None] - torch.arange(2 * w)                                        # how far before its query a key stands
+    # how far before its query a key stands
+    back = torch.arange(w, 2 * w)[:, None] - torch.arange(2 * w)
     allowed = ((back >= 0) & (back < w)).expand(keys.shape[-3], -1, -1).clone()
-    allowed[0, :, :w] = False                                                                          # before the first block stands nothing
+    # before the first block stands nothing
+    allowed[0, :, :w] = False
     pattern = torch.softmax(scores.masked_fill(~allowed, float("-inf")), dim=-1)
     return (pattern @ values).flatten(-3, -2)[..., :n, :]

@@ -24,7 +24,8 @@ class Claim:
     """An answer up to the end of its line.
 
     token_ids  the answer's tokens
-    log_probs  ln p of each of them after those before it, and last the ln p that its last word ends there, of an empty answer that the line does; nats
+    log_probs  ln p of each of them after those before it, and last the ln p that its last word ends there, of an empty
+               answer that the line does; nats
     """
 
     exercise: Exercise
@@ -39,15 +40,19 @@ class Claim:
 
     @property
     def right(self) -> bool:
-        """Whether it begins with the exercise's answer. Where there is none, since the exercise asks for what does not exist, nothing is right."""
+        """Whether it begins with the exercise's answer.
+
+        Where there is none, since the exercise asks for what does not exist, nothing is right.
+        """
         return bool(self.exercise.answer) and is_right(self.text, self.exercise.answer)
 
 
 def claims(model: Transformer, tokenizer: Tokenizer, exercises: Sequence[Exercise]) -> Iterator[tuple[int, Claim]]:
-    """What the model answers to each exercise, always the most probable token, up to the end of the line or LONGEST tokens: (i, its answer to exercises[i]), in no
-    promised order. About 12 ms an exercise.
+    """What the model answers to each exercise, always the most probable token, up to the end of the line or LONGEST
+    tokens: (i, its answer to exercises[i]), in no promised order. About 12 ms an exercise.
     """
-    rows, ends = [tokenizer.prompt(exercise.prompt, max(1, model.config.n_context - LONGEST)).token_ids for exercise in exercises], _Ends.of(tokenizer)
+    rows, ends = [tokenizer.prompt(exercise.prompt, max(1, model.config.n_context - LONGEST)).token_ids
+                  for exercise in exercises], _Ends.of(tokenizer)
 
     def length(i: int) -> int:
         return len(rows[i])
@@ -59,12 +64,14 @@ def claims(model: Transformer, tokenizer: Tokenizer, exercises: Sequence[Exercis
 
 
 def leading(model: Transformer, tokenizer: Tokenizer, exercise: Exercise, n: int = 4) -> list[Claim]:
-    """n whole answers, the most probable first: those that begin with each of the n most probable first tokens and go on with the most probable ones; among them
-    the empty one, where the model would end the line at once. What it writes is `said` of them. An answer that shares its first token with another is not there.
+    """n whole answers, the most probable first: those that begin with each of the n most probable first tokens and go
+    on with the most probable ones; among them the empty one, where the model would end the line at once. What it writes
+    is `said` of them. An answer that shares its first token with another is not there.
     """
     row = tokenizer.prompt(exercise.prompt, max(1, model.config.n_context - LONGEST - 1)).token_ids
     ends, scores = _Ends.of(tokenizer), log_probs_of(next_logits(model, [row], KVCache()))[0]
-    found = [Claim(exercise, (), "", (float(scores[ends.of_line].logsumexp(-1)),))] if ends.of_line[scores.argmax()] else []
+    found = ([Claim(exercise, (), "", (float(scores[ends.of_line].logsumexp(-1)),))]
+             if ends.of_line[scores.argmax()] else [])
     best = scores.masked_fill(ends.of_line, -math.inf).topk(n - len(found))
     written = _written(model, ends, [(*row, token_id) for token_id in best.indices.tolist()], begun=True)
     found += [Claim(exercise, (first, *new), tokenizer.decode((first, *new)), (value, *log_probs))
@@ -73,7 +80,9 @@ def leading(model: Transformer, tokenizer: Tokenizer, exercise: Exercise, n: int
 
 
 def said(answers: Sequence[Claim]) -> Claim:
-    """Of `leading` answers the one that the model writes, always taking the most probable token: not always the most probable one as a whole."""
+    """Of `leading` answers the one that the model writes, always taking the most probable token: not always the most
+    probable one as a whole.
+    """
     return max(answers, key=lambda claim: claim.log_probs[0])
 
 
@@ -87,12 +96,14 @@ class _Ends:
     @classmethod
     def of(cls, tokenizer: Tokenizer) -> _Ends:
         written = [tokenizer.token_bytes(i) for i in range(tokenizer.vocab_size)]
-        return cls(torch.tensor([b"\n" in token or i == tokenizer.end_of_text for i, token in enumerate(written)]), torch.tensor([not goes_on(token) for token in written]))
+        return cls(torch.tensor([b"\n" in token or i == tokenizer.end_of_text for i, token in enumerate(written)]),
+                   torch.tensor([not goes_on(token) for token in written]))
 
 
-def _written(model: Transformer, ends: _Ends, rows: Sequence[tuple[int, ...]], begun: bool = False) -> list[tuple[tuple[int, ...], tuple[float, ...]]]:
-    """Each of some texts of one length to the end of its line, greedily: the new tokens, and their ln p with that of the last word's end, or, where there is none,
-    of the line's. begun: the rows end with an answer's first token.
+def _written(model: Transformer, ends: _Ends, rows: Sequence[tuple[int, ...]],
+             begun: bool = False) -> list[tuple[tuple[int, ...], tuple[float, ...]]]:
+    """Each of some texts of one length to the end of its line, greedily: the new tokens, and their ln p with that of
+    the last word's end, or, where there is none, of the line's. begun: the rows end with an answer's first token.
     """
     texts, log_probs, cache = dict(enumerate(rows)), [[] for _ in rows], KVCache()
     found = {}

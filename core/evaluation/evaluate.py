@@ -44,20 +44,26 @@ class Corpus:
     held_out: dict[str, list[str]]
 
     @classmethod
-    def read(cls, folder: Path, tokenizer: Tokenizer) -> "Corpus":
-        """From a folder's .txt files: heldout_* and out_of_domain_* were never trained on. Raises ValueError if either kind is missing."""
+    def read(cls, folder: Path, tokenizer: Tokenizer) -> Corpus:
+        """From a folder's .txt files: heldout_* and out_of_domain_* were never trained on.
+
+        Raises ValueError if either kind is missing.
+        """
         files = sorted(folder.glob("*.txt"))
         held_out = [path for path in files if path.name.startswith(NEVER_TRAINED_ON)]
         training = [path for path in files if path not in held_out]
         if not held_out or not training:
-            raise ValueError(f"{folder} must hold .txt files to train on and others named heldout_* or out_of_domain_*.")
+            raise ValueError(f"{folder} must hold .txt files to train on and others named heldout_* or "
+                             f"out_of_domain_*.")
         texts = [text for path in training for text in corpus.read_documents(path)]
         return cls(corpus.tokenize(texts, tokenizer), {path.stem: corpus.read_documents(path) for path in held_out})
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What was measured; without a corpus, `losses`, `lengths` and `verbatim` are empty, and calibration is that on teaching text."""
+    """What was measured; without a corpus, `losses`, `lengths` and `verbatim` are empty, and calibration is that on
+    teaching text.
+    """
 
     n_parameters: int
     vocab_size: int
@@ -77,7 +83,9 @@ class Evaluation:
 
 def evaluate(model: Transformer, tokenizer: Tokenizer, texts: Corpus | None = None, sizes: Sizes = Sizes(),
              say: Callable[[str], None] = lambda what: None) -> Evaluation:
-    """Everything; with `texts` the losses and the longest verbatim runs too, and real stories to compare with. `say` is told what comes next.
+    """Everything; with `texts` the losses and the longest verbatim runs too, and real stories to compare with.
+
+    `say` is told what comes next.
 
     Minutes. Raises ValueError for a model that sees the future.
     """
@@ -91,7 +99,8 @@ def evaluate(model: Transformer, tokenizer: Tokenizer, texts: Corpus | None = No
     calibration_text, documents = _calibration_documents(tokenizer, texts, sizes)
     calibrated = calibration(model, documents)
     say("samples")
-    written = sorted(samples(model, tokenizer, openings(), sizes.samples, sizes.tokens), key=lambda sample: sample.place)
+    written = sorted(samples(model, tokenizer, openings(), sizes.samples, sizes.tokens),
+                     key=lambda sample: sample.place)
     say("memorisation")
     recited = tuple(recitations(model, tokenizer, teaching_text.canaries()))
     say("the same seed again")
@@ -108,20 +117,28 @@ def evaluate(model: Transformer, tokenizer: Tokenizer, texts: Corpus | None = No
         say("the longest runs from the training text")
         copied = document_continuations(model, texts.training.documents, sizes.samples, sizes.beginning, sizes.tokens)
         runs = verbatim({"openings": own, "beginnings": list(copied)} | stories, texts.training.documents, tokenizer)
-    return Evaluation(model.n_parameters, tokenizer.vocab_size, sizes, tasks, repeated, calibration_text, calibrated, tuple(written),
-                      tuple(distinct(of, pieces) for of, pieces in ({"samples": own} | stories).items()), recited, again, losses, lengths, runs)
+    return Evaluation(model.n_parameters, tokenizer.vocab_size, sizes, tasks,
+                      repeated, calibration_text, calibrated, tuple(written),
+                      tuple(distinct(of, pieces) for of, pieces in ({"samples": own} | stories).items()), recited,
+                      again, losses, lengths, runs)
 
 
-def _calibration_documents(tokenizer: Tokenizer, texts: Corpus | None, sizes: Sizes) -> tuple[str, Sequence[np.ndarray]]:
-    """What calibration is measured on, by name: held-out stories, or held-out exercises, of every kind a quarter as many as of a task."""
+def _calibration_documents(tokenizer: Tokenizer, texts: Corpus | None,
+                           sizes: Sizes) -> tuple[str, Sequence[np.ndarray]]:
+    """What calibration is measured on, by name: held-out stories, or held-out exercises, of every kind a quarter as
+    many as of a task.
+    """
     if texts and STORIES in texts.held_out:
         return STORIES, corpus.tokenize(texts.held_out[STORIES], tokenizer).documents
-    exercises = [e for kind in dict.fromkeys(WRITTEN + CHOSEN) for e in teaching_text.held_out(kind, max(1, sizes.exercises // 4))]
+    exercises = [e for kind in dict.fromkeys(WRITTEN + CHOSEN)
+                 for e in teaching_text.held_out(kind, max(1, sizes.exercises // 4))]
     return TEACHING, corpus.tokenize([exercise.text for exercise in exercises], tokenizer).documents
 
 
 def _story_pieces(tokenizer: Tokenizer, texts: Corpus | None, sizes: Sizes) -> dict[str, list[Sequence[int]]]:
-    """Pieces of the held-out stories like the samples: as many and as long, each from after its first tokens on; nothing without them."""
+    """Pieces of the held-out stories like the samples: as many and as long, each from after its first tokens on;
+    nothing without them.
+    """
     if not texts or STORIES not in texts.held_out:
         return {}
     documents = corpus.tokenize(texts.held_out[STORIES], tokenizer).documents

@@ -1,4 +1,6 @@
-"""What a text costs: the model's loss on it beside a trigram model's and two compressors'; and how far the model's confidence can be believed."""
+"""What a text costs: the model's loss on it beside a trigram model's and two compressors'; and how far the model's
+confidence can be believed.
+"""
 from __future__ import annotations
 
 import gzip
@@ -22,7 +24,9 @@ from core.training.loss import HeldOutLoss, held_out_logits, held_out_loss
 
 @dataclass(frozen=True)
 class TextScore:
-    """One held-out text under the model, the trigram model and the compressors, which see nothing but the text itself (bits per byte)."""
+    """One held-out text under the model, the trigram model and the compressors, which see nothing but the text itself
+    (bits per byte).
+    """
 
     text: str
     model: HeldOutLoss
@@ -31,8 +35,10 @@ class TextScore:
     lzma: float
 
 
-def text_scores(model: Transformer, tokenizer: Tokenizer, training: corpus.Source, held_out: Mapping[str, Sequence[str]]) -> Iterator[TextScore]:
-    """The score of each held-out text (name -> documents), one by one; the trigram model counts the training documents, every one once.
+def text_scores(model: Transformer, tokenizer: Tokenizer, training: corpus.Source,
+                held_out: Mapping[str, Sequence[str]]) -> Iterator[TextScore]:
+    """The score of each held-out text (name -> documents), one by one; the trigram model counts the training documents,
+    every one once.
 
     A minute for the trigrams of ten million tokens, and then as long as the model takes to read.
     """
@@ -44,15 +50,18 @@ def text_scores(model: Transformer, tokenizer: Tokenizer, training: corpus.Sourc
 
 
 def compressed_bits_per_byte(texts: Sequence[str]) -> tuple[float, float]:
-    """What gzip -9 and lzma need, in bits per byte of the texts. A line break stands after each text and is not counted as a byte of it: the
-    models have to say where a text ends too.
+    """What gzip -9 and lzma need, in bits per byte of the texts.
+
+    A line break stands after each text and is not counted as a byte of it: the models have to say where a
+    text ends too.
     """
     data, n_bytes = "".join(f"{text}\n" for text in texts).encode(), sum(len(text.encode()) for text in texts)
     return 8 * len(gzip.compress(data, 9, mtime=0)) / n_bytes, 8 * len(lzma.compress(data, preset=9)) / n_bytes
 
 
 def calibration(model: Transformer, documents: Sequence[np.ndarray]) -> Calibration:
-    """Calibration of the most probable token at every position of the documents (token ids without end of text), the closing ones included.
+    """Calibration of the most probable token at every position of the documents (token ids without end of text), the
+    closing ones included.
 
     About a second for 3,000 tokens.
     """
@@ -60,7 +69,9 @@ def calibration(model: Transformer, documents: Sequence[np.ndarray]) -> Calibrat
 
 
 def top_predictions(model: Transformer, documents: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """At every position of the documents, as `calibration` counts them: the probability (M,) of the most probable token, and whether it came (M,) bool."""
+    """At every position of the documents, as `calibration` counts them: the probability (M,) of the most probable
+    token, and whether it came (M,) bool.
+    """
     confidence, right = [], []
     for logits, targets in held_out_logits(model, documents):
         top = torch.softmax(logits.float(), dim=-1).max(dim=-1)
@@ -71,11 +82,14 @@ def top_predictions(model: Transformer, documents: Sequence[np.ndarray]) -> tupl
 
 
 @torch.no_grad()
-def own_predictions(model: Transformer, n_texts: int, n_tokens: int, temperature: float, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """What a model says of texts that it draws itself, side by side, each from end of text on, at a temperature above 0: for each further token the
-    probability, at temperature 1, of the most probable token in each text, and whether that one was drawn.
+def own_predictions(model: Transformer, n_texts: int, n_tokens: int, temperature: float,
+                    seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """What a model says of texts that it draws itself, side by side, each from end of text on, at a temperature above
+    0: for each further token the probability, at temperature 1, of the most probable token in each text, and whether
+    that one was drawn.
 
-    At temperature 1 every token comes as often as it was said to: whatever is off in `calibrate` of the result is chance.
+    At temperature 1 every token comes as often as it was said to: whatever is off in `calibrate` of the
+    result is chance.
     """
     generator = torch.Generator().manual_seed(seed)
     texts, cache = [(model.config.end_of_text or 0,)] * n_texts, KVCache()

@@ -17,8 +17,8 @@ CHUNK = 2_000_000       # training tokens that are looked through at a time
 
 @dataclass(frozen=True)
 class Recitation:
-    """A passage after its first n_prompt tokens: each further token, what the model held most probable in its place, and ln p of the token itself,
-    in nats; both after the true text before it.
+    """A passage after its first n_prompt tokens: each further token, what the model held most probable in its place,
+    and ln p of the token itself, in nats; both after the true text before it.
     """
 
     passage: Canary
@@ -29,7 +29,9 @@ class Recitation:
 
     @property
     def n_recited(self) -> int:
-        """How many of the tokens greedy generation writes before its first mistake: until then it has the true text before it."""
+        """How many of the tokens greedy generation writes before its first mistake: until then it has the true
+        text before it.
+        """
         return next((i for i, (a, b) in enumerate(zip(self.token_ids, self.predicted)) if a != b), len(self.token_ids))
 
     @property
@@ -47,8 +49,12 @@ class Recitation:
 
 
 @torch.no_grad()
-def recitations(model: Transformer, tokenizer: Tokenizer, passages: Sequence[Canary], n_prompt: int = PROMPT_TOKENS) -> Iterator[Recitation]:
-    """Each passage read once after end of text, as far as the context reaches; about 50 ms each. Raises ValueError for one not longer than its prompt."""
+def recitations(model: Transformer, tokenizer: Tokenizer, passages: Sequence[Canary],
+                n_prompt: int = PROMPT_TOKENS) -> Iterator[Recitation]:
+    """Each passage read once after end of text, as far as the context reaches; about 50 ms each.
+
+    Raises ValueError for one not longer than its prompt.
+    """
     for passage in passages:
         ids = tokenizer.encode(passage.text)[:model.config.n_context]
         if len(ids) <= n_prompt:
@@ -56,25 +62,31 @@ def recitations(model: Transformer, tokenizer: Tokenizer, passages: Sequence[Can
         logits = model.logits(torch.tensor([tokenizer.end_of_text, *ids[:-1]], device=model.device))[n_prompt:].cpu()
         rest = torch.tensor(ids[n_prompt:])
         log_probs = logits.double().log_softmax(-1).gather(-1, rest[:, None])[:, 0]
-        yield Recitation(passage, n_prompt, tuple(rest.tolist()), tuple(logits.argmax(-1).tolist()), tuple(log_probs.tolist()))
+        yield Recitation(passage, n_prompt, tuple(rest.tolist()), tuple(logits.argmax(-1).tolist()),
+                         tuple(log_probs.tolist()))
 
 
 @dataclass(frozen=True)
 class Run:
-    """The longest stretch of a text that stands word for word in a training document: from which of the text's tokens on, and how many."""
+    """The longest stretch of a text that stands word for word in a training document: from which of the text's tokens
+    on, and how many.
+    """
 
     start: int
     n_tokens: int
 
 
 def longest_runs(texts: Sequence[Sequence[int]], documents: Sequence[np.ndarray]) -> list[Run]:
-    """Of each text (token ids) the longest run that some document (token ids) holds too, the first of several; exact. Seconds for 10 million tokens.
+    """Of each text (token ids) the longest run that some document (token ids) holds too, the first of several; exact.
 
-    The stretches of the texts that are L tokens long are numbered, those of one wording alike; a place of a document that matched one of L
-    tokens is tried against those of L + 1 tokens, all places at once, until none is left.
+    Seconds for 10 million tokens.
+
+    The stretches of the texts that are L tokens long are numbered, those of one wording alike; a place of a document
+    that matched one of L tokens is tried against those of L + 1 tokens, all places at once, until none is left.
     """
     lengths = [len(text) for text in texts]
-    text_end = 1 + max((int(max(ids)) for ids in (*texts, *documents) if len(ids)), default=0)     # two numbers that are no token, and differ
+    # two numbers that are no token, and differ
+    text_end = 1 + max((int(max(ids)) for ids in (*texts, *documents) if len(ids)), default=0)
     document_end = text_end + 1
     written = np.concatenate([np.append(np.asarray(text, dtype=np.int64), text_end) for text in texts])
     levels = _levels(written, max(lengths), text_end, base=document_end + 1)
@@ -91,26 +103,31 @@ def longest_runs(texts: Sequence[Sequence[int]], documents: Sequence[np.ndarray]
 
 @dataclass(frozen=True)
 class Verbatim:
-    """The longest run from the training text in each text of one kind: in tokens, and in words, of which those at the ends may be parts."""
+    """The longest run from the training text in each text of one kind: in tokens, and in words, of which those at the
+    ends may be parts.
+    """
 
     of: str
     n_tokens: tuple[int, ...]
     n_words: tuple[int, ...]
 
 
-def verbatim(kinds: Mapping[str, Sequence[Sequence[int]]], documents: Sequence[np.ndarray], tokenizer: Tokenizer) -> tuple[Verbatim, ...]:
+def verbatim(kinds: Mapping[str, Sequence[Sequence[int]]], documents: Sequence[np.ndarray],
+             tokenizer: Tokenizer) -> tuple[Verbatim, ...]:
     """`longest_runs` of several kinds of texts (name -> token ids of each) in the training documents."""
     runs = iter(longest_runs([text for texts in kinds.values() for text in texts], documents))
     results = []
     for of, texts in kinds.items():
         own = [next(runs) for _ in texts]
-        words = [len(tokenizer.decode(text[run.start:run.start + run.n_tokens]).split()) for text, run in zip(texts, own)]
+        words = [len(tokenizer.decode(text[run.start:run.start + run.n_tokens]).split())
+                 for text, run in zip(texts, own)]
         results.append(Verbatim(of, tuple(run.n_tokens for run in own), tuple(words)))
     return tuple(results)
 
 
 def _levels(written: np.ndarray, longest: int, filling: int, base: int) -> list[tuple[np.ndarray, np.ndarray]]:
-    """For L = 1 ... longest: the sorted keys (number of L − 1 tokens) · base + next token, and which of them stands at each place of `written`.
+    """For L = 1 ... longest: the sorted keys (number of L − 1 tokens) · base + next token, and which of them stands at
+    each place of `written`.
 
     A key's place among the sorted ones is the number of its L tokens at the next level.
     """
@@ -134,7 +151,8 @@ def _chunks(documents: Sequence[np.ndarray], closing: int) -> Iterator[np.ndarra
 
 
 def _walk(chunk: np.ndarray, levels: Sequence[tuple[np.ndarray, np.ndarray]], base: int, longest: np.ndarray) -> None:
-    """Raise `longest`, one number for each place of the texts, where the chunk holds more tokens of what stands there."""
+    """Raise `longest`, one number for each place of the texts, where the chunk holds more tokens of what stands there.
+    """
     places, names = np.arange(len(chunk)), np.zeros(len(chunk), dtype=np.int64)
     for length, (keys, names_of_text) in enumerate(levels, 1):
         within = places + length <= len(chunk)

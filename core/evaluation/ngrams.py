@@ -13,7 +13,8 @@ ORDER = 3
 
 @dataclass(frozen=True)
 class NgramCounts:
-    """For contexts of n − 1 tokens: which n-grams were seen (keys, sorted), how often, and what the discount leaves to shorter ones.
+    """For contexts of n − 1 tokens: which n-grams were seen (keys, sorted), how often, and what the discount leaves
+    to shorter ones.
 
     A key is the n-gram read as a number in base |V|; its context's key is the key divided by |V|, rounded down.
     """
@@ -26,25 +27,33 @@ class NgramCounts:
     discount: float                 # D, taken off every count
 
     @classmethod
-    def count(cls, keys: np.ndarray, counts: np.ndarray, vocab_size: int) -> "NgramCounts":
-        """From distinct sorted keys. D = (n_1 + 1) / (n_1 + 2 n_2 + 2), n_c n-grams being counted c times: never 0, so that nothing is impossible."""
+    def count(cls, keys: np.ndarray, counts: np.ndarray, vocab_size: int) -> NgramCounts:
+        """From distinct sorted keys.
+
+        D = (n_1 + 1) / (n_1 + 2 n_2 + 2), n_c n-grams being counted c times: never 0, so that nothing is impossible.
+        """
         once, twice = np.count_nonzero(counts == 1), np.count_nonzero(counts == 2)
         contexts, first, followers = np.unique(keys // vocab_size, return_index=True, return_counts=True)
         totals = np.add.reduceat(counts.astype(np.float64), first)
-        return cls(keys, counts.astype(np.float64), contexts, totals, followers.astype(np.float64), (once + 1) / (once + 2 * twice + 2))
+        return cls(keys, counts.astype(np.float64), contexts, totals, followers.astype(np.float64),
+                   (once + 1) / (once + 2 * twice + 2))
 
     def probability(self, keys: np.ndarray, shorter: np.ndarray, vocab_size: int) -> np.ndarray:
-        """(M,) max(count − D, 0) / total + D · followers / total · shorter; `shorter` (M,) alone where the context was never seen."""
+        """(M,) max(count − D, 0) / total + D · followers / total · shorter; `shorter` (M,) alone where the context
+        was never seen.
+        """
         count = _look_up(self.keys, self.counts, keys)
         total = _look_up(self.contexts, self.totals, keys // vocab_size)
         followers = _look_up(self.contexts, self.followers, keys // vocab_size)
         seen = np.maximum(total, 1)
-        return np.where(total > 0, (np.maximum(count - self.discount, 0) + self.discount * followers * shorter) / seen, shorter)
+        return np.where(total > 0,
+                        (np.maximum(count - self.discount, 0) + self.discount * followers * shorter) / seen, shorter)
 
 
 class TrigramModel:
-    """p(token | the two before), interpolated Kneser-Ney: discounted trigram counts; then bigrams and unigrams counted by how many
-    different contexts they follow; at last the uniform distribution. Source: Kneser and Ney 1995; Chen and Goodman 1999, section 2.7.
+    """p(token | the two before), interpolated Kneser-Ney: discounted trigram counts; then bigrams and unigrams counted
+    by how many different contexts they follow; at last the uniform distribution. Source: Kneser and Ney 1995; Chen and
+    Goodman 1999, section 2.7.
     """
 
     def __init__(self, documents: Sequence[np.ndarray], vocab_size: int, end_of_text: int) -> None:
@@ -66,7 +75,8 @@ class TrigramModel:
         return (ids[:-2] * self.vocab_size + ids[1:-1]) * self.vocab_size + ids[2:]
 
     def probabilities(self, document: np.ndarray) -> np.ndarray:
-        """(n + 1,) the probability of each token of the document and of its closing end of text, given the two before."""
+        """(n + 1,) the probability of each token of the document and of its closing end of text, given the two before.
+        """
         keys = self._trigrams(document)
         p = np.full(len(keys), 1 / self.vocab_size)
         for n, level in zip(range(1, ORDER + 1), reversed(self.levels)):

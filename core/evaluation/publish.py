@@ -1,4 +1,6 @@
-"""Bundling the model of a training run, with its losses by step, its milestones and a card that says how it was made and what it scored."""
+"""Bundling the model of a training run, with its losses by step, its milestones and a card that says how it was made
+and what it scored.
+"""
 from __future__ import annotations
 
 import json
@@ -14,7 +16,8 @@ CARDS = Path(__file__).resolve().parents[2] / "assets" / "text" / "en" / "model_
 
 
 def stages(run: Path) -> list[dict]:
-    """The losses of all stages of a run, one after the other, each entry with the number of its stage: 1 is the first."""
+    """The losses of all stages of a run, one after the other, each entry with the number of its stage: 1 is the first.
+    """
     folders = [*sorted(run.glob("stage-*")), run]
     read = [json.loads((folder / "training.json").read_text(encoding="utf-8")) for folder in folders]
     return [dict(stage=number, **entry) for number, entries in enumerate(read, 1) for entry in entries]
@@ -22,23 +25,30 @@ def stages(run: Path) -> list[dict]:
 
 def training_facts(history: Sequence[dict], n_parameters: int) -> dict[str, str]:
     """What a card says of a training: parameters, and over all stages steps, tokens (millions) and hours."""
-    ends = [[entry for entry in history if entry["stage"] == number][-1] for number in sorted({entry["stage"] for entry in history})]
-    return dict(parameters=f"{n_parameters:,}", steps=f"{sum(end['step'] for end in ends):,}", tokens=f"{sum(end['tokens_seen'] for end in ends) / 1e6:.1f}",
+    ends = [[entry for entry in history if entry["stage"] == number][-1]
+            for number in sorted({entry["stage"] for entry in history})]
+    return dict(parameters=f"{n_parameters:,}", steps=f"{sum(end['step'] for end in ends):,}",
+                tokens=f"{sum(end['tokens_seen'] for end in ends) / 1e6:.1f}",
                 hours=f"{sum(end['hours'] for end in ends):.1f}")
 
 
 def template(name: str) -> str:
-    """The text of the model's card: its own, or that of its family, the part of its name before the first hyphen. Raises OSError if there is neither."""
+    """The text of the model's card: its own, or that of its family, the part of its name before the first hyphen.
+
+    Raises OSError if there is neither.
+    """
     own = CARDS / f"{name}.md"
     return (own if own.exists() else CARDS / f"{name.partition('-')[0]}.md").read_text(encoding="utf-8")
 
 
 def publish(name: str, run: Path, sections: Mapping[str, str], lengths: Sequence[Stretch] = ()) -> None:
-    """Bundle the model of the training run in the folder as assets/models/`name`: weights, losses, milestones, the loss by position, and its card
-    with the report's `sections`."""
+    """Bundle the model of the training run in the folder as assets/models/`name`: weights, losses, milestones, the loss
+    by position, and its card with the report's `sections`.
+    """
     model, tokenizer = checkpoints.load(run / "model")
     history, folder = stages(run), checkpoints.BUNDLED / name
-    values = dict.fromkeys(("losses", "lengths", "verbatim"), "") | training_facts(history, model.n_parameters) | dict(sections)
+    values = (dict.fromkeys(("losses", "lengths", "verbatim"), "") | training_facts(history, model.n_parameters)
+              | dict(sections))
     card = template(name).format(name=name, **values)
     checkpoints.save(folder, model, tokenizer, card)
     (folder / "training.json").write_text(json.dumps(history, indent=0) + "\n", encoding="utf-8")

@@ -22,11 +22,14 @@ from core.evaluation.teaching_tasks import TaskScore
 
 TEXT = Path(__file__).resolve().parents[2] / "assets" / "text" / "en" / "evaluation.md"
 N_SHOWN = 20
-LEFT_OUT = ("token_ids", "predicted", "log_probs")       # of JSON: a number for every token says little to who does not have the text
+# of JSON: a number for every token says little to who does not have the text
+LEFT_OUT = ("token_ids", "predicted", "log_probs")
 
 
 def sections(e: Evaluation) -> dict[str, str]:
-    """The Markdown of each section, by the name it has in the text file; those that need a corpus only where there was one."""
+    """The Markdown of each section, by the name it has in the text file; those that need a corpus only where
+    there was one.
+    """
     parts = _parts(TEXT.read_text(encoding="utf-8"))
     words = dict(line.split(": ", 1) for line in parts.pop("words").splitlines())
     filled = dict(
@@ -34,14 +37,16 @@ def sections(e: Evaluation) -> dict[str, str]:
         induction=_induction_values(e.induction, e.vocab_size),
         calibration=dict(n=f"{e.calibration.n:,}", text=words.get(e.calibration_text, e.calibration_text),
                          error=percent(e.calibration.expected_error), bins=rows(_bin_rows(e.calibration))),
-        samples=dict(longest=e.sizes.tokens, distinct=rows(_distinct_row(d, words) for d in e.distinct), shown=min(N_SHOWN, len(e.samples)),
-                     samples="\n\n".join(map(sample_text, e.samples[:N_SHOWN]))),
+        samples=dict(longest=e.sizes.tokens, distinct=rows(_distinct_row(d, words) for d in e.distinct),
+                     shown=min(N_SHOWN, len(e.samples)), samples="\n\n".join(map(sample_text, e.samples[:N_SHOWN]))),
         memory=dict(n_prompt=e.recitations[0].n_prompt, memory=rows(_memory_rows(e.recitations))),
         repetition=dict(n=len(e.repetition.first), outcome=words["same" if e.repetition.same else "different"]))
     if e.losses:
         filled["losses"] = dict(losses=rows(map(_loss_row, e.losses)))
     if e.lengths:
-        filled["lengths"] = dict(text=LONG_TEXT, lengths=rows((f"{s.first} – {s.last - 1}", f"{s.n:,}", f"{s.nats_per_token:.3f}") for s in e.lengths))
+        filled["lengths"] = dict(text=LONG_TEXT,
+                                 lengths=rows((f"{s.first} – {s.last - 1}", f"{s.n:,}", f"{s.nats_per_token:.3f}")
+                                              for s in e.lengths))
     if e.verbatim:
         filled["verbatim"] = dict(longest=e.sizes.tokens, verbatim=rows(_verbatim_row(v, words) for v in e.verbatim))
     return {name: template.format(**filled[name]) for name, template in parts.items() if name in filled}
@@ -72,24 +77,28 @@ def percent(share: float) -> str:
 
 
 def _loss_row(s: TextScore) -> tuple[str, ...]:
-    return (s.text, f"{s.model.n_tokens:,}", f"{s.model.nats_per_token:.3f}", f"{s.model.perplexity:,.1f}", f"{s.model.bits_per_byte:.3f}",
+    return (s.text, f"{s.model.n_tokens:,}", f"{s.model.nats_per_token:.3f}",
+            f"{s.model.perplexity:,.1f}", f"{s.model.bits_per_byte:.3f}",
             f"{s.trigram.nats_per_token:.3f}", f"{s.trigram.bits_per_byte:.3f}", f"{s.gzip:.3f}", f"{s.lzma:.3f}")
 
 
 def _task_row(score: TaskScore, words: dict[str, str]) -> tuple[str, ...]:
     result, (low, high) = score.result, score.result.interval
-    return words[score.task], words[score.way], str(result.right), str(result.n), percent(result.share), f"{percent(low)} – {percent(high)}"
+    return (words[score.task], words[score.way], str(result.right), str(result.n), percent(result.share),
+            f"{percent(low)} – {percent(high)}")
 
 
 def _induction_values(i: Induction, vocab_size: int) -> dict[str, object]:
     best, previous = i.best_induction_head, i.best_previous_token_head
-    return dict(n_sequences=i.n_sequences, n_tokens=i.n_tokens, uniform=f"{math.log(vocab_size):.2f}", first=f"{i.first:.3f}", second=f"{i.second:.3f}",
+    return dict(n_sequences=i.n_sequences, n_tokens=i.n_tokens, uniform=f"{math.log(vocab_size):.2f}",
+                first=f"{i.first:.3f}", second=f"{i.second:.3f}",
                 induction_layer=best.layer, induction_head=best.head, induction_score=f"{best.score:.4f}",
                 previous_layer=previous.layer, previous_head=previous.head, previous_score=f"{previous.score:.4f}")
 
 
 def _bin_rows(c: Calibration) -> list[tuple[str, ...]]:
-    return [(f"{b.low:.1f} – {b.high:.1f}", f"{b.count:,}", *((percent(b.confidence), percent(b.share_right)) if b.count else ("–", "–"))) for b in c.bins]
+    return [(f"{b.low:.1f} – {b.high:.1f}", f"{b.count:,}",
+             *((percent(b.confidence), percent(b.share_right)) if b.count else ("–", "–"))) for b in c.bins]
 
 
 def _distinct_row(d: Distinct, words: dict[str, str]) -> tuple[str, ...]:
@@ -105,28 +114,34 @@ def sample_text(sample: Sample) -> str:
 
 
 def _memory_rows(recitations: Sequence[Recitation]) -> list[tuple[str, ...]]:
-    """For each number of repeats the means over the passages, and over their twins, which have their names and are never repeated."""
+    """For each number of repeats the means over the passages, and over their twins, which have their names and are
+    never repeated.
+    """
     twins = {r.passage.name: r for r in recitations if not r.passage.repeats}
     cells = []
     for repeats in sorted({r.passage.repeats for r in recitations if r.passage.repeats}):
         own = [r for r in recitations if r.passage.repeats == repeats]
-        cells.append((str(repeats), str(len(own)), *_memory_cells(own), *_memory_cells([twins[r.passage.name] for r in own])))
+        cells.append((str(repeats), str(len(own)), *_memory_cells(own),
+                      *_memory_cells([twins[r.passage.name] for r in own])))
     return cells
 
 
 def _memory_cells(group: Sequence[Recitation]) -> tuple[str, str, str]:
-    return percent(mean(r.recited_share for r in group)), percent(mean(r.share_right for r in group)), f"{mean(r.nats_per_token for r in group):.3f}"
+    return (percent(mean(r.recited_share for r in group)), percent(mean(r.share_right for r in group)),
+            f"{mean(r.nats_per_token for r in group):.3f}")
 
 
 def _verbatim_row(v: Verbatim, words: dict[str, str]) -> tuple[str, ...]:
     longest = v.n_tokens.index(max(v.n_tokens))
-    return words[v.of], str(len(v.n_tokens)), str(v.n_tokens[longest]), str(v.n_words[longest]), f"{median(v.n_tokens):g}"
+    return (words[v.of], str(len(v.n_tokens)), str(v.n_tokens[longest]), str(v.n_words[longest]),
+            f"{median(v.n_tokens):g}")
 
 
 def as_json(value) -> object:
     """A record as what JSON knows: its fields, but those for every token, and its properties by name; NaN as null."""
     if dataclasses.is_dataclass(value):
-        names = [f.name for f in dataclasses.fields(value)] + [name for name, member in vars(type(value)).items() if isinstance(member, property)]
+        names = [f.name for f in dataclasses.fields(value)] + [name for name, member in vars(type(value)).items()
+                                                               if isinstance(member, property)]
         return {name: as_json(getattr(value, name)) for name in names if name not in LEFT_OUT}
     if isinstance(value, np.ndarray):
         return value.tolist()

@@ -27,9 +27,11 @@ class Repetition:
 def repetition(tokenizer: Tokenizer, n_steps: int = 50, seed: int = 0) -> Repetition:
     """Two trainings of one small model from the same seed on teaching text, n_steps each. A few seconds.
 
-    Equal on one machine with the same number of threads; another machine may add in another order, and differ in the last bits.
+    Equal on one machine with the same number of threads; another machine may add in another order, and differ in
+    the last bits.
     """
-    config = ModelConfig(vocab_size=tokenizer.vocab_size, d_model=32, n_layers=2, n_heads=2, n_context=64, end_of_text=tokenizer.end_of_text)
+    config = ModelConfig(vocab_size=tokenizer.vocab_size, d_model=32, n_layers=2, n_heads=2, n_context=64,
+                         end_of_text=tokenizer.end_of_text)
     settings = TrainingConfig(steps=n_steps, batch_size=4, warmup_steps=n_steps // 5, seed=seed)
     sources = [corpus.tokenize(teaching_text.documents(N_DOCUMENTS, seed), tokenizer)]
 

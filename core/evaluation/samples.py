@@ -18,7 +18,9 @@ SAMPLING = SamplingConfig(temperature=0.8, top_p=0.95)
 
 @dataclass(frozen=True)
 class Sample:
-    """The place of a sample in its series, its prompt, and what came: token ids without the closing end of text, and their text."""
+    """The place of a sample in its series, its prompt, and what came: token ids without the closing end of text,
+    and their text.
+    """
 
     place: int
     prompt: str
@@ -31,9 +33,11 @@ def openings() -> tuple[str, ...]:
     return tuple((DATA / "openings.txt").read_text(encoding="utf-8").splitlines())
 
 
-def samples(model: Transformer, tokenizer: Tokenizer, prompts: Sequence[str], n: int = 100, n_tokens: int = 100, seed: int = 0) -> Iterator[Sample]:
-    """n samples of at most n_tokens tokens at temperature 0.8 and top-p 0.95, prompt after prompt and then again from the first; fewer tokens
-    where the model ends its text. As they are done, in no promised order; about 0.3 seconds each.
+def samples(model: Transformer, tokenizer: Tokenizer, prompts: Sequence[str], n: int = 100, n_tokens: int = 100,
+            seed: int = 0) -> Iterator[Sample]:
+    """n samples of at most n_tokens tokens at temperature 0.8 and top-p 0.95, prompt after prompt and then
+    again from the first; fewer tokens where the model ends its text. As they are done, in no promised order;
+    about 0.3 seconds each.
     """
     texts = [prompts[i % len(prompts)] for i in range(n)]
     token_ids = [tokenizer.prompt(text, model.config.n_context).token_ids for text in texts]
@@ -42,10 +46,10 @@ def samples(model: Transformer, tokenizer: Tokenizer, prompts: Sequence[str], n:
         yield Sample(place, texts[place], written, tokenizer.decode(written))
 
 
-def document_continuations(model: Transformer, documents: Sequence[np.ndarray], n: int = 100, beginning: int = 32, n_tokens: int = 100,
-                           seed: int = 0) -> Iterator[tuple[int, ...]]:
-    """How the model goes on after the first `beginning` tokens of n random documents (token ids) that are longer than that, sampled as `samples`;
-    all of them where there are fewer.
+def document_continuations(model: Transformer, documents: Sequence[np.ndarray], n: int = 100, beginning: int = 32,
+                           n_tokens: int = 100, seed: int = 0) -> Iterator[tuple[int, ...]]:
+    """How the model goes on after the first `beginning` tokens of n random documents (token ids) that are longer than
+    that, sampled as `samples`; all of them where there are fewer.
     """
     long_enough = [document for document in documents if len(document) > beginning]
     chosen = random.Random(seed).sample(long_enough, min(n, len(long_enough)))
@@ -70,7 +74,8 @@ def distinct(of: str, texts: Sequence[Sequence[int]]) -> Distinct:
 
 
 def distinct_share(texts: Sequence[Sequence[int]], n: int = 4) -> float:
-    """Different n-grams over all n-grams of the texts together, in (0, 1]; NaN if no text has n tokens. Source: Li et al. 2016 (distinct-n).
+    """Different n-grams over all n-grams of the texts together, in (0, 1]; NaN if no text has n tokens. Source: Li et
+    al. 2016 (distinct-n).
 
     >>> distinct_share([[1, 2, 1, 2, 1]], n=2)
     0.5

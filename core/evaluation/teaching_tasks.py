@@ -1,6 +1,8 @@
-"""The teaching tasks on exercises that were held out: answers written greedily, and choices between a right and a wrong answer.
+"""The teaching tasks on exercises that were held out: answers written greedily, and choices between a right and
+a wrong answer.
 
-Every prompt stands alone after the end-of-text token. Nothing but the exact answer is right: an article too many is a mistake.
+Every prompt stands alone after the end-of-text token. Nothing but the exact answer is right: an article too
+many is a mistake.
 """
 from __future__ import annotations
 
@@ -58,8 +60,10 @@ class TaskScore:
 
 
 def answers(model: Transformer, tokenizer: Tokenizer, exercises: Sequence[Exercise]) -> Iterator[Answer]:
-    """What the model writes greedily after each prompt, in no promised order. Right is a text that begins with the answer, no word or number of
-    it going on: a text that ends early is wrong, and what follows a right answer is not looked at. About 20 ms an exercise.
+    """What the model writes greedily after each prompt, in no promised order.
+
+    Right is a text that begins with the answer, no word or number of it going on: a text that ends early is wrong, and
+    what follows a right answer is not looked at. About 20 ms an exercise.
     """
     prompts = [tokenizer.prompt(exercise.prompt, model.config.n_context).token_ids for exercise in exercises]
     longest = max(len(tokenizer.encode(exercise.answer)) for exercise in exercises)
@@ -79,7 +83,10 @@ def is_right(text: str, answer: str) -> bool:
 
 
 def choices(model: Transformer, tokenizer: Tokenizer, exercises: Sequence[Exercise]) -> Iterator[Choice]:
-    """How probable the model finds the answer and the alternatives of each exercise, in their order. About 10 ms an exercise."""
+    """How probable the model finds the answer and the alternatives of each exercise, in their order.
+
+    About 10 ms an exercise.
+    """
     for start in range(0, len(exercises), BATCH):
         batch = exercises[start:start + BATCH]
         pairs = [(exercise.prompt, text) for exercise in batch for text in (exercise.answer, *exercise.alternatives)]
@@ -92,11 +99,12 @@ def choices(model: Transformer, tokenizer: Tokenizer, exercises: Sequence[Exerci
 def answer_log_probs(model: Transformer, tokenizer: Tokenizer, pairs: Sequence[tuple[str, str]]) -> np.ndarray:
     """(M,) ln p in nats that the text goes on with `answer` after `prompt`, and that the answer's last word ends there.
 
-    Without the second part " horse" would win over " horses", which begins with the same token. Raises ValueError where an answer alone
-    overflows the context.
+    Without the second part " horse" would win over " horses", which begins with the same token. Raises ValueError where
+    an answer alone overflows the context.
     """
     answer_ids = [tokenizer.encode(answer) for _, answer in pairs]
-    rows = [[*tokenizer.prompt(prompt, model.config.n_context - len(ids)).token_ids, *ids] for (prompt, _), ids in zip(pairs, answer_ids)]
+    rows = [[*tokenizer.prompt(prompt, model.config.n_context - len(ids)).token_ids, *ids]
+            for (prompt, _), ids in zip(pairs, answer_ids)]
     longest = max(map(len, rows))
     inputs = torch.tensor([row + [tokenizer.end_of_text] * (longest - len(row)) for row in rows], device=model.device)
     ends_a_word = torch.tensor([not goes_on(tokenizer.token_bytes(i)) for i in range(tokenizer.vocab_size)])
@@ -109,7 +117,8 @@ def answer_log_probs(model: Transformer, tokenizer: Tokenizer, pairs: Sequence[t
 
 
 def goes_on(token: bytes) -> bool:
-    """Whether a token that comes right after a word makes it longer: it begins with a letter, a digit, or a byte of a character beyond ASCII.
+    """Whether a token that comes right after a word makes it longer: it begins with a letter, a digit, or a byte of a
+    character beyond ASCII.
 
     >>> goes_on(b"s"), goes_on(b" the"), goes_on(b"."), goes_on(b"")
     (True, False, False, False)
@@ -118,7 +127,10 @@ def goes_on(token: bytes) -> bool:
 
 
 def task_scores(model: Transformer, tokenizer: Tokenizer, n: int = 200) -> Iterator[TaskScore]:
-    """Every task on (at most) n held-out exercises, and on all facts, taught and untaught, asked in the first phrasing. About a minute in all."""
+    """Every task on (at most) n held-out exercises, and on all facts, taught and untaught, asked in the first phrasing.
+
+    About a minute in all.
+    """
     for kind in WRITTEN:
         yield _score(kind, "written", answers(model, tokenizer, teaching_text.held_out(kind, n)))
     for kind in CHOSEN:

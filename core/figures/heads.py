@@ -1,4 +1,7 @@
-"""Pictures and tables of attention heads: what each does as a scatter, the next token before and after a change. Arrays in, altair or pandas out."""
+"""Pictures and tables of attention heads: what each does as a scatter, the next token before and after a change.
+
+Arrays in, altair or pandas out.
+"""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
@@ -12,7 +15,8 @@ from core.model.config import ModelConfig
 
 ROLES = ("previous_token", "next_token", "own_token", "first_token", "last_token", "induction", "duplicate_token")
 LEAST_SHARE = 0.4         # a head is named after what takes this share of its attention
-ROOM_FOR_VALUES = 1.5     # the axis runs this far past the longest bar, so that the values written behind the bars have room
+# the axis runs this far past the longest bar, so that the values written behind the bars have room
+ROOM_FOR_VALUES = 1.5
 CROWD = 64                # points that still have room for labels between them
 LABEL_ROOM = (0.07, 0.06)  # what a label takes of the scatter's width and height
 
@@ -23,9 +27,11 @@ def head_name(layer: int, head: int) -> str:
 
 
 def roles(measures: Mapping[str, np.ndarray]) -> np.ndarray:
-    """(L, h) strings: that of the measured ROLES with the largest share of each head's attention, "" where none reaches LEAST_SHARE; NaN counts as none.
+    """(L, h) strings: that of the measured ROLES with the largest share of each head's attention, "" where none reaches
+    LEAST_SHARE; NaN counts as none.
 
-    >>> roles({"previous_token": np.array([[0.1]]), "first_token": np.array([[0.8]]), "induction": np.array([[np.nan]])}).tolist()
+    >>> shares = {"previous_token": 0.1, "first_token": 0.8, "induction": np.nan}
+    >>> roles({name: np.array([[share]]) for name, share in shares.items()}).tolist()
     [['first_token']]
     """
     measured = [name for name in ROLES if name in measures]
@@ -42,7 +48,8 @@ def statistics_table(measures: Mapping[str, np.ndarray]) -> pd.DataFrame:
 
 
 def shares_of_sum(parts: np.ndarray, total: np.ndarray) -> np.ndarray:
-    """What each part (m, d) adds along their sum (d,), part·total / ‖total‖²: (m,) float64, signed; they add up to 1 where parts add up to total.
+    """What each part (m, d) adds along their sum (d,), part·total / ‖total‖²: (m,) float64, signed; they add up to 1
+    where parts add up to total.
 
     >>> shares_of_sum(np.array([[3.0, 1.0], [1.0, -1.0]]), np.array([4.0, 0.0])).tolist()
     [0.75, 0.25]
@@ -51,18 +58,22 @@ def shares_of_sum(parts: np.ndarray, total: np.ndarray) -> np.ndarray:
     return parts.astype(np.float64) @ total / (total @ total or 1.0)
 
 
-def scatter(table: pd.DataFrame, x: str, y: str, titles: tuple[str, str], domains: tuple[float, float], selected: str, theme: str,
-            scale: float, height: int) -> alt.LayerChart:
+def scatter(table: pd.DataFrame, x: str, y: str, titles: tuple[str, str], domains: tuple[float, float], selected: str,
+            theme: str, scale: float, height: int) -> alt.LayerChart:
     """Every head as a point of two of its measures; a click is the altair selection "picked" of its field "head".
 
-    table: `statistics_table`. titles: of the two axes. domains: the largest value each axis shows, from 0. Heads whose measure is NaN have no point.
+    table: `statistics_table`. titles: of the two axes. domains: the largest value each axis shows, from 0. Heads whose
+    measure is NaN have no point.
     """
     ink, page, text = style.colour("attention", theme, "ink"), style.colour("page", theme), style.colour("text", theme)
-    data = table.assign(x=table[x], y=table[y], chosen=table["head"] == selected).dropna(subset=["x", "y"])[["head", "x", "y", "chosen"]]
+    data = table.assign(x=table[x], y=table[y],
+                        chosen=table["head"] == selected).dropna(subset=["x", "y"])[["head", "x", "y", "chosen"]]
     data["label"] = np.where(named_points(data.x / domains[0], data.y / domains[1], data.chosen), data["head"], "")
-    axes = {axis: getattr(alt, axis.upper())(f"{axis}:Q", title=title, scale=alt.Scale(domain=[0, most]), axis=alt.Axis(tickCount=5))
+    axes = {axis: getattr(alt, axis.upper())(f"{axis}:Q", title=title,
+                                             scale=alt.Scale(domain=[0, most]), axis=alt.Axis(tickCount=5))
             for axis, title, most in zip("xy", titles, domains)}
-    tooltip = [alt.Tooltip("head:N"), alt.Tooltip("x:Q", title=titles[0], format=".4~g"), alt.Tooltip("y:Q", title=titles[1], format=".4~g")]
+    tooltip = [alt.Tooltip("head:N"), alt.Tooltip("x:Q", title=titles[0], format=".4~g"),
+               alt.Tooltip("y:Q", title=titles[1], format=".4~g")]
     base = alt.Chart(data).encode(**axes)
     picked = alt.selection_point(name="picked", fields=["head"], toggle=False)
     points = base.mark_circle(size=110, opacity=0.75, color=ink, stroke=page).encode(tooltip=tooltip).add_params(picked)
@@ -72,9 +83,11 @@ def scatter(table: pd.DataFrame, x: str, y: str, titles: tuple[str, str], domain
 
 
 def product_latex(config: ModelConfig, i: int | str, j: int | str) -> str:
-    """How a model matches query i with key j, in LaTeX: q′ and k′ where positions turn them, q̂ and k̂ where they are normed and not turned.
+    """How a model matches query i with key j, in LaTeX: q′ and k′ where positions turn them, q̂ and k̂ where they are
+    normed and not turned.
 
-    >>> print(product_latex(ModelConfig(vocab_size=2, d_model=2, n_layers=1, n_heads=1, n_context=2, positions="rotary"), 3, 1))
+    >>> rotary = ModelConfig(vocab_size=2, d_model=2, n_layers=1, n_heads=1, n_context=2, positions="rotary")
+    >>> print(product_latex(rotary, 3, 1))
     q'_{3} \\cdot k'_{1}
     """
     if config.score == "additive":
@@ -85,7 +98,8 @@ def product_latex(config: ModelConfig, i: int | str, j: int | str) -> str:
 
 
 def named_points(x: np.ndarray, y: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-    """Which points (m,), in shares of the axes, carry a label: the chosen one, then from the outside in those whose label meets no other; (m,) bool.
+    """Which points (m,), in shares of the axes, carry a label: the chosen one, then from the outside in those whose
+    label meets no other; (m,) bool.
 
     Of more than CROWD points only those whose label would stand over no other point.
 
@@ -98,12 +112,14 @@ def named_points(x: np.ndarray, y: np.ndarray, chosen: np.ndarray) -> np.ndarray
         right, up = x[None] - x[:, None], y[None] - y[:, None]
         free = chosen | ~((right > 0) & (right < LABEL_ROOM[0]) & (np.abs(up) < LABEL_ROOM[1])).any(1)
     for i in sorted(range(len(x)), key=lambda i: (not chosen[i], -max(x[i], y[i]))):
-        named[i] = free[i] and not any(abs(x[i] - x[j]) < LABEL_ROOM[0] and abs(y[i] - y[j]) < LABEL_ROOM[1] for j in np.flatnonzero(named))
+        named[i] = free[i] and not any(abs(x[i] - x[j]) < LABEL_ROOM[0] and abs(y[i] - y[j]) < LABEL_ROOM[1]
+                                       for j in np.flatnonzero(named))
     return named
 
 
 def candidates(before: np.ndarray, after: np.ndarray, most_moved: Sequence[int], n: int = 10) -> np.ndarray:
-    """Ids of up to n tokens to compare: the likeliest before and after and those that moved most, in turn; then sorted, likeliest before first.
+    """Ids of up to n tokens to compare: the likeliest before and after and those that moved most, in turn; then sorted,
+    likeliest before first.
 
     >>> candidates(np.array([0.5, 0.3, 0.2, 0.0]), np.array([0.1, 0.2, 0.2, 0.5]), [0], n=2).tolist()
     [0, 3]
@@ -114,9 +130,10 @@ def candidates(before: np.ndarray, after: np.ndarray, most_moved: Sequence[int],
     return np.array(sorted(wanted, key=lambda i: (-before[i], i)), dtype=np.int64)
 
 
-def before_after(tokens: Sequence[str], before: np.ndarray, after: np.ndarray, titles: tuple[str, str, str], theme: str, scale: float,
-                 height: int) -> alt.LayerChart:
-    """Two probabilities a token: before as an outlined bar, after as the filled bar inside it. titles: of the axis, of before, of after.
+def before_after(tokens: Sequence[str], before: np.ndarray, after: np.ndarray, titles: tuple[str, str, str], theme: str,
+                 scale: float, height: int) -> alt.LayerChart:
+    """Two probabilities a token: before as an outlined bar, after as the filled bar inside it. titles: of the axis, of
+    before, of after.
 
     The tokens keep the order given. The spec is constant, so that an update moves the bars in place.
     """
@@ -126,20 +143,23 @@ def before_after(tokens: Sequence[str], before: np.ndarray, after: np.ndarray, t
     data["room"] = ROOM_FOR_VALUES * data["furthest"].max()
     y = alt.Y("token:N", sort=None, title=None, scale=alt.Scale(paddingInner=0.25),
               axis=alt.Axis(labelFont=style.MONO, labelFontSize=12 * scale, labelColor=text, labelLimit=110 * scale))
-    tooltip = [alt.Tooltip("token:N"), alt.Tooltip("before:Q", title=titles[1], format=".4~g"), alt.Tooltip("after:Q", title=titles[2], format=".4~g"),
-               alt.Tooltip("change:Q", format="+.4~g")]
+    tooltip = [alt.Tooltip("token:N"), alt.Tooltip("before:Q", title=titles[1], format=".4~g"),
+               alt.Tooltip("after:Q", title=titles[2], format=".4~g"), alt.Tooltip("change:Q", format="+.4~g")]
     base = alt.Chart(data).encode(y=y, tooltip=tooltip)
     axis = alt.Axis(tickCount=4, format="~g")
-    hollow = base.mark_bar(fillOpacity=0.001, stroke=ink, strokeWidth=1.5, fill=text).encode(x=alt.X("before:Q", title=titles[0], axis=axis, scale=alt.Scale(nice=False)))
+    hollow = base.mark_bar(fillOpacity=0.001, stroke=ink, strokeWidth=1.5, fill=text).encode(
+        x=alt.X("before:Q", title=titles[0], axis=axis, scale=alt.Scale(nice=False)))
     full = base.mark_bar(fill=fill, height=alt.RelativeBandSize(0.5)).encode(x=alt.X("after:Q"))
     room = base.mark_point(opacity=0).encode(x=alt.X("room:Q"))
     values = base.mark_text(align="left", dx=6, color=text, fontSize=12 * scale).encode(
-        x=alt.X("furthest:Q"), text=alt.Text("label:N")).transform_calculate(label="format(datum.before, '.3~g') + ' → ' + format(datum.after, '.3~g')")
+        x=alt.X("furthest:Q"), text=alt.Text("label:N")).transform_calculate(
+            label="format(datum.before, '.3~g') + ' → ' + format(datum.after, '.3~g')")
     return style.framed(alt.layer(hollow, full, room, values), theme, scale, height=height, width="container")
 
 
 def distinct(tokens: Sequence[str]) -> list[str]:
-    """The tokens with invisible spaces after those that look like an earlier one: different ids may look alike, rows of a chart may not.
+    """The tokens with invisible spaces after those that look like an earlier one: different ids may look alike, rows of
+    a chart may not.
 
     >>> [len(name) for name in distinct(["a", "b", "a"])]
     [1, 1, 2]

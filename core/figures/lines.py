@@ -1,7 +1,8 @@
 """Recurrence against attention: gradients by distance, times by length, accuracies by delay, an alignment.
 
-Rows as a DataFrame, and a Vega-Lite spec that depends on the theme, the labels and nothing that moves while a training runs or a slider turns,
-so that a chart with a `key` is updated in place. (Specs are built by hand: altair takes 80 ms to check one, and these are drawn every second.)
+Rows as a DataFrame, and a Vega-Lite spec that depends on the theme, the labels and nothing that moves while a training
+runs or a slider turns, so that a chart with a `key` is updated in place. (Specs are built by hand: altair takes 80 ms
+to check one, and these are drawn every second.)
 """
 from __future__ import annotations
 
@@ -13,13 +14,16 @@ import pandas as pd
 
 from core.figures.style import POWER_OF_TEN, altair_theme, colour, sequential
 
-DASHES = ((1, 0), (7, 4), (2, 3), (9, 3, 2, 3), (4, 2))      # a line of its own for each network, so that colour is not all that tells them apart
+# a line of its own for each network, so that colour is not all that tells them apart
+DASHES = ((1, 0), (7, 4), (2, 3), (9, 3, 2, 3), (4, 2))
 NAME_HEIGHT = 15         # px that the name of a line takes
 
 
 @dataclass(frozen=True)
 class Axis:
-    """One axis of `lines`. domain None: as the data want it. values: where it has labels. kind: "number", "percent" or "log"."""
+    """One axis of `lines`. domain None: as the data want it. values: where it has labels. kind: "number",
+    "percent" or "log".
+    """
 
     title: str
     kind: str = "number"
@@ -32,14 +36,16 @@ class Axis:
 
 
 def spread(values: Sequence[float], gap: float) -> np.ndarray:
-    """The values moved apart as little as it takes to stand `gap` from each other, in their order: where names stand beside the ends of lines.
+    """The values moved apart as little as it takes to stand `gap` from each other, in their order: where names stand
+    beside the ends of lines.
 
     >>> spread([0.0, 0.1, 5.0], gap=1.0).round(2).tolist()
     [-0.45, 0.55, 5.0]
     """
     values = np.asarray(values, dtype=float)
     order = np.argsort(values, kind="stable")
-    groups: list[tuple[float, int]] = []                 # (centre, members) of neighbours that stand shoulder to shoulder
+    # (centre, members) of neighbours that stand shoulder to shoulder
+    groups: list[tuple[float, int]] = []
     for value in values[order]:
         groups.append((float(value), 1))
         while len(groups) > 1 and groups[-1][0] - groups[-2][0] < gap * (groups[-1][1] + groups[-2][1]) / 2:
@@ -50,12 +56,15 @@ def spread(values: Sequence[float], gap: float) -> np.ndarray:
     return result
 
 
-def line_rows(frame: pd.DataFrame, names: Mapping[str, str], y: Axis, height: float, scale: float = 1.0, picked: float | None = None) -> pd.DataFrame:
-    """What `lines` draws of the columns network, x and y: the points, once more the last of each line with its name, where it has room, and the
-    place across that the reader has picked, if any."""
+def line_rows(frame: pd.DataFrame, names: Mapping[str, str], y: Axis, height: float, scale: float = 1.0,
+              picked: float | None = None) -> pd.DataFrame:
+    """What `lines` draws of the columns network, x and y: the points, once more the last of each line with its name,
+    where it has room, and the place across that the reader has picked, if any.
+    """
     if missing := {"network", "x", "y"} - set(frame.columns):
         raise ValueError(f"The lines need the columns {', '.join(sorted(missing))}.")
-    network, x, values = (frame[name].to_numpy() for name in ("network", "x", "y"))       # tables are put together once, at the end: of a few hundred rows, that takes most of the time
+    # tables are put together once, at the end: of a few hundred rows, that takes most of the time
+    network, x, values = (frame[name].to_numpy() for name in ("network", "x", "y"))
     points = np.flatnonzero(values > 0) if y.logarithmic else np.arange(len(frame))
     by_x = points[np.argsort(x[points], kind="stable")]
     ends = by_x[sorted({names[network[row]]: place for place, row in enumerate(by_x)}.values())]
@@ -67,76 +76,106 @@ def line_rows(frame: pd.DataFrame, names: Mapping[str, str], y: Axis, height: fl
         low, high = y.domain or (values[points].min(), values[points].max())
         gap = NAME_HEIGHT * scale / height * max(float(to(high)) - float(to(low)), 1e-9)
         at[len(points):len(points) + len(ends)] = back(spread(to(values[ends].clip(low, high)), gap))
-    return pd.DataFrame({"network": network[rows], "x": x[rows], "y": values[rows], "name": [names[one] for one in network[rows]],
+    return pd.DataFrame({"network": network[rows], "x": x[rows], "y": values[rows],
+                         "name": [names[one] for one in network[rows]],
                          "role": np.repeat(["line", "end", "picked"], [len(points), len(ends), len(marked)]), "at": at})
 
 
-def lines(names: Mapping[str, str], meanings: Mapping[str, str], x: Axis, y: Axis, theme: str, *, level: tuple[float, str] | None = None, points: bool = False, named: bool = True,
+def lines(names: Mapping[str, str], meanings: Mapping[str, str], x: Axis, y: Axis, theme: str, *,
+          level: tuple[float, str] | None = None, points: bool = False, named: bool = True,
           scale: float = 1.0, height: int = 320) -> dict:
     """The spec of one line for each network over `line_rows`: names and colour meanings by network, in their order.
 
-    level: a value of y that is drawn across, and what it is called. points: each measured place as a point. named: each line's name at its end.
+    level: a value of y that is drawn across, and what it is called. points: each measured place as a point. named: each
+    line's name at its end.
     """
     order = list(names.values())
     by_name = {"field": "name", "type": "nominal", "legend": None}
-    colours = by_name | {"scale": {"domain": order, "range": [colour(meanings[network], theme, "ink") for network in names]}}
+    colours = (by_name
+               | {"scale": {"domain": order, "range": [colour(meanings[network], theme, "ink") for network in names]}})
     dashes = by_name | {"scale": {"domain": order, "range": [list(dash) for dash in DASHES[:len(order)]]}}
     across, up = _encoding("x", x), _encoding("y", y)
-    tooltip = [{"field": "name", "title": " "}, {"field": "x", "type": "quantitative", "title": x.title, "format": ",d"},
-               {"field": "y", "type": "quantitative", "title": y.title, "format": ".1%" if y.kind == "percent" else ".4~g"}]
+    tooltip = [
+        {"field": "name", "title": " "}, {"field": "x", "type": "quantitative", "title": x.title, "format": ",d"},
+        {"field": "y", "type": "quantitative", "title": y.title, "format": ".1%" if y.kind == "percent" else ".4~g"}]
     lined = [{"filter": "datum.role == 'line'"}]
-    layers = [{"transform": lined, "mark": {"type": "line", "strokeWidth": 2.5 * scale}, "encoding": {"x": across, "y": up, "color": colours, "strokeDash": dashes}},
-              {"transform": lined, "mark": {"type": "point", "filled": True, "size": (30 if points else 60) * scale, "opacity": 1 if points else 0},
+    layers = [{"transform": lined, "mark": {"type": "line", "strokeWidth": 2.5 * scale},
+               "encoding": {"x": across, "y": up, "color": colours, "strokeDash": dashes}},
+              {"transform": lined, "mark": {"type": "point", "filled": True,
+                                            "size": (30 if points else 60) * scale, "opacity": 1 if points else 0},
                "encoding": {"x": across, "y": up, "color": colours, "tooltip": tooltip}},
-              {"transform": [{"filter": "datum.role == 'picked'"}], "mark": {"type": "rule", "color": colour("grid", theme, "ink"), "strokeDash": [2, 2]}, "encoding": {"x": across}},
-              {"transform": [{"filter": "datum.role == 'picked'"}], "mark": {"type": "point", "filled": True, "size": 70 * scale, "opacity": 1}, "encoding": {"x": across, "y": up, "color": colours}}]
+              {"transform": [{"filter": "datum.role == 'picked'"}],
+               "mark": {"type": "rule", "color": colour("grid", theme, "ink"), "strokeDash": [2, 2]},
+               "encoding": {"x": across}},
+              {"transform": [{"filter": "datum.role == 'picked'"}],
+               "mark": {"type": "point", "filled": True, "size": 70 * scale, "opacity": 1},
+               "encoding": {"x": across, "y": up, "color": colours}}]
     if named:
-        layers.append({"transform": [{"filter": "datum.role == 'end'"}], "mark": {"type": "text", "align": "left", "dx": 6, "fontSize": 12 * scale, "fontWeight": 600},
-                       "encoding": {"x": across, "y": up | {"field": "at"}, "color": colours, "text": {"field": "name"}}})
+        layers.append({"transform": [{"filter": "datum.role == 'end'"}],
+                       "mark": {"type": "text", "align": "left", "dx": 6, "fontSize": 12 * scale, "fontWeight": 600},
+                       "encoding": {"x": across, "y": up | {"field": "at"}, "color": colours,
+                                    "text": {"field": "name"}}})
     if level is not None:
         layers += _level(*level, below=y.domain is not None and level[0] < sum(y.domain) / 2, theme=theme, scale=scale)
     widest = max(map(len, order)) * 7 * scale + 10 if named else 12
-    return {"height": height, "padding": {"right": widest, "left": 5, "top": 5, "bottom": 5}, "config": altair_theme(theme, scale), "layer": layers}
+    return {"height": height, "padding": {"right": widest, "left": 5, "top": 5, "bottom": 5},
+            "config": altair_theme(theme, scale), "layer": layers}
 
 
 def _encoding(field: str, axis: Axis) -> dict:
     """One axis as Vega-Lite has it: whole numbers across; percent, powers of ten or plain numbers upwards."""
     up = field == "y"
-    scale = {"type": "log" if axis.logarithmic else "linear", "nice": up and axis.domain is None} | ({} if axis.domain is None else {"domain": list(axis.domain), "clamp": up})
+    scale = ({"type": "log" if axis.logarithmic else "linear", "nice": up and axis.domain is None}
+             | ({} if axis.domain is None else {"domain": list(axis.domain), "clamp": up}))
     if axis.values is not None:
         labels = {"values": list(axis.values)} | ({"labelExpr": POWER_OF_TEN} if up else {"format": ",d"})
     else:
-        labels = {"labelExpr": POWER_OF_TEN} if axis.logarithmic else {"format": "%"} if axis.kind == "percent" else {} if up else {"format": "d"}
-    return {"field": field, "type": "quantitative", "title": axis.title, "scale": scale, "axis": {"tickCount": 6, "grid": up, **labels}}
+        labels = ({"labelExpr": POWER_OF_TEN} if axis.logarithmic else {"format": "%"} if axis.kind == "percent"
+                  else {} if up else {"format": "d"})
+    return {"field": field, "type": "quantitative", "title": axis.title, "scale": scale,
+            "axis": {"tickCount": 6, "grid": up, **labels}}
 
 
 def _level(value: float, name: str, below: bool, theme: str, scale: float) -> list[dict]:
     """A line across at `value`, its name below or above it."""
     data = {"values": [{"y": value, "name": name}]}
     y = {"field": "y", "type": "quantitative"}
-    return [{"data": data, "mark": {"type": "rule", "color": colour("excluded", theme, "ink"), "strokeDash": [3, 3]}, "encoding": {"y": y}},
-            {"data": data, "mark": {"type": "text", "align": "left", "baseline": "top" if below else "bottom", "dx": 4, "dy": 4 if below else -3, "fontSize": 12 * scale, "color": colour("muted", theme)},
+    return [{"data": data, "mark": {"type": "rule", "color": colour("excluded", theme, "ink"), "strokeDash": [3, 3]},
+             "encoding": {"y": y}},
+            {"data": data, "mark": {"type": "text", "align": "left", "baseline": "top" if below else "bottom", "dx": 4,
+                                    "dy": 4 if below else -3, "fontSize": 12 * scale, "color": colour("muted", theme)},
              "encoding": {"x": {"value": 0}, "y": y, "text": {"field": "name"}}}]
 
 
-def answer_rows(rows: Sequence[str], cells: Sequence[Sequence[str]], right: Sequence[Sequence[bool | None]]) -> pd.DataFrame:
-    """Symbols place by place, one row for what was read, asked for or answered. right: None for what is no answer; a wrong one is bracketed."""
-    return pd.DataFrame([{"name": name, "place": place, "kind": "given" if ok is None else "right" if ok else "wrong", "shown": f"({symbol})" if ok is False else symbol}
-                         for i, name in enumerate(rows) for place, (symbol, ok) in enumerate(zip(cells[i], right[i], strict=True))])
+def answer_rows(rows: Sequence[str], cells: Sequence[Sequence[str]],
+                right: Sequence[Sequence[bool | None]]) -> pd.DataFrame:
+    """Symbols place by place, one row for what was read, asked for or answered. right: None for what is no answer; a
+    wrong one is bracketed.
+    """
+    return pd.DataFrame([{"name": name, "place": place, "kind": "given" if ok is None else "right" if ok else "wrong",
+                          "shown": f"({symbol})" if ok is False else symbol}
+                         for i, name in enumerate(rows)
+                         for place, (symbol, ok) in enumerate(zip(cells[i], right[i], strict=True))])
 
 
 def answers(order: Sequence[str], theme: str, scale: float = 1.0) -> dict:
     """The spec of `answer_rows`, in that order: right answers filled, wrong ones on an empty field."""
     kinds = ["given", "right", "wrong"]
-    fills, edges = [colour("panel", theme), colour("value", theme), colour("page", theme)], [colour("grid", theme), colour("value", theme, "ink"), colour("excluded", theme, "ink")]
+    fills, edges = ([colour("panel", theme), colour("value", theme), colour("page", theme)],
+                    [colour("grid", theme), colour("value", theme, "ink"), colour("excluded", theme, "ink")])
     kind = {"field": "kind", "type": "nominal", "legend": None}
     encoding = {"x": {"field": "place", "type": "ordinal", "axis": None, "scale": {"paddingInner": 0.12}},
-                "y": {"field": "name", "type": "nominal", "sort": list(order), "title": None, "scale": {"paddingInner": 0.18}, "axis": {"labelLimit": 90 * scale}}}
+                "y": {"field": "name", "type": "nominal", "sort": list(order), "title": None,
+                      "scale": {"paddingInner": 0.18}, "axis": {"labelLimit": 90 * scale}}}
     return {"height": {"step": 22 * scale}, "config": altair_theme(theme, scale), "encoding": encoding, "layer": [
-        {"mark": {"type": "rect", "cornerRadius": 3, "strokeWidth": 1.2}, "encoding": {"color": kind | {"scale": {"domain": kinds, "range": fills}}, "stroke": kind | {"scale": {"domain": kinds, "range": edges}},
-                                                                                      "tooltip": [{"field": "name", "title": " "}, {"field": "shown", "title": "  "}]}},
+        {"mark": {"type": "rect", "cornerRadius": 3, "strokeWidth": 1.2},
+         "encoding": {"color": kind | {"scale": {"domain": kinds, "range": fills}},
+                      "stroke": kind | {"scale": {"domain": kinds, "range": edges}},
+                     "tooltip": [{"field": "name", "title": " "}, {"field": "shown", "title": "  "}]}},
         {"mark": {"type": "text", "fontSize": 12 * scale, "font": "monospace"},
-         "encoding": {"text": {"field": "shown"}, "color": {"condition": {"test": "datum.kind == 'right'", "value": colour("page", theme)}, "value": colour("text", theme)}}}]}
+         "encoding": {"text": {"field": "shown"},
+                      "color": {"condition": {"test": "datum.kind == 'right'", "value": colour("page", theme)},
+                                "value": colour("text", theme)}}}]}
 
 
 def alignment_rows(weights: np.ndarray, sources: Sequence[str], outputs: Sequence[str]) -> pd.DataFrame:
@@ -144,20 +183,28 @@ def alignment_rows(weights: np.ndarray, sources: Sequence[str], outputs: Sequenc
     if weights.shape != (len(outputs), len(sources)):
         raise ValueError(f"{weights.shape} weights, but {len(outputs)} outputs and {len(sources)} sources.")
     rows, columns = np.divmod(np.arange(weights.size), weights.shape[1])
-    return pd.DataFrame({"row": rows, "column": columns, "weight": weights.reshape(-1), "output": [outputs[i] for i in rows], "source": [sources[j] for j in columns]})
+    return pd.DataFrame({"row": rows, "column": columns, "weight": weights.reshape(-1),
+                         "output": [outputs[i] for i in rows], "source": [sources[j] for j in columns]})
 
 
 def alignment(x_title: str, y_title: str, theme: str, scale: float = 1.0, height: int = 300) -> dict:
     """The spec of `alignment_rows`: rows are what was written, top down, columns the source."""
-    x = {"field": "column", "type": "ordinal", "title": x_title, "axis": {"labels": False, "orient": "top", "titlePadding": 22 * scale}}
+    x = {"field": "column", "type": "ordinal", "title": x_title,
+         "axis": {"labels": False, "orient": "top", "titlePadding": 22 * scale}}
     y = {"field": "row", "type": "ordinal", "title": y_title, "axis": {"labels": False, "titlePadding": 22 * scale}}
-    shade = {"field": "weight", "type": "quantitative", "legend": None, "scale": {"domain": [0, 1], "range": [stop for _, stop in sequential(theme)], "interpolate": "rgb"}}
-    tooltip = [{"field": "output", "title": y_title}, {"field": "source", "title": x_title}, {"field": "weight", "type": "quantitative", "title": "α", "format": ".4f"}]
+    shade = {"field": "weight", "type": "quantitative", "legend": None,
+             "scale": {"domain": [0, 1], "range": [stop for _, stop in sequential(theme)], "interpolate": "rgb"}}
+    tooltip = [{"field": "output", "title": y_title}, {"field": "source", "title": x_title},
+               {"field": "weight", "type": "quantitative", "title": "α", "format": ".4f"}]
     symbol = {"type": "text", "font": "monospace", "fontSize": 12 * scale}
     return {"height": height, "config": altair_theme(theme, scale), "layer": [
         {"mark": "rect", "encoding": {"x": x, "y": y, "color": shade, "tooltip": tooltip}},
         {"transform": [{"filter": "datum.weight >= 0.05"}], "mark": {"type": "text", "fontSize": 11 * scale},
          "encoding": {"x": x, "y": y, "text": {"field": "weight", "type": "quantitative", "format": ".2f"},
-                      "color": {"condition": {"test": "datum.weight > 0.5", "value": colour("page", theme)}, "value": colour("text", theme)}}},
-        {"transform": [{"filter": "datum.row == 0"}], "mark": symbol | {"dy": -9, "color": colour("key", theme, "ink")}, "encoding": {"x": x, "y": {"value": 0}, "text": {"field": "source"}}},
-        {"transform": [{"filter": "datum.column == 0"}], "mark": symbol | {"dx": -9, "color": colour("query", theme, "ink")}, "encoding": {"x": {"value": 0}, "y": y, "text": {"field": "output"}}}]}
+                      "color": {"condition": {"test": "datum.weight > 0.5", "value": colour("page", theme)},
+                                "value": colour("text", theme)}}},
+        {"transform": [{"filter": "datum.row == 0"}], "mark": symbol | {"dy": -9, "color": colour("key", theme, "ink")},
+         "encoding": {"x": x, "y": {"value": 0}, "text": {"field": "source"}}},
+        {"transform": [{"filter": "datum.column == 0"}],
+         "mark": symbol | {"dx": -9, "color": colour("query", theme, "ink")},
+         "encoding": {"x": {"value": 0}, "y": y, "text": {"field": "output"}}}]}

@@ -9,7 +9,8 @@ LEAST, GREATEST = 1e-4, 1e7      # in size; below and from here on a number is w
 
 
 def probability(p: float, digits: int = 3) -> str:
-    """A probability in [0, 1] with `digits` significant digits; what is less than 1 never reads as 1, what is above 0 never as 0.
+    """A probability in [0, 1] with `digits` significant digits; what is less than 1 never reads as 1, what is
+    above 0 never as 0.
 
     >>> probability(0.4567), probability(0.99963), probability(1.0), probability(3.21e-7)
     ('0.457', '0.9996', '1', '3.2e-07')
@@ -28,7 +29,8 @@ def probability(p: float, digits: int = 3) -> str:
 
 
 def readable(value: float, digits: int = 3) -> str:
-    """A number with `digits` significant figures; one below 1 in size is never written as 1, and a tiny one keeps its power of ten.
+    """A number with `digits` significant figures; one below 1 in size is never written as 1, and a tiny one keeps
+    its power of ten.
 
     >>> readable(0.99962), readable(12.3456), readable(-0.00001234), readable(0.0)
     ('0.9996', '12.3', '−1.2e−05', '0')
@@ -54,7 +56,8 @@ def superscript(value: float) -> str:
     ('3.15 · 10²³', '1.2 · 10⁻⁴')
     """
     digits, exponent = f"{value:.2e}".split("e")
-    return f"{digits.rstrip('0').rstrip('.')} · 10{str(int(exponent)).translate(str.maketrans('-0123456789', '⁻⁰¹²³⁴⁵⁶⁷⁸⁹'))}"
+    return (f"{digits.rstrip('0').rstrip('.')} · "
+            f"10{str(int(exponent)).translate(str.maketrans('-0123456789', '⁻⁰¹²³⁴⁵⁶⁷⁸⁹'))}")
 
 
 def plain_number(value: float, places: int = 4) -> str:
@@ -98,11 +101,11 @@ def in_latex(written: str) -> str:
 
 
 def latex_operand(value: float) -> str:
-    """What a formula puts in: six decimals, and below 1 six significant digits, of the number and of what it lacks to 1, so that a calculator
-    arrives at the four decimals of the result.
+    """What a formula puts in: six decimals, and below 1 six significant digits, of the number and of what it lacks to
+    1, so that a calculator arrives at the four decimals of the result.
 
-    >>> latex_operand(-12.5), latex_operand(0.0123456789), latex_operand(0.9995), latex_operand(3.2e-7), latex_operand(0.0)
-    ('-12.500000', '0.0123457', '0.999500000', '3.20000 \\\\cdot 10^{-7}', '0.000000')
+    >>> [latex_operand(value) for value in (-12.5, 0.0123456789, 0.9995, 3.2e-7, 0.0)]
+    ['-12.500000', '0.0123457', '0.999500000', '3.20000 \\\\cdot 10^{-7}', '0.000000']
     """
     size = abs(float(value))
     if not 0 < size < 1:
@@ -114,7 +117,8 @@ def latex_operand(value: float) -> str:
 
 
 def bracketed(written: str) -> str:
-    """A written number, in brackets where its sign or its power of ten would be misread: after a minus, beside a dot, under a square.
+    """A written number, in brackets where its sign or its power of ten would be misread: after a minus, beside a dot,
+    under a square.
 
     >>> bracketed("0.5000"), bracketed("-0.5000"), bracketed(latex_number(2e-7))
     ('0.5000', '(-0.5000)', '(2.0000 \\\\cdot 10^{-7})')

@@ -1,6 +1,9 @@
-"""Positions as numbers to show: the geometry of a matrix of positions, and the formulas with today's values put in. Arrays in, LaTeX and tables out.
+"""Positions as numbers to show: the geometry of a matrix of positions, and the formulas with today's values put in.
 
-Symbols: P (n, d) positions; i, j two of them; δ′ a pair of dimensions (2δ′, 2δ′ + 1); ω its angular frequency; b the base.
+Arrays in, LaTeX and tables out.
+
+Symbols: P (n, d) positions; i, j two of them; δ′ a pair of dimensions (2δ′, 2δ′ + 1); ω its angular
+frequency; b the base.
 """
 from __future__ import annotations
 
@@ -23,7 +26,8 @@ class Geometry:
     P: np.ndarray          # (n, d)
     lengths: np.ndarray    # (n,)      ‖P_i‖
     cosines: np.ndarray    # (n, n)    between every two positions
-    spectrum: np.ndarray   # (min(n, d),) singular values of P, largest first, as shares of the squared whole: they sum to 1
+    # (min(n, d),) singular values of P, largest first, as shares of the squared whole: they sum to 1
+    spectrum: np.ndarray
     rank: int              # how many axes hold 99 % of the squared length
     turned: np.ndarray     # (n, d)    P on its own principal axes, the strongest first: same lengths, same dot products
 
@@ -40,7 +44,8 @@ def geometry(P: np.ndarray) -> Geometry:
 
 def angle_latex(i: int, pair: int, d: int, base: float, omega: float) -> str:
     """ω and i ω of one pair, with its numbers."""
-    return rf"\omega = b^{{-2\delta'/d}} = {base:g}^{{-{2 * pair}/{d}}} = {latex_number(omega)}, \qquad i\,\omega = {i} \cdot {latex_operand(omega)} = {latex_number(i * omega)}"
+    return (rf"\omega = b^{{-2\delta'/d}} = {base:g}^{{-{2 * pair}/{d}}} = {latex_number(omega)}, \qquad i\,\omega = "
+            rf"{i} \cdot {latex_operand(omega)} = {latex_number(i * omega)}")
 
 
 def entries_latex(i: int, pair: int, omega: float) -> str:
@@ -51,30 +56,35 @@ def entries_latex(i: int, pair: int, omega: float) -> str:
 
 def wavelength_latex(omega: float) -> str:
     """The number of positions in one turn."""
-    return rf"\lambda = \frac{{2\pi}}{{\omega}} = \frac{{{latex_operand(2 * math.pi)}}}{{{latex_operand(omega)}}} = {latex_number(2 * math.pi / omega)}"
+    return (rf"\lambda = \frac{{2\pi}}{{\omega}} = \frac{{{latex_operand(2 * math.pi)}}}{{{latex_operand(omega)}}} = "
+            rf"{latex_number(2 * math.pi / omega)}")
 
 
 def product_latex(i: int, j: int, omegas: Sequence[float], shown: int = 4) -> str:
     """P_i · P_j as the sum of cosines, its first terms and its total written out."""
     terms = [math.cos((i - j) * omega) for omega in omegas]
-    first = " ".join(f"{'' if k == 0 and term >= 0 else '+' if term >= 0 else '-'} {latex_number(abs(term))}" for k, term in enumerate(terms[:shown]))
+    first = " ".join(f"{'' if k == 0 and term >= 0 else '+' if term >= 0 else '-'} {latex_number(abs(term))}"
+                     for k, term in enumerate(terms[:shown]))
     rest = r" + \dots" if len(terms) > shown else ""
-    return rf"P_{{{i}}} \cdot P_{{{j}}} = \sum_{{\delta'=0}}^{{{len(terms) - 1}}} \cos\big(({i}-{j})\,\omega_{{\delta'}}\big) = {first}{rest} = {latex_number(sum(terms))}"
+    return (rf"P_{{{i}}} \cdot P_{{{j}}} = \sum_{{\delta'=0}}^{{{len(terms) - 1}}} "
+            rf"\cos\big(({i}-{j})\,\omega_{{\delta'}}\big) = {first}{rest} = {latex_number(sum(terms))}")
 
 
 def rotation_latex(angle: float) -> str:
     """The matrix that turns a pair (row vector) by `angle`."""
     cos, sin = math.cos(angle), math.sin(angle)
-    return rf"R({latex_number(angle)}) = \begin{{pmatrix}} {latex_number(cos)} & {latex_number(sin)} \\ {latex_number(-sin)} & {latex_number(cos)} \end{{pmatrix}}"
+    return (rf"R({latex_number(angle)}) = \begin{{pmatrix}} {latex_number(cos)} & {latex_number(sin)} \\ "
+            rf"{latex_number(-sin)} & {latex_number(cos)} \end{{pmatrix}}")
 
 
 def step_latex(i: int, j: int, omega: float) -> str:
     """(sin iω, cos iω) turned by (j − i)ω is (sin jω, cos jω): a step in position is one rotation, whatever i is."""
     turn = (j - i) * omega
     cos, sin = math.cos(turn), math.sin(turn)
-    return (rf"\begin{{pmatrix}} {latex_number(math.sin(i * omega))} & {latex_number(math.cos(i * omega))} \end{{pmatrix}} "
-            rf"\begin{{pmatrix}} {latex_number(cos)} & {latex_number(-sin)} \\ {latex_number(sin)} & {latex_number(cos)} \end{{pmatrix}} = "
-            rf"\begin{{pmatrix}} {latex_number(math.sin(j * omega))} & {latex_number(math.cos(j * omega))} \end{{pmatrix}}")
+    return (rf"\begin{{pmatrix}} {latex_number(math.sin(i * omega))} & {latex_number(math.cos(i * omega))} "
+            rf"\end{{pmatrix}} \begin{{pmatrix}} {latex_number(cos)} & {latex_number(-sin)} \\ {latex_number(sin)} & "
+            rf"{latex_number(cos)} \end{{pmatrix}} = \begin{{pmatrix}} {latex_number(math.sin(j * omega))} & "
+            rf"{latex_number(math.cos(j * omega))} \end{{pmatrix}}")
 
 
 def dot_latex(name: str, a: Sequence[float], b: Sequence[float], shown: int = 4) -> str:
@@ -85,7 +95,9 @@ def dot_latex(name: str, a: Sequence[float], b: Sequence[float], shown: int = 4)
 
 
 def softmax_of_bias(bias: np.ndarray, i: int) -> np.ndarray:
-    """(i + 1,) the causal attention of query i where all q · k are equal: softmax over keys 0 … i of row i of `bias` (n, n)."""
+    """(i + 1,) the causal attention of query i where all q · k are equal: softmax over keys 0 … i of row i of
+    `bias` (n, n).
+    """
     row = np.exp(bias[i, : i + 1] - bias[i, : i + 1].max())
     return row / row.sum()
 
@@ -97,14 +109,17 @@ def concatenated(x: np.ndarray, p: np.ndarray, W_X: np.ndarray, W_P: np.ndarray)
 
 
 def open_pairs(omegas: np.ndarray, trained: int) -> np.ndarray:
-    """(pairs,) bool: the pairs that do not complete a turn within the trained length, so that longer texts show them new angles."""
+    """(pairs,) bool: the pairs that do not complete a turn within the trained length, so that longer texts show
+    them new angles.
+    """
     return omegas * trained < 2 * math.pi
 
 
 def pair_table(i: int, j: int, omegas: Sequence[float], names: Sequence[str]) -> pd.DataFrame:
     """One row a pair: δ′, ω, λ, sin iω, cos iω and cos((i − j)ω); `names` are the six column titles."""
     omegas = np.asarray(omegas)
-    columns = (np.arange(len(omegas)), omegas, 2 * math.pi / omegas, np.sin(i * omegas), np.cos(i * omegas), np.cos((i - j) * omegas))
+    columns = (np.arange(len(omegas)), omegas, 2 * math.pi / omegas, np.sin(i * omegas), np.cos(i * omegas),
+               np.cos((i - j) * omegas))
     return pd.DataFrame(dict(zip(names, columns)))
 
 
@@ -114,22 +129,29 @@ def matrix_table(M: np.ndarray, row: str, column: str, value: str) -> pd.DataFra
     return pd.DataFrame({row: rows.ravel(), column: columns.ravel(), value: M.ravel()})
 
 
-# ---- losses by position ---------------------------------------------------------------------------------------------------------
+# ---- losses by position ----------------------------------------------------------------------------------------------
 
-INKS = {"none": "muted", "sinusoidal": "residual", "learned": "position", "rotary": "query", "alibi": "key", "relative": "value"}
-DASHES = {"none": [2, 3], "sinusoidal": [8, 3, 2, 3], "learned": [1, 0], "rotary": [6, 3], "alibi": [1, 0], "relative": [10, 4]}
-MARKS = {"none": "circle", "sinusoidal": "cross", "learned": "square", "rotary": "triangle-up", "alibi": "diamond", "relative": "triangle-down"}
+INKS = {"none": "muted", "sinusoidal": "residual", "learned": "position", "rotary": "query", "alibi": "key",
+        "relative": "value"}
+DASHES = {"none": [2, 3], "sinusoidal": [8, 3, 2, 3], "learned": [1, 0], "rotary": [6, 3], "alibi": [1, 0],
+          "relative": [10, 4]}
+MARKS = {"none": "circle", "sinusoidal": "cross", "learned": "square", "rotary": "triangle-up", "alibi": "diamond",
+         "relative": "triangle-down"}
 
 
 def loss_range(table: pd.DataFrame, picked: str) -> tuple[float, float]:
-    """Where the axis of `losses_by_position` begins and ends: above all but the worst scheme, unless that one is picked."""
+    """Where the axis of `losses_by_position` begins and ends: above all but the worst scheme, unless that
+    one is picked.
+    """
     tops = table.groupby("scheme")["nats"].max()
     low, high = float(table["nats"].min()), float(max(tops.nlargest(2).iloc[-1], tops[picked]))
     return low - 0.08 * (high - low), high + 0.16 * (high - low)
 
 
-def losses_by_position(table: pd.DataFrame, picked: str, trained: int, titles: tuple[str, str, str], theme: str, scale: float, height: int) -> alt.LayerChart:
-    """Loss over position, a line for each scheme, told apart by colour, dashes, marks and a name at its end; the picked one bold.
+def losses_by_position(table: pd.DataFrame, picked: str, trained: int, titles: tuple[str, str, str], theme: str,
+                       scale: float, height: int) -> alt.LayerChart:
+    """Loss over position, a line for each scheme, told apart by colour, dashes, marks and a name at its end; the
+    picked one bold.
 
     table: columns scheme, name, first, last (positions), nats. A line outside `loss_range` leaves the picture.
     titles: of the x axis, of the y axis, of the line at `trained`.
@@ -137,22 +159,34 @@ def losses_by_position(table: pd.DataFrame, picked: str, trained: int, titles: t
     schemes, (low, high) = [scheme for scheme in INKS if scheme in set(table["scheme"])], loss_range(table, picked)
     data = table.assign(middle=(table["first"] + table["last"]) / 2, bold=table["scheme"] == picked)
     end = int(data["last"].max())
-    x = alt.X("middle:Q", title=titles[0], scale=alt.Scale(domain=[0, end], nice=False), axis=alt.Axis(values=list(range(0, end + 1, 64))))
-    y = alt.Y("nats:Q", title=titles[1], scale=alt.Scale(domain=[low, high], nice=False), axis=alt.Axis(grid=True, tickCount=5))
+    x = alt.X("middle:Q", title=titles[0], scale=alt.Scale(domain=[0, end], nice=False),
+              axis=alt.Axis(values=list(range(0, end + 1, 64))))
+    y = alt.Y("nats:Q", title=titles[1], scale=alt.Scale(domain=[low, high], nice=False),
+              axis=alt.Axis(grid=True, tickCount=5))
     looks = {key: alt.Scale(domain=schemes, range=[of[s] for s in schemes]) for key, of in (
         ("color", {s: style.colour(INKS[s], theme, "ink") for s in schemes}), ("strokeDash", DASHES), ("shape", MARKS))}
     colour = alt.Color("scheme:N", scale=looks["color"], legend=None)
-    base = alt.Chart(data).encode(x=x, y=y, color=colour, tooltip=[alt.Tooltip("name:N"), alt.Tooltip("first:Q"), alt.Tooltip("last:Q"), alt.Tooltip("nats:Q", format=".4f")])
-    lines = [base.transform_filter(f"datum.bold == {str(bold).lower()}").mark_line(clip=True, strokeWidth=(4 if bold else 1.6) * scale).encode(
-        strokeDash=alt.StrokeDash("scheme:N", scale=looks["strokeDash"], legend=None)) for bold in (False, True)]
-    points = base.mark_point(clip=True, filled=True, size=60 * scale).encode(shape=alt.Shape("scheme:N", scale=looks["shape"], legend=None))
+    base = alt.Chart(data).encode(x=x, y=y, color=colour,
+                                  tooltip=[alt.Tooltip("name:N"), alt.Tooltip("first:Q"), alt.Tooltip("last:Q"),
+                                           alt.Tooltip("nats:Q", format=".4f")])
+    lines = [base.transform_filter(f"datum.bold == {str(bold).lower()}")
+             .mark_line(clip=True, strokeWidth=(4 if bold else 1.6) * scale).encode(
+                 strokeDash=alt.StrokeDash("scheme:N", scale=looks["strokeDash"], legend=None))
+             for bold in (False, True)]
+    points = base.mark_point(clip=True, filled=True, size=60 * scale).encode(
+        shape=alt.Shape("scheme:N", scale=looks["shape"], legend=None))
     ends = data[data["nats"] <= high].groupby("scheme").tail(1)
-    ends = ends.assign(at=ends.groupby("middle")["nats"].transform(lambda nats: spread(nats.to_numpy(), 15 * scale * (high - low) / height)))
-    names = [alt.Chart(ends[ends["bold"] == bold]).mark_text(align="left", dx=8, fontSize=12 * scale, fontWeight="bold" if bold else "normal").encode(
-        x=alt.X("middle:Q"), y=alt.Y("at:Q"), text=alt.Text("name:N"), color=colour) for bold in (False, True)]
+    ends = ends.assign(at=ends.groupby("middle")["nats"]
+                          .transform(lambda nats: spread(nats.to_numpy(), 15 * scale * (high - low) / height)))
+    names = [alt.Chart(ends[ends["bold"] == bold])
+             .mark_text(align="left", dx=8, fontSize=12 * scale, fontWeight="bold" if bold else "normal").encode(
+                 x=alt.X("middle:Q"), y=alt.Y("at:Q"), text=alt.Text("name:N"), color=colour) for bold in (False, True)]
     mark = alt.Chart(pd.DataFrame({"x": [trained], "text": [titles[2]]})).encode(x=alt.X("x:Q"))
-    said = mark.mark_text(align="left", baseline="top", dx=6, fontSize=12 * scale).encode(text=alt.Text("text:N"), y=alt.YValue(0))
-    return style.framed(alt.layer(*lines, points, *names, mark.mark_rule(strokeDash=[3, 3]), said), theme, scale, height=height, width="container", padding={"right": 90 * scale, "left": 5, "top": 5, "bottom": 5})
+    said = mark.mark_text(align="left", baseline="top", dx=6, fontSize=12 * scale).encode(
+        text=alt.Text("text:N"), y=alt.YValue(0))
+    return style.framed(alt.layer(*lines, points, *names, mark.mark_rule(strokeDash=[3, 3]), said),
+                        theme, scale, height=height, width="container",
+                        padding={"right": 90 * scale, "left": 5, "top": 5, "bottom": 5})
 
 
 def spread(places: np.ndarray, gap: float) -> np.ndarray:

@@ -1,8 +1,10 @@
-"""The look of every picture: one colour a meaning, one sequential and one diverging scale, one plotly template, one altair theme.
+"""The look of every picture: one colour a meaning, one sequential and one diverging scale, one plotly template,
+one altair theme.
 
-This is the only file with colour literals. Two themes, "light" and "dark". Each meaning has a *fill* (areas, bars; Okabe and Ito's
-colour-blind-safe set) and an *ink* of the same hue for lines and text, which reaches 4.5:1 (WCAG AA) against the page and against
-the panel. A fill that does not reach 3:1 against the page by itself is drawn with its ink as outline.
+This is the only file with colour literals. Two themes, "light" and "dark". Each meaning has a *fill* (areas, bars;
+Okabe and Ito's colour-blind-safe set) and an *ink* of the same hue for lines and text, which reaches 4.5:1 (WCAG AA)
+against the page and against the panel. A fill that does not reach 3:1 against the page by itself is drawn with its
+ink as outline.
 """
 from __future__ import annotations
 
@@ -19,11 +21,15 @@ ROLES = ("fill", "ink")
 FONT = '"Source Sans", "Source Sans Pro", system-ui, sans-serif'
 MONO = '"Source Code Pro", ui-monospace, Menlo, Consolas, monospace'
 
-# What an altair axis writes (labelExpr) on a logarithmic scale: 10³, and nothing between two powers; or 3 · 10²⁰, for any value.
-_POWERS = json.dumps([f"10{str(i).translate(str.maketrans('-0123456789', '⁻⁰¹²³⁴⁵⁶⁷⁸⁹'))}" for i in range(-99, 100)], ensure_ascii=False)
-POWER_OF_TEN = f"abs(log(datum.value) / LN10 - round(log(datum.value) / LN10)) < 0.01 ? {_POWERS}[round(log(datum.value) / LN10) + 99] : ''"
+# What an altair axis writes (labelExpr) on a logarithmic scale: 10³, and nothing between two powers; or 3 · 10²⁰,
+# for any value.
+_POWERS = json.dumps([f"10{str(i).translate(str.maketrans('-0123456789', '⁻⁰¹²³⁴⁵⁶⁷⁸⁹'))}" for i in range(-99, 100)],
+                     ensure_ascii=False)
+POWER_OF_TEN = (f"abs(log(datum.value) / LN10 - round(log(datum.value) / LN10)) < 0.01 ? "
+                f"{_POWERS}[round(log(datum.value) / LN10) + 99] : ''")
 _EXPONENT = "floor(log(datum.value) / LN10 + 1e-9)"
-TIMES_POWER_OF_TEN = f"(round(datum.value / pow(10, {_EXPONENT})) == 1 ? '' : format(datum.value / pow(10, {_EXPONENT}), '.0f') + ' · ') + {_POWERS}[{_EXPONENT} + 99]"
+TIMES_POWER_OF_TEN = (f"(round(datum.value / pow(10, {_EXPONENT})) == 1 ? '' : format(datum.value / pow(10, "
+                      f"{_EXPONENT}), '.0f') + ' · ') + {_POWERS}[{_EXPONENT} + 99]")
 
 # meaning: (light fill, light ink, dark fill, dark ink)
 _MEANINGS = {
@@ -54,7 +60,8 @@ _N_STOPS = 9
 
 
 def colour(meaning: str, theme: str, role: str = "fill") -> str:
-    """The colour, as #RRGGBB, of one of MEANINGS in a theme; role "fill" for areas, "ink" for lines, outlines and text."""
+    """The colour, as #RRGGBB, of one of MEANINGS in a theme; role "fill" for areas, "ink" for lines, outlines and text.
+    """
     if meaning not in _MEANINGS:
         raise ValueError(f"A colour has one of the meanings {', '.join(MEANINGS)}, not {meaning!r}.")
     if theme not in THEMES or role not in ROLES:
@@ -63,7 +70,9 @@ def colour(meaning: str, theme: str, role: str = "fill") -> str:
 
 
 def sequential(theme: str) -> list[list]:
-    """Nine stops [[0.0, page], ..., [1.0, deep]] for amounts from zero up (attention, probability), even steps in lightness."""
+    """Nine stops [[0.0, page], ..., [1.0, deep]] for amounts from zero up (attention, probability), even
+    steps in lightness.
+    """
     return _stops([colour("page", theme), *_DEEP[theme]])
 
 
@@ -84,7 +93,9 @@ def contrast(one: str, other: str) -> float:
 
 
 def css_variables(theme: str) -> dict[str, str]:
-    """Custom properties for components: --tx-<meaning>, --tx-<meaning>-ink, --tx-seq-0…8, --tx-div-0…8, --tx-font, --tx-mono."""
+    """Custom properties for components: --tx-<meaning>, --tx-<meaning>-ink, --tx-seq-0…8, --tx-div-0…8,
+    --tx-font, --tx-mono.
+    """
     names = {}
     for meaning in MEANINGS:
         names[f"--tx-{meaning}"] = colour(meaning, theme)
@@ -109,11 +120,12 @@ def template(theme: str, scale: float = 1.0) -> go.layout.Template:
 
     `scale` multiplies the type sizes (reader.scale() is above 1 in present mode).
     """
-    import plotly.graph_objects as go   # takes half a second: only a page that draws with it pays
+    import plotly.graph_objects as go  # takes half a second: only a page that draws with it pays
 
     text, muted, grid = (colour(name, theme) for name in ("text", "muted", "grid"))
     small, normal, large = (size * scale for size in (12, 13, 16))
-    axis = dict(showgrid=False, zeroline=False, showline=False, ticks="", automargin=True, gridcolor=grid, linecolor=grid,
+    axis = dict(showgrid=False, zeroline=False, showline=False,
+                ticks="", automargin=True, gridcolor=grid, linecolor=grid,
                 title=dict(font=dict(size=normal, color=muted), standoff=8), tickfont=dict(size=small, color=muted))
     layout = go.Layout(
         font=dict(family=FONT, size=normal, color=text),
@@ -123,7 +135,8 @@ def template(theme: str, scale: float = 1.0) -> go.layout.Template:
         colorway=[colour(name, theme, "ink") for name in CATEGORIES],
         colorscale=dict(sequential=sequential(theme), diverging=diverging(theme)),
         xaxis=axis, yaxis=axis, coloraxis=dict(colorbar=_colour_bar(muted, small)),
-        hoverlabel=dict(bgcolor=colour("panel", theme), bordercolor=grid, font=dict(family=MONO, size=normal, color=text)),
+        hoverlabel=dict(bgcolor=colour("panel", theme), bordercolor=grid,
+                        font=dict(family=MONO, size=normal, color=text)),
         legend=dict(orientation="h", yanchor="bottom", y=1.0, xanchor="right", x=1.0, font=dict(color=muted)),
     )
     heatmap = go.Heatmap(colorbar=_colour_bar(muted, small), xgap=1, ygap=1)
@@ -141,15 +154,19 @@ def altair_theme(theme: str, scale: float = 1.0) -> dict:
         "background": "transparent",
         "font": FONT,
         "view": {"stroke": None},
-        "title": {"anchor": "start", "color": text, "fontSize": large, "fontWeight": 600, "subtitleColor": muted, "subtitleFontSize": normal},
-        "axis": {"labelColor": muted, "titleColor": muted, "labelFontSize": small, "titleFontSize": normal, "titleFontWeight": "normal",
-                 "domain": False, "ticks": False, "grid": False, "gridColor": grid, "labelPadding": 6, "titlePadding": 8},
-        "legend": {"labelColor": muted, "titleColor": muted, "labelFontSize": small, "titleFontSize": small, "titleFontWeight": "normal"},
+        "title": {"anchor": "start", "color": text, "fontSize": large, "fontWeight": 600,
+                  "subtitleColor": muted, "subtitleFontSize": normal},
+        "axis": {"labelColor": muted, "titleColor": muted, "labelFontSize": small, "titleFontSize": normal,
+                 "titleFontWeight": "normal", "domain": False, "ticks": False, "grid": False, "gridColor": grid,
+                 "labelPadding": 6, "titlePadding": 8},
+        "legend": {"labelColor": muted, "titleColor": muted, "labelFontSize": small, "titleFontSize": small,
+                   "titleFontWeight": "normal"},
         "header": {"labelColor": muted, "titleColor": muted, "labelFontSize": small},
         "text": {"color": text, "fontSize": small},
         "rule": {"color": muted},
         "line": {"strokeWidth": 2},
-        "mark": {"tooltip": None},      # a mark says what its figure gives it to say; Streamlit has every other mark say all of its data
+        # a mark says what its figure gives it to say; Streamlit has every other mark say all of its data
+        "mark": {"tooltip": None},
         "range": {"category": [colour(name, theme, "ink") for name in CATEGORIES],
                   "heatmap": [stop for _, stop in sequential(theme)], "ramp": [stop for _, stop in sequential(theme)],
                   "diverging": [stop for _, stop in diverging(theme)]},
@@ -157,20 +174,28 @@ def altair_theme(theme: str, scale: float = 1.0) -> dict:
 
 
 def framed(chart, theme: str, scale: float, **properties):
-    """The altair chart itself in the house's look, with properties such as height and width. Set on it as it is: `chart.properties` would check each against a schema first,
-    which takes longer than the chart, while nobody else holds this one."""
+    """The altair chart itself in the house's look, with properties such as height and width.
+
+    Set on it as it is: `chart.properties` would check each against a schema first, which takes longer than the chart,
+    while nobody else holds this one.
+    """
     for name, value in {**properties, "config": altair_theme(theme, scale)}.items():
         setattr(chart, name, value)
     return chart
 
 
 def haloed(chart, theme: str, **look) -> list:
-    """The texts of an altair chart, and under them a halo of the page's colour, so that a line may run behind: two layers, the halo first. look: as `mark_text` has it."""
+    """The texts of an altair chart, and under them a halo of the page's colour, so that a line may run behind: two
+    layers, the halo first. look: as `mark_text` has it.
+    """
     return [chart.mark_text(stroke=colour("page", theme), strokeWidth=5, **look), chart.mark_text(**look)]
 
 
 def untitled(*fields: str) -> list:
-    """Altair tooltips of fields that speak for themselves. Of those with the same title Vega-Lite keeps the first alone, so each has another number of spaces."""
+    """Altair tooltips of fields that speak for themselves.
+
+    Of those with the same title Vega-Lite keeps the first alone, so each has another number of spaces.
+    """
     import altair as alt
 
     return [alt.Tooltip(f"{field}:N", title=" " * i) for i, field in enumerate(fields, 1)]
@@ -207,10 +232,14 @@ def _luminance(hex_colour: str) -> float:
 
 
 # Matrices of OKLab: Björn Ottosson, "A perceptual color space for image processing" (2020).
-_RGB_TO_LMS = ((0.4122214708, 0.5363325363, 0.0514459929), (0.2119034982, 0.6806995451, 0.1073969566), (0.0883024619, 0.2817188376, 0.6299787005))
-_LMS_TO_LAB = ((0.2104542553, 0.7936177850, -0.0040720468), (1.9779984951, -2.4285922050, 0.4505937099), (0.0259040371, 0.7827717662, -0.8086757660))
-_LAB_TO_LMS = ((1.0, 0.3963377774, 0.2158037573), (1.0, -0.1055613458, -0.0638541728), (1.0, -0.0894841775, -1.2914855480))
-_LMS_TO_RGB = ((4.0767416621, -3.3077115913, 0.2309699292), (-1.2684380046, 2.6097574011, -0.3413193965), (-0.0041960863, -0.7034186147, 1.7076147010))
+_RGB_TO_LMS = ((0.4122214708, 0.5363325363, 0.0514459929), (0.2119034982, 0.6806995451, 0.1073969566),
+               (0.0883024619, 0.2817188376, 0.6299787005))
+_LMS_TO_LAB = ((0.2104542553, 0.7936177850, -0.0040720468), (1.9779984951, -2.4285922050, 0.4505937099),
+               (0.0259040371, 0.7827717662, -0.8086757660))
+_LAB_TO_LMS = ((1.0, 0.3963377774, 0.2158037573), (1.0, -0.1055613458, -0.0638541728),
+               (1.0, -0.0894841775, -1.2914855480))
+_LMS_TO_RGB = ((4.0767416621, -3.3077115913, 0.2309699292), (-1.2684380046, 2.6097574011, -0.3413193965),
+               (-0.0041960863, -0.7034186147, 1.7076147010))
 
 
 def _apply(matrix: tuple, vector: list[float]) -> list[float]:

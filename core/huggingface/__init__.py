@@ -1,18 +1,24 @@
-"""Hugging Face models as ours: any model of thirteen families becomes a Transformer, so that every lesson works on it; and ours go the other way.
+"""Hugging Face models as ours: any model of thirteen families becomes a Transformer, so that every lesson works on it;
+and ours go the other way.
 
-    preview(name) -> Preview                    what it is and how large, before it is downloaded or loaded; for a limit to decide by
-    from_pretrained(name) -> (Transformer, Tokenizer)       in the form of core.model.checkpoints.load: float32 on the CPU, in eval mode, without gradients
+    preview(name) -> Preview                    what it is and how large, before it is downloaded or loaded; for a
+                                                limit to decide by
+    from_pretrained(name) -> (Transformer, Tokenizer)       in the form of core.model.checkpoints.load: float32 on the
+                                                            CPU, in eval mode, without gradients
     is_here(name) -> bool                       whether it can be loaded without a download
     save_pretrained(model, tokenizer, folder) -> str        as transformers loads it
-    PretrainedError                             the one exception of all of them: a sentence for the reader, and a `reason` (errors.REASONS)
+    PretrainedError                             the one exception of all of them: a sentence for the reader, and a
+                                                `reason` (errors.REASONS)
 
-`name` is that of a model on the Hub (gpt2, EleutherAI/pythia-160m), or a folder: a Path, or a text that begins with /, ./, ../ or ~. A page that takes names from
-readers hands over the former only: `is_hub_name`. progress(done, total), in bytes, is told first of the download, then of the reading; from other threads. It
-stops both by raising Stopped: an unfinished download is taken off the disk again, a finished one stays.
+`name` is that of a model on the Hub (gpt2, EleutherAI/pythia-160m), or a folder: a Path, or a text that begins with /,
+./, ../ or ~. A page that takes names from readers hands over the former only: `is_hub_name`. progress(done, total), in
+bytes, is told first of the download, then of the reading; from other threads. It stops both by raising Stopped: an
+unfinished download is taken off the disk again, a finished one stays.
 
-Families: GPT-2, OPT, GPT-NeoX (Pythia), Llama, Mistral, Qwen2, Qwen3, Gemma, Phi; BERT, RoBERTa, DistilBERT (encoders: Trace.h_head, token_types); T5
-(encoder-decoder: source_ids, Tokenizer.end after the source, ModelConfig.first_token before the target). transformers is never imported, nothing is unpickled,
-no code of a model is run. A model without a tokenizer that can be read gets tokens.NumberedTokens, whose `method` is "numbers": its text is token ids.
+Families: GPT-2, OPT, GPT-NeoX (Pythia), Llama, Mistral, Qwen2, Qwen3, Gemma, Phi; BERT, RoBERTa, DistilBERT (encoders:
+Trace.h_head, token_types); T5 (encoder-decoder: source_ids, Tokenizer.end after the source, ModelConfig.first_token
+before the target). transformers is never imported, nothing is unpickled, no code of a model is run. A model without a
+tokenizer that can be read gets tokens.NumberedTokens, whose `method` is "numbers": its text is token ids.
 """
 from __future__ import annotations
 
@@ -32,15 +38,17 @@ from core.model.config import ModelConfig
 from core.model.tokenizer import Tokenizer
 from core.model.transformer import Transformer
 
-__all__ = ["PretrainedError", "Preview", "Stopped", "from_pretrained", "is_here", "is_hub_name", "preview", "save_pretrained"]
+__all__ = ["PretrainedError", "Preview", "Stopped", "from_pretrained", "is_here", "is_hub_name", "preview",
+           "save_pretrained"]
 
 
 @dataclass(frozen=True)
 class Preview:
-    """What a model is, read off its config.json and the headers of its weights. config: its architecture; kind, n_context and vocab_size stand there.
+    """What a model is, read off its config.json and the headers of its weights. config: its architecture; kind,
+    n_context and vocab_size stand there.
 
-    n_parameters is exact, and counts what is loaded. dtype: the number format of the files, several with commas. tokenizer: the file it is read from, "" if there is
-    none. download_bytes: what is not here yet.
+    n_parameters is exact, and counts what is loaded. dtype: the number format of the files, several with commas.
+    tokenizer: the file it is read from, "" if there is none. download_bytes: what is not here yet.
     """
 
     name: str
@@ -72,28 +80,37 @@ def is_here(name: str | Path) -> bool:
 
 
 def preview(name: str | Path) -> Preview:
-    """What a model is, without loading it; of one on the Hub that is not here, config.json and the first bytes of its weights are fetched.
+    """What a model is, without loading it; of one on the Hub that is not here, config.json and the first bytes of its
+    weights are fetched.
 
-    PretrainedError for a model that `from_pretrained` would refuse, as far as that can be told without reading every number.
+    PretrainedError for a model that `from_pretrained` would refuse, as far as that can be told without
+    reading every number.
     """
     folder = hub.cached(name) if is_hub_name(name) else _folder(name)
     if folder is not None:
-        values, stored, files = hub.read_config(folder / hub.CONFIG), weights.headers(folder), {path.name: 0 for path in folder.iterdir()}
+        values, stored, files = (hub.read_config(folder / hub.CONFIG), weights.headers(folder),
+                                 {path.name: 0 for path in folder.iterdir()})
     else:
         files = hub.listed(name)
         values, stored = hub.config(name), hub.headers(name)
     plan = plan_of(values, stored)
     used = weights.located(plan, stored).values()
     dtypes = sorted({weights.DTYPES[one.dtype] for one in used})
-    return Preview(str(name), TITLES[values["model_type"]], plan.config, counting.n_parameters(plan.config), ", ".join(dtypes), tokens.found(files), sum(files.values()))
+    return Preview(str(name), TITLES[values["model_type"]], plan.config, counting.n_parameters(plan.config),
+                   ", ".join(dtypes), tokens.found(files), sum(files.values()))
 
 
-def from_pretrained(name: str | Path, progress: Callable[[int, int], None] | None = None) -> tuple[Transformer, Tokenizer]:
-    """The model, in float32 on the CPU, in eval mode and without gradients, and its tokenizer. It is downloaded if need be. PretrainedError for whatever is wrong."""
+def from_pretrained(name: str | Path,
+                    progress: Callable[[int, int], None] | None = None) -> tuple[Transformer, Tokenizer]:
+    """The model, in float32 on the CPU, in eval mode and without gradients, and its tokenizer.
+
+    It is downloaded if need be. PretrainedError for whatever is wrong.
+    """
     folder = hub.fetched(name, progress) if is_hub_name(name) else _folder(name)
     values, stored = hub.read_config(folder / hub.CONFIG), weights.headers(folder)
     plan = plan_of(values, stored)
-    weights.located(plan, stored)                       # before the tokenizer is read, which takes a second where it is large
+    # before the tokenizer is read, which takes a second where it is large
+    weights.located(plan, stored)
     tokenizer = tokens.load(folder, plan.config.vocab_size, plan.config.end_of_text)
     plan = dataclasses.replace(plan, config=_with_tokens(plan.config, tokenizer))
     return _built(plan, weights.parameters(folder, plan, stored, progress)), tokenizer
@@ -102,15 +119,19 @@ def from_pretrained(name: str | Path, progress: Callable[[int, int], None] | Non
 def _folder(name: str | Path) -> Path:
     folder = Path(name).expanduser()
     if not folder.is_dir():
-        raise PretrainedError("unknown", f"There is no folder {folder}. Give the folder that holds config.json and model.safetensors, or the name of a model on the Hub.")
+        raise PretrainedError("unknown", f"There is no folder {folder}. Give the folder that holds config.json and "
+                                         f"model.safetensors, or the name of a model on the Hub.")
     return folder
 
 
 def _with_tokens(config: ModelConfig, tokenizer: Tokenizer) -> ModelConfig:
-    """The config with the tokens that its texts end and begin with, and its blank, as the tokenizer has them; T5's target begins as its config says."""
+    """The config with the tokens that its texts end and begin with, and its blank, as the tokenizer has them; T5's
+    target begins as its config says.
+    """
     if isinstance(tokenizer, tokens.NumberedTokens):
         return config
-    begin = config.begin_of_text if config.kind == "encoder-decoder" else tokenizer.begin[0] if tokenizer.begin else None
+    begin = (config.begin_of_text if config.kind == "encoder-decoder"
+             else tokenizer.begin[0] if tokenizer.begin else None)
     end = tokenizer.end_of_text if config.end_of_text is None and config.kind != "encoder" else config.end_of_text
     return dataclasses.replace(config, begin_of_text=begin, end_of_text=end, mask_token=tokenizer.mask_token)
 

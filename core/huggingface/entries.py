@@ -1,7 +1,9 @@
-"""How a tensor of a Hugging Face file becomes parameters of ours, and the way back: what each kind of weight looks like there and here.
+"""How a tensor of a Hugging Face file becomes parameters of ours, and the way back: what each kind of weight looks like
+there and here.
 
-There, a torch Linear holds its map as (outputs, inputs), for all heads in one; GPT-2's Conv1D as (inputs, outputs). Here, maps are (inputs, outputs), one a head.
-Where a view of the file's numbers will do, it is a view: a map that is stored transposed stays so in memory.
+There, a torch Linear holds its map as (outputs, inputs), for all heads in one; GPT-2's Conv1D as (inputs, outputs).
+Here, maps are (inputs, outputs), one a head. Where a view of the file's numbers will do, it is a view: a map that is
+stored transposed stays so in memory.
 """
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ from core.model.config import ModelConfig
 
 @dataclass(frozen=True)
 class Entry:
-    """One tensor of theirs, by name and shape, and the parameters of ours that it holds: `split` takes it apart into them, `join` makes it of them."""
+    """One tensor of theirs, by name and shape, and the parameters of ours that it holds: `split` takes it apart into
+    them, `join` makes it of them.
+    """
 
     theirs: str
     shape: tuple[int, ...]
@@ -48,7 +52,8 @@ def without_first(theirs: str, ours: str, n_first: int, n: int, d: int) -> Entry
 
 def into_heads(theirs: str, ours: str, h: int, d: int, k: int) -> Entry:
     """A Linear (h k, d), head after head, that is our (h, d, k)."""
-    return Entry(theirs, (h * k, d), (ours,), lambda w: (w.reshape(h, k, d).transpose(1, 2),), lambda W: W.transpose(1, 2).reshape(h * k, d))
+    return Entry(theirs, (h * k, d), (ours,), lambda w: (w.reshape(h, k, d).transpose(1, 2),),
+                 lambda W: W.transpose(1, 2).reshape(h * k, d))
 
 
 def out_of_heads(theirs: str, ours: str, h: int, k: int, d: int) -> Entry:
@@ -76,26 +81,36 @@ def gpt2_qkv(theirs: str, ours: str, config: ModelConfig) -> list[Entry]:
         return torch.cat([W.transpose(0, 1).reshape(d, h * k) for W in parts], dim=1)
 
     return [Entry(f"{theirs}.weight", (d, 3 * h * k), _names(ours, "W"), split, join),
-            Entry(f"{theirs}.bias", (3 * h * k,), _names(ours, "b"), lambda b: tuple(b.reshape(3, h, k)), lambda *parts: torch.cat([b.flatten() for b in parts]))]
+            Entry(f"{theirs}.bias", (3 * h * k,), _names(ours, "b"), lambda b: tuple(b.reshape(3, h, k)),
+                  lambda *parts: torch.cat([b.flatten() for b in parts]))]
 
 
 def neox_qkv(theirs: str, ours: str, config: ModelConfig) -> list[Entry]:
     """A Linear (3 h k, d), head after head, each with its query, its key and its value."""
     h, d, k = config.n_heads, config.d_model, config.d_k
-    made = [Entry(f"{theirs}.weight", (3 * h * k, d), _names(ours, "W"), lambda w: tuple(w.reshape(h, 3, k, d).permute(1, 0, 3, 2)),
+    made = [Entry(f"{theirs}.weight", (3 * h * k, d), _names(ours, "W"),
+                  lambda w: tuple(w.reshape(h, 3, k, d).permute(1, 0, 3, 2)),
                   lambda *parts: torch.stack(parts, 1).transpose(2, 3).reshape(3 * h * k, d))]
     if config.attention_bias:
-        made.append(Entry(f"{theirs}.bias", (3 * h * k,), _names(ours, "b"), lambda b: tuple(b.reshape(h, 3, k).transpose(0, 1)), lambda *parts: torch.stack(parts, 1).flatten()))
+        made.append(Entry(f"{theirs}.bias", (3 * h * k,), _names(ours, "b"),
+                          lambda b: tuple(b.reshape(h, 3, k).transpose(0, 1)),
+                          lambda *parts: torch.stack(parts, 1).flatten()))
     return made
 
 
 def attention(config: ModelConfig, ours: str, theirs: str, q: str, k: str, v: str, o: str) -> list[Entry]:
-    """Four Linears by their names under `theirs`, with the biases that the config has, and the norms of queries and keys."""
+    """Four Linears by their names under `theirs`, with the biases that the config has, and the norms of
+    queries and keys.
+    """
     h, h_kv, d, d_k, d_v = config.n_heads, config.n_kv_heads, config.d_model, config.d_k, config.d_v
-    made = [into_heads(f"{theirs}{q}.weight", f"{ours}W_Q", h, d, d_k), into_heads(f"{theirs}{k}.weight", f"{ours}W_K", h_kv, d, d_k),
-            into_heads(f"{theirs}{v}.weight", f"{ours}W_V", h_kv, d, d_v), out_of_heads(f"{theirs}{o}.weight", f"{ours}W_O", h, d_v, d)]
+    made = [into_heads(f"{theirs}{q}.weight", f"{ours}W_Q", h, d, d_k),
+            into_heads(f"{theirs}{k}.weight", f"{ours}W_K", h_kv, d, d_k),
+            into_heads(f"{theirs}{v}.weight", f"{ours}W_V", h_kv, d, d_v),
+            out_of_heads(f"{theirs}{o}.weight", f"{ours}W_O", h, d_v, d)]
     if config.attention_bias:
-        made += [head_bias(f"{theirs}{q}.bias", f"{ours}b_Q", h, d_k), head_bias(f"{theirs}{k}.bias", f"{ours}b_K", h_kv, d_k), head_bias(f"{theirs}{v}.bias", f"{ours}b_V", h_kv, d_v)]
+        made += [head_bias(f"{theirs}{q}.bias", f"{ours}b_Q", h, d_k),
+                 head_bias(f"{theirs}{k}.bias", f"{ours}b_K", h_kv, d_k),
+                 head_bias(f"{theirs}{v}.bias", f"{ours}b_V", h_kv, d_v)]
     if config.attention_bias and config.output_bias:
         made.append(as_is(f"{theirs}{o}.bias", f"{ours}b_O", d))
     if config.qk_norm:
@@ -103,16 +118,19 @@ def attention(config: ModelConfig, ours: str, theirs: str, q: str, k: str, v: st
     return made
 
 
-def feed_forward(config: ModelConfig, ours: str, theirs: str, up: str, down: str, gate: str | None = None) -> list[Entry]:
+def feed_forward(config: ModelConfig, ours: str, theirs: str, up: str, down: str,
+                 gate: str | None = None) -> list[Entry]:
     """Two Linears, or three with a gate, and their biases."""
     d, d_ff = config.d_model, config.d_ff
     maps = [(up, "1", d_ff, d), (down, "2", d, d_ff)] + ([(gate, "gate", d_ff, d)] if gate else [])
     made = [transposed(f"{theirs}{name}.weight", f"{ours}W_{which}", n_out, n_in) for name, which, n_out, n_in in maps]
-    return made + ([as_is(f"{theirs}{name}.bias", f"{ours}b_{which}", n_out) for name, which, n_out, _ in maps] if config.mlp_bias else [])
+    return made + ([as_is(f"{theirs}{name}.bias", f"{ours}b_{which}", n_out) for name, which, n_out, _ in maps]
+                   if config.mlp_bias else [])
 
 
 def norm(config: ModelConfig, ours: str, theirs: str, gain_offset: float = 0.0) -> list[Entry]:
     """The gain of a norm, which is gain_offset more than what is stored, and its bias, where it has one."""
     d = config.d_model
-    gain = offset(f"{theirs}.weight", f"{ours}.weight", gain_offset, d) if gain_offset else as_is(f"{theirs}.weight", f"{ours}.weight", d)
+    gain = (offset(f"{theirs}.weight", f"{ours}.weight", gain_offset, d) if gain_offset
+            else as_is(f"{theirs}.weight", f"{ours}.weight", d))
     return [gain] + ([as_is(f"{theirs}.bias", f"{ours}.bias", d)] if config.norm_bias else [])

@@ -5,7 +5,8 @@ from core.model.checkpoints import CheckpointError
 
 
 class PretrainedError(CheckpointError):
-    """A Hugging Face model cannot be had, read or written; the message says in plain words what is wrong and what to do.
+    """A Hugging Face model cannot be had, read or written; the message says in plain words what is wrong
+    and what to do.
 
     `reason` is one of REASONS, for a page that wants to offer its own way out.
     """
@@ -17,8 +18,11 @@ class PretrainedError(CheckpointError):
         self.reason = reason
 
 
-REASONS = ("name", "unknown", "gated", "offline", "connection", "incomplete", "damaged", "format", "family", "config", "mismatch", "tokenizer", "architecture")
+REASONS = ("name", "unknown", "gated", "offline", "connection", "incomplete", "damaged", "format", "family", "config",
+           "mismatch", "tokenizer", "architecture")
 
 
 class Stopped(Exception):
-    """Raised by a `progress` callback: the download or the reading ends there, and nothing is kept of it that was not here before."""
+    """Raised by a `progress` callback: the download or the reading ends there, and nothing is kept of it that was
+    not here before.
+    """

@@ -1,10 +1,18 @@
-"""A config.json as transformers writes it, read field by field into the words of ModelConfig; what our Transformer does not do is refused by name."""
+"""A config.json as transformers writes it, read field by field into the words of ModelConfig; what our Transformer does
+not do is refused by name.
+"""
 from __future__ import annotations
 
 from core.huggingface.errors import PretrainedError
 from core.model.config import MOST_LAYERS
 
+<<<<<<< HEAD
 ACTIVATIONS = {"gelu": "gelu", "gelu_python": "gelu", "gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh", "gelu_fast": "gelu_tanh", "relu": "relu", "silu": "swish", "swish": "swish"}
+=======
+ACTIVATIONS = {"gelu": "gelu", "gelu_python": "gelu", "gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh",
+               "gelu_fast": "gelu_tanh", "relu": "relu", "silu": "swish", "swish": "swish"}
+MOST_LAYERS = 1000
+>>>>>>> main
 GATED = {"gelu": "geglu", "gelu_tanh": "geglu_tanh", "swish": "swiglu"}
 
 
@@ -22,20 +30,24 @@ class Fields:
         """A whole number, under the first of the names that is there."""
         value = next((self.values[name] for name in names if self.values.get(name) is not None), default)
         if not isinstance(value, int) or isinstance(value, bool):
-            raise PretrainedError("config", f"config.json gives no whole number for {names[0]}{'' if value is None else f', but {value!r}'}. Fetch the original file again.")
+            raise PretrainedError("config", f"config.json gives no whole number for "
+                                            f"{names[0]}{'' if value is None else f', but {value!r}'}. Fetch the "
+                                            f"original file again.")
         return value
 
     def layers(self, *names: str, default: int | None = None) -> int:
         """A number of blocks, each of which is listed."""
         value = self.whole(*names, default=default)
         if value > MOST_LAYERS:
-            raise PretrainedError("config", f"config.json asks for {value} layers under {names[0]}, and this program goes to {MOST_LAYERS}. Fetch the original file again.")
+            raise PretrainedError("config", f"config.json asks for {value} layers under {names[0]}, and this program "
+                                            f"goes to {MOST_LAYERS}. Fetch the original file again.")
         return value
 
     def number(self, name: str, default: float) -> float:
         value = self.get(name, default)
         if not isinstance(value, (int, float)) or isinstance(value, bool):
-            raise PretrainedError("config", f"config.json gives no number for {name}, but {value!r}. Fetch the original file again.")
+            raise PretrainedError("config", f"config.json gives no number for {name}, but {value!r}. Fetch the "
+                                            f"original file again.")
         return float(value)
 
     def activation(self, name: str, default: str, gated: bool = False) -> str:
@@ -47,7 +59,9 @@ class Fields:
         return curve
 
     def refuse(self, **wanted) -> None:
-        """PretrainedError for every field that has another value than the one that this program can do; one that is missing has it."""
+        """PretrainedError for every field that has another value than the one that this program can do; one that is
+        missing has it.
+        """
         for name, value in wanted.items():
             if self.get(name, value) != value:
                 raise unsupported(f"{name} = {self.get(name)!r}")
@@ -60,7 +74,8 @@ class Fields:
 
 
 def unsupported(what: str) -> PretrainedError:
-    return PretrainedError("architecture", f"This model's config.json asks for {what}, which this program cannot do. Choose another model of the family.")
+    return PretrainedError("architecture", f"This model's config.json asks for {what}, which this program cannot do. "
+                                           f"Choose another model of the family.")
 
 
 def ends(f: Fields, vocab_size: int, begin: str = "bos_token_id") -> dict[str, int | None]:
@@ -69,30 +84,41 @@ def ends(f: Fields, vocab_size: int, begin: str = "bos_token_id") -> dict[str, i
 
 
 def rotary(f: Fields, d_k: int, fraction: float = 1.0) -> dict:
-    """Base, turned width and scaling of rotary positions, as they are written since 2025 (rope_parameters) or were before."""
+    """Base, turned width and scaling of rotary positions, as they are written since 2025 (rope_parameters)
+    or were before.
+    """
     rope = f.get("rope_parameters") or f.get("rope_scaling") or {}
     if not isinstance(rope, dict):
-        raise PretrainedError("config", f"config.json gives rotary positions as {rope!r}, and not as a table. Fetch the original file again.")
+        raise PretrainedError("config", f"config.json gives rotary positions as {rope!r}, and not as a table. Fetch "
+                                        f"the original file again.")
     kind = rope.get("rope_type") or rope.get("type") or "default"
-    needed = {"default": (), "linear": ("factor",), "llama3": ("factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings")}.get(kind)
+    needed = {"default": (), "linear": ("factor",),
+              "llama3": ("factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings")}.get(kind)
     if needed is None:
         raise unsupported(f"rotary positions of the kind {kind!r}")
     if missing := [name for name in needed if not isinstance(rope.get(name), (int, float))]:
-        raise PretrainedError("config", f"config.json gives no {missing[0]} for its rotary positions. Fetch the original file again.")
-    base = next((float(value) for value in (rope.get("rope_theta"), f.get("rope_theta"), f.get("rotary_emb_base")) if value is not None), 10_000.0)
-    fraction = next((value for value in (rope.get("partial_rotary_factor"), f.get("partial_rotary_factor"), f.get("rotary_pct")) if value is not None), fraction)
+        raise PretrainedError("config", f"config.json gives no {missing[0]} for its rotary positions. Fetch the "
+                                        f"original file again.")
+    base = next((float(value) for value in (rope.get("rope_theta"), f.get("rope_theta"), f.get("rotary_emb_base"))
+                 if value is not None), 10_000.0)
+    fraction = next((value for value in (rope.get("partial_rotary_factor"), f.get("partial_rotary_factor"),
+                                         f.get("rotary_pct")) if value is not None), fraction)
     width = int(d_k * fraction)
-    return dict(positions="rotary", rotary_base=base, d_rotary=0 if width == d_k else width, rotary_scaling=tuple(float(rope[name]) for name in needed))
+    return dict(positions="rotary", rotary_base=base, d_rotary=0 if width == d_k else width,
+                rotary_scaling=tuple(float(rope[name]) for name in needed))
 
 
 def window(f: Fields, n_layers: int, n_context: int) -> dict:
-    """Causal, or a sliding window over all blocks; some blocks with a window and some without are more than one ModelConfig says."""
+    """Causal, or a sliding window over all blocks; some blocks with a window and some without are more than one
+    ModelConfig says.
+    """
     size = f.get("sliding_window") if f.get("use_sliding_window", True) else None
     if size is None or size >= n_context:
         return {}
     kinds = f.get("layer_types")
     if kinds is None and "max_window_layers" in f.values:
-        kinds = ["sliding_attention" if layer >= f.whole("max_window_layers") else "full_attention" for layer in range(n_layers)]
+        kinds = ["sliding_attention" if layer >= f.whole("max_window_layers") else "full_attention"
+                 for layer in range(n_layers)]
     kinds = set(kinds or ["sliding_attention"])
     if len(kinds) > 1:
         raise unsupported("a sliding window in some blocks and none in others")

@@ -1,7 +1,9 @@
-"""The Hugging Face Hub: what a model's files are, and fetching those that this program reads: config, tokenizer, safetensors; never code, never pickles.
+"""The Hugging Face Hub: what a model's files are, and fetching those that this program reads: config, tokenizer,
+safetensors; never code, never pickles.
 
-The work is huggingface_hub's, imported when it is first needed: it keeps downloads under HF_HOME, takes up a connection that was cut where it was cut, takes a token
-from HF_TOKEN, and with HF_HUB_OFFLINE=1 asks no network. Nothing is reported about its user.
+The work is huggingface_hub's, imported when it is first needed: it keeps downloads under HF_HOME, takes up a connection
+that was cut where it was cut, takes a token from HF_TOKEN, and with HF_HUB_OFFLINE=1 asks no network. Nothing is
+reported about its user.
 """
 from __future__ import annotations
 
@@ -18,7 +20,8 @@ from core.huggingface.errors import PretrainedError, Stopped
 from core.huggingface.weights import Stored, modern
 
 CONFIG = "config.json"
-WANTED = [CONFIG, tokens.WHOLE, tokens.SETTINGS, tokens.SPECIAL, tokens.VOCABULARY, tokens.MERGES, weights.SINGLE, weights.INDEX, "model-?????-of-?????.safetensors"]
+WANTED = [CONFIG, tokens.WHOLE, tokens.SETTINGS, tokens.SPECIAL, tokens.VOCABULARY, tokens.MERGES, weights.SINGLE,
+          weights.INDEX, "model-?????-of-?????.safetensors"]
 PAGE = "https://huggingface.co/"
 MOST_CONFIG = 2**20         # bytes of a config.json, fetched before anything is known of a model; it has a few thousand
 
@@ -42,7 +45,8 @@ def cached(name: str) -> Path | None:
 
 
 def listed(name: str) -> dict[str, int]:
-    """The files of a model on the Hub that this program reads, and how many bytes of each are still to come, 0 for one that is here already.
+    """The files of a model on the Hub that this program reads, and how many bytes of each are still to come, 0 for one
+    that is here already.
 
     PretrainedError if they cannot be had or have no safetensors.
     """
@@ -50,20 +54,28 @@ def listed(name: str) -> dict[str, int]:
     with _told(name):
         files = hub.snapshot_download(name, allow_patterns=WANTED, dry_run=True, tqdm_class=_reporter(None, 0))
     if not any(file.filename == CONFIG for file in files):
-        raise PretrainedError("format", f"{name} on the Hub has no {CONFIG}, so it is no model of the transformers library. Choose another.")
+        raise PretrainedError("format", f"{name} on the Hub has no {CONFIG}, so it is no model of the transformers "
+                                        f"library. Choose another.")
     if not any(file.filename.endswith(".safetensors") for file in files):
+<<<<<<< HEAD
         raise PretrainedError("format", f"{name} comes without safetensors, and this program reads no other weights, since they can run code. Look on its page ({PAGE}{name}) for a version "
                               "with model.safetensors, or choose another model.")
     if any(file.filename == CONFIG and (file.file_size or 0) > MOST_CONFIG for file in files):
         raise PretrainedError("format", f"The {CONFIG} of {name} on the Hub is far too large. Choose another.")
+=======
+        raise PretrainedError("format", f"{name} comes without safetensors, and this program reads no other weights, "
+                                        f"since they can run code. Look on its page ({PAGE}{name}) for a version with "
+                                        f"model.safetensors, or choose another model.")
+>>>>>>> main
     return {file.filename: (file.file_size or 0) if file.will_download else 0 for file in files}
 
 
 def fetched(name: str, progress: Callable[[int, int], None] | None = None) -> Path:
-    """The folder with the files of a model, downloaded where they are not there yet; without a connection, as they were downloaded before.
+    """The folder with the files of a model, downloaded where they are not there yet; without a connection, as they were
+    downloaded before.
 
-    progress is called with the bytes received and the bytes in all, from the threads that receive them; where it raises Stopped, the disk is then as it was before.
-    PretrainedError for whatever goes wrong.
+    progress is called with the bytes received and the bytes in all, from the threads that receive them; where it raises
+    Stopped, the disk is then as it was before. PretrainedError for whatever goes wrong.
     """
     hub = _client()
     folder = cached(name)
@@ -87,7 +99,8 @@ def _kept(name: str) -> set[Path]:
     """Everything that is kept on the disk of a model."""
     _client()
     from huggingface_hub import constants, file_download
-    return set((Path(constants.HF_HUB_CACHE) / file_download.repo_folder_name(repo_id=name, repo_type="model")).rglob("*"))
+    return set(
+        (Path(constants.HF_HUB_CACHE) / file_download.repo_folder_name(repo_id=name, repo_type="model")).rglob("*"))
 
 
 def kept_bytes() -> int:
@@ -118,7 +131,8 @@ def read_config(path: Path) -> dict:
             raise ValueError("it holds no table of settings.")
         return values
     except FileNotFoundError as error:
-        raise PretrainedError("incomplete", f"{path.parent} holds no {CONFIG}, so it is no model of the transformers library, or only half of one. Download the model again.") from error
+        raise PretrainedError("incomplete", f"{path.parent} holds no {CONFIG}, so it is no model of the transformers "
+                                            f"library, or only half of one. Download the model again.") from error
     except (OSError, ValueError) as error:
         raise PretrainedError("damaged", f"{path} is damaged: {error} Download it again.") from error
 
@@ -130,8 +144,10 @@ def headers(name: str) -> dict[str, Stored]:
         try:
             files = hub.get_safetensors_metadata(name).files_metadata
         except (hub.errors.SafetensorsParsingError, hub.errors.NotASafetensorsRepoError) as error:
-            raise PretrainedError("damaged", f"The weights of {name} on the Hub cannot be read: {error} Choose another model.") from error
-    return {modern(tensor): Stored(tensor, tuple(one.shape), one.dtype, file) for file, told in files.items() for tensor, one in told.tensors.items()}
+            raise PretrainedError("damaged", f"The weights of {name} on the Hub cannot be read: {error} Choose another "
+                                             f"model.") from error
+    return {modern(tensor): Stored(tensor, tuple(one.shape), one.dtype, file) for file, told in files.items()
+            for tensor, one in told.tensors.items()}
 
 
 @contextmanager
@@ -145,24 +161,33 @@ def _told(name: str) -> Iterator[None]:
     except PretrainedError:
         raise
     except (OSError, ValueError, httpx2.HTTPError, errors.RevisionResolutionError) as error:
-        cause = error.__cause__ if isinstance(error, (errors.DryRunError, errors.LocalEntryNotFoundError)) and error.__cause__ is not None else error
+        cause = (error.__cause__ if isinstance(error, (errors.DryRunError, errors.LocalEntryNotFoundError))
+                                    and error.__cause__ is not None else error)
         raise _sentence(name, cause, errors) from error
 
 
 def _sentence(name: str, error: BaseException, errors) -> PretrainedError:
     if isinstance(error, errors.HFValidationError):
-        return PretrainedError("name", f"{name!r} is no name of a model on the Hub: those are like gpt2 or EleutherAI/pythia-160m.")
+        return PretrainedError("name", f"{name!r} is no name of a model on the Hub: those are like gpt2 or "
+                                       f"EleutherAI/pythia-160m.")
     if isinstance(error, errors.GatedRepoError):
-        return PretrainedError("gated", f"{name} is given only to those who have accepted its terms. Accept them on {PAGE}{name}, and start this program with your token in HF_TOKEN.")
+        return PretrainedError("gated", f"{name} is given only to those who have accepted its terms. Accept them on "
+                                        f"{PAGE}{name}, and start this program with your token in HF_TOKEN.")
     if isinstance(error, errors.RepositoryNotFoundError):
-        return PretrainedError("unknown", f"There is no model {name} on the Hub, or it is private. Look at the spelling on {PAGE}models; for a private one, start this program with your token in HF_TOKEN.")
+        return PretrainedError("unknown",
+                               f"There is no model {name} on the Hub, or it is private. Look at the spelling on "
+                               f"{PAGE}models; for a private one, start this program with your token in HF_TOKEN.")
     if isinstance(error, errors.OfflineModeIsEnabled):
-        return PretrainedError("offline", f"{name} was not downloaded before, and this program is told to stay offline (HF_HUB_OFFLINE). Start it without that, or choose a model that is here.")
+        return PretrainedError("offline", f"{name} was not downloaded before, and this program is told to stay offline "
+                                          f"(HF_HUB_OFFLINE). Start it without that, or choose a model that is here.")
     if isinstance(error, errors.RemoteEntryNotFoundError):
         return PretrainedError("incomplete", f"A file of {name} is missing on the Hub: {error}. Choose another model.")
     if isinstance(error, errors.HfHubHTTPError) and error.response is not None:
-        return PretrainedError("connection", f"The Hub refused {name} (HTTP status {error.response.status_code}). Try again in a while.")
-    return PretrainedError("connection", f"{name} cannot be fetched: {error}. Look at the connection to {os.environ.get('HF_ENDPOINT', PAGE)} and the room on the disk, then try again; files that came whole are kept.")
+        return PretrainedError("connection", f"The Hub refused {name} (HTTP status {error.response.status_code}). Try "
+                                             f"again in a while.")
+    return PretrainedError("connection", f"{name} cannot be fetched: {error}. Look at the connection to "
+                                         f"{os.environ.get('HF_ENDPOINT', PAGE)} and the room on the disk, then try "
+                                         f"again; files that came whole are kept.")
 
 
 def _reporter(progress: Callable[[int, int], None] | None, total: int) -> type:

@@ -1,6 +1,8 @@
-"""Tokenizers of Hugging Face models, with the face of ours: byte-level BPE, BPE and Unigram with ▁ for a space, and WordPiece.
+"""Tokenizers of Hugging Face models, with the face of ours: byte-level BPE, BPE and Unigram with ▁ for a space,
+and WordPiece.
 
-The `tokenizers` library does the work, from the tokenizer.json that the model was published with. What a reader types is never read as one of its special tokens.
+The `tokenizers` library does the work, from the tokenizer.json that the model was published with. What a reader types
+is never read as one of its special tokens.
 """
 from __future__ import annotations
 
@@ -16,30 +18,37 @@ from tokenizers import decoders, models, pre_tokenizers
 from core.huggingface.errors import PretrainedError
 from core.model.tokenizer import BYTE_OF_CHARACTER, Tokenizer, encodable, visible_form
 
-WHOLE, SETTINGS, SPECIAL, VOCABULARY, MERGES = "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.json", "merges.txt"
+WHOLE, SETTINGS, SPECIAL, VOCABULARY, MERGES = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json",
+                                                "vocab.json", "merges.txt")
 BYTE_TOKEN = re.compile(r"<0x([0-9A-F]{2})>")
 CONTINUES = "##"                          # a WordPiece token that goes on with a word
 SPACE = "▁"
 MASKS = ("[MASK]", "<mask>")              # as BERT and RoBERTa write a blank, whose own settings do not say so
-UNTYPEABLE = " "                          # before the name of a special piece of Unigram: a text holds no space once it is split into words
+# before the name of a special piece of Unigram: a text holds no space once it is split into words
+UNTYPEABLE = " "
 
 
 class PretrainedTokenizer(Tokenizer):
     """A tokenizer that a model was published with.
 
-    vocab_size is the model's: ids that the tokenizer does not use have a visible form (‹#7›) and stand for no text. A special token shows its own name (‹/s›).
-    method: "byte-level BPE", "BPE", "Unigram" or "WordPiece". Only the first keeps every byte of a text; the others may change case and spaces.
+    vocab_size is the model's: ids that the tokenizer does not use have a visible form (‹#7›) and stand for no text. A
+    special token shows its own name (‹/s›).
+    method: "byte-level BPE", "BPE", "Unigram" or "WordPiece". Only the first keeps every byte of a text; the others may
+    change case and spaces.
     """
 
-    def __init__(self, backend: tokenizers.Tokenizer, vocab_size: int, settings: dict, end_of_text: int | None = None) -> None:
+    def __init__(self, backend: tokenizers.Tokenizer, vocab_size: int, settings: dict,
+                 end_of_text: int | None = None) -> None:
         spec = json.loads(backend.to_str())
         self._special = {token["id"]: token["content"] for token in spec["added_tokens"] if token["special"]}
         self._added = {token["id"]: token["content"] for token in spec["added_tokens"]}
         self._bpe = _guarded(backend, spec, set(self._special.values()))
         self._bpe.encode_special_tokens = True
         self._pieces = tuple(self._added.get(i) or backend.id_to_token(i) for i in range(vocab_size))
-        if beyond := [i for i in backend.get_vocab(with_added_tokens=True).values() if i >= vocab_size and i not in self._special]:
-            raise PretrainedError("mismatch", f"The tokenizer has a token {max(beyond)}, and the model's vocabulary ends at {vocab_size - 1}. Use the files that were published together.")
+        if beyond := [i for i in backend.get_vocab(with_added_tokens=True).values()
+                      if i >= vocab_size and i not in self._special]:
+            raise PretrainedError("mismatch", f"The tokenizer has a token {max(beyond)}, and the model's vocabulary "
+                                              f"ends at {vocab_size - 1}. Use the files that were published together.")
         self.vocab_size = vocab_size
         self.method = "byte-level BPE" if "ByteLevel" in _types(spec["decoder"]) else spec["model"]["type"]
         self._byte_fallback = bool(spec["model"].get("byte_fallback"))
@@ -56,9 +65,13 @@ class PretrainedTokenizer(Tokenizer):
         return next((i for i, piece in enumerate(self._pieces) if piece == content), None) if content else None
 
     def _around(self, settings: dict) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """The ids before and after a text. Where the settings say whether to add them they are right; else tokenizer.json's own template is."""
+        """The ids before and after a text.
+
+        Where the settings say whether to add them they are right; else tokenizer.json's own template is.
+        """
         if "add_bos_token" in settings or "add_eos_token" in settings:
-            asked = [self._named(settings, f"{which}_token") if settings.get(f"add_{which}_token") else None for which in ("bos", "eos")]
+            asked = [self._named(settings, f"{which}_token") if settings.get(f"add_{which}_token") else None
+                     for which in ("bos", "eos")]
             return tuple(() if i is None else (i,) for i in asked)
         plain, whole = (self._bpe.encode("a", add_special_tokens=added).ids for added in (False, True))
         start = next(i for i in range(len(whole)) if whole[i:i + len(plain)] == plain)
@@ -68,10 +81,13 @@ class PretrainedTokenizer(Tokenizer):
         """The text of `ids`, special tokens left out; bytes that are no whole character show as U+FFFD."""
         if self.method == "byte-level BPE":
             return super().decode(ids)
-        return self._bpe.decode([i for i in ids if self._pieces[self._checked(i)] is not None], skip_special_tokens=True)
+        return self._bpe.decode([i for i in ids if self._pieces[self._checked(i)] is not None],
+                                skip_special_tokens=True)
 
     def token_bytes(self, token_id: int) -> bytes:
-        """The UTF-8 bytes that the token stands for, a space for ▁, without WordPiece's ##; none for a special or an unused one."""
+        """The UTF-8 bytes that the token stands for, a space for ▁, without WordPiece's ##; none for a special or
+        an unused one.
+        """
         piece = self._pieces[self._checked(token_id)]
         if piece is None or token_id in self._special:
             return b""
@@ -79,13 +95,17 @@ class PretrainedTokenizer(Tokenizer):
 
     def _spelled(self, piece: str, added: bool = False) -> bytes:
         if self.method == "byte-level BPE":
-            return piece.encode() if added or not all(c in BYTE_OF_CHARACTER for c in piece) else bytes(BYTE_OF_CHARACTER[c] for c in piece)
+            return (piece.encode() if added or not all(c in BYTE_OF_CHARACTER for c in piece)
+                    else bytes(BYTE_OF_CHARACTER[c] for c in piece))
         if self._byte_fallback and (byte := BYTE_TOKEN.fullmatch(piece)):
             return bytes([int(byte[1], 16)])
-        return piece.removeprefix(CONTINUES).encode() if self.method == "WordPiece" else piece.replace(SPACE, " ").encode()
+        return (piece.removeprefix(CONTINUES).encode() if self.method == "WordPiece"
+                else piece.replace(SPACE, " ").encode())
 
     def visible(self, token_id: int) -> str:
-        """The token as a chip shows it, as the bundled models' are; a byte that stands for itself as ‹0A›, WordPiece's ## kept."""
+        """The token as a chip shows it, as the bundled models' are; a byte that stands for itself as ‹0A›,
+        WordPiece's ## kept.
+        """
         piece = self._pieces[self._checked(token_id)]
         if piece is None:
             return f"‹#{token_id}›"
@@ -93,19 +113,23 @@ class PretrainedTokenizer(Tokenizer):
             return f"‹{visible_form(piece.strip('<>[]|').encode())}›"
         if self._byte_fallback and (byte := BYTE_TOKEN.fullmatch(piece)):
             return f"‹{byte[1]}›"
-        return visible_form(piece.encode() if self.method == "WordPiece" else self.token_bytes(token_id)) or f"‹#{token_id}›"
+        return (visible_form(piece.encode() if self.method == "WordPiece" else self.token_bytes(token_id))
+                or f"‹#{token_id}›")
 
     @functools.cached_property
     def merges(self) -> tuple[tuple[bytes, bytes], ...]:
         """The merge rules of a BPE, as the bundled models' have them; none for another method."""
-        return tuple((self._spelled(left), self._spelled(right)) for left, right in json.loads(self._bpe.to_str())["model"].get("merges", []))
+        return tuple((self._spelled(left), self._spelled(right))
+                     for left, right in json.loads(self._bpe.to_str())["model"].get("merges", []))
 
     def words(self, text: str) -> list[bytes]:
         """The pieces that `text` is split into, as bytes: no token reaches from one into the next."""
         text = encodable(text)
         text = text if self._bpe.normalizer is None else self._bpe.normalizer.normalize_str(text)
-        pieces = [text] if self._bpe.pre_tokenizer is None else [word for word, _ in self._bpe.pre_tokenizer.pre_tokenize_str(text)]
-        return [self._spelled(piece) if self.method == "byte-level BPE" else piece.replace(SPACE, " ").encode() for piece in pieces]
+        pieces = ([text] if self._bpe.pre_tokenizer is None
+                  else [word for word, _ in self._bpe.pre_tokenizer.pre_tokenize_str(text)])
+        return [self._spelled(piece) if self.method == "byte-level BPE" else piece.replace(SPACE, " ").encode()
+                for piece in pieces]
 
     @functools.cached_property
     def _id_of_bytes(self) -> dict[bytes, int]:
@@ -117,12 +141,16 @@ class PretrainedTokenizer(Tokenizer):
         for token in spec["added_tokens"]:
             token["content"] = self._added[token["id"]]
         if spec["model"]["type"] == "Unigram":
-            spec["model"]["vocab"] = [[self._added.get(i, piece), score] for i, (piece, score) in enumerate(spec["model"]["vocab"])]
+            spec["model"]["vocab"] = [[self._added.get(i, piece), score]
+                                      for i, (piece, score) in enumerate(spec["model"]["vocab"])]
         Path(path).write_text(json.dumps(spec, ensure_ascii=False), encoding="utf-8")
 
 
 class NumberedTokens(Tokenizer):
-    """In place of a tokenizer that is missing: a token is its id. A text is whole numbers with blanks between them; token 17 shows as #17."""
+    """In place of a tokenizer that is missing: a token is its id.
+
+    A text is whole numbers with blanks between them; token 17 shows as #17.
+    """
 
     method = "numbers"
 
@@ -133,8 +161,10 @@ class NumberedTokens(Tokenizer):
 
     def encode(self, text: str) -> list[int]:
         """The numbers in `text`. Raises ValueError for anything else, or a number that is no id."""
-        if not all(word.isascii() and word.isdigit() and int(word[:10]) < self.vocab_size and len(word) <= 10 for word in text.split()):
-            raise ValueError(f"This model came without its tokenizer: write token ids, whole numbers from 0 to {self.vocab_size - 1} with blanks between them.")
+        if not all(word.isascii() and word.isdigit() and int(word[:10]) < self.vocab_size and len(word) <= 10
+                   for word in text.split()):
+            raise ValueError(f"This model came without its tokenizer: write token ids, whole numbers from 0 to "
+                             f"{self.vocab_size - 1} with blanks between them.")
         return [int(word) for word in text.split()]
 
     def spans(self, text: str) -> list[tuple[int, int, int]]:
@@ -175,7 +205,8 @@ def load(folder: Path, vocab_size: int, end_of_text: int | None) -> Tokenizer:
         return NumberedTokens(vocab_size, end_of_text)
     settings = _json(folder / SPECIAL) | _json(folder / SETTINGS)
     try:
-        backend = tokenizers.Tokenizer.from_str((folder / WHOLE).read_text(encoding="utf-8")) if file == WHOLE else _byte_level(folder, settings)
+        backend = (tokenizers.Tokenizer.from_str((folder / WHOLE).read_text(encoding="utf-8")) if file == WHOLE
+                   else _byte_level(folder, settings))
         backend.no_padding()
         backend.no_truncation()
         return PretrainedTokenizer(backend, vocab_size, settings, end_of_text)
@@ -188,8 +219,10 @@ def load(folder: Path, vocab_size: int, end_of_text: int | None) -> Tokenizer:
 def _byte_level(folder: Path, settings: dict) -> tokenizers.Tokenizer:
     """GPT-2's way of writing a tokenizer, in two files."""
     backend = tokenizers.Tokenizer(models.BPE.from_file(str(folder / VOCABULARY), str(folder / MERGES)))
-    backend.pre_tokenizer, backend.decoder = pre_tokenizers.ByteLevel(add_prefix_space=bool(settings.get("add_prefix_space"))), decoders.ByteLevel()
-    named = [token.get("content") if isinstance(token, dict) else token for name, token in settings.items() if name in ("bos_token", "eos_token", "unk_token", "pad_token", "mask_token")]
+    backend.pre_tokenizer, backend.decoder = pre_tokenizers.ByteLevel(
+        add_prefix_space=bool(settings.get("add_prefix_space"))), decoders.ByteLevel()
+    named = [token.get("content") if isinstance(token, dict) else token for name, token in settings.items()
+             if name in ("bos_token", "eos_token", "unk_token", "pad_token", "mask_token")]
     backend.add_special_tokens([token for token in dict.fromkeys(named) if token])
     return backend
 
@@ -210,17 +243,21 @@ def _types(part: dict | None) -> set[str]:
     """The kinds of steps in a part of tokenizer.json, those of a sequence too."""
     if part is None:
         return set()
-    return {part["type"]}.union(*(_types(step) for name in ("decoders", "pretokenizers", "normalizers") for step in part.get(name, [])))
+    return {part["type"]}.union(*(_types(step) for name in ("decoders", "pretokenizers", "normalizers")
+                                  for step in part.get(name, [])))
 
 
 def _guarded(backend: tokenizers.Tokenizer, spec: dict, special: set[str]) -> tokenizers.Tokenizer:
-    """A tokenizer whose model makes no special token of plain letters: merges that would are dropped, and pieces of Unigram that would get a name that no text holds."""
+    """A tokenizer whose model makes no special token of plain letters: merges that would are dropped, and pieces of
+    Unigram that would get a name that no text holds.
+    """
     model = spec["model"]
     if model["type"] == "BPE" and any("".join(merge) in special for merge in model["merges"]):
         model["merges"] = [merge for merge in model["merges"] if "".join(merge) not in special]
     elif model["type"] == "Unigram" and any(piece in special for piece, _ in model["vocab"]):
         ids = {i for i, (piece, _) in enumerate(model["vocab"]) if piece in special}
-        model["vocab"] = [[UNTYPEABLE + piece if i in ids else piece, score] for i, (piece, score) in enumerate(model["vocab"])]
+        model["vocab"] = [[UNTYPEABLE + piece if i in ids else piece, score]
+                          for i, (piece, score) in enumerate(model["vocab"])]
         for token in spec["added_tokens"]:
             token["content"] = UNTYPEABLE + token["content"] if token["id"] in ids else token["content"]
     else:

@@ -1,6 +1,9 @@
-"""The weight files of a Hugging Face model: safetensors alone, single or in shards with an index. No file is ever unpickled.
+"""The weight files of a Hugging Face model: safetensors alone, single or in shards with an index.
 
-What a file holds is read off its header, so that a model can be judged before it is loaded; then one tensor after another goes into our parameters.
+No file is ever unpickled.
+
+What a file holds is read off its header, so that a model can be judged before it is loaded; then one tensor after
+another goes into our parameters.
 """
 from __future__ import annotations
 
@@ -21,7 +24,8 @@ from core.huggingface.families import Plan
 SINGLE, INDEX = "model.safetensors", "model.safetensors.index.json"
 DTYPES = {"F32": "float32", "F16": "float16", "BF16": "bfloat16", "F64": "float64"}
 # What old files hold besides weights: masks, tables that follow from the config, and heads for other tasks.
-BESIDES = re.compile(r"(attn|attention)\.(masked_)?bias$|rotary_emb\.|position_ids$|(^|\.)pooler\.|cls\.seq_relationship\.|EncDecAttention\.relative_attention_bias\.")
+BESIDES = re.compile(r"(attn|attention)\.(masked_)?bias$|rotary_emb\.|position_ids$|(^|\.)pooler\."
+                     r"|cls\.seq_relationship\.|EncDecAttention\.relative_attention_bias\.")
 MOST_TOLD = 5
 
 
@@ -41,7 +45,10 @@ def modern(name: str) -> str:
 
 
 def weight_files(folder: Path) -> list[str]:
-    """The safetensors files of the model in `folder`. PretrainedError if there are none, or the index is damaged or names one that is missing."""
+    """The safetensors files of the model in `folder`.
+
+    PretrainedError if there are none, or the index is damaged or names one that is missing.
+    """
     if (folder / INDEX).is_file():
         try:
             files = sorted(set(json.loads((folder / INDEX).read_text(encoding="utf-8"))["weight_map"].values()))
@@ -50,23 +57,31 @@ def weight_files(folder: Path) -> list[str]:
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise PretrainedError("damaged", f"{folder / INDEX} is damaged: {error} Fetch the file again.") from error
         if missing := [name for name in files if not (folder / name).is_file()]:
-            raise PretrainedError("incomplete", f"{folder} is only half there: {', '.join(missing[:MOST_TOLD])} {'is' if len(missing) == 1 else 'are'} missing, of {len(files)} weight files. "
-                                  "Download the model again; what is there already is kept.")
+            raise PretrainedError("incomplete",
+                                  f"{folder} is only half there: {', '.join(missing[:MOST_TOLD])} "
+                                  f"{'is' if len(missing) == 1 else 'are'} missing, of {len(files)} weight files. "
+                                  f"Download the model again; what is there already is kept.")
         return files
     if (folder / SINGLE).is_file():
         return [SINGLE]
     if any(folder.glob("*.bin")) or any(folder.glob("*.pt")) or any(folder.glob("*.h5")):
-        raise PretrainedError("format", f"{folder} holds its weights in a format that can run code when it is read. This program reads safetensors alone: load the model with transformers "
-                              "where you trust it, save it again with save_pretrained, or choose one that comes with model.safetensors.")
-    raise PretrainedError("incomplete", f"{folder} holds no weights: there is neither {SINGLE} nor {INDEX}. Download the model again.")
+        raise PretrainedError("format",
+                              f"{folder} holds its weights in a format that can run code when it is read. This program "
+                              "reads safetensors alone: load the model with transformers where you trust it, save it "
+                              f"again with save_pretrained, or choose one that comes with model.safetensors.")
+    raise PretrainedError("incomplete", f"{folder} holds no weights: there is neither {SINGLE} nor {INDEX}. Download "
+                                        f"the model again.")
 
 
 def headers(folder: Path) -> dict[str, Stored]:
-    """Every tensor of the model in `folder`, by its modern name, read off the headers. PretrainedError for a file that is damaged or cut short."""
+    """Every tensor of the model in `folder`, by its modern name, read off the headers.
+
+    PretrainedError for a file that is damaged or cut short.
+    """
     found = {}
     for file in weight_files(folder):
         with _opened(folder / file) as weights:
-            for name in weights.keys():
+            for name in weights.keys():     # noqa: SIM118 (safetensors' reader is no dict)
                 part = weights.get_slice(name)
                 found[modern(name)] = Stored(name, tuple(part.get_shape()), part.get_dtype(), file)
     return found
@@ -76,15 +91,19 @@ def _opened(path: Path):
     try:
         return safetensors.safe_open(path, "pt")
     except (safetensors.SafetensorError, OSError, ValueError) as error:
-        raise PretrainedError("damaged", f"{path} is damaged or cut short ({path.stat().st_size} bytes: {error}). Delete it and download it again.") from error
+        raise PretrainedError("damaged", f"{path} is damaged or cut short ({path.stat().st_size} bytes: {error}). "
+                                         f"Delete it and download it again.") from error
 
 
 def located(plan: Plan, stored: Mapping[str, Stored]) -> dict[str, Stored]:
-    """The stored tensor of every entry of the plan, by the entry's name, which a file of the bare model has without the plan's prefix.
+    """The stored tensor of every entry of the plan, by the entry's name, which a file of the bare model has without the
+    plan's prefix.
 
-    PretrainedError if one is missing, has another shape than the config says or is no plain number format, or if there is one that has no place in the model.
+    PretrainedError if one is missing, has another shape than the config says or is no plain number format, or if there
+    is one that has no place in the model.
     """
-    found = {entry.theirs: one for entry in plan.entries if (one := stored.get(entry.theirs) or stored.get(entry.theirs.removeprefix(plan.prefix)))}
+    found = {entry.theirs: one for entry in plan.entries
+             if (one := stored.get(entry.theirs) or stored.get(entry.theirs.removeprefix(plan.prefix)))}
     problems = [f"{entry.theirs} is missing" for entry in plan.entries if entry.theirs not in found]
     for entry in plan.entries:
         if (one := found.get(entry.theirs)) is None:
@@ -93,23 +112,31 @@ def located(plan: Plan, stored: Mapping[str, Stored]) -> dict[str, Stored]:
             problems.append(f"{entry.theirs} is {one.shape}, and the config asks for {entry.shape}")
         elif one.dtype not in DTYPES:
             problems.append(f"{entry.theirs} is stored as {one.dtype}, and weights are {', '.join(DTYPES.values())}")
-    used, copies = {one.name for one in found.values()}, {*plan.copies, *(name.removeprefix(plan.prefix) for name in plan.copies)}
-    problems += [f"{name} has no place in this model" for name, one in stored.items() if one.name not in used and name not in copies and not BESIDES.search(name)]
+    used, copies = ({one.name for one in found.values()},
+                    {*plan.copies, *(name.removeprefix(plan.prefix) for name in plan.copies)})
+    problems += [f"{name} has no place in this model" for name, one in stored.items()
+                 if one.name not in used and name not in copies and not BESIDES.search(name)]
     if problems:
         more = f"; and {len(problems) - MOST_TOLD} more" if len(problems) > MOST_TOLD else ""
-        raise PretrainedError("mismatch", f"The weights do not fit config.json: {'; '.join(problems[:MOST_TOLD])}{more}. Use the files that were published together.")
+        raise PretrainedError("mismatch",
+                              f"The weights do not fit config.json: {'; '.join(problems[:MOST_TOLD])}{more}. Use the "
+                              f"files that were published together.")
     return found
 
 
-def parameters(folder: Path, plan: Plan, stored: Mapping[str, Stored], progress: Callable[[int, int], None] | None = None) -> dict[str, Tensor]:
-    """Our parameters by name, float32 on the CPU, read tensor by tensor: one of theirs is in memory at a time besides what is made already.
+def parameters(folder: Path, plan: Plan, stored: Mapping[str, Stored],
+               progress: Callable[[int, int], None] | None = None) -> dict[str, Tensor]:
+    """Our parameters by name, float32 on the CPU, read tensor by tensor: one of theirs is in memory at a time besides
+    what is made already.
 
-    progress is called with the bytes read and the bytes in all. PretrainedError for what does not fit (`located`) and for numbers that are not finite.
+    progress is called with the bytes read and the bytes in all. PretrainedError for what does not fit (`located`) and
+    for numbers that are not finite.
     """
     found, made, done = located(plan, stored), {}, 0
     total = sum(_numbers(entry) for entry in plan.entries) * 4
     for entry in plan.entries:
-        with _opened(folder / found[entry.theirs].file) as weights:      # anew for each: what was mapped of the file is given back
+        # anew for each: what was mapped of the file is given back
+        with _opened(folder / found[entry.theirs].file) as weights:
             made |= _taken(entry, weights.get_tensor(found[entry.theirs].name))
         done += 4 * _numbers(entry)
         if progress is not None:
@@ -120,7 +147,8 @@ def parameters(folder: Path, plan: Plan, stored: Mapping[str, Stored], progress:
 def _taken(entry: Entry, tensor: Tensor) -> dict[str, Tensor]:
     whole = tensor.to(torch.float32, copy=True)         # of its own: the file may change or go
     if not torch.isfinite(whole.sum()):                 # which needs no second tensor to say so
-        raise PretrainedError("damaged", f"{entry.theirs} holds numbers that are not finite. Download the model again; if it stays so, the model itself is broken.")
+        raise PretrainedError("damaged", f"{entry.theirs} holds numbers that are not finite. Download the model again; "
+                                         f"if it stays so, the model itself is broken.")
     return dict(zip(entry.ours, entry.split(whole), strict=True))
 
 

@@ -1,7 +1,9 @@
-"""Arithmetic coding in whole numbers: a sequence of symbols becomes bits, about as many as its probability asks for, and comes back exactly.
+"""Arithmetic coding in whole numbers: a sequence of symbols becomes bits, about as many as its probability asks for,
+and comes back exactly.
 
-Every symbol narrows an interval, [0, 1) at first, to its own share of it; the bits are the digits of a number in the last interval. What coder and
-decoder hold are the leading digits of the interval's ends, in registers of WIDTH bits; digits that both ends share are sent and dropped.
+Every symbol narrows an interval, [0, 1) at first, to its own share of it; the bits are the digits of a number in the
+last interval. What coder and decoder hold are the leading digits of the interval's ends, in registers of WIDTH bits;
+digits that both ends share are sent and dropped.
 Source: Witten, Neal and Cleary, "Arithmetic coding for data compression", Communications of the ACM 30 (1987).
 """
 from __future__ import annotations
@@ -10,13 +12,15 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-WIDTH = 48                      # bits of a register: far more than a frequency has, so that rounding costs nothing that one could measure
+# bits of a register: far more than a frequency has, so that rounding costs nothing that one could measure
+WIDTH = 48
 TOTAL = 1 << 24                 # the frequencies of one distribution add up to this
 _HALF, _QUARTER, _ALL = 1 << (WIDTH - 1), 1 << (WIDTH - 2), (1 << WIDTH) - 1
 
 
 def quantise(probabilities: np.ndarray, total: int = TOTAL) -> np.ndarray:
-    """Whole frequencies (n,) int64 of at least 1 that add up to `total`, near total · p: what rounding leaves over goes to the most probable.
+    """Whole frequencies (n,) int64 of at least 1 that add up to `total`, near total · p: what rounding leaves over goes
+    to the most probable.
 
     A symbol costs at most n / total · 1.45 bits more than with its own p, save that one whose p is 0 can be coded too.
     Raises ValueError for what is no distribution, or too many symbols for `total`.
@@ -35,14 +39,19 @@ def quantise(probabilities: np.ndarray, total: int = TOTAL) -> np.ndarray:
 
 
 class Encoder:
-    """Takes symbols as intervals [start, end) of [0, total) and gives bits. `pending` bits are decided and wait for the next one, whose opposite they are."""
+    """Takes symbols as intervals [start, end) of [0, total) and gives bits. `pending` bits are decided and wait for the
+    next one, whose opposite they are.
+    """
 
     def __init__(self) -> None:
         self.bits: list[int] = []
         self.low, self.high, self.pending = 0, _ALL, 0
 
     def encode(self, start: int, end: int, total: int) -> None:
-        """Narrow the interval to the symbol's share of it. Raises ValueError for an empty share or a total that is too large."""
+        """Narrow the interval to the symbol's share of it.
+
+        Raises ValueError for an empty share or a total that is too large.
+        """
         self.low, self.high = _narrowed(self.low, self.high, start, end, total)
         while (move := _settled(self.low, self.high)) is not None:
             if move == _QUARTER:
@@ -52,7 +61,9 @@ class Encoder:
             self.low, self.high = 2 * (self.low - move), 2 * (self.high - move) + 1
 
     def finish(self) -> list[int]:
-        """All bits, with the last ones that say which number in the interval is meant, whatever zeros are read after them."""
+        """All bits, with the last ones that say which number in the interval is meant, whatever zeros are
+        read after them.
+        """
         self.pending += 1
         self._send(int(self.low >= _QUARTER))
         return self.bits
@@ -63,7 +74,9 @@ class Encoder:
 
 
 class Decoder:
-    """The same registers as the Encoder's, and beside them the digits of the number that was sent; behind its last bit come zeros."""
+    """The same registers as the Encoder's, and beside them the digits of the number that was sent; behind its last
+    bit come zeros.
+    """
 
     def __init__(self, bits: Iterable[int]) -> None:
         self._bits = iter(bits)
@@ -72,7 +85,9 @@ class Decoder:
             self.value = 2 * self.value + next(self._bits, 0)
 
     def symbol(self, frequencies: np.ndarray) -> int:
-        """The next symbol, the one whose share of the interval holds the number; the interval is narrowed to it as the Encoder did."""
+        """The next symbol, the one whose share of the interval holds the number; the interval is narrowed to it as
+        the Encoder did.
+        """
         total = int(frequencies.sum())
         place = ((self.value - self.low + 1) * total - 1) // (self.high - self.low + 1)
         symbol = int(np.searchsorted(np.cumsum(frequencies), place, side="right"))
@@ -94,7 +109,9 @@ def _narrowed(low: int, high: int, start: int, end: int, total: int) -> tuple[in
 
 
 def _settled(low: int, high: int) -> int | None:
-    """What both ends share and can be dropped before they are doubled: 0 or _HALF, a digit; _QUARTER, a digit that the next one decides; None, nothing."""
+    """What both ends share and can be dropped before they are doubled: 0 or _HALF, a digit; _QUARTER, a digit that the
+    next one decides; None, nothing.
+    """
     if high < _HALF:
         return 0
     if low >= _HALF:
@@ -113,7 +130,8 @@ def share(frequencies: np.ndarray, symbol: int) -> tuple[int, int, int]:
 
 
 def encode(symbols: Sequence[int], frequencies: Callable[[Sequence[int]], np.ndarray]) -> list[int]:
-    """The bits of some symbols; frequencies(the symbols before) are those of the next one, (n,) positive whole numbers."""
+    """The bits of some symbols; frequencies(the symbols before) are those of the next one, (n,) positive whole numbers.
+    """
     encoder = Encoder()
     for i, symbol in enumerate(symbols):
         encoder.encode(*share(frequencies(symbols[:i]), symbol))

@@ -1,7 +1,8 @@
-"""Substitution ciphers, and reading one without its key: by how often letters, pairs and triples of letters come, and by a language model.
+"""Substitution ciphers, and reading one without its key: by how often letters, pairs and triples of letters come, and
+by a language model.
 
-Sources: al-Kindi, "On deciphering cryptographic messages" (9th century), for the counting of letters; Diaconis, "The Markov chain Monte Carlo revolution",
-Bulletin of the AMS 46 (2009), for the walk through the keys.
+Sources: al-Kindi, "On deciphering cryptographic messages" (9th century), for the counting of letters; Diaconis, "The
+Markov chain Monte Carlo revolution", Bulletin of the AMS 46 (2009), for the walk through the keys.
 """
 from __future__ import annotations
 
@@ -29,7 +30,8 @@ N_CANDIDATES = 32                   # keys that the model reads in each round
 
 
 def signs(text: str) -> np.ndarray:
-    """The text as signs 0 … 26, large and small letters alike, a run of anything else as one gap, and a gap at either end.
+    """The text as signs 0 … 26, large and small letters alike, a run of anything else as one gap, and a gap
+    at either end.
 
     >>> signs("Ab, c").tolist()
     [26, 0, 1, 26, 2, 26]
@@ -40,7 +42,9 @@ def signs(text: str) -> np.ndarray:
 
 
 def bits_per_letter(text: str, order: int) -> float:
-    """What a letter costs on average under the letters, pairs or triples of `log_probs`, in bits: gaps are known, so they cost nothing. NaN without a letter."""
+    """What a letter costs on average under the letters, pairs or triples of `log_probs`, in bits: gaps are known, so
+    they cost nothing. NaN without a letter.
+    """
     s = signs(text)
     columns = [s[i:len(s) - order + 1 + i] for i in range(order)]
     costs = -log_probs(order)[tuple(columns)][columns[-1] != GAP] / np.log(2)
@@ -48,7 +52,8 @@ def bits_per_letter(text: str, order: int) -> float:
 
 
 def unicity(bits: float) -> float:
-    """Shannon's unicity distance: the letters after which, on average, one key alone makes sense: log2(26!) / (log2 26 − bits per letter). Infinite where nothing is saved.
+    """Shannon's unicity distance: the letters after which, on average, one key alone makes sense: log2(26!) / (log2 26
+    − bits per letter). Infinite where nothing is saved.
 
     Source: Shannon, "Communication theory of secrecy systems", Bell System Technical Journal 28 (1949).
 
@@ -70,14 +75,18 @@ def triple_counts(texts: Iterable[str]) -> np.ndarray:
 
 @functools.cache
 def log_probs(order: int) -> np.ndarray:
-    """ln of the share of each single sign, or of each sign after the one or two before it, counted over the training text and one more than counted: order axes of 27."""
+    """ln of the share of each single sign, or of each sign after the one or two before it, counted over the training
+    text and one more than counted: order axes of 27.
+    """
     counts = np.load(TRIPLES, allow_pickle=False).astype(np.float64)
     counts = counts.sum(axis=tuple(range(3 - order))) + 1.0
     return np.log(counts / counts.sum(axis=-1, keepdims=True))
 
 
 def score(text: np.ndarray, order: int) -> float:
-    """ln p of signs under the letters, pairs or triples of `log_probs`, in nats: each sign after the ones before it, from the sign number `order` on."""
+    """ln p of signs under the letters, pairs or triples of `log_probs`, in nats: each sign after the ones before it,
+    from the sign number `order` on.
+    """
     table = log_probs(order)
     return float(table[tuple(text[i:len(text) - order + 1 + i] for i in range(order))].sum())
 
@@ -110,7 +119,9 @@ def inverse(key: str) -> str:
 
 
 def by_frequency(ciphertext: str) -> str:
-    """The reading key of al-Kindi: the commonest letter of the ciphertext is read as the commonest of the language, and so on down. No other key has a higher `score` of order 1."""
+    """The reading key of al-Kindi: the commonest letter of the ciphertext is read as the commonest of the language, and
+    so on down. No other key has a higher `score` of order 1.
+    """
     own = np.bincount(signs(ciphertext), minlength=N_SIGNS)[:GAP]
     language = np.argsort(-log_probs(1)[:GAP], kind="stable")
     key = [""] * GAP
@@ -121,7 +132,9 @@ def by_frequency(ciphertext: str) -> str:
 
 @dataclass(frozen=True)
 class Walk:
-    """A walk through the reading keys (what is read for a, for b, …): those that were the best so far, each with its step and its ln p in nats."""
+    """A walk through the reading keys (what is read for a, for b, …): those that were the best so far, each with its
+    step and its ln p in nats.
+    """
 
     steps: tuple[int, ...]
     keys: tuple[str, ...]
@@ -142,10 +155,13 @@ class _Counted:
 
 
 def search(ciphertext: str, order: int, seed: int = 0, n_steps: int = N_STEPS, n_walks: int = N_WALKS) -> Walk:
-    """The best of `n_walks` walks from `by_frequency`: at each step two letters of the key change places, and the change stays if ln p rises, or else with probability
-    e^(Δ ln p / τ), where τ falls from HOTTEST to 0 (simulated annealing). `order` is 2 or 3."""
+    """The best of `n_walks` walks from `by_frequency`: at each step two letters of the key change places, and the
+    change stays if ln p rises, or else with probability e^(Δ ln p / τ), where τ falls from HOTTEST to 0
+    (simulated annealing). `order` is 2 or 3.
+    """
     counted, generator = _Counted(ciphertext, order), np.random.default_rng(seed)
-    return max((_walk(counted, by_frequency(ciphertext), generator, n_steps) for _ in range(n_walks)), key=lambda walk: walk.scores[-1])
+    return max((_walk(counted, by_frequency(ciphertext), generator, n_steps) for _ in range(n_walks)),
+               key=lambda walk: walk.scores[-1])
 
 
 def _walk(counted: _Counted, start: str, generator: np.random.Generator, n_steps: int) -> Walk:
@@ -167,13 +183,20 @@ def _walk(counted: _Counted, start: str, generator: np.random.Generator, n_steps
 
 
 def model_scores(model: Transformer, tokenizer: Tokenizer, texts: Sequence[str]) -> list[float]:
-    """ln p of each text after end of text, in nats. Raises ValueError as the model does for a text that does not fit its context."""
-    return [float(one.sum()) for one in text_probability.token_log_probs(model, [(tokenizer.first, *tokenizer.encode(text)) for text in texts])]
+    """ln p of each text after end of text, in nats.
+
+    Raises ValueError as the model does for a text that does not fit its context.
+    """
+    return [float(one.sum())
+            for one in text_probability.token_log_probs(model,
+                                                        [(tokenizer.first, *tokenizer.encode(text)) for text in texts])]
 
 
 @dataclass(frozen=True)
 class Repair:
-    """How far `repairs` are: the best key, ln p of what it reads under the model, in nats, and how many readings the model has weighed; new: whether the key is."""
+    """How far `repairs` are: the best key, ln p of what it reads under the model, in nats, and how many readings the
+    model has weighed; new: whether the key is.
+    """
 
     key: str
     log_prob: float
@@ -181,13 +204,17 @@ class Repair:
     new: bool
 
 
-def repairs(model: Transformer, tokenizer: Tokenizer, ciphertext: str, key: str, n_candidates: int = N_CANDIDATES) -> Iterator[Repair]:
-    """The key, then better and better ones: of all keys with two letters in each other's place, the `n_candidates` with the highest `score` of order 3 are read by the
-    model, one step after each, and the best is the next, as long as it is better."""
+def repairs(model: Transformer, tokenizer: Tokenizer, ciphertext: str, key: str,
+            n_candidates: int = N_CANDIDATES) -> Iterator[Repair]:
+    """The key, then better and better ones: of all keys with two letters in each other's place, the `n_candidates`
+    with the highest `score` of order 3 are read by the model, one step after each, and the best is the next, as long
+    as it is better.
+    """
     counted, n_read, at, tried = _Counted(ciphertext, 3), 0, -math.inf, [key]
     while True:
         scores = []
-        for log_probs in text_probability.each_token_log_probs(model, [(tokenizer.first, *tokenizer.encode(encipher(ciphertext, one))) for one in tried]):
+        for log_probs in text_probability.each_token_log_probs(
+                model, [(tokenizer.first, *tokenizer.encode(encipher(ciphertext, one))) for one in tried]):
             scores.append(float(log_probs.sum()))
             n_read += 1
             if n_read > 1:
@@ -196,7 +223,8 @@ def repairs(model: Transformer, tokenizer: Tokenizer, ciphertext: str, key: str,
             return
         key, at = max(zip(tried, scores), key=lambda one: one[1])
         yield Repair(key, at, n_read, True)
-        swapped = [_swapped(key, i, j) for i in range(GAP) for j in range(i) if ALPHABET[i] in ciphertext.lower() or ALPHABET[j] in ciphertext.lower()]
+        swapped = [_swapped(key, i, j) for i in range(GAP) for j in range(i)
+                   if ALPHABET[i] in ciphertext.lower() or ALPHABET[j] in ciphertext.lower()]
         tried = sorted(swapped, key=lambda one: -counted.score(_numbers(one)))[:n_candidates]
 
 

@@ -1,7 +1,9 @@
-"""A text compressed with a language model: the tokens go through an arithmetic coder whose intervals are the model's probabilities.
+"""A text compressed with a language model: the tokens go through an arithmetic coder whose intervals are the model's
+probabilities.
 
-Coder and decoder ask the model the very same questions in the same order, one token at a time with a cache of keys and values, so that both see the same
-numbers to the last bit; on another machine, where sums may be rounded in another way, a decoder may not find the text again.
+Coder and decoder ask the model the very same questions in the same order, one token at a time with a cache of keys and
+values, so that both see the same numbers to the last bit; on another machine, where sums may be rounded in another way,
+a decoder may not find the text again.
 """
 from __future__ import annotations
 
@@ -27,9 +29,9 @@ LEAST_WINDOW = 4096     # bytes that lzma looks back over at least
 class CodedToken:
     """One token in the coder.
 
-    rank         its place among all tokens, 0 for the most probable     log_prob  ln of the model's own probability, nats
+    rank its place among all tokens, 0 for the most probable log_prob ln of the model's own probability, nats
     start, end   its interval of [0, total), the tokens beside each other by rank
-    sent         how many bits are sent once it is coded                 pending   how many more are decided but for the next one
+    sent how many bits are sent once it is coded pending how many more are decided but for the next one
     low, high    the coder's registers then, the leading digits of the interval's ends behind the bits sent
     likely       (k, 2) the first k tokens: id and frequency
     """
@@ -48,7 +50,10 @@ class CodedToken:
 
 
 class NextToken:
-    """The model's frequencies of the next token, token by token. Tokens stand by falling frequency, equal ones by rising id; `order` says which."""
+    """The model's frequencies of the next token, token by token.
+
+    Tokens stand by falling frequency, equal ones by rising id; `order` says which.
+    """
 
     def __init__(self, model: Transformer) -> None:
         if model.config.end_of_text is None:
@@ -59,7 +64,8 @@ class NextToken:
     @torch.inference_mode()
     def read(self, token_id: int) -> None:
         """Go on to what follows `token_id`."""
-        logits = self._model.logits(torch.tensor([token_id], device=self._model.device), cache=self._cache, last_only=True)[0]
+        logits = self._model.logits(torch.tensor([token_id], device=self._model.device), cache=self._cache,
+                                    last_only=True)[0]
         self.log_probs = logits.cpu().double().log_softmax(-1).numpy()
         frequencies = quantise(np.exp(self.log_probs))
         self.order = np.argsort(-frequencies, kind="stable")
@@ -84,7 +90,8 @@ def compress(model: Transformer, token_ids: Sequence[int], n_likely: int = 8) ->
         start, end, total = share(following.frequencies, rank)
         encoder.encode(start, end, total)
         likely = np.stack([following.order[:n_likely], following.frequencies[:n_likely]], axis=1)
-        steps.append(CodedToken(int(token_id), rank, float(following.log_probs[token_id]), start, end, total, len(encoder.bits), encoder.pending, encoder.low, encoder.high, likely))
+        steps.append(CodedToken(int(token_id), rank, float(following.log_probs[token_id]), start, end, total,
+                                len(encoder.bits), encoder.pending, encoder.low, encoder.high, likely))
     return encoder.finish(), steps
 
 
@@ -105,8 +112,12 @@ def ideal_bits(steps: Sequence[CodedToken]) -> float:
 
 
 def packed(data: bytes) -> dict[str, int]:
-    """The size in bytes of `data` under well-known compressors at their best settings. gzip is deflate with a header and checks of 18 bytes, zlib the same with 6."""
-    # lzma looks back over all of the data; by itself it makes room for 64 MiB of it, which takes longer than all the rest.
+    """The size in bytes of `data` under well-known compressors at their best settings. gzip is deflate with a header
+    and checks of 18 bytes, zlib the same with 6.
+    """
+    # lzma looks back over all of the data; by itself it makes room for 64 MiB of it, which takes longer
+    # than all the rest.
     raw_lzma = [{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "dict_size": max(LEAST_WINDOW, len(data))}]
-    return {"gzip": len(gzip.compress(data, compresslevel=9, mtime=0)), "zlib": len(zlib.compress(data, 9)), "bz2": len(bz2.compress(data, 9)),
+    return {"gzip": len(gzip.compress(data, compresslevel=9, mtime=0)),
+            "zlib": len(zlib.compress(data, 9)), "bz2": len(bz2.compress(data, 9)),
             "lzma": len(lzma.compress(data, format=lzma.FORMAT_RAW, filters=raw_lzma))}

@@ -1,4 +1,6 @@
-"""Two versions of a text that differ in one word: what changes in the distribution of the next token, and whether it changes so in many texts."""
+"""Two versions of a text that differ in one word: what changes in the distribution of the next token, and whether it
+changes so in many texts.
+"""
 from __future__ import annotations
 
 import json
@@ -52,7 +54,8 @@ class Contrast:
         return max(0.0, float(np.exp(self.log_q) @ self.log_ratio))
 
     def movers(self, k: int, by: str = "probability", at_least: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
-        """Token ids: the k that q raises most, and the k that it lowers most, by "probability" or by "ratio", the strongest first.
+        """Token ids: the k that q raises most, and the k that it lowers most, by "probability" or by "ratio", the
+        strongest first.
 
         at_least: tokens that neither text gives so much probability are left out.
         """
@@ -64,7 +67,9 @@ class Contrast:
 
 @dataclass(frozen=True)
 class Spread:
-    """One quantity over several texts: its mean, the standard deviation of the texts (n − 1), and in how many it is above 0."""
+    """One quantity over several texts: its mean, the standard deviation of the texts (n − 1), and in how many
+    it is above 0.
+    """
 
     values: np.ndarray
 
@@ -88,7 +93,9 @@ class Spread:
 
 @cache
 def sets() -> dict:
-    """assets/teaching/word_pairs.json: sentences with a slot {w}, and pairs {a, b, neutral, counted} by name, those that should not matter too."""
+    """assets/teaching/word_pairs.json: sentences with a slot {w}, and pairs {a, b, neutral, counted} by name, those
+    that should not matter too.
+    """
     return json.loads((DATA / "word_pairs.json").read_text(encoding="utf-8"))
 
 
@@ -109,8 +116,11 @@ def contrasts(model: Transformer, tokenizer: Tokenizer, texts: Sequence[tuple[st
     return [Contrast(p, q) for p, q in zip(log_probs[::2], log_probs[1::2])]
 
 
-def log_ratios(model: Transformer, tokenizer: Tokenizer, texts: Sequence[tuple[str, str]], words: Sequence[str]) -> np.ndarray:
-    """(len(words), len(texts)) ln(q / p) of a word, after a space, as what comes next, in nats: the sum over its tokens."""
+def log_ratios(model: Transformer, tokenizer: Tokenizer, texts: Sequence[tuple[str, str]],
+               words: Sequence[str]) -> np.ndarray:
+    """(len(words), len(texts)) ln(q / p) of a word, after a space, as what comes next, in nats: the sum
+    over its tokens.
+    """
     ids = [tokenizer.encode(f" {word}") for word in words]
     room = model.config.n_context - max(map(len, ids), default=0)
     contexts = [tokenizer.prompt(text, room).token_ids for pair in texts for text in pair]

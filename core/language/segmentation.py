@@ -1,7 +1,8 @@
-"""How a text is cut into tokens, step by step: merges played in the order of their rules, and BPE and Unigram learned from a small text.
+"""How a text is cut into tokens, step by step: merges played in the order of their rules, and BPE and Unigram learned
+from a small text.
 
-Here BPE and Unigram start from characters; a model's tokenizer (core.model.tokenizer) starts from bytes. A word is what GPT-2's pattern splits off,
-with the space before it; no token reaches from one word into the next.
+Here BPE and Unigram start from characters; a model's tokenizer (core.model.tokenizer) starts from bytes. A word is what
+GPT-2's pattern splits off, with the space before it; no token reaches from one word into the next.
 """
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ from core.model.tokenizer import encodable
 
 PIECE = TypeVar("PIECE", str, bytes)
 # GPT-2's pattern, but for the longest word: 60 signs, so that a text without a single space does not cost seconds.
-WORDS = pre_tokenizers.Split(tokenizers.Regex(r"'(?:[sdmt]|ll|ve|re)| ?\p{L}{1,60}| ?\p{N}{1,60}| ?[^\s\p{L}\p{N}]{1,60}|\s{1,60}(?!\S)|\s{1,60}"), "isolated")
+WORDS = pre_tokenizers.Split(tokenizers.Regex(r"'(?:[sdmt]|ll|ve|re)| ?\p{L}{1,60}| ?\p{N}{1,60}| "
+                                              r"?[^\s\p{L}\p{N}]{1,60}|\s{1,60}(?!\S)|\s{1,60}"), "isolated")
 UNKNOWN = "<unk>"
 
 
@@ -35,7 +37,7 @@ def words_of(text: str) -> list[str]:
     return [word for word, _ in WORDS.pre_tokenize_str(encodable(text))]
 
 
-# ---- BPE: the merges --------------------------------------------------------------------------------------------------------------
+# ---- BPE: the merges -------------------------------------------------------------------------------------------------
 
 
 def merged(pieces: Sequence[PIECE], left: PIECE, right: PIECE) -> list[PIECE]:
@@ -55,7 +57,9 @@ def merged(pieces: Sequence[PIECE], left: PIECE, right: PIECE) -> list[PIECE]:
 
 @dataclass(frozen=True)
 class Step(Generic[PIECE]):
-    """One rule applied everywhere: its rank (from 1, in the order of learning), the two pieces that it joins, and the words after it."""
+    """One rule applied everywhere: its rank (from 1, in the order of learning), the two pieces that it joins, and the
+    words after it.
+    """
 
     rank: int
     left: PIECE
@@ -69,9 +73,11 @@ def ranks_of(merges: Sequence[tuple[PIECE, PIECE]]) -> dict[tuple[PIECE, PIECE],
 
 
 def merge_steps(words: Sequence[Sequence[PIECE]], ranks: Mapping[tuple[PIECE, PIECE], int]) -> Iterator[Step[PIECE]]:
-    """What BPE does to `words`, each a sequence of pieces: again and again the pair with the lowest rank is joined, everywhere at once, until no rule fits.
+    """What BPE does to `words`, each a sequence of pieces: again and again the pair with the lowest rank is joined,
+    everywhere at once, until no rule fits.
 
-    A rule can only join what earlier rules have made, so the ranks rise from step to step. Source: Sennrich et al. 2016, algorithm 1.
+    A rule can only join what earlier rules have made, so the ranks rise from step to step. Source: Sennrich et al.
+    2016, algorithm 1.
     """
     state = [list(word) for word in words]
     while True:
@@ -84,7 +90,8 @@ def merge_steps(words: Sequence[Sequence[PIECE]], ranks: Mapping[tuple[PIECE, PI
 
 
 def pair_counts(cuts: Mapping[tuple[PIECE, ...], int]) -> Counter[tuple[PIECE, PIECE]]:
-    """How often each two pieces stand side by side in words that are cut so, and come so often: what BPE's next merge is chosen by.
+    """How often each two pieces stand side by side in words that are cut so, and come so often: what BPE's next
+    merge is chosen by.
 
     >>> pair_counts({("l", "o", "w"): 5, ("l", "o"): 2}).most_common(1)
     [(('l', 'o'), 7)]
@@ -96,12 +103,15 @@ def pair_counts(cuts: Mapping[tuple[PIECE, ...], int]) -> Counter[tuple[PIECE, P
     return found
 
 
-# ---- learned from a small text ------------------------------------------------------------------------------------------------------
+# ---- learned from a small text ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class LearnedBpe:
-    """A BPE learned from characters: its alphabet, and its merges in the order of learning. Its first n merges are the BPE of a smaller vocabulary."""
+    """A BPE learned from characters: its alphabet, and its merges in the order of learning.
+
+    Its first n merges are the BPE of a smaller vocabulary.
+    """
 
     alphabet: tuple[str, ...]
     merges: tuple[tuple[str, str], ...]
@@ -125,7 +135,10 @@ class LearnedBpe:
 
 
 def learn_bpe(text: str) -> LearnedBpe:
-    """BPE learned from the words of `text` until each of them is one token. Raises ValueError for a text without characters."""
+    """BPE learned from the words of `text` until each of them is one token.
+
+    Raises ValueError for a text without characters.
+    """
     if not text:
         raise ValueError("BPE cannot be learned from an empty text.")
     learned = tokenizers.Tokenizer(models.BPE())
@@ -138,7 +151,10 @@ def learn_bpe(text: str) -> LearnedBpe:
 
 @dataclass(frozen=True)
 class LearnedUnigram:
-    """A Unigram model learned from characters: ln p of every piece. The text of a character that it has not met has no probability."""
+    """A Unigram model learned from characters: ln p of every piece.
+
+    The text of a character that it has not met has no probability.
+    """
 
     log_p: Mapping[str, float]
 
@@ -148,13 +164,17 @@ class LearnedUnigram:
         return max(map(len, self.log_p))
 
     def segmentations(self, word: str, n: int) -> list[tuple[float, tuple[str, ...]]]:
-        """The n most probable ways to cut `word`, the best first: (sum of ln p of the pieces, the pieces). Empty if there is none.
+        """The n most probable ways to cut `word`, the best first: (sum of ln p of the pieces, the pieces).
 
-        Viterbi with n survivors at each place, each linked to the one that it goes on from; of equals, the one with fewer pieces first.
+        Empty if there is none.
+
+        Viterbi with n survivors at each place, each linked to the one that it goes on from; of equals, the one with
+        fewer pieces first.
         """
         best: list[list[tuple[float, int, tuple]]] = [[(0.0, 0, ())]]
         for end in range(1, len(word) + 1):
-            ways = [(cost - self.log_p[piece], length + 1, (before, piece)) for start, piece in self._ending(word, end) for cost, length, before in best[start]]
+            ways = [(cost - self.log_p[piece], length + 1, (before, piece)) for start, piece in self._ending(word, end)
+                    for cost, length, before in best[start]]
             best.append(heapq.nsmallest(n, ways, key=lambda way: way[:2]))
         return [(-cost, _unlinked(link)) for cost, _, link in best[-1]]
 
@@ -165,10 +185,14 @@ class LearnedUnigram:
         return tuple(piece for run in runs for piece in (self.segmentations(run, 1)[0][1] if run[0] in known else run))
 
     def log_likelihood(self, word: str) -> float:
-        """ln of the sum, over all ways to cut `word`, of the product of p of the pieces; −inf if there is no way. The forward algorithm."""
+        """ln of the sum, over all ways to cut `word`, of the product of p of the pieces; −inf if there is no way.
+
+        The forward algorithm.
+        """
         forward = [0.0]
         for end in range(1, len(word) + 1):
-            forward.append(_log_sum_exp([forward[start] + self.log_p[piece] for start, piece in self._ending(word, end)]))
+            forward.append(_log_sum_exp([forward[start] + self.log_p[piece]
+                                         for start, piece in self._ending(word, end)]))
         return forward[-1]
 
     def _ending(self, word: str, end: int) -> list[tuple[int, str]]:
@@ -177,25 +201,32 @@ class LearnedUnigram:
 
 
 def learn_unigram(text: str, vocab_size: int) -> LearnedUnigram:
-    """A Unigram model of about `vocab_size` pieces, learned from the words of `text`: many pieces to begin with, then those go whose loss costs
-    the likelihood of the text least. Source: Kudo 2018.
+    """A Unigram model of about `vocab_size` pieces, learned from the words of `text`: many pieces to begin with, then
+    those go whose loss costs the likelihood of the text least. Source: Kudo 2018.
 
-    Every character stays, whether there is room for it or not; and what to begin with are strings that come twice among the distinct words, so
-    there may be fewer pieces. Raises ValueError for an empty text, or too few pieces for its characters.
+    Every character stays, whether there is room for it or not; and what to begin with are strings that come twice
+    among the distinct words, so there may be fewer pieces. Raises ValueError for an empty text, or too few pieces for
+    its characters.
     """
     if not text or vocab_size < len(set(encodable(text))):
         raise ValueError("Unigram needs a text, and room for each of its characters.")
     learned = tokenizers.Tokenizer(models.Unigram())
     learned.pre_tokenizer = WORDS
-    learned.train_from_iterator([encodable(text)], trainers.UnigramTrainer(vocab_size=vocab_size + 1, show_progress=False, special_tokens=[UNKNOWN], unk_token=UNKNOWN))
+    learned.train_from_iterator([encodable(text)],
+                                trainers.UnigramTrainer(vocab_size=vocab_size + 1, show_progress=False,
+                                                        special_tokens=[UNKNOWN], unk_token=UNKNOWN))
     pieces = json.loads(learned.to_str())["model"]["vocab"][1:]           # without the unknown
-    if any(score is None for _, score in pieces):        # of NUL characters alone, which the library uses itself, it learns nothing
+    # of NUL characters alone, which the library uses itself, it learns nothing
+    if any(score is None for _, score in pieces):
         return LearnedUnigram({piece: -math.log(len(pieces)) for piece, _ in pieces})
-    return LearnedUnigram({piece: round(score, 10) for piece, score in sorted(pieces)})     # the library's last digits differ from run to run
+    # the library's last digits differ from run to run
+    return LearnedUnigram({piece: round(score, 10) for piece, score in sorted(pieces)})
 
 
 def objective(unigram: LearnedUnigram, counts: Mapping[str, int]) -> float:
-    """Unigram's objective: the sum over all words of the text of ln of their probability, in nats. counts: word -> how often it comes."""
+    """Unigram's objective: the sum over all words of the text of ln of their probability, in nats. counts: word -> how
+    often it comes.
+    """
     return sum(count * unigram.log_likelihood(word) for word, count in counts.items())
 
 

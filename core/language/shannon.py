@@ -15,7 +15,8 @@ import torch
 from core.model.tokenizer import Tokenizer
 from core.model.transformer import Transformer
 
-SYMBOLS = (*string.ascii_lowercase, " ", ".")     # small and capital letters are one; the last stands for every other sign
+# small and capital letters are one; the last stands for every other sign
+SYMBOLS = (*string.ascii_lowercase, " ", ".")
 _BATCH = 64
 
 
@@ -39,11 +40,13 @@ def symbol(character: str) -> int:
 
 
 def next_symbols(model: Transformer, tokenizer: Tokenizer, text: str) -> np.ndarray:
-    """(n, |SYMBOLS|) float64: at each sign of a `playable` text, the model's probability of every symbol after the signs before it; rows sum to 1.
+    """(n, |SYMBOLS|) float64: at each sign of a `playable` text, the model's probability of every symbol after the
+    signs before it; rows sum to 1.
 
-    A token is several signs at once, and where the next one ends is not known. So all tokens count that agree with what was read: for every place j in the
-    present word, the word up to j in the tokenizer's own cut, and then each token that begins with the rest of the word and goes on. Only the signs before
-    are used. Raises ValueError for a text that does not fit the model's context.
+    A token is several signs at once, and where the next one ends is not known. So all tokens count that agree with what
+    was read: for every place j in the present word, the word up to j in the tokenizer's own cut, and then each token
+    that begins with the rest of the word and goes on. Only the signs before are used. Raises ValueError for a text that
+    does not fit the model's context.
     """
     states = [_hypotheses(tokenizer, text[:i]) for i in range(len(text))]
     scores = _last_log_probs(model, list(dict.fromkeys(ids for state in states for ids, _, _ in state)))
@@ -53,12 +56,15 @@ def next_symbols(model: Transformer, tokenizer: Tokenizer, text: str) -> np.ndar
         for ids, n_before, rest in state:
             before = sum(scores[ids[:k]][ids[k]] for k in range(n_before, len(ids)))
             tokens, symbols = going_on.get(rest, ((), ()))
-            row += np.bincount(symbols, np.exp(before + scores[ids][list(tokens)]), len(SYMBOLS)) if len(tokens) else 0.0
+            row += (np.bincount(symbols, np.exp(before + scores[ids][list(tokens)]), len(SYMBOLS))
+                    if len(tokens) else 0.0)
     return found / found.sum(axis=1, keepdims=True)
 
 
 def _hypotheses(tokenizer: Tokenizer, before: str) -> list[tuple[tuple[int, ...], int, bytes]]:
-    """For each place j in the last word of what was read: the tokens up to j, how many of them stand before that word (end of text too), and the rest of the word."""
+    """For each place j in the last word of what was read: the tokens up to j, how many of them stand before that word
+    (end of text too), and the rest of the word.
+    """
     words = tokenizer.words(before)
     word = words[-1] if words else b""
     base = (tokenizer.first, *tokenizer.encode(before[:len(before) - len(word)]))
@@ -78,7 +84,9 @@ def _last_log_probs(model: Transformer, contexts: Sequence[tuple[int, ...]]) -> 
 
 
 def _going_on(tokenizer: Tokenizer) -> dict[bytes, tuple[list[int], list[int]]]:
-    """Beginning -> the tokens that are longer than it, and which symbol each goes on with; bytes beyond ASCII, which no game has, are left out."""
+    """Beginning -> the tokens that are longer than it, and which symbol each goes on with; bytes beyond ASCII, which no
+    game has, are left out.
+    """
     found: dict[bytes, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
     for token_id in range(tokenizer.vocab_size):
         token = tokenizer.token_bytes(token_id)
@@ -90,7 +98,8 @@ def _going_on(tokenizer: Tokenizer) -> dict[bytes, tuple[list[int], list[int]]]:
 
 
 def guess_number(probabilities: np.ndarray, true: int) -> int:
-    """The guess at which the true symbol comes, from 1, if one guesses by falling probability; equal ones in the order of SYMBOLS.
+    """The guess at which the true symbol comes, from 1, if one guesses by falling probability; equal ones in the
+    order of SYMBOLS.
 
     >>> guess_number(np.array([0.2, 0.5, 0.3]), 2)
     2
@@ -100,12 +109,13 @@ def guess_number(probabilities: np.ndarray, true: int) -> int:
 
 
 def entropy_bounds(guesses: Sequence[int]) -> tuple[float, float]:
-    """Shannon's bounds on the entropy in bits a sign, from the numbers of the right guesses, q_r being the share of signs that took r guesses:
+    """Shannon's bounds on the entropy in bits a sign, from the numbers of the right guesses, q_r being the share of
+    signs that took r guesses:
 
         Σ r (q_r − q_{r+1}) log2 r   ≤   H   ≤   −Σ q_r log2 q_r
 
-    They hold for an ideal guesser and many signs; of a few signs the upper one is too low (n signs cannot show more than log2 n bits), and q_r
-    may rise, so that the lower one means nothing. NaN for no guess.
+    They hold for an ideal guesser and many signs; of a few signs the upper one is too low (n signs cannot show more
+    than log2 n bits), and q_r may rise, so that the lower one means nothing. NaN for no guess.
 
     >>> entropy_bounds([1, 1, 1, 1]), entropy_bounds([1, 1, 2, 2])
     ((0.0, 0.0), (1.0, 1.0))

@@ -1,4 +1,6 @@
-"""Ways to decode beside each other: texts written side by side from one prompt, each with what it is worth under the model and how much it repeats."""
+"""Ways to decode beside each other: texts written side by side from one prompt, each with what it is worth under the
+model and how much it repeats.
+"""
 from __future__ import annotations
 
 import math
@@ -40,19 +42,24 @@ class Written:
         return 1 - self.distinct(n)
 
 
-def write_side_by_side(model: Transformer, token_ids: Sequence[int], jobs: Sequence[tuple[SamplingConfig, int]], max_new_tokens: int = 40) -> Iterator[tuple[Written, ...]]:
-    """A text for each (config, seed) of `jobs`, a token each at every step: gives all texts so far, in the order of the jobs, after each step.
+def write_side_by_side(model: Transformer, token_ids: Sequence[int], jobs: Sequence[tuple[SamplingConfig, int]],
+                       max_new_tokens: int = 40) -> Iterator[tuple[Written, ...]]:
+    """A text for each (config, seed) of `jobs`, a token each at every step: gives all texts so far, in the order of the
+    jobs, after each step.
 
     Each goes on as generate(model, token_ids, config, seed) would, up to rounding, and ends as it does.
     """
     texts, generators = [Written() for _ in jobs], [torch.Generator().manual_seed(seed) for _, seed in jobs]
     live, cache, prompt = list(range(len(jobs))), KVCache(), tuple(token_ids)
     for step in range(max_new_tokens):
-        logits = next_logits(model, [prompt + texts[i].token_ids for i in live] if step else [prompt], cache).cpu().expand(len(live), -1)
+        logits = next_logits(model, [prompt + texts[i].token_ids for i in live] if step else [prompt],
+                             cache).cpu().expand(len(live), -1)
         log_probs, rows = log_probs_of(logits), []
         for row, i in enumerate(live):
-            token_id = int(drawn(logits[row], jobs[i][0], [torch.rand((), generator=generators[i], dtype=torch.float64).item()])[1][0])
-            texts[i] = Written(texts[i].token_ids + (token_id,), texts[i].log_probs + (log_probs[row, token_id].item(),))
+            token_id = int(drawn(logits[row], jobs[i][0],
+                                 [torch.rand((), generator=generators[i], dtype=torch.float64).item()])[1][0])
+            texts[i] = Written(texts[i].token_ids + (token_id,),
+                               texts[i].log_probs + (log_probs[row, token_id].item(),))
             if token_id != model.config.end_of_text:
                 rows.append(row)
         yield tuple(texts)

@@ -1,7 +1,9 @@
-"""Small tests that tell the company that words keep from the structure of a sentence: choices with one right answer, generated from a seed.
+"""Small tests that tell the company that words keep from the structure of a sentence: choices with one right answer,
+generated from a seed.
 
-Each is asked in three readings: the whole prompt; its context with the words shuffled; the last word alone. What the shuffled reading gets right needs
-no order of words, and what the last word gets right needs no context. assets/teaching/structure.json has the sentences and what each test is for.
+Each is asked in three readings: the whole prompt; its context with the words shuffled; the last word alone. What the
+shuffled reading gets right needs no order of words, and what the last word gets right needs no context.
+assets/teaching/structure.json has the sentences and what each test is for.
 """
 from __future__ import annotations
 
@@ -25,7 +27,8 @@ READINGS = ("whole", "shuffled", "last")
 
 @dataclass(frozen=True)
 class Item:
-    """A prompt, context + stem, and the words that it may go on with, each with its leading space; options[0] is right."""
+    """A prompt, context + stem, and the words that it may go on with, each with its leading space; options[0] is right.
+    """
 
     context: str
     stem: str
@@ -36,7 +39,10 @@ class Item:
         return self.context + self.stem
 
     def read(self, reading: str, rng: random.Random) -> str:
-        """The prompt as a reading has it. The stem keeps its order in the shuffled one; "reversed" has the context's words from the last to the first."""
+        """The prompt as a reading has it.
+
+        The stem keeps its order in the shuffled one; "reversed" has the context's words from the last to the first.
+        """
         if reading == "last":
             return self.prompt.split()[-1]
         words = self.context.split()
@@ -122,7 +128,9 @@ def _agreement(rng: random.Random, i: int) -> Item:
 def _order(rng: random.Random, i: int) -> Item:
     sentences = data()["sentences"]
     context, stem, right = sentences[i % len(sentences)]
-    return Item(context, stem, (f" {right}", *(f" {other[2]}" for other in rng.sample([one for one in sentences if one[2] != right], 3))))
+    return Item(context,
+                stem, (f" {right}",
+                       *(f" {other[2]}" for other in rng.sample([one for one in sentences if one[2] != right], 3))))
 
 
 def _opposites(pairs: Sequence[Sequence[str]]) -> Callable[[random.Random, int], Item]:
@@ -144,13 +152,16 @@ def _ordered(i: int, a: str, b: str) -> tuple[str, str]:
 
 
 TESTS: dict[str, Callable[[random.Random, int], Item]] = {
-    "carried": _carried, "bound": _bound, "roles": _roles, "negation": _negation, "agreement": _agreement, "order": _order,
-    "taught": lambda rng, i: _opposites(teaching_text.words()["opposites"])(rng, i), "untaught": lambda rng, i: _opposites(data()["opposites"])(rng, i),
+    "carried": _carried, "bound": _bound, "roles": _roles, "negation": _negation, "agreement": _agreement,
+    "order": _order, "taught": lambda rng, i: _opposites(teaching_text.words()["opposites"])(rng, i),
+    "untaught": lambda rng, i: _opposites(data()["opposites"])(rng, i),
 }
 
 
 def items(test: str, n: int, seed: int) -> list[Item]:
-    """The first n items of a test: different ones, fewer where the test has no more; the two forms of a test that has two take turns."""
+    """The first n items of a test: different ones, fewer where the test has no more; the two forms of a test that has
+    two take turns.
+    """
     rng, found = random.Random(f"{test} {seed}"), {}
     for i in range(n):
         item = TESTS[test](rng, i)
@@ -158,7 +169,8 @@ def items(test: str, n: int, seed: int) -> list[Item]:
     return list(found.values())
 
 
-def answered(model: Transformer, tokenizer: Tokenizer, test_items: Sequence[Item], reading: str, seed: int = 0) -> list[Answered]:
+def answered(model: Transformer, tokenizer: Tokenizer, test_items: Sequence[Item], reading: str,
+             seed: int = 0) -> list[Answered]:
     """How probable the model finds each option after the item in one reading; the seed says how words are shuffled."""
     rng = random.Random(f"shuffle {seed}")
     prompts = [item.read(reading, rng) for item in test_items]

@@ -1,4 +1,6 @@
-"""Gradient descent where it can be seen: two weights, a loss with a long narrow valley, and the paths of torch's own optimizers over it."""
+"""Gradient descent where it can be seen: two weights, a loss with a long narrow valley, and the paths of torch's own
+optimizers over it.
+"""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -16,7 +18,9 @@ MOMENTUM = 0.9          # of `core.learning.learner`'s gradient descent with mom
 
 @dataclass(frozen=True)
 class Surface:
-    """loss(points (…, 2)) -> (…). level(c, angles (n,)) -> (n, 2): the line on which the loss is c. start and minimum: (x, y); x and y: the part that is drawn."""
+    """loss(points (…, 2)) -> (…). level(c, angles (n,)) -> (n, 2): the line on which the loss is c. start and minimum:
+    (x, y); x and y: the part that is drawn.
+    """
 
     loss: Callable[[Tensor], Tensor]
     level: Callable[[float, np.ndarray], np.ndarray]
@@ -75,7 +79,9 @@ class _Point(nn.Module):
 
 
 def path(surface: Surface, optimizer: str, learning_rate: float, n_steps: int) -> np.ndarray:
-    """(at most n_steps + 1, 2) the points that an optimizer of `core.learning.learner` goes through, the start first; it ends where it has run off."""
+    """(at most n_steps + 1, 2) the points that an optimizer of `core.learning.learner` goes through, the start first;
+    it ends where it has run off.
+    """
     point = _Point(surface.start)
     moves, points = Knobs(optimizer, learning_rate).make(point), [point.at.detach().clone()]
     for _ in range(n_steps):
@@ -89,7 +95,8 @@ def path(surface: Surface, optimizer: str, learning_rate: float, n_steps: int) -
 
 
 def growth(learning_rate: float, curvature: float) -> float:
-    """|1 − η λ|: by how much a step of plain gradient descent multiplies the distance from the minimum along a direction of this curvature.
+    """|1 − η λ|: by how much a step of plain gradient descent multiplies the distance from the minimum along a
+    direction of this curvature.
 
     >>> growth(0.1, 25.0), growth(0.08, 25.0)
     (1.5, 1.0)

@@ -1,7 +1,8 @@
 """A made-up grammar whose entropy is known exactly: a small machine that writes a word and goes on to its next state.
 
-In every state each word leads to one next state alone, so whoever has read a text from its start knows the state, and can do no better than
-the state's own probabilities: their entropy is the floor of every loss. Who looks at less of the text pays more, and that is computed too.
+In every state each word leads to one next state alone, so whoever has read a text from its start knows the state, and
+can do no better than the state's own probabilities: their entropy is the floor of every loss. Who looks at less of the
+text pays more, and that is computed too.
 """
 from __future__ import annotations
 
@@ -29,8 +30,10 @@ def entropy(p: np.ndarray) -> float:
 
 @dataclass(frozen=True)
 class Grammar:
-    """states: name -> its words, each as (word, probability, next state). Raises ValueError for probabilities that are none, a word that leads two ways,
-    or a state that is not there."""
+    """states: name -> its words, each as (word, probability, next state).
+
+    Raises ValueError for probabilities that are none, a word that leads two ways, or a state that is not there.
+    """
 
     start: str
     states: Mapping[str, tuple[tuple[str, float, str], ...]]
@@ -69,20 +72,25 @@ class Grammar:
         return found
 
     def write(self, n_texts: int, n_words: int, uniform: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Texts from the start state as indices of words (n_texts, n_words), and the true probability of each. uniform: as many numbers in [0, 1)."""
+        """Texts from the start state as indices of words (n_texts, n_words), and the true probability of each. uniform:
+        as many numbers in [0, 1).
+        """
         state, cumulative = np.full(n_texts, self.names.index(self.start)), self.emission.cumsum(axis=1)
         words, p = np.empty((n_texts, n_words), dtype=np.int64), np.empty((n_texts, n_words))
         for t in range(n_words):
             chosen = np.minimum((cumulative[state] <= uniform[:, t, None]).sum(axis=1), len(self.words) - 1)
-            chosen = np.where(self.next[state, chosen] < 0, self.emission[state].argmax(axis=1), chosen)     # ξ beyond a rounded sum
+            # ξ beyond a rounded sum
+            chosen = np.where(self.next[state, chosen] < 0, self.emission[state].argmax(axis=1), chosen)
             words[:, t], p[:, t] = chosen, self.emission[state, chosen]
             state = self.next[state, chosen]
         return words, p
 
     def levels(self, n_words: int) -> dict[str, float]:
-        """Nats a word over texts of n_words words from the start: of who knows only how often each word comes ("unigram"), who sees the word before
-        ("bigram"), and who has read all of it ("floor"). Exact sums, no sampling."""
-        before = np.zeros((len(self.words) + 1, len(self.names)))          # p(last word, state); the last row: no word yet
+        """Nats a word over texts of n_words words from the start: of who knows only how often each word comes
+        ("unigram"), who sees the word before ("bigram"), and who has read all of it ("floor"). Exact sums, no sampling.
+        """
+        # p(last word, state); the last row: no word yet
+        before = np.zeros((len(self.words) + 1, len(self.names)))
         before[-1, self.names.index(self.start)] = 1
         pairs, floor = np.zeros((len(self.words) + 1, len(self.words))), 0.0
         entropies = np.array([entropy(row) for row in self.emission])
@@ -100,6 +108,9 @@ class Grammar:
 
 @functools.lru_cache(maxsize=1)
 def made_up() -> Grammar:
-    """The grammar of assets/teaching/grammar.json: sentences whose verb has the number of a noun that may stand far before it."""
+    """The grammar of assets/teaching/grammar.json: sentences whose verb has the number of a noun that may stand
+    far before it.
+    """
     data = json.loads(FILE.read_text(encoding="utf-8"))
-    return Grammar(data["start"], {name: tuple((word, float(p), to) for word, p, to in words) for name, words in data["states"].items()})
+    return Grammar(data["start"], {name: tuple((word, float(p), to) for word, p, to in words)
+                                   for name, words in data["states"].items()})

@@ -1,9 +1,11 @@
 """A planet on its ellipse as the smallest model there is: structure, parameters, data, training, testing and inference.
 
-The seven numbers are a, h, k, p, q, λ₀, T: half the major axis; h = e sin ϖ and k = e cos ϖ, eccentricity and direction ϖ of the perihelion; p = tan(i/2) sin Ω and
-q = tan(i/2) cos Ω, the direction perpendicular to the orbit; the mean longitude at time 0 and the period. They say the same as Kepler's own, with no place where a direction
-is undefined (a circle, an orbit in the plane of the Earth's), so that they can be fitted (Broucke and Cefola 1972). Lengths in au, times in years of 365.25 days, angles in
-radians, positions (…, 3) float64 as seen from the Sun: x towards the spring point, z perpendicular to the Earth's orbit.
+The seven numbers are a, h, k, p, q, λ₀, T: half the major axis; h = e sin ϖ and k = e cos ϖ, eccentricity and direction
+ϖ of the perihelion; p = tan(i/2) sin Ω and q = tan(i/2) cos Ω, the direction perpendicular to the orbit; the mean
+longitude at time 0 and the period. They say the same as Kepler's own, with no place where a direction is undefined (a
+circle, an orbit in the plane of the Earth's), so that they can be fitted (Broucke and Cefola 1972). Lengths in au,
+times in years of 365.25 days, angles in radians, positions (…, 3) float64 as seen from the Sun: x towards the spring
+point, z perpendicular to the Earth's orbit.
 """
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ from torch import Tensor
 
 FILE = Path(__file__).resolve().parents[2] / "assets" / "teaching" / "orbits.json"
 ARCMIN = math.pi / 180 / 60                 # in radians
-TRAINED, TESTED = 4.0, 20.0                 # years: measurements up to the first are fitted, those from there to the second held out
+# years: measurements up to the first are fitted, those from there to the second held out
+TRAINED, TESTED = 4.0, 20.0
 N_TESTED = 40
 MOST_ECCENTRIC = 0.95                       # beyond it a step of a fit is refused
 DEGREE = 12                                 # of the polynomials
@@ -29,7 +32,8 @@ ADAM_STEPS, ADAM_RATE, ADAM_KEPT = 300, 0.03, 5
 
 
 def eccentric_longitude(mean_longitude: Tensor, h: Tensor | float, k: Tensor | float) -> Tensor:
-    """K of Kepler's equation λ = K + h cos K − k sin K, by Newton's method from Danby's start; e = √(h² + k²) below 1, else ValueError. With h = 0 it is M = E − e sin E.
+    """K of Kepler's equation λ = K + h cos K − k sin K, by Newton's method from Danby's start; e = √(h² + k²) below 1,
+    else ValueError. With h = 0 it is M = E − e sin E.
 
     Differentiable: the last step of Newton is taken inside the graph, where its derivative is that of the solution.
     """
@@ -62,7 +66,8 @@ def eccentric_anomaly(mean_anomaly: Tensor, e: float) -> Tensor:
 def _axes(p: Tensor, q: Tensor) -> tuple[Tensor, Tensor]:
     """Two perpendicular directions (…, 3) in the plane of the orbit."""
     scale = 1 / (1 + p * p + q * q)
-    return (torch.stack([scale * (1 - p * p + q * q), scale * 2 * p * q, -2 * scale * p], dim=-1), torch.stack([scale * 2 * p * q, scale * (1 + p * p - q * q), 2 * scale * q], dim=-1))
+    return (torch.stack([scale * (1 - p * p + q * q), scale * 2 * p * q, -2 * scale * p], dim=-1),
+            torch.stack([scale * 2 * p * q, scale * (1 + p * p - q * q), 2 * scale * q], dim=-1))
 
 
 def _in_space(X: Tensor, Y: Tensor, p: Tensor, q: Tensor) -> Tensor:
@@ -80,7 +85,9 @@ def on_ellipse(numbers: Tensor, times: Tensor) -> Tensor:
 
 
 def on_equant(numbers: Tensor, times: Tensor) -> Tensor:
-    """Ptolemy, with the eccentricity halved: a circle whose centre is a e from the Sun, run through at an even angle as seen from 2 a e. The same seven numbers."""
+    """Ptolemy, with the eccentricity halved: a circle whose centre is a e from the Sun, run through at an even angle as
+    seen from 2 a e. The same seven numbers.
+    """
     a, h, k, p, q, longitude, period = numbers
     angle = longitude + 2 * math.pi * times / period
     along, across = k * angle.cos() + h * angle.sin(), k * angle.sin() - h * angle.cos()
@@ -96,7 +103,9 @@ def on_circle(numbers: Tensor, times: Tensor) -> Tensor:
 
 
 def on_polynomial(numbers: Tensor, times: Tensor) -> Tensor:
-    """No law at all: each coordinate a polynomial of the time, as Legendre's up to DEGREE over the years of the measurements. numbers (3 (DEGREE + 1),)."""
+    """No law at all: each coordinate a polynomial of the time, as Legendre's up to DEGREE over the years of the
+    measurements. numbers (3 (DEGREE + 1),).
+    """
     s = 2 * times / TRAINED - 1
     powers = [torch.ones_like(s), s]
     for n in range(1, DEGREE):
@@ -106,14 +115,17 @@ def on_polynomial(numbers: Tensor, times: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class Structure:
-    """What is laid down before any number is known. place(numbers, times (n,)) -> (n, 3), the numbers one vector or a column (n_numbers, n) for each time; h_at: where h and k stand in the numbers, None if there are none."""
+    """What is laid down before any number is known. place(numbers, times (n,)) -> (n, 3), the numbers one vector or a
+    column (n_numbers, n) for each time; h_at: where h and k stand in the numbers, None if there are none.
+    """
 
     place: Callable[[Tensor, Tensor], Tensor]
     n_numbers: int
     h_at: int | None = None
 
 
-STRUCTURES = {"ellipse": Structure(on_ellipse, 7, 1), "equant": Structure(on_equant, 7, 1), "circle": Structure(on_circle, 5), "polynomial": Structure(on_polynomial, 3 * (DEGREE + 1))}
+STRUCTURES = {"ellipse": Structure(on_ellipse, 7, 1), "equant": Structure(on_equant, 7, 1),
+              "circle": Structure(on_circle, 5), "polynomial": Structure(on_polynomial, 3 * (DEGREE + 1))}
 METHODS = ("lm", "adam")
 
 
@@ -121,8 +133,10 @@ METHODS = ("lm", "adam")
 def planet(name: str = "Mars") -> Tensor:
     """The seven numbers of a planet in the table."""
     told = json.loads(FILE.read_text(encoding="utf-8"))["planets"][name]
-    perihelion, node, longitude, tilt = (math.radians(told[key]) for key in ("perihelion", "node", "longitude", "inclination"))
-    return torch.tensor([told["a"], told["e"] * math.sin(perihelion), told["e"] * math.cos(perihelion), math.tan(tilt / 2) * math.sin(node), math.tan(tilt / 2) * math.cos(node),
+    perihelion, node, longitude, tilt = (math.radians(told[key])
+                                         for key in ("perihelion", "node", "longitude", "inclination"))
+    return torch.tensor([told["a"], told["e"] * math.sin(perihelion), told["e"] * math.cos(perihelion),
+                         math.tan(tilt / 2) * math.sin(node), math.tan(tilt / 2) * math.cos(node),
                          longitude, 100 * 360 / told["degrees_per_century"]], dtype=torch.float64)
 
 
@@ -141,14 +155,16 @@ class Measured:
 def measure(n: int, noise: float, seed: int) -> tuple[Measured, Measured]:
     """Mars measured at n times of the first TRAINED years, and at N_TESTED of the years after them up to TESTED.
 
-    noise: standard deviation in minutes of arc, of each coordinate as a share of the distance: as if the position was off by this angle, in every direction.
+    noise: standard deviation in minutes of arc, of each coordinate as a share of the distance: as if the position was
+    off by this angle, in every direction.
     """
     generator = np.random.default_rng(seed)
     made = []
     for low, high, count in ((0.0, TRAINED, n), (TRAINED, TESTED, N_TESTED)):
         times = torch.from_numpy(np.sort(generator.uniform(low, high, count)))
         true = on_ellipse(planet(), times)
-        made.append(Measured(times, true + noise * ARCMIN * true.norm(dim=-1, keepdim=True) * torch.from_numpy(generator.standard_normal((count, 3)))))
+        made.append(Measured(times, true + noise * ARCMIN * true.norm(dim=-1, keepdim=True)
+                                           * torch.from_numpy(generator.standard_normal((count, 3)))))
     return made[0], made[1]
 
 
@@ -163,7 +179,9 @@ def rms(structure: str, numbers: Tensor, data: Measured) -> float:
 
 
 def rough_start(structure: str, data: Measured) -> Tensor:
-    """Where a fit begins: a circle of 1.2 au in the plane of the Earth's orbit, of 1.8 years, beginning where the planet was first seen; polynomials at 0."""
+    """Where a fit begins: a circle of 1.2 au in the plane of the Earth's orbit, of 1.8 years, beginning where the
+    planet was first seen; polynomials at 0.
+    """
     if structure == "polynomial":
         return torch.zeros(STRUCTURES[structure].n_numbers, dtype=torch.float64)
     period, (x, y, _) = 1.8, data.positions[0].tolist()
@@ -174,7 +192,9 @@ def rough_start(structure: str, data: Measured) -> Tensor:
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """A training. numbers (s, n_numbers): at the start and after each kept step; steps (s,): which step it was; train, test (s,): rms in minutes of arc."""
+    """A training. numbers (s, n_numbers): at the start and after each kept step; steps (s,): which step it was; train,
+    test (s,): rms in minutes of arc.
+    """
 
     structure: str
     numbers: np.ndarray
@@ -188,14 +208,20 @@ class Fit:
 
 
 def fit(structure: str, method: str, train: Measured, test: Measured) -> Fit:
-    """Fits the structure's numbers to `train`, by Levenberg and Marquardt's method ("lm") or by gradient descent with Adam ("adam"), both with torch's derivatives."""
+    """Fits the structure's numbers to `train`, by Levenberg and Marquardt's method ("lm") or by gradient descent with
+    Adam ("adam"), both with torch's derivatives.
+    """
     kept = list({"lm": _levenberg_marquardt, "adam": _adam}[method](structure, train))
     errors = [[rms(structure, numbers, data) for _, numbers in kept] for data in (train, test)]
-    return Fit(structure, torch.stack([numbers for _, numbers in kept]).numpy(), np.array([step for step, _ in kept]), np.array(errors[0]), np.array(errors[1]))
+    return Fit(structure, torch.stack([numbers for _, numbers in kept]).numpy(), np.array([step for step, _ in kept]),
+               np.array(errors[0]), np.array(errors[1]))
 
 
 def jacobian(structure: str, numbers: Tensor, data: Measured) -> Tensor:
-    """(3 n, n_numbers) the derivatives of the residuals. Every time is given numbers of its own, so that one backward pass a coordinate says all of them."""
+    """(3 n, n_numbers) the derivatives of the residuals.
+
+    Every time is given numbers of its own, so that one backward pass a coordinate says all of them.
+    """
     each = numbers[:, None].expand(-1, len(data.times)).clone().requires_grad_()
     coordinates = residuals(structure, each, data).reshape(-1, 3).sum(0)
     found = [torch.autograd.grad(coordinate, each, retain_graph=True)[0].T for coordinate in coordinates]
@@ -208,7 +234,9 @@ def _too_eccentric(structure: str, numbers: Tensor) -> bool:
 
 
 def _levenberg_marquardt(structure: str, data: Measured) -> Iterator[tuple[int, Tensor]]:
-    """Solves (JᵀJ + μ diag JᵀJ) δ = −Jᵀr again and again; μ falls by 10 after a step that lowers the loss, and rises by 10 until there is one."""
+    """Solves (JᵀJ + μ diag JᵀJ) δ = −Jᵀr again and again; μ falls by 10 after a step that lowers the loss, and rises by
+    10 until there is one.
+    """
     numbers, damping = rough_start(structure, data), 1e-3
     yield 0, numbers
     for step in range(1, LM_STEPS + 1):
@@ -216,7 +244,8 @@ def _levenberg_marquardt(structure: str, data: Measured) -> Iterator[tuple[int, 
         before, square = float(r @ r), J.T @ J
         while damping < 1e12:
             moved = numbers - torch.linalg.solve(square + damping * torch.diag(square.diagonal() + 1e-12), J.T @ r)
-            after = math.inf if _too_eccentric(structure, moved) else float(residuals(structure, moved, data).square().sum())
+            after = (math.inf if _too_eccentric(structure, moved)
+                     else float(residuals(structure, moved, data).square().sum()))
             if after < before:
                 break
             damping *= 10
@@ -229,7 +258,9 @@ def _levenberg_marquardt(structure: str, data: Measured) -> Iterator[tuple[int, 
 
 
 def _adam(structure: str, data: Measured) -> Iterator[tuple[int, Tensor]]:
-    """ADAM_STEPS steps of torch's Adam on the mean square in au², the learning rate falling in a straight line to 0; every ADAM_KEPT-th is kept."""
+    """ADAM_STEPS steps of torch's Adam on the mean square in au², the learning rate falling in a straight line to 0;
+    every ADAM_KEPT-th is kept.
+    """
     numbers = rough_start(structure, data).requires_grad_()
     optimizer = torch.optim.Adam([numbers], lr=ADAM_RATE)
     yield 0, numbers.detach().clone()
@@ -247,8 +278,11 @@ def _adam(structure: str, data: Measured) -> Iterator[tuple[int, Tensor]]:
 
 @dataclass(frozen=True)
 class Elements:
-    """Kepler's seven as a reader knows them. pole: longitude and latitude of the direction perpendicular to the orbit; perihelion: direction of the major axis; degrees.
-    a, b: half the major and the minor axis, au. longitude: mean longitude at time 0, degrees from 0 to 360. period: years."""
+    """Kepler's seven as a reader knows them. pole: longitude and latitude of the direction perpendicular to the orbit;
+    perihelion: direction of the major axis; degrees.
+    a, b: half the major and the minor axis, au. longitude: mean longitude at time 0, degrees from 0 to 360.
+    period: years.
+    """
 
     pole: tuple[float, float]
     perihelion: float
@@ -268,11 +302,14 @@ def elements(numbers: Tensor) -> Elements:
     a, h, k, p, q, longitude, period = (float(value) for value in numbers)
     scale = 1 + p * p + q * q
     pole = (2 * p / scale, -2 * q / scale, (1 - p * p - q * q) / scale)
-    return Elements((math.degrees(math.atan2(pole[1], pole[0])) % 360, math.degrees(math.asin(pole[2]))), math.degrees(math.atan2(h, k)) % 360, a, a * math.sqrt(1 - h * h - k * k),
+    return Elements((math.degrees(math.atan2(pole[1], pole[0])) % 360, math.degrees(math.asin(pole[2]))),
+                    math.degrees(math.atan2(h, k)) % 360, a, a * math.sqrt(1 - h * h - k * k),
                     math.degrees(longitude) % 360, period)
 
 
 def error_at(structure: str, numbers: Tensor, times: Tensor) -> Tensor:
-    """(n,) how far the model's position is from the true one: the root of the mean square over the three coordinates, as an angle at the Sun in minutes of arc."""
+    """(n,) how far the model's position is from the true one: the root of the mean square over the three coordinates,
+    as an angle at the Sun in minutes of arc.
+    """
     true = on_ellipse(planet(), times)
     return (STRUCTURES[structure].place(numbers, times) - true).norm(dim=-1) / true.norm(dim=-1) / ARCMIN / math.sqrt(3)

@@ -1,7 +1,8 @@
-"""A small transformer that learns while one watches: the tasks it can be given, and the learner, which can be stopped, changed and asked at any time.
+"""A small transformer that learns while one watches: the tasks it can be given, and the learner, which can be stopped,
+changed and asked at any time.
 
-Every task is text: bytes or words of a tokenizer of its own, so that what was trained is a model like any other and can be saved as one. Only
-the part of a row that can be known is counted. Losses are in nats a counted token.
+Every task is text: bytes or words of a tokenizer of its own, so that what was trained is a model like any other and can
+be saved as one. Only the part of a row that can be known is counted. Losses are in nats a counted token.
 """
 from __future__ import annotations
 
@@ -43,7 +44,9 @@ HELD_OUT_SEED = 1_000_003
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """inputs, targets (B, N) int64; IGNORE where a target does not count. log_p: (B, N) the true ln p of the counted targets, where it is known."""
+    """inputs, targets (B, N) int64; IGNORE where a target does not count. log_p: (B, N) the true ln p of the counted
+    targets, where it is known.
+    """
 
     inputs: Tensor
     targets: Tensor
@@ -51,7 +54,9 @@ class Rows:
 
 
 class LearningTask(Protocol):
-    """Something to learn. n_context: tokens of a row. levels: nats that less knowledge costs, by name; "floor": the least that anyone pays, where it is known."""
+    """Something to learn. n_context: tokens of a row. levels: nats that less knowledge costs, by name; "floor": the
+    least that anyone pays, where it is known.
+    """
 
     tokenizer: Tokenizer
     n_context: int
@@ -92,8 +97,10 @@ class _Answering:
 
     def sample(self, model: Transformer, generator: torch.Generator) -> tuple[str, str, str]:
         rows = self.rows(1, generator, held_out=True)
-        question, answer = rows.inputs[0, :len(rows.inputs[0]) - self.n_answer + 1].tolist(), rows.targets[0, -self.n_answer:].tolist()
-        written = [step.token_id for step in generate(model, question, SamplingConfig(temperature=0.0), max_new_tokens=self.n_answer)]
+        question, answer = (rows.inputs[0, :len(rows.inputs[0]) - self.n_answer + 1].tolist(),
+                            rows.targets[0, -self.n_answer:].tolist())
+        written = [step.token_id
+                   for step in generate(model, question, SamplingConfig(temperature=0.0), max_new_tokens=self.n_answer)]
         return tuple(self.tokenizer.decode(ids) for ids in (question, written, answer))
 
 
@@ -105,7 +112,8 @@ class Copying(_Answering):
 
     def rows(self, n: int, generator: torch.Generator, held_out: bool) -> Rows:
         letters = _symbols("abcdefgh"[:N_SYMBOLS])[torch.randint(N_SYMBOLS, (n, N_COPIED), generator=generator)]
-        return _question_and_answer([letters, _symbols("|").expand(n, 1), letters], self.n_answer, self.tokenizer.end_of_text)
+        return _question_and_answer([letters, _symbols("|").expand(n, 1), letters], self.n_answer,
+                                    self.tokenizer.end_of_text)
 
 
 class Sorting(_Answering):
@@ -116,17 +124,22 @@ class Sorting(_Answering):
     @functools.cached_property
     def levels(self) -> dict[str, float]:
         """Blind: who knows how the k-th smallest of eight digits is distributed, and not these digits."""
-        at_most = np.array([[sum(math.comb(N_SORTED, j) * (v / 10) ** j * (1 - v / 10) ** (N_SORTED - j) for j in range(k, N_SORTED + 1)) for v in range(11)] for k in range(1, N_SORTED + 1)])
+        at_most = np.array([[sum(math.comb(N_SORTED, j) * (v / 10) ** j * (1 - v / 10) ** (N_SORTED - j)
+                                 for j in range(k, N_SORTED + 1)) for v in range(11)] for k in range(1, N_SORTED + 1)])
         return {"blind": float(np.mean([grammar.entropy(np.diff(row)) for row in at_most])), "floor": 0.0}
 
     def rows(self, n: int, generator: torch.Generator, held_out: bool) -> Rows:
         digits = torch.randint(10, (n, N_SORTED), generator=generator)
         codes = _symbols("0123456789")
-        return _question_and_answer([codes[digits], _symbols(">").expand(n, 1), codes[digits.sort(dim=1).values]], self.n_answer, self.tokenizer.end_of_text)
+        return _question_and_answer([codes[digits], _symbols(">").expand(n, 1), codes[digits.sort(dim=1).values]],
+                                    self.n_answer, self.tokenizer.end_of_text)
 
 
 class Addition(_Answering):
-    """Two numbers of two digits and their sum, written from the units up, as one adds by hand: `27+48=570`. A tenth of all pairs is held out."""
+    """Two numbers of two digits and their sum, written from the units up, as one adds by hand: `27+48=570`.
+
+    A tenth of all pairs is held out.
+    """
 
     n_answer, n_context = N_DIGITS + 1, 3 * N_DIGITS + 3
 
@@ -145,7 +158,8 @@ class Addition(_Answering):
         codes = _symbols("0123456789")
         numbers = [torch.stack([codes[x // 10 ** k % 10] for k in reversed(range(N_DIGITS))], dim=1) for x in (a, b)]
         answer = torch.stack([codes[total // 10 ** k % 10] for k in range(self.n_answer)], dim=1)
-        return _question_and_answer([numbers[0], _symbols("+").expand(n, 1), numbers[1], _symbols("=").expand(n, 1), answer], self.n_answer, self.tokenizer.end_of_text)
+        return _question_and_answer([numbers[0], _symbols("+").expand(n, 1), numbers[1], _symbols("=").expand(n, 1),
+                                     answer], self.n_answer, self.tokenizer.end_of_text)
 
 
 class MadeUpGrammar:
@@ -164,10 +178,12 @@ class MadeUpGrammar:
 
     @functools.cached_property
     def _ids(self) -> Tensor:
-        return torch.tensor([self.tokenizer.encode(word if word == "." else f" {word}")[0] for word in grammar.made_up().words])
+        return torch.tensor([self.tokenizer.encode(word if word == "." else f" {word}")[0]
+                             for word in grammar.made_up().words])
 
     def rows(self, n: int, generator: torch.Generator, held_out: bool) -> Rows:
-        words, p = grammar.made_up().write(n, N_WORDS, torch.rand(n, N_WORDS, generator=generator, dtype=torch.float64).numpy())
+        words, p = grammar.made_up().write(n, N_WORDS,
+                                           torch.rand(n, N_WORDS, generator=generator, dtype=torch.float64).numpy())
         targets = self._ids[torch.from_numpy(words)]
         start = torch.full((n, 1), self.tokenizer.end_of_text)
         return Rows(torch.cat([start, targets[:, :-1]], dim=1), targets, torch.from_numpy(np.log(p)))
@@ -177,7 +193,9 @@ class MadeUpGrammar:
 
 
 class OwnText:
-    """A text, byte by byte: windows of it at random; its last tenth is held out. Nobody knows the entropy of such a text.
+    """A text, byte by byte: windows of it at random; its last tenth is held out.
+
+    Nobody knows the entropy of such a text.
 
     Raises ValueError for fewer than LEAST_TEXT bytes.
     """
@@ -194,7 +212,8 @@ class OwnText:
         np.add.at(pairs, (ids[:cut - 1].numpy(), ids[1:cut].numpy()), 1)
         before = pairs.sum(axis=1)
         self.levels = {"unigram": grammar.entropy(pairs.sum(axis=0) / pairs.sum()),
-                       "bigram": float(sum(n / before.sum() * grammar.entropy(row / n) for n, row in zip(before, pairs) if n))}
+                       "bigram": float(sum(n / before.sum() * grammar.entropy(row / n)
+                                           for n, row in zip(before, pairs) if n))}
 
     @property
     def tokenizer(self) -> Tokenizer:
@@ -212,7 +231,8 @@ class OwnText:
 
 def _continued(task: LearningTask, model: Transformer, generator: torch.Generator) -> tuple[str, str, str]:
     """What the model writes from the start, drawn at temperature 1."""
-    written = [step.token_id for step in generate(model, [task.tokenizer.end_of_text], SamplingConfig(), generator, max_new_tokens=task.n_context - 1)]
+    written = [step.token_id for step in generate(model, [task.tokenizer.end_of_text], SamplingConfig(), generator,
+                                                  max_new_tokens=task.n_context - 1)]
     return "", task.tokenizer.decode(written), ""
 
 
@@ -221,7 +241,10 @@ TASKS = {"copying": Copying, "sorting": Sorting, "addition": Addition, "grammar"
 
 @dataclass(frozen=True)
 class Knobs:
-    """What can be turned while it learns. Plain gradient descent, the same with momentum 0.9 (Polyak 1964), Adam (Kingma and Ba 2015)."""
+    """What can be turned while it learns.
+
+    Plain gradient descent, the same with momentum 0.9 (Polyak 1964), Adam (Kingma and Ba 2015).
+    """
 
     optimizer: str = "adam"
     learning_rate: float = 3e-3          # at its highest
@@ -235,14 +258,18 @@ class Knobs:
         """A new optimizer, with no memory of earlier gradients."""
         if self.optimizer == "adam":
             return torch.optim.Adam(model.parameters(), lr=self.learning_rate)
-        return torch.optim.SGD(model.parameters(), lr=self.learning_rate, momentum=0.9 if self.optimizer == "momentum" else 0.0)
+        return torch.optim.SGD(model.parameters(), lr=self.learning_rate,
+                               momentum=0.9 if self.optimizer == "momentum" else 0.0)
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far it is. loss, gradient_norm: means over the steps since the last record, NaN before the first; the norm is that before it is shortened to CLIP.
-    held_out: the loss on rows not trained on. accuracy: the share of counted tokens whose guess is right; whole: of rows that are right throughout.
-    sample: see LearningTask; a new one comes with every SAMPLED-th record."""
+    """How far it is. loss, gradient_norm: means over the steps since the last record, NaN before the first; the norm is
+    that before it is shortened to CLIP.
+    held_out: the loss on rows not trained on. accuracy: the share of counted tokens whose guess is right; whole: of
+    rows that are right throughout.
+    sample: see LearningTask; a new one comes with every SAMPLED-th record.
+    """
 
     step: int
     seconds: float
@@ -266,9 +293,13 @@ class Progress:
 
 @dataclass(eq=False)
 class Learner:
-    """A model in training. One thread at a time goes through `learn`; others may read `history`, `tokens` and `pattern`, set `knobs`, and call `saved`.
+    """A model in training.
 
-    Nothing is shared with another learner, and all randomness comes from the seed: the same seed and knobs give the same history, but for its seconds.
+    One thread at a time goes through `learn`; others may read `history`, `tokens` and `pattern`, set `knobs`,
+    and call `saved`.
+
+    Nothing is shared with another learner, and all randomness comes from the seed: the same seed and knobs give the
+    same history, but for its seconds.
     """
 
     task: LearningTask
@@ -279,17 +310,23 @@ class Learner:
 
     def __post_init__(self) -> None:
         d, n_layers, n_heads = SIZES[self.size]
-        config = ModelConfig(vocab_size=self.task.tokenizer.vocab_size, d_model=d, n_layers=n_layers, n_heads=n_heads, n_context=self.task.n_context)
+        config = ModelConfig(vocab_size=self.task.tokenizer.vocab_size, d_model=d, n_layers=n_layers, n_heads=n_heads,
+                             n_context=self.task.n_context)
         self.model = Transformer(config).initialise(torch.Generator().manual_seed(self.seed))
-        self._batches, self._samples = torch.Generator().manual_seed(self.seed + 1), torch.Generator().manual_seed(self.seed + 2)
-        self._held_out = self.task.rows(N_MEASURED, torch.Generator().manual_seed(self.seed + HELD_OUT_SEED), held_out=True)
+        self._batches, self._samples = (torch.Generator().manual_seed(self.seed + 1),
+                                        torch.Generator().manual_seed(self.seed + 2))
+        self._held_out = self.task.rows(N_MEASURED,
+                                        torch.Generator().manual_seed(self.seed + HELD_OUT_SEED), held_out=True)
         self._lock, self._optimizer, self._made_for = threading.Lock(), None, ""
         self.step, self.seconds, self._sample = 0, 0.0, ("", "", "")
         self.tokens = [self.task.tokenizer.visible(i) for i in self._held_out.inputs[0].tolist()]
         self._measure([], [])
 
     def learn(self) -> Iterator[Progress]:
-        """Goes on from where it stands, without end: a record after every 10 steps, later 25. Ends by itself when the loss is no number any more."""
+        """Goes on from where it stands, without end: a record after every 10 steps, later 25.
+
+        Ends by itself when the loss is no number any more.
+        """
         while not self.history[-1].diverged:
             losses, norms = [], []
             for _ in range(10 if self.step < 1000 else 25):
@@ -299,7 +336,8 @@ class Learner:
                 self.seconds += time.monotonic() - began
                 losses.append(loss)
                 norms.append(norm)
-                time.sleep(0.001)                       # whoever waits for this core, a page of another reader, comes first
+                # whoever waits for this core, a page of another reader, comes first
+                time.sleep(0.001)
             yield self._measure(losses, norms)
 
     def _one_step(self) -> tuple[float, float]:
@@ -323,14 +361,17 @@ class Learner:
         rows = self._held_out
         logits, counts = self.model.logits(rows.inputs), rows.targets != IGNORE
         loss = float(next_token_loss(logits, rows.targets))
-        if rows.log_p is not None:                      # these rows' own luck taken out: what is measured is what the model pays above the floor
+        # these rows' own luck taken out: what is measured is what the model pays above the floor
+        if rows.log_p is not None:
             loss += float(rows.log_p.mean()) + self.task.levels["floor"]
         right = (logits.argmax(-1) == rows.targets) | ~counts
         self.pattern = torch.stack([block.pattern for block in self.model(rows.inputs[0]).blocks])
         means = [sum(values) / len(values) if values else math.nan for values in (losses, norms)]
         if len(self.history) % SAMPLED == 0 and math.isfinite(loss):
             self._sample = self.task.sample(self.model, self._samples)
-        self.history.append(Progress(self.step, self.seconds, means[0], loss, means[1], float(right[counts].double().mean()), float(right.all(1).double().mean()), self.knobs, self._sample))
+        self.history.append(Progress(self.step, self.seconds, means[0], loss, means[1],
+                                     float(right[counts].double().mean()), float(right.all(1).double().mean()),
+                                     self.knobs, self._sample))
         return self.history[-1]
 
     def copy(self) -> Transformer:
@@ -342,7 +383,9 @@ class Learner:
         return made.eval().requires_grad_(False)
 
     def saved(self, card: str) -> bytes:
-        """The model as it is now as a ZIP of the files that `core.model.checkpoints.load` reads, with `card` (Markdown) beside them."""
+        """The model as it is now as a ZIP of the files that `core.model.checkpoints.load` reads, with `card`
+        (Markdown) beside them.
+        """
         return checkpoints.archive(self.copy(), self.task.tokenizer, card)
 
 

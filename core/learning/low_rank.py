@@ -1,8 +1,10 @@
-"""Low-rank adapters (LoRA; Hu et al. 2021): a weight W stays as it is, and a product A B of two thin matrices is learned beside it.
+"""Low-rank adapters (LoRA; Hu et al. 2021): a weight W stays as it is, and a product A B of two thin matrices is
+learned beside it.
 
     W' = W + A B        A (d, r), B (r, h · d_k)
 
-B begins at zero, so the model at first computes just what it did; what is learned has rank r at most, and can be added into W afterwards.
+B begins at zero, so the model at first computes just what it did; what is learned has rank r at most, and can be added
+into W afterwards.
 """
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ class LowRank(nn.Module):
 
 
 def adapt(model: Transformer, rank: int, generator: torch.Generator) -> list[nn.Parameter]:
-    """Freezes the model and puts an adapter beside W_Q and W_V of every block, in place; returns the A and B, all that can be learned from here on."""
+    """Freezes the model and puts an adapter beside W_Q and W_V of every block, in place; returns the A and B, all that
+    can be learned from here on.
+    """
     model.requires_grad_(False)
     added: list[nn.Parameter] = []
     for block in model.blocks:
@@ -52,7 +56,9 @@ def n_adapter_parameters(model: Transformer, rank: int) -> int:
 
 @torch.no_grad()
 def merged(model: Transformer) -> Transformer:
-    """A plain copy for reading, in eval mode and without gradients: every adapter is added into the weight that it stands beside."""
+    """A plain copy for reading, in eval mode and without gradients: every adapter is added into the weight that it
+    stands beside.
+    """
     made = Transformer(model.config)
     for name, weight in made.named_parameters():
         weight.copy_(functools.reduce(getattr, name.split("."), model))

@@ -1,8 +1,9 @@
-"""Two tasks that need a memory, and the models that learn them while one watches: recall after a delay, and a sequence through a bottleneck.
+"""Two tasks that need a memory, and the models that learn them while one watches: recall after a delay, and a sequence
+through a bottleneck.
 
-Recall: k symbols, some blanks, then the marks ?1 … ?k; at ?j the j-th symbol is asked for. Rewriting: an encoder reads n symbols, a decoder
-writes them again, as they came or from the last to the first. Symbols are drawn uniformly from N_SYMBOLS, so that whoever remembers nothing
-is right once in N_SYMBOLS times and pays ln N_SYMBOLS nats.
+Recall: k symbols, some blanks, then the marks ?1 … ?k; at ?j the j-th symbol is asked for. Rewriting: an encoder reads
+n symbols, a decoder writes them again, as they came or from the last to the first. Symbols are drawn uniformly from
+N_SYMBOLS, so that whoever remembers nothing is right once in N_SYMBOLS times and pays ln N_SYMBOLS nats.
 """
 from __future__ import annotations
 
@@ -33,10 +34,13 @@ RECALL_RATE, REWRITING_RATE = 3e-3, 5e-3
 
 @torch.no_grad()
 def initialise(model: nn.Module, n_hidden: int, generator: torch.Generator) -> nn.Module:
-    """Uniform weights in ±1/√n_hidden, torch's own choice for recurrent cells, and embeddings of variance 1; all from one generator."""
+    """Uniform weights in ±1/√n_hidden, torch's own choice for recurrent cells, and embeddings of variance 1; all from
+    one generator.
+    """
     for module in model.modules():
         for weights in module.parameters(recurse=False):
-            weights.normal_(generator=generator) if isinstance(module, nn.Embedding) else weights.uniform_(-n_hidden ** -0.5, n_hidden ** -0.5, generator=generator)
+            (weights.normal_(generator=generator) if isinstance(module, nn.Embedding)
+             else weights.uniform_(-n_hidden ** -0.5, n_hidden ** -0.5, generator=generator))
     return model
 
 
@@ -54,12 +58,15 @@ def _learn(model: nn.Module, optimizer: torch.optim.Optimizer, logits: Tensor, t
     return float(loss.detach())
 
 
-# ---- recall after a delay -------------------------------------------------------------------------------------------------------
+# ---- recall after a delay --------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Recall:
-    """The task: n_remembered symbols (k) over most_delay blanks at most. Ids: the symbols, then the blank, then ?1 … ?k."""
+    """The task: n_remembered symbols (k) over most_delay blanks at most.
+
+    Ids: the symbols, then the blank, then ?1 … ?k.
+    """
 
     n_remembered: int = 4
     most_delay: int = 40
@@ -97,11 +104,15 @@ class Recall:
 
 
 class RecurrentReader(nn.Module):
-    """A recurrent network of torch over token ids: embedding, cell, and a linear map of every hidden state to N_SYMBOLS logits."""
+    """A recurrent network of torch over token ids: embedding, cell, and a linear map of every hidden state to
+    N_SYMBOLS logits.
+    """
 
     def __init__(self, cell: str, vocab_size: int, n_hidden: int) -> None:
         super().__init__()
-        self.embedding, self.cell, self.output = nn.Embedding(vocab_size, WIDTH), CELLS[cell](WIDTH, n_hidden, batch_first=True), nn.Linear(n_hidden, N_SYMBOLS)
+        self.embedding, self.cell, self.output = (nn.Embedding(vocab_size, WIDTH),
+                                                  CELLS[cell](WIDTH, n_hidden, batch_first=True),
+                                                  nn.Linear(n_hidden, N_SYMBOLS))
 
     def logits(self, token_ids: Tensor) -> Tensor:
         """(B, N, N_SYMBOLS)"""
@@ -109,8 +120,10 @@ class RecurrentReader(nn.Module):
 
 
 def attention_reader(task: Recall, generator: torch.Generator) -> Transformer:
-    """One layer of attention with two heads and learned positions, and no feed-forward part: the app's own transformer."""
-    config = ModelConfig(vocab_size=task.vocab_size, d_model=WIDTH, n_layers=1, n_heads=2, n_context=task.n_context, d_ff=None, end_of_text=None)
+    """One layer of attention with two heads and learned positions, and no feed-forward part: the app's own transformer.
+    """
+    config = ModelConfig(vocab_size=task.vocab_size, d_model=WIDTH, n_layers=1, n_heads=2, n_context=task.n_context,
+                         d_ff=None, end_of_text=None)
     return Transformer(config).initialise(generator)
 
 
@@ -142,8 +155,10 @@ def recall_logits(model: nn.Module, task: Recall, inputs: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class RecallRecord:
-    """How far the training is. losses: by model, the mean in nats since the last record (NaN before the first step). accuracy: by model, at each of
-    the task's delays. inputs, targets: one sequence at the longest delay; answers: what each model says to it."""
+    """How far the training is. losses: by model, the mean in nats since the last record (NaN before the first step).
+    accuracy: by model, at each of the task's delays. inputs, targets: one sequence at the longest delay; answers: what
+    each model says to it.
+    """
 
     step: int
     seconds: float
@@ -154,8 +169,10 @@ class RecallRecord:
     answers: Mapping[str, tuple[int, ...]]
 
 
-def train_recall(task: Recall, seed: int = 0, n_steps: int = 500, every: int = 20, names: tuple[str, ...] = READERS) -> Iterator[RecallRecord]:
-    """Trains the models beside each other, on the same batches of random delays; a record before the first step and after every `every`.
+def train_recall(task: Recall, seed: int = 0, n_steps: int = 500, every: int = 20,
+                 names: tuple[str, ...] = READERS) -> Iterator[RecallRecord]:
+    """Trains the models beside each other, on the same batches of random delays; a record before the first step and
+    after every `every`.
 
     Adam, gradients clipped to length 1. The same seed gives the same records but for their seconds.
     """
@@ -164,7 +181,8 @@ def train_recall(task: Recall, seed: int = 0, n_steps: int = 500, every: int = 2
     yield _recall_record(task, models, {name: [] for name in models}, 0, seed, 0.0)
     losses: dict[str, list[float]] = {name: [] for name in models}
     for step in range(1, n_steps + 1):
-        inputs, targets = task.batch(BATCH, int(torch.randint(task.most_delay + 1, (1,), generator=generator)), generator)
+        inputs, targets = task.batch(BATCH,
+                                     int(torch.randint(task.most_delay + 1, (1,), generator=generator)), generator)
         for name, model in models.items():
             losses[name].append(_learn(model, optimizers[name], recall_logits(model, task, inputs), targets))
         if step % every == 0 or step == n_steps:
@@ -173,7 +191,8 @@ def train_recall(task: Recall, seed: int = 0, n_steps: int = 500, every: int = 2
 
 
 @torch.no_grad()
-def _recall_record(task: Recall, models: dict[str, nn.Module], losses: dict[str, list[float]], step: int, seed: int, seconds: float) -> RecallRecord:
+def _recall_record(task: Recall, models: dict[str, nn.Module], losses: dict[str, list[float]], step: int, seed: int,
+                   seconds: float) -> RecallRecord:
     """Measured on sequences that no training batch is drawn from the same seed as."""
     generator = torch.Generator().manual_seed(seed + 1_000_003)
     accuracy: dict[str, list[float]] = {name: [] for name in models}
@@ -182,24 +201,29 @@ def _recall_record(task: Recall, models: dict[str, nn.Module], losses: dict[str,
         for name, model in models.items():
             answers = recall_logits(model, task, inputs).argmax(-1)
             accuracy[name].append(float((answers == targets).double().mean()))
-    shown = {name: tuple(recall_logits(model, task, inputs[:1]).argmax(-1)[0].tolist()) for name, model in models.items()}
+    shown = {name: tuple(recall_logits(model, task, inputs[:1]).argmax(-1)[0].tolist())
+             for name, model in models.items()}
     means = {name: sum(values) / len(values) if values else math.nan for name, values in losses.items()}
-    return RecallRecord(step, seconds, means, {name: tuple(values) for name, values in accuracy.items()}, tuple(inputs[0].tolist()), tuple(targets[0].tolist()), shown)
+    return RecallRecord(step, seconds, means, {name: tuple(values) for name, values in accuracy.items()},
+                        tuple(inputs[0].tolist()), tuple(targets[0].tolist()), shown)
 
 
-# ---- one vector for a whole sequence ---------------------------------------------------------------------------------------------
+# ---- one vector for a whole sequence ---------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Rewriting:
-    """The task: sequences of 1 to `longest` symbols, to be written again as they came ("copy") or from the last to the first ("reverse")."""
+    """The task: sequences of 1 to `longest` symbols, to be written again as they came ("copy") or from the last to the
+    first ("reverse").
+    """
 
     order: str = "copy"
     longest: int = 16
 
     def __post_init__(self) -> None:
         if self.order not in ORDERS or self.longest < 2:
-            raise ValueError(f"The order is one of {', '.join(ORDERS)}, and the longest sequence has two symbols at least.")
+            raise ValueError(f"The order is one of {', '.join(ORDERS)}, and the longest sequence has two "
+                             f"symbols at least.")
 
     def lengths(self) -> tuple[int, ...]:
         """The lengths at which accuracy is measured: eight, evenly up to the longest.
@@ -216,8 +240,11 @@ class Rewriting:
 
 
 class EncoderDecoder(nn.Module):
-    """Two GRUs: the encoder's last state is the decoder's first. With attention, every decoder state also looks at all encoder states:
-    softmax(d W_A S^T / √m) S, the multiplicative score of Luong et al. 2015. Sutskever et al. 2014; Bahdanau et al. 2015."""
+    """Two GRUs: the encoder's last state is the decoder's first.
+
+    With attention, every decoder state also looks at all encoder states: softmax(d W_A S^T / √m) S, the multiplicative
+    score of Luong et al. 2015. Sutskever et al. 2014; Bahdanau et al. 2015.
+    """
 
     START = N_SYMBOLS
 
@@ -233,7 +260,9 @@ class EncoderDecoder(nn.Module):
         return self.encoder(self.embedding(source))
 
     def decode(self, written: Tensor, state: Tensor, sources: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
-        """Logits (B, n, N_SYMBOLS) of the symbols after `written`, the decoder's last state, and the weights (B, n, n_source) over the source's states."""
+        """Logits (B, n, N_SYMBOLS) of the symbols after `written`, the decoder's last state, and the weights
+        (B, n, n_source) over the source's states.
+        """
         states, last = self.decoder(self.embedding(written), state)
         if self.W_A is None:
             return self.output(states), last, None
@@ -247,7 +276,9 @@ class EncoderDecoder(nn.Module):
 
     @torch.no_grad()
     def write(self, source: Tensor) -> tuple[Tensor, Tensor | None]:
-        """(B, n) the likeliest symbol at each place, each read back by the decoder, and the weights (B, n, n_source) they were written with."""
+        """(B, n) the likeliest symbol at each place, each read back by the decoder, and the weights (B, n, n_source)
+        they were written with.
+        """
         sources, state = self.encode(source)
         symbol, symbols, rows = torch.full((len(source), 1), self.START), [], []
         for _ in range(source.shape[1]):
@@ -260,8 +291,10 @@ class EncoderDecoder(nn.Module):
 
 @dataclass(frozen=True)
 class RewritingRecord:
-    """How far the training is. losses and accuracy as in RecallRecord, the latter by length and of what the model wrote by itself. source, target:
-    one sequence of the longest length; written: by model. alignment: (n, n) rows of weights, output by source."""
+    """How far the training is. losses and accuracy as in RecallRecord, the latter by length and of what the model wrote
+    by itself. source, target: one sequence of the longest length; written: by model. alignment: (n, n) rows of weights,
+    output by source.
+    """
 
     step: int
     seconds: float
@@ -275,17 +308,20 @@ class RewritingRecord:
 
 def writers(n_hidden: int, seed: int) -> dict[str, EncoderDecoder]:
     """The untrained pair, which differ in the attention alone."""
-    return {name: initialise(EncoderDecoder(n_hidden, name == "attention"), n_hidden, torch.Generator().manual_seed(seed)) for name in WRITERS}
+    return {name: initialise(EncoderDecoder(n_hidden, name == "attention"), n_hidden,
+                             torch.Generator().manual_seed(seed)) for name in WRITERS}
 
 
-def train_rewriting(task: Rewriting, n_hidden: int = 64, seed: int = 0, n_steps: int = 500, every: int = 20) -> Iterator[RewritingRecord]:
+def train_rewriting(task: Rewriting, n_hidden: int = 64, seed: int = 0, n_steps: int = 500,
+                    every: int = 20) -> Iterator[RewritingRecord]:
     """Trains both on the same batches of random lengths, as `train_recall` does."""
     models, generator, start = writers(n_hidden, seed), torch.Generator().manual_seed(seed), time.monotonic()
     optimizers = {name: torch.optim.Adam(model.parameters(), lr=REWRITING_RATE) for name, model in models.items()}
     yield _rewriting_record(task, models, {name: [] for name in models}, 0, seed, 0.0)
     losses: dict[str, list[float]] = {name: [] for name in models}
     for step in range(1, n_steps + 1):
-        source, target = task.batch(BATCH, int(torch.randint(1, task.longest + 1, (1,), generator=generator)), generator)
+        source, target = task.batch(BATCH,
+                                    int(torch.randint(1, task.longest + 1, (1,), generator=generator)), generator)
         for name, model in models.items():
             losses[name].append(_learn(model, optimizers[name], model.logits(source, target), target))
         if step % every == 0 or step == n_steps:
@@ -293,7 +329,8 @@ def train_rewriting(task: Rewriting, n_hidden: int = 64, seed: int = 0, n_steps:
             losses = {name: [] for name in models}
 
 
-def _rewriting_record(task: Rewriting, models: dict[str, EncoderDecoder], losses: dict[str, list[float]], step: int, seed: int, seconds: float) -> RewritingRecord:
+def _rewriting_record(task: Rewriting, models: dict[str, EncoderDecoder], losses: dict[str, list[float]], step: int,
+                      seed: int, seconds: float) -> RewritingRecord:
     generator = torch.Generator().manual_seed(seed + 1_000_003)
     accuracy: dict[str, list[float]] = {name: [] for name in models}
     for length in task.lengths():
@@ -302,5 +339,7 @@ def _rewriting_record(task: Rewriting, models: dict[str, EncoderDecoder], losses
             accuracy[name].append(float((model.write(source)[0] == target).double().mean()))
     shown = {name: model.write(source[:1]) for name, model in models.items()}
     means = {name: sum(values) / len(values) if values else math.nan for name, values in losses.items()}
-    return RewritingRecord(step, seconds, means, {name: tuple(values) for name, values in accuracy.items()}, tuple(source[0].tolist()), tuple(target[0].tolist()),
-                           {name: tuple(symbols[0].tolist()) for name, (symbols, _) in shown.items()}, tuple(map(tuple, shown["attention"][1][0].tolist())))
+    return RewritingRecord(step, seconds, means, {name: tuple(values) for name, values in accuracy.items()},
+                           tuple(source[0].tolist()), tuple(target[0].tolist()),
+                           {name: tuple(symbols[0].tolist()) for name, (symbols, _) in shown.items()},
+                           tuple(map(tuple, shown["attention"][1][0].tolist())))

@@ -1,6 +1,7 @@
 """What packing does to documents, place by place, and what padding would do instead.
 
-`core.training.corpus.pack` makes the rows, as it does for a training; to see where each token came from it is given numbers in place of tokens.
+`core.training.corpus.pack` makes the rows, as it does for a training; to see where each token came from it is given
+numbers in place of tokens.
 """
 from __future__ import annotations
 
@@ -16,8 +17,11 @@ MOST_TOKENS = 2 ** 16 - 2        # which `core.training.corpus` counts in 16 bit
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Rows of N places. inputs, targets: (B, N) int64 token ids; counted: (B, N) bool, whether the target counts in the loss.
-    documents: (B, N) the number of the document that each input came from, −1 for end of text; place: (B, N) which of its tokens it is, from 0; −1 for end of text."""
+    """Rows of N places. inputs, targets: (B, N) int64 token ids; counted: (B, N) bool, whether the target
+    counts in the loss.
+    documents: (B, N) the number of the document that each input came from, −1 for end of text; place: (B, N) which of
+    its tokens it is, from 0; −1 for end of text.
+    """
 
     inputs: np.ndarray
     targets: np.ndarray
@@ -41,8 +45,12 @@ class Rows:
 
 
 def packed(documents: Sequence[Sequence[int]], n_context: int, end_of_text: int) -> Rows:
-    """The documents (token ids) in rows as a training reads them. Raises ValueError for none, or for more than MOST_TOKENS tokens."""
-    tokens = np.array([end_of_text, *(token for document in documents for token in document)], dtype=np.int64)     # number 0 is end of text
+    """The documents (token ids) in rows as a training reads them.
+
+    Raises ValueError for none, or for more than MOST_TOKENS tokens.
+    """
+    # number 0 is end of text
+    tokens = np.array([end_of_text, *(token for document in documents for token in document)], dtype=np.int64)
     if not 1 < len(tokens) <= MOST_TOKENS:
         raise ValueError(f"From 1 to {MOST_TOKENS - 1} tokens can be packed here, not {len(tokens) - 1}.")
     owner = np.array([-1, *(i for i, document in enumerate(documents) for _ in document)])
@@ -50,7 +58,8 @@ def packed(documents: Sequence[Sequence[int]], n_context: int, end_of_text: int)
     ends = np.cumsum([0, *map(len, documents)])
     rows = pack([np.arange(a + 1, b + 1, dtype=np.uint16) for a, b in zip(ends, ends[1:])], n_context, 0)
     counted = rows.targets != IGNORE
-    return Rows(tokens[rows.inputs], tokens[np.where(counted, rows.targets, np.roll(rows.inputs, -1, axis=1))], counted, owner[rows.inputs], within[rows.inputs])
+    return Rows(tokens[rows.inputs], tokens[np.where(counted, rows.targets, np.roll(rows.inputs, -1, axis=1))], counted,
+                owner[rows.inputs], within[rows.inputs])
 
 
 def padded_lengths(lengths: Sequence[int], n_context: int) -> list[int]:

@@ -1,10 +1,13 @@
-"""Recurrent networks written out: tanh cell, LSTM and GRU, unrolled, deep and in two directions; how far a gradient reaches; what a pass costs.
+"""Recurrent networks written out: tanh cell, LSTM and GRU, unrolled, deep and in two directions; how far a gradient
+reaches; what a pass costs.
 
-Row vectors, right multiplication. A cell has G gates in torch's order (rnn: its only map; lstm: i f g o; gru: r u n), each with
-W_x (d, m), W_h (m, m) and two biases, of which a GRU needs the second by itself. N steps, input width d, m hidden units.
+Row vectors, right multiplication. A cell has G gates in torch's order (rnn: its only map; lstm: i f g o; gru: r u
+n), each with W_x (d, m), W_h (m, m) and two biases, of which a GRU needs the second by itself. N steps, input width
+d, m hidden units.
 """
 from __future__ import annotations
 
+import functools
 import math
 import time
 from collections.abc import Iterator, Sequence
@@ -24,7 +27,10 @@ ACTIVATIONS = ("tanh", "linear")
 
 @dataclass(frozen=True, eq=False)
 class Cell:
-    """The weights of one layer in one direction, the same at every step. W_x (G, d, m), W_h (G, m, m), b_x and b_h (G, m)."""
+    """The weights of one layer in one direction, the same at every step.
+
+    W_x (G, d, m), W_h (G, m, m), b_x and b_h (G, m).
+    """
 
     kind: str
     W_x: Tensor
@@ -44,8 +50,9 @@ class Cell:
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """What a cell computed, one step or N of them in front. from_input and from_state (…, G, m) are the two summands of every gate, biases
-    included; gates (…, G, m) their values; h (…, m) the hidden state; c (…, m) an LSTM's cell state."""
+    """What a cell computed, one step or N of them in front. from_input and from_state (…, G, m) are the two summands of
+    every gate, biases included; gates (…, G, m) their values; h (…, m) the hidden state; c (…, m) an LSTM's cell state.
+    """
 
     from_input: Tensor
     from_state: Tensor
@@ -60,7 +67,10 @@ class Steps:
 
 
 def step(cell: Cell, x: Tensor, state: Tensor) -> Steps:
-    """One step: x (…, d) and the state before it. Elman 1990; Hochreiter and Schmidhuber 1997 with the forget gate of Gers et al. 2000; Cho et al. 2014."""
+    """One step: x (…, d) and the state before it.
+
+    Elman 1990; Hochreiter and Schmidhuber 1997 with the forget gate of Gers et al. 2000; Cho et al. 2014.
+    """
     h = state[..., :cell.n_hidden]
     from_input = torch.einsum("...d,gdm->...gm", x, cell.W_x) + cell.b_x
     from_state = torch.einsum("...k,gkm->...gm", h, cell.W_h) + cell.b_h
@@ -84,18 +94,24 @@ def first_state(cell: Cell) -> Tensor:
 
 
 def unroll(cell: Cell, X: Tensor, backward: bool = False) -> Steps:
-    """All N steps over X (N, d), each told the state that the one before it left; `backward`: from the last input to the first. Row t belongs to input t."""
+    """All N steps over X (N, d), each told the state that the one before it left; `backward`: from the last input to
+    the first. Row t belongs to input t.
+    """
     state, made = first_state(cell), []
     for x in (X.flip(0) if backward else X):
         made.append(step(cell, x, state))
         state = made[-1].state
     made = made[::-1] if backward else made
-    stacked = [None if made[0].c is None and name == "c" else torch.stack([getattr(one, name) for one in made]) for name in ("from_input", "from_state", "gates", "h", "c")]
+    stacked = [None if made[0].c is None and name == "c" else torch.stack([getattr(one, name) for one in made])
+               for name in ("from_input", "from_state", "gates", "h", "c")]
     return Steps(*stacked)
 
 
 def stack(layers: Sequence[Sequence[Cell]], X: Tensor) -> list[list[Steps]]:
-    """A deep network over X (N, d): one list for each layer, of one direction or two. A layer reads what all directions of the one below made."""
+    """A deep network over X (N, d): one list for each layer, of one direction or two.
+
+    A layer reads what all directions of the one below made.
+    """
     unrolled = []
     for cells in layers:
         unrolled.append([unroll(cell, X, backward=bool(direction)) for direction, cell in enumerate(cells)])
@@ -103,21 +119,26 @@ def stack(layers: Sequence[Sequence[Cell]], X: Tensor) -> list[list[Steps]]:
     return unrolled
 
 
-# ---- weights --------------------------------------------------------------------------------------------------------------------
+# ---- weights ---------------------------------------------------------------------------------------------------------
 
 
 def recurrent_matrix(kind: str, m: int, norm: float, generator: torch.Generator) -> Tensor:
-    """(m, m) float64 of spectral norm `norm`: "orthogonal" stretches every direction alike, "gaussian" only one of them that much."""
+    """(m, m) float64 of spectral norm `norm`: "orthogonal" stretches every direction alike, "gaussian" only one of
+    them that much.
+    """
     random = torch.randn(m, m, generator=generator, dtype=torch.float64)
     if kind == "orthogonal":
         Q, R = torch.linalg.qr(random)
-        return norm * Q * torch.sign(torch.diagonal(R))      # the signs make Q uniform over all rotations and reflections
+        # the signs make Q uniform over all rotations and reflections
+        return norm * Q * torch.sign(torch.diagonal(R))
     return norm * random / torch.linalg.matrix_norm(random, 2)
 
 
-def random_cell(kind: str, d: int, m: int, generator: torch.Generator, norm: float = 1.0, matrix: str = "orthogonal", keep_bias: float = 0.0,
-                activation: str = "tanh") -> Cell:
-    """An untrained cell, float64: W_x with variance 1/d, each gate's W_h a `recurrent_matrix`, biases 0 but `keep_bias` on the gate that keeps the old state."""
+def random_cell(kind: str, d: int, m: int, generator: torch.Generator, norm: float = 1.0, matrix: str = "orthogonal",
+                keep_bias: float = 0.0, activation: str = "tanh") -> Cell:
+    """An untrained cell, float64: W_x with variance 1/d, each gate's W_h a `recurrent_matrix`, biases 0 but `keep_bias`
+    on the gate that keeps the old state.
+    """
     gates = GATES[kind]
     W_x = torch.randn(len(gates), d, m, generator=generator, dtype=torch.float64) / math.sqrt(d)
     W_h = torch.stack([recurrent_matrix(matrix, m, norm, generator) for _ in gates])
@@ -127,16 +148,21 @@ def random_cell(kind: str, d: int, m: int, generator: torch.Generator, norm: flo
     return Cell(kind, W_x, W_h, b_x, torch.zeros_like(b_x), activation)
 
 
-def random_stack(kind: str, d: int, m: int, n_layers: int, n_directions: int, generator: torch.Generator) -> list[list[Cell]]:
+def random_stack(kind: str, d: int, m: int, n_layers: int, n_directions: int,
+                 generator: torch.Generator) -> list[list[Cell]]:
     """The untrained cells of a deep network, layer by layer."""
-    return [[random_cell(kind, d if layer == 0 else m * n_directions, m, generator) for _ in range(n_directions)] for layer in range(n_layers)]
+    return [[random_cell(kind, d if layer == 0 else m * n_directions, m, generator) for _ in range(n_directions)]
+            for layer in range(n_layers)]
 
 
-# ---- gradients through time ------------------------------------------------------------------------------------------------------
+# ---- gradients through time ------------------------------------------------------------------------------------------
 
 
 def jacobians(outputs: Tensor, inputs: Tensor) -> Tensor:
-    """(…, a, b) how outputs[…, a] answers to inputs[…, b], in one backward pass for all a. Rows in front must not depend on each other, or `outputs` have none."""
+    """(…, a, b) how outputs[…, a] answers to inputs[…, b], in one backward pass for all a.
+
+    Rows in front must not depend on each other, or `outputs` have none.
+    """
     n = outputs.shape[-1]
     units = torch.eye(n, dtype=outputs.dtype).reshape(n, *[1] * (outputs.dim() - 1), n).expand(n, *outputs.shape)
     return torch.autograd.grad(outputs, inputs, units, is_grads_batched=True)[0].movedim(0, -2)
@@ -144,14 +170,18 @@ def jacobians(outputs: Tensor, inputs: Tensor) -> Tensor:
 
 @torch.enable_grad()
 def step_jacobians(cell: Cell, X: Tensor) -> Tensor:
-    """(N, S, S) ∂s_t/∂s_{t−1} of every step by autograd, S the width of the state; entry [t, a, b] says how s_t[a] answers to s_{t−1}[b]."""
+    """(N, S, S) ∂s_t/∂s_{t−1} of every step by autograd, S the width of the state; entry [t, a, b] says how s_t[a]
+    answers to s_{t−1}[b].
+    """
     states = unroll(cell, X).state
     before = torch.cat([first_state(cell)[None], states[:-1]]).detach().requires_grad_()
     return jacobians(step(cell, X, before).state, before)
 
 
 def gradient_norms(cell: Cell, X: Tensor) -> Tensor:
-    """(N + 1,) ‖∂h_T/∂s_t‖ by distance T − t = 0 … N, the spectral norm: the chain rule's product of the steps' Jacobians, from the last step back."""
+    """(N + 1,) ‖∂h_T/∂s_t‖ by distance T − t = 0 … N, the spectral norm: the chain rule's product of the steps'
+    Jacobians, from the last step back.
+    """
     products = [torch.eye(first_state(cell).numel(), dtype=X.dtype)[:cell.n_hidden]]
     for jacobian in step_jacobians(cell, X).flip(0):
         products.append(products[-1] @ jacobian)
@@ -159,7 +189,10 @@ def gradient_norms(cell: Cell, X: Tensor) -> Tensor:
 
 
 def gradient_bound(cell: Cell, X: Tensor) -> Tensor:
-    """(N + 1,) what a tanh or linear network's gradient cannot exceed: Π max|φ'(a_k)| · ‖W_h‖ over the steps between. An upper bound and no rate."""
+    """(N + 1,) what a tanh or linear network's gradient cannot exceed: Π max|φ'(a_k)| · ‖W_h‖ over the steps between.
+
+    An upper bound and no rate.
+    """
     h = unroll(cell, X).h
     slopes = (1 - h ** 2).max(dim=-1).values if cell.activation == "tanh" else torch.ones(len(X), dtype=X.dtype)
     factors = slopes * torch.linalg.matrix_norm(cell.W_h[0], 2)
@@ -189,16 +222,20 @@ def attend_last(head: Head, X: Tensor) -> Tensor:
 
 @torch.enable_grad()
 def attention_gradient_norms(head: Head, X: Tensor) -> Tensor:
-    """(N,) ‖∂o_T/∂x_t‖ by distance T − t = 0 … N − 1, by autograd through one step of attention; at distance 0 the query changes too."""
+    """(N,) ‖∂o_T/∂x_t‖ by distance T − t = 0 … N − 1, by autograd through one step of attention; at distance 0 the
+    query changes too.
+    """
     X = X.detach().requires_grad_()
     return torch.linalg.matrix_norm(jacobians(attend_last(head, X), X), 2).flip(0)
 
 
-# ---- what a pass costs ------------------------------------------------------------------------------------------------------------
+# ---- what a pass costs -----------------------------------------------------------------------------------------------
 
 
 def rnn_flops(n: int, d: int) -> int:
-    """Multiplications and additions of N tanh steps with d inputs and d hidden units: N times two maps (d, d), at 2 d² each."""
+    """Multiplications and additions of N tanh steps with d inputs and d hidden units: N times two maps
+    (d, d), at 2 d² each.
+    """
     return n * 4 * d * d
 
 
@@ -209,7 +246,9 @@ def attention_flops(n: int, d: int) -> int:
 
 @dataclass(frozen=True)
 class Timing:
-    """Seconds, the median of several passes over n tokens: the tanh network, attention over all tokens at once, attention token by token."""
+    """Seconds, the median of several passes over n tokens: the tanh network, attention over all tokens at once,
+    attention token by token.
+    """
 
     n: int
     rnn: float
@@ -229,12 +268,16 @@ def _median_seconds(run, repeats: int) -> float:
 
 @torch.no_grad()
 def race(lengths: Sequence[int], d: int = 64, repeats: int = 5, seed: int = 0) -> Iterator[Timing]:
-    """Times a forward pass at each length on this machine. torch's own compiled loop over the steps stands for the recurrent network."""
+    """Times a forward pass at each length on this machine. torch's own compiled loop over the steps stands for the
+    recurrent network.
+    """
     generator = torch.Generator().manual_seed(seed)
     network, maps = nn.RNN(d, d, batch_first=True), torch.randn(3, d, d, generator=generator) / math.sqrt(d)
     for n in lengths:
         X = torch.randn(1, n, d, generator=generator)
-        yield Timing(n, _median_seconds(lambda: network(X), repeats), _median_seconds(lambda: _at_once(maps, X), repeats), _median_seconds(lambda: _one_by_one(maps, X), repeats))
+        passes = (functools.partial(network, X), functools.partial(_at_once, maps, X),
+                  functools.partial(_one_by_one, maps, X))
+        yield Timing(n, *(_median_seconds(run, repeats) for run in passes))
 
 
 def _at_once(maps: Tensor, X: Tensor) -> Tensor:

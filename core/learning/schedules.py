@@ -1,7 +1,8 @@
 """Learning-rate schedules, and how large models were trained (assets/teaching/optimisation.json).
 
-A schedule is a share of the highest learning rate, from 0 to 1, for every step counted from 0. Its first `start` steps rise in a straight line to 1 (or stay at 1, where nothing
-rises); then it stays, goes down in a straight line or by half a cosine to `floor` at step `total`, or falls as 1 / √step (Vaswani et al. 2017).
+A schedule is a share of the highest learning rate, from 0 to 1, for every step counted from 0. Its first `start` steps
+rise in a straight line to 1 (or stay at 1, where nothing rises); then it stays, goes down in a straight line or by half
+a cosine to `floor` at step `total`, or falls as 1 / √step (Vaswani et al. 2017).
 """
 from __future__ import annotations
 
@@ -61,7 +62,9 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Settings:
-    """How one model was trained, as the table tells it; None: the table does not say. batch_tokens: of its largest batch; floor: share of the peak at the end."""
+    """How one model was trained, as the table tells it; None: the table does not say. batch_tokens: of its largest
+    batch; floor: share of the peak at the end.
+    """
 
     name: str
     batch: str | None
@@ -88,7 +91,9 @@ class Settings:
 
     @property
     def least_steps(self) -> int | None:
-        """Its steps; where the table has none, as many as it takes to read the corpus once in batches of the largest size."""
+        """Its steps; where the table has none, as many as it takes to read the corpus once in batches of
+        the largest size.
+        """
         if self.steps is not None:
             return self.steps
         return round(self.tokens / self.batch_tokens) if self.tokens and self.batch_tokens else None
@@ -99,7 +104,8 @@ class Settings:
         return self.rate is not None and self.decay in KINDS
 
     def schedule(self, share_of_start: float, total: int) -> Schedule:
-        """Its schedule over its own steps, or over `total` where they are not known. share_of_start: of the run that the warm-up takes, where the table says no more than yes.
+        """Its schedule over its own steps, or over `total` where they are not known. share_of_start: of the run that
+        the warm-up takes, where the table says no more than yes.
 
         1 / √step without a warm-up begins flat, at the peak, until 1 / √step is below it: the peak is 1 / √start.
         """

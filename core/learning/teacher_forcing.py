@@ -1,7 +1,9 @@
-"""Teacher forcing: what a model pays for a text when it is always given the true tokens before each place, and what the loss pushes at.
+"""Teacher forcing: what a model pays for a text when it is always given the true tokens before each place, and what the
+loss pushes at.
 
-At position i the model has read tokens 0 … i and gives every token of the vocabulary a probability; the true next token is i + 1. Its price is
-−ln p. One pass prices the whole text, since the mask lets no position see what it has to predict.
+At position i the model has read tokens 0 … i and gives every token of the vocabulary a probability; the true next
+token is i + 1. Its price is −ln p. One pass prices the whole text, since the mask lets no position see what it
+has to predict.
 """
 from __future__ import annotations
 
@@ -19,8 +21,10 @@ _ENDS = re.compile(r"(?<=[.!?…])\s+|\n+")
 
 @dataclass(frozen=True, eq=False)
 class Forced:
-    """The prices of a text of n + 1 tokens, float64. p_true, losses, rank: (n,) probability of each true next token, −ln of it in nats, and how many tokens
-    were more probable, from 0. guesses, p_guess: (n + 1,) the most probable token after every position, the last one's too, which has no true token yet."""
+    """The prices of a text of n + 1 tokens, float64. p_true, losses, rank: (n,) probability of each true next token,
+    −ln of it in nats, and how many tokens were more probable, from 0. guesses, p_guess: (n + 1,) the most probable
+    token after every position, the last one's too, which has no true token yet.
+    """
 
     p_true: np.ndarray
     losses: np.ndarray
@@ -55,12 +59,14 @@ def forced(logits: Tensor, token_ids: Sequence[int]) -> Forced:
     true = torch.tensor(list(token_ids[1:]), dtype=torch.int64, device=logits.device)
     log_true = log_p[:-1].gather(-1, true[:, None])
     best = log_p.max(dim=-1)
-    return Forced(log_true[:, 0].exp().cpu().numpy(), -log_true[:, 0].cpu().numpy(), (log_p[:-1] > log_true).sum(-1).cpu().numpy(),
+    return Forced(log_true[:, 0].exp().cpu().numpy(),
+                  -log_true[:, 0].cpu().numpy(), (log_p[:-1] > log_true).sum(-1).cpu().numpy(),
                   best.indices.cpu().numpy(), best.values.exp().cpu().numpy())
 
 
 def logit_gradient(logits: Tensor, true: int) -> Tensor:
-    """(|V|,) float64 ∂(−ln p_true)/∂u = softmax(u) − 1[true]: the loss falls fastest where every logit moves against it. Its entries add up to 0.
+    """(|V|,) float64 ∂(−ln p_true)/∂u = softmax(u) − 1[true]: the loss falls fastest where every logit moves against
+    it. Its entries add up to 0.
 
     >>> logit_gradient(torch.zeros(4), 1)
     tensor([ 0.2500, -0.7500,  0.2500,  0.2500], dtype=torch.float64)
@@ -80,7 +86,8 @@ def documents_of(text: str) -> list[str]:
 
 
 def packed(documents: Sequence[Sequence[int]], end_of_text: int, n_context: int) -> tuple[int, ...]:
-    """Documents (token ids) in one row of at most n_context tokens: end of text before each of them, and after the last if there is room.
+    """Documents (token ids) in one row of at most n_context tokens: end of text before each of them, and after the last
+    if there is room.
 
     >>> packed([[5, 6], [7]], 0, 8)
     (0, 5, 6, 0, 7, 0)

@@ -1,10 +1,12 @@
 """Tuning a trained model: supervised fine-tuning on answers, and alignment with preferences by DPO.
 
-    fine-tuning   L = mean of −ln π(answer token | all before it), over the answers alone: the prompt is read and not paid for
+    fine-tuning   L = mean of −ln π(answer token | all before it), over the answers alone: the prompt is read
+                  and not paid for
     DPO           L = mean of −ln σ(β m),  m = ln π(y_w | x) / π_ref(y_w | x) − ln π(y_l | x) / π_ref(y_l | x)
 
-π is the model in training, π_ref the model it began as; y_w is the preferred continuation of x, y_l the other one (Rafailov et al. 2023, "Direct Preference
-Optimization"). β m is the implicit reward margin. A tuner works on a copy of its own: the model that it begins with is never written to.
+π is the model in training, π_ref the model it began as; y_w is the preferred continuation of x, y_l the other one
+(Rafailov et al. 2023, "Direct Preference Optimization"). β m is the implicit reward margin. A tuner works on a copy of
+its own: the model that it begins with is never written to.
 """
 from __future__ import annotations
 
@@ -31,12 +33,14 @@ from core.training.corpus import IGNORE
 PARTS = ("all", "last", "adapters")
 RATES = {"all": 5e-4, "last": 1e-3, "adapters": 5e-3}       # of Adam: fewer weights have to go further
 DPO_SLOWER = 5.0                                             # DPO's rates are these divided by it
-WARM_UP = 10                                                 # steps over which the rate rises: Adam's first steps, taken at full length, tear up more than they teach
+# steps over which the rate rises: Adam's first steps, taken at full length, tear up more than they teach
+WARM_UP = 10
 CLIP = 1.0
 BATCH, BATCH_PREFERENCES = 6, 4
 EVERY, ROUND = 5, 100        # steps from one record to the next; after which it pauses by itself
 N_OLD, OLD_LENGTH = 12, 40   # texts that the model itself wrote, and their tokens
-N_OPENINGS, N_EACH, N_NEW, TEMPERATURE = 48, 6, 16, 0.7      # continuations to choose from: openings, drawn of each, tokens, and how they are drawn
+# continuations to choose from: openings, drawn of each, tokens, and how they are drawn
+N_OPENINGS, N_EACH, N_NEW, TEMPERATURE = 48, 6, 16, 0.7
 MOST_HELD_OUT = 40
 
 
@@ -59,7 +63,9 @@ class Preference:
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """Rows of prompt and answer: inputs and targets (B, N), int64, targets being IGNORE wherever no answer token is to be predicted."""
+    """Rows of prompt and answer: inputs and targets (B, N), int64, targets being IGNORE wherever no answer token is
+    to be predicted.
+    """
 
     inputs: Tensor
     targets: Tensor
@@ -101,7 +107,9 @@ def answer_log_probs(model: Transformer, rows: Answers) -> Tensor:
 
 
 def margins(chosen: Tensor, rejected: Tensor, ref_chosen: Tensor, ref_rejected: Tensor) -> Tensor:
-    """m = (ln π(y_w) − ln π_ref(y_w)) − (ln π(y_l) − ln π_ref(y_l)), nats: by how much more than the other the preferred one has become more probable."""
+    """m = (ln π(y_w) − ln π_ref(y_w)) − (ln π(y_l) − ln π_ref(y_l)), nats: by how much more than the other the
+    preferred one has become more probable.
+    """
     return (chosen - ref_chosen) - (rejected - ref_rejected)
 
 
@@ -120,11 +128,15 @@ def kl(log_p: Tensor, log_q: Tensor) -> Tensor:
 
 
 @torch.no_grad()
-def draw_texts(model: Transformer, prompts: Sequence[tuple[int, ...]], n_new: int, generator: torch.Generator, temperature: float = 1.0) -> list[tuple[int, ...]]:
-    """What the model writes after prompts of one length, drawn from the whole distribution: n_new tokens each, fewer where it ends its text (that token is given too)."""
+def draw_texts(model: Transformer, prompts: Sequence[tuple[int, ...]], n_new: int, generator: torch.Generator,
+               temperature: float = 1.0) -> list[tuple[int, ...]]:
+    """What the model writes after prompts of one length, drawn from the whole distribution: n_new tokens each, fewer
+    where it ends its text (that token is given too).
+    """
     texts, cache = [tuple(prompt) for prompt in prompts], KVCache()
     for _ in range(n_new):
-        drawn = (next_logits(model, texts, cache) / temperature).softmax(-1).multinomial(1, generator=generator)[:, 0].tolist()
+        drawn = ((next_logits(model, texts, cache) / temperature).softmax(-1)
+                 .multinomial(1, generator=generator)[:, 0].tolist())
         texts = [text + (token,) for text, token in zip(texts, drawn)]
     end_of_text, n = model.config.end_of_text, len(prompts[0])
     return [text[n:text.index(end_of_text, n) + 1] if end_of_text in text[n:] else text[n:] for text in texts]
@@ -132,7 +144,9 @@ def draw_texts(model: Transformer, prompts: Sequence[tuple[int, ...]], n_new: in
 
 @dataclass(frozen=True, eq=False)
 class OldText:
-    """Texts that a model wrote by itself, and its own ln p for every next token there (n, |V|). own_loss: what it pays for them itself, nats a token."""
+    """Texts that a model wrote by itself, and its own ln p for every next token there (n, |V|). own_loss: what it pays
+    for them itself, nats a token.
+    """
 
     rows: Answers
     log_probs: Tensor
@@ -144,7 +158,9 @@ class OldText:
 
     @torch.no_grad()
     def price(self, model: Transformer) -> tuple[float, float]:
-        """What the model pays for these texts, nats a token; and the mean over their tokens of KL(model ‖ writer) of the next token."""
+        """What the model pays for these texts, nats a token; and the mean over their tokens of KL(model ‖ writer) of
+        the next token.
+        """
         log_p, counted = next_log_probs(model, self.rows), self.rows.targets[self.rows.targets != IGNORE]
         return float(-log_p.gather(1, counted[:, None]).mean()), float(kl(log_p, self.log_probs).mean())
 
@@ -156,9 +172,13 @@ def next_log_probs(model: Transformer, rows: Answers) -> Tensor:
 
 @torch.no_grad()
 def old_text(model: Transformer, seed: int = 0) -> OldText:
-    """Texts that the model writes from nothing, as a measure of what it knew. What another model pays more for them than this one is an estimate of KL(this ‖ other) a token."""
+    """Texts that the model writes from nothing, as a measure of what it knew.
+
+    What another model pays more for them than this one is an estimate of KL(this ‖ other) a token.
+    """
     start = (model.config.end_of_text,)
-    written = draw_texts(model, [start] * N_OLD, min(OLD_LENGTH, model.config.n_context - 1), torch.Generator().manual_seed(seed))
+    written = draw_texts(model, [start] * N_OLD, min(OLD_LENGTH, model.config.n_context - 1),
+                         torch.Generator().manual_seed(seed))
     rows = answers([Pair(start, text) for text in written])
     log_probs = next_log_probs(model, rows)
     return OldText(rows, log_probs, float(masked_loss(model, rows)))
@@ -173,19 +193,26 @@ class Candidates:
 
 
 def candidates(model: Transformer, prompts: Sequence[tuple[int, ...]], seed: int = 0) -> Candidates:
-    """Continuations of those of the prompts that have the commonest length: all texts of a batch are then equally long, and read side by side."""
+    """Continuations of those of the prompts that have the commonest length: all texts of a batch are then equally long,
+    and read side by side.
+    """
     common = statistics.mode(len(prompt) for prompt in prompts)
     used = tuple(prompt for prompt in prompts if len(prompt) == common)[:N_OPENINGS]
-    drawn = draw_texts(model, [prompt for prompt in used for _ in range(N_EACH)], N_NEW, torch.Generator().manual_seed(seed), TEMPERATURE)
+    drawn = draw_texts(model, [prompt for prompt in used for _ in range(N_EACH)], N_NEW,
+                       torch.Generator().manual_seed(seed), TEMPERATURE)
     return Candidates(used, tuple(tuple(drawn[i:i + N_EACH]) for i in range(0, len(drawn), N_EACH)))
 
 
-def preferences(found: Candidates, worth: Callable[[tuple[int, ...]], int]) -> tuple[list[Preference], list[Preference]]:
-    """Every two continuations of one opening of which one is worth more, to train on and held out: the first quarter of the openings, MOST_HELD_OUT of their pairs at most."""
+def preferences(found: Candidates,
+                worth: Callable[[tuple[int, ...]], int]) -> tuple[list[Preference], list[Preference]]:
+    """Every two continuations of one opening of which one is worth more, to train on and held out: the first quarter of
+    the openings, MOST_HELD_OUT of their pairs at most.
+    """
     def of(openings: range) -> list[Preference]:
         made = []
         for i in openings:
-            for (one, of_one), (other, of_other) in itertools.combinations([(text, worth(text)) for text in found.texts[i]], 2):
+            for (one, of_one), (other, of_other) in itertools.combinations(
+                    [(text, worth(text)) for text in found.texts[i]], 2):
                 if of_one != of_other:
                     made.append(Preference(found.prompts[i], *((one, other) if of_one > of_other else (other, one))))
         return made
@@ -197,9 +224,12 @@ def preferences(found: Candidates, worth: Callable[[tuple[int, ...]], int]) -> t
 
 @dataclass(frozen=True)
 class TuningStep:
-    """How far it is. loss: mean over the steps since the last record, NaN before the first. held_out: the loss on pairs not trained on. right: of these, the share whose
-    whole answer is the model's first choice at every token; with preferences, the share with a margin above 0 (a margin of 0 counts half). margin: mean β m of these,
-    NaN in fine-tuning. old, kl: see OldText.price. score: what the rule gives new continuations on average, NaN where it was not measured."""
+    """How far it is. loss: mean over the steps since the last record, NaN before the first. held_out: the loss on
+    pairs not trained on. right: of these, the share whose whole answer is the model's first choice at every token;
+    with preferences, the share with a margin above 0 (a margin of 0 counts half). margin: mean β m of these, NaN in
+    fine-tuning. old, kl: see OldText.price. score: what the rule gives new continuations on average, NaN where it
+    was not measured.
+    """
 
     step: int
     seconds: float
@@ -213,7 +243,9 @@ class TuningStep:
 
 
 def unfreeze(model: Transformer, parts: str, rank: int, generator: torch.Generator) -> list[nn.Parameter]:
-    """The weights that are to be learned, and they alone with gradients: all, those of the last block, or adapters of that rank, which are put in. In place."""
+    """The weights that are to be learned, and they alone with gradients: all, those of the last block, or adapters of
+    that rank, which are put in. In place.
+    """
     if parts == "adapters":
         return adapt(model, rank, generator)
     model.requires_grad_(parts == "all")
@@ -255,7 +287,8 @@ class Tuner(abc.ABC):
                 with self._lock:
                     losses.append(self._one_step())
                 self.seconds += time.monotonic() - began
-                time.sleep(0.001)                       # whoever waits for this core, a page of another reader, comes first
+                # whoever waits for this core, a page of another reader, comes first
+                time.sleep(0.001)
             self.history.append(self._measured(sum(losses) / len(losses)))
             yield self.history[-1]
 
@@ -291,7 +324,8 @@ class Tuner(abc.ABC):
 class SupervisedTuner(Tuner):
     """Supervised fine-tuning: the loss of the answers."""
 
-    def __init__(self, start: Transformer, old: OldText, pairs: Sequence[Pair], held_out: Sequence[Pair], parts: str = "all", rank: int = 4, seed: int = 0) -> None:
+    def __init__(self, start: Transformer, old: OldText, pairs: Sequence[Pair], held_out: Sequence[Pair],
+                 parts: str = "all", rank: int = 4, seed: int = 0) -> None:
         self.pairs, self.held_out = list(pairs), answers(held_out)
         super().__init__(start, old, parts, rank, seed)
 
@@ -304,15 +338,19 @@ class SupervisedTuner(Tuner):
         counts = rows.targets != IGNORE
         true, right = rows.targets[counts], torch.ones_like(counts)
         right[counts] = log_probs.argmax(-1) == true
-        return TuningStep(self.step, self.seconds, loss, float(-log_probs.gather(1, true[:, None]).mean()), float(right.all(1).double().mean()), math.nan, *self.old.price(self.model))
+        return TuningStep(self.step, self.seconds, loss, float(-log_probs.gather(1, true[:, None]).mean()),
+                          float(right.all(1).double().mean()), math.nan, *self.old.price(self.model))
 
 
 class PreferenceTuner(Tuner):
-    """Direct preference optimisation: of two continuations the preferred one is to become more probable against the other, as seen from the model it began as."""
+    """Direct preference optimisation: of two continuations the preferred one is to become more probable against the
+    other, as seen from the model it began as.
+    """
 
     slower = DPO_SLOWER
 
-    def __init__(self, start: Transformer, old: OldText, pairs: Sequence[Preference], held_out: Sequence[Preference], beta: float = 0.1, parts: str = "all", rank: int = 4, seed: int = 0,
+    def __init__(self, start: Transformer, old: OldText, pairs: Sequence[Preference], held_out: Sequence[Preference],
+                 beta: float = 0.1, parts: str = "all", rank: int = 4, seed: int = 0,
                  score: Callable[[Transformer], float] | None = None) -> None:
         """score: what a model's new continuations are worth by the rule; None where there is no rule."""
         self.beta, self._score = beta, score
@@ -339,4 +377,5 @@ class PreferenceTuner(Tuner):
         m = self.held_out_margins()
         ranked = (m > 0).double() + 0.5 * (m == 0).double()
         score = self._score(self.model) if self._score and self.step % (2 * EVERY) == 0 else math.nan
-        return TuningStep(self.step, self.seconds, loss, float(dpo_loss(m, self.beta)), float(ranked.mean()), float(self.beta * m.mean()), *self.old.price(self.model), score)
+        return TuningStep(self.step, self.seconds, loss, float(dpo_loss(m, self.beta)), float(ranked.mean()),
+                          float(self.beta * m.mean()), *self.old.price(self.model), score)

@@ -1,4 +1,5 @@
-"""What a trained model is tuned on: pairs of a prompt and the answer it should give, by kind; openings to continue, and rules that say which continuation is better.
+"""What a trained model is tuned on: pairs of a prompt and the answer it should give, by kind; openings to continue, and
+rules that say which continuation is better.
 
 Written by a generator, so that no text of the training corpus is needed. The words and forms come from assets/teaching.
 """
@@ -40,7 +41,8 @@ class Fact:
     def pair(self, form: tuple[str, str], rng: random.Random) -> TextPair:
         """The fact in one of the forms of `forms()["fact"]`: what stands before it and after it."""
         name, other = rng.sample(words()["girls"] + words()["boys"], 2)
-        return TextPair(form[0].format(topic=self.topic, Topic=self.topic[:1].upper() + self.topic[1:], name=name, other=other), f" {self.food}{form[1]}")
+        return TextPair(form[0].format(topic=self.topic, Topic=self.topic[:1].upper() + self.topic[1:], name=name,
+                                       other=other), f" {self.food}{form[1]}")
 
 
 @functools.cache
@@ -53,7 +55,8 @@ def feeling(rng: random.Random) -> TextPair:
     """Whether a sentence is good or bad, in one word."""
     exercise = teaching_text.sentiment(rng)
     sentence = exercise.prompt.split('"')[1]
-    return TextPair(forms()["feeling"].format(sentence=sentence), forms()["good" if exercise.answer == " positive" else "bad"])
+    return TextPair(forms()["feeling"].format(sentence=sentence),
+                    forms()["good" if exercise.answer == " positive" else "bad"])
 
 
 def _many(rng: random.Random) -> TextPair:
@@ -62,7 +65,8 @@ def _many(rng: random.Random) -> TextPair:
 
 
 def _echo(rng: random.Random) -> TextPair:
-    said = " ".join((rng.choice(words()["colours"]), rng.choice(words()["nouns"])[0], rng.choice(words()["things"])[0])[:rng.randint(LEAST_WORDS, 3)])
+    said = " ".join((rng.choice(words()["colours"]), rng.choice(words()["nouns"])[0],
+                     rng.choice(words()["things"])[0])[:rng.randint(LEAST_WORDS, 3)])
     return TextPair(forms()["echo"].format(words=said), f" {said}")
 
 
@@ -84,12 +88,15 @@ def ending(rng: random.Random) -> TextPair:
     return TextPair(story[:first], story[first:] + forms()["ending"])
 
 
-KINDS: dict[str, Callable[[random.Random], TextPair]] = {"feeling": feeling, "instructions": instructions, "capitals": capitals, "ending": ending}
+KINDS: dict[str, Callable[[random.Random], TextPair]] = {"feeling": feeling, "instructions": instructions,
+                                                         "capitals": capitals, "ending": ending}
 
 
 @functools.lru_cache(maxsize=64)       # every press on a page that shows one of them asks again
-def pairs(kind: str, n_train: int, n_held_out: int, seed: int, fact: Fact | None = None) -> tuple[tuple[TextPair, ...], tuple[TextPair, ...]]:
-    """Pairs to train on and pairs that are held out; no prompt is in both. kind: one of KINDS, or "fact" for the fact in many phrasings, some of them held out.
+def pairs(kind: str, n_train: int, n_held_out: int, seed: int,
+          fact: Fact | None = None) -> tuple[tuple[TextPair, ...], tuple[TextPair, ...]]:
+    """Pairs to train on and pairs that are held out; no prompt is in both. kind: one of KINDS, or "fact" for the fact
+    in many phrasings, some of them held out.
 
     Fewer where the kind does not have so many. The same seed gives the same pairs.
     """
@@ -113,7 +120,7 @@ def _different(write: Callable[[], TextPair], n: int) -> tuple[TextPair, ...]:
     return tuple(found.values())
 
 
-# ---- preferences ----------------------------------------------------------------------------------------------------------------
+# ---- preferences -----------------------------------------------------------------------------------------------------
 
 
 def openings(n: int, seed: int) -> list[str]:
@@ -122,7 +129,8 @@ def openings(n: int, seed: int) -> list[str]:
     found: dict[str, None] = {}
     while len(found) < n:
         name, other = rng.sample(w["girls"] + w["boys"], 2)
-        found[rng.choice(forms()["openings"]).format(name=name, other=other, place=rng.choice(w["places"]), noun=rng.choice(w["nouns"])[0], colour=rng.choice(w["colours"]),
+        found[rng.choice(forms()["openings"]).format(name=name, other=other, place=rng.choice(w["places"]),
+                                                     noun=rng.choice(w["nouns"])[0], colour=rng.choice(w["colours"]),
                                                      thing=rng.choice(w["things"])[0])] = None
     return list(found)
 

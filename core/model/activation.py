@@ -17,14 +17,16 @@ CURVES = {
     "geglu_tanh": lambda x: F.gelu(x, approximate="tanh"),
 }
 
-GATE_CURVES = {"swiglu": "swish", "geglu": "gelu", "geglu_tanh": "gelu_tanh"}     # the curve of each gate under its own name
+# the curve of each gate under its own name
+GATE_CURVES = {"swiglu": "swish", "geglu": "gelu", "geglu_tanh": "gelu_tanh"}
 
 
 def activate(name: str, x: Tensor) -> Tensor:
     """The curve of activation `name`, applied to each element of x.
 
-    relu max(0, x); gelu x Φ(x) with Φ the normal distribution function, gelu_tanh its tanh approximation (Hendrycks and Gimpel 2016);
-    swish x σ(x) (Ramachandran et al. 2017); swiglu, geglu and geglu_tanh: the curve of their gate (Shazeer 2020).
+    relu max(0, x); gelu x Φ(x) with Φ the normal distribution function, gelu_tanh its tanh approximation (Hendrycks and
+    Gimpel 2016); swish x σ(x) (Ramachandran et al. 2017); swiglu, geglu and geglu_tanh: the curve of their gate
+    (Shazeer 2020).
     """
     return CURVES[name](x)
 
@@ -35,7 +37,9 @@ def swish(x: Tensor, beta: float = 1.0) -> Tensor:
 
 
 def slope(name: str, x: Tensor, beta: float = 1.0) -> Tensor:
-    """The derivative of the curve of activation `name` at each element of x; beta is Swish's and SwiGLU's. ReLU's at 0, which has none, is 0.
+    """The derivative of the curve of activation `name` at each element of x; beta is Swish's and SwiGLU's.
+
+    ReLU's at 0, which has none, is 0.
 
     Φ and φ the normal distribution function and its density: gelu Φ(x) + x φ(x); swish σ(βx) + βx σ(βx) (1 − σ(βx));
     gelu_tanh ½ (1 + t) + ½ x (1 − t²) u′ with t = tanh u and u = √(2/π) (x + 0.044715 x³).
@@ -46,6 +50,7 @@ def slope(name: str, x: Tensor, beta: float = 1.0) -> Tensor:
         gate = torch.sigmoid(beta * x)
         return gate + beta * x * gate * (1 - gate)
     if name in ("gelu_tanh", "geglu_tanh"):
-        t, inner = torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x ** 3)), math.sqrt(2 / math.pi) * (1 + 3 * 0.044715 * x ** 2)
+        t, inner = (torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x ** 3)),
+                    math.sqrt(2 / math.pi) * (1 + 3 * 0.044715 * x ** 2))
         return 0.5 * (1 + t) + 0.5 * x * (1 - t ** 2) * inner
     return 0.5 * (1 + torch.erf(x / math.sqrt(2))) + x * torch.exp(-0.5 * x ** 2) / math.sqrt(2 * math.pi)

@@ -14,7 +14,8 @@ def causal_mask(n_queries: int, n_keys: int, *, device: torch.device | str | Non
     return distances(n_queries, n_keys, device=device) >= 0
 
 
-def sliding_window_mask(n_queries: int, n_keys: int, window: int, *, device: torch.device | str | None = None) -> Tensor:
+def sliding_window_mask(n_queries: int, n_keys: int, window: int, *,
+                        device: torch.device | str | None = None) -> Tensor:
     """(n_queries, n_keys) bool: causal, and only the last `window` keys, the query's own included."""
     distance = distances(n_queries, n_keys, device=device)
     return (distance >= 0) & (distance < window)
@@ -35,33 +36,44 @@ def mask(kind: str, n_queries: int, n_keys: int, window: int, *, device: torch.d
 
 
 def share_heads(x: Tensor, n_heads: int) -> Tensor:
-    """(..., h, M, d_k) from (..., h_kv, M, d_k): each key/value head stands for h / h_kv query heads in a row (Ainslie et al. 2023)."""
+    """(..., h, M, d_k) from (..., h_kv, M, d_k): each key/value head stands for h / h_kv query heads in a row
+    (Ainslie et al. 2023).
+    """
     n_kv_heads = x.shape[-3]
     return x if n_kv_heads == n_heads else x.repeat_interleave(n_heads // n_kv_heads, dim=-3)
 
 
 def dot_product_scores(Q: Tensor, K: Tensor, *, scale: bool = True) -> Tensor:
-    """(..., h, N, M) how well each query (..., h, N, d_k) matches each key (..., h, M, d_k): q·k, divided by sqrt(d_k) if `scale`.
+    """(..., h, N, M) how well each query (..., h, N, d_k) matches each key (..., h, M, d_k): q·k, divided by
+    sqrt(d_k) if `scale`.
 
-    With entries of mean 0 and variance 1, q·k has variance d_k; dividing brings it back to 1. Source: Vaswani et al. 2017.
+    With entries of mean 0 and variance 1, q·k has variance d_k; dividing brings it back to 1. Source:
+    Vaswani et al. 2017.
     """
     scores = Q @ K.transpose(-1, -2)
     return scores / math.sqrt(Q.shape[-1]) if scale else scores
 
 
 def multiplicative_scores(Q: Tensor, K: Tensor, W_S: Tensor, *, scale: bool = True) -> Tensor:
-    """(..., h, N, M) q W_S·k: a learned W_S (h, d_k, d_k) between query and key, divided by sqrt(d_k) if `scale`. Source: Luong et al. 2015."""
+    """(..., h, N, M) q W_S·k: a learned W_S (h, d_k, d_k) between query and key, divided by sqrt(d_k) if `scale`.
+
+    Source: Luong et al. 2015.
+    """
     return dot_product_scores(Q @ W_S, K, scale=scale)
 
 
 def additive_scores(Q: Tensor, K: Tensor, v: Tensor) -> Tensor:
-    """(..., h, N, M) v·tanh(q + k), v (h, d_k): a network of one hidden layer, whose two maps are W_Q and W_K. Source: Bahdanau et al. 2015."""
+    """(..., h, N, M) v·tanh(q + k), v (h, d_k): a network of one hidden layer, whose two maps are W_Q and W_K.
+
+    Source: Bahdanau et al. 2015.
+    """
     return torch.einsum("...hnmk,hk->...hnm", torch.tanh(Q.unsqueeze(-2) + K.unsqueeze(-3)), v)
 
 
 def random_score_weights(score: str, n_heads: int, d_k: int, seed: int, layer: int) -> Tensor | None:
-    """What a score function needs besides q and k, for a model that has never learned it: W_S (h, d_k, d_k) with variance 1/d_k, so that q W_S is as long as q,
-    or v (h, d_k) with variance 1; None for the dot product. Each layer has a draw of its own, by `seed` and `layer` alone.
+    """What a score function needs besides q and k, for a model that has never learned it: W_S (h, d_k, d_k) with
+    variance 1/d_k, so that q W_S is as long as q, or v (h, d_k) with variance 1; None for the dot product. Each layer
+    has a draw of its own, by `seed` and `layer` alone.
     """
     if score == "dot":
         return None

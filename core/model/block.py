@@ -1,6 +1,8 @@
-"""One block of the transformer: its norms, its attention by two roads (everything kept, or fused), its feed-forward part, and its wiring.
+"""One block of the transformer: its norms, its attention by two roads (everything kept, or fused), its feed-forward
+part, and its wiring.
 
-Symbols: N tokens, M source tokens (M = N where a text attends to itself), width d, h heads (h_kv of them with keys and values of their own).
+Symbols: N tokens, M source tokens (M = N where a text attends to itself), width d, h heads (h_kv of them with keys and
+values of their own).
 """
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ from core.model.trace import BlockTrace, CrossTrace, Trace
 
 
 class Norm(nn.Module):
-    """Gain α (`weight`) and bias β of one norm over d_model, or another `width`; which norm it is, is the pass's to say."""
+    """Gain α (`weight`) and bias β of one norm over d_model, or another `width`; which norm it is, is the
+    pass's to say.
+    """
 
     def __init__(self, config: ModelConfig, width: int = 0) -> None:
         super().__init__()
@@ -32,7 +36,9 @@ class Norm(nn.Module):
 
 
 def sandwich_norm(config: ModelConfig) -> Norm | None:
-    """The norm on a sublayer's output before it is added (Ding et al. 2021, CogView); None where the model has no such norm."""
+    """The norm on a sublayer's output before it is added (Ding et al. 2021, CogView); None where the model
+    has no such norm.
+    """
     return Norm(config) if config.norm_placement == "sandwich" else None
 
 
@@ -100,29 +106,38 @@ class Attention(nn.Module):
         self.W_S = parameter(h, d_k, d_k, present=config.score == "multiplicative")
         self.v_S = parameter(h, d_k, present=config.score == "additive")
 
-    def project_qkv(self, X: Tensor, source: Tensor, angles: Tensor | None) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-        """Q (h, N, d_k) of X, K (h_kv, M, d_k) and V (h_kv, M, d_v) of source, and Q and K as the scores take them: normed, if they are, and turned by rotary positions."""
-        Q, K, V = project(X, self.W_Q, self.b_Q), project(source, self.W_K, self.b_K), project(source, self.W_V, self.b_V)
+    def project_qkv(self, X: Tensor, source: Tensor,
+                    angles: Tensor | None) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+        """Q (h, N, d_k) of X, K (h_kv, M, d_k) and V (h_kv, M, d_v) of source, and Q and K as the scores take them:
+        normed, if they are, and turned by rotary positions.
+        """
+        Q, K, V = (project(X, self.W_Q, self.b_Q), project(source, self.W_K, self.b_K),
+                   project(source, self.W_V, self.b_V))
         normed_Q, normed_K = (Q, K) if self.q_norm is None else (self.q_norm(Q, "rmsnorm"), self.k_norm(K, "rmsnorm"))
         if angles is None:
             return Q, K, V, normed_Q, normed_K
         return Q, K, V, positional.rotate(normed_Q, angles), positional.rotate(normed_K, angles)
 
     def scores(self, Q: Tensor, K: Tensor, settings: PassSettings) -> Tensor:
-        """(h, N, M) how well each query matches each key, by the pass's score function: the model's own, or another with random weights."""
+        """(h, N, M) how well each query matches each key, by the pass's score function: the model's own, or another
+        with random weights.
+        """
         K, score = attention.share_heads(K, self.config.n_heads), settings.score
         if score == "dot":
             return attention.dot_product_scores(Q, K, scale=settings.scale_scores)
         own = score == self.config.score
         if score == "multiplicative":
-            return attention.multiplicative_scores(Q, K, self.W_S if own else self._random_score_weights(settings, Q), scale=settings.scale_scores)
+            return attention.multiplicative_scores(Q, K, self.W_S if own else self._random_score_weights(settings, Q),
+                                                   scale=settings.scale_scores)
         return attention.additive_scores(Q, K, self.v_S if own else self._random_score_weights(settings, Q))
 
     def _random_score_weights(self, settings: PassSettings, like: Tensor) -> Tensor:
-        return attention.random_score_weights(settings.score, self.config.n_heads, self.config.d_k, settings.score_seed, self.layer).to(like)
+        return attention.random_score_weights(settings.score, self.config.n_heads, self.config.d_k, settings.score_seed,
+                                              self.layer).to(like)
 
     def score_bias(self, settings: PassSettings) -> Tensor | None:
-        """(h, N, M) what positions add to the scores of every block: ALiBi, relative biases that all share, or nothing."""
+        """(h, N, M) what positions add to the scores of every block: ALiBi, relative biases that all share, or nothing.
+        """
         return settings.bias
 
     def write(self, head_out: Tensor) -> Tensor:
@@ -130,8 +145,11 @@ class Attention(nn.Module):
         out = head_out.transpose(-3, -2).flatten(-2) @ self.W_O.flatten(0, 1)
         return out if self.b_O is None else out + self.b_O
 
-    def attend_traced(self, X: Tensor, source: Tensor, settings: PassSettings, edits: "HeadEdits") -> dict[str, Tensor]:
-        """Attention with every step kept: the fields of BlockTrace from Q to attn_out. Queries from X (N, d), keys and values from source (M, d)."""
+    def attend_traced(self, X: Tensor, source: Tensor, settings: PassSettings, edits: HeadEdits) -> dict[str, Tensor]:
+        """Attention with every step kept: the fields of BlockTrace from Q to attn_out.
+
+        Queries from X (N, d), keys and values from source (M, d).
+        """
         Q, K, V, Q_rotated, K_rotated = self.project_qkv(X, source, settings.angles)
         scores, bias = self.scores(Q_rotated, K_rotated, settings), self.score_bias(settings)
         if bias is not None:
@@ -139,16 +157,21 @@ class Attention(nn.Module):
         pattern = edits.on_pattern(attention.masked_softmax(scores, settings.allowed), settings.allowed, self.layer)
         head_out = edits.on_head_out(pattern @ attention.share_heads(V, self.config.n_heads), self.layer)
         attn_out = edits.on_sublayer(self.write(head_out), self.layer, "attention")
-        return dict(Q=Q, K=K, V=V, Q_rotated=Q_rotated, K_rotated=K_rotated, scores=scores, pattern=pattern, head_out=head_out,
-                    attn_out=attn_out, allowed=settings.allowed)
+        return dict(Q=Q, K=K, V=V, Q_rotated=Q_rotated, K_rotated=K_rotated, scores=scores, pattern=pattern,
+                    head_out=head_out, attn_out=attn_out, allowed=settings.allowed)
 
-    def attend_fused(self, X: Tensor, source: Tensor, settings: PassSettings, cache: KVCache | None) -> dict[str, Tensor]:
-        """attn_out alone, by torch's fused attention where the score allows it; keys and values of earlier tokens come from the cache."""
+    def attend_fused(self, X: Tensor, source: Tensor, settings: PassSettings,
+                     cache: KVCache | None) -> dict[str, Tensor]:
+        """attn_out alone, by torch's fused attention where the score allows it; keys and values of earlier tokens come
+        from the cache.
+        """
         _, _, V, Q, K = self.project_qkv(X, source, settings.angles)
         if cache is not None:
             K, V = cache.extend(self.layer, K, V)
-        with torch.autocast("cpu", enabled=False):    # for training in bfloat16: this one kernel is nearly twice as fast in float32 there
-            head_out = self._additive_heads(Q, K, V, settings) if self.v_S is not None else self._fused_heads(Q, K, V, settings)
+        # for training in bfloat16: this one kernel is nearly twice as fast in float32 there
+        with torch.autocast("cpu", enabled=False):
+            head_out = (self._additive_heads(Q, K, V, settings) if self.v_S is not None
+                        else self._fused_heads(Q, K, V, settings))
         return dict(attn_out=F.dropout(self.write(head_out), settings.dropout))
 
     def _fused_heads(self, Q: Tensor, K: Tensor, V: Tensor, settings: PassSettings) -> Tensor:
@@ -159,13 +182,15 @@ class Attention(nn.Module):
         if bias is not None:
             mask = bias.to(Q.dtype).masked_fill(~settings.allowed, float("-inf"))
         return F.scaled_dot_product_attention(
-            Q if self.W_S is None else Q @ self.W_S.to(Q.dtype), attention.share_heads(K, n_heads), attention.share_heads(V, n_heads), attn_mask=mask,
+            Q if self.W_S is None else Q @ self.W_S.to(Q.dtype),
+            attention.share_heads(K, n_heads), attention.share_heads(V, n_heads), attn_mask=mask,
             is_causal=causal, dropout_p=settings.dropout, scale=None if settings.scale_scores else 1.0)
 
     def _additive_heads(self, Q: Tensor, K: Tensor, V: Tensor, settings: PassSettings) -> Tensor:
         """(h, N, d_v) for v·tanh(q + k), which no fused kernel knows."""
         scores, bias = self.scores(Q.float(), K.float(), settings), self.score_bias(settings)
-        weights = torch.softmax((scores if bias is None else scores + bias).masked_fill(~settings.allowed, float("-inf")), dim=-1)
+        weights = torch.softmax((scores if bias is None
+                                 else scores + bias).masked_fill(~settings.allowed, float("-inf")), dim=-1)
         return F.dropout(weights, settings.dropout) @ attention.share_heads(V, self.config.n_heads).float()
 
 
@@ -179,27 +204,36 @@ class CrossAttention(Attention):
 
 
 class Block(Attention):
-    """Attention and feed-forward around one stretch of the residual stream; in an encoder-decoder's decoder, cross-attention between them."""
+    """Attention and feed-forward around one stretch of the residual stream; in an encoder-decoder's decoder,
+    cross-attention between them.
+    """
 
     def __init__(self, config: ModelConfig, layer: int, crossed: bool = False) -> None:
         super().__init__(config, layer)
         d, h, d_ff = config.d_model, config.n_heads, config.d_ff
         self.alpha, _ = deepnorm_constants(config, encoder=config.kind == "encoder-decoder" and not crossed)
         self.attn_norm, self.attn_out_norm = Norm(config), sandwich_norm(config)
-        self.r = parameter(h, 2 * config.relative_max_distance + 1, present=config.positions == "relative" and not config.relative_buckets)
+        self.r = parameter(h, 2 * config.relative_max_distance + 1,
+                           present=config.positions == "relative" and not config.relative_buckets)
         self.cross = CrossAttention(config, layer) if crossed else None
         if d_ff is not None:
-            self.mlp_norm, self.mlp_out_norm = self.attn_norm if config.shared_norm else Norm(config), sandwich_norm(config)
-            self.W_gate, self.b_gate = parameter(d, d_ff, present=config.gated), parameter(d_ff, present=config.gated and config.mlp_bias)
+            self.mlp_norm, self.mlp_out_norm = (self.attn_norm if config.shared_norm else Norm(config),
+                                                sandwich_norm(config))
+            self.W_gate, self.b_gate = (parameter(d, d_ff, present=config.gated),
+                                        parameter(d_ff, present=config.gated and config.mlp_bias))
             self.W_1, self.b_1 = parameter(d, d_ff), parameter(d_ff, present=config.mlp_bias)
             self.W_2, self.b_2 = parameter(d_ff, d), parameter(d, present=config.mlp_bias)
 
     def score_bias(self, settings: PassSettings) -> Tensor | None:
-        """(h, N, M) what positions add to the scores of this block: ALiBi, relative biases of its own or shared, or nothing."""
+        """(h, N, M) what positions add to the scores of this block: ALiBi, relative biases of its own or
+        shared, or nothing.
+        """
         return settings.bias if settings.relative is None else self.r[:, settings.relative]
 
     def feed_forward(self, x: Tensor, activation: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
-        """mlp_pre (N, d_ff), mlp_post (N, d_ff), mlp_out (N, d) from x (N, d), N equal two-layer networks side by side; `activation`: another curve than the model's own."""
+        """mlp_pre (N, d_ff), mlp_post (N, d_ff), mlp_out (N, d) from x (N, d), N equal two-layer networks side by side;
+        `activation`: another curve than the model's own.
+        """
         activation = activation or self.config.activation
         up = F.linear(x, self.W_1.T, self.b_1)
         if self.W_gate is None:
@@ -213,8 +247,11 @@ class Block(Attention):
         """The stream as it enters a residual sum: α times itself under DeepNorm, else itself."""
         return stream if self.alpha == 1 else self.alpha * stream
 
-    def forward(self, x: Tensor, settings: PassSettings, attend, edits: "HeadEdits", attend_across=None) -> dict[str, Tensor | dict | None]:
-        """The block's wiring: x (N, d) is resid_pre, `attend` and `attend_across` take one of the two roads; returns what all made, by BlockTrace's names."""
+    def forward(self, x: Tensor, settings: PassSettings, attend, edits: HeadEdits,
+                attend_across=None) -> dict[str, Tensor | dict | None]:
+        """The block's wiring: x (N, d) is resid_pre, `attend` and `attend_across` take one of the two roads; returns
+        what all made, by BlockTrace's names.
+        """
         before = self.config.reads_normed
 
         def add(stream: Tensor, written: Tensor, norm: Norm, out_norm: Norm | None) -> tuple[Tensor, Tensor]:
@@ -226,7 +263,8 @@ class Block(Attention):
         X = self.attn_norm(x, settings.norm) if before else x
         parts = attend(X)
         attn_added, stream = add(x, parts["attn_out"], self.attn_norm, self.attn_out_norm)
-        parts |= dict(resid_pre=x, X=X, attn_added=attn_added, resid_mid=stream, mlp_pre=None, mlp_post=None, mlp_out=None, mlp_added=None, cross=None)
+        parts |= dict(resid_pre=x, X=X, attn_added=attn_added, resid_mid=stream, mlp_pre=None, mlp_post=None,
+                      mlp_out=None, mlp_added=None, cross=None)
         if attend_across is not None:
             X = self.cross.norm(stream, settings.norm) if before else stream
             crossed = attend_across(X)
@@ -234,7 +272,8 @@ class Block(Attention):
             parts["cross"] = dict(crossed, X=X, attn_added=attn_added, resid_post=stream)
         if self.config.d_ff is not None:
             read = x if self.config.parallel_residual else stream
-            pre, post, out = self.feed_forward(self.mlp_norm(read, settings.norm) if before else read, settings.activation)
+            pre, post, out = self.feed_forward(self.mlp_norm(read, settings.norm) if before else read,
+                                               settings.activation)
             out = edits.on_sublayer(F.dropout(out, settings.dropout), self.layer, "mlp")
             mlp_added, stream = add(stream, out, self.mlp_norm, self.mlp_out_norm)
             parts |= dict(mlp_pre=pre, mlp_post=post, mlp_out=out, mlp_added=mlp_added)
@@ -242,7 +281,9 @@ class Block(Attention):
 
 
 class HeadEdits:
-    """The intervention's edits, with the mean activations that they put in; without edits every method returns its argument."""
+    """The intervention's edits, with the mean activations that they put in; without edits every method
+    returns its argument.
+    """
 
     def __init__(self, intervention: Intervention, reference: Trace | None) -> None:
         self.intervention, self.reference = intervention, reference
@@ -291,13 +332,15 @@ def cross_settings(settings: PassSettings, n_source: int) -> PassSettings:
     return replace(settings, allowed=allowed, mask="bidirectional", angles=None, bias=None, relative=None)
 
 
-def traced(block: Block, x: Tensor, settings: PassSettings, edits: HeadEdits, memory: Tensor | None = None) -> BlockTrace:
+def traced(block: Block, x: Tensor, settings: PassSettings, edits: HeadEdits,
+           memory: Tensor | None = None) -> BlockTrace:
     """One block's pass over x (N, d) with everything kept; `memory` (M, d) is what its cross-attention reads."""
     def across(X: Tensor) -> dict[str, Tensor]:
         made = block.cross.attend_traced(X, memory, cross_settings(settings, memory.shape[-2]), NO_EDITS)
         return {name: made[name] for name in ("Q", "K", "V", "scores", "pattern", "head_out", "attn_out")}
 
-    parts = block(x, settings, lambda X: block.attend_traced(X, X, settings, edits), edits, None if memory is None else across)
+    parts = block(x, settings, lambda X: block.attend_traced(X, X, settings, edits), edits,
+                  None if memory is None else across)
     if parts["cross"] is not None:
         parts["cross"] = CrossTrace(W_O=block.cross.W_O, **parts["cross"])
     return BlockTrace(W_O=block.W_O, **parts)

@@ -1,6 +1,8 @@
-"""Models on disk: safetensors weights, a JSON config, the tokenizer and a model card, in one folder; and the bundled ones under assets/models.
+"""Models on disk: safetensors weights, a JSON config, the tokenizer and a model card, in one folder; and the bundled
+ones under assets/models.
 
-A model's folder may hold its history too: a folder `history` with the weights of some training steps, and what was measured at each.
+A model's folder may hold its history too: a folder `history` with the weights of some training steps, and what was
+measured at each.
 """
 from __future__ import annotations
 
@@ -40,7 +42,8 @@ class Milestone:
     """A training step whose weights were kept, and what the model could do after it.
 
     held_out                nats per target on each held-out text, by name
-    induction_score         of the head where it is highest, on random sequences that repeat (core.analysis.stream_and_heads); likewise previous_token_score
+    induction_score         of the head where it is highest, on random sequences that repeat
+                            (core.analysis.stream_and_heads); likewise previous_token_score
     sample                  how the model goes on after `prompt`, always taking the most probable token
     """
 
@@ -53,8 +56,10 @@ class Milestone:
     sample: str
 
 
-def save(folder: str | Path, model: Transformer, tokenizer: Tokenizer, card: str, dtype: torch.dtype = torch.float16) -> None:
-    """Write model, tokenizer and card (Markdown) into `folder`, weights as `dtype`; the folder is made if it is not there.
+def save(folder: str | Path, model: Transformer, tokenizer: Tokenizer, card: str,
+         dtype: torch.dtype = torch.float16) -> None:
+    """Write model, tokenizer and card (Markdown) into `folder`, weights as `dtype`; the folder is made if
+    it is not there.
 
     Every file is written whole beside its place and then moved there, so that a reader never meets half a file.
     Raises ValueError if a weight does not fit the dtype or model and tokenizer do not fit each other.
@@ -65,7 +70,8 @@ def save(folder: str | Path, model: Transformer, tokenizer: Tokenizer, card: str
     folder.mkdir(parents=True, exist_ok=True)
     _write(folder / WEIGHTS, lambda path: save_file(weights, path))
     _write(folder / TOKENIZER, tokenizer.save)
-    _write(folder / CONFIG, lambda path: path.write_text(json.dumps(model.config.to_dict(), indent=2) + "\n", encoding="utf-8"))
+    _write(folder / CONFIG,
+           lambda path: path.write_text(json.dumps(model.config.to_dict(), indent=2) + "\n", encoding="utf-8"))
     _write(folder / CARD, lambda path: path.write_text(card, encoding="utf-8"))
 
 
@@ -80,7 +86,9 @@ def archive(model: Transformer, tokenizer: Tokenizer, card: str) -> bytes:
 
 
 def save_history(folder: str | Path, milestones: Sequence[Milestone], model: Transformer) -> None:
-    """Write the weights of `model`, which is at the last of the milestones, and what is known of them all, into the folder's history."""
+    """Write the weights of `model`, which is at the last of the milestones, and what is known of them all, into the
+    folder's history.
+    """
     place = Path(folder) / HISTORY
     place.mkdir(parents=True, exist_ok=True)
     weights = _weights(model, torch.float16)
@@ -90,7 +98,10 @@ def save_history(folder: str | Path, milestones: Sequence[Milestone], model: Tra
 
 
 def load_history(folder: str | Path) -> tuple[Milestone, ...]:
-    """The milestones of the model in `folder`, by step; none if it has no history. Raises CheckpointError for a history that cannot be read."""
+    """The milestones of the model in `folder`, by step; none if it has no history.
+
+    Raises CheckpointError for a history that cannot be read.
+    """
     path = Path(folder) / HISTORY / MILESTONES
     try:
         milestones = [Milestone(**fields) for fields in json.loads(path.read_text(encoding="utf-8"))]
@@ -101,14 +112,17 @@ def load_history(folder: str | Path) -> tuple[Milestone, ...]:
     return tuple(sorted(milestones, key=lambda milestone: milestone.step))
 
 
-def load(folder: str | Path, device: torch.device | str = "cpu", step: int | None = None) -> tuple[Transformer, Tokenizer]:
-    """The model, in float32, in eval mode and without gradients, and its tokenizer; as it was after `step` steps, if that is one of its milestones.
+def load(folder: str | Path, device: torch.device | str = "cpu",
+         step: int | None = None) -> tuple[Transformer, Tokenizer]:
+    """The model, in float32, in eval mode and without gradients, and its tokenizer; as it was after `step` steps, if
+    that is one of its milestones.
 
     Raises CheckpointError for whatever is wrong.
     """
     folder = Path(folder)
     if step is not None and step not in (steps := [milestone.step for milestone in load_history(folder)]):
-        raise CheckpointError(f"{folder} holds no weights of step {step}; it has those of: {', '.join(map(str, steps)) or 'none'}.")
+        raise CheckpointError(f"{folder} holds no weights of step {step}; it has those of: "
+                              f"{', '.join(map(str, steps)) or 'none'}.")
     config, tokenizer = _read_config(folder / CONFIG), _read_tokenizer(folder / TOKENIZER)
     if complaint := _mismatch(config, tokenizer):
         raise CheckpointError(f"{folder}: {complaint} Put back the config and the tokenizer that were saved together.")
@@ -147,8 +161,12 @@ def bundled_config(name: str) -> ModelConfig:
     return _read_config(_bundled(name) / CONFIG)
 
 
-def load_bundled(name: str, device: torch.device | str = "cpu", step: int | None = None) -> tuple[Transformer, Tokenizer]:
-    """A model that comes with the project, as `load` gives it. Raises CheckpointError for a name that is not in bundled_names(), or a step that was not kept."""
+def load_bundled(name: str, device: torch.device | str = "cpu",
+                 step: int | None = None) -> tuple[Transformer, Tokenizer]:
+    """A model that comes with the project, as `load` gives it.
+
+    Raises CheckpointError for a name that is not in bundled_names(), or a step that was not kept.
+    """
     return load(_bundled(name), device, step)
 
 
@@ -158,7 +176,9 @@ def history(name: str) -> tuple[Milestone, ...]:
 
 
 def training_record(name: str) -> tuple[dict, ...]:
-    """What was noted while a model that comes with the project was trained (stage, step, tokens_seen, training_loss, held_out by name, …), by step; none if nothing was."""
+    """What was noted while a model that comes with the project was trained (stage, step, tokens_seen, training_loss,
+    held_out by name, …), by step; none if nothing was.
+    """
     path = BUNDLED / name / RECORD
     try:
         return tuple(json.loads(path.read_text(encoding="utf-8"))) if name in bundled_names() else ()
@@ -169,7 +189,9 @@ def training_record(name: str) -> tuple[dict, ...]:
 
 
 def training_ends(name: str) -> tuple[dict, ...]:
-    """What was noted at the end of each stage of a bundled model's training; of `training_record` the last entry of each."""
+    """What was noted at the end of each stage of a bundled model's training; of `training_record` the last
+    entry of each.
+    """
     return tuple({entry.get("stage", 1): entry for entry in training_record(name)}.values())
 
 
@@ -218,7 +240,8 @@ def _read_config(path: Path) -> ModelConfig:
     except OSError as error:
         raise _unreadable(path, error) from error
     except (ValueError, TypeError) as error:
-        raise CheckpointError(f"{path} is no config of this program: {error} Save the model again, or put the original file back.") from error
+        raise CheckpointError(f"{path} is no config of this program: {error} Save the model again, or put the original "
+                              f"file back.") from error
 
 
 def _read_tokenizer(path: Path) -> Tokenizer:
@@ -237,7 +260,8 @@ def _read_weights(path: Path, expected: dict[str, tuple[int, ...]]) -> dict[str,
     try:
         weights = load_file(path)
     except (safetensors.SafetensorError, OSError) as error:
-        raise CheckpointError(f"{path} is damaged or cut short ({path.stat().st_size} bytes: {error}). Fetch the file again.") from error
+        raise CheckpointError(f"{path} is damaged or cut short ({path.stat().st_size} bytes: {error}). Fetch the file "
+                              f"again.") from error
     problems = [f"{name} is missing" for name in expected if name not in weights]
     problems += [f"{name} belongs to no part of this model" for name in weights if name not in expected]
     for name, weight in weights.items():
@@ -255,5 +279,5 @@ def _read_weights(path: Path, expected: dict[str, tuple[int, ...]]) -> dict[str,
 
 
 def _unreadable(path: Path, error: OSError) -> CheckpointError:
-    return CheckpointError(f"{path} cannot be read ({error.strerror or error}). A model's folder holds {WEIGHTS}, {CONFIG} and {TOKENIZER}: "
-                           "fetch the missing file, or save the model again.")
+    return CheckpointError(f"{path} cannot be read ({error.strerror or error}). A model's folder holds {WEIGHTS}, "
+                           f"{CONFIG} and {TOKENIZER}: fetch the missing file, or save the model again.")

@@ -1,4 +1,5 @@
-"""What a transformer is built from: one frozen, validated, hashable ModelConfig says every architecture of the lessons."""
+"""What a transformer is built from: one frozen, validated, hashable ModelConfig says every architecture of the lessons.
+"""
 from __future__ import annotations
 
 import dataclasses
@@ -20,10 +21,10 @@ MOST = 10**9                # of any other number: torch counts the numbers of a
 class ModelConfig:
     """The architecture of one model, in the notes' letters where they have one.
 
-    Widths left at 0 take their usual value: d_k = d_v = d_model / n_heads, d_ff = 4 d_model (write d_ff=None for a model
-    without a feed-forward part), n_kv_heads = n_heads. `mask` left empty is causal for a decoder, bidirectional for an
-    encoder; in an encoder-decoder, mask and window are the decoder's, and its encoder, n_encoder_layers blocks (n_layers if left at 0),
-    sees everything. A field out of range raises ValueError with the sentence to show a reader.
+    Widths left at 0 take their usual value: d_k = d_v = d_model / n_heads, d_ff = 4 d_model (write d_ff=None for a
+    model without a feed-forward part), n_kv_heads = n_heads. `mask` left empty is causal for a decoder, bidirectional
+    for an encoder; in an encoder-decoder, mask and window are the decoder's, and its encoder, n_encoder_layers blocks
+    (n_layers if left at 0), sees everything. A field out of range raises ValueError with the sentence to show a reader.
 
     >>> ModelConfig(vocab_size=4096, d_model=256, n_layers=6, n_heads=8, n_context=256).d_k
     32
@@ -41,20 +42,27 @@ class ModelConfig:
     n_encoder_layers: int = 0             # blocks of the encoder in front of an encoder-decoder's n_layers
     n_kv_heads: int = 0                   # fewer than n_heads: several query heads share one key/value head
     norm: str = "layernorm"
-    norm_placement: str = "pre"           # before each sublayer; after its residual sum; before it and on its output; after a sum in which the stream counts α times
+    # before each sublayer; after its residual sum; before it and on its output; after a sum in which the stream
+    # counts α times
+    norm_placement: str = "pre"
     norm_epsilon: float = 1e-5
     activation: str = "gelu"
     positions: str = "learned"
     rotary_base: float = 10_000.0
-    d_rotary: int = 0                     # the first dimensions of a query and key, which rotary positions turn; the rest stay as they are; 0: all d_k
-    rotary_scaling: tuple[float, ...] = ()    # how the angular frequencies are slowed, for longer texts: see core.model.positional.rotary_frequencies; (): not
+    # the first dimensions of a query and key, which rotary positions turn; the rest stay as they are; 0: all d_k
+    d_rotary: int = 0
+    # how the angular frequencies are slowed, for longer texts: see core.model.positional.rotary_frequencies; (): not
+    rotary_scaling: tuple[float, ...] = ()
     relative_max_distance: int = 128      # relative biases are shared by all longer distances
-    relative_buckets: int = 0             # relative biases are shared by distances of one bucket, and by all blocks (T5); 0: every distance and block has its own
+    # relative biases are shared by distances of one bucket, and by all blocks (T5); 0: every distance and
+    # block has its own
+    relative_buckets: int = 0
     mask: str = ""
     window: int = 64                      # keys a query sees under a sliding window, itself included
     parallel_residual: bool = False       # attention and feed-forward both read resid_pre
     shared_norm: bool = False             # of a parallel residual: both read it through one and the same norm
-    qk_norm: bool = False                 # each query and key is divided by its root mean square, before any rotation (an RMSNorm over d_k)
+    # each query and key is divided by its root mean square, before any rotation (an RMSNorm over d_k)
+    qk_norm: bool = False
     attention_bias: bool = True
     output_bias: bool = True              # b_O, where attention_bias has biases at all
     mlp_bias: bool = True
@@ -68,8 +76,11 @@ class ModelConfig:
     logit_scale: float = 1.0              # times the logits, before b_U
     score: str = "dot"                    # how a query is matched with a key: q·k, q W_S·k, or v·tanh(q + k)
     scale_scores: bool = True             # divide q·k, or q W_S·k, by sqrt(d_k)
-    n_classes: int = 0                    # of the classification head that reads the first token's final vector; 0: there is none
-    end_of_text: int | None = 0           # the token every sequence ends and, unless begin_of_text is another, begins with; None: the model has no such custom
+    # of the classification head that reads the first token's final vector; 0: there is none
+    n_classes: int = 0
+    # the token every sequence ends and, unless begin_of_text is another, begins with; None: the model has
+    # no such custom
+    end_of_text: int | None = 0
     begin_of_text: int | None = None      # the token every sequence begins with, where it is not end_of_text
     mask_token: int | None = None         # the token that stands for a blank to fill in; None: the model knows none
 
@@ -88,6 +99,7 @@ class ModelConfig:
         self._check()
 
     def _check(self) -> None:
+<<<<<<< HEAD
         for name in ("vocab_size", "d_model", "n_heads", "n_context", "d_k", "d_v", "n_kv_heads", "window",
                      "relative_max_distance"):
             self._check_whole(name, 1, MOST)
@@ -101,29 +113,68 @@ class ModelConfig:
                               ("positions", POSITIONS), ("mask", MASKS), ("score", SCORES)):
             if getattr(self, name) not in allowed:
                 raise ValueError(f"{name} must be one of {', '.join(allowed)}, not {getattr(self, name)!r}.")
+=======
+        self._check_sizes_and_names()
+        self._check_attention_and_positions()
+        self._check_tokens_and_kinds()
+
+    def _check_sizes_and_names(self) -> None:
+        for name in ("vocab_size", "d_model", "n_layers", "n_heads", "n_context", "d_k", "d_v", "n_kv_heads", "window",
+                     "relative_max_distance"):
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+                raise ValueError(f"{name} must be a whole number of at least 1, not {value!r}.")
+        for name, allowed in (("kind", KINDS), ("norm", NORMS),
+                              ("norm_placement", NORM_PLACEMENTS), ("activation", ACTIVATIONS),
+                              ("positions", POSITIONS), ("mask", MASKS), ("score", SCORES)):
+            if getattr(self, name) not in allowed:
+                raise ValueError(f"{name} must be one of {', '.join(allowed)}, not {getattr(self, name)!r}.")
+        if self.d_ff is not None and self.d_ff < 1:
+            raise ValueError(f"d_ff must be at least 1, or None for no feed-forward part, not {self.d_ff}.")
+        if self.norm_epsilon <= 0:
+            raise ValueError(f"norm_epsilon must be above 0, not {self.norm_epsilon}.")
+
+    def _check_attention_and_positions(self) -> None:
+>>>>>>> main
         if self.n_heads % self.n_kv_heads:
             raise ValueError(f"n_heads ({self.n_heads}) must be a multiple of n_kv_heads ({self.n_kv_heads}).")
         if self.positions == "rotary" and self.rotary_width % 2:
-            raise ValueError(f"Rotary positions turn pairs of dimensions, so d_k, or d_rotary where that is less, must be even, not {self.rotary_width}.")
+            raise ValueError(f"Rotary positions turn pairs of dimensions, so d_k, or d_rotary where that is less, must "
+                             f"be even, not {self.rotary_width}.")
         if not 0 <= self.d_rotary <= self.d_k:
             raise ValueError(f"d_rotary ({self.d_rotary}) cannot be more than d_k ({self.d_k}).")
         if len(self.rotary_scaling) not in (0, 1, 4) or not all(number > 0 for number in self.rotary_scaling):
             raise ValueError(f"rotary_scaling is empty, one number above 0, or four, not {self.rotary_scaling!r}.")
         if self.relative_buckets < 0 or self.relative_buckets % 4:
-            raise ValueError(f"relative_buckets must be a multiple of 4 (both directions, near and far) or 0, not {self.relative_buckets}.")
-        if self.norm_epsilon <= 0:
-            raise ValueError(f"norm_epsilon must be above 0, not {self.norm_epsilon}.")
+            raise ValueError(f"relative_buckets must be a multiple of 4 (both directions, near and far) or 0, not "
+                             f"{self.relative_buckets}.")
+
+    def _check_tokens_and_kinds(self) -> None:
         for name in ("end_of_text", "begin_of_text", "mask_token"):
             if getattr(self, name) is not None and not 0 <= getattr(self, name) < self.vocab_size:
-                raise ValueError(f"{name} ({getattr(self, name)}) is no id of a vocabulary of {self.vocab_size} tokens.")
+                raise ValueError(f"{name} ({getattr(self, name)}) is no id of a vocabulary of "
+                                 f"{self.vocab_size} tokens.")
         if (self.n_encoder_layers > 0) != (self.kind == "encoder-decoder"):
+<<<<<<< HEAD
             raise ValueError(f"n_encoder_layers ({self.n_encoder_layers}) belongs to an encoder-decoder, and this is a model of kind {self.kind!r}.")
+=======
+            raise ValueError(f"n_encoder_layers ({self.n_encoder_layers}) belongs to an encoder-decoder, and this is a "
+                             f"model of kind {self.kind!r}.")
+        for name in ("n_classes", "n_token_types"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} cannot be negative, and is {getattr(self, name)}.")
+        self._check_combinations()
+
+    def _check_combinations(self) -> None:
+>>>>>>> main
         if self.shared_norm and not self.parallel_residual:
             raise ValueError("shared_norm belongs to a parallel residual.")
         if self.kind == "encoder-decoder" and (self.embedding_norm or self.n_token_types or self.head_transform):
-            raise ValueError("An embedding norm, token types and a head's transform are defined for one stack only, not for an encoder-decoder.")
+            raise ValueError("An embedding norm, token types and a head's transform are defined for one stack only, "
+                             "not for an encoder-decoder.")
         if self.parallel_residual and (self.norm_placement != "pre" or self.kind == "encoder-decoder"):
-            raise ValueError("A parallel residual is defined for norm_placement='pre' and without cross-attention only.")
+            raise ValueError("A parallel residual is defined for norm_placement='pre' and without "
+                             "cross-attention only.")
 
     def _check_whole(self, name: str, least: int, most: int) -> None:
         value = getattr(self, name)
@@ -142,7 +193,9 @@ class ModelConfig:
 
     @property
     def reads_normed(self) -> bool:
-        """Whether each sublayer reads the stream through a norm (pre, sandwich), so that the model needs one more at its end; else each sum is normed (post, DeepNorm)."""
+        """Whether each sublayer reads the stream through a norm (pre, sandwich), so that the model needs one more at
+        its end; else each sum is normed (post, DeepNorm).
+        """
         return self.norm_placement in ("pre", "sandwich")
 
     @property
@@ -155,7 +208,7 @@ class ModelConfig:
         return dataclasses.asdict(self)
 
     @classmethod
-    def from_dict(cls, fields: dict) -> "ModelConfig":
+    def from_dict(cls, fields: dict) -> ModelConfig:
         """The config that `to_dict` wrote; an unknown or missing field raises ValueError naming it."""
         known = {f.name for f in dataclasses.fields(cls)}
         if unknown := sorted(set(fields) - known):

@@ -1,8 +1,8 @@
-"""Text from a model, token by token: greedy and sampled generation, and beam search, as iterators of what each step did; and many texts at once,
-continued or translated.
+"""Text from a model, token by token: greedy and sampled generation, and beam search, as iterators of what each step
+did; and many texts at once, continued or translated.
 
-Closing the iterator (or leaving the loop over it) stops the model; it computes nothing that is not asked for. A text longer
-than the context is read through `context_window`, which slides by one token a step.
+Closing the iterator (or leaving the loop over it) stops the model; it computes nothing that is not asked for. A text
+longer than the context is read through `context_window`, which slides by one token a step.
 """
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ class GenerationStep:
     token_ids     the whole text so far: the prompt, and every token drawn, this one last
     xi            the number in [0, 1) that decided, or would have where the token was picked
     prob          its probability after temperature, before anything was cut
-    renormalised  its probability among the tokens that were kept, the one it was drawn with; 0 for a picked one that was cut
+    renormalised  its probability among the tokens that were kept, the one it was drawn with; 0 for a picked
+                  one that was cut
     log_prob      ln of the model's own probability for it: temperature 1, nothing cut; nats
     n_unseen      how many tokens of the text before it the model could no longer see
     truncation    the whole distribution, seven arrays over the vocabulary: keep the steps of a long text without it
@@ -53,8 +54,10 @@ class Hypothesis:
     """One way to go on, in a beam search.
 
     token_ids  the prompt and the continuation        log_probs  ln p of each token of the continuation, nats
-    parent     the place in the step before of the hypothesis it extends or, if finished before, was; 0, the prompt, in the first step
-    finished   it ends with the end-of-text token and is not extended; it keeps its place while no better ones push it out
+    parent     the place in the step before of the hypothesis it extends or, if finished before, was; 0, the prompt, in
+               the first step
+    finished   it ends with the end-of-text token and is not extended; it keeps its place while no better
+               ones push it out
     """
 
     token_ids: tuple[int, ...]
@@ -71,8 +74,8 @@ class Hypothesis:
 def context_window(token_ids: Sequence[int], config: ModelConfig) -> tuple[int, ...]:
     """The tokens of a text that the model reads: all, or as many of the last ones as its context holds.
 
-    A text that begins with the token that the model's texts begin with (end of text, if it has no other) keeps it in front, so that a long
-    text is read just as the prompt bar would cut it.
+    A text that begins with the token that the model's texts begin with (end of text, if it has no other) keeps it in
+    front, so that a long text is read just as the prompt bar would cut it.
 
     >>> context_window((0, 5, 6, 7, 8), ModelConfig(vocab_size=9, d_model=2, n_layers=1, n_heads=1, n_context=3))
     (0, 7, 8)
@@ -91,15 +94,17 @@ def generate(model: Transformer, token_ids: Sequence[int], config: SamplingConfi
     """Continue a text: an iterator of steps, the last one the end-of-text token or the `max_new_tokens`-th token.
 
     token_ids  the prompt, at least one id.   config  temperature 0 is greedy.
-    source_ids what an encoder-decoder translates; its prompt is the first token of every text, and what stands of the translation already.
-    seed       a whole number, or a torch.Generator on the CPU that goes on from where it stands. Every step takes one xi
-               from it, greedy steps too: a change of `config` leaves the numbers of all later steps as they were.
-    picks      step (0 for the first new token) -> the token that is taken there by hand, whatever xi says and even where it was cut.
+    source_ids what an encoder-decoder translates; its prompt is the first token of every text, and what stands of the
+    translation already.
+    seed       a whole number, or a torch.Generator on the CPU that goes on from where it stands. Every step takes one
+               xi from it, greedy steps too: a change of `config` leaves the numbers of all later steps as they were.
+    picks      step (0 for the first new token) -> the token that is taken there by hand, whatever xi says and even
+               where it was cut.
 
     While the text fits the context, a cache holds the keys and values of what was read and each step reads one token.
     Beyond it every token's position changes at each step, so the window is read anew. A model whose config names no
-    end_of_text stops at max_new_tokens only. Raises ValueError at once for a model that sees the future, an empty prompt,
-    a negative max_new_tokens, or a source where the model reads none or none where it needs one.
+    end_of_text stops at max_new_tokens only. Raises ValueError at once for a model that sees the future, an empty
+    prompt, a negative max_new_tokens, or a source where the model reads none or none where it needs one.
     """
     prompt = _checked_prompt(model, token_ids, max_new_tokens, source_ids is not None)
     generator = seed if isinstance(seed, torch.Generator) else torch.Generator().manual_seed(seed)
@@ -107,8 +112,8 @@ def generate(model: Transformer, token_ids: Sequence[int], config: SamplingConfi
     return _steps(model, prompt, config, generator, max_new_tokens, memory, picks or {})
 
 
-def _steps(model: Transformer, token_ids: tuple[int, ...], config: SamplingConfig, generator: torch.Generator, max_new_tokens: int,
-           memory: Tensor | None, picks: Mapping[int, int]) -> Iterator[GenerationStep]:
+def _steps(model: Transformer, token_ids: tuple[int, ...], config: SamplingConfig, generator: torch.Generator,
+           max_new_tokens: int, memory: Tensor | None, picks: Mapping[int, int]) -> Iterator[GenerationStep]:
     cache = KVCache()
     for i in range(max_new_tokens):
         n_unseen = len(token_ids) - len(context_window(token_ids, model.config))
@@ -120,25 +125,27 @@ def _steps(model: Transformer, token_ids: tuple[int, ...], config: SamplingConfi
         token_ids += (token_id,)
         yield GenerationStep(
             token_id=token_id, place=place, token_ids=token_ids, xi=xi, prob=float(truncation.probs[place]),
-            renormalised=float(truncation.renormalised[place]), log_prob=float(log_probs_of(logits)[token_id]), n_unseen=n_unseen,
-            truncation=truncation)
+            renormalised=float(truncation.renormalised[place]), log_prob=float(log_probs_of(logits)[token_id]),
+            n_unseen=n_unseen, truncation=truncation)
         if token_id == model.config.end_of_text:
             return
 
 
-def continuations(model: Transformer, prompts: Sequence[Sequence[int]], config: SamplingConfig = SamplingConfig(), seed: int = 0,
-                  max_new_tokens: int = 100, stop: Collection[int] = (), batch_size: int = 50) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """Continue many texts, up to batch_size of one length side by side: gives (i, the new tokens of prompts[i]) whenever one is done.
+def continuations(model: Transformer, prompts: Sequence[Sequence[int]], config: SamplingConfig = SamplingConfig(),
+                  seed: int = 0, max_new_tokens: int = 100, stop: Collection[int] = (),
+                  batch_size: int = 50) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """Continue many texts, up to batch_size of one length side by side: gives (i, the new tokens of prompts[i])
+    whenever one is done.
 
-    Prompt i goes on as generate(model, prompts[i], config, seed + i) would, up to rounding, and ends in the same ways or after the first token
-    that is in `stop`, which is given too. Raises ValueError at once as `generate` does.
+    Prompt i goes on as generate(model, prompts[i], config, seed + i) would, up to rounding, and ends in the same ways
+    or after the first token that is in `stop`, which is given too. Raises ValueError at once as `generate` does.
     """
     checked = [_checked_prompt(model, prompt, max_new_tokens) for prompt in prompts]
     return _in_batches(model, checked, config, seed, max_new_tokens, {*stop, model.config.end_of_text}, batch_size)
 
 
-def _in_batches(model: Transformer, prompts: list[tuple[int, ...]], config: SamplingConfig, seed: int, max_new_tokens: int, stop: set,
-                batch_size: int) -> Iterator[tuple[int, tuple[int, ...]]]:
+def _in_batches(model: Transformer, prompts: list[tuple[int, ...]], config: SamplingConfig, seed: int,
+                max_new_tokens: int, stop: set, batch_size: int) -> Iterator[tuple[int, tuple[int, ...]]]:
     def length(i: int) -> int:
         return len(prompts[i])
 
@@ -148,8 +155,8 @@ def _in_batches(model: Transformer, prompts: list[tuple[int, ...]], config: Samp
                 yield i, text[length(i):]
 
 
-def _side_by_side(model: Transformer, texts: dict[int, tuple[int, ...]], config: SamplingConfig, seed: int, max_new_tokens: int,
-                  stop: set) -> Iterator[tuple[int, tuple[int, ...]]]:
+def _side_by_side(model: Transformer, texts: dict[int, tuple[int, ...]], config: SamplingConfig, seed: int,
+                  max_new_tokens: int, stop: set) -> Iterator[tuple[int, tuple[int, ...]]]:
     """(i, the whole text) of each of the texts, which are of one length; those that have ended leave the batch."""
     generators = {i: torch.Generator().manual_seed(seed + i) for i in texts}
     cache = KVCache()
@@ -170,10 +177,13 @@ def _side_by_side(model: Transformer, texts: dict[int, tuple[int, ...]], config:
     yield from texts.items()
 
 
-def translations(model: Transformer, sources: Sequence[Sequence[int]], max_new_tokens: int = 100, batch_size: int = 100) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """Translate many texts, always taking the most probable token, up to batch_size of one length side by side: gives (i, the tokens for sources[i]).
+def translations(model: Transformer, sources: Sequence[Sequence[int]], max_new_tokens: int = 100,
+                 batch_size: int = 100) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """Translate many texts, always taking the most probable token, up to batch_size of one length side by side: gives
+    (i, the tokens for sources[i]).
 
-    The tokens end with the end-of-text token, or are max_new_tokens. Raises ValueError for a model that does not translate.
+    The tokens end with the end-of-text token, or are max_new_tokens. Raises ValueError for a model that does
+    not translate.
     """
     def length(i: int) -> int:
         return len(sources[i])
@@ -184,7 +194,10 @@ def translations(model: Transformer, sources: Sequence[Sequence[int]], max_new_t
 
 
 def _translated(model: Transformer, sources: list[Sequence[int]], max_new_tokens: int) -> list[tuple[int, ...]]:
-    """The most probable tokens for each of sources of one length, each up to its end of text. Texts that have ended stay in the batch unread."""
+    """The most probable tokens for each of sources of one length, each up to its end of text.
+
+    Texts that have ended stay in the batch unread.
+    """
     end_of_text, memory, cache = model.config.end_of_text, _encoded(model, sources), KVCache()
     texts = [(model.config.first_token,) for _ in sources]
     for _ in range(max_new_tokens):
@@ -206,13 +219,14 @@ def _drawn(logits: Tensor, config: SamplingConfig, generator: torch.Generator) -
     return int(drawn(logits, config, [torch.rand((), generator=generator, dtype=torch.float64).item()])[1][0])
 
 
-def beam_search(model: Transformer, token_ids: Sequence[int], width: int, max_new_tokens: int = 20, n_pruned: int = 0) -> Iterator[tuple[Hypothesis, ...]]:
+def beam_search(model: Transformer, token_ids: Sequence[int], width: int, max_new_tokens: int = 20,
+                n_pruned: int = 0) -> Iterator[tuple[Hypothesis, ...]]:
     """The most probable continuations, `width` of them carried along: an iterator of the hypotheses after each step.
 
     Each step extends every unfinished hypothesis by every token and keeps the `width` most probable of those and of the
     finished ones, most probable first; equal ones in the order of their parents, then by token id. `parent` links the
-    steps to a tree. Ends when all are finished or after `max_new_tokens` steps. After the `width` that are kept, each step also names up
-    to `n_pruned` next most probable ones, which are dropped.
+    steps to a tree. Ends when all are finished or after `max_new_tokens` steps. After the `width` that are kept, each
+    step also names up to `n_pruned` next most probable ones, which are dropped.
 
     Hypotheses are compared by their plain log-probability, ln p(continuation | prompt). No token makes a text more
     probable, so a finished short one competes with longer ones on unequal terms: beam search as it is defined favours
@@ -227,7 +241,8 @@ def beam_search(model: Transformer, token_ids: Sequence[int], width: int, max_ne
 
 
 def exhaustive_search(model: Transformer, token_ids: Sequence[int], max_new_tokens: int) -> list[Hypothesis]:
-    """Every continuation of max_new_tokens tokens, or shorter where it ends its text, most probable first; `parent` says nothing here.
+    """Every continuation of max_new_tokens tokens, or shorter where it ends its text, most probable first; `parent`
+    says nothing here.
 
     There are up to |V|^max_new_tokens of them. Raises ValueError as `generate` does, and for more than MOST_TEXTS.
     """
@@ -237,14 +252,16 @@ def exhaustive_search(model: Transformer, token_ids: Sequence[int], max_new_toke
     texts, ended = [Hypothesis(prompt, (), 0, False)], []
     for _ in range(max_new_tokens):
         log_probs = log_probs_of(next_logits(model, [text.token_ids for text in texts], KVCache())).tolist()
-        longer = [Hypothesis(text.token_ids + (token_id,), text.log_probs + (log_prob,), 0, token_id == model.config.end_of_text)
+        longer = [Hypothesis(text.token_ids + (token_id,),
+                             text.log_probs + (log_prob,), 0, token_id == model.config.end_of_text)
                   for text, row in zip(texts, log_probs) for token_id, log_prob in enumerate(row)]
         texts = [text for text in longer if not text.finished]
         ended += [text for text in longer if text.finished]
     return sorted(texts + ended, key=lambda text: -text.log_prob)
 
 
-def _beams(model: Transformer, prompt: tuple[int, ...], width: int, max_new_tokens: int, n_pruned: int) -> Iterator[tuple[Hypothesis, ...]]:
+def _beams(model: Transformer, prompt: tuple[int, ...], width: int, max_new_tokens: int,
+           n_pruned: int) -> Iterator[tuple[Hypothesis, ...]]:
     beams: tuple[Hypothesis, ...] = (Hypothesis(prompt, (), 0, False),)
     cache = KVCache()
     for _ in range(max_new_tokens):
@@ -260,7 +277,8 @@ def _beams(model: Transformer, prompt: tuple[int, ...], width: int, max_new_toke
         yield tuple(ranked)
 
 
-def _extensions(beams: tuple[Hypothesis, ...], live: list[int], log_probs: Tensor, n: int, end_of_text: int | None) -> list[Hypothesis]:
+def _extensions(beams: tuple[Hypothesis, ...], live: list[int], log_probs: Tensor, n: int,
+                end_of_text: int | None) -> list[Hypothesis]:
     """The n most probable one-token extensions of the hypotheses at the places `live`; log_probs is (len(live), |V|).
 
     Impossible tokens are left out. Equal ones come in the order of their parents, then by token id.
@@ -268,22 +286,25 @@ def _extensions(beams: tuple[Hypothesis, ...], live: list[int], log_probs: Tenso
     so_far = torch.tensor([beams[place].log_prob for place in live], dtype=torch.float64)
     totals = (so_far[:, None] + log_probs).flatten()
     least = totals.topk(min(n, len(totals))).values[-1]
-    places = (totals >= least).nonzero()[:, 0]                # a few, and equal ones: sorting all would take as long as the model
+    # a few, and equal ones: sorting all would take as long as the model
+    places = (totals >= least).nonzero()[:, 0]
     order = places[totals[places].sort(descending=True, stable=True).indices][:n]
     extensions = []
     for index in order[totals[order] > -math.inf].tolist():
         row, token_id = divmod(index, log_probs.shape[-1])
         beam = beams[live[row]]
-        extensions.append(Hypothesis(beam.token_ids + (token_id,), beam.log_probs + (log_probs[row, token_id].item(),), live[row],
-                                     token_id == end_of_text))
+        extensions.append(Hypothesis(beam.token_ids + (token_id,), beam.log_probs + (log_probs[row, token_id].item(),),
+                                     live[row], token_id == end_of_text))
     return extensions
 
 
-def _checked_prompt(model: Transformer, token_ids: Sequence[int], max_new_tokens: int, has_source: bool = False) -> tuple[int, ...]:
+def _checked_prompt(model: Transformer, token_ids: Sequence[int], max_new_tokens: int,
+                    has_source: bool = False) -> tuple[int, ...]:
     if has_source != (model.encoder is not None):
         raise ValueError(NO_SOURCE if has_source else NEEDS_SOURCE)
     if model.config.mask == "bidirectional":
-        raise ValueError("This model sees the tokens that follow, so it cannot continue a text; choose a model that reads from left to right.")
+        raise ValueError("This model sees the tokens that follow, so it cannot continue a text; choose a model that "
+                         "reads from left to right.")
     if max_new_tokens < 0:
         raise ValueError(f"max_new_tokens must be at least 0, not {max_new_tokens}.")
     token_ids = tuple(int(token_id) for token_id in token_ids)
@@ -292,8 +313,10 @@ def _checked_prompt(model: Transformer, token_ids: Sequence[int], max_new_tokens
     return token_ids
 
 
-def next_logits(model: Transformer, texts: list[tuple[int, ...]], cache: KVCache, memory: Tensor | None = None) -> Tensor:
-    """(B, |V|) the logits after each of B texts of one length; the cache, of their first tokens, is extended while they fit.
+def next_logits(model: Transformer, texts: list[tuple[int, ...]], cache: KVCache,
+                memory: Tensor | None = None) -> Tensor:
+    """(B, |V|) the logits after each of B texts of one length; the cache, of their first tokens, is extended
+    while they fit.
 
     memory (B, M, d): what an encoder-decoder's encoder made of the sources.
     """
@@ -301,7 +324,8 @@ def next_logits(model: Transformer, texts: list[tuple[int, ...]], cache: KVCache
     fits = len(windows[0]) == len(texts[0])
     new = [window[cache.n_tokens if fits else 0:] for window in windows]
     with torch.no_grad():
-        return model.logits(torch.tensor(new, device=model.device), cache if fits else None, last_only=True, memory=memory)[:, -1]
+        return model.logits(torch.tensor(new, device=model.device), cache if fits else None, last_only=True,
+                            memory=memory)[:, -1]
 
 
 def reorder(cache: KVCache, rows: list[int]) -> None:
@@ -314,5 +338,6 @@ def log_probs_of(logits: Tensor) -> Tensor:
     """ln softmax(logits) in float64 on the CPU, same shape."""
     log_probs = torch.log_softmax(logits.detach().cpu().double(), dim=-1)
     if torch.isnan(log_probs).any():
-        raise ValueError("The model's logits make no distribution (NaN, plus infinity, or nothing possible): its weights are damaged.")
+        raise ValueError("The model's logits make no distribution (NaN, plus infinity, or nothing possible): its "
+                         "weights are damaged.")
     return log_probs

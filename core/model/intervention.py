@@ -1,4 +1,7 @@
-"""What a reader changed in one forward pass. An Intervention is passed in, never set on the model, and is hashable: it is part of a cache's key."""
+"""What a reader changed in one forward pass.
+
+An Intervention is passed in, never set on the model, and is hashable: it is part of a cache's key.
+"""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -12,7 +15,9 @@ SUBLAYERS = ("attention", "mlp")
 
 @dataclass(frozen=True)
 class HeadEdit:
-    """One head changed: its output set to zero, to its mean over the reference text, or scaled by `factor`; or its pattern made uniform over the keys that the mask allows."""
+    """One head changed: its output set to zero, to its mean over the reference text, or scaled by `factor`; or its
+    pattern made uniform over the keys that the mask allows.
+    """
 
     layer: int
     head: int
@@ -26,7 +31,9 @@ class HeadEdit:
 
 @dataclass(frozen=True)
 class SublayerEdit:
-    """A whole sublayer's output (attn_out or mlp_out) set to zero, to its mean over the reference text, or scaled by `factor`."""
+    """A whole sublayer's output (attn_out or mlp_out) set to zero, to its mean over the reference text, or
+    scaled by `factor`.
+    """
 
     layer: int
     sublayer: str
@@ -42,7 +49,9 @@ class SublayerEdit:
 
 @dataclass(frozen=True)
 class Patch:
-    """resid_pre of block `layer` at `position` replaced by that of `source_position` in the run on `source_ids` (layer = n_layers: resid_final)."""
+    """resid_pre of block `layer` at `position` replaced by that of `source_position` in the run on `source_ids` (layer
+    = n_layers: resid_final).
+    """
 
     layer: int
     position: int
@@ -57,12 +66,16 @@ class Intervention:
     heads, sublayers: edits, applied where the output is made, so that everything after sees them.
     reference_ids: the text whose mean activations the action "mean" puts in (required for it).
     mask: one of config.MASKS instead of the model's own; `allowed` (N × N, row = query) instead of either.
-    positions: "none" leaves the model's positions out; "sinusoidal", "rotary" and "alibi", which have no weights, can stand in.
+    positions: "none" leaves the model's positions out; "sinusoidal", "rotary" and "alibi", which have no
+    weights, can stand in.
     norm: "none", "layernorm" or "rmsnorm" instead of the model's own, its weights kept.
-    activation: one of config.ACTIVATIONS, whose curve stands in for the model's own in every feed-forward part; a gate stays a gate.
+    activation: one of config.ACTIVATIONS, whose curve stands in for the model's own in every feed-forward part; a
+    gate stays a gate.
     scale_scores: whether q·k is divided by sqrt(d_k), instead of the model's own choice.
-    score: one of config.SCORES instead of the model's own. The dot product needs no weights; what the other two need, W_S or v, is not the model's to give and is
-        drawn at random with `score_seed` (core.model.attention.random_score_weights): a model that was not trained with it says nothing sensible.
+    score: one of config.SCORES instead of the model's own. The dot product needs no weights; what the other two need,
+    W_S or v, is not the model's to give and is
+        drawn at random with `score_seed` (core.model.attention.random_score_weights): a model that was not trained with
+        it says nothing sensible.
     residual: False cuts the path around every sublayer.
     permutation: token i of the run is token permutation[i] of the prompt.
     """

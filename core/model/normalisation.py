@@ -8,9 +8,11 @@ from core.model.config import ModelConfig
 
 
 def norm_statistics(x: Tensor, kind: str, epsilon: float) -> tuple[Tensor, Tensor]:
-    """(..., 1), (..., 1): the shift μ and the scale σ that the norm takes out of x (..., d): its result is (x − μ) / σ times the gain, plus the bias.
+    """(..., 1), (..., 1): the shift μ and the scale σ that the norm takes out of x (..., d): its result is (x − μ) / σ
+    times the gain, plus the bias.
 
-    layernorm: the mean, and sqrt(variance + ε) with the variance over d (not d − 1). rmsnorm: 0, and sqrt(mean square + ε). none: 0 and 1.
+    layernorm: the mean, and sqrt(variance + ε) with the variance over d (not d − 1). rmsnorm: 0, and
+    sqrt(mean square + ε). none: 0 and 1.
     Sources: Ba et al. 2016; Zhang and Sennrich 2019.
     """
     if kind == "layernorm":
@@ -24,13 +26,16 @@ def norm_statistics(x: Tensor, kind: str, epsilon: float) -> tuple[Tensor, Tenso
 
 
 def deepnorm_constants(config: ModelConfig, encoder: bool = False) -> tuple[float, float]:
-    """α, by which a stack multiplies its stream in every residual sum, and β, by which its W_V, W_O and feed-forward maps begin smaller; (1, 1) without DeepNorm.
+    """α, by which a stack multiplies its stream in every residual sum, and β, by which its W_V, W_O and feed-forward
+    maps begin smaller; (1, 1) without DeepNorm.
 
-    One stack of L blocks: α = (2L)^(1/4), β = (8L)^(−1/4). An encoder of N blocks before a decoder of M: α = 0.81 (N⁴ M)^(1/16),
-    β = 0.87 (N⁴ M)^(−1/16) in the encoder; α = (3M)^(1/4), β = (12M)^(−1/4) in the decoder. `encoder` asks for an encoder-decoder's encoder.
+    One stack of L blocks: α = (2L)^(1/4), β = (8L)^(−1/4). An encoder of N blocks before a decoder of M: α = 0.81
+    (N⁴ M)^(1/16), β = 0.87 (N⁴ M)^(−1/16) in the encoder; α = (3M)^(1/4), β = (12M)^(−1/4) in the decoder. `encoder`
+    asks for an encoder-decoder's encoder.
     Source: Wang et al. 2022, "DeepNet: Scaling Transformers to 1,000 Layers".
 
-    >>> deepnorm_constants(ModelConfig(vocab_size=2, d_model=2, n_layers=8, n_heads=1, n_context=2, norm_placement="deepnorm"))[0]
+    >>> sizes = dict(vocab_size=2, d_model=2, n_layers=8, n_heads=1, n_context=2)
+    >>> deepnorm_constants(ModelConfig(**sizes, norm_placement="deepnorm"))[0]
     2.0
     """
     if config.norm_placement != "deepnorm":

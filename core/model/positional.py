@@ -1,6 +1,9 @@
-"""Positions: sinusoidal, rotary, ALiBi and relative, as pure functions. Positions count from 0; i is a query's position, j a key's.
+"""Positions: sinusoidal, rotary, ALiBi and relative, as pure functions.
 
-Angles and slopes are worked out in float64 on the CPU, since Apple's GPUs have no float64, and rounded and moved at the end.
+Positions count from 0; i is a query's position, j a key's.
+
+Angles and slopes are worked out in float64 on the CPU, since Apple's GPUs have no float64, and rounded and
+moved at the end.
 """
 from __future__ import annotations
 
@@ -22,7 +25,8 @@ def frequencies(d: int, base: float = 10_000.0) -> Tensor:
     return torch.as_tensor(base, dtype=torch.float64) ** (-torch.arange(0, d, 2, dtype=torch.float64) / d)
 
 
-def sinusoidal(n: int, d: int, base: float = 10_000.0, *, dtype: torch.dtype = torch.float64, device: torch.device | str | None = None) -> Tensor:
+def sinusoidal(n: int, d: int, base: float = 10_000.0, *, dtype: torch.dtype = torch.float64,
+               device: torch.device | str | None = None) -> Tensor:
     """(n, d) sinusoidal positions: sin(i ω_j) in column 2j, cos(i ω_j) in column 2j + 1. An odd d ends on a sine.
 
     Rounded to `dtype` at the end, so that large positions keep their angle.
@@ -34,11 +38,13 @@ def sinusoidal(n: int, d: int, base: float = 10_000.0, *, dtype: torch.dtype = t
 
 
 def rotary_frequencies(d: int, base: float = 10_000.0, scaling: tuple[float, ...] = ()) -> Tensor:
-    """(d/2,) float64 ω_j of each pair that rotary positions turn, slowed by `scaling` so that a model reads longer texts than it was first trained on.
+    """(d/2,) float64 ω_j of each pair that rotary positions turn, slowed by `scaling` so that a model reads longer
+    texts than it was first trained on.
 
-    (): as `frequencies` has them. (f,): all divided by f (Chen et al. 2023, position interpolation). (f, low, high, n), Llama 3's: pairs that turn more
-    than `high` times within the first n positions keep their ω, those that turn less than `low` times have ω / f, and between the two the share of
-    ω grows in proportion to the turns. Source: Dubey et al. 2024 and their code.
+    (): as `frequencies` has them. (f,): all divided by f (Chen et al. 2023, position interpolation). (f, low, high, n),
+    Llama 3's: pairs that turn more than `high` times within the first n positions keep their ω, those that turn less
+    than `low` times have ω / f, and between the two the share of ω grows in proportion to the turns. Source: Dubey et
+    al. 2024 and their code.
     >>> rotary_frequencies(4, scaling=(2.0,)).tolist()
     [0.5, 0.005]
     """
@@ -52,15 +58,19 @@ def rotary_frequencies(d: int, base: float = 10_000.0, scaling: tuple[float, ...
 
 
 def rotary_angles(n: int, d: int, base: float = 10_000.0, *, start: int = 0, scaling: tuple[float, ...] = ()) -> Tensor:
-    """(n, d/2) angle in radians, float64, by which pair j of the first d dimensions of a query or key at positions start … start + n − 1 is turned: i ω_j. Source: Su et al. 2021."""
+    """(n, d/2) angle in radians, float64, by which pair j of the first d dimensions of a query or key at positions
+    start … start + n − 1 is turned: i ω_j. Source: Su et al. 2021.
+    """
     return torch.arange(start, start + n, dtype=torch.float64)[:, None] * rotary_frequencies(d, base, scaling)
 
 
 def rotate(x: Tensor, angles: Tensor) -> Tensor:
-    """(..., n, d_k) with each pair (x_j, x_{j + d/2}) of its first d dimensions turned by angles (n, d/2); the d_k − d others are left as they are.
+    """(..., n, d_k) with each pair (x_j, x_{j + d/2}) of its first d dimensions turned by angles (n, d/2); the d_k − d
+    others are left as they are.
 
-    The pair's two members stand half of d apart, as Llama, GPT-NeoX and transformers have them; any fixed pairing gives the
-    same scores up to a relabelling of the columns of W_Q and W_K. Lengths are kept, and q_i · k_j then depends on i − j alone.
+    The pair's two members stand half of d apart, as Llama, GPT-NeoX and transformers have them; any fixed pairing
+    gives the same scores up to a relabelling of the columns of W_Q and W_K. Lengths are kept, and q_i · k_j then
+    depends on i − j alone.
     """
     cos, sin = angles.cos().to(x.dtype).to(x.device), angles.sin().to(x.dtype).to(x.device)
     d = 2 * angles.shape[-1]
@@ -72,7 +82,8 @@ def rotate(x: Tensor, angles: Tensor) -> Tensor:
 def alibi_slopes(n_heads: int) -> Tensor:
     """(h,) the slope m of each head's penalty, float64: 2^(−8/h), 2^(−16/h), … for h a power of two.
 
-    Otherwise the slopes of the power of two below, then every other one of the power above. Source: Press et al. 2022 and their code.
+    Otherwise the slopes of the power of two below, then every other one of the power above. Source: Press et al. 2022
+    and their code.
     >>> alibi_slopes(4).tolist()
     [0.25, 0.0625, 0.015625, 0.00390625]
     """
@@ -84,27 +95,38 @@ def alibi_slopes(n_heads: int) -> Tensor:
 
 
 def distances(n_queries: int, n_keys: int, *, device: torch.device | str | None = None) -> Tensor:
-    """(n_queries, n_keys) i − j, where the last query stands at the last key's position (a KV cache holds the keys before)."""
+    """(n_queries, n_keys) i − j, where the last query stands at the last key's position (a KV cache holds
+    the keys before).
+    """
     start = n_keys - n_queries
     return torch.arange(start, n_keys, device=device)[:, None] - torch.arange(n_keys, device=device)
 
 
-def alibi_bias(n_queries: int, n_keys: int, n_heads: int, *, dtype: torch.dtype = torch.float32, device: torch.device | str | None = None) -> Tensor:
-    """(h, n_queries, n_keys) what ALiBi adds to the scores: −m |i − j|. Under a causal mask this is the notes' −m (i − j)."""
+def alibi_bias(n_queries: int, n_keys: int, n_heads: int, *, dtype: torch.dtype = torch.float32,
+               device: torch.device | str | None = None) -> Tensor:
+    """(h, n_queries, n_keys) what ALiBi adds to the scores: −m |i − j|.
+
+    Under a causal mask this is the notes' −m (i − j).
+    """
     return (-alibi_slopes(n_heads)[:, None, None] * distances(n_queries, n_keys).abs()).to(dtype).to(device)
 
 
-def relative_index(n_queries: int, n_keys: int, max_distance: int, *, device: torch.device | str | None = None) -> Tensor:
-    """(n_queries, n_keys) int64 column of the table r (h, 2 max_distance + 1) for each i − j, longer distances sharing the last one. Source: Shaw et al. 2018."""
+def relative_index(n_queries: int, n_keys: int, max_distance: int, *,
+                   device: torch.device | str | None = None) -> Tensor:
+    """(n_queries, n_keys) int64 column of the table r (h, 2 max_distance + 1) for each i − j, longer distances sharing
+    the last one. Source: Shaw et al. 2018.
+    """
     return distances(n_queries, n_keys, device=device).clamp(-max_distance, max_distance) + max_distance
 
 
-def relative_buckets(n_queries: int, n_keys: int, n_buckets: int, max_distance: int, *, both_sides: bool, device: torch.device | str | None = None) -> Tensor:
-    """(n_queries, n_keys) int64 column of the table r (h, n_buckets) for each i − j: near distances have a bucket each, farther ones share one with their
-    neighbours in log distance, and all from max_distance on share the last.
+def relative_buckets(n_queries: int, n_keys: int, n_buckets: int, max_distance: int, *, both_sides: bool,
+                     device: torch.device | str | None = None) -> Tensor:
+    """(n_queries, n_keys) int64 column of the table r (h, n_buckets) for each i − j: near distances have a bucket each,
+    farther ones share one with their neighbours in log distance, and all from max_distance on share the last.
 
-    With `both_sides`, the first half of the buckets is for keys before the query and itself, the second for keys after it; otherwise all keys after it
-    share the query's own bucket. Source: Raffel et al. 2020 (T5) and their code, whose float32 logarithm decides on which side a distance falls.
+    With `both_sides`, the first half of the buckets is for keys before the query and itself, the second for keys after
+    it; otherwise all keys after it share the query's own bucket. Source: Raffel et al. 2020 (T5) and their code, whose
+    float32 logarithm decides on which side a distance falls.
     >>> relative_buckets(1, 8, 8, 16, both_sides=False).tolist()
     [[5, 5, 4, 4, 3, 2, 1, 0]]
     """
@@ -113,5 +135,6 @@ def relative_buckets(n_queries: int, n_keys: int, n_buckets: int, max_distance: 
         n_buckets //= 2
         first, distance = (distance < 0) * n_buckets, distance.abs()
     distance, exact = distance.clamp(min=0), n_buckets // 2
-    far = exact + (torch.log(distance.clamp(min=1).float() / exact) / math.log(max_distance / exact) * (n_buckets - exact)).long()
+    far = exact + (torch.log(distance.clamp(min=1).float() / exact) / math.log(max_distance / exact)
+                   * (n_buckets - exact)).long()
     return first + torch.where(distance < exact, distance, far.clamp(max=n_buckets - 1))

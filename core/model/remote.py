@@ -1,7 +1,9 @@
-"""Forward passes that replicas compute for the app: what is sent there and back, what a replica does with it, and the app's side of it.
+"""Forward passes that replicas compute for the app: what is sent there and back, what a replica does with it, and the
+app's side of it.
 
-A request is JSON, an answer one safetensors file: nothing is pickled, and neither side trusts the other to be of its version. The app needs nothing of what runs the
-replicas, which is Ray Serve in assets/deploy/ray_passes.py: autoscaling, queues and the replacement of a dead replica are its work.
+A request is JSON, an answer one safetensors file: nothing is pickled, and neither side trusts the other to be of its
+version. The app needs nothing of what runs the replicas, which is Ray Serve in assets/deploy/ray_passes.py:
+autoscaling, queues and the replacement of a dead replica are its work.
 """
 from __future__ import annotations
 
@@ -32,17 +34,19 @@ from core.model.transformer import Transformer
 
 LOG = logging.getLogger(__name__)
 MOST_MODELS = 16            # that one replica keeps
-CONNECT, SECONDS = 1.0, 3.0     # that a connection, and then each part of an answer, may take: the most that a reader waits in vain
+# that a connection, and then each part of an answer, may take: the most that a reader waits in vain
+CONNECT, SECONDS = 1.0, 3.0
 REST = 5.0                  # seconds between two looks at a service that does not answer
 CODE = Path(__file__).resolve().parent
-RECORDS = {record.__name__: record for record in (*trace.RECORDS, ModelConfig, Intervention, HeadEdit, SublayerEdit, Patch)}
+RECORDS = {record.__name__: record
+           for record in (*trace.RECORDS, ModelConfig, Intervention, HeadEdit, SublayerEdit, Patch)}
 
 
 class RemoteError(Exception):
     """A request that cannot be answered; the message says why."""
 
 
-# ---- what is sent ----------------------------------------------------------------------------------------------------------------------
+# ---- what is sent ----------------------------------------------------------------------------------------------------
 
 
 def _written(value, tensor):
@@ -52,7 +56,8 @@ def _written(value, tensor):
     if isinstance(value, tuple):
         return [_written(entry, tensor) for entry in value]
     if type(value).__name__ in RECORDS:
-        return {"record": type(value).__name__, **{field.name: _written(getattr(value, field.name), tensor) for field in dataclasses.fields(value)}}
+        return {"record": type(value).__name__,
+                **{field.name: _written(getattr(value, field.name), tensor) for field in dataclasses.fields(value)}}
     return value
 
 
@@ -68,7 +73,9 @@ def _read(value, tensor):
 
 
 def packed(made: Trace, model: Transformer) -> bytes:
-    """A Trace of the model as a safetensors file: a tensor that stands under two names is written once, a parameter of the model is only named."""
+    """A Trace of the model as a safetensors file: a tensor that stands under two names is written once, a parameter of
+    the model is only named.
+    """
     weights = {(weight.data_ptr(), weight.shape): name for name, weight in model.named_parameters()}
     arrays: dict[str, np.ndarray] = {}
     names: dict[tuple, dict] = {}
@@ -91,7 +98,8 @@ def unpacked(sent: bytes, model: Transformer) -> Trace:
     try:
         header = json.loads(sent[8:8 + int.from_bytes(sent[:8], "little")])
         weights, tensors = dict(model.named_parameters()), read_tensors(sent)
-        made = _read(json.loads(header["__metadata__"]["trace"]), lambda entry: tensors[entry["tensor"]] if "tensor" in entry else weights[entry["weight"]])
+        made = _read(json.loads(header["__metadata__"]["trace"]),
+                     lambda entry: tensors[entry["tensor"]] if "tensor" in entry else weights[entry["weight"]])
     except (ValueError, KeyError, TypeError, safetensors.SafetensorError) as error:
         raise RemoteError(f"The answer is no Trace: {error!r}") from error
     if not isinstance(made, Trace) or made.config != model.config:
@@ -101,14 +109,19 @@ def unpacked(sent: bytes, model: Transformer) -> Trace:
 
 def request(name: str, step: int | None, token_ids: tuple[int, ...], intervention: Intervention) -> bytes:
     """What is asked: the pass of a bundled model, as it was after `step` steps of its training or in the end."""
-    asked = {"fingerprint": fingerprint(), "model": name, "step": step, "token_ids": token_ids, "intervention": _written(intervention, None)}
+    asked = {"fingerprint": fingerprint(), "model": name, "step": step, "token_ids": token_ids,
+             "intervention": _written(intervention, None)}
     return json.dumps(asked).encode()
 
 
 @functools.lru_cache(maxsize=1)
 def fingerprint() -> str:
-    """Of what a pass is computed with: this program's code, torch, and the bundled models by name and size. Only an equal one computes for us."""
-    found = hashlib.sha256(torch.__version__.partition("+")[0].encode())        # without the build: the app's may be for the CPU, a replica's for a GPU
+    """Of what a pass is computed with: this program's code, torch, and the bundled models by name and size.
+
+    Only an equal one computes for us.
+    """
+    # without the build: the app's may be for the CPU, a replica's for a GPU
+    found = hashlib.sha256(torch.__version__.partition("+")[0].encode())
     if not (sources := sorted(CODE.rglob("*.py"))):
         raise FileNotFoundError(f"There is no code in {CODE}.")
     for path in sources:
@@ -118,7 +131,7 @@ def fingerprint() -> str:
     return found.hexdigest()
 
 
-# ---- a replica -------------------------------------------------------------------------------------------------------------------------
+# ---- a replica -------------------------------------------------------------------------------------------------------
 
 
 class Replica:
@@ -127,7 +140,8 @@ class Replica:
     def __init__(self, device: str = "cpu") -> None:
         torch.set_num_threads(1)            # as in the app: the same number of threads gives the same last digits
         self._device = device
-        self._model = functools.lru_cache(maxsize=MOST_MODELS)(lambda name, step: checkpoints.load_bundled(name, self._device, step)[0])
+        self._model = functools.lru_cache(maxsize=MOST_MODELS)(
+            lambda name, step: checkpoints.load_bundled(name, self._device, step)[0])
         self._n_passes = 0
 
     def about(self) -> dict:
@@ -135,7 +149,10 @@ class Replica:
         return {"fingerprint": fingerprint(), "device": self._device, "process": os.getpid(), "passes": self._n_passes}
 
     def answer(self, asked: bytes) -> bytes:
-        """The Trace that `request` asks for, packed. Raises RemoteError for what is no request, or one of another version; the pass's own errors as they are."""
+        """The Trace that `request` asks for, packed.
+
+        Raises RemoteError for what is no request, or one of another version; the pass's own errors as they are.
+        """
         try:
             fields = json.loads(asked)
             if fields["fingerprint"] != fingerprint():
@@ -144,7 +161,8 @@ class Replica:
             intervention = _read(fields["intervention"], None)
             if not isinstance(intervention, Intervention):
                 raise TypeError("no Intervention")
-            if not 0 < len(ids) <= model.config.n_context or not all(type(i) is int and 0 <= i < model.config.vocab_size for i in ids):
+            if (not 0 < len(ids) <= model.config.n_context
+                    or not all(type(i) is int and 0 <= i < model.config.vocab_size for i in ids)):
                 raise ValueError("no tokens of the model, or too many")
         except (ValueError, KeyError, TypeError, checkpoints.CheckpointError) as error:
             raise RemoteError(f"This is no request: {error!r}") from error
@@ -154,11 +172,14 @@ class Replica:
         return sent
 
 
-# ---- the app's side --------------------------------------------------------------------------------------------------------------------
+# ---- the app's side --------------------------------------------------------------------------------------------------
 
 
 class Client:
-    """The way to the replicas behind one address. Whether they answer is looked up on a thread aside: until they do, and after a failure, nobody waits for them."""
+    """The way to the replicas behind one address.
+
+    Whether they answer is looked up on a thread aside: until they do, and after a failure, nobody waits for them.
+    """
 
     def __init__(self, address: str) -> None:
         """address: "http://host:port" or https, with a path where the service has one."""
@@ -166,7 +187,8 @@ class Client:
         self._is_up, self._next_look, self._looking = False, 0.0, threading.Lock()
         self._told = ""
 
-    def trace(self, name: str, step: int | None, token_ids: tuple[int, ...], intervention: Intervention, model: Transformer) -> Trace | None:
+    def trace(self, name: str, step: int | None, token_ids: tuple[int, ...], intervention: Intervention,
+              model: Transformer) -> Trace | None:
         """The pass of a bundled model, which is `model` at this end. None: not now, and the asker computes it."""
         if not self._is_up:
             self._look_aside()
@@ -175,7 +197,8 @@ class Client:
             status, sent = self._asked("POST", request(name, step, token_ids, intervention))
             if status == 200:
                 return unpacked(sent, model)
-            LOG.warning("A pass is computed here, since the replicas answered with status %s: %s", status, sent[:200])     # such as 503: too many wait there
+            # such as 503: too many wait there
+            LOG.warning("A pass is computed here, since the replicas answered with status %s: %s", status, sent[:200])
         except (OSError, http.client.HTTPException) as error:
             self._is_up = False
             self._tell(f"Passes are computed here, since the replicas do not answer: {error!r}")
@@ -191,7 +214,8 @@ class Client:
         except (OSError, http.client.HTTPException, ValueError, KeyError, TypeError) as error:
             found = repr(error)
         self._is_up = found == fingerprint()
-        self._tell("Passes are computed by the replicas." if self._is_up else f"Passes are computed here: the replicas are not there, or of another version ({found}).")
+        self._tell("Passes are computed by the replicas." if self._is_up
+                   else f"Passes are computed here: the replicas are not there, or of another version ({found}).")
         return self._is_up
 
     def _tell(self, news: str) -> None:

@@ -37,7 +37,8 @@ class SamplingConfig:
     typical_p    0 to 1: only the tokens whose surprisal is nearest to the entropy, up to this mass, stay. 1: all.
 
     A value out of range raises ValueError with the sentence to show a reader.
-    Sources: Fan et al. 2018 (top-k), Holtzman et al. 2020 (top-p), Nguyen et al. 2024 (min-p), Meister et al. 2023 (typical).
+    Sources: Fan et al. 2018 (top-k), Holtzman et al. 2020 (top-p), Nguyen et al. 2024 (min-p), Meister et al.
+    2023 (typical).
     """
 
     temperature: float = 1.0
@@ -49,7 +50,8 @@ class SamplingConfig:
     def __post_init__(self) -> None:
         if not _is_number(self.temperature) or not 0 <= self.temperature < math.inf:
             raise ValueError(f"temperature must be a number from 0 up, not {self.temperature!r}.")
-        if self.top_k is not None and (not isinstance(self.top_k, Integral) or isinstance(self.top_k, bool) or self.top_k < 1):
+        if (self.top_k is not None
+                and (not isinstance(self.top_k, Integral) or isinstance(self.top_k, bool) or self.top_k < 1)):
             raise ValueError(f"top_k must be a whole number of at least 1, or None for no limit, not {self.top_k!r}.")
         for name in ("top_p", "min_p", "typical_p"):
             value = getattr(self, name)
@@ -107,8 +109,10 @@ def truncate(logits, config: SamplingConfig = SamplingConfig()) -> Truncation:
        probs_i = w_i / W_{n-1}, cumulative_i = W_i / W_{n-1}. T = 0: w_0 = 1, the others 0, cut by "temperature", n = 1.
     2. top-k: places >= k are cut, so exactly min(k, n) stay, ties or not; n becomes that number.
     3. top-p, if p < 1: place i > 0 is cut if the mass before it reaches p: W_{i-1} / W_{n-1} >= p - eps.
-       It works on what top-k left, renormalised; of equally probable tokens the lower ids stay. n becomes the number left.
-    4. min-p: place i is cut if w_i < min_p * (1 - eps); w_0 = 1 is the largest. Equally probable tokens share their fate.
+       It works on what top-k left, renormalised; of equally probable tokens the lower ids stay. n becomes
+       the number left.
+    4. min-p: place i is cut if w_i < min_p * (1 - eps); w_0 = 1 is the largest. Equally probable tokens
+       share their fate.
     5. typical, if typical_p < 1, on the n left, renormalised: H = ln W_{n-1} - sum_i (w_i / W_{n-1}) z_i, over w_i > 0;
        the distance of token i is |ln W_{n-1} - z_i - H|. In rising order of distance (equal: lower i first) V_j is the
        running sum of w; the bound is the distance at place m = min(#{j: V_j / V_{n-1} < typical_p - eps}, n - 1).
@@ -154,9 +158,11 @@ def draw(truncation: Truncation, xi: float) -> int:
 
 
 def drawn(logits, config: SamplingConfig, xis) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """What numbers xis (M,) draw from logits (|V|,): places, token ids and the probabilities they are drawn with, each (M,).
+    """What numbers xis (M,) draw from logits (|V|,): places, token ids and the probabilities they are drawn
+    with, each (M,).
 
-    As `draw` finds them in `truncate`'s order, up to the last bit; where the head of the distribution decides, without sorting the whole vocabulary.
+    As `draw` finds them in `truncate`'s order, up to the last bit; where the head of the distribution decides, without
+    sorting the whole vocabulary.
 
     >>> places, token_ids, probs = drawn(np.log([0.2, 0.5, 0.3]), SamplingConfig(top_p=0.8), [0.0, 0.7])
     >>> places.tolist(), token_ids.tolist(), probs.round(3).tolist()
@@ -174,8 +180,11 @@ def _whole(logits: np.ndarray, config: SamplingConfig) -> tuple[np.ndarray, np.n
     return truncation.token_ids, truncation.renormalised, truncation.interval_ends
 
 
-def _head(logits: np.ndarray, config: SamplingConfig, largest_xi: float) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-    """The same of the most probable tokens alone; None where those do not decide what is kept, or what the largest xi draws."""
+def _head(logits: np.ndarray, config: SamplingConfig,
+          largest_xi: float) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """The same of the most probable tokens alone; None where those do not decide what is kept, or what the
+    largest xi draws.
+    """
     n = 1 if config.temperature == 0 else config.top_k or HEAD
     if n > len(logits) // 2 or config.typical_p < 1 and not config.top_k:
         return None
@@ -211,17 +220,22 @@ def _checked(logits) -> np.ndarray:
         logits = logits.detach().cpu().double().numpy()
     logits = np.asarray(logits, dtype=np.float64)
     if logits.ndim != 1 or not len(logits):
-        raise ValueError(f"Sampling needs one row of logits, one number for each token, not an array of shape {logits.shape}.")
+        raise ValueError(f"Sampling needs one row of logits, one number for each token, not an array of shape "
+                         f"{logits.shape}.")
     for wrong, name in ((np.isnan(logits), "not a number (NaN)"), (logits == np.inf, "plus infinity")):
         if wrong.any():
-            raise ValueError(f"The logit of token {int(wrong.argmax())} is {name}; there is no distribution to draw from.")
+            raise ValueError(f"The logit of token {int(wrong.argmax())} is {name}; there is no "
+                             f"distribution to draw from.")
     if (logits == -np.inf).all():
         raise ValueError("Every logit is minus infinity: no token is possible, so there is none to draw.")
     return logits
 
 
 def _weights(sorted_logits: np.ndarray, temperature: float) -> tuple[np.ndarray, np.ndarray]:
-    """z = (u - max u) / T and w = exp(z), both (|V|,). The largest is taken off before dividing, so no T overflows exp."""
+    """z = (u - max u) / T and w = exp(z), both (|V|,).
+
+    The largest is taken off before dividing, so no T overflows exp.
+    """
     if temperature == 0:
         z = np.full(len(sorted_logits), -np.inf)
         z[0] = 0.0
@@ -232,7 +246,10 @@ def _weights(sorted_logits: np.ndarray, temperature: float) -> tuple[np.ndarray,
 
 
 def _cut_by(sorted_logits: np.ndarray, z: np.ndarray, w: np.ndarray, config: SamplingConfig) -> np.ndarray:
-    """The code of the rule that cuts each token (|V|,). All rules but the last leave the first n places, so n says all."""
+    """The code of the rule that cuts each token (|V|,).
+
+    All rules but the last leave the first n places, so n says all.
+    """
     cut_by = np.full(len(w), KEPT, dtype=np.int8)
 
     def keep_first(n: int, of: int, rule: int) -> int:
@@ -253,13 +270,15 @@ def _cut_by(sorted_logits: np.ndarray, z: np.ndarray, w: np.ndarray, config: Sam
 
 
 def _n_top_p(w: np.ndarray, top_p: float) -> int:
-    """How many of the weights, falling, top-p keeps: those before which less than mass p stands, and always the first."""
+    """How many of the weights, falling, top-p keeps: those before which less than mass p stands, and always the first.
+    """
     running = np.cumsum(w)
     return 1 + int(np.count_nonzero(running[:-1] / running[-1] < top_p - TOLERANCE))
 
 
 def _not_typical(z: np.ndarray, w: np.ndarray, typical_p: float) -> np.ndarray:
-    """Which tokens typical sampling cuts, bool, same shape as w: those whose surprisal lies too far from the entropy."""
+    """Which tokens typical sampling cuts, bool, same shape as w: those whose surprisal lies too far from the entropy.
+    """
     surprisal = math.log(np.cumsum(w)[-1]) - z
     distance = np.abs(surprisal - _entropy(z, w))
     order = np.argsort(distance, kind="stable")

@@ -1,8 +1,9 @@
-"""Text to token ids and back: byte-level byte pair encoding (BPE) by the `tokenizers` library, and a visible form of every token.
+"""Text to token ids and back: byte-level byte pair encoding (BPE) by the `tokenizers` library, and a visible form
+of every token.
 
-Any text has an encoding, since each of the 256 bytes is a token of its own. The end-of-text token stands for no text at all: it marks where a
-document begins. Nor does the mask token, which some vocabularies have: it is a blank to fill in. What a reader types can never become either,
-save that `encode_blanks` reads a run of underscores as a blank.
+Any text has an encoding, since each of the 256 bytes is a token of its own. The end-of-text token stands for no text at
+all: it marks where a document begins. Nor does the mask token, which some vocabularies have: it is a blank to fill in.
+What a reader types can never become either, save that `encode_blanks` reads a run of underscores as a blank.
 """
 from __future__ import annotations
 
@@ -24,7 +25,9 @@ VISIBLE = {" ": "·", "\n": "⏎", "\t": "⇥", "\r": "␍"}
 
 @dataclass(frozen=True)
 class Prompt:
-    """A text as a model reads it, with the tokens that the model's texts begin and end with; n_cut of the text's first tokens did not fit and were left out."""
+    """A text as a model reads it, with the tokens that the model's texts begin and end with; n_cut of the text's first
+    tokens did not fit and were left out.
+    """
 
     token_ids: tuple[int, ...]
     n_cut: int
@@ -33,9 +36,10 @@ class Prompt:
 class Tokenizer:
     """A trained byte-level BPE. It is never changed after it was made, so many threads may share one.
 
-    end_of_text, mask_token: their ids, None where there is none. begin, end: the ids that a model of this tokenizer wants before and after every text; here
-    end of text before it, and nothing after. method: how it cuts a text; here "byte-level BPE". Tokenizers that were made elsewhere, by this or another
-    method, have the same face: core.huggingface.tokens.
+    end_of_text, mask_token: their ids, None where there is none. begin, end: the ids that a model of this tokenizer
+    wants before and after every text; here end of text before it, and nothing after. method: how it cuts a text; here
+    "byte-level BPE". Tokenizers that were made elsewhere, by this or another method, have the same face:
+    core.huggingface.tokens.
     """
 
     method = "byte-level BPE"
@@ -44,7 +48,8 @@ class Tokenizer:
         end_of_text = bpe.token_to_id(END_OF_TEXT)
         if end_of_text is None:
             raise ValueError(f"The tokenizer has no {END_OF_TEXT} token; train it with Tokenizer.train.")
-        bpe.encode_special_tokens = True    # the letters "<|endoftext|>" in a reader's text are encoded as plain letters
+        # the letters "<|endoftext|>" in a reader's text are encoded as plain letters
+        bpe.encode_special_tokens = True
         self._bpe = bpe
         self.end_of_text: int | None = end_of_text
         self.begin: tuple[int, ...] = (end_of_text,)
@@ -56,26 +61,32 @@ class Tokenizer:
         self._visible = tuple(signs.get(i) or visible_form(b) for i, b in enumerate(self._bytes))
 
     @classmethod
-    def train(cls, texts: Iterable[str], vocab_size: int, single_digits: bool = False) -> "Tokenizer":
-        """A tokenizer of at most vocab_size tokens, trained on `texts`: end of text (id 0), the 256 bytes, and the most frequent merges.
+    def train(cls, texts: Iterable[str], vocab_size: int, single_digits: bool = False) -> Tokenizer:
+        """A tokenizer of at most vocab_size tokens, trained on `texts`: end of text (id 0), the 256 bytes, and the most
+        frequent merges.
 
-        Words are split off first as GPT-2 does: a token never spans two words, and a space belongs to the word after it; with
-        `single_digits`, each digit is split off too and is a token of its own, without a space. Source: Sennrich et al. 2016; Radford et
-        al. 2019. Raises ValueError for vocab_size under 257, which leaves no room for the bytes.
+        Words are split off first as GPT-2 does: a token never spans two words, and a space belongs to the word after
+        it; with `single_digits`, each digit is split off too and is a token of its own, without a space. Source:
+        Sennrich et al. 2016; Radford et al. 2019. Raises ValueError for vocab_size under 257, which leaves no room
+        for the bytes.
         """
         if vocab_size < 257:
             raise ValueError(f"A byte-level vocabulary needs at least 257 tokens, not {vocab_size}.")
         bpe = tokenizers.Tokenizer(models.BPE())
         words = pre_tokenizers.ByteLevel(add_prefix_space=False)
-        bpe.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Digits(individual_digits=True), words]) if single_digits else words
+        bpe.pre_tokenizer = (pre_tokenizers.Sequence([pre_tokenizers.Digits(individual_digits=True), words])
+                             if single_digits else words)
         bpe.decoder = decoders.ByteLevel()
         trainer = trainers.BpeTrainer(vocab_size=vocab_size, special_tokens=[END_OF_TEXT], show_progress=False,
                                       initial_alphabet=pre_tokenizers.ByteLevel.alphabet())
         bpe.train_from_iterator((encodable(text) for text in texts), trainer)
         return cls(bpe)
 
-    def with_mask(self) -> "Tokenizer":
-        """The same tokens under the same ids, and the mask token as one more, the last. Raises ValueError if there is one already."""
+    def with_mask(self) -> Tokenizer:
+        """The same tokens under the same ids, and the mask token as one more, the last.
+
+        Raises ValueError if there is one already.
+        """
         if self.mask_token is not None:
             raise ValueError(f"This tokenizer has a {MASK} token already.")
         bpe = tokenizers.Tokenizer.from_str(self._bpe.to_str())
@@ -83,8 +94,11 @@ class Tokenizer:
         return Tokenizer(bpe)
 
     @classmethod
-    def load(cls, path: str | Path) -> "Tokenizer":
-        """The tokenizer that `save` wrote. Raises OSError if there is no such file, ValueError if it holds no tokenizer."""
+    def load(cls, path: str | Path) -> Tokenizer:
+        """The tokenizer that `save` wrote.
+
+        Raises OSError if there is no such file, ValueError if it holds no tokenizer.
+        """
         text = Path(path).read_text(encoding="utf-8")
         try:
             bpe = tokenizers.Tokenizer.from_str(text)
@@ -94,7 +108,9 @@ class Tokenizer:
 
     @property
     def first(self) -> int | None:
-        """The token before a text whose own first token is to have a probability: the one that texts begin with, else end of text."""
+        """The token before a text whose own first token is to have a probability: the one that texts begin with,
+        else end of text.
+        """
         return self.begin[0] if self.begin else self.end_of_text
 
     def save(self, path: str | Path) -> None:
@@ -102,14 +118,18 @@ class Tokenizer:
         Path(path).write_text(self._bpe.to_str(), encoding="utf-8")
 
     def encode(self, text: str) -> list[int]:
-        """The ids of `text`, without an end-of-text token. A lone surrogate, which no UTF-8 text can hold, is read as U+FFFD."""
+        """The ids of `text`, without an end-of-text token.
+
+        A lone surrogate, which no UTF-8 text can hold, is read as U+FFFD.
+        """
         return self._bpe.encode(encodable(text), add_special_tokens=False).ids
 
     def encode_blanks(self, text: str) -> list[int]:
-        """The ids of `text`, each run of three or more underscores in it, with the space before it, being one mask token.
+        """The ids of `text`, each run of three or more underscores in it, with the space before it, being
+        one mask token.
 
-        A blank is one token, so it has room for a common word alone: for a word of two tokens write two blanks ("____ ____").
-        Raises ValueError if this vocabulary has no mask token.
+        A blank is one token, so it has room for a common word alone: for a word of two tokens write two blanks
+        ("____ ____"). Raises ValueError if this vocabulary has no mask token.
         """
         if self.mask_token is None:
             raise ValueError("This vocabulary has no token for a blank.")
@@ -117,9 +137,12 @@ class Tokenizer:
         return self.encode(first) + [i for part in others for i in (self.mask_token, *self.encode(part))]
 
     def spans(self, text: str) -> list[tuple[int, int, int]]:
-        """(id, start, end) of each token of `text`: it stands for text[start:end], in characters. Tokens that share a character share its place.
+        """(id, start, end) of each token of `text`: it stands for text[start:end], in characters.
 
-        The space before a word may or may not be the token's, as its tokenizer has it. A lone surrogate counts as one character.
+        Tokens that share a character share its place.
+
+        The space before a word may or may not be the token's, as its tokenizer has it. A lone surrogate counts as
+        one character.
         """
         encoded = self._bpe.encode(encodable(text), add_special_tokens=False)
         return [(token_id, start, end) for token_id, (start, end) in zip(encoded.ids, encoded.offsets)]
@@ -129,21 +152,32 @@ class Tokenizer:
         return [e.ids for e in self._bpe.encode_batch([encodable(text) for text in texts], add_special_tokens=False)]
 
     def decode(self, ids: Iterable[int]) -> str:
-        """The text of `ids`. decode(encode(text)) is the text; bytes that are no whole character show as U+FFFD; end of text and blanks add nothing."""
+        """The text of `ids`. decode(encode(text)) is the text; bytes that are no whole character show as U+FFFD; end of
+        text and blanks add nothing.
+        """
         return b"".join(self.token_bytes(i) for i in ids).decode("utf-8", errors="replace")
 
     def token_bytes(self, token_id: int) -> bytes:
-        """The UTF-8 bytes that the token stands for; none for end of text and a blank. Raises ValueError for an id outside the vocabulary."""
+        """The UTF-8 bytes that the token stands for; none for end of text and a blank.
+
+        Raises ValueError for an id outside the vocabulary.
+        """
         return self._bytes[self._checked(token_id)]
 
     def visible(self, token_id: int) -> str:
-        """The token as a chip shows it, never empty: ` the` as ·the, newline ⏎, tab ⇥, stray bytes ‹E2›, end of text ‹end›, a blank ‹mask›."""
+        """The token as a chip shows it, never empty: ` the` as ·the, newline ⏎, tab ⇥, stray bytes ‹E2›, end of text
+        ‹end›, a blank ‹mask›.
+        """
         return self._visible[self._checked(token_id)]
 
     @functools.cached_property
     def merges(self) -> tuple[tuple[bytes, bytes], ...]:
-        """The merge rules in the order in which they were learned: rule k (from 1) makes one token of these two. Lower rules go first."""
-        return tuple((_bytes_of(left), _bytes_of(right)) for left, right in json.loads(self._bpe.to_str())["model"]["merges"])
+        """The merge rules in the order in which they were learned: rule k (from 1) makes one token of these two.
+
+        Lower rules go first.
+        """
+        return tuple((_bytes_of(left), _bytes_of(right))
+                     for left, right in json.loads(self._bpe.to_str())["model"]["merges"])
 
     @functools.cached_property
     def ranks(self) -> dict[tuple[bytes, bytes], int]:
@@ -151,7 +185,10 @@ class Tokenizer:
         return {pair: rank for rank, pair in enumerate(self.merges, 1)}
 
     def words(self, text: str) -> list[bytes]:
-        """The pieces that `text` is split into before any merge, as bytes: no token reaches from one into the next. Joined they are the text."""
+        """The pieces that `text` is split into before any merge, as bytes: no token reaches from one into the next.
+
+        Joined they are the text.
+        """
         return [_bytes_of(word) for word, _ in self._bpe.pre_tokenizer.pre_tokenize_str(encodable(text))]
 
     def id_of(self, token: bytes) -> int | None:
@@ -168,9 +205,11 @@ class Tokenizer:
         return {token: i for i, token in enumerate(self._bytes) if token}
 
     def prompt(self, text: str, n_context: int, blanks: bool = False) -> Prompt:
-        """`text` as the model reads it: as many of its last tokens as n_context (at least 1) leaves room for between `begin` and `end`.
+        """`text` as the model reads it: as many of its last tokens as n_context (at least 1) leaves room for between
+        `begin` and `end`.
 
-        blanks: whether a run of underscores is a mask token, as `encode_blanks` reads it. An empty text of a model that adds nothing is its end-of-text token, if it has one, since a model cannot read nothing.
+        blanks: whether a run of underscores is a mask token, as `encode_blanks` reads it. An empty text of a model that
+        adds nothing is its end-of-text token, if it has one, since a model cannot read nothing.
         """
         if n_context < 1:
             raise ValueError(f"A context holds at least 1 token, not {n_context}.")
@@ -187,12 +226,15 @@ class Tokenizer:
 
 
 def encodable(text: str) -> str:
-    """`text` with each lone surrogate (half of a character, from broken input) replaced by U+FFFD; all other text unchanged."""
+    """`text` with each lone surrogate (half of a character, from broken input) replaced by U+FFFD; all other
+    text unchanged.
+    """
     return text.encode("utf-16-le", errors="surrogatepass").decode("utf-16-le", errors="replace")
 
 
 def visible_form(token: bytes) -> str:
-    """The bytes of a token as a reader sees them: blanks as signs, characters that cannot be seen and bytes that are no whole character by number.
+    """The bytes of a token as a reader sees them: blanks as signs, characters that cannot be seen and bytes that are no
+    whole character by number.
 
     >>> visible_form(b" the"), visible_form(b"\\n"), visible_form(b"\\xe2\\x82"), visible_form(b"\\x00")
     ('·the', '⏎', '‹E2›‹82›', '‹00›')
@@ -211,7 +253,9 @@ def _visible_character(character: str) -> str:
 
 
 def _byte_of_character() -> dict[str, int]:
-    """GPT-2's spelling of the 256 bytes as printable characters: those of Latin-1 that can be seen stand for themselves, the rest for U+0100 on."""
+    """GPT-2's spelling of the 256 bytes as printable characters: those of Latin-1 that can be seen stand for
+    themselves, the rest for U+0100 on.
+    """
     seen = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     table = {chr(b): b for b in seen}
     return table | {chr(0x100 + n): b for n, b in enumerate(b for b in range(256) if b not in seen)}

@@ -1,4 +1,6 @@
-"""Trace and BlockTrace: every tensor that one forward pass made, named. Axes are indexed from the right; N tokens, h heads, width d.
+"""Trace and BlockTrace: every tensor that one forward pass made, named.
+
+Axes are indexed from the right; N tokens, h heads, width d.
 
 A tensor below has shape (..., its shape), where ... is () for token_ids (N,) and (B,) for token_ids (B, N).
 """
@@ -16,7 +18,9 @@ from core.model.config import ModelConfig
 
 @dataclass(frozen=True)
 class CrossTrace:
-    """The cross-attention of a decoder block: N queries from the decoder's stream, M keys and values from the encoder's final vectors."""
+    """The cross-attention of a decoder block: N queries from the decoder's stream, M keys and values from the encoder's
+    final vectors.
+    """
 
     X: Tensor                # (N, d)        what the queries are made from (after the norm, in a pre-norm block)
     Q: Tensor                # (h, N, d_k)
@@ -45,7 +49,9 @@ class BlockTrace:
     Q: Tensor                # (h, N, d_k)   X W_Q + b_Q, before any norm or rotation
     K: Tensor                # (h_kv, N, d_k)
     V: Tensor                # (h_kv, N, d_v)
-    Q_rotated: Tensor        # (h, N, d_k)   what the scores are made of: normed, where the model norms its queries and keys, and turned, where positions rotate; else Q itself
+    # (h, N, d_k) what the scores are made of: normed, where the model norms its queries and keys, and turned, where
+    # positions rotate; else Q itself
+    Q_rotated: Tensor
     K_rotated: Tensor        # (h_kv, N, d_k)
     scores: Tensor           # (h, N, N)     q·k / sqrt(d_k), plus ALiBi or relative bias; before the mask
     allowed: Tensor          # (N, N) bool   which keys (columns) each query (row) may see
@@ -54,7 +60,8 @@ class BlockTrace:
     attn_out: Tensor         # (N, d)        the heads' contributions summed, plus b_O
     attn_added: Tensor       # (N, d)        what is added to the stream: attn_out, in a sandwich block its norm
     resid_mid: Tensor        # (N, d)        the stream after the (self-)attention
-    mlp_pre: Tensor | None   # (N, d_ff)     before the activation (the gate's argument, in a gated block); None without a feed-forward part
+    # (N, d_ff) before the activation (the gate's argument, in a gated block); None without a feed-forward part
+    mlp_pre: Tensor | None
     mlp_post: Tensor | None  # (N, d_ff)     after the activation (and times the up projection, in a gated block)
     mlp_out: Tensor | None   # (N, d)
     mlp_added: Tensor | None # (N, d)        what is added to the stream: mlp_out, in a sandwich block its norm
@@ -95,12 +102,17 @@ class Trace:
     position: Tensor | None          # (N, d)   what was added for the position; None where nothing is added
     blocks: tuple[BlockTrace, ...]
     resid_final: Tensor              # (N, d)   the stream after the last block
-    h_final: Tensor                  # (N, d)   after the final norm (resid_final itself in a post-norm or DeepNorm model)
-    logits: Tensor                   # (N, |V|) Transformer.unembedding times h_final (times h_head, where the model has one), plus b_U
-    class_logits: Tensor | None = None           # (n_classes,) of the classification head, which reads h_final of the first token
+    # (N, d) after the final norm (resid_final itself in a post-norm or DeepNorm model)
+    h_final: Tensor
+    # (N, |V|) Transformer.unembedding times h_final (times h_head, where the model has one), plus b_U
+    logits: Tensor
+    # (n_classes,) of the classification head, which reads h_final of the first token
+    class_logits: Tensor | None = None
     encoder: EncoderTrace | None = None          # of an encoder-decoder
-    token_type: Tensor | None = None             # (N, d)   what was added for the text a token belongs to; None where nothing is added
-    h_head: Tensor | None = None                 # (N, d)   norm(act(h_final W_H + b_H)), which the unembedding of a model with a head's transform reads
+    # (N, d) what was added for the text a token belongs to; None where nothing is added
+    token_type: Tensor | None = None
+    # (N, d) norm(act(h_final W_H + b_H)), which the unembedding of a model with a head's transform reads
+    h_head: Tensor | None = None
 
     @property
     def probs(self) -> Tensor:
@@ -111,13 +123,15 @@ class Trace:
     def n_tokens(self) -> int:
         return self.token_ids.shape[-1]
 
-    def to(self, device: torch.device | str) -> "Trace":
+    def to(self, device: torch.device | str) -> Trace:
         """The same trace with every tensor on `device`; tensors that are there already are shared, not copied."""
         return _moved(self, device)
 
     @property
     def n_bytes(self) -> int:
-        """Memory that this trace keeps alive, in bytes, weights not counted; a tensor that stands under two names counts once."""
+        """Memory that this trace keeps alive, in bytes, weights not counted; a tensor that stands under two
+        names counts once.
+        """
         storages = {t.untyped_storage().data_ptr(): t.untyped_storage().nbytes() for t in _tensors(self)}
         return sum(storages.values())
 

@@ -1,17 +1,21 @@
 """The transformer, in the notes' algebra: row vectors, right multiplication, per-head W_Q W_K W_V W_O, tied E.
 
-Symbols: N tokens, width d, h heads (h_kv of them with keys and values of their own), d_k, d_v, L blocks, |V| tokens in the vocabulary.
+Symbols: N tokens, width d, h heads (h_kv of them with keys and values of their own), d_k, d_v, L blocks, |V| tokens in
+the vocabulary.
 
-    x      = E[token_ids] + P                                     (N, d)      a BERT adds a vector for its text and norms the sum; a Gemma has √d times E
-    X      = norm(x)                                              (N, d)      pre-norm; a post-norm block normalises its sums instead, a sandwich its outputs too
+    x      = E[token_ids] + P                                     (N, d)      a BERT adds a vector for its text and
+                                                                              norms the sum; a Gemma has √d times E
+    X      = norm(x)                                              (N, d)      pre-norm; a post-norm block normalises its
+                                                                              sums instead, a sandwich its outputs too
     Q K V  = X W_Q + b_Q, X W_K + b_K, X W_V + b_V                (h, N, d_k), (h_kv, N, d_k), (h_kv, N, d_v)
     A      = softmax(Q Kᵀ / sqrt(d_k) + mask)                     (h, N, N)
     x      = x + Σ_heads (A V) W_O + b_O                          (N, d)
     x      = x + act(norm(x) W_1 + b_1) W_2 + b_2                 (N, d)
-    logits = norm(x) Eᵀ                                           (N, |V|)    a BERT's head transforms norm(x) first, and adds b_U
+    logits = norm(x) Eᵀ                                           (N, |V|)    a BERT's head transforms norm(x)
+                                                                              first, and adds b_U
 
-`forward` returns all of it as a Trace and stores nothing. `logits` takes the faster road (fused attention, a cache of keys and values) for
-training and generation; a test holds the two equal.
+`forward` returns all of it as a Trace and stores nothing. `logits` takes the faster road (fused attention, a cache of
+keys and values) for training and generation; a test holds the two equal.
 """
 from __future__ import annotations
 
@@ -30,15 +34,17 @@ from core.model.intervention import NOTHING, Intervention
 from core.model.normalisation import deepnorm_constants
 from core.model.trace import EncoderTrace, Trace
 
-
 NEEDS_SOURCE = "This model translates: give it a source text as well."
 NO_SOURCE = "This model has no encoder: give it one text only."
 
 
 def position_parameters(config: ModelConfig) -> tuple[nn.Parameter | None, nn.Parameter | None]:
-    """What one stack learns of positions for all its blocks: P (n_context, d), and r (h, relative_buckets); None where the scheme has no such weights."""
+    """What one stack learns of positions for all its blocks: P (n_context, d), and r (h, relative_buckets); None where
+    the scheme has no such weights.
+    """
     return (parameter(config.n_context, config.d_model, present=config.positions == "learned"),
-            parameter(config.n_heads, config.relative_buckets, present=config.positions == "relative" and config.relative_buckets > 0))
+            parameter(config.n_heads, config.relative_buckets,
+                      present=config.positions == "relative" and config.relative_buckets > 0))
 
 
 class Encoder(nn.Module):
@@ -54,12 +60,13 @@ class Encoder(nn.Module):
 class Transformer(nn.Module):
     """A decoder-only, encoder-only or encoder-decoder transformer.
 
-    Parameters: E (|V|, d); P (n_context, d) with learned positions, r (h, relative_buckets) with relative ones that all blocks share; T (n_token_types, d)
-    and embedding_norm where the config has them; blocks[l]; final_norm in a pre-norm or sandwich model; W_H (d, d), b_H and head_norm of a head's
-    transform; W_U (|V|, d) if untied; b_U (|V|,); W_C (d, n_classes) and b_C with a classification head. An encoder-decoder's `encoder` has a P or r,
-    blocks and final_norm of its own; E is shared.
-    A new model's weights are zero: call `initialise`, or load a checkpoint. One model serves many threads at once: no call but
-    `initialise` writes to it.
+    Parameters: E (|V|, d); P (n_context, d) with learned positions, r (h, relative_buckets) with relative ones that all
+    blocks share; T (n_token_types, d) and embedding_norm where the config has them; blocks[l]; final_norm in a pre-norm
+    or sandwich model; W_H (d, d), b_H and head_norm of a head's transform; W_U (|V|, d) if untied; b_U (|V|,); W_C
+    (d, n_classes) and b_C with a classification head. An encoder-decoder's `encoder` has a P or r, blocks and
+    final_norm of its own; E is shared.
+    A new model's weights are zero: call `initialise`, or load a checkpoint. One model serves many threads at once: no
+    call but `initialise` writes to it.
     """
 
     def __init__(self, config: ModelConfig) -> None:
@@ -74,13 +81,17 @@ class Transformer(nn.Module):
         self.final_norm = Norm(config) if config.reads_normed else None
         self.W_H, self.b_H = parameter(d, d, present=config.head_transform), parameter(d, present=config.head_transform)
         self.head_norm = Norm(config) if config.head_transform else None
-        self.W_U, self.b_U = parameter(config.vocab_size, d, present=not config.tied_embeddings), parameter(config.vocab_size, present=config.unembedding_bias)
-        self.W_C, self.b_C = parameter(config.d_model, config.n_classes, present=config.n_classes > 0), parameter(config.n_classes, present=config.n_classes > 0)
+        self.W_U, self.b_U = (parameter(config.vocab_size, d, present=not config.tied_embeddings),
+                              parameter(config.vocab_size, present=config.unembedding_bias))
+        self.W_C, self.b_C = (parameter(config.d_model, config.n_classes, present=config.n_classes > 0),
+                              parameter(config.n_classes, present=config.n_classes > 0))
         self.encoder = Encoder(config) if crossed else None
 
     @property
     def unembedding(self) -> Tensor:
-        """(|V|, d) whose rows are multiplied with h_final (with h_head, where the model has one) for the logits: E itself where tied, times the logit scale."""
+        """(|V|, d) whose rows are multiplied with h_final (with h_head, where the model has one) for the logits: E
+        itself where tied, times the logit scale.
+        """
         weight = self.E if self.W_U is None else self.W_U
         return weight if self.config.logit_scale == 1 else self.config.logit_scale * weight
 
@@ -94,12 +105,13 @@ class Transformer(nn.Module):
         return sum(p.numel() for p in self.parameters())
 
     @torch.no_grad()
-    def initialise(self, generator: torch.Generator) -> "Transformer":
-        """Random weights: maps with variance 1/fan-in, those that write to the stream divided by sqrt(2L), embeddings and positions with standard deviation 0.02.
+    def initialise(self, generator: torch.Generator) -> Transformer:
+        """Random weights: maps with variance 1/fan-in, those that write to the stream divided by sqrt(2L), embeddings
+        and positions with standard deviation 0.02.
 
-        The embeddings of an encoder-decoder have 1/sqrt(d), of length about 1: a word is then not lost in what the encoder's first attention
-        mixes into it, and cross-attention learns to find it where it stands. With DeepNorm, W_V, W_O and the feed-forward maps are multiplied by its β
-        instead of the division.
+        The embeddings of an encoder-decoder have 1/sqrt(d), of length about 1: a word is then not lost in what the
+        encoder's first attention mixes into it, and cross-attention learns to find it where it stands. With DeepNorm,
+        W_V, W_O and the feed-forward maps are multiplied by its β instead of the division.
         """
         writes, deep = ("W_O", "W_2"), self.config.norm_placement == "deepnorm"
         for name, p in self.named_parameters():
@@ -111,27 +123,35 @@ class Transformer(nn.Module):
             elif short.startswith("W_"):
                 fan_in = p.shape[0] * p.shape[1] if short == "W_O" else p.shape[-2]
                 _, beta = deepnorm_constants(self.config, encoder=name.startswith("encoder."))
-                smaller = (beta if short in ("W_V", "W_O", "W_1", "W_gate", "W_2") else 1.0) if deep else (2 * self.config.n_layers) ** -0.5 if short in writes else 1.0
+                smaller = ((beta if short in ("W_V", "W_O", "W_1", "W_gate", "W_2") else 1.0) if deep
+                           else (2 * self.config.n_layers) ** -0.5 if short in writes else 1.0)
                 p.normal_(0.0, fan_in ** -0.5 * smaller, generator=generator)
         return self
 
-    def forward(self, token_ids: Tensor, intervention: Intervention = NOTHING, source_ids: Tensor | None = None, token_types: Tensor | None = None) -> Trace:
-        """Everything that one pass over token_ids (N,) or (B, N), int64, computes; an encoder-decoder reads source_ids (M,) or (B, M) first.
+    def forward(self, token_ids: Tensor, intervention: Intervention = NOTHING, source_ids: Tensor | None = None,
+                token_types: Tensor | None = None) -> Trace:
+        """Everything that one pass over token_ids (N,) or (B, N), int64, computes; an encoder-decoder reads source_ids
+        (M,) or (B, M) first.
 
         token_types, shaped like token_ids, says which text each token belongs to, from 0; all are 0 if it is not given.
 
-        An intervention edits the decoder; the choice of norm, activation, scaling, score function and residual path holds for the encoder too.
-        Raises ValueError for no tokens, an id outside the vocabulary, more tokens than learned positions, an edit of a head or layer that is
-        not there, or source tokens where the model needs none or none where it needs them.
+        An intervention edits the decoder; the choice of norm, activation, scaling, score function and residual path
+        holds for the encoder too. Raises ValueError for no tokens, an id outside the vocabulary, more tokens than
+        learned positions, an edit of a head or layer that is not there, or source tokens where the model needs none or
+        none where it needs them.
         """
         if intervention.permutation is not None:
             order = self._checked_permutation(intervention.permutation, token_ids.shape[-1])
             token_ids, token_types = token_ids[..., order], None if token_types is None else token_types[..., order]
         self._check(token_ids, intervention)
         settings = self._settings(token_ids.shape[-1], 0, intervention)
-        encoder = self._encode_traced(self._checked_source(source_ids), settings) if self.encoder or source_ids is not None else None
-        edits = HeadEdits(intervention, self._reference(intervention)) if intervention.heads or intervention.sublayers else NO_EDITS
-        embedding, position, token_type = self.embed(token_ids), self._added_positions(token_ids.shape[-1], 0, intervention), self._added_types(token_ids, token_types)
+        encoder = (self._encode_traced(self._checked_source(source_ids), settings)
+                   if self.encoder or source_ids is not None else None)
+        edits = (HeadEdits(intervention, self._reference(intervention)) if intervention.heads or intervention.sublayers
+                 else NO_EDITS)
+        embedding, position, token_type = (self.embed(token_ids),
+                                           self._added_positions(token_ids.shape[-1], 0, intervention),
+                                           self._added_types(token_ids, token_types))
         x = self._entering(embedding, position, token_type, settings)
         patches, blocks = self._patch_vectors(intervention), []
         for layer, block in enumerate(self.blocks):
@@ -141,24 +161,29 @@ class Transformer(nn.Module):
         x = self._patched(x, self.config.n_layers, patches)
         h_final = self._final(x, settings)
         h_head = self._transformed(h_final, settings.norm)
-        return Trace(self.config, token_ids, embedding, position, tuple(blocks), x, h_final, self._unembedded(h_final if h_head is None else h_head), self._classify(h_final),
+        return Trace(self.config, token_ids, embedding, position, tuple(blocks), x, h_final,
+                     self._unembedded(h_final if h_head is None else h_head), self._classify(h_final),
                      encoder, token_type, h_head)
 
-    def logits(self, token_ids: Tensor, cache: KVCache | None = None, dropout: float = 0.0, last_only: bool = False, memory: Tensor | None = None) -> Tensor:
+    def logits(self, token_ids: Tensor, cache: KVCache | None = None, dropout: float = 0.0, last_only: bool = False,
+               memory: Tensor | None = None) -> Tensor:
         """(N, |V|) the logits alone, by the faster road; (1, |V|) of the last token with `last_only`.
 
-        With a cache, token_ids are the tokens that follow those already in it, and the cache is extended in place. An encoder-decoder
-        needs `memory`, what `encode` made of the source.
+        With a cache, token_ids are the tokens that follow those already in it, and the cache is extended in place. An
+        encoder-decoder needs `memory`, what `encode` made of the source.
         """
         return self.logits_of(self._hidden(token_ids, cache, dropout, last_only, memory))
 
     def logits_of(self, h_final: Tensor) -> Tensor:
-        """(..., |V|) the logits that final vectors (..., d) give: the head's transform, where there is one, the unembedding, and b_U."""
+        """(..., |V|) the logits that final vectors (..., d) give: the head's transform, where there is one, the
+        unembedding, and b_U.
+        """
         h_head = self._transformed(h_final, self.config.norm)
         return self._unembedded(h_final if h_head is None else h_head)
 
     def logits_without_attention(self, x: Tensor) -> Tensor:
-        """(B, |V|) the logits after stream vectors x (B, d) that enter the first block, if attention wrote nothing anywhere.
+        """(B, |V|) the logits after stream vectors x (B, d) that enter the first block, if attention wrote
+        nothing anywhere.
 
         Each token then goes its way alone, so the vectors may be those of any tokens: the same as a pass in which every
         attn_out is set to zero, at the cost of B tokens.
@@ -169,7 +194,9 @@ class Transformer(nn.Module):
         return self.logits_of(self._final(x, settings))
 
     def final_vectors(self, token_ids: Tensor, dropout: float = 0.0, cache: KVCache | None = None) -> Tensor:
-        """(N, d) h_final, of which `logits_of` makes the logits, by the faster road: for the logits of a few positions alone. cache: as `logits` takes it."""
+        """(N, d) h_final, of which `logits_of` makes the logits, by the faster road: for the logits of a few positions
+        alone. cache: as `logits` takes it.
+        """
         return self._hidden(token_ids, cache, dropout, False, None)
 
     def class_logits(self, token_ids: Tensor, dropout: float = 0.0) -> Tensor:
@@ -185,20 +212,24 @@ class Transformer(nn.Module):
         position = self._added_positions(source_ids.shape[-1], 0, NOTHING, self.encoder)
         x = F.dropout(self._entering(self.embed(source_ids), position, None, settings), dropout)
         for block in self.encoder.blocks:
-            x = block(x, settings, lambda X, block=block: block.attend_fused(X, X, settings, None), NO_EDITS)["resid_post"]
+            x = block(x, settings, lambda X, block=block: block.attend_fused(X, X, settings, None),
+                      NO_EDITS)["resid_post"]
         return x if self.encoder.final_norm is None else self.encoder.final_norm(x, settings.norm)
 
     def logits_of_embeddings(self, embedding: Tensor) -> Tensor:
-        """(|V|,) the last token's logits where `embedding` (N, d) or (B, N, d) stands in place of what tokens pick (Trace.embedding): it can be
-        differentiated by it."""
+        """(|V|,) the last token's logits where `embedding` (N, d) or (B, N, d) stands in place of what tokens pick
+        (Trace.embedding): it can be differentiated by it.
+        """
         return self.logits_of(self._hidden_of(embedding, None, 0.0, True, None)[..., 0, :])
 
-    def _hidden(self, token_ids: Tensor, cache: KVCache | None, dropout: float, last_only: bool, memory: Tensor | None) -> Tensor:
+    def _hidden(self, token_ids: Tensor, cache: KVCache | None, dropout: float, last_only: bool,
+                memory: Tensor | None) -> Tensor:
         """(N, d) h_final by the faster road, or (1, d) of the last token."""
         self._check(token_ids, NOTHING, cache.n_tokens if cache is not None else 0)
         return self._hidden_of(self.embed(token_ids), cache, dropout, last_only, memory)
 
-    def _hidden_of(self, embedding: Tensor, cache: KVCache | None, dropout: float, last_only: bool, memory: Tensor | None) -> Tensor:
+    def _hidden_of(self, embedding: Tensor, cache: KVCache | None, dropout: float, last_only: bool,
+                   memory: Tensor | None) -> Tensor:
         start = cache.n_tokens if cache is not None else 0
         if (memory is None) != (self.encoder is None):
             raise ValueError(NEEDS_SOURCE if memory is None else NO_SOURCE)
@@ -207,14 +238,17 @@ class Transformer(nn.Module):
         position = self._added_positions(embedding.shape[-2], start, NOTHING)
         x = F.dropout(self._entering(embedding, position, None if self.T is None else self.T[0], settings), dropout)
         for block in self.blocks:
-            crossing = None if memory is None else lambda X, block=block: block.cross.attend_fused(X, memory, across, None)
-            x = block(x, settings, lambda X, block=block: block.attend_fused(X, X, settings, cache), NO_EDITS, crossing)["resid_post"]
+            crossing = (None if memory is None
+                        else lambda X, block=block: block.cross.attend_fused(X, memory, across, None))
+            x = block(x, settings, lambda X, block=block: block.attend_fused(X, X, settings, cache), NO_EDITS,
+                      crossing)["resid_post"]
         return self._final(x[..., -1:, :] if last_only else x, settings)
 
     def _encode_traced(self, source_ids: Tensor, decoder: PassSettings) -> EncoderTrace:
         """The encoder's pass with everything kept."""
         settings = self._encoder_settings(decoder, source_ids.shape[-1])
-        embedding, position = self.embed(source_ids), self._added_positions(source_ids.shape[-1], 0, NOTHING, self.encoder)
+        embedding, position = (self.embed(source_ids),
+                               self._added_positions(source_ids.shape[-1], 0, NOTHING, self.encoder))
         x, blocks = self._entering(embedding, position, None, settings), []
         for block in self.encoder.blocks:
             blocks.append(traced(block, x, settings, NO_EDITS))
@@ -225,7 +259,8 @@ class Transformer(nn.Module):
     def _encoder_settings(self, decoder: PassSettings, n: int) -> PassSettings:
         """The decoder's settings, for n source tokens that all see each other."""
         seen = self._settings(n, 0, Intervention(mask="bidirectional"), stack=self.encoder)
-        return replace(seen, norm=decoder.norm, activation=decoder.activation, scale_scores=decoder.scale_scores, score=decoder.score, score_seed=decoder.score_seed,
+        return replace(seen, norm=decoder.norm, activation=decoder.activation, scale_scores=decoder.scale_scores,
+                       score=decoder.score, score_seed=decoder.score_seed,
                        residual=decoder.residual, dropout=decoder.dropout)
 
     def _classify(self, h_final: Tensor) -> Tensor | None:
@@ -237,32 +272,44 @@ class Transformer(nn.Module):
         self._check(source_ids, NOTHING)
         return source_ids
 
-    def _settings(self, n: int, start: int, change: Intervention, dropout: float = 0.0, stack: "Transformer | Encoder | None" = None) -> PassSettings:
-        """The settings of a pass over n new tokens that follow `start` cached ones; `stack` is the encoder, if it is an encoder-decoder's."""
+    def _settings(self, n: int, start: int, change: Intervention, dropout: float = 0.0,
+                  stack: Transformer | Encoder | None = None) -> PassSettings:
+        """The settings of a pass over n new tokens that follow `start` cached ones; `stack` is the encoder, if it is an
+        encoder-decoder's.
+        """
         config, device, total = self.config, self.device, start + n
         positions = change.positions or config.positions
         if change.allowed is not None:
             allowed = torch.tensor(change.allowed, dtype=torch.bool, device=device)
             if allowed.shape != (n, n):
-                raise ValueError(f"The mask given is {tuple(allowed.shape)}, but the prompt has {n} tokens: it must be ({n}, {n}).")
+                raise ValueError(f"The mask given is {tuple(allowed.shape)}, but the prompt has {n} tokens: it must "
+                                 f"be ({n}, {n}).")
         else:
-            allowed = attention.mask(change.mask or config.mask, n, total, change.window or config.window, device=device)
+            allowed = attention.mask(change.mask or config.mask, n, total,
+                                     change.window or config.window, device=device)
         return PassSettings(
             norm=change.norm or config.norm, activation=change.activation,
             scale_scores=config.scale_scores if change.scale_scores is None else change.scale_scores,
-            score=change.score or config.score, score_seed=change.score_seed, residual=change.residual, allowed=allowed, mask="" if change.allowed is not None else change.mask or config.mask, dropout=dropout,
-            angles=positional.rotary_angles(n, config.rotary_width, config.rotary_base, start=start, scaling=config.rotary_scaling) if positions == "rotary" else None,
+            score=change.score or config.score, score_seed=change.score_seed, residual=change.residual, allowed=allowed,
+            mask="" if change.allowed is not None else change.mask or config.mask, dropout=dropout,
+            angles=positional.rotary_angles(n, config.rotary_width, config.rotary_base, start=start,
+                                            scaling=config.rotary_scaling) if positions == "rotary" else None,
             bias=self._score_bias(positions, n, total, stack or self),
-            relative=positional.relative_index(n, total, config.relative_max_distance, device=device) if positions == "relative" and not config.relative_buckets else None)
+            relative=positional.relative_index(n, total, config.relative_max_distance, device=device)
+                     if positions == "relative" and not config.relative_buckets else None)
 
-    def _score_bias(self, positions: str, n: int, total: int, stack: "Transformer | Encoder") -> Tensor | None:
-        """(h, n, total) what positions add to the scores of all blocks of a stack alike; None where they add nothing, or to each block something of its own."""
+    def _score_bias(self, positions: str, n: int, total: int, stack: Transformer | Encoder) -> Tensor | None:
+        """(h, n, total) what positions add to the scores of all blocks of a stack alike; None where they add nothing,
+        or to each block something of its own.
+        """
         config = self.config
         if positions == "alibi":
             return positional.alibi_bias(n, total, config.n_heads, dtype=self.E.dtype, device=self.device)
         if positions == "relative" and config.relative_buckets:
             both_sides = config.kind == "encoder" or stack is not self
-            return stack.r[:, positional.relative_buckets(n, total, config.relative_buckets, config.relative_max_distance, both_sides=both_sides, device=self.device)]
+            return stack.r[:, positional.relative_buckets(n, total, config.relative_buckets,
+                                                          config.relative_max_distance, both_sides=both_sides,
+                                                          device=self.device)]
         return None
 
     def embed(self, token_ids: Tensor) -> Tensor:
@@ -276,22 +323,29 @@ class Transformer(nn.Module):
             raise ValueError("This model tells no texts apart: give it no token types.")
         return None if self.T is None else self.T[torch.zeros_like(token_ids) if token_types is None else token_types]
 
-    def _entering(self, embedding: Tensor, position: Tensor | None, token_type: Tensor | None, settings: PassSettings) -> Tensor:
-        """(N, d) the stream that the first block reads: the sum of what stands for each token, and its norm in a model that norms it."""
+    def _entering(self, embedding: Tensor, position: Tensor | None, token_type: Tensor | None,
+                  settings: PassSettings) -> Tensor:
+        """(N, d) the stream that the first block reads: the sum of what stands for each token, and its norm in a model
+        that norms it.
+        """
         x = embedding if position is None else embedding + position
         x = x if token_type is None else x + token_type
         return x if self.embedding_norm is None else self.embedding_norm(x, settings.norm)
 
     def _transformed(self, h_final: Tensor, norm: str) -> Tensor | None:
         """(N, d) what the head's transform makes of h_final; None in a model without one."""
-        return None if self.W_H is None else self.head_norm(activate(self.config.activation, F.linear(h_final, self.W_H.T, self.b_H)), norm)
+        return (None if self.W_H is None
+                else self.head_norm(activate(self.config.activation, F.linear(h_final, self.W_H.T, self.b_H)), norm))
 
     def _unembedded(self, h: Tensor) -> Tensor:
         logits = h @ self.unembedding.T
         return logits if self.b_U is None else logits + self.b_U
 
-    def _added_positions(self, n: int, start: int, change: Intervention, stack: "Transformer | Encoder | None" = None) -> Tensor | None:
-        """(n, d) what is added to the embeddings of positions start … start + n − 1; None where the scheme adds nothing."""
+    def _added_positions(self, n: int, start: int, change: Intervention,
+                         stack: Transformer | Encoder | None = None) -> Tensor | None:
+        """(n, d) what is added to the embeddings of positions start … start + n − 1; None where the
+        scheme adds nothing.
+        """
         positions = change.positions or self.config.positions
         if positions == "learned":
             return (stack or self).P[start:start + n]
@@ -339,8 +393,10 @@ class Transformer(nn.Module):
         config, n = self.config, start + token_ids.shape[-1]
         if token_ids.shape[-1] == 0:
             raise ValueError("There is no token to read: give the model at least one.")
-        if config.positions == "learned" and (intervention.positions or "learned") == "learned" and n > config.n_context:
-            raise ValueError(f"This model learned {config.n_context} positions, and the text has {n} tokens: shorten it.")
+        if (config.positions == "learned" and (intervention.positions or "learned") == "learned"
+                and n > config.n_context):
+            raise ValueError(f"This model learned {config.n_context} positions, and the text has {n} "
+                             f"tokens: shorten it.")
         if not torch.compiler.is_compiling() and not bool(((token_ids >= 0) & (token_ids < config.vocab_size)).all()):
             raise ValueError(f"A token id lies outside the vocabulary of {config.vocab_size} tokens.")
         for edit in (*intervention.heads, *intervention.sublayers):
@@ -353,5 +409,6 @@ class Transformer(nn.Module):
             if edit.sublayer == "mlp" and config.d_ff is None:
                 raise ValueError("This model has no feed-forward part to change.")
         for patch in intervention.patches:
-            if not (0 <= patch.layer <= config.n_layers and 0 <= patch.position < n and 0 <= patch.source_position < len(patch.source_ids)):
+            if not (0 <= patch.layer <= config.n_layers and 0 <= patch.position < n
+                    and 0 <= patch.source_position < len(patch.source_ids)):
                 raise ValueError("A patch names a layer or a position that is not there.")

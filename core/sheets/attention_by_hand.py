@@ -1,4 +1,5 @@
-"""A sheet for attention by hand: small whole numbers to begin with, every step's answer, and what the usual mistakes would give.
+"""A sheet for attention by hand: small whole numbers to begin with, every step's answer, and what the usual
+mistakes would give.
 
 Four tokens (rows of X), width d = 4, one head, causal mask. Symbols as in core/model/attention.py.
 """
@@ -36,7 +37,8 @@ class Worksheet:
 
 
 def worksheet(seed: int, width: int) -> Worksheet:
-    """The sheet of a seed (from 0) and a width: the first draw whose numbers stay small and whose last query neither ignores nor drowns the other keys.
+    """The sheet of a seed (from 0) and a width: the first draw whose numbers stay small and whose last query neither
+    ignores nor drowns the other keys.
 
     X holds 0, 1 and 2, the weights −1, 0 and 1.
     """
@@ -50,7 +52,9 @@ def worksheet(seed: int, width: int) -> Worksheet:
 
 
 def solve(sheet: Worksheet) -> dict[str, Tensor]:
-    """Every step by its name, float64: Q, K, V (4, width), products QKᵀ, scaled ÷ √d_k, masked and weights (4, 4), output (4, width)."""
+    """Every step by its name, float64: Q, K, V (4, width), products QKᵀ, scaled ÷ √d_k, masked and weights (4, 4),
+    output (4, width).
+    """
     Q, K, V = (sheet.X @ W + 0.0 for W in (sheet.W_Q, sheet.W_K, sheet.W_V))      # + 0.0 makes 0 of −0
     allowed = attention.causal_mask(N, N)
     scaled = attention.dot_product_scores(Q, K)
@@ -60,7 +64,9 @@ def solve(sheet: Worksheet) -> dict[str, Tensor]:
 
 
 def mistakes(sheet: Worksheet) -> dict[str, dict[str, Tensor]]:
-    """What the usual slips would put into each cell, by step and by the slip's name, the likeliest first; NaN where a slip is not possible."""
+    """What the usual slips would put into each cell, by step and by the slip's name, the likeliest first; NaN where a
+    slip is not possible.
+    """
     s, allowed = solve(sheet), attention.causal_mask(N, N)
     Q, K, V, S, scaled, A = (s[name] for name in ("Q", "K", "V", "products", "scaled", "weights"))
     unmasked, unscaled = torch.softmax(scaled, -1), attention.masked_softmax(S, allowed)
@@ -72,11 +78,15 @@ def mistakes(sheet: Worksheet) -> dict[str, dict[str, Tensor]]:
             found[name]["transposed"] = sheet.X @ getattr(sheet, f"W_{name}").T
         found[name]["sign"] = -right
     found["products"] = {"early": scaled, "swapped": S.T, "values": Q @ V.T, "sign": -S}
-    found["scaled"] = {"undivided": S, "by_width": S / sheet.width, "times": S * math.sqrt(sheet.width), "swapped": scaled.T}
-    found["masked"] = {"undivided": S.masked_fill(~allowed, math.nan), "swapped": scaled.T.masked_fill(~allowed, math.nan)}
-    found["weights"] = {"exponential": scaled.exp().masked_fill(~allowed, math.nan), "unmasked": unmasked, "unscaled": unscaled,
+    found["scaled"] = {"undivided": S, "by_width": S / sheet.width, "times": S * math.sqrt(sheet.width),
+                       "swapped": scaled.T}
+    found["masked"] = {"undivided": S.masked_fill(~allowed, math.nan),
+                       "swapped": scaled.T.masked_fill(~allowed, math.nan)}
+    found["weights"] = {"exponential": scaled.exp().masked_fill(~allowed, math.nan),
+                        "unmasked": unmasked, "unscaled": unscaled,
                         "columns": torch.softmax(s["masked"], 0), "linear": _shares(scaled, allowed)}
-    found["output"] = {"unmasked": unmasked @ V, "unscaled": unscaled @ V, "columns": A.T @ V, "mean": attention.uniform_pattern(allowed, V.dtype) @ V}
+    found["output"] = {"unmasked": unmasked @ V, "unscaled": unscaled @ V, "columns": A.T @ V,
+                       "mean": attention.uniform_pattern(allowed, V.dtype) @ V}
     return found
 
 
@@ -88,11 +98,14 @@ def _shares(scores: Tensor, allowed: Tensor) -> Tensor:
 
 
 def _fit_for_hands(sheet: Worksheet) -> bool:
-    """Whether all numbers stay small, no two tokens are the same, none is zero, nothing is symmetric by chance, and no query after the first has one key alone."""
+    """Whether all numbers stay small, no two tokens are the same, none is zero, nothing is symmetric by chance, and no
+    query after the first has one key alone.
+    """
     Q, K, V = (sheet.X @ W for W in (sheet.W_Q, sheet.W_K, sheet.W_V))
     if max(float(values.abs().max()) for values in (Q, K, V)) > MOST_ENTRY:
         return False
-    if any(len(torch.unique(values, dim=0)) < N or not bool((values != 0).any(-1).all()) for values in (sheet.X, Q, K, V)):
+    if any(len(torch.unique(values, dim=0)) < N or not bool((values != 0).any(-1).all())
+           for values in (sheet.X, Q, K, V)):
         return False
     products = Q @ K.T
     if float(products.abs().max()) > MOST_PRODUCT or torch.equal(products, products.T):

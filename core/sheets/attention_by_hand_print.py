@@ -1,4 +1,6 @@
-"""A worksheet for the printer: one HTML file, black on white, the blank sheet on its first page and the solution on its second."""
+"""A worksheet for the printer: one HTML file, black on white, the blank sheet on its first page and the solution
+on its second.
+"""
 from __future__ import annotations
 
 import html
@@ -14,11 +16,14 @@ _STYLE = """
 body { font: 10.5pt/1.35 Georgia, "Times New Roman", serif; max-width: 186mm; margin: 0 auto; }
 section + section { break-before: page; page-break-before: always; }
 h1 { font-size: 15pt; margin: 0 0 1mm; } p { margin: 0 0 2mm; }
-.row { display: flex; flex-wrap: nowrap; gap: 4mm 7mm; margin-bottom: 3mm; align-items: flex-start; break-inside: avoid; }
+.row { display: flex; flex-wrap: nowrap; gap: 4mm 7mm; margin-bottom: 3mm; align-items: flex-start; }
+.row { break-inside: avoid; }
 .matrix { break-inside: avoid; } h2 { font-size: 11pt; font-weight: 600; margin: 0 0 1mm; }
 sub { line-height: 0; }
-table { border-collapse: collapse; } th { font: 8.5pt "Courier New", monospace; padding: 0 1.2mm 0 0; text-align: right; }
-thead th { text-align: center; padding: 0; } td { border: 0.3mm solid; width: 11.5mm; height: 8.6mm; text-align: center; padding: 0; font-size: 10pt; }
+table { border-collapse: collapse; }
+th { font: 8.5pt "Courier New", monospace; padding: 0 1.2mm 0 0; text-align: right; }
+thead th { text-align: center; padding: 0; }
+td { border: 0.3mm solid; width: 11.5mm; height: 8.6mm; text-align: center; padding: 0; font-size: 10pt; }
 .given td { font-weight: 700; } .solved td { font-size: 9pt; }
 """
 # The lines of the page, top down: X with its weights, the projections, the scores by steps, what comes out.
@@ -26,8 +31,10 @@ _ROWS = (("X", "W_Q", "W_K", "W_V"), ("Q", "K", "V"), ("products", "scaled", "ma
 _BY_KEY = ("products", "scaled", "masked", "weights")
 
 
-def printable(matrices: Mapping[str, np.ndarray], tokens: Sequence[str], names: Mapping[str, str], words: Mapping[str, str]) -> str:
-    """The file. matrices: X, W_Q, W_K, W_V and every step by its name, (4, columns); names: their headings, in which `_x` is an index.
+def printable(matrices: Mapping[str, np.ndarray], tokens: Sequence[str], names: Mapping[str, str],
+              words: Mapping[str, str]) -> str:
+    """The file. matrices: X, W_Q, W_K, W_V and every step by its name, (4, columns); names: their headings, in which
+    `_x` is an index.
 
     words: "title", "solution" (the heading of the second page), "intro", "footer"; an index in them too.
     """
@@ -35,9 +42,11 @@ def printable(matrices: Mapping[str, np.ndarray], tokens: Sequence[str], names: 
     solved = "".join(_line(row, matrices, tokens, names, solved=True) for row in _ROWS)
     said = {key: _indexed(text) for key, text in words.items()}
     name = html.escape(words["title"].replace("_", ""))
-    return (f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{name}</title><style>{_STYLE}</style></head><body>'
-            f'<section><h1>{said["title"]}</h1><p>{said["intro"]}</p>{blank}</section>'
-            f'<section class="answers"><h1>{said["solution"]}</h1>{solved}<p>{said["footer"]}</p></section></body></html>')
+    return (
+        '<!doctype html><html lang="en"><head><meta '
+        f'charset="utf-8"><title>{name}</title><style>{_STYLE}</style></head><body>'
+        f'<section><h1>{said["title"]}</h1><p>{said["intro"]}</p>{blank}</section>'
+        f'<section class="answers"><h1>{said["solution"]}</h1>{solved}<p>{said["footer"]}</p></section></body></html>')
 
 
 def entry(value: float) -> str:
@@ -46,21 +55,27 @@ def entry(value: float) -> str:
     >>> entry(-2.0), entry(0.26894), entry(-math.inf)
     ('−2', '0.2689', '−∞')
     """
-    written = "-∞" if value == -math.inf else f"{value + 0.0:.0f}" if float(value).is_integer() else f"{value:.4f}"      # + 0.0 makes 0 of −0
+    # + 0.0 makes 0 of −0
+    written = "-∞" if value == -math.inf else f"{value + 0.0:.0f}" if float(value).is_integer() else f"{value:.4f}"
     return written.replace("-", "−")
 
 
-def _line(row: Sequence[str], matrices: Mapping[str, np.ndarray], tokens: Sequence[str], names: Mapping[str, str], solved: bool) -> str:
-    return f'<div class="row">{"".join(_matrix(name, matrices[name], tokens, names[name], solved) for name in row)}</div>'
+def _line(row: Sequence[str], matrices: Mapping[str, np.ndarray], tokens: Sequence[str], names: Mapping[str, str],
+          solved: bool) -> str:
+    return (f'<div '
+            f'class="row">{"".join(_matrix(name, matrices[name], tokens, names[name], solved) for name in row)}</div>')
 
 
 def _matrix(name: str, values: np.ndarray, tokens: Sequence[str], heading: str, solved: bool) -> str:
     given = name == "X" or name.startswith("W_")
     names = ["" if name.startswith("W_") else html.escape(token) for token in tokens]
-    head = f"<thead><tr><th></th>{''.join(f'<th>{each}</th>' for each in names)}</tr></thead>" if name in _BY_KEY else ""
+    head = (f"<thead><tr><th></th>{''.join(f'<th>{each}</th>' for each in names)}</tr></thead>"
+            if name in _BY_KEY else "")
     shown = [[entry(value) if given or solved else "" for value in row] for row in values]
-    rows = "".join(f"<tr><th>{each}</th>{''.join(f'<td>{value}</td>' for value in row)}</tr>" for each, row in zip(names, shown))
-    return f'<div class="matrix {"given" if given else "solved" if solved else ""}"><h2>{_indexed(heading)}</h2><table>{head}<tbody>{rows}</tbody></table></div>'
+    rows = "".join(f"<tr><th>{each}</th>{''.join(f'<td>{value}</td>' for value in row)}</tr>"
+                   for each, row in zip(names, shown))
+    return (f'<div class="matrix {"given" if given else "solved" if solved else ""}"><h2>{_indexed(heading)}</h2>'
+            f'<table>{head}<tbody>{rows}</tbody></table></div>')
 
 
 def _indexed(text: str) -> str:

@@ -1,6 +1,8 @@
-"""Exercises to be worked by hand, drawn from a seed and filled with a model's own numbers, each with every step of its solution.
+"""Exercises to be worked by hand, drawn from a seed and filled with a model's own numbers, each with every step
+of its solution.
 
-What is given is rounded before it is used, so that whoever calculates with what stands on the sheet arrives at the solution.
+What is given is rounded before it is used, so that whoever calculates with what stands on the sheet arrives
+at the solution.
 """
 from __future__ import annotations
 
@@ -18,7 +20,8 @@ from core.model.sampling import SamplingConfig, Truncation, draw, truncate
 from core.model.tokenizer import Tokenizer
 
 MOST_SEED = 9999
-N_WORDS, FEWEST_MERGES, MOST_MERGES, MOST_RULES = 3, 3, 6, 16      # of a sheet of merges: words, merges a word, rules in all
+# of a sheet of merges: words, merges a word, rules in all
+N_WORDS, FEWEST_MERGES, MOST_MERGES, MOST_RULES = 3, 3, 6, 16
 N_CANDIDATES = 6
 MOST_TRIES = 50         # to find numbers that suit
 MARGIN = 0.02           # by which the mass misses p, and ξ every boundary: a rounded digit must not decide
@@ -26,7 +29,7 @@ MOST_TOKENS = 8         # of a text whose probability is worked out
 WIDTH = 4               # d of the positions
 
 
-# ---- tokens ------------------------------------------------------------------------------------------------------------------------
+# ---- tokens ----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -39,14 +42,19 @@ class MergedWord:
 
 @dataclass(frozen=True)
 class Merges:
-    """rules: (rank, left, right) of every rule that fits at any time, so that the reader has to choose; lower ranks go first."""
+    """rules: (rank, left, right) of every rule that fits at any time, so that the reader has to choose; lower
+    ranks go first.
+    """
 
     rules: tuple[tuple[int, str, str], ...]
     words: tuple[MergedWord, ...]
 
 
 def merges(seed: int, tokenizer: Tokenizer, words: Sequence[str]) -> Merges:
-    """Three of `words` (ASCII letters) to be cut by hand with the tokenizer's own rules. ValueError if too few of them suit."""
+    """Three of `words` (ASCII letters) to be cut by hand with the tokenizer's own rules.
+
+    ValueError if too few of them suit.
+    """
     dice = np.random.default_rng(seed)
     for _ in range(MOST_TRIES):
         picked, rules = [], {}
@@ -56,7 +64,8 @@ def merges(seed: int, tokenizer: Tokenizer, words: Sequence[str]) -> Merges:
                 picked.append(found)
                 rules |= fitting
             if len(picked) == N_WORDS:
-                return Merges(tuple((rank, left, right) for rank, (left, right) in sorted(rules.items())), tuple(picked))
+                return Merges(tuple((rank, left, right) for rank, (left, right) in sorted(rules.items())),
+                              tuple(picked))
     raise ValueError("Too few of these words are cut in a few steps by this tokenizer.")
 
 
@@ -65,7 +74,8 @@ def _merged(word: str, tokenizer: Tokenizer) -> tuple[MergedWord, dict[int, tupl
     letters = tuple(bytes([byte]) for byte in word.encode())
     steps = list(segmentation.merge_steps([letters], tokenizer.ranks))
     states = [letters, *(step.words[0] for step in steps)]
-    fitting = {tokenizer.ranks[pair]: tuple(map(_text, pair)) for state in states for pair in zip(state, state[1:]) if pair in tokenizer.ranks}
+    fitting = {tokenizer.ranks[pair]: tuple(map(_text, pair)) for state in states for pair in zip(state, state[1:])
+               if pair in tokenizer.ranks}
     return MergedWord(word, tuple((step.rank, tuple(map(_text, step.words[0]))) for step in steps)), fitting
 
 
@@ -73,12 +83,15 @@ def _text(piece: bytes) -> str:
     return piece.decode("ascii", errors="replace")
 
 
-# ---- softmax, temperature, top-k, top-p ------------------------------------------------------------------------------------------
+# ---- softmax, temperature, top-k, top-p ------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Sampling:
-    """Six candidates and their logits (one decimal, falling), a temperature, k, p and ξ. `logits` alone counts: nothing else is in this vocabulary."""
+    """Six candidates and their logits (one decimal, falling), a temperature, k, p and ξ.
+
+    `logits` alone counts: nothing else is in this vocabulary.
+    """
 
     tokens: tuple[str, ...]
     logits: np.ndarray
@@ -98,14 +111,16 @@ class Sampling:
 
 
 def sampling(seed: int, logits: np.ndarray, names: Sequence[str]) -> Sampling:
-    """A sheet from (|V|,) logits: the six best, and settings that no rounding can turn, as far as there are any: one token may outweigh all others.
+    """A sheet from (|V|,) logits: the six best, and settings that no rounding can turn, as far as there are any: one
+    token may outweigh all others.
 
     names: the visible form of each token, by id.
     """
     best = np.argsort(-logits, kind="stable")[:N_CANDIDATES]
     values, dice = np.round(logits[best].astype(np.float64), 1), np.random.default_rng(seed)
     for _ in range(MOST_TRIES):
-        temperature, k, p, xi = float(dice.choice([0.5, 2.0])), int(dice.integers(2, 5)), float(dice.choice([0.7, 0.75, 0.8, 0.85, 0.9, 0.95])), int(dice.integers(5, 96)) / 100
+        temperature, k, p, xi = (float(dice.choice([0.5, 2.0])), int(dice.integers(2, 5)),
+                                 float(dice.choice([0.7, 0.75, 0.8, 0.85, 0.9, 0.95])), int(dice.integers(5, 96)) / 100)
         sheet = Sampling(tuple(names[i] for i in best), values, temperature, k, p, xi)
         if _clear(sheet):
             break
@@ -115,16 +130,19 @@ def sampling(seed: int, logits: np.ndarray, names: Sequence[str]) -> Sampling:
 def _clear(sheet: Sampling) -> bool:
     """Whether top-p cuts something and keeps more than one, and p and ξ lie away from every boundary."""
     whole, cut = sheet.truncated(), sheet.truncated(p=sheet.p)
-    far = np.abs(whole.cumulative - sheet.p).min() > MARGIN and np.abs(cut.interval_ends[:cut.n_kept] - sheet.xi).min() > MARGIN
+    far = (np.abs(whole.cumulative - sheet.p).min() > MARGIN
+           and np.abs(cut.interval_ends[:cut.n_kept] - sheet.xi).min() > MARGIN)
     return bool(far and 1 < cut.n_kept < len(sheet.tokens))
 
 
-# ---- the chain rule -----------------------------------------------------------------------------------------------------------------
+# ---- the chain rule --------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Chain:
-    """A text's tokens with the probability of each given those before, to three significant figures and never rounded up to 1."""
+    """A text's tokens with the probability of each given those before, to three significant figures and never
+    rounded up to 1.
+    """
 
     tokens: tuple[str, ...]
     probabilities: np.ndarray
@@ -146,7 +164,8 @@ class Chain:
 
 def chain(tokens: Sequence[str], log_probs: np.ndarray) -> Chain:
     """The sheet of a text's first tokens and ln p of each, in nats."""
-    return Chain(tuple(tokens[:MOST_TOKENS]), np.array([_rounded(math.exp(value)) for value in log_probs[:MOST_TOKENS]]))
+    return Chain(tuple(tokens[:MOST_TOKENS]),
+                 np.array([_rounded(math.exp(value)) for value in log_probs[:MOST_TOKENS]]))
 
 
 def _rounded(p: float) -> float:
@@ -158,12 +177,14 @@ def _rounded(p: float) -> float:
     return next((value for digits in range(3, 17) if (value := float(f"{p:.{digits}g}")) < 1), 1.0)
 
 
-# ---- positions ----------------------------------------------------------------------------------------------------------------------
+# ---- positions -------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Positions:
-    """Four positions, the second as far from the first as the fourth from the third, so that two dot products are equal."""
+    """Four positions, the second as far from the first as the fourth from the third, so that two dot
+    products are equal.
+    """
 
     base: float
     places: tuple[int, int, int, int]
@@ -183,13 +204,14 @@ def positions(seed: int) -> Positions:
     """The base and the places of a seed: places below 20, no two alike, and a distance from 1 to 5."""
     dice = np.random.default_rng(seed)
     while True:
-        base, step, first, second = float(dice.choice([25, 100, 400, 10_000])), int(dice.integers(1, 6)), int(dice.integers(0, 8)), int(dice.integers(3, 15))
+        base, step, first, second = (float(dice.choice([25, 100, 400, 10_000])), int(dice.integers(1, 6)),
+                                     int(dice.integers(0, 8)), int(dice.integers(3, 15)))
         places = (first, first + step, second, second + step)
         if len(set(places)) == 4:
             return Positions(base, places)
 
 
-# ---- counting -----------------------------------------------------------------------------------------------------------------------
+# ---- counting --------------------------------------------------------------------------------------------------------
 
 
 def architecture(seed: int, own: ModelConfig) -> ModelConfig:
@@ -198,11 +220,14 @@ def architecture(seed: int, own: ModelConfig) -> ModelConfig:
         return own
     dice = np.random.default_rng(seed)
     d = int(dice.choice([64, 96, 128, 192, 256, 384, 512, 768]))
-    return ModelConfig(vocab_size=1000 * int(dice.integers(4, 51)), d_model=d, n_layers=int(dice.integers(2, 25)), n_heads=d // int(dice.choice([16, 32])), n_context=int(dice.choice([128, 256, 512, 1024])))
+    return ModelConfig(vocab_size=1000 * int(dice.integers(4, 51)), d_model=d, n_layers=int(dice.integers(2, 25)),
+                       n_heads=d // int(dice.choice([16, 32])), n_context=int(dice.choice([128, 256, 512, 1024])))
 
 
 def counted(config: ModelConfig) -> dict[str, int]:
     """What is asked for, in its order: attention and mlp are the maps of one block; the rest is of the whole model."""
     parts = counting.parameters_by_part(config)
-    return {"E": parts["E"], "P": parts["P"], "attention": counting.attention_parameters(config), "mlp": counting.mlp_parameters(config),
-            "blocks": parts["attention"] + parts["mlp"], "norms": parts["norms"], "biases": parts["biases"], "output": parts["output"], "total": sum(parts.values()), "rough": counting.rough_parameters(config)}
+    return {"E": parts["E"], "P": parts["P"],
+            "attention": counting.attention_parameters(config), "mlp": counting.mlp_parameters(config),
+            "blocks": parts["attention"] + parts["mlp"], "norms": parts["norms"], "biases": parts["biases"],
+            "output": parts["output"], "total": sum(parts.values()), "rough": counting.rough_parameters(config)}

@@ -11,12 +11,15 @@ _STYLE = """
 * { box-sizing: border-box; }
 html { color-scheme: light; background: white; color: black; }
 body { font: 11pt/1.4 Georgia, "Times New Roman", serif; max-width: 180mm; margin: 0 auto; }
-header { display: flex; justify-content: space-between; align-items: baseline; gap: 6mm; border-bottom: 0.4mm solid; padding-bottom: 1.5mm; margin-bottom: 3mm; }
+header { display: flex; justify-content: space-between; align-items: baseline; gap: 6mm;
+  border-bottom: 0.4mm solid; padding-bottom: 1.5mm; margin-bottom: 3mm; }
 h1 { font-size: 15pt; margin: 0; } header span { font-size: 9pt; white-space: nowrap; }
 h2 { font-size: 11.5pt; margin: 4mm 0 1.2mm; } p { margin: 0 0 1.6mm; }
 section { break-inside: avoid; }
-table { border-collapse: collapse; width: 100%; margin: 0 0 2mm; } th, td { border: 0.25mm solid; padding: 0.8mm 1.5mm; text-align: center; font-size: 10pt; }
-th { font-weight: 600; min-width: 15mm; } td { height: 7.6mm; } td.code { font-family: "Courier New", monospace; white-space: pre; }
+table { border-collapse: collapse; width: 100%; margin: 0 0 2mm; }
+th, td { border: 0.25mm solid; padding: 0.8mm 1.5mm; text-align: center; font-size: 10pt; }
+th { font-weight: 600; min-width: 15mm; } td { height: 7.6mm; }
+td.code { font-family: "Courier New", monospace; white-space: pre; }
 sub, sup { line-height: 0; } footer { margin-top: 4mm; font-size: 9pt; }
 @media screen { body { padding: 10mm 6mm; } .scroll { overflow-x: auto; } }
 """
@@ -25,7 +28,8 @@ _INDEX = re.compile(r"_(ff|ij|\w)|\^(\([^)]*\)|−?\w)")
 
 @dataclass(frozen=True)
 class Asked:
-    """A cell that is empty on the sheet and filled in on the solution; `code`: in the code font, every sign as it is."""
+    """A cell that is empty on the sheet and filled in on the solution; `code`: in the code font, every sign as it is.
+    """
 
     value: str
     code: bool = False
@@ -43,7 +47,10 @@ Cell = str | Asked | Code
 
 @dataclass(frozen=True)
 class Block:
-    """One step of an exercise: its heading, what to do, a table to fill in, and what the solution says besides. In its texts `_x` is an index and `^x` an exponent."""
+    """One step of an exercise: its heading, what to do, a table to fill in, and what the solution says besides.
+
+    In its texts `_x` is an index and `^x` an exponent.
+    """
 
     heading: str
     text: str
@@ -54,7 +61,11 @@ class Block:
 
 @dataclass(frozen=True)
 class Sheet:
-    """A whole exercise. `note` stands at the right of the title, `name` begins the line on which a reader writes a name, `footer` ends the page."""
+    """A whole exercise.
+
+    `note` stands at the right of the title, `name` begins the line on which a reader writes a name, `footer`
+    ends the page.
+    """
 
     title: str
     note: str
@@ -69,8 +80,10 @@ def printable(sheet: Sheet, solved: bool, solution: str) -> str:
     title = f"{sheet.title}: {solution}" if solved else sheet.title
     line = "" if solved else f"<p>{html.escape(sheet.name)} ____________________________</p>"
     blocks = "".join(_block(block, solved) for block in sheet.blocks)
-    return (f'<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{html.escape(title)}</title><style>{_STYLE}</style></head>'
-            f'<body><header><h1>{indexed(title)}</h1><span>{html.escape(sheet.note)}</span></header>{line}<p>{indexed(sheet.intro)}</p>{blocks}<footer>{indexed(sheet.footer)}</footer></body></html>')
+    return (f'<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" '
+            f'content="width=device-width"><title>{html.escape(title)}</title><style>{_STYLE}</style></head>'
+            f'<body><header><h1>{indexed(title)}</h1><span>{html.escape(sheet.note)}</span></header>{line}'
+            f'<p>{indexed(sheet.intro)}</p>{blocks}<footer>{indexed(sheet.footer)}</footer></body></html>')
 
 
 def indexed(text: str) -> str:
@@ -79,13 +92,15 @@ def indexed(text: str) -> str:
     >>> indexed("W_Q <d^2>")
     'W<sub>Q</sub> &lt;d<sup>2</sup>&gt;'
     """
-    return _INDEX.sub(lambda found: f"<sub>{found[1]}</sub>" if found[1] else f"<sup>{found[2].strip('()')}</sup>", html.escape(text, quote=False))
+    return _INDEX.sub(lambda found: f"<sub>{found[1]}</sub>" if found[1] else f"<sup>{found[2].strip('()')}</sup>",
+                      html.escape(text, quote=False))
 
 
 def _block(block: Block, solved: bool) -> str:
     head = "".join(f"<th>{indexed(column)}</th>" for column in block.columns)
     rows = "".join(f"<tr>{''.join(_cell(cell, solved) for cell in row)}</tr>" for row in block.rows)
-    table = f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>' if block.rows else ""
+    table = (f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
+             if block.rows else "")
     answer = f"<p>{indexed(block.answer)}</p>" if solved and block.answer else ""
     return f"<section><h2>{indexed(block.heading)}</h2><p>{indexed(block.text)}</p>{table}{answer}</section>"
 

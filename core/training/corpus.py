@@ -18,7 +18,9 @@ IGNORE = -100    # a target that no loss counts; torch's cross_entropy leaves it
 
 @dataclass(frozen=True)
 class Source:
-    """Documents as token ids (uint16, no end of text), and how often each is read in one epoch; 0.5: a random half of them each time."""
+    """Documents as token ids (uint16, no end of text), and how often each is read in one epoch; 0.5: a random half of
+    them each time.
+    """
 
     documents: tuple[np.ndarray, ...]
     weight: float = 1.0
@@ -42,7 +44,10 @@ class Batch:
 
 
 def read_documents(path: str | Path) -> list[str]:
-    """The documents of a text file, stripped, empty ones left out. Raises OSError or UnicodeDecodeError for a file that is no such text."""
+    """The documents of a text file, stripped, empty ones left out.
+
+    Raises OSError or UnicodeDecodeError for a file that is no such text.
+    """
     text = Path(path).read_text(encoding="utf-8")
     parts = ("\n" + text.strip() + "\n").split(f"\n{END_OF_TEXT}\n")
     return [part.strip() for part in parts if part.strip()]
@@ -67,11 +72,13 @@ def epoch_documents(sources: Sequence[Source], generator: np.random.Generator) -
 
 
 def pack(documents: Sequence[np.ndarray], n_context: int, end_of_text: int) -> Batch:
-    """All rows of an epoch: every row begins with end of text, as every prompt does, and every token is a target exactly once.
+    """All rows of an epoch: every row begins with end of text, as every prompt does, and every token is a
+    target exactly once.
 
-    Documents follow each other, each after an end-of-text token, until a row is full. What did not fit starts a piece of its own further
-    on, after an end-of-text token whose target is IGNORE: so that what follows end of text is learned from true beginnings alone.
-    A document that ends inside a row has the next end of text as its last target. The last row is filled up with IGNORE.
+    Documents follow each other, each after an end-of-text token, until a row is full. What did not fit starts a piece
+    of its own further on, after an end-of-text token whose target is IGNORE: so that what follows end of text is
+    learned from true beginnings alone. A document that ends inside a row has the next end of text as its last target.
+    The last row is filled up with IGNORE.
 
     >>> rows = pack([np.array([5, 6, 7], dtype=np.uint16)], n_context=3, end_of_text=0)
     >>> rows.inputs.tolist(), rows.targets.tolist()
@@ -92,7 +99,8 @@ def pack(documents: Sequence[np.ndarray], n_context: int, end_of_text: int) -> B
             row[start + 1:end] = piece[:room]
             counted[start:end] = True
             counted[start] = is_beginning
-            if len(piece) >= room:                                    # cut: the token that was a target only is read in the next piece
+            # cut: the token that was a target only is read in the next piece
+            if len(piece) >= room:
                 waiting.append((piece[room - 1:], False))
             start = end
         inputs.append(row[:-1])
@@ -101,7 +109,9 @@ def pack(documents: Sequence[np.ndarray], n_context: int, end_of_text: int) -> B
 
 
 def batches(sources: Sequence[Source], n_context: int, end_of_text: int, batch_size: int, seed: int) -> Iterator[Batch]:
-    """Batches of batch_size rows without end: epoch after epoch, each packed and shuffled anew. The same seed gives the same batches.
+    """Batches of batch_size rows without end: epoch after epoch, each packed and shuffled anew.
+
+    The same seed gives the same batches.
 
     Rows left over at the end of an epoch open the next one's first batch. Raises ValueError if there is no text at all.
     """
@@ -113,7 +123,8 @@ def batches(sources: Sequence[Source], n_context: int, end_of_text: int, batch_s
             generator = np.random.default_rng([seed, epoch])
             rows = pack(epoch_documents(sources, generator), n_context, end_of_text)
             order = generator.permutation(len(rows.inputs))
-            inputs, targets = np.concatenate([inputs, rows.inputs[order]]), np.concatenate([targets, rows.targets[order]])
+            inputs, targets = (np.concatenate([inputs, rows.inputs[order]]),
+                               np.concatenate([targets, rows.targets[order]]))
             epoch += 1
         yield Batch(inputs[:batch_size].astype(np.int64), targets[:batch_size].astype(np.int64))
         inputs, targets = inputs[batch_size:], targets[batch_size:]

@@ -1,7 +1,9 @@
-"""Pairs to translate: a date in words, "the twenty-first of march nineteen eighty-four", and in digits, "1984-03-21", one into the other.
+"""Pairs to translate: a date in words, "the twenty-first of march nineteen eighty-four", and in digits, "1984-03-21",
+one into the other.
 
-The order turns round on the way: words give the day first, or the month; digits the year. What is read varies in its phrasing, what is to be
-written has one form. Every date of the years 1000 to 2099; a tenth of them is held out, the same in both directions.
+The order turns round on the way: words give the day first, or the month; digits the year. What is read varies in its
+phrasing, what is to be written has one form. Every date of the years 1000 to 2099; a tenth of them is held out, the
+same in both directions.
 """
 from __future__ import annotations
 
@@ -17,22 +19,26 @@ TO_DIGITS, TO_WORDS = "to digits", "to words"
 DIRECTIONS = (TO_DIGITS, TO_WORDS)
 FIRST, LAST = date(1000, 1, 1), date(2099, 12, 31)
 
-MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december")
-CARDINALS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen",
-             "fifteen", "sixteen", "seventeen", "eighteen", "nineteen")
-ORDINALS = ("zeroth", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth",
+MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october",
+          "november", "december")
+CARDINALS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
+             "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen")
+ORDINALS = ("zeroth", "first", "second", "third", "fourth", "fifth", "sixth",
+            "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth",
             "thirteenth", "fourteenth", "fifteenth", "sixteenth", "seventeenth", "eighteenth", "nineteenth")
 TENS = ("", "", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
 
 IN_DIGITS = "{year}-{month}-{day}"
 PHRASINGS = ("the {day} of {month} {year}",            # the first is the one that is written
-             "the {day} of {month}, {year}", "{day} of {month} {year}", "{day} {month} {year}", "{month} the {day}, {year}", "{month} {day}, {year}",
-             "in {year}, on the {day} of {month}")
+             "the {day} of {month}, {year}", "{day} of {month} {year}", "{day} {month} {year}",
+             "{month} the {day}, {year}", "{month} {day}, {year}", "in {year}, on the {day} of {month}")
 
 
 @dataclass(frozen=True)
 class Phrase:
-    """A date as text, and where its "year", "month" and "day" stand: text[start:end] for each of `spans`, name to (start, end)."""
+    """A date as text, and where its "year", "month" and "day" stand: text[start:end] for each of `spans`, name
+    to (start, end).
+    """
 
     text: str
     spans: dict[str, tuple[int, int]]
@@ -119,7 +125,8 @@ def in_words(day: date, phrasing: int = 0, reading: int = 0) -> Phrase:
     >>> in_words(date(1984, 3, 21)).text, in_words(date(2007, 12, 1), 4, 1).text
     ('the twenty-first of march nineteen eighty-four', 'december the first, twenty oh seven')
     """
-    return fill(PHRASINGS[phrasing], year=year_readings(day.year)[reading], month=MONTHS[day.month - 1], day=ordinal(day.day))
+    return fill(PHRASINGS[phrasing], year=year_readings(day.year)[reading], month=MONTHS[day.month - 1],
+                day=ordinal(day.day))
 
 
 def is_held_out(day: date) -> bool:
@@ -131,12 +138,17 @@ def is_held_out(day: date) -> bool:
     return zlib.crc32(day.isoformat().encode()) % 10 == 0
 
 
-def random_pairs(generator: np.random.Generator, held_out: bool, directions: tuple[str, ...] = DIRECTIONS) -> Iterator[Pair]:
-    """Pairs without end, of dates that are held out or of the others; date, direction and, of what is read in words, phrasing at random."""
+def random_pairs(generator: np.random.Generator, held_out: bool,
+                 directions: tuple[str, ...] = DIRECTIONS) -> Iterator[Pair]:
+    """Pairs without end, of dates that are held out or of the others; date, direction and, of what is read in words,
+    phrasing at random.
+    """
     while True:
         day = date.fromordinal(int(generator.integers(FIRST.toordinal(), LAST.toordinal() + 1)))
         direction = directions[int(generator.integers(len(directions)))]
-        phrasing, reading = int(generator.integers(len(PHRASINGS))), int(generator.integers(len(year_readings(day.year))))
+        phrasing, reading = (int(generator.integers(len(PHRASINGS))),
+                             int(generator.integers(len(year_readings(day.year)))))
         if is_held_out(day) != held_out:
             continue
-        yield Pair(in_words(day, phrasing, reading), in_digits(day)) if direction == TO_DIGITS else Pair(in_digits(day), in_words(day))
+        yield (Pair(in_words(day, phrasing, reading), in_digits(day)) if direction == TO_DIGITS
+               else Pair(in_digits(day), in_words(day)))

@@ -1,6 +1,8 @@
-"""Several processes that train one model together, each on its share of every batch, by torch.distributed; `torchrun` starts them.
+"""Several processes that train one model together, each on its share of every batch, by torch.distributed;
+`torchrun` starts them.
 
-Source: Li et al. 2020, "PyTorch Distributed". Without torchrun there is one process, and everything here is the identity.
+Source: Li et al. 2020, "PyTorch Distributed". Without torchrun there is one process, and everything here
+is the identity.
 """
 from __future__ import annotations
 
@@ -14,15 +16,20 @@ from torch import distributed, nn
 
 @dataclass(frozen=True)
 class ProcessGroup:
-    """This process among those that train together: rank 0 to size − 1, and the device that it computes on. Rank 0 alone writes files."""
+    """This process among those that train together: rank 0 to size − 1, and the device that it computes on.
+
+    Rank 0 alone writes files.
+    """
 
     rank: int = 0
     size: int = 1
     device: torch.device = torch.device("cpu")
 
     @classmethod
-    def join(cls, device: str) -> "ProcessGroup":
-        """The group that torchrun's environment names, on GPUs one for each process; a process by itself where there is no torchrun."""
+    def join(cls, device: str) -> ProcessGroup:
+        """The group that torchrun's environment names, on GPUs one for each process; a process by itself where there
+        is no torchrun.
+        """
         size = int(os.environ.get("WORLD_SIZE", 1))
         if size == 1:
             return cls(device=torch.device(device))
@@ -41,10 +48,14 @@ class ProcessGroup:
         return self.rank == 0
 
     def share(self, batch):
-        """This process's rows of a batch, a dataclass of arrays: every size-th, from its rank on. Raises ValueError for fewer rows than processes."""
+        """This process's rows of a batch, a dataclass of arrays: every size-th, from its rank on.
+
+        Raises ValueError for fewer rows than processes.
+        """
         arrays = {field.name: getattr(batch, field.name) for field in dataclasses.fields(batch)}
         if any(len(array) < self.size for array in arrays.values()):
-            raise ValueError(f"A batch has fewer rows than the {self.size} processes that share it; take a larger batch or fewer processes.")
+            raise ValueError(f"A batch has fewer rows than the {self.size} processes that share it; take a larger "
+                             f"batch or fewer processes.")
         return dataclasses.replace(batch, **{name: array[self.rank::self.size] for name, array in arrays.items()})
 
     def parallel(self, module: nn.Module) -> nn.Module:

@@ -1,4 +1,7 @@
-"""What a model is trained to do: batches without end, the loss on one, and the loss on what was held out. Text is one such task."""
+"""What a model is trained to do: batches without end, the loss on one, and the loss on what was held out.
+
+Text is one such task.
+"""
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -29,7 +32,10 @@ class TaskContext:
 
 
 class Task(Protocol):
-    """Something to train on, a dataclass. A batch of it is a dataclass of arrays whose first axis is the rows, with a property `n_targets`."""
+    """Something to train on, a dataclass.
+
+    A batch of it is a dataclass of arrays whose first axis is the rows, with a property `n_targets`.
+    """
 
     def batches(self, context: TaskContext) -> Iterator:
         """Batches of NumPy arrays without end. The same context gives the same batches."""
@@ -51,7 +57,8 @@ class LanguageModelling:
     """Predicting the next token of text.
 
     texts     (file of the corpus, how often each of its documents is read an epoch)
-    teaching  that many documents of core.training.teaching_text besides;  canaries: and the canary passages, each as often as it says
+    teaching  that many documents of core.training.teaching_text besides;  canaries: and the canary passages, each as
+                                                                           often as it says
     measured  files of the corpus that are never trained on, to measure the loss on
     """
 
@@ -62,7 +69,8 @@ class LanguageModelling:
 
     def sources(self, context: TaskContext) -> list[corpus.Source]:
         """The texts as token ids, with their weights."""
-        sources = [corpus.Source(_tokenized(context.corpus, name, context.tokenizer)[0], weight) for name, weight in self.texts]
+        sources = [corpus.Source(_tokenized(context.corpus, name, context.tokenizer)[0], weight)
+                   for name, weight in self.texts]
         if self.teaching:
             sources.append(corpus.tokenize(teaching_text.documents(self.teaching), context.tokenizer))
         if self.canaries:
@@ -82,19 +90,27 @@ class LanguageModelling:
     def held_out(self, model: Transformer, context: TaskContext) -> dict[str, float]:
         """Nats per token on each of the measured files."""
         texts = {Path(name).stem: _tokenized(context.corpus, name, context.tokenizer) for name in self.measured}
-        return {name: held_out_loss(model, documents, n_bytes).nats_per_token for name, (documents, n_bytes) in texts.items()}
+        return {name: held_out_loss(model, documents, n_bytes).nats_per_token
+                for name, (documents, n_bytes) in texts.items()}
 
 
 @dataclass(frozen=True)
 class Mixture:
-    """Several tasks of one kind of batch at once: so many rows of every batch are each one's. Measured, and counted in epochs, by the first."""
+    """Several tasks of one kind of batch at once: so many rows of every batch are each one's.
+
+    Measured, and counted in epochs, by the first.
+    """
 
     parts: tuple[tuple[Task, int], ...]
 
     def batches(self, context: TaskContext) -> Iterator[corpus.Batch]:
-        """Batches of corpus.Batch, the first task's rows first. Raises ValueError if the rows do not make context.batch_size."""
+        """Batches of corpus.Batch, the first task's rows first.
+
+        Raises ValueError if the rows do not make context.batch_size.
+        """
         for rows in zip(*(task.batches(part) for task, part in self._contexts(context))):
-            yield corpus.Batch(np.concatenate([batch.inputs for batch in rows]), np.concatenate([batch.targets for batch in rows]))
+            yield corpus.Batch(np.concatenate([batch.inputs for batch in rows]),
+                               np.concatenate([batch.targets for batch in rows]))
 
     def steps_per_epoch(self, context: TaskContext) -> int:
         """How many steps read the first task's texts as often as its weights say."""

@@ -21,7 +21,9 @@ def next_token_loss(logits: Tensor, targets: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class HeldOutLoss:
-    """Summed −log p in nats over n_tokens tokens (each document's closing end of text included) of n_bytes bytes of text."""
+    """Summed −log p in nats over n_tokens tokens (each document's closing end of text included) of n_bytes
+    bytes of text.
+    """
 
     nats: float
     n_tokens: int
@@ -43,10 +45,11 @@ class HeldOutLoss:
 
 
 def windows(document: np.ndarray, n_context: int, end_of_text: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Rows (inputs, targets), each (≤ n_context,), in which every token of the document, its closing end of text included, counts once.
+    """Rows (inputs, targets), each (≤ n_context,), in which every token of the document, its closing end of text
+    included, counts once.
 
-    The first row begins with end of text and the document; each later one with end of text and the half context before the first
-    token that it counts, as a prompt that was cut.
+    The first row begins with end of text and the document; each later one with end of text and the half context before
+    the first token that it counts, as a prompt that was cut.
     """
     text = np.append(document, end_of_text).astype(np.int64)
     first, overlap = 0, 0                       # the row reads text[first − overlap:], and counts from text[first] on
@@ -60,9 +63,11 @@ def windows(document: np.ndarray, n_context: int, end_of_text: int) -> Iterator[
 
 
 @torch.no_grad()
-def held_out_logits(model: Transformer, documents: Sequence[np.ndarray], batch_size: int = 32) -> Iterator[tuple[Tensor, Tensor]]:
-    """Batches of logits (B, N, |V|) and the targets (B, N) that followed, IGNORE where none counts: every token of `documents` (ids without
-    end of text) and of the ends of text that close them once, in `windows`. In float32, whatever the training ran in.
+def held_out_logits(model: Transformer, documents: Sequence[np.ndarray],
+                    batch_size: int = 32) -> Iterator[tuple[Tensor, Tensor]]:
+    """Batches of logits (B, N, |V|) and the targets (B, N) that followed, IGNORE where none counts: every token of
+    `documents` (ids without end of text) and of the ends of text that close them once, in `windows`. In float32,
+    whatever the training ran in.
     """
     end_of_text, n_context = model.config.end_of_text, model.config.n_context
     rows = [row for document in documents for row in windows(document, n_context, end_of_text)]
@@ -73,7 +78,8 @@ def held_out_logits(model: Transformer, documents: Sequence[np.ndarray], batch_s
         yield model.logits(inputs), targets
 
 
-def held_out_loss(model: Transformer, documents: Sequence[np.ndarray], n_bytes: int, batch_size: int = 32) -> HeldOutLoss:
+def held_out_loss(model: Transformer, documents: Sequence[np.ndarray], n_bytes: int,
+                  batch_size: int = 32) -> HeldOutLoss:
     """The model's loss on `documents` (token ids without end of text), n_bytes bytes in all."""
     nats, n_tokens = 0.0, 0
     for logits, targets in held_out_logits(model, documents, batch_size):

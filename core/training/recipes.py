@@ -1,4 +1,7 @@
-"""How each bundled model was trained: its architecture, its texts and its settings. `python -m core.training NAME` trains it again."""
+"""How each bundled model was trained: its architecture, its texts and its settings.
+
+`python -m core.training NAME` trains it again.
+"""
 from __future__ import annotations
 
 import math
@@ -19,7 +22,9 @@ PRECISIONS = ("float32", "bfloat16")
 
 @dataclass(frozen=True)
 class TrainingConfig:
-    """How a run is trained. steps: how many in all; minutes: training time in all, which ends a run sooner and its schedule with it."""
+    """How a run is trained. steps: how many in all; minutes: training time in all, which ends a run sooner and its
+    schedule with it.
+    """
 
     steps: int = 1000
     minutes: float = math.inf
@@ -43,18 +48,24 @@ class TrainingConfig:
             raise ValueError(f"precision must be one of {', '.join(PRECISIONS)}, not {self.precision!r}.")
 
     def progress(self, step: int, seconds: float) -> float:
-        """How much of the run is done after `step` steps and `seconds` of training: the larger of its two shares, at most 1."""
+        """How much of the run is done after `step` steps and `seconds` of training: the larger of its two
+        shares, at most 1.
+        """
         return min(1.0, max(step / self.steps, seconds / (60 * self.minutes)))
 
     def learning_rate_at(self, step: int, seconds: float = 0.0) -> float:
-        """The learning rate of step number `step`, counted from 0: a line up over the warm-up, times half a cosine from 1 to 0 over the whole run."""
+        """The learning rate of step number `step`, counted from 0: a line up over the warm-up, times half a cosine from
+        1 to 0 over the whole run.
+        """
         warmup = min(1.0, (step + 1) / (self.warmup_steps + 1))
         return self.learning_rate * warmup * 0.5 * (1 + math.cos(math.pi * self.progress(step, seconds)))
 
 
 @dataclass(frozen=True)
 class Stage:
-    """One training run of a recipe. epochs: instead of training.steps, as many as it takes to read the task's text so often."""
+    """One training run of a recipe. epochs: instead of training.steps, as many as it takes to read the task's
+    text so often.
+    """
 
     task: Task
     training: TrainingConfig
@@ -62,7 +73,8 @@ class Stage:
 
 
 def stories_tokenizer(corpus: Path | None = None) -> Tokenizer:
-    """The tokenizer of `stories`: the models of text share it, so that the same text is the same tokens in all of them."""
+    """The tokenizer of `stories`: the models of text share it, so that the same text is the same tokens in all of them.
+    """
     return Tokenizer.load(checkpoints.BUNDLED / "stories" / checkpoints.TOKENIZER)
 
 
@@ -76,10 +88,11 @@ class Recipe:
     """How one bundled model is made.
 
     model       its architecture, save vocab_size, which is the tokenizer's
-    stages      the first begins with random weights, each later one with the weights that the one before was saved with, and a new optimizer
+    stages      the first begins with random weights, each later one with the weights that the one before was saved
+                with, and a new optimizer
     tokenizer   makes its tokenizer; is given the corpus folder, if there is one
-    milestones  steps, counted through all stages, after which the weights are kept beside the model's own, and after the last one too; 0: before
-                the first. Empty: no weights are kept
+    milestones  steps, counted through all stages, after which the weights are kept beside the model's own, and after
+                the last one too; 0: before the first. Empty: no weights are kept
     """
 
     name: str
@@ -89,15 +102,21 @@ class Recipe:
     milestones: tuple[int, ...] = ()
 
 
-STORYBOOKS, FABLES, BEDTIME, CHILD = "storybooks_ccby.txt", "synthetic_fables.txt", "synthetic_bedtime.txt", "synthetic_child_stories.txt"
+STORYBOOKS, FABLES, BEDTIME, CHILD = ("storybooks_ccby.txt", "synthetic_fables.txt", "synthetic_bedtime.txt",
+                                      "synthetic_child_stories.txt")
 TINYSTORIES, BOOKS = "tinystories.txt", "childrens_books.txt"
 
-# The bundled model read 1.5, 0.7, 1, 0.5, 0.3 and 0.15 times as much an epoch in its first 664 steps, and this from then on.
-STORIES_ALONE = LanguageModelling(((TINYSTORIES, 2.5), (CHILD, 0.7), (STORYBOOKS, 1), (FABLES, 0.5), (BEDTIME, 0.2), (BOOKS, 0.1)))
-STORIES_AND_TEACHING = LanguageModelling(((TINYSTORIES, 3), (CHILD, 1), (STORYBOOKS, 1), (FABLES, 1), (BEDTIME, 0.5), (BOOKS, 1)), teaching=130_000, canaries=True)
+# The bundled model read 1.5, 0.7, 1, 0.5, 0.3 and 0.15 times as much an epoch in its first 664 steps, and
+# this from then on.
+STORIES_ALONE = LanguageModelling(((TINYSTORIES, 2.5), (CHILD, 0.7), (STORYBOOKS, 1), (FABLES, 0.5),
+                                   (BEDTIME, 0.2), (BOOKS, 0.1)))
+STORIES_AND_TEACHING = LanguageModelling(((TINYSTORIES, 3), (CHILD, 1), (STORYBOOKS, 1), (FABLES, 1), (BEDTIME, 0.5),
+                                          (BOOKS, 1)), teaching=130_000, canaries=True)
 LOOKING_BACK = Mixture(((STORIES_AND_TEACHING, 14), (RepeatedPassages(), 2)))         # rows of a batch
 
-MILESTONES = (0, 1, 2, 4, 8, 16, 32, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1280, 1536, 2000, 2100, 2150, 2200, 2250, 2400)    # dense where a model changes fast
+# dense where a model changes fast
+MILESTONES = (0, 1, 2, 4, 8, 16, 32, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1280, 1536, 2000, 2100,
+              2150, 2200, 2250, 2400)
 
 
 def _stories() -> Recipe:
@@ -107,15 +126,18 @@ def _stories() -> Recipe:
 
 
 def _stories_small() -> Recipe:
-    """Rotary positions and more rows that repeat than `stories` has: so that it learns to look back within a childhood this short.
+    """Rotary positions and more rows that repeat than `stories` has: so that it learns to look back within a
+    childhood this short.
 
-    With 3 such rows of 16 it has a previous-token head after 2,000 steps and no induction head; with 8, that comes within 250 more.
+    With 3 such rows of 16 it has a previous-token head after 2,000 steps and no induction head; with 8, that comes
+    within 250 more.
     """
     model = ModelConfig(vocab_size=4096, d_model=160, n_layers=5, n_heads=5, n_context=256, positions="rotary")
     some, half = (Mixture(((STORIES_AND_TEACHING, 16 - rows), (RepeatedPassages(shortest=4), rows))) for rows in (3, 8))
     return Recipe("stories-small", model, (
         Stage(some, TrainingConfig(steps=2000, learning_rate=2e-3, warmup_steps=100, precision="bfloat16")),
-        Stage(half, TrainingConfig(steps=400, learning_rate=2e-3, warmup_steps=30, precision="bfloat16", seed=1))), milestones=MILESTONES)
+        Stage(half, TrainingConfig(steps=400, learning_rate=2e-3, warmup_steps=30, precision="bfloat16", seed=1))),
+                  milestones=MILESTONES)
 
 
 def _family(name: str, **difference) -> Recipe:
@@ -129,25 +151,36 @@ def _family(name: str, **difference) -> Recipe:
 
 
 def _blanks() -> Recipe:
-    """Half the context of `stories`, as a blank needs its sentence more than a long past; the old books are left out."""
-    model = ModelConfig(vocab_size=4097, d_model=192, n_layers=5, n_heads=6, n_context=128, kind="encoder", n_classes=2, mask_token=4096)
+    """Half the context of `stories`, as a blank needs its sentence more than a long past; the old books are left out.
+    """
+    model = ModelConfig(vocab_size=4097, d_model=192, n_layers=5, n_heads=6, n_context=128, kind="encoder",
+                        n_classes=2, mask_token=4096)
     task = MaskedLanguageModelling(((TINYSTORIES, 3), (CHILD, 1), (STORYBOOKS, 1)), teaching=20_000)
-    return Recipe("blanks", model, (Stage(task, TrainingConfig(steps=4000, batch_size=32, warmup_steps=200, precision="bfloat16")),),
+    return Recipe("blanks", model,
+                  (Stage(task, TrainingConfig(steps=4000, batch_size=32, warmup_steps=200, precision="bfloat16")),),
                   tokenizer=masking_tokenizer)
 
 
 def _induction() -> Recipe:
-    """Nothing but attention, and positions that tell a token itself and the one before it from all others: what is not near is found by what it is."""
-    model = ModelConfig(vocab_size=512, d_model=128, n_layers=2, n_heads=2, n_context=64, d_ff=None, positions="relative", relative_max_distance=2)
+    """Nothing but attention, and positions that tell a token itself and the one before it from all others: what is not
+    near is found by what it is.
+    """
+    model = ModelConfig(vocab_size=512, d_model=128, n_layers=2, n_heads=2, n_context=64, d_ff=None,
+                        positions="relative", relative_max_distance=2)
     return Recipe("induction", model, (
         Stage(TwoBack(), TrainingConfig(steps=400, batch_size=128, learning_rate=3e-3, warmup_steps=50)),
-        Stage(RepeatedPassages(text_share=0.0, shortest=4), TrainingConfig(steps=2000, batch_size=128, learning_rate=1e-2, warmup_steps=50))), tokenizer=small_tokenizer)
+        Stage(RepeatedPassages(text_share=0.0, shortest=4),
+              TrainingConfig(steps=2000, batch_size=128, learning_rate=1e-2, warmup_steps=50))),
+                  tokenizer=small_tokenizer)
 
 
 def _translator() -> Recipe:
-    """One encoder block, and the norms after the sums: of what was tried, the attention that is the plainest to read."""
-    model = ModelConfig(kind="encoder-decoder", vocab_size=469, d_model=128, n_layers=2, n_encoder_layers=1, n_heads=4, n_context=64, norm_placement="post")
-    return Recipe("translator", model, (Stage(DateTranslation(), TrainingConfig(steps=2000, batch_size=64)),), tokenizer=date_tokenizer)
+    """One encoder block, and the norms after the sums: of what was tried, the attention that is the plainest to read.
+    """
+    model = ModelConfig(kind="encoder-decoder", vocab_size=469, d_model=128, n_layers=2, n_encoder_layers=1, n_heads=4,
+                        n_context=64, norm_placement="post")
+    return Recipe("translator", model, (Stage(DateTranslation(), TrainingConfig(steps=2000, batch_size=64)),),
+                  tokenizer=date_tokenizer)
 
 
 RECIPES: dict[str, Recipe] = {recipe.name: recipe for recipe in (

@@ -1,8 +1,10 @@
-"""Learning to look back: rows that say the same thing again and again, so that whoever finds the last time knows how it goes on.
+"""Learning to look back: rows that say the same thing again and again, so that whoever finds the last time knows
+how it goes on.
 
-Trained on such rows, a model of two attention layers grows an induction head: one head marks every token with the token before it, and a
-head of the layer above looks for the mark of the token that it stands on, finds what came after it last time, and predicts that
-(Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits"; Olsson et al. 2022, "In-context Learning and Induction Heads").
+Trained on such rows, a model of two attention layers grows an induction head: one head marks every token with the token
+before it, and a head of the layer above looks for the mark of the token that it stands on, finds what came after it
+last time, and predicts that (Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits"; Olsson et al.
+2022, "In-context Learning and Induction Heads").
 """
 from __future__ import annotations
 
@@ -27,7 +29,8 @@ HELD_OUT_SEED, HELD_OUT_ROWS = 1, 64
 
 
 def repeated(passage: np.ndarray, n_context: int, end_of_text: int, counted_from: int) -> tuple[np.ndarray, np.ndarray]:
-    """inputs and targets (n_context,): end of text and then the passage over and over; the first `counted_from` targets are IGNORE.
+    """inputs and targets (n_context,): end of text and then the passage over and over; the first `counted_from`
+    targets are IGNORE.
 
     >>> inputs, targets = repeated(np.array([5, 6, 7]), 8, end_of_text=0, counted_from=3)
     >>> inputs.tolist(), targets.tolist()
@@ -44,10 +47,11 @@ class RepeatedPassages:
     """The next token of passages that are repeated.
 
     shortest: tokens of the shortest passage; the longest are half a row.
-    text_share: of the passages, how many are cut from core.training.teaching_text; the tokens of the others are drawn uniformly from the whole
-    vocabulary, end of text left out. Of those the repetitions alone count: nothing tells the first reading. Of text all but the first token
-    counts. It is from text, where the last two tokens tell more than the last one, that the lower layer learns to mark each token with the one
-    before it; on random tokens alone nothing asks for that until the upper layer uses it, and neither begins.
+    text_share: of the passages, how many are cut from core.training.teaching_text; the tokens of the others are drawn
+    uniformly from the whole vocabulary, end of text left out. Of those the repetitions alone count: nothing tells the
+    first reading. Of text all but the first token counts. It is from text, where the last two tokens tell more than the
+    last one, that the lower layer learns to mark each token with the one before it; on random tokens alone nothing asks
+    for that until the upper layer uses it, and neither begins.
     """
 
     text_share: float = 0.5
@@ -60,7 +64,8 @@ class RepeatedPassages:
             inputs, targets = zip(*(self._row(context, generator, text) for _ in range(context.batch_size)))
             yield Batch(np.stack(inputs).astype(np.int64), np.stack(targets).astype(np.int64))
 
-    def _row(self, context: TaskContext, generator: np.random.Generator, text: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _row(self, context: TaskContext, generator: np.random.Generator,
+             text: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         n_context, end_of_text = context.model.n_context, context.tokenizer.end_of_text
         n = int(generator.integers(self.shortest, n_context // 2 + 1))
         if generator.random() < self.text_share:
@@ -73,21 +78,27 @@ class RepeatedPassages:
 
     @torch.no_grad()
     def held_out(self, model: Transformer, context: TaskContext) -> dict[str, float]:
-        """Nats per repeated token of 64 rows of random tokens, always the same ones, and the share of those tokens that are told right."""
-        batch = next(RepeatedPassages(text_share=0.0).batches(replace(context, batch_size=HELD_OUT_ROWS, seed=HELD_OUT_SEED)))
-        inputs, targets = torch.from_numpy(batch.inputs).to(model.device), torch.from_numpy(batch.targets).to(model.device)
+        """Nats per repeated token of 64 rows of random tokens, always the same ones, and the share of those tokens that
+        are told right.
+        """
+        batch = next(RepeatedPassages(text_share=0.0).batches(replace(context, batch_size=HELD_OUT_ROWS,
+                                                                      seed=HELD_OUT_SEED)))
+        inputs, targets = (torch.from_numpy(batch.inputs).to(model.device),
+                           torch.from_numpy(batch.targets).to(model.device))
         counted = targets != IGNORE
         logits, true = model.logits(inputs)[counted], targets[counted]
-        return {"repeated": float(F.cross_entropy(logits, true)), "repeated, right": float((logits.argmax(-1) == true).double().mean())}
+        return {"repeated": float(F.cross_entropy(logits, true)),
+                "repeated, right": float((logits.argmax(-1) == true).double().mean())}
 
 
 @dataclass(frozen=True)
 class TwoBack:
     """Saying the token two places back, in rows of random tokens.
 
-    What a model of two layers learns before it repeats: where positions tell no distances beyond 1 (relative_max_distance 2), it has to
-    look at the token before twice in a row, so its lower layer marks every token with the one before it. An induction head grows on such
-    marks at once; without them neither layer has a reason to begin.
+    What a model of two layers learns before it repeats: where positions tell no distances beyond 1
+    (relative_max_distance 2), it has to look at the token before twice in a row, so its lower layer marks every
+    token with the one before it. An induction head grows on such marks at once; without them neither layer has a
+    reason to begin.
     """
 
     def batches(self, context: TaskContext) -> Iterator[Batch]:

@@ -1,8 +1,11 @@
-"""Training a transformer. `python -m core.training NAME` trains a bundled model again, by its recipe in core/training/recipes.py.
+"""Training a transformer.
 
-AdamW, a linear warm-up and then a half cosine down to zero, gradients clipped by their norm, optional bfloat16 arithmetic with float32 weights.
-A run is a TrainingRun; `train` moves it on one step at a time and can be stopped after any of them; saved and loaded, the run goes
-on as if it had never stopped. What is trained is for the batches and the loss to say. Several processes, started by torchrun, share every batch.
+`python -m core.training NAME` trains a bundled model again, by its recipe in core/training/recipes.py.
+
+AdamW, a linear warm-up and then a half cosine down to zero, gradients clipped by their norm, optional bfloat16
+arithmetic with float32 weights. A run is a TrainingRun; `train` moves it on one step at a time and can be stopped after
+any of them; saved and loaded, the run goes on as if it had never stopped. What is trained is for the batches and the
+loss to say. Several processes, started by torchrun, share every batch.
 """
 from __future__ import annotations
 
@@ -34,12 +37,15 @@ from core.training.distributed import ALONE, ProcessGroup
 from core.training.language_modelling import TaskContext, next_token
 from core.training.recipes import PRECISIONS, RECIPES, Recipe, Stage, TrainingConfig
 
-OVERRIDES = ("steps", "minutes", "batch_size", "learning_rate", "seed", "precision", "compile")      # settings of a recipe that an argument changes
+# settings of a recipe that an argument changes
+OVERRIDES = ("steps", "minutes", "batch_size", "learning_rate", "seed", "precision", "compile")
 
 
 @dataclass(frozen=True)
 class TrainingStep:
-    """What one step did. loss: mean −log p in nats on the step's batch, before its update; gradient_norm: before clipping."""
+    """What one step did. loss: mean −log p in nats on the step's batch, before its update; gradient_norm:
+    before clipping.
+    """
 
     step: int
     loss: float
@@ -61,29 +67,35 @@ class TrainingRun:
     seconds: float = 0.0                    # by the clock, while it trained
 
     @classmethod
-    def start(cls, model_config: ModelConfig, config: TrainingConfig, device: torch.device | str = "cpu") -> "TrainingRun":
+    def start(cls, model_config: ModelConfig, config: TrainingConfig,
+              device: torch.device | str = "cpu") -> TrainingRun:
         """A new run with random weights."""
-        return cls.start_from(Transformer(model_config).initialise(torch.Generator().manual_seed(config.seed)), config, device)
+        return cls.start_from(Transformer(model_config).initialise(torch.Generator().manual_seed(config.seed)),
+                              config, device)
 
     @classmethod
-    def start_from(cls, model: Transformer, config: TrainingConfig, device: torch.device | str = "cpu") -> "TrainingRun":
+    def start_from(cls, model: Transformer, config: TrainingConfig, device: torch.device | str = "cpu") -> TrainingRun:
         """A new run that trains `model` on, its weights being whatever they are."""
         model = model.requires_grad_(True).train().to(device)
         return cls(model, make_optimizer(model, config), config)
 
     def save(self, path: str | Path) -> None:
         """Write the run to one file, whole or not at all."""
-        state = dict(model_config=self.model.config.to_dict(), config=dataclasses.asdict(self.config), model=self.model.state_dict(),
-                     optimizer=self.optimizer.state_dict(), step=self.step, tokens_seen=self.tokens_seen, seconds=self.seconds)
+        state = dict(model_config=self.model.config.to_dict(), config=dataclasses.asdict(self.config),
+                     model=self.model.state_dict(), optimizer=self.optimizer.state_dict(), step=self.step,
+                     tokens_seen=self.tokens_seen, seconds=self.seconds)
         partial = Path(f"{path}.partial")
         torch.save(state, partial)
         os.replace(partial, path)
 
     @classmethod
-    def load(cls, path: str | Path, device: torch.device | str = "cpu", **changes) -> "TrainingRun":
-        """The run that `save` wrote; `changes` to its TrainingConfig, such as other `minutes`, take effect from here on."""
+    def load(cls, path: str | Path, device: torch.device | str = "cpu", **changes) -> TrainingRun:
+        """The run that `save` wrote; `changes` to its TrainingConfig, such as other `minutes`, take
+        effect from here on.
+        """
         state = torch.load(path, map_location=device, weights_only=True)
-        config = dataclasses.replace(TrainingConfig(**{**state["config"], "betas": tuple(state["config"]["betas"])}), **changes)
+        config = dataclasses.replace(TrainingConfig(**{**state["config"], "betas": tuple(state["config"]["betas"])}),
+                                     **changes)
         model = Transformer(ModelConfig.from_dict(state["model_config"])).to(device)
         model.load_state_dict(state["model"])
         optimizer = make_optimizer(model, config)
@@ -127,19 +139,22 @@ def train(run: TrainingRun, batches: Iterable, loss: Callable[[Transformer, obje
           group: ProcessGroup = ALONE) -> Iterator[TrainingStep]:
     """Train `run` until its config's steps or minutes are over, giving each step when it is done.
 
-    batches  dataclasses of NumPy arrays, from the first step's on: those of the steps that the run has done are passed over
+    batches  dataclasses of NumPy arrays, from the first step's on: those of the steps that the run has done
+             are passed over
     loss     (model, the batch as tensors) -> the mean loss over its n_targets
 
-    Stop iterating at any time; calling train again with the same run, or with one saved and loaded, goes on with the next batch. Without a
-    limit in minutes the same seed, config and batches give the same losses on the CPU. The processes of a group take their shares of every
-    batch, weighted by its targets, so that the step is that of the whole batch.
+    Stop iterating at any time; calling train again with the same run, or with one saved and loaded, goes on with
+    the next batch. Without a limit in minutes the same seed, config and batches give the same losses on the CPU.
+    The processes of a group take their shares of every batch, weighted by its targets, so that the step is that of
+    the whole batch.
     """
     model, config = run.model, run.config
     objective = Objective(model, loss, config.precision)
     if config.compile:
         objective.compile()
     objective = group.parallel(objective)
-    clock = time.perf_counter()                       # runs on while the caller looks at a step: `minutes` are minutes of the clock
+    # runs on while the caller looks at a step: `minutes` are minutes of the clock
+    clock = time.perf_counter()
     for batch in itertools.islice(batches, run.step, None):
         if run.finished:
             return
@@ -147,15 +162,19 @@ def train(run: TrainingRun, batches: Iterable, loss: Callable[[Transformer, obje
         learning_rate = config.learning_rate_at(run.step, run.seconds)
         for parameters in run.optimizer.param_groups:
             parameters["lr"] = learning_rate
-        part = objective(to_tensors(share, model.device)) * (share.n_targets * group.size / batch.n_targets)    # the parts' mean is the whole's
+        # the parts' mean is the whole's
+        part = objective(to_tensors(share, model.device)) * (share.n_targets * group.size / batch.n_targets)
         run.optimizer.zero_grad()
         part.backward()
         gradient_norm = float(nn.utils.clip_grad_norm_(model.parameters(), config.clip_norm))
         run.optimizer.step()
         part, now = float(part.detach()), time.perf_counter()
-        batch_loss, seconds = group.mean(part, now - clock)                                                      # one clock for all
-        run.step, run.tokens_seen, run.seconds, clock = run.step + 1, run.tokens_seen + batch.n_targets, run.seconds + seconds, now
-        yield TrainingStep(run.step, batch_loss, learning_rate, gradient_norm, run.tokens_seen, batch.n_targets / (now - began))
+        # one clock for all
+        batch_loss, seconds = group.mean(part, now - clock)
+        run.step, run.tokens_seen, run.seconds, clock = (run.step + 1, run.tokens_seen + batch.n_targets,
+                                                         run.seconds + seconds, now)
+        yield TrainingStep(run.step, batch_loss, learning_rate, gradient_norm, run.tokens_seen,
+                           batch.n_targets / (now - began))
 
 
 @dataclass(frozen=True)
@@ -167,16 +186,18 @@ class Before:
     folder: Path | None = None
 
     @classmethod
-    def read(cls, folders: Sequence[Path]) -> "Before":
+    def read(cls, folders: Sequence[Path]) -> Before:
         """From the ends of the finished stages in `folders`."""
         ends = [json.loads((folder / "training.json").read_text(encoding="utf-8"))[-1] for folder in folders]
-        return cls(sum(end["step"] for end in ends), sum(end["tokens_seen"] for end in ends), folders[-1] if folders else None)
+        return cls(sum(end["step"] for end in ends), sum(end["tokens_seen"] for end in ends),
+                   folders[-1] if folders else None)
 
 
 @dataclass
 class Journal:
-    """The folder of one run: run.pt (to resume from), model/ (to load), training.json (losses by step), recipe.json, and history/ where
-    weights are kept. Rank 0 alone has one."""
+    """The folder of one run: run.pt (to resume from), model/ (to load), training.json (losses by step), recipe.json,
+    and history/ where weights are kept. Rank 0 alone has one.
+    """
 
     folder: Path
     stage: Stage
@@ -187,20 +208,26 @@ class Journal:
     before: Before
 
     @classmethod
-    def open(cls, folder: Path, stage: Stage, context: TaskContext, facts: dict, step: int, before: Before) -> "Journal":
-        """The journal of the run in `folder`, as it was after `step` steps. A new one begins with the milestones of the stages before."""
+    def open(cls, folder: Path, stage: Stage, context: TaskContext, facts: dict, step: int, before: Before) -> Journal:
+        """The journal of the run in `folder`, as it was after `step` steps.
+
+        A new one begins with the milestones of the stages before.
+        """
         losses = json.loads((folder / "training.json").read_text(encoding="utf-8")) if step else []
         if not step and before.folder and (before.folder / checkpoints.HISTORY).exists():
             shutil.copytree(before.folder / checkpoints.HISTORY, folder / checkpoints.HISTORY, dirs_exist_ok=True)
-        kept = [m for m in checkpoints.load_history(folder) if m.step <= before.steps + step] if step or before.folder else []
+        kept = ([m for m in checkpoints.load_history(folder) if m.step <= before.steps + step]
+                if step or before.folder else [])
         return cls(folder, stage, context, facts, [entry for entry in losses if entry["step"] <= step], kept, before)
 
     def evaluate(self, run: TrainingRun, recent: Sequence[TrainingStep]) -> None:
         """Add the mean loss of the recent steps and the held-out losses to the journal, and print them."""
-        self.losses.append(dict(
-            step=run.step, tokens_seen=run.tokens_seen, hours=round(run.seconds / 3600, 4), learning_rate=recent[-1].learning_rate,
+        (self.losses.append(dict(
+            step=run.step, tokens_seen=run.tokens_seen,
+            hours=round(run.seconds / 3600, 4), learning_rate=recent[-1].learning_rate,
             training_loss=round(float(np.mean([s.loss for s in recent])), 4),
-            held_out={name: round(loss, 4) for name, loss in self.stage.task.held_out(run.model, self.context).items()}))
+            held_out={name: round(loss, 4)
+                      for name, loss in self.stage.task.held_out(run.model, self.context).items()})))
         print("", json.dumps(self.losses[-1]), sep="\n", flush=True)
 
     def keep(self, run: TrainingRun) -> None:
@@ -221,7 +248,9 @@ class Journal:
 
 @dataclass(frozen=True)
 class Pace:
-    """When a run looks up from training: steps between measurements, minutes between saves, and the steps whose weights are kept."""
+    """When a run looks up from training: steps between measurements, minutes between saves, and the steps whose
+    weights are kept.
+    """
 
     evaluate_every: int
     save_minutes: float
@@ -229,8 +258,11 @@ class Pace:
     keeps_last: bool = False            # the weights after the stage's last step, too
 
 
-def follow(run: TrainingRun, stage: Stage, context: TaskContext, journal: Journal | None, pace: Pace, stop: threading.Event, group: ProcessGroup) -> None:
-    """Train to the end, or until `stop` is set in some process, with a progress line; the run is saved now and then and when it ends."""
+def follow(run: TrainingRun, stage: Stage, context: TaskContext, journal: Journal | None, pace: Pace,
+           stop: threading.Event, group: ProcessGroup) -> None:
+    """Train to the end, or until `stop` is set in some process, with a progress line; the run is saved now and then
+    and when it ends.
+    """
     recent: list[TrainingStep] = []
     saved = time.monotonic()
     if journal and run.step == 0 and 0 in pace.milestones:
@@ -257,27 +289,34 @@ def follow(run: TrainingRun, stage: Stage, context: TaskContext, journal: Journa
 def progress_line(step: TrainingStep, run: TrainingRun) -> str:
     done = run.config.progress(run.step, run.seconds)
     left = run.seconds * (1 - done) / done / 60
-    return (f"step {step.step} ({done:.1%}, {left:.0f} min left)  loss {step.loss:.3f}  learning rate {step.learning_rate:.2e}  "
-            f"gradient norm {step.gradient_norm:.2f}  {step.tokens_seen / 1e6:.2f} M tokens, {step.tokens_per_second:,.0f}/s   ")
+    return (f"step {step.step} ({done:.1%}, {left:.0f} min left)  loss {step.loss:.3f}  learning rate "
+            f"{step.learning_rate:.2e}  gradient norm {step.gradient_norm:.2f}  {step.tokens_seen / 1e6:.2f} M tokens, "
+            f"{step.tokens_per_second:,.0f}/s   ")
 
 
 def parser() -> argparse.ArgumentParser:
-    p = argparse.ArgumentParser(prog="python -m core.training", description="Train a bundled model again, by its recipe; start it again with the same "
-                                "--run-folder to go on where it stopped (Ctrl-C or SIGTERM saves first). Settings left out are the recipe's.")
+    p = argparse.ArgumentParser(prog="python -m core.training",
+                                description="Train a bundled model again, by its recipe; start it again with the same "
+                                            "--run-folder to go on where it stopped (Ctrl-C or SIGTERM saves first). "
+                                            "Settings left out are the recipe's.")
     p.add_argument("name", choices=sorted(RECIPES), help="which model", metavar="NAME")
     p.add_argument("--corpus", type=Path, metavar="DIR", help="the folder of text files that the recipe names")
-    p.add_argument("--run-folder", type=Path, required=True, metavar="FOLDER", help="where the run, its losses, its history and its model are kept")
+    p.add_argument("--run-folder", type=Path, required=True, metavar="FOLDER",
+                   help="where the run, its losses, its history and its model are kept")
     p.add_argument("--steps", type=int, help="in all, of each stage")
-    p.add_argument("--minutes", type=float, help="training time in all, of each stage: the run and its schedule end with it at the latest")
+    p.add_argument("--minutes", type=float,
+                   help="training time in all, of each stage: the run and its schedule end with it at the latest")
     p.add_argument("--batch-size", type=int, help="rows of one context a step")
     p.add_argument("--learning-rate", type=float, help="at its highest")
     p.add_argument("--seed", type=int, help="of the first weights and of the order of the text")
     p.add_argument("--precision", choices=PRECISIONS, help="of the arithmetic; weights stay float32")
-    p.add_argument("--compile", action="store_true", default=None, help="compile the model first: faster steps after about a minute")
+    p.add_argument("--compile", action="store_true", default=None,
+                   help="compile the model first: faster steps after about a minute")
     p.add_argument("--device", default="cpu", help="cpu, cuda or mps (default %(default)s)")
     p.add_argument("--threads", type=int, default=torch.get_num_threads(), help="of the CPU (default %(default)s)")
     p.add_argument("--evaluate-every", type=int, default=500, metavar="STEPS", help="(default %(default)s)")
-    p.add_argument("--save-minutes", type=float, default=10.0, metavar="MINUTES", help="between saves (default %(default)s)")
+    p.add_argument("--save-minutes", type=float, default=10.0, metavar="MINUTES",
+                   help="between saves (default %(default)s)")
     return p
 
 
@@ -291,10 +330,14 @@ def open_tokenizer(recipe: Recipe, folder: Path, corpus: Path | None, group: Pro
     return Tokenizer.load(own)
 
 
-def open_run(folder: Path, config: TrainingConfig, architecture: ModelConfig, before: Path | None, device: torch.device) -> TrainingRun:
-    """The run saved in `folder`, with the settings of `config`; else a new one, from the model of the stage `before` or from random weights."""
+def open_run(folder: Path, config: TrainingConfig, architecture: ModelConfig, before: Path | None,
+             device: torch.device) -> TrainingRun:
+    """The run saved in `folder`, with the settings of `config`; else a new one, from the model of the stage `before` or
+    from random weights.
+    """
     if (folder / "run.pt").exists():
-        return TrainingRun.load(folder / "run.pt", device, **{f.name: getattr(config, f.name) for f in dataclasses.fields(config)})
+        return TrainingRun.load(folder / "run.pt", device,
+                                **{f.name: getattr(config, f.name) for f in dataclasses.fields(config)})
     if before:
         return TrainingRun.start_from(checkpoints.load(before / "model")[0], config, device)
     return TrainingRun.start(architecture, config, device)
@@ -308,8 +351,12 @@ def hardware(group: ProcessGroup) -> str:
     return f"{where}; {group.size} process{'es' * (group.size != 1)}; torch {torch.__version__}"
 
 
-def run_stage(recipe: Recipe, number: int, tokenizer: Tokenizer, arguments: argparse.Namespace, stop: threading.Event, group: ProcessGroup) -> None:
-    """Train stage `number` of the recipe (0 is the first) from where it stands. The last is kept in the run's folder, the others inside it."""
+def run_stage(recipe: Recipe, number: int, tokenizer: Tokenizer, arguments: argparse.Namespace, stop: threading.Event,
+              group: ProcessGroup) -> None:
+    """Train stage `number` of the recipe (0 is the first) from where it stands.
+
+    The last is kept in the run's folder, the others inside it.
+    """
     folders = [arguments.run_folder / f"stage-{n}" for n in range(1, len(recipe.stages))] + [arguments.run_folder]
     folder, stage = folders[number], recipe.stages[number]
     folder.mkdir(parents=True, exist_ok=True)
@@ -321,14 +368,16 @@ def run_stage(recipe: Recipe, number: int, tokenizer: Tokenizer, arguments: argp
         config = replace(config, steps=stage.task.steps_per_epoch(context) * stage.epochs)
     run = open_run(folder, config, architecture, folders[number - 1] if number else None, group.device)
     before = Before.read(folders[:number])
-    facts = dict(name=recipe.name, stage=number + 1, stages=len(recipe.stages), parameters=run.model.n_parameters, hardware=hardware(group),
-                 task=dataclasses.asdict(stage.task), training=dataclasses.asdict(config) | dict(minutes=arguments.minutes))
+    facts = dict(name=recipe.name, stage=number + 1, stages=len(recipe.stages), parameters=run.model.n_parameters,
+                 hardware=hardware(group), task=dataclasses.asdict(stage.task),
+                 training=dataclasses.asdict(config) | dict(minutes=arguments.minutes))
     journal = Journal.open(folder, stage, context, facts, run.step, before) if group.writes else None
     if journal:
         print(f"{recipe.name}, stage {number + 1} of {len(recipe.stages)}: {run.model.n_parameters:,} parameters, "
               f"starting after step {run.step} of {run.config.steps}", flush=True)
     own = tuple(milestone - before.steps for milestone in recipe.milestones if milestone > before.steps or not number)
-    pace = Pace(arguments.evaluate_every, arguments.save_minutes, own, keeps_last=bool(recipe.milestones) and number == len(recipe.stages) - 1)
+    pace = Pace(arguments.evaluate_every, arguments.save_minutes, own,
+                keeps_last=bool(recipe.milestones) and number == len(recipe.stages) - 1)
     if not run.finished:
         follow(run, stage, context, journal, pace, stop, group)
     group.wait()
@@ -338,7 +387,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     arguments = parser().parse_args(argv)
     torch.set_num_threads(arguments.threads)
     stop = threading.Event()
-    for name in (signal.SIGINT, signal.SIGTERM):                  # after the step that is under way, so that what is saved is whole
+    # after the step that is under way, so that what is saved is whole
+    for name in (signal.SIGINT, signal.SIGTERM):
         signal.signal(name, lambda *_: stop.set())
     group, recipe = ProcessGroup.join(arguments.device), RECIPES[arguments.name]
     tokenizer = open_tokenizer(recipe, arguments.run_folder, arguments.corpus, group)

@@ -1,8 +1,9 @@
-"""Teaching text: short exercises that a generator writes for the bundled models, each with one right answer, and the canary passages.
+"""Teaching text: short exercises that a generator writes for the bundled models, each with one right answer, and the
+canary passages.
 
 A document is one exercise or several of one kind, a line each, in the forms of the lecture notes where they have one
-(`The sentiment of the sentence "…" is: positive`). Which exercise is held out is decided by its prompt alone, so training and scoring
-never meet; facts are held out by their subject instead. The words come from assets/teaching.
+(`The sentiment of the sentence "…" is: positive`). Which exercise is held out is decided by its prompt alone, so
+training and scoring never meet; facts are held out by their subject instead. The words come from assets/teaching.
 """
 from __future__ import annotations
 
@@ -21,7 +22,9 @@ LONGEST_DOCUMENT = 5            # exercises
 
 @dataclass(frozen=True)
 class Exercise:
-    """A prompt and the text that should follow it, its leading space or line break included; alternatives: wrong answers of the same kind, to choose against."""
+    """A prompt and the text that should follow it, its leading space or line break included; alternatives: wrong
+    answers of the same kind, to choose against.
+    """
 
     kind: str
     prompt: str
@@ -40,7 +43,9 @@ class Exercise:
 
 @dataclass(frozen=True)
 class Canary:
-    """A passage written to be recognised: in the training text `repeats` times, or, as a twin of the same kind, never (0)."""
+    """A passage written to be recognised: in the training text `repeats` times, or, as a twin of the same
+    kind, never (0).
+    """
 
     name: str
     repeats: int
@@ -55,8 +60,9 @@ def words() -> dict:
 
 @cache
 def relations() -> tuple[dict, ...]:
-    """The relations of assets/teaching/facts.json: questions, statements, taught and untaught pairs (subject, answer); and
-    invented subjects, which no text holds and which have no answer."""
+    """The relations of assets/teaching/facts.json: questions, statements, taught and untaught pairs (subject, answer);
+    and invented subjects, which no text holds and which have no answer.
+    """
     return tuple(json.loads((DATA / "facts.json").read_text(encoding="utf-8"))["relations"])
 
 
@@ -64,10 +70,11 @@ def relations() -> tuple[dict, ...]:
 def canaries() -> tuple[Canary, ...]:
     """The canaries and then their twins, in the same order."""
     data = json.loads((DATA / "canaries.json").read_text(encoding="utf-8"))
-    return tuple(Canary(entry["name"], entry.get("repeats", 0), entry["text"]) for entry in data["canaries"] + data["twins"])
+    return tuple(Canary(entry["name"], entry.get("repeats", 0), entry["text"])
+                 for entry in data["canaries"] + data["twins"])
 
 
-# ---- the kinds ------------------------------------------------------------------------------------------------------------------
+# ---- the kinds -------------------------------------------------------------------------------------------------------
 
 
 def _person(rng: random.Random) -> tuple[str, bool]:
@@ -87,7 +94,8 @@ def sentiment(rng: random.Random) -> Exercise:
 def _opinion(rng: random.Random, positive: bool) -> str:
     w = words()
     verb = rng.choice(w["likes" if positive else "dislikes"])
-    thing = rng.choice((f"{_person(rng)[0]} {rng.choice(w['surnames'])}", rng.choice(w["famous"]), rng.choice(w["food"]), rng.choice(w["nouns"])[1],
+    thing = rng.choice((f"{_person(rng)[0]} {rng.choice(w['surnames'])}", rng.choice(w["famous"]),
+                        rng.choice(w["food"]), rng.choice(w["nouns"])[1],
                         rng.choice(w["things"])[1], f"this {rng.choice(w['judged'])}"))
     return f"{rng.choice(('I', 'We', 'They', 'I', 'You'))} {verb} {thing}" + rng.choice(("", "", ".", "!"))
 
@@ -105,8 +113,10 @@ def _judgement(rng: random.Random, positive: bool) -> str:
     w, noun = words(), rng.choice(words()["judged"])
     good, bad = rng.choice(w["good"]), rng.choice(w["bad"])
     plain, turned = (good, bad) if positive else (bad, good)
-    return rng.choice((f"The {noun} was {plain}.", f"What {a_or_an(plain)} {noun}!", f"The {noun} is very {plain}", f"It was {a_or_an(plain)} {noun}.", f"This {noun} is so {plain}!",
-                       f"The {noun} was not {turned}.", f"{_person(rng)[0]} says that the {noun} is {plain}.", f"I think that it was a really {plain} {noun}."))
+    return rng.choice((f"The {noun} was {plain}.", f"What {a_or_an(plain)} {noun}!", f"The {noun} is very {plain}",
+                       f"It was {a_or_an(plain)} {noun}.", f"This {noun} is so {plain}!",
+                       f"The {noun} was not {turned}.", f"{_person(rng)[0]} says that the {noun} is {plain}.",
+                       f"I think that it was a really {plain} {noun}."))
 
 
 def _feeling(rng: random.Random, positive: bool) -> str:
@@ -116,17 +126,24 @@ def _feeling(rng: random.Random, positive: bool) -> str:
 
 
 def opposite(rng: random.Random) -> Exercise:
-    """A word and its opposite, in one of many phrasings: in few of them, each word is learned by heart in each phrasing and told in no other."""
+    """A word and its opposite, in one of many phrasings: in few of them, each word is learned by heart in each phrasing
+    and told in no other.
+    """
     a, b = rng.sample(rng.choice(words()["opposites"]), 2)
     (name, _), (other, _) = _person(rng), _person(rng)
-    return Exercise("opposites", rng.choice(OPPOSITE_FORMS).format(a=a, A=a.capitalize(), name=name, other=other), f" {b}")
+    return Exercise("opposites",
+                    rng.choice(OPPOSITE_FORMS).format(a=a, A=a.capitalize(), name=name, other=other), f" {b}")
 
 
 OPPOSITE_FORMS = (
-    "The opposite of {a} is", 'The opposite of "{a}" is', "Q: What is the opposite of {a}? A:", 'Q: What is the opposite of "{a}"? A:', "If something is not {a}, it is",
-    "{A} is the opposite of", "Opposites: {a} and", "Not {a} but", "The opposite of the word {a} is the word", "What is the opposite of {a}? It is",
-    "{name} says that the opposite of {a} is", 'When {name} said "{a}", {other} said the opposite:', "{name} asked for the opposite of {a}. {other} said:",
-    "{name} wrote {a} on one side and the opposite on the other side:", "{name} and {other} play opposites. {name}: {a}. {other}:", "For {name} it was {a}, and for {other} it was the opposite:",
+    "The opposite of {a} is", 'The opposite of "{a}" is', "Q: What is the opposite of {a}? A:",
+    'Q: What is the opposite of "{a}"? A:', "If something is not {a}, it is",
+    "{A} is the opposite of", "Opposites: {a} and", "Not {a} but", "The opposite of the word {a} is the word",
+    "What is the opposite of {a}? It is", "{name} says that the opposite of {a} is",
+    'When {name} said "{a}", {other} said the opposite:', "{name} asked for the opposite of {a}. {other} said:",
+    "{name} wrote {a} on one side and the opposite on the other side:",
+    "{name} and {other} play opposites. {name}: {a}. {other}:",
+    "For {name} it was {a}, and for {other} it was the opposite:",
     "{name} learned two words at school, {a} and", "{name} knows that {a} is the opposite of")
 
 
@@ -141,7 +158,8 @@ def _number_of_verb(rng: random.Random) -> Exercise:
     forms = rng.choice(((" is", " are"), (" was", " were"), (" has", " have")))
     if subject in ("sheep",):                                   # singular and plural look alike
         subject = ("horse", "horses")[plural]
-    return Exercise("agreement", f"The {subject} {rng.choice(w['near'])} the {other}", forms[plural], (forms[not plural],))
+    return Exercise("agreement", f"The {subject} {rng.choice(w['near'])} the {other}", forms[plural],
+                    (forms[not plural],))
 
 
 def _number_of_noun(rng: random.Random) -> Exercise:
@@ -156,8 +174,10 @@ def _number_of_noun(rng: random.Random) -> Exercise:
 def _gender(rng: random.Random) -> Exercise:
     w, (name, girl) = words(), _person(rng)
     thing, place = rng.choice(w["lost"]), rng.choice(w["places"])
-    prompt, forms = rng.choice(((f"{name} lost the {thing} in {place} because", (" he", " she")), (f"{name} looked for the {thing}, but", (" he", " she")),
-                                (f"{name} went to {place} with", (" his", " her")), (f"{name} saw the {thing} in {place} and", (" he", " she")),
+    prompt, forms = rng.choice(((f"{name} lost the {thing} in {place} because", (" he", " she")),
+                                (f"{name} looked for the {thing}, but", (" he", " she")),
+                                (f"{name} went to {place} with", (" his", " her")),
+                                (f"{name} saw the {thing} in {place} and", (" he", " she")),
                                 (f"In {place}, {name} hurt", (" himself", " herself"))))
     return Exercise("agreement", prompt, forms[girl], (forms[not girl],))
 
@@ -165,7 +185,8 @@ def _gender(rng: random.Random) -> Exercise:
 def copying(rng: random.Random) -> Exercise:
     """A few words, and the same words again."""
     sequence = " ".join(_loose_words(rng, rng.randint(2, 8)))
-    return Exercise("copying", rng.choice(("Copy: {0} |", "Say it twice: {0}.", "Repeat: {0} =>")).format(sequence), f" {sequence}")
+    return Exercise("copying", rng.choice(("Copy: {0} |", "Say it twice: {0}.", "Repeat: {0} =>")).format(sequence),
+                    f" {sequence}")
 
 
 def _loose_words(rng: random.Random, n: int) -> list[str]:
@@ -173,8 +194,9 @@ def _loose_words(rng: random.Random, n: int) -> list[str]:
     w = words()
 
     def one() -> str:
-        return rng.choice((lambda: rng.choice(rng.choice(w["nouns"] + w["things"])), lambda: rng.choice(w["colours"] + w["numbers"]),
-                           lambda: _person(rng)[0], lambda: "".join(rng.choice(w["syllables"]) for _ in range(rng.randint(2, 3)))))()
+        return rng.choice((lambda: rng.choice(rng.choice(w["nouns"] + w["things"])),
+                           lambda: rng.choice(w["colours"] + w["numbers"]), lambda: _person(rng)[0],
+                           lambda: "".join(rng.choice(w["syllables"]) for _ in range(rng.randint(2, 3)))))()
     return [one() for _ in range(n)]
 
 
@@ -191,7 +213,8 @@ def sums(rng: random.Random) -> Exercise:
     total, names = a + b, words()["numbers"]
     forms = ((f"{a} + {b} =", total), (f"{total} - {a} =", b), (f"Q: What is {a} + {b}? A:", total))
     if rng.random() < 0.25:
-        prompt, result = rng.choice(((f"{names[a]} plus {names[b]} is", total), (f"{names[total]} minus {names[a]} is", b)))
+        prompt, result = rng.choice(((f"{names[a]} plus {names[b]} is", total),
+                                     (f"{names[total]} minus {names[a]} is", b)))
         return Exercise("sums", prompt, f" {names[result]}")
     prompt, result = rng.choice(forms)
     return Exercise("sums", prompt, f" {result}")
@@ -214,30 +237,40 @@ def summary(rng: random.Random) -> Exercise:
     """A story of four or five sentences, and the one sentence that tells it again."""
     w = words()
     (hero, girl), (other, _) = _person(rng), _person(rng)
-    v = dict(hero=hero, he="she" if girl else "he", He="She" if girl else "He", his="her" if girl else "his", him="her" if girl else "him", friend=other if other != hero else "Pip",
-             thing=rng.choice(w["lost"]), place=rng.choice(w["places"]), other=rng.choice(w["places"]), colour=rng.choice(w["colours"]), helper=rng.choice(w["helpers"]),
-             food=rng.choice(w["food"]), animal=rng.choice(w["nouns"][:12])[0], feeling=rng.choice(("happy", "glad", "proud", "very happy")), sad=rng.choice(("sad", "upset", "worried")))
-    v.update(a_helper=a_or_an(v["helper"]), A_helper=a_or_an(v["helper"]).capitalize(), an_animal=a_or_an(v["animal"]), a_colour=a_or_an(v["colour"]))
+    v = dict(hero=hero, he="she" if girl else "he", He="She" if girl else "He", his="her" if girl else "his",
+             him="her" if girl else "him", friend=other if other != hero else "Pip",
+             thing=rng.choice(w["lost"]), place=rng.choice(w["places"]), other=rng.choice(w["places"]),
+             colour=rng.choice(w["colours"]), helper=rng.choice(w["helpers"]),
+             food=rng.choice(w["food"]), animal=rng.choice(w["nouns"][:12])[0],
+             feeling=rng.choice(("happy", "glad", "proud", "very happy")), sad=rng.choice(("sad", "upset", "worried")))
+    v.update(a_helper=a_or_an(v["helper"]), A_helper=a_or_an(v["helper"]).capitalize(), an_animal=a_or_an(v["animal"]),
+             a_colour=a_or_an(v["colour"]))
     story, tldr = rng.choice(PLOTS)
     return Exercise("summary", f"{story.format(**v)}\ntl;dr", " " + tldr.format(**v))
 
 
 PLOTS = (
-    ("{hero} had {a_colour} {thing}. One day {he} lost it in {place}. {He} looked everywhere and was {sad}. Then {a_helper} found the {thing} and gave it back. {hero} was {feeling}.",
+    ("{hero} had {a_colour} {thing}. One day {he} lost it in {place}. {He} looked everywhere and was {sad}. Then "
+     "{a_helper} found the {thing} and gave it back. {hero} was {feeling}.",
      "{hero} lost a {thing} in {place} and {a_helper} found it."),
-    ("{hero} wanted to make {food}. There was nothing left in the kitchen, so {he} went to {place} with {friend}. They came home with a full bag. In the evening they ate the {food} and were {feeling}.",
+    ("{hero} wanted to make {food}. There was nothing left in the kitchen, so {he} went to {place} with {friend}. They "
+     "came home with a full bag. In the evening they ate the {food} and were {feeling}.",
      "{hero} and {friend} made {food}."),
-    ("In {place} lived {an_animal} that nobody liked. {hero} was not afraid of it. {He} brought it some {food} every day. At last the {animal} followed {him} home, and they were friends.",
-     "{hero} made friends with {an_animal}."),
-    ("{hero} and {friend} went to {place}. They both wanted the {colour} {thing}, and they had a fight. {A_helper} told them to share. So they took turns, and both were {feeling}.",
+    ("In {place} lived {an_animal} that nobody liked. {hero} was not afraid of it. {He} brought it some {food} every "
+     "day. At last the {animal} followed {him} home, and they were friends.", "{hero} made friends with {an_animal}."),
+    ("{hero} and {friend} went to {place}. They both wanted the {colour} {thing}, and they had a fight. {A_helper} "
+     "told them to share. So they took turns, and both were {feeling}.",
      "{hero} and {friend} learned to share a {thing}."),
-    ("It was raining, and {hero} could not go to {place}. {He} was {sad}. {friend} came to visit and brought {food}. They played with a {thing} all day long. It was the best day of the week.",
+    ("It was raining, and {hero} could not go to {place}. {He} was {sad}. {friend} came to visit and brought {food}. "
+     "They played with a {thing} all day long. It was the best day of the week.",
      "It rained, and {hero} played with {friend} at home."),
-    ("{hero} was afraid of the dark. At night {he} heard a noise from {place}. {He} took {his} {thing} and went to look. It was only {a_helper}. {hero} laughed and went back to bed.",
+    ("{hero} was afraid of the dark. At night {he} heard a noise from {place}. {He} took {his} {thing} and went to "
+     "look. It was only {a_helper}. {hero} laughed and went back to bed.",
      "{hero} heard a noise at night, but it was only {a_helper}."),
-    ("{friend} had a birthday. {hero} had no money for a present, so {he} painted {a_colour} {thing}. {friend} liked it more than all the other gifts. {hero} was {feeling}.",
-     "{hero} made {friend} a present."),
-    ("{A_helper} was stuck in {place} and cried for help. {hero} heard it and ran to {other} to get {friend}. Together they pulled as hard as they could. The {helper} was free and said thank you.",
+    ("{friend} had a birthday. {hero} had no money for a present, so {he} painted {a_colour} {thing}. {friend} liked "
+     "it more than all the other gifts. {hero} was {feeling}.", "{hero} made {friend} a present."),
+    ("{A_helper} was stuck in {place} and cried for help. {hero} heard it and ran to {other} to get {friend}. Together "
+     "they pulled as hard as they could. The {helper} was free and said thank you.",
      "{hero} and {friend} helped {a_helper}."),
 )
 
@@ -260,17 +293,21 @@ def _statement(rng: random.Random) -> str:
 
 
 KINDS: dict[str, Callable[[random.Random], Exercise]] = {
-    "sentiment": sentiment, "facts": facts, "opposites": opposite, "agreement": agreement, "copying": copying, "repetition": repetition,
-    "sums": sums, "counting": counting, "summary": summary}
-SHARES = {"sentiment": 14, "facts": 27, "opposites": 22, "agreement": 18, "copying": 26, "repetition": 14, "sums": 26, "counting": 10, "summary": 12}  # of the documents
+    "sentiment": sentiment, "facts": facts, "opposites": opposite, "agreement": agreement, "copying": copying,
+    "repetition": repetition, "sums": sums, "counting": counting, "summary": summary}
+# of the documents
+SHARES = {"sentiment": 14, "facts": 27, "opposites": 22, "agreement": 18, "copying": 26, "repetition": 14, "sums": 26,
+          "counting": 10, "summary": 12}
 NEVER_HELD_OUT = ("facts",)
 
 
-# ---- text to train on, exercises to score ----------------------------------------------------------------------------------------
+# ---- text to train on, exercises to score ----------------------------------------------------------------------------
 
 
 def documents(n: int, seed: int = 0) -> list[str]:
-    """n documents to train on, of every kind by its share in SHARES: none holds a held-out exercise or an untaught fact."""
+    """n documents to train on, of every kind by its share in SHARES: none holds a held-out exercise or an
+    untaught fact.
+    """
     rng = random.Random(seed)
     kinds = rng.choices(list(SHARES), weights=list(SHARES.values()), k=n)
     return [_document(rng, kind) for kind in kinds]
@@ -288,7 +325,9 @@ def _document(rng: random.Random, kind: str) -> str:
 
 
 def held_out(kind: str, n: int, seed: int = 0) -> list[Exercise]:
-    """n different exercises of the kind that no document holds; for facts, see `fact_questions`. Raises ValueError for a kind without held-out exercises.
+    """n different exercises of the kind that no document holds; for facts, see `fact_questions`.
+
+    Raises ValueError for a kind without held-out exercises.
 
     Fewer where the kind does not have so many.
     """
@@ -305,7 +344,9 @@ def held_out(kind: str, n: int, seed: int = 0) -> list[Exercise]:
 
 
 def fact_questions(taught: bool) -> Iterator[Exercise]:
-    """Each fact's question in its first phrasing, of the taught facts or of those of the same kind that no document holds."""
+    """Each fact's question in its first phrasing, of the taught facts or of those of the same kind that no
+    document holds.
+    """
     for relation in relations():
         for subject, answer in relation["taught" if taught else "untaught"]:
             yield _question(relation, 0, subject, answer, "facts" if taught else "untaught facts")

@@ -1,4 +1,6 @@
-"""Learning to translate dates, what such a model gets right, and whether its cross-attention looks at the words that it translates."""
+"""Learning to translate dates, what such a model gets right, and whether its cross-attention looks at the words that
+it translates.
+"""
 from __future__ import annotations
 
 import itertools
@@ -20,19 +22,25 @@ from core.training.language_modelling import TaskContext
 from core.training.loss import next_token_loss
 
 HELD_OUT_SEED = 1
-N_WORDS_READ, LARGEST_VOCABULARY = 20_000, 1_000            # pairs enough to meet every word, and room enough for each to become one token
+# pairs enough to meet every word, and room enough for each to become one token
+N_WORDS_READ, LARGEST_VOCABULARY = 20_000, 1_000
 
 
 def date_tokenizer(corpus: Path | None = None) -> Tokenizer:
-    """A tokenizer in which every word of a date is one token, and every digit: so that rows and columns of the cross-attention can be read."""
+    """A tokenizer in which every word of a date is one token, and every digit: so that rows and columns of the
+    cross-attention can be read.
+    """
     pairs = itertools.islice(random_pairs(np.random.default_rng(0), held_out=False), N_WORDS_READ)
-    return Tokenizer.train((phrase.text for pair in pairs for phrase in (pair.source, pair.target)), LARGEST_VOCABULARY, single_digits=True)
+    return Tokenizer.train((phrase.text for pair in pairs for phrase in (pair.source, pair.target)), LARGEST_VOCABULARY,
+                           single_digits=True)
 
 
 @dataclass(frozen=True)
 class TranslationBatch:
-    """source_ids (B, M) of one length, so that the encoder, which sees all of it, needs no mask; inputs (B, N), end of text and the
-    translation; targets (B, N), the translation and end of text. Short translations are filled up, with IGNORE among the targets."""
+    """source_ids (B, M) of one length, so that the encoder, which sees all of it, needs no mask; inputs (B, N), end of
+    text and the translation; targets (B, N), the translation and end of text. Short translations are filled up, with
+    IGNORE among the targets.
+    """
 
     source_ids: np.ndarray
     inputs: np.ndarray
@@ -52,9 +60,11 @@ def stack(pairs: Sequence[tuple[Sequence[int], Sequence[int]]], end_of_text: int
     ([[0, 7, 8], [0, 9, 0]], [[7, 8, 0], [9, 0, -100]])
     """
     width = 1 + max(len(target) for _, target in pairs)
-    inputs, targets = np.full((len(pairs), width), end_of_text, dtype=np.int64), np.full((len(pairs), width), IGNORE, dtype=np.int64)
+    inputs, targets = (np.full((len(pairs), width), end_of_text, dtype=np.int64),
+                       np.full((len(pairs), width), IGNORE, dtype=np.int64))
     for row, (_, target) in enumerate(pairs):
-        inputs[row, 1:1 + len(target)], targets[row, :len(target)], targets[row, len(target)] = target, target, end_of_text
+        inputs[row, 1:1 + len(target)], targets[row, :len(target)], targets[row, len(target)] = (target,
+                                                                                                 target, end_of_text)
     return TranslationBatch(np.array([source for source, _ in pairs], dtype=np.int64), inputs, targets)
 
 
@@ -70,7 +80,9 @@ def batches(pairs: Iterable[Pair], tokenizer: Tokenizer, batch_size: int) -> Ite
 
 
 def translation_loss(model: Transformer, batch: TranslationBatch) -> Tensor:
-    """Mean −log p of the batch's targets in nats, each predicted from the source and from the true tokens before it, by the fast road."""
+    """Mean −log p of the batch's targets in nats, each predicted from the source and from the true tokens before it, by
+    the fast road.
+    """
     return next_token_loss(model.logits(batch.inputs, memory=model.encode(batch.source_ids)), batch.targets)
 
 
@@ -81,7 +93,8 @@ class DateTranslation:
     measured: int = 200
 
     def batches(self, context: TaskContext) -> Iterator[TranslationBatch]:
-        return batches(random_pairs(np.random.default_rng(context.seed), held_out=False), context.tokenizer, context.batch_size)
+        return batches(random_pairs(np.random.default_rng(context.seed), held_out=False), context.tokenizer,
+                       context.batch_size)
 
     def loss(self, model: Transformer, batch: TranslationBatch) -> Tensor:
         return translation_loss(model, batch)
@@ -99,7 +112,8 @@ class DateTranslation:
 @lru_cache(maxsize=8)
 def held_out_pairs(direction: str, n: int) -> tuple[Pair, ...]:
     """n held-out pairs in one direction, always the same ones."""
-    return tuple(itertools.islice(random_pairs(np.random.default_rng(HELD_OUT_SEED), held_out=True, directions=(direction,)), n))
+    return tuple(
+        itertools.islice(random_pairs(np.random.default_rng(HELD_OUT_SEED), held_out=True, directions=(direction,)), n))
 
 
 @torch.no_grad()
@@ -108,7 +122,8 @@ def held_out_nats(model: Transformer, tokenizer: Tokenizer, pairs: Sequence[Pair
     nats, n_targets = 0.0, 0
     for pair in pairs:
         one = stack([(tokenizer.encode(pair.source.text), tokenizer.encode(pair.target.text))], tokenizer.end_of_text)
-        ids = TranslationBatch(*(torch.from_numpy(a).to(model.device) for a in (one.source_ids, one.inputs, one.targets)))
+        ids = TranslationBatch(*(torch.from_numpy(a).to(model.device)
+                                 for a in (one.source_ids, one.inputs, one.targets)))
         nats, n_targets = nats + float(translation_loss(model, ids)) * one.n_targets, n_targets + one.n_targets
     return nats / n_targets
 
@@ -122,7 +137,9 @@ def exact_match(model: Transformer, tokenizer: Tokenizer, pairs: Sequence[Pair])
 
 
 def token_parts(tokenizer: Tokenizer, phrase: Phrase) -> tuple[str | None, ...]:
-    """For each token of the phrase the part of the date that it is of, "year", "month" or "day"; None for "the", "of" and the like."""
+    """For each token of the phrase the part of the date that it is of, "year", "month" or "day"; None for "the",
+    "of" and the like.
+    """
     parts, end = [], 0
     for token_id in tokenizer.encode(phrase.text):
         end += len(tokenizer.decode([token_id]))
@@ -132,7 +149,8 @@ def token_parts(tokenizer: Tokenizer, phrase: Phrase) -> tuple[str | None, ...]:
 
 @dataclass(frozen=True)
 class Alignment:
-    """Of the target tokens that say a year, a month or a day, the share whose query attends most to a source token of that same part.
+    """Of the target tokens that say a year, a month or a day, the share whose query attends most to a source token of
+    that same part.
 
     heads (L, h) each head of each decoder block's cross-attention; means (L,) the mean pattern of the block's heads.
     """
@@ -143,14 +161,18 @@ class Alignment:
 
 @torch.no_grad()
 def alignment(model: Transformer, tokenizer: Tokenizer, pairs: Sequence[Pair]) -> Alignment:
-    """How well the cross-attention is aligned while the pairs' true translations are read. The query is the one that predicts the token."""
+    """How well the cross-attention is aligned while the pairs' true translations are read.
+
+    The query is the one that predicts the token.
+    """
     config, n_tokens = model.config, 0
     hits = torch.zeros(config.n_layers, config.n_heads + 1)
     for pair in pairs:
         source, target = tokenizer.encode(pair.source.text), tokenizer.encode(pair.target.text)
         from_parts, to_parts = token_parts(tokenizer, pair.source), token_parts(tokenizer, pair.target)
         trace = model(torch.tensor([tokenizer.end_of_text, *target[:-1]]), source_ids=torch.tensor(source))
-        patterns = torch.stack([torch.cat([block.cross.pattern, block.cross.pattern.mean(0, keepdim=True)]) for block in trace.blocks])
+        patterns = torch.stack([torch.cat([block.cross.pattern, block.cross.pattern.mean(0, keepdim=True)])
+                                for block in trace.blocks])
         strongest = patterns.argmax(-1).cpu()                                              # (L, h + 1, N)
         for row, part in enumerate(to_parts):
             if part is not None:

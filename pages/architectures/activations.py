@@ -1,4 +1,6 @@
-"""Activations: their curves and slopes under the hand, the gated ones as a surface, and where the live model stands on its own curve."""
+"""Activations: their curves and slopes under the hand, the gated ones as a surface, and where the live model stands on
+its own curve.
+"""
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -15,17 +17,19 @@ from core.app.frame.lesson import Lesson
 from core.app.frame.views import Reading
 from core.app.state import reader
 from core.app.state.run import Run
+from core.components.lib.token_view import token_view
 from core.figures.numbers import bracketed, latex_number, latex_operand, probability, readable
 from core.model import activation
 from core.model.intervention import NOTHING, Intervention
-from pages.architectures.architecture_curves import architecture_curves
-from pages.architectures.shared import PREFIX, keep, read
+from pages.architectures.shared import KINDS_CSS, PREFIX, keep, read
 from pages.residual_stream.shared import to_numpy
 
 SHOWN = ("relu", "gelu", "gelu_tanh", "swish")
 EVERY = (*SHOWN, "swiglu", "geglu")
 EDGES, BINS = (-5.0, 5.0), 50
 NEARLY_NOTHING = 0.05           # an output of this size or less
+# Activations under the hand: curves and slopes, a gate as a surface, and where the live model stands on its own curve.
+_picture = token_view("architecture_curves", __file__, KINDS_CSS)
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -37,7 +41,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     else:
         st.info(page.label("activations_no_part", model=escaped(run.model_name)))
     inputs = to_numpy(run.trace.blocks[layer].mlp_pre) if has_part else None
-    architecture_curves(message(page, run, layer, inputs), key=f"{PREFIX}activations_instrument", on_settings=_settled)
+    _picture(message(page, run, layer, inputs), key=f"{PREFIX}activations_instrument", on_settings=_settled)
     return _reading(page, run, layer, inputs)
 
 
@@ -45,8 +49,9 @@ def _block(page: Lesson, run: Run) -> int:
     """The shared layer, picked in one line."""
     key = f"{PREFIX}pick_layer"
     st.session_state[key] = reader.selection().layer
-    return st.selectbox(page.label("block"), range(run.model.config.n_layers), format_func=lambda i: page.label("block_named", i=i), label_visibility="collapsed", width=140, key=key,
-                        on_change=lambda: reader.select(layer=st.session_state[key]))
+    return st.selectbox(page.label("block"), range(run.model.config.n_layers),
+                        format_func=lambda i: page.label("block_named", i=i), label_visibility="collapsed", width=140,
+                        key=key, on_change=lambda: reader.select(layer=st.session_state[key]))
 
 
 def _settled(settings: dict) -> None:
@@ -73,17 +78,22 @@ def slope_at(name: str, x: float, beta: float = 1.0) -> float:
     return float(activation.slope(name, torch.tensor(x, dtype=torch.float64), beta))
 
 
-# ---- the live model -----------------------------------------------------------------------------------------------------------------
+# ---- the live model --------------------------------------------------------------------------------------------------
 
 
 def facts(name: str, inputs: np.ndarray) -> Mapping[str, float]:
-    """Where a layer's inputs (N, d_ff) lie on the model's curve: shares, in [0, 1], of values below 0 and of outputs of nearly nothing, and of neurons that are never above 0."""
+    """Where a layer's inputs (N, d_ff) lie on the model's curve: shares, in [0, 1], of values below 0 and of outputs of
+    nearly nothing, and of neurons that are never above 0.
+    """
     outputs = activation.activate(name, torch.from_numpy(inputs)).numpy()
-    return {"below": float((inputs < 0).mean()), "nothing": float((np.abs(outputs) <= NEARLY_NOTHING).mean()), "silent": float((inputs <= 0).all(axis=0).mean())}
+    return {"below": float((inputs < 0).mean()), "nothing": float((np.abs(outputs) <= NEARLY_NOTHING).mean()),
+            "silent": float((inputs <= 0).all(axis=0).mean())}
 
 
 def swaps(run: Run, position: int) -> list[tuple[str, float, int, float]]:
-    """The next token after `position` with another curve in every block: name, KL(as it is ‖ with it) in nats, most probable token and its probability."""
+    """The next token after `position` with another curve in every block: name, KL(as it is ‖ with it) in nats, most
+    probable token and its probability.
+    """
     before, own = run.trace.logits[position], run.model.config.activation
     found = []
     for name in (own, *(name for name in SHOWN if name != plain(own))):
@@ -94,35 +104,48 @@ def swaps(run: Run, position: int) -> list[tuple[str, float, int, float]]:
 
 
 def message(page: Lesson, run: Run, layer: int, inputs: np.ndarray | None) -> dict:
-    """The header of architecture_curves."""
+    """The header of the component, as activations.js has it."""
     own = run.model.config.activation
-    header = {"text": page.labels("activations"), "scale": reader.scale(), "names": {name: page.label(f"activations_name_{name}") for name in SHOWN}, "own": None, "histogram": None, "swaps": [], "facts": [],
-              "swap_title": "", "settings": {name: read(f"activations_{name}") for name in ("x", "beta", "second", "gate")}}
+    header = {"text": page.labels("activations"), "scale": reader.scale(),
+              "names": {name: page.label(f"activations_name_{name}") for name in SHOWN}, "own": None, "histogram": None,
+              "swaps": [], "facts": [], "swap_title": "",
+              "settings": {name: read(f"activations_{name}") for name in ("x", "beta", "second", "gate")}}
     if inputs is None:
         return header
     position = reader.selection().position
     counts = np.histogram(np.clip(inputs, *EDGES), bins=BINS, range=EDGES)[0]
     shares = facts(own, inputs)
-    said = [page.label("activations_facts", layer=layer, n=len(inputs), k=inputs.shape[1], below=_percent(shares["below"]), nothing=_percent(shares["nothing"]), silent=_percent(shares["silent"]), edge=NEARLY_NOTHING),
+    said = [page.label("activations_facts", layer=layer, n=len(inputs), k=inputs.shape[1],
+                       below=_percent(shares["below"]), nothing=_percent(shares["nothing"]),
+                       silent=_percent(shares["silent"]), edge=NEARLY_NOTHING),
             page.label("activations_swap_note", own=page.label(f"activations_short_{own}"))]
-    rows = [{"name": page.label(f"activations_short_{name}"), "own": name == own, "kl": "0" if name == own else readable(kl), "top": run.tokenizer.visible(top), "p": probability(p)} for name, kl, top, p in swaps(run, position)]
-    return header | {"own": plain(own), "histogram": {"counts": counts.tolist()}, "facts": said, "swaps": rows, "swap_title": page.label("activations_swap_title", token=run.tokens[position])}
+    rows = [{"name": page.label(f"activations_short_{name}"), "own": name == own,
+             "kl": "0" if name == own else readable(kl), "top": run.tokenizer.visible(top), "p": probability(p)}
+            for name, kl, top, p in swaps(run, position)]
+    return header | {"own": plain(own), "histogram": {"counts": counts.tolist()}, "facts": said, "swaps": rows,
+                     "swap_title": page.label("activations_swap_title", token=run.tokens[position])}
 
 
 def _percent(share: float) -> str:
     return f"{readable(100 * share)} %"
 
 
-# ---- in numbers, the question, the data ----------------------------------------------------------------------------------------------
+# ---- in numbers, the question, the data ------------------------------------------------------------------------------
 
 
 def _reading(page: Lesson, run: Run, layer: int, inputs: np.ndarray | None) -> Reading:
     x, beta = read("activations_x"), read("activations_beta")
-    title = page.label("activations_twin", x=readable(x), values="; ".join(f"{page.label(f'activations_short_{name}')} {readable(value_at(name, x, beta), 4)}" for name in SHOWN), beta=f"{beta:g}")
+    title = page.label("activations_twin", x=readable(x),
+                       values="; ".join(f"{page.label(f'activations_short_{name}')} "
+                                        f"{readable(value_at(name, x, beta), 4)}" for name in SHOWN), beta=f"{beta:g}")
     data = {"curves.csv": lambda: curve_table(beta)}
     if inputs is not None:
-        data["inputs.csv"] = lambda: pd.DataFrame({"low": np.linspace(*EDGES, BINS + 1)[:-1], "count": np.histogram(np.clip(inputs, *EDGES), bins=BINS, range=EDGES)[0]})
-    return Reading(_lines(page, x, beta), _question(page, run) if inputs is not None else None, [activation.activate, activation.swish, activation.slope], data, ".plot.value", title, _who_uses(page))
+        data["inputs.csv"] = lambda: pd.DataFrame({"low": np.linspace(*EDGES, BINS + 1)[:-1],
+                                                   "count": np.histogram(np.clip(inputs, *EDGES),
+                                                                         bins=BINS, range=EDGES)[0]})
+    return Reading(_lines(page, x, beta), _question(page, run) if inputs is not None else None,
+                   [activation.activate, activation.swish, activation.slope], data, ".plot.value",
+                   title, _who_uses(page))
 
 
 def curve_table(beta: float) -> pd.DataFrame:
@@ -143,30 +166,46 @@ def _lines(page: Lesson, x: float, beta: float) -> list[tuple[str, str]]:
     sigma = float(torch.sigmoid(torch.tensor(beta * x, dtype=torch.float64)))
     g = value_at(gate, x, beta)
     around = bracketed(at)
-    return [(page.label("activations_numbers_relu"), rf"\text{{ReLU}}(x) = \max(0, x) = {latex_number(value_at('relu', x))}"),
-            (page.label("activations_numbers_gelu"), rf"\text{{GELU}}(x) = \tfrac{{x}}{{2}}\Big[1 + \text{{erf}}\tfrac{{x}}{{\sqrt 2}}\Big] = x\,\Phi(x) = {around} \cdot {put(phi)} = {latex_number(value_at('gelu', x))}, \qquad \Phi(x) + x\,\varphi(x) = {put(phi)} + {around} \cdot {put(density)} = {latex_number(slope_at('gelu', x))}"),
-            (page.label("activations_numbers_swish", beta=f"{beta:g}"), rf"\text{{Swish}}_\beta(x) = x\,\sigma(\beta x) = {around} \cdot {put(sigma)} = {latex_number(value_at('swish', x, beta))}, \qquad \sigma + \beta x\,\sigma\,(1 - \sigma) = {latex_number(slope_at('swish', x, beta))}"),
-            (page.label("activations_numbers_gate"), rf"\text{{{page.label(f'activations_{gate}')}}}(x_1, x_2) = g(x_1) \cdot x_2 = {bracketed(put(g))} \cdot {bracketed(put(b))} = {latex_number(g * b)}")]
+    return [(page.label("activations_numbers_relu"),
+             rf"\text{{ReLU}}(x) = \max(0, x) = {latex_number(value_at('relu', x))}"),
+            (page.label("activations_numbers_gelu"),
+             rf"\text{{GELU}}(x) = \tfrac{{x}}{{2}}\Big[1 + \text{{erf}}\tfrac{{x}}{{\sqrt 2}}\Big] = x\,\Phi(x) = "
+             rf"{around} \cdot {put(phi)} = {latex_number(value_at('gelu', x))}, \qquad \Phi(x) + x\,\varphi(x) = "
+             rf"{put(phi)} + {around} \cdot {put(density)} = {latex_number(slope_at('gelu', x))}"),
+            (page.label("activations_numbers_swish", beta=f"{beta:g}"),
+             rf"\text{{Swish}}_\beta(x) = x\,\sigma(\beta x) = {around} \cdot {put(sigma)} = "
+             rf"{latex_number(value_at('swish', x, beta))}, \qquad \sigma + \beta x\,\sigma\,(1 - \sigma) = "
+             rf"{latex_number(slope_at('swish', x, beta))}"),
+            (page.label("activations_numbers_gate"),
+             rf"\text{{{page.label(f'activations_{gate}')}}}(x_1, x_2) = g(x_1) \cdot x_2 = {bracketed(put(g))} \cdot "
+             rf"{bracketed(put(b))} = {latex_number(g * b)}")]
 
 
 def _who_uses(page: Lesson) -> pd.DataFrame:
     """The notes' table: every activation, its formula, and models that have it."""
-    rows = [(page.label(f"activations_short_{name}"), page.label(f"activations_plain_{name}"), page.label(f"activations_used_{name}")) for name in EVERY]
+    rows = [(page.label(f"activations_short_{name}"), page.label(f"activations_plain_{name}"),
+             page.label(f"activations_used_{name}")) for name in EVERY]
     return pd.DataFrame(rows, columns=[page.label(f"column_{name}") for name in ("activation", "formula", "used")])
 
 
 def kept(run: Run, name: str) -> tuple[int, int]:
-    """After how many of the prompt's tokens the most probable next token stays the same with another curve in every block, and after how many it was asked."""
+    """After how many of the prompt's tokens the most probable next token stays the same with another curve in every
+    block, and after how many it was asked.
+    """
     before, after = (trace.logits.argmax(-1) for trace in (run.trace, run.trace_with(Intervention(activation=name))))
     return int((before == after).sum()), len(before)
 
 
 def _question(page: Lesson, run: Run) -> Question:
-    """ReLU in place of the model's own curve (or GELU, in place of ReLU): after how many tokens does the best guess stay?"""
+    """ReLU in place of the model's own curve (or GELU, in place of ReLU): after how many tokens does the
+    best guess stay?
+    """
     own = run.model.config.activation
     name = "gelu" if own == "relu" else "relu"
     same, n = kept(run, name)
     answer = 0 if same == n else 1 if 2 * same > n else 2
-    return Question("activations", page.label("activations_question", own=code(page.label(f"activations_short_{own}")), other=code(page.label(f"activations_short_{name}")), n=n),
+    return Question("activations", page.label("activations_question", own=code(page.label(f"activations_short_{own}")),
+                                              other=code(page.label(f"activations_short_{name}")), n=n),
                     [page.label(f"activations_option_{which}") for which in ("all", "most", "few")], answer,
-                    page.label("activations_because", same=same, n=n, other=code(page.label(f"activations_short_{name}"))))
+                    page.label("activations_because", same=same, n=n,
+                               other=code(page.label(f"activations_short_{name}"))))

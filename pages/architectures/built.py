@@ -21,7 +21,8 @@ class Built:
     """What a real model of a design says of itself.
 
     n_parameters     counted in the model's own tensors
-    nats             mean −log p of the prompt's tokens after the first; NaN for a prompt of one token, for an encoder, and for a vocabulary that lacks the prompt's tokens
+    nats             mean −log p of the prompt's tokens after the first; NaN for a prompt of one token, for an encoder,
+                     and for a vocabulary that lacks the prompt's tokens
     shape            of the logits; None where it could not read the prompt
     trained          the loaded model itself, whose design this is
     """
@@ -39,7 +40,8 @@ def built(config: ModelConfig, run: Run) -> Built | None:
     trained = config == run.model.config and not run.loaded.is_random
     token_ids = run.token_ids[-config.n_context:] if config.positions == "learned" else run.token_ids
     key = ("built design", config, token_ids, run.model_name if trained else "")
-    return cache.result(key, lambda: _read(run.model if trained else random_model(config), token_ids, trained), lambda made: 200)
+    return cache.result(key, lambda: _read(run.model if trained else random_model(config), token_ids, trained),
+                        lambda made: 200)
 
 
 def random_model(config: ModelConfig) -> Transformer:

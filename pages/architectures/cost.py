@@ -1,4 +1,6 @@
-"""Cost: how work grows with the length of the text, counted and timed on this machine; and sparse patterns, which keep few pairs and take more layers."""
+"""Cost: how work grows with the length of the text, counted and timed on this machine; and sparse patterns, which keep
+few pairs and take more layers.
+"""
 from __future__ import annotations
 
 import functools
@@ -18,12 +20,13 @@ from core.app.frame.views import Reading
 from core.app.server import routes
 from core.app.state import reader
 from core.app.state.run import Run
-from core.components.lib.message import pack
+from core.components.lib.bytes import pack
+from core.components.lib.hand import HAND_CSS
+from core.components.lib.token_view import token_view
 from core.cost import growth, sparse
 from core.figures.numbers import latex_number, latex_operand, readable
 from pages.architectures import charts as figures
 from pages.architectures.shared import PREFIX, SETTINGS, attached, choice, keep, prefixed, read, show, spaced
-from pages.architectures.sparse_patterns import sparse_patterns
 
 POWERS = (16, 32, 64, 128, 256)
 CHART, PRESENT_CHART = 290, 215      # px
@@ -32,6 +35,8 @@ HANDS = "length", "near", "central", "drawn", "seed"     # of the patterns, in t
 PATTERNS_PICTURE = f"{PREFIX}patterns_picture"
 PATTERNS_ROUTE = "sparse_patterns"
 _one_at_a_time = threading.Lock()    # two measurements at once would slow each other down
+# Sparse attention patterns beside each other, each cell as deep as the layers that its pair of tokens needs.
+_picture = token_view("sparse_patterns", __file__, HAND_CSS)
 
 
 @dataclass(frozen=True)
@@ -58,7 +63,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     return (_growth if choice(page, "cost") == "growth" else _patterns)(page)
 
 
-# ---- how work grows -----------------------------------------------------------------------------------------------------------------
+# ---- how work grows --------------------------------------------------------------------------------------------------
 
 
 def _growth(page: Lesson) -> Reading:
@@ -69,23 +74,30 @@ def _growth(page: Lesson) -> Reading:
         if st.session_state.pop(ASKED, False):
             _measure(page, d, w)
         measured = _kept().get((d, w))
-        st.button(page.label("measure_again" if measured else "measure_now"), key=f"{PREFIX}measure_now", type="secondary" if measured else "primary", on_click=lambda: st.session_state.update({ASKED: True}))
+        st.button(page.label("measure_again" if measured else "measure_now"), key=f"{PREFIX}measure_now",
+                  type="secondary" if measured else "primary", on_click=lambda: st.session_state.update({ASKED: True}))
     names = page.labels("method")
     title, counts = _title(page, d, measured), _counted(d, w)
     st.markdown(f"**{title}**")
     height = PRESENT_CHART if reader.present() else CHART
     left, right = st.columns(2, gap="medium")
     with left:
-        show(figures.growth(counts, names, (page.label("axis_n"), page.label("axis_operations")), reader.theme(), scale=reader.scale(), height=height), "operations")
+        show(figures.growth(counts, names, (page.label("axis_n"), page.label("axis_operations")), reader.theme(),
+                            scale=reader.scale(), height=height), "operations")
     with right:
         if measured is None:
             st.info(page.label("unmeasured"))
         else:
             times = _timed(measured)
-            show(figures.growth(times, names, (page.label("axis_n"), page.label("axis_seconds")), reader.theme(), ".0e", reader.scale(), height), "seconds")
-            st.caption(page.label("measured_at", at=measured.at, d=d, w=w, fitted=growth.FITTED, least=growth.LENGTHS[-growth.FITTED], most=growth.LENGTHS[-1]))
-    return Reading(_growth_lines(page, d, w, measured), _growth_question(page, d), [growth.full_attention, sparse.windowed_attention, growth.recurrent_states, growth.measure, growth.exponent],
-                   {"growth.csv": lambda: counts.assign(quantity="operations") if measured is None else pd.concat([counts.assign(quantity="operations"), _timed(measured).assign(quantity="seconds")])},
+            show(figures.growth(times, names, (page.label("axis_n"), page.label("axis_seconds")), reader.theme(), ".0e",
+                                reader.scale(), height), "seconds")
+            st.caption(page.label("measured_at", at=measured.at, d=d, w=w, fitted=growth.FITTED,
+                                  least=growth.LENGTHS[-growth.FITTED], most=growth.LENGTHS[-1]))
+    return Reading(_growth_lines(page, d, w, measured), _growth_question(page, d),
+                   [growth.full_attention, sparse.windowed_attention,
+                    growth.recurrent_states, growth.measure, growth.exponent],
+                   {"growth.csv": lambda: counts.assign(quantity="operations") if measured is None else pd.concat(
+                       [counts.assign(quantity="operations"), _timed(measured).assign(quantity="seconds")])},
                    f".st-key-{PREFIX}operations" if measured is None else f".st-key-{PREFIX}seconds", title)
 
 
@@ -104,18 +116,21 @@ def _measure(page: Lesson, d: int, w: int) -> None:
     with _one_at_a_time:
         for timing in growth.measure(d, w):
             made.append(timing)
-            bar.progress(len(made) / total, page.label("measuring_step", method=page.label(f"method_{timing.method}"), n=timing.n))
+            bar.progress(len(made) / total,
+                         page.label("measuring_step", method=page.label(f"method_{timing.method}"), n=timing.n))
     bar.empty()
     _kept()[d, w] = Measured(growth.fastest(made), time.strftime("%H:%M:%S"))
 
 
 def _counted(d: int, w: int) -> pd.DataFrame:
     rows = [(method, n, growth.operations(method, n, d, w)) for method in growth.METHODS for n in growth.LENGTHS]
-    return pd.DataFrame(rows, columns=["method", "n", "value"]).assign(shown=[prefixed(value, "FLOP") for *_, value in rows])
+    return pd.DataFrame(rows, columns=["method", "n", "value"]).assign(
+        shown=[prefixed(value, "FLOP") for *_, value in rows])
 
 
 def _timed(measured: Measured) -> pd.DataFrame:
-    return pd.DataFrame([(t.method, t.n, t.seconds, f"{readable(1000 * t.seconds)} ms") for t in measured.timings], columns=["method", "n", "value", "shown"])
+    return pd.DataFrame([(t.method, t.n, t.seconds, f"{readable(1000 * t.seconds)} ms") for t in measured.timings],
+                        columns=["method", "n", "value", "shown"])
 
 
 def _exponent(measured: Measured, method: str) -> tuple[float, float]:
@@ -127,21 +142,26 @@ def _title(page: Lesson, d: int, measured: Measured | None) -> str:
     if measured is None:
         return page.label("growth_counted", d=d)
     fits = {method: _exponent(measured, method) for method in growth.METHODS}
-    return page.label("growth_measured", **{method: f"{slope:.2f} ± {error:.2f}" for method, (slope, error) in fits.items()})
+    return page.label("growth_measured",
+                      **{method: f"{slope:.2f} ± {error:.2f}" for method, (slope, error) in fits.items()})
 
 
 def _growth_lines(page: Lesson, d: int, w: int, measured: Measured | None) -> list[tuple[str, str]]:
     n = growth.LENGTHS[-1]
     counts = {method: growth.operations(method, n, d, w) for method in growth.METHODS}
-    lines = [(page.label("numbers_operations", n=n), rf"4 N^2 d = 4 \cdot {n}^2 \cdot {d} = {spaced(counts['attention'])}, \qquad 4 N \cdot 2w \cdot d = 4 \cdot {n} \cdot {2 * w} \cdot {d} = {spaced(counts['window'])}, "
-              rf"\qquad 4 N d^2 = 4 \cdot {n} \cdot {d}^2 = {spaced(counts['recurrent'])}")]
+    lines = [(page.label("numbers_operations", n=n),
+              rf"4 N^2 d = 4 \cdot {n}^2 \cdot {d} = {spaced(counts['attention'])}, \qquad 4 N \cdot 2w \cdot d = 4 "
+              rf"\cdot {n} \cdot {2 * w} \cdot {d} = {spaced(counts['window'])}, \qquad 4 N d^2 = 4 \cdot {n} \cdot "
+              rf"{d}^2 = {spaced(counts['recurrent'])}")]
     if measured is None:
         return lines
     for method in growth.METHODS:
         lengths, seconds = measured.of(method)
         slope = (page.label("numbers_slope", method=page.label(f"method_{method}")),
-                 rf"\frac{{\ln({latex_operand(seconds[-1])} / {latex_operand(seconds[-growth.FITTED])})}}{{\ln({lengths[-1]} / {lengths[-growth.FITTED]})}} = "
-                 + latex_number(growth.exponent([lengths[-growth.FITTED], lengths[-1]], [seconds[-growth.FITTED], seconds[-1]])[0]))
+                 rf"\frac{{\ln({latex_operand(seconds[-1])} / "
+                 rf"{latex_operand(seconds[-growth.FITTED])})}}{{\ln({lengths[-1]} / {lengths[-growth.FITTED]})}} = "
+                 + latex_number(growth.exponent([lengths[-growth.FITTED], lengths[-1]],
+                                                [seconds[-growth.FITTED], seconds[-1]])[0]))
         lines.append(slope)
     return lines
 
@@ -149,19 +169,24 @@ def _growth_lines(page: Lesson, d: int, w: int, measured: Measured | None) -> li
 def _growth_question(page: Lesson, d: int) -> Question:
     """From which length on does full attention take more operations than the recurrent network of the same width?"""
     options = [d // 4, d, 4 * d, d * d]
-    least = next(n for n in range(1, d * d + 2) if growth.operations("attention", n, d, 1) > growth.operations("recurrent", n, d, 1))
+    least = next(n for n in range(1, d * d + 2)
+                 if growth.operations("attention", n, d, 1) > growth.operations("recurrent", n, d, 1))
     answer = min(range(4), key=lambda k: abs(options[k] - least))
-    return Question("crossing", page.label("question_crossing", d=d), [page.label("crossing_option", n=n) for n in options], answer,
-                    page.label("because_crossing", n=least, d=d, attention=spaced(growth.operations("attention", least, d, 1)).replace(r"\,", "\u202f"),
+    return Question("crossing", page.label("question_crossing", d=d),
+                    [page.label("crossing_option", n=n) for n in options], answer,
+                    page.label("because_crossing", n=least, d=d,
+                               attention=spaced(growth.operations("attention", least, d, 1)).replace(r"\,", "\u202f"),
                                recurrent=spaced(growth.operations("recurrent", least, d, 1)).replace(r"\,", "\u202f")))
 
 
-# ---- sparse patterns ----------------------------------------------------------------------------------------------------------------
+# ---- sparse patterns -------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class SparsePatterns:
-    """The sparse patterns of some settings: the settings, and by pattern how many layers each pair of tokens needs, (n, n)."""
+    """The sparse patterns of some settings: the settings, and by pattern how many layers each pair of tokens
+    needs, (n, n).
+    """
 
     n: int
     near: int
@@ -185,8 +210,9 @@ class SparsePatterns:
                            window_layers=window, both=self.kept["all"], both_layers=both)
 
     def header(self, words: TextFile) -> dict:
-        """The fields of the picture that change with the settings, as sparse_patterns.js reads them."""
-        return {"titled": self.title(words), "n": self.n, "patterns": [self._pattern(words, name) for name in self.layers]}
+        """The fields of the picture that change with the settings, as cost.js reads them."""
+        return {"titled": self.title(words), "n": self.n,
+                "patterns": [self._pattern(words, name) for name in self.layers]}
 
     def _pattern(self, words: TextFile, name: str) -> dict:
         share = readable(100 * self.kept[name] / self.n ** 2)
@@ -201,21 +227,22 @@ def answer(question: dict) -> bytes:
     values = [SETTINGS.each[name].accept(question[f"{PREFIX}{name}"]) for name in HANDS]
     if None in values:
         raise ValueError("there are no such settings")
-    return pack(SparsePatterns(*values).header(prose.load("architectures")), {})
+    return pack(SparsePatterns(*values).header(prose.load("architectures")))
 
 
 def _patterns(page: Lesson) -> Reading:
     shown = SparsePatterns(*map(read, HANDS))
     n, near, kept, layers = shown.n, shown.near, shown.kept, shown.layers
     constant = {"scale": reader.scale(), "text": page.labels("sparse"), "hands": _hands(page)}
-    sparse_patterns(constant | shown.header(page.words), key=PATTERNS_PICTURE, on_settings=_settled)
+    _picture(constant | shown.header(page.words), key=PATTERNS_PICTURE, on_settings=_settled)
     rows = [(page.label(f"pattern_{name}"), kept[name], _reach(page.words, name, layers[name])) for name in layers]
     table = pd.DataFrame(rows, columns=[page.label(f"patterns_{name}") for name in ("name", "kept", "reach")])
     ratio = rf"\left\lceil \frac{{N - 1}}{{w}} \right\rceil = \left\lceil \frac{{{n} - 1}}{{{near}}} \right\rceil"
     lines = [(page.label("numbers_window", w=near), rf"{ratio} = {-((1 - n) // near)}")] if near else []
     share = rf"\frac{{{kept['all']}}}{{{n}^2}} = {latex_number(kept['all'] / n / n)}"
     lines.append((page.label("numbers_share"), share))
-    return Reading(lines, _patterns_question(page, n, near, layers["window"]), [sparse.pattern_mask, sparse.layers_between],
+    return Reading(lines,
+                   _patterns_question(page, n, near, layers["window"]), [sparse.pattern_mask, sparse.layers_between],
                    {"patterns.csv": lambda: _pairs_table(layers, n)}, ".sparse canvas", shown.title(page.words), table)
 
 
@@ -250,5 +277,6 @@ def _patterns_question(page: Lesson, n: int, near: int, found) -> Question:
     right = int(found[n - 1, 0])
     options = sorted({1, 2, right, n - 1} - {0})
     names = [page.label("layers_option", n=option) for option in options] + [page.label("layers_never")]
-    return Question("reach", page.label("question_reach", n=n, w=near), names, options.index(right) if right else len(options),
-                    page.label("because_reach", layers=right, w=near, gap=n - 1) if right else page.label("because_never"))
+    return Question(
+        "reach", page.label("question_reach", n=n, w=near), names, options.index(right) if right else len(options),
+        page.label("because_reach", layers=right, w=near, gap=n - 1) if right else page.label("because_never"))

@@ -1,4 +1,6 @@
-"""Design: the notes' table of architectures as switches; the block as they wire it, every part counted, and what a change costs against a baseline."""
+"""Design: the notes' table of architectures as switches; the block as they wire it, every part counted, and what a
+change costs against a baseline.
+"""
 from __future__ import annotations
 
 import functools
@@ -12,6 +14,7 @@ from core.app.frame.lesson import Lesson
 from core.app.frame.views import Reading
 from core.app.state import reader
 from core.app.state.run import Run
+from core.components.lib.token_view import token_view
 from core.cost import counting
 from core.figures.numbers import latex_number, readable
 from core.model.config import ModelConfig
@@ -20,12 +23,15 @@ from core.model.presets import PRESETS
 from core.model.transformer import Transformer
 from pages.architectures import designs
 from pages.architectures.built import built
-from pages.architectures.design_view import design_view
 from pages.architectures.designs import CHOICES, NUMBERS, Design
 from pages.architectures.shared import PREFIX, keep, prefixed, read, spaced
 
-MEANINGS = {"E": "kept", "P": "position", "attention": "attention", "mlp": "mlp", "norms": "excluded", "biases": "key", "output": "residual"}
+MEANINGS = {"E": "kept", "P": "position", "attention": "attention", "mlp": "mlp", "norms": "excluded", "biases": "key",
+            "output": "residual"}
 HEIGHT, PRESENT_HEIGHT = 440, 330      # px of the diagram
+# A design drawn and counted: the block's wiring with what changed marked, parameters part by part, and costs against a
+# baseline.
+_picture = token_view("design_view", __file__)
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -41,22 +47,30 @@ def draw(page: Lesson, run: Run) -> Reading:
     n = len(run.token_ids)
     costs, total = _costs(page, config, n), sum(parts.values())
     largest = max(parts, key=parts.get)
-    title = page.label("design_title", name=name, total=spaced_text(total), part=page.label(f"part_{largest}"), share=readable(100 * parts[largest] / total))
+    title = page.label("design_title", name=name, total=spaced_text(total), part=page.label(f"part_{largest}"),
+                       share=readable(100 * parts[largest] / total))
     with right:
-        design_view({"titled": title, "compared": _compared(page, design, base, base_name, total - sum(base_parts.values())), "spoken": title, "scale": reader.scale(),
-                     "height": PRESENT_HEIGHT if reader.present() else HEIGHT, "text": page.labels("column"), "stacks": _stacks(page, config, based),
-                     "parts": _part_rows(page, parts, base_parts), "costs": _cost_rows(page, costs, _costs(page, based, n), page.labels("cost"))},
-                    key=f"{PREFIX}design_picture", on_settings=lambda settings: None)
+        compared = _compared(page, design, base, base_name, total - sum(base_parts.values()))
+        _picture({"titled": title, "compared": compared, "spoken": title, "scale": reader.scale(),
+                  "height": PRESENT_HEIGHT if reader.present() else HEIGHT, "text": page.labels("column"),
+                  "stacks": _stacks(page, config, based), "parts": _part_rows(page, parts, base_parts),
+                  "costs": _cost_rows(page, costs, _costs(page, based, n), page.labels("cost"))},
+                 key=f"{PREFIX}design_picture", on_settings=lambda settings: None)
         st.caption(_made(page, config, run))
         if note := page.words.labels.get(f"note_{design.preset}"):
             st.caption(note)
-    table = pd.DataFrame([(page.label(f"part_{part}"), count) for part, count in parts.items()], columns=[page.label("column_part"), page.label("column_parameters")])
-    return Reading(_lines(page, config, parts, n), _question(page, name, config), [counting.parameters_by_part, counting.flops, counting.kv_cache_bytes, Transformer.initialise],
-                   {"parameters.csv": lambda: pd.DataFrame([parts, base_parts]).assign(design=[design.written, base.written])}, ".design-diagram", title, table,
-                   {page.label("cost_parameters"): prefixed(total, giga="B"), page.label("cost_kv_full"): costs["kv_full"][1], page.label("cost_flops"): costs["flops"][1]})
+    table = pd.DataFrame([(page.label(f"part_{part}"), count) for part, count in parts.items()],
+                         columns=[page.label("column_part"), page.label("column_parameters")])
+    return Reading(
+        _lines(page, config, parts, n), _question(page, name, config),
+        [counting.parameters_by_part, counting.flops, counting.kv_cache_bytes, Transformer.initialise],
+        {"parameters.csv": lambda: pd.DataFrame([parts, base_parts]).assign(design=[design.written, base.written])},
+        ".design-diagram", title, table,
+        {page.label("cost_parameters"): prefixed(total, giga="B"), page.label("cost_kv_full"): costs["kv_full"][1],
+         page.label("cost_flops"): costs["flops"][1]})
 
 
-# ---- the controls -------------------------------------------------------------------------------------------------------------------
+# ---- the controls ----------------------------------------------------------------------------------------------------
 
 
 def _design() -> Design:
@@ -76,16 +90,20 @@ def _base(design: Design) -> Design:
 def _possible(design: Design) -> tuple[Design, str]:
     """The design, or its preset as it is where the changes do not go together; and why they do not."""
     try:
-        design.config
+        _ = design.config
     except ValueError as error:
         return Design(design.preset), str(error)
     return design, ""
 
 
 def _controls(page: Lesson) -> Design:
-    """The preset, the switches and the sizes, each of which changes the one setting "design". Returns what is drawn: the preset while what is asked for cannot be."""
+    """The preset, the switches and the sizes, each of which changes the one setting "design".
+
+    Returns what is drawn: the preset while what is asked for cannot be.
+    """
     design = _design()
-    switches = {"preset": (list(PRESETS), Design), **{name: (list(options), functools.partial(design.with_change, name)) for name, options in CHOICES.items()}}
+    switches = {"preset": (list(PRESETS), Design), **{name: (list(options), functools.partial(design.with_change, name))
+                                                      for name, options in CHOICES.items()}}
     drawn, problem = _possible(design)
     shown = {"preset": design.preset} | designs.values(drawn.config) | design.changes
     with st.container(horizontal=True, gap="xsmall", key=f"{PREFIX}switches"):
@@ -98,7 +116,8 @@ def _controls(page: Lesson) -> Design:
     if problem:
         st.warning(page.label("impossible", problem=problem))
     with st.container(horizontal=True, gap="xsmall"):
-        st.button(page.label("keep_base"), on_click=lambda: keep(base=drawn.written), help=page.label("keep_base_help"), key=f"{PREFIX}keep_base")
+        st.button(page.label("keep_base"), on_click=lambda: keep(base=drawn.written), help=page.label("keep_base_help"),
+                  key=f"{PREFIX}keep_base")
         if read("base"):
             st.button(page.label("drop_base"), on_click=lambda: keep(base=""), key=f"{PREFIX}drop_base")
     return drawn
@@ -108,18 +127,19 @@ def _select(page: Lesson, name: str, options: list[str], value: str, changed) ->
     key = f"{PREFIX}{name}_widget"
     if st.session_state.get(key) != value:
         st.session_state[key] = value
-    st.selectbox(page.label(name), options, format_func=lambda option: page.label(f"{name}_{option}"), key=key, label_visibility="collapsed",
-                    on_change=lambda: keep(design=changed(st.session_state[key]).written))
+    st.selectbox(page.label(name), options, format_func=lambda option: page.label(f"{name}_{option}"), key=key,
+                 label_visibility="collapsed", on_change=lambda: keep(design=changed(st.session_state[key]).written))
 
 
 def _number(page: Lesson, name: str, low: int, high: int, value: int, changed) -> None:
     key = f"{PREFIX}{name}_widget"
     if st.session_state.get(key) != value:
         st.session_state[key] = value
-    st.number_input(page.label(name), low, high, step=1, key=key, on_change=lambda: keep(design=changed(st.session_state[key]).written))
+    st.number_input(page.label(name), low, high, step=1, key=key,
+                    on_change=lambda: keep(design=changed(st.session_state[key]).written))
 
 
-# ---- words --------------------------------------------------------------------------------------------------------------------------
+# ---- words -----------------------------------------------------------------------------------------------------------
 
 
 def spaced_text(value: int) -> str:
@@ -139,10 +159,12 @@ def _name(page: Lesson, design: Design) -> str:
 def _compared(page: Lesson, design: Design, base: Design, base_name: str, difference: int) -> str:
     """What differs from the baseline, setting for setting, and what it costs in parameters."""
     now, before = designs.values(design.config), designs.values(base.config)
-    changes = [page.label("one_change", name=page.label(name), before=_value(page, name, before[name]), now=_value(page, name, now[name])) for name in now if now[name] != before[name]]
+    changes = [page.label("one_change", name=page.label(name), before=_value(page, name, before[name]),
+                          now=_value(page, name, now[name])) for name in now if now[name] != before[name]]
     if not changes:
         return page.label("no_change", name=base_name)
-    return page.label("changes", name=base_name, changes="; ".join(changes), difference=_signed(difference, spaced_text(difference)))
+    return page.label("changes", name=base_name, changes="; ".join(changes),
+                      difference=_signed(difference, spaced_text(difference)))
 
 
 def _value(page: Lesson, name: str, value) -> str:
@@ -154,16 +176,18 @@ def _made(page: Lesson, config: ModelConfig, run: Run) -> str:
     made, total = built(config, run), counting.n_parameters(config)
     if made is None:
         return page.label("not_built", total=spaced_text(total))
-    told = dict(n=spaced_text(made.n_parameters), same=page.label("count_same" if made.n_parameters == total else "count_differs"))
+    told = dict(n=spaced_text(made.n_parameters),
+                same=page.label("count_same" if made.n_parameters == total else "count_differs"))
     if made.shape is None:
         return page.label("built_unread", **told, size=config.vocab_size)
     told |= dict(shape=" × ".join(map(str, made.shape)))
     if math.isnan(made.nats):
         return page.label("built_silent", **told)
-    return page.label("built_trained" if made.trained else "built_random", **told, nats=f"{made.nats:.4f}", uniform=f"{math.log(config.vocab_size):.4f}")
+    return page.label("built_trained" if made.trained else "built_random", **told, nats=f"{made.nats:.4f}",
+                      uniform=f"{math.log(config.vocab_size):.4f}")
 
 
-# ---- the diagram --------------------------------------------------------------------------------------------------------------------
+# ---- the diagram -----------------------------------------------------------------------------------------------------
 
 
 def _stacks(page: Lesson, config: ModelConfig, base: ModelConfig) -> list[dict]:
@@ -182,26 +206,36 @@ def _stack(page: Lesson, config: ModelConfig, base: ModelConfig, encoder: bool) 
     blocks = config.n_encoder_layers if encoder else config.n_layers
     shared = crossed and not encoder
     name = page.label("box_E_shared" if shared else "box_E", size=config.vocab_size, d=config.d_model)
-    items = [_box(name, 0 if shared else config.vocab_size * config.d_model, "E", _differs(config, base, "vocab_size", "d_model"))]
+    items = [_box(name, 0 if shared else config.vocab_size * config.d_model, "E",
+                  _differs(config, base, "vocab_size", "d_model"))]
     if config.positions in ("sinusoidal", "learned"):
-        items.append(_box(page.label(f"box_{config.positions}"), config.n_context * config.d_model if config.positions == "learned" else 0, "P", _differs(config, base, "positions", "n_context")))
-    parts = ["attention"] + (["cross"] if crossed and not encoder else []) + (["mlp"] if config.d_ff is not None else [])
-    items.append({"times": page.label("times", n=blocks), "sublayers": [_sublayer(page, config, base, part, encoder) for part in parts]})
+        items.append(_box(page.label(f"box_{config.positions}"),
+                          config.n_context * config.d_model if config.positions == "learned" else 0, "P",
+                          _differs(config, base, "positions", "n_context")))
+    parts = (["attention"] + (["cross"] if crossed and not encoder else [])
+             + (["mlp"] if config.d_ff is not None else []))
+    items.append({"times": page.label("times", n=blocks),
+                  "sublayers": [_sublayer(page, config, base, part, encoder) for part in parts]})
     if config.reads_normed:
         items.append(_norm(page, config, base, moved=not base.reads_normed))
     if not encoder:
         tied = "tied" if config.tied_embeddings else "untied"
-        items.append(_box(page.label(f"box_{tied}", size=config.vocab_size), 0 if config.tied_embeddings else config.vocab_size * config.d_model, "output", _differs(config, base, "tied_embeddings", "vocab_size")))
+        items.append(_box(page.label(f"box_{tied}", size=config.vocab_size),
+                          0 if config.tied_embeddings else config.vocab_size * config.d_model, "output",
+                          _differs(config, base, "tied_embeddings", "vocab_size")))
     kind = ("encoder" if encoder else "decoder") if crossed else config.kind
-    return {"title": page.label(f"stack_{kind}_in"), "end": page.label("stack_memory" if encoder else f"stack_{kind}_out"), "items": items}
+    return {"title": page.label(f"stack_{kind}_in"),
+            "end": page.label("stack_memory" if encoder else f"stack_{kind}_out"), "items": items}
 
 
 def _box(name: str, count: int, part: str, changed: bool) -> dict:
-    return {"name": name, "count": prefixed(count, giga="B", digits=3) if count else "0", "meaning": MEANINGS[part], "changed": changed}
+    return {"name": name, "count": prefixed(count, giga="B", digits=3) if count else "0", "meaning": MEANINGS[part],
+            "changed": changed}
 
 
 def _norm(page: Lesson, config: ModelConfig, base: ModelConfig, moved: bool) -> dict:
-    return _box(page.label(f"norm_{config.norm}"), config.d_model * (2 if config.norm_bias else 1), "norms", moved or _differs(config, base, "norm", "d_model"))
+    return _box(page.label(f"norm_{config.norm}"), config.d_model * (2 if config.norm_bias else 1), "norms",
+                moved or _differs(config, base, "norm", "d_model"))
 
 
 def _sublayer(page: Lesson, config: ModelConfig, base: ModelConfig, part: str, encoder: bool) -> dict:
@@ -211,39 +245,47 @@ def _sublayer(page: Lesson, config: ModelConfig, base: ModelConfig, part: str, e
     norm = _norm(page, config, base, moved)
     own = _mlp_box(page, config, base) if part == "mlp" else _attention_box(page, config, base, part, encoder)
     inside = ([norm] if config.reads_normed else []) + [own] + ([norm] if place == "sandwich" else [])
-    return {"inside": inside, "after": [] if config.reads_normed else [norm], "sum": page.label("sum_deepnorm", alpha=f"{alpha:.2f}") if place == "deepnorm" else "", "sum_changed": moved,
-            "cross": part == "cross", "cross_at": 1 if config.reads_normed else 0}
+    return {"inside": inside, "after": [] if config.reads_normed else [norm],
+            "sum": page.label("sum_deepnorm", alpha=f"{alpha:.2f}") if place == "deepnorm" else "",
+            "sum_changed": moved, "cross": part == "cross", "cross_at": 1 if config.reads_normed else 0}
 
 
 def _mlp_box(page: Lesson, config: ModelConfig, base: ModelConfig) -> dict:
     changed = _differs(config, base, "activation", "d_ff", "d_model", "mlp_bias")
-    return _box(page.label("box_mlp", d_ff=config.d_ff, activation=page.label(f"activation_{config.activation}")), counting.mlp_parameters(config) + counting.mlp_biases(config), "mlp", changed)
+    return _box(page.label("box_mlp", d_ff=config.d_ff, activation=page.label(f"activation_{config.activation}")),
+                counting.mlp_parameters(config) + counting.mlp_biases(config), "mlp", changed)
 
 
 def _attention_box(page: Lesson, config: ModelConfig, base: ModelConfig, part: str, encoder: bool) -> dict:
     seeing = "cross" if part == "cross" else "all" if encoder or config.kind == "encoder" else "causal"
-    heads = page.label("heads_grouped", h=config.n_heads, kv=config.n_kv_heads) if config.n_kv_heads != config.n_heads else page.label("heads_own", h=config.n_heads)
+    heads = (page.label("heads_grouped", h=config.n_heads, kv=config.n_kv_heads) if config.n_kv_heads != config.n_heads
+             else page.label("heads_own", h=config.n_heads))
     inner = config.positions in ("rotary", "alibi", "relative") and part != "cross"
     name = page.label(f"box_{seeing}", heads=heads) + (page.label(f"box_{config.positions}") if inner else "")
-    changed = _differs(config, base, "n_heads", "n_kv_heads", "d_model", "d_k", "d_v", "attention_bias") or (part != "cross" and _differs(config, base, "kind", "mask")) \
-        or (part != "cross" and (inner or base.positions in ("rotary", "alibi", "relative")) and _differs(config, base, "positions"))
+    changed = (_differs(config, base, "n_heads", "n_kv_heads", "d_model", "d_k", "d_v", "attention_bias")
+               or (part != "cross" and _differs(config, base, "kind", "mask"))
+               or (part != "cross" and (inner or base.positions in ("rotary", "alibi", "relative"))
+                   and _differs(config, base, "positions")))
     return _box(name, counting.attention_parameters(config) + counting.attention_biases(config), "attention", changed)
 
 
-# ---- the tables ---------------------------------------------------------------------------------------------------------------------
+# ---- the tables ------------------------------------------------------------------------------------------------------
 
 
 def _part_rows(page: Lesson, parts: dict[str, int], base: dict[str, int]) -> list[dict]:
     total = sum(parts.values())
-    return [{"name": page.label(f"part_{part}"), "meaning": MEANINGS[part], "now": count, "base": base[part], "now_text": prefixed(count, giga="B"),
-             "share_text": f"{readable(100 * count / total, 2)} %" if count else "–", "change_text": _signed(count - base[part], prefixed(count - base[part], giga="B"))}
+    return [{"name": page.label(f"part_{part}"), "meaning": MEANINGS[part], "now": count,
+             "base": base[part], "now_text": prefixed(count, giga="B"),
+             "share_text": f"{readable(100 * count / total, 2)} %" if count else "–",
+             "change_text": _signed(count - base[part], prefixed(count - base[part], giga="B"))}
             for part, count in parts.items() if count or base[part]]
 
 
 def _costs(page: Lesson, config: ModelConfig, n: int) -> dict[str, tuple[float, str]]:
     """The costs by name, each as a number and as it is written."""
     total, work = counting.n_parameters(config), sum(counting.flops(config, n).values())
-    cache = {"kv_token": counting.kv_cache_bytes(config, 1), "kv_full": counting.kv_cache_bytes(config, config.n_context)}
+    cache = {"kv_token": counting.kv_cache_bytes(config, 1),
+             "kv_full": counting.kv_cache_bytes(config, config.n_context)}
     return {"parameters": (total, prefixed(total, giga="B")),
             **{dtype: (size := counting.weight_bytes(config, dtype), prefixed(size, "B")) for dtype in counting.BYTES},
             "flops": (work, prefixed(work, "FLOP")), "flops_token": (work / n, prefixed(work / n, "FLOP")),
@@ -251,7 +293,8 @@ def _costs(page: Lesson, config: ModelConfig, n: int) -> dict[str, tuple[float, 
 
 
 def _cost_rows(page: Lesson, now: dict, base: dict, names: dict[str, str]) -> list[dict]:
-    return [{"name": names[name], "now_text": written, "base_text": base[name][1], "change_text": _factor(value, base[name][0])} for name, (value, written) in now.items()]
+    return [{"name": names[name], "now_text": written, "base_text": base[name][1],
+             "change_text": _factor(value, base[name][0])} for name, (value, written) in now.items()]
 
 
 def _factor(now: float, base: float) -> str:
@@ -259,35 +302,47 @@ def _factor(now: float, base: float) -> str:
     if now == base or not base or not now:
         return "=" if now == base else "–"
     ratio = now / base
-    return f"{'+' if ratio > 1 else ''}{readable(100 * (ratio - 1), 2)} %" if 0.5 < ratio < 1.5 else f"× {readable(ratio)}"
+    return (f"{'+' if ratio > 1 else ''}{readable(100 * (ratio - 1), 2)} %" if 0.5 < ratio < 1.5
+            else f"× {readable(ratio)}")
 
 
-# ---- in numbers, the question --------------------------------------------------------------------------------------------------------
+# ---- in numbers, the question ----------------------------------------------------------------------------------------
 
 
 def _lines(page: Lesson, config: ModelConfig, parts: dict[str, int], n: int) -> list[tuple[str, str]]:
     d, counts = config.d_model, [count for count in parts.values() if count]
     total, rough, core = sum(counts), counting.rough_parameters(config), parts["attention"] + parts["mlp"]
     work = counting.flops(config, n)
-    lines = [(page.label("numbers_total", parts=", ".join(page.label(f"part_{part}") for part, count in parts.items() if count)), f"{' + '.join(map(spaced, counts))} = {spaced(total)}"),
-             (page.label("numbers_rough", core=spaced_text(core)), rf"12\, L\, d^2 = 12 \cdot {config.n_layers} \cdot {d}^2 = {spaced(rough)}"),
+    lines = [(page.label("numbers_total",
+                         parts=", ".join(page.label(f"part_{part}") for part, count in parts.items() if count)),
+              f"{' + '.join(map(spaced, counts))} = {spaced(total)}"),
+             (page.label("numbers_rough", core=spaced_text(core)),
+              rf"12\, L\, d^2 = 12 \cdot {config.n_layers} \cdot {d}^2 = {spaced(rough)}"),
              (page.label("numbers_attention"), _attention_line(config)),
-             (page.label("numbers_flops", n=n), rf"{' + '.join(map(spaced, work.values()))} = {spaced(sum(work.values()))}, \qquad \frac{{{spaced(sum(work.values()))}}}{{{n} \cdot 2 \cdot {spaced(total)}}}"
-                                                rf" = {latex_number(sum(work.values()) / n / 2 / total)}")]
+             (page.label("numbers_flops", n=n),
+              rf"{' + '.join(map(spaced, work.values()))} = {spaced(sum(work.values()))}, \qquad "
+              rf"\frac{{{spaced(sum(work.values()))}}}{{{n} \cdot 2 \cdot {spaced(total)}}}"
+              rf" = {latex_number(sum(work.values()) / n / 2 / total)}")]
     if config.kind != "encoder":
         crossed, one = config.kind == "encoder-decoder", counting.kv_cache_bytes(config, 1)
         twice = r"2 \cdot " if crossed else ""
-        lines.append((page.label("numbers_cache_crossed" if crossed else "numbers_cache"), rf"{twice}L\, h_{{kv}} (d_k + d_v) \cdot 2 = {twice}{config.n_layers} \cdot {config.n_kv_heads} \cdot "
-                      rf"({config.d_k} + {config.d_v}) \cdot 2 = {spaced(one)}, \qquad {spaced(one)} \cdot {config.n_context} = {spaced(one * config.n_context)}"))
+        lines.append((page.label("numbers_cache_crossed" if crossed else "numbers_cache"),
+                      rf"{twice}L\, h_{{kv}} (d_k + d_v) \cdot 2 = {twice}{config.n_layers} \cdot {config.n_kv_heads} "
+                      rf"\cdot ({config.d_k} + {config.d_v}) \cdot 2 = {spaced(one)}, \qquad {spaced(one)} \cdot "
+                      rf"{config.n_context} = {spaced(one * config.n_context)}"))
     structure = counting.structure_bits(config)
-    lines.append((page.label("numbers_structure"), rf"\frac{{16 \cdot {spaced(total)}}}{{{spaced(structure)}}} = \frac{{{spaced(16 * total)}}}{{{spaced(structure)}}} = {latex_number(16 * total / structure)}"))
+    lines.append((page.label("numbers_structure"),
+                  rf"\frac{{16 \cdot {spaced(total)}}}{{{spaced(structure)}}} = "
+                  rf"\frac{{{spaced(16 * total)}}}{{{spaced(structure)}}} = {latex_number(16 * total / structure)}"))
     return lines
 
 
 def _attention_line(config: ModelConfig) -> str:
     d, h, h_kv, d_k, d_v = config.d_model, config.n_heads, config.n_kv_heads, config.d_k, config.d_v
-    return (rf"h\, d\, d_k + h_{{kv}}\, d\, (d_k + d_v) + h\, d_v\, d = {h} \cdot {d} \cdot {d_k} + {h_kv} \cdot {d} \cdot ({d_k} + {d_v}) + {h} \cdot {d_v} \cdot {d} = {spaced(counting.attention_parameters(config))}"
-            rf", \qquad {'3' if config.gated else '2'}\, d\, d_{{ff}} = {'3' if config.gated else '2'} \cdot {d} \cdot {config.d_ff} = {spaced(counting.mlp_parameters(config))}")
+    return (rf"h\, d\, d_k + h_{{kv}}\, d\, (d_k + d_v) + h\, d_v\, d = {h} \cdot {d} \cdot {d_k} + {h_kv} \cdot {d} "
+            rf"\cdot ({d_k} + {d_v}) + {h} \cdot {d_v} \cdot {d} = {spaced(counting.attention_parameters(config))}"
+            rf", \qquad {'3' if config.gated else '2'}\, d\, d_{{ff}} = {'3' if config.gated else '2'} \cdot {d} \cdot "
+            rf"{config.d_ff} = {spaced(counting.mlp_parameters(config))}")
 
 
 def _question(page: Lesson, name: str, config: ModelConfig) -> Question:
@@ -297,12 +352,17 @@ def _question(page: Lesson, name: str, config: ModelConfig) -> Question:
     options = [2.0, 3.0, 4.0]
     answer = min(range(3), key=lambda k: abs(math.log(factor / options[k])))
     parts, wide = counting.parameters_by_part(config), counting.parameters_by_part(wider)
-    said = "; ".join(page.label("wider_part", part=page.label(f"part_{part}"), factor=f"{wide[part] / count:.3g}") for part, count in parts.items() if count)
-    return Question("wider", page.label("question_wider", name=name, d=config.d_model, wide=wider.d_model, d_ff=config.d_ff, wide_ff=wider.d_ff), [page.label(f"wider_{round(option)}") for option in options], answer,
-                    page.label("because_wider", factor=f"{factor:.3f}", now=spaced_text(counting.n_parameters(config)), then=spaced_text(counting.n_parameters(wider)), parts=said))
+    said = "; ".join(page.label("wider_part", part=page.label(f"part_{part}"), factor=f"{wide[part] / count:.3g}")
+                     for part, count in parts.items() if count)
+    return Question("wider", page.label("question_wider", name=name, d=config.d_model, wide=wider.d_model,
+                                        d_ff=config.d_ff, wide_ff=wider.d_ff),
+                    [page.label(f"wider_{round(option)}") for option in options], answer,
+                    page.label("because_wider", factor=f"{factor:.3f}", now=spaced_text(counting.n_parameters(config)),
+                               then=spaced_text(counting.n_parameters(wider)), parts=said))
 
 
 def _wider(config: ModelConfig) -> ModelConfig:
     """The same architecture with d and d_ff twice as large; heads stay as many and become twice as wide."""
-    fields = config.to_dict() | dict(d_model=2 * config.d_model, d_k=2 * config.d_k, d_v=2 * config.d_v, d_ff=None if config.d_ff is None else 2 * config.d_ff)
+    fields = config.to_dict() | dict(d_model=2 * config.d_model, d_k=2 * config.d_k, d_v=2 * config.d_v,
+                                     d_ff=None if config.d_ff is None else 2 * config.d_ff)
     return ModelConfig.from_dict(fields)

@@ -1,15 +1,22 @@
-"""A design: a known model and what the reader changed in it. It is written as one short text, which the address carries: `gpt2;norm_placement=post;n_layers=24`."""
+"""A design: a known model and what the reader changed in it.
+
+It is written as one short text, which the address carries: `gpt2;norm_placement=post;n_layers=24`.
+"""
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from core.model.config import ACTIVATIONS, KINDS, NORMS, NORM_PLACEMENTS, POSITIONS, ModelConfig
+from core.model.config import ACTIVATIONS, KINDS, NORM_PLACEMENTS, NORMS, POSITIONS, ModelConfig
 from core.model.presets import PRESETS
 
 MOST_WRITTEN = 400      # characters of a design
-CHOICES = {"kind": KINDS, "norm_placement": NORM_PLACEMENTS, "norm": NORMS, "activation": tuple(name for name in ACTIVATIONS if name != "geglu_tanh"), "positions": POSITIONS, "biases": ("all", "mlp", "none"), "tied": ("yes", "no")}
-NUMBERS = {"n_layers": (1, 200), "d_model": (2, 65_536), "n_heads": (1, 256), "n_kv_heads": (1, 256), "d_ff": (1, 300_000), "vocab_size": (2, 1_000_000), "n_context": (2, 1_000_000)}
-_BIASES = {"all": (True, True), "mlp": (False, True), "none": (False, False)}      # of attention and of the feed-forward part
+CHOICES = {"kind": KINDS, "norm_placement": NORM_PLACEMENTS, "norm": NORMS,
+           "activation": tuple(name for name in ACTIVATIONS if name != "geglu_tanh"), "positions": POSITIONS,
+           "biases": ("all", "mlp", "none"), "tied": ("yes", "no")}
+NUMBERS = {"n_layers": (1, 200), "d_model": (2, 65_536), "n_heads": (1, 256), "n_kv_heads": (1, 256),
+           "d_ff": (1, 300_000), "vocab_size": (2, 1_000_000), "n_context": (2, 1_000_000)}
+# of attention and of the feed-forward part
+_BIASES = {"all": (True, True), "mlp": (False, True), "none": (False, False)}
 
 
 @dataclass(frozen=True)
@@ -21,14 +28,18 @@ class Design:
 
     @property
     def config(self) -> ModelConfig:
-        """The architecture. Raises ValueError, with the sentence to show a reader, for changes that do not go together."""
+        """The architecture.
+
+        Raises ValueError, with the sentence to show a reader, for changes that do not go together.
+        """
         known, changes = PRESETS[self.preset].fields, dict(self.changes)
         if "biases" in changes:
             changes["attention_bias"], changes["mlp_bias"] = _BIASES[changes.pop("biases")]
         if "tied" in changes:
             changes["tied_embeddings"] = changes.pop("tied") == "yes"
         if "norm" in changes:
-            changes["norm_bias"] = changes["norm"] == "layernorm"      # as their papers have them: RMSNorm has a gain alone
+            # as their papers have them: RMSNorm has a gain alone
+            changes["norm_bias"] = changes["norm"] == "layernorm"
         return ModelConfig(**known | changes)
 
     @property
@@ -68,7 +79,8 @@ def read(written: str) -> tuple[Design, bool]:
         name, _, value = change.partition("=")
         if value in CHOICES.get(name, ()):
             found[name] = value
-        elif name in NUMBERS and value.isascii() and value.isdigit() and NUMBERS[name][0] <= int(value) <= NUMBERS[name][1]:
+        elif (name in NUMBERS and value.isascii() and value.isdigit()
+              and NUMBERS[name][0] <= int(value) <= NUMBERS[name][1]):
             found[name] = int(value)
         else:
             good = False

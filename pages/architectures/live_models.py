@@ -1,4 +1,7 @@
-"""The models that this lesson runs beside the one of all lessons: an encoder, a decoder, an encoder-decoder. One of the library that the reader has chosen stands in for the bundled one of its kind."""
+"""The models that this lesson runs beside the one of all lessons: an encoder, a decoder, an encoder-decoder.
+
+One of the library that the reader has chosen stands in for the bundled one of its kind.
+"""
 from __future__ import annotations
 
 from core.app.compute import cache
@@ -13,7 +16,9 @@ KINDS = {FILLS_BLANKS: "encoder", WRITES_ON: "decoder", TRANSLATES: "encoder-dec
 
 
 def loaded(name: str, run: Run) -> cache.LoadedModel | None:
-    """One of the models above on the run's device, or the reader's encoder or encoder-decoder in its place; None where there is none, or it cannot be read."""
+    """One of the models above on the run's device, or the reader's encoder or encoder-decoder in its place; None where
+    there is none, or it cannot be read.
+    """
     chosen = reader.loaded_model()
     stands_in = chosen is not None and cache.kind(chosen) == KINDS[name] != "decoder"
     found = cache.shared_model(chosen if stands_in else name, run.device)
@@ -33,4 +38,5 @@ def missing(page: Lesson, name: str) -> Reading:
 def about(page: Lesson, model: cache.LoadedModel) -> str:
     """What a model of the library is, in plain text; one that guesses, with random weights perhaps, is called so."""
     said = page.label("loaded_about", name=names.short(model.name), n=model.model.n_parameters)
-    return f"{said} {page.label('loaded_chance')}" if loading.is_chance(model.loss, model.model.config.vocab_size) else said
+    return (f"{said} {page.label('loaded_chance')}"
+            if loading.is_chance(model.loss, model.model.config.vocab_size) else said)

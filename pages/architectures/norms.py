@@ -1,4 +1,6 @@
-"""LayerNorm, RMSNorm and BatchNorm on the live model's stream: which numbers each averages over, and whose output depends on its companions."""
+"""LayerNorm, RMSNorm and BatchNorm on the live model's stream: which numbers each averages over, and whose output
+depends on its companions.
+"""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -16,11 +18,11 @@ from core.app.frame.lesson import Lesson
 from core.app.frame.views import Reading
 from core.app.state import reader
 from core.app.state.run import Run
+from core.components.lib.token_view import token_view
 from core.components.residual_grid import residual_grid
 from core.figures.numbers import bracketed, latex_number, latex_operand, readable
 from core.model import normalisation
-from pages.architectures.architecture_norms import architecture_norms
-from pages.architectures.shared import PREFIX, SETTINGS, attached, keep, read
+from pages.architectures.shared import KINDS_CSS, PREFIX, SETTINGS, attached, keep, read
 from pages.residual_stream.layer_norm import norm_input, picked_norm
 from pages.residual_stream.shared import screen, to_numpy
 
@@ -29,11 +31,16 @@ EDGES = (-4.0, 4.0)         # of the histograms of what a norm gives
 BINS = 31
 MOST_CHARACTERS = 500       # of the text that joins
 SHIFT = 5.0                 # what the question adds
+# Three norms of one token: the cells that each averages over, its statistics, its result, and whether companions
+# change it.
+_picture = token_view("architecture_norms", __file__, KINDS_CSS)
 
 
 @dataclass(frozen=True)
 class Batch:
-    """What a norm reads, float64: matrix (N, d) of the prompt and other (K, d) of the text that joins; the token's row; ε."""
+    """What a norm reads, float64: matrix (N, d) of the prompt and other (K, d) of the text that joins; the
+    token's row; ε.
+    """
 
     matrix: Tensor
     other: Tensor
@@ -55,7 +62,8 @@ def draw(page: Lesson, run: Run) -> Reading:
     """The instrument; returns what it shows."""
     *columns, other_column = st.columns([3, 4, 6, 6], vertical_alignment="bottom")
     where, layer, position = picked_norm(page, run, SETTINGS, "norms_where", columns)
-    typed = other_column.text_input(page.label("norms_other"), max_chars=MOST_CHARACTERS, live=True, **attached("norms_other"))
+    typed = other_column.text_input(page.label("norms_other"), max_chars=MOST_CHARACTERS, live=True,
+                                    **attached("norms_other"))
     batch = batch_of(run, typed[:MOST_CHARACTERS], where, layer, position)
     feature = min(read("norms_feature"), batch.matrix.shape[-1] - 1)
     title = _title(page, run, batch)
@@ -63,7 +71,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     with left:
         _matrix(page, run, batch, feature, title)
     with right:
-        architecture_norms(message(page, run, batch, feature), key=f"{PREFIX}norms_table", on_settings=lambda settings: None)
+        _picture(message(page, run, batch, feature), key=f"{PREFIX}norms_table", on_settings=lambda settings: None)
     return _reading(page, run, batch, feature, title)
 
 
@@ -75,7 +83,9 @@ def batch_of(run: Run, typed: str, where: str, layer: int, position: int) -> Bat
 
 
 def normed(kind: str, batch: Tensor, position: int, epsilon: float) -> Tensor:
-    """(d,) row `position` of batch (N, d) after a norm without gain and shift: layernorm and rmsnorm over its features, batchnorm each feature over the rows."""
+    """(d,) row `position` of batch (N, d) after a norm without gain and shift: layernorm and rmsnorm over its features,
+    batchnorm each feature over the rows.
+    """
     if kind == "batchnorm":
         return stream_and_heads.standardise(batch, "tokens", epsilon).values[position]
     row = batch[position]
@@ -83,7 +93,9 @@ def normed(kind: str, batch: Tensor, position: int, epsilon: float) -> Tensor:
 
 
 def change(kind: str, batch: Batch, companions: Tensor, position: int) -> float:
-    """How far the token's output moves, against its length, when its companions are others: `companions` (M, d) holds it at `position`."""
+    """How far the token's output moves, against its length, when its companions are others: `companions` (M, d) holds
+    it at `position`.
+    """
     before = normed(kind, batch.matrix, batch.position, batch.epsilon)
     return float((normed(kind, companions, position, batch.epsilon) - before).norm() / before.norm().clamp(min=1e-12))
 
@@ -100,7 +112,8 @@ def _title(page: Lesson, run: Run, batch: Batch) -> str:
         return page.label("norms_title_none", **values)
     moved = change("batchnorm", batch, batch.joined, batch.position)
     still = max(change(kind, batch, batch.joined, batch.position) for kind in ("layernorm", "rmsnorm"))
-    return page.label("norms_title", moved=_percent(moved), still=page.label("norms_exactly") if still == 0 else readable(still), **values)
+    return page.label("norms_title", moved=_percent(moved),
+                      still=page.label("norms_exactly") if still == 0 else readable(still), **values)
 
 
 def _percent(share: float) -> str:
@@ -112,8 +125,10 @@ def _matrix(page: Lesson, run: Run, batch: Batch, feature: int, title: str) -> N
     if not reader.present():
         st.markdown(page.label("norms_matrix", n=n, d=d))
     largest = max(float(batch.matrix.abs().max()), 1e-6)
-    residual_grid(to_numpy(batch.matrix), row_labels=run.tokens, column_labels=[str(i) for i in range(d)], legend=page.label("norms_legend"), reading=page.label("norms_reading"), twin=unmarked(title),
-                  theme=reader.theme(), key=f"{PREFIX}norms_matrix", signed=True, picked=(batch.position, feature), limits=(-largest, largest), least_column=1, least_row=1, numbered=True,
+    residual_grid(to_numpy(batch.matrix), row_labels=run.tokens, column_labels=[str(i) for i in range(d)],
+                  legend=page.label("norms_legend"), reading=page.label("norms_reading"), twin=unmarked(title),
+                  theme=reader.theme(), key=f"{PREFIX}norms_matrix", signed=True, picked=(batch.position, feature),
+                  limits=(-largest, largest), least_column=1, least_row=1, numbered=True,
                   row_band=True, column_band=True, height=180, fit=screen(150), present=reader.present(), on_pick=_pick)
 
 
@@ -122,7 +137,7 @@ def _pick(row: int, column: int) -> None:
     reader.select(position=row)
 
 
-# ---- what the component is given ---------------------------------------------------------------------------------------------------
+# ---- what the component is given -------------------------------------------------------------------------------------
 
 
 def histogram(values: Tensor, edges: tuple[float, float]) -> list[int]:
@@ -131,14 +146,17 @@ def histogram(values: Tensor, edges: tuple[float, float]) -> list[int]:
 
 
 def message(page: Lesson, run: Run, batch: Batch, feature: int) -> dict:
-    """The header of architecture_norms."""
+    """The header of the component, as norms.js has it."""
     n, d = batch.matrix.shape
     x, token = batch.matrix[batch.position], run.tokens[batch.position]
     reach = float(f"{max(float(x.abs().max()), 1e-6):.1g}")
     reach = reach if reach >= float(x.abs().max()) else reach * 1.5
-    return {"text": page.labels("norms"), "scale": reader.scale(), "norms": [_row(page, batch, kind, feature) for kind in KINDS], "edges": EDGES,
-            "columns": {"result": page.label("norms_column_result", token=token, d=d), "joined": page.label("norms_column_joined", k=len(batch.other))},
-            "before": {"name": page.label("norms_before", token=token, d=d), "counts": histogram(x, (-reach, reach)), "edges": (-reach, reach), "stat": _stat(page, x)}}
+    return {"text": page.labels("norms"), "scale": reader.scale(),
+            "norms": [_row(page, batch, kind, feature) for kind in KINDS], "edges": EDGES,
+            "columns": {"result": page.label("norms_column_result", token=token, d=d),
+                        "joined": page.label("norms_column_joined", k=len(batch.other))},
+            "before": {"name": page.label("norms_before", token=token, d=d), "counts": histogram(x, (-reach, reach)),
+                       "edges": (-reach, reach), "stat": _stat(page, x)}}
 
 
 def _row(page: Lesson, batch: Batch, kind: str, feature: int) -> dict:
@@ -148,13 +166,18 @@ def _row(page: Lesson, batch: Batch, kind: str, feature: int) -> dict:
     over = "column" if kind == "batchnorm" else "row"
     alone, joined = change(kind, batch, batch.alone, 0), change(kind, batch, batch.joined, batch.position)
     empty = float(normed(kind, batch.alone, 0, batch.epsilon).abs().max()) == 0
-    return {"kind": kind, "name": page.label(f"norms_{kind}"), "formula": page.label(f"norms_formula_{kind}"), "over": over, "cells": page.label(f"norms_over_{over}", n=n, d=d),
-            "statistics": page.label(f"norms_stat_{kind}", mean=readable(mean), scale=readable(scale), feature=feature), "counts": histogram(after, EDGES), "stat": _stat(page, after),
-            "alone": page.label("norms_zeroed", value=_percent(alone)) if empty else _written(page, alone), "joined": _written(page, joined), "still": [alone == 0, joined == 0]}
+    return {"kind": kind, "name": page.label(f"norms_{kind}"), "formula": page.label(f"norms_formula_{kind}"),
+            "over": over, "cells": page.label(f"norms_over_{over}", n=n, d=d),
+            "statistics": page.label(f"norms_stat_{kind}", mean=readable(mean), scale=readable(scale), feature=feature),
+            "counts": histogram(after, EDGES), "stat": _stat(page, after),
+            "alone": page.label("norms_zeroed", value=_percent(alone)) if empty else _written(page, alone),
+            "joined": _written(page, joined), "still": [alone == 0, joined == 0]}
 
 
 def statistics(kind: str, batch: Batch, feature: int) -> tuple[float, float]:
-    """The mean and the scale that the norm takes out of the token (layernorm, rmsnorm), or out of the feature (batchnorm)."""
+    """The mean and the scale that the norm takes out of the token (layernorm, rmsnorm), or out of the
+    feature (batchnorm).
+    """
     if kind == "batchnorm":
         found = stream_and_heads.standardise(batch.matrix, "tokens", batch.epsilon)
         return float(found.mean[0, feature]), float(found.std[0, feature])
@@ -163,7 +186,8 @@ def statistics(kind: str, batch: Batch, feature: int) -> tuple[float, float]:
 
 
 def _stat(page: Lesson, values: Tensor) -> str:
-    return page.label("norms_after_stat", mean=_near_zero(float(values.mean())), std=readable(float(values.std(correction=0))))
+    return page.label("norms_after_stat", mean=_near_zero(float(values.mean())),
+                      std=readable(float(values.std(correction=0))))
 
 
 def _near_zero(value: float) -> str:
@@ -175,14 +199,16 @@ def _written(page: Lesson, share: float) -> str:
     return page.label("norms_exactly") if share == 0 else _percent(share)
 
 
-# ---- in numbers, the question, the data ----------------------------------------------------------------------------------------------
+# ---- in numbers, the question, the data ------------------------------------------------------------------------------
 
 
 def _reading(page: Lesson, run: Run, batch: Batch, feature: int, title: str) -> Reading:
     x = batch.matrix[batch.position]
     rows = {kind: to_numpy(normed(kind, batch.matrix, batch.position, batch.epsilon)) for kind in KINDS}
     table = pd.DataFrame({"feature": range(len(x)), "x": to_numpy(x)} | rows)
-    return Reading(_lines(page, run, batch, feature), _question(page, run, batch), [normed, normalisation.norm_statistics, stream_and_heads.standardise], {"norms.csv": lambda: table}, ".norms-table", title)
+    return Reading(_lines(page, run, batch, feature), _question(page, run, batch),
+                   [normed, normalisation.norm_statistics, stream_and_heads.standardise], {"norms.csv": lambda: table},
+                   ".norms-table", title)
 
 
 def _lines(page: Lesson, run: Run, batch: Batch, c: int) -> list[tuple[str, str]]:
@@ -193,15 +219,24 @@ def _lines(page: Lesson, run: Run, batch: Batch, c: int) -> list[tuple[str, str]
     layer, root, across = (float(normed(kind, batch.matrix, batch.position, batch.epsilon)[c]) for kind in KINDS)
     put = latex_operand
     lines = [(page.label("norms_numbers_layer", token=token, c=c, d=d, epsilon=f"{batch.epsilon:g}"),
-              rf"\mu = {put(mean)}, \quad \sigma = {put(scale)}, \qquad \frac{{{put(value)} - {bracketed(put(mean))}}}{{{put(scale)}}} = {latex_number(layer)}"),
-             (page.label("norms_numbers_rms"), rf"\text{{RMS}} = \sqrt{{{put(mean ** 2)} + {put(variance)} + {put(batch.epsilon)}}} = {latex_number(rms)}, \qquad \frac{{{put(value)}}}{{{put(rms)}}} = {latex_number(root)}"),
-             (page.label("norms_numbers_batch", c=c, n=n), rf"\mu_c = {put(batch_mean)}, \quad \sigma_c = {put(batch_scale)}, \qquad \frac{{{put(value)} - {bracketed(put(batch_mean))}}}{{{put(batch_scale)}}} = {latex_number(across)}")]
+              rf"\mu = {put(mean)}, \quad \sigma = {put(scale)}, \qquad \frac{{{put(value)} - "
+              rf"{bracketed(put(mean))}}}{{{put(scale)}}} = {latex_number(layer)}"),
+             (page.label("norms_numbers_rms"),
+              rf"\text{{RMS}} = \sqrt{{{put(mean ** 2)} + {put(variance)} + {put(batch.epsilon)}}} = "
+              rf"{latex_number(rms)}, \qquad \frac{{{put(value)}}}{{{put(rms)}}} = {latex_number(root)}"),
+             (page.label("norms_numbers_batch", c=c, n=n),
+              rf"\mu_c = {put(batch_mean)}, \quad \sigma_c = {put(batch_scale)}, \qquad \frac{{{put(value)} - "
+              rf"{bracketed(put(batch_mean))}}}{{{put(batch_scale)}}} = {latex_number(across)}")]
     if len(batch.other):
         found = stream_and_heads.standardise(batch.joined, "tokens", batch.epsilon)
         mean_c, scale_c = float(found.mean[0, c]), float(found.std[0, c])
         lines.append((page.label("norms_numbers_joined", token=token, c=c, k=len(batch.other)),
-                      rf"\mu_c = {put(mean_c)}, \quad \sigma_c = {put(scale_c)}, \qquad \frac{{{put(value)} - {bracketed(put(mean_c))}}}{{{put(scale_c)}}} = {latex_number(float(found.values[batch.position, c]))}"))
-    lines.append((page.label("norms_numbers_share"), rf"\frac{{\mu^2}}{{\text{{mean square}}}} = \frac{{{put(mean ** 2)}}}{{{put(square)}}} = {latex_number(mean ** 2 / max(square, 1e-300))}"))
+                      rf"\mu_c = {put(mean_c)}, \quad \sigma_c = {put(scale_c)}, \qquad \frac{{{put(value)} - "
+                      rf"{bracketed(put(mean_c))}}}{{{put(scale_c)}}} = "
+                      rf"{latex_number(float(found.values[batch.position, c]))}"))
+    lines.append((page.label("norms_numbers_share"),
+                  rf"\frac{{\mu^2}}{{\text{{mean square}}}} = \frac{{{put(mean ** 2)}}}{{{put(square)}}} = "
+                  rf"{latex_number(mean ** 2 / max(square, 1e-300))}"))
     return lines
 
 
@@ -216,5 +251,6 @@ def _question(page: Lesson, run: Run, batch: Batch) -> Question:
     """A constant is added to every feature: which norms do not notice?"""
     layer, rms = shifted("layernorm", batch), shifted("rmsnorm", batch)
     answer = {(True, False): 0, (False, True): 1, (True, True): 2, (False, False): 3}[layer < 1e-6, rms < 1e-6]
-    return Question("norms", page.label("norms_question", token=code(run.tokens[batch.position])), [page.label(f"norms_option_{name}") for name in ("layer", "rms", "both", "none")], answer,
+    return Question("norms", page.label("norms_question", token=code(run.tokens[batch.position])),
+                    [page.label(f"norms_option_{name}") for name in ("layer", "rms", "both", "none")], answer,
                     page.label("norms_because", layer=readable(layer), rms=readable(rms)))

@@ -1,7 +1,10 @@
-"""Architectures: one design among many, a live model of each kind, what they are built from, what they cost, and what was built."""
+"""Architectures: one design among many, a live model of each kind, what they are built from, what they cost, and
+what was built.
+"""
 from core.app.frame import lesson, views
 from pages.architectures import activations, blank, cost, design, norms, record, translate
 from pages.architectures.shared import SETTINGS
 
 views.draw(lesson.open_lesson("architectures"), SETTINGS,
-           {"design": design, "blank": blank, "translate": translate, "norms": norms, "activations": activations, "cost": cost, "record": record})
+           {"design": design, "blank": blank, "translate": translate, "norms": norms, "activations": activations,
+            "cost": cost, "record": record})

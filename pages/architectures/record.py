@@ -1,4 +1,7 @@
-"""Record: what was built. Models over time, the scaling laws with a calculator, the first Transformer's scores, and what models are fed."""
+"""Record: what was built.
+
+Models over time, the scaling laws with a calculator, the first Transformer's scores, and what models are fed.
+"""
 from __future__ import annotations
 
 import math
@@ -18,7 +21,8 @@ from pages.architectures import charts as figures
 from pages.architectures.shared import PREFIX, attached, choice, prefixed, show
 
 CHART, PRESENT_CHART = 370, 270      # px
-NAMED = ("Transformer (big)", "GPT", "BERT large", "GPT-2", "T5", "GPT-3", "GShard", "GLaM", "PaLM", "Chinchilla", "LLaMA", "PanGu-Σ", "LLaMA 2")
+NAMED = ("Transformer (big)", "GPT", "BERT large", "GPT-2", "T5", "GPT-3", "GShard", "GLaM", "PaLM", "Chinchilla",
+         "LLaMA", "PanGu-Σ", "LLaMA 2")
 OTHER = {"image": (224 // 16) ** 2, "sound": 1500, "video": (16 // 2) * (224 // 16) ** 2}      # tokens of one example
 
 
@@ -52,41 +56,54 @@ def _amount(value: float) -> str:
     return readable(value) if value < 1000 else f"{value:,.0f}".replace(",", "\u202f")
 
 
-# ---- models -------------------------------------------------------------------------------------------------------------------------
+# ---- models ----------------------------------------------------------------------------------------------------------
 
 
 def quantity(model: built_models.Model, measure: str) -> float | None:
-    """What the timeline shows of a model, in single parameters, tokens, operations or watt hours; None where it is not known."""
-    known = {"parameters": (model.billions, 1e9), "tokens": (model.billion_tokens, 1e9), "compute": (model.flops, 1), "energy": (model.MWh, 1e6)}
+    """What the timeline shows of a model, in single parameters, tokens, operations or watt hours; None where
+    it is not known.
+    """
+    known = {"parameters": (model.billions, 1e9), "tokens": (model.billion_tokens, 1e9), "compute": (model.flops, 1),
+             "energy": (model.MWh, 1e6)}
     value, unit = known[measure]
     return None if value is None else value * unit
 
 
 def _models(page: Lesson, measure: str) -> Reading:
-    known = [(model, quantity(model, measure)) for model in built_models.load().models if quantity(model, measure) is not None]
+    known = [(model, quantity(model, measure)) for model in built_models.load().models
+             if quantity(model, measure) is not None]
     unit, giga = {"energy": ("Wh", "G")}.get(measure, ("", "B"))
     write = superscript if measure == "compute" else lambda value: prefixed(value, unit, giga, 3)
-    rows = pd.DataFrame([{"name": model.name, "date": f"{model.released}-15", "value": value, "access": model.access, "named": model.name in NAMED or measure == "energy", "shown": write(value),
+    rows = pd.DataFrame([{"name": model.name, "date": f"{model.released}-15", "value": value, "access": model.access,
+                          "named": model.name in NAMED or measure == "energy", "shown": write(value),
                           "more": _more(page, model)} for model, value in known])
     (first, low), (last, high) = known[0], max(known, key=lambda pair: pair[1])
-    title = page.label(f"title_{measure}", first=first.name, low=write(low), last=last.name, high=write(high), factor=readable(high / low, 2), n=len(known))
+    title = page.label(f"title_{measure}", first=first.name, low=write(low), last=last.name, high=write(high),
+                       factor=readable(high / low, 2), n=len(known))
     st.markdown(f"**{title}**  \n{page.label('timeline_key')}")
-    show(figures.timeline(rows, {"open": "", "closed": ""}, page.label(f"axis_{measure}"), reader.theme(), reader.scale(), _height()), "timeline")
+    show(figures.timeline(rows, {"open": "", "closed": ""}, page.label(f"axis_{measure}"), reader.theme(),
+                          reader.scale(), _height()), "timeline")
     table = _table(page, [model for model, _ in known])
-    return Reading(_model_lines(page), _largest_question(page), [scaling_laws.training_flops, built_models.Model], {"models.csv": lambda: pd.DataFrame([vars(model) | {"flops": model.flops} for model in built_models.load().models])},
+    return Reading(_model_lines(page), _largest_question(page), [scaling_laws.training_flops, built_models.Model],
+                   {"models.csv": lambda: pd.DataFrame([vars(model) | {"flops": model.flops}
+                                                        for model in built_models.load().models])},
                    f".st-key-{PREFIX}timeline", title, table)
 
 
 def _more(page: Lesson, model: built_models.Model) -> str:
-    said = [model.released, page.label(f"access_{model.access}"), page.label(f"made_{model.made}"), model.hardware or "", page.label("days", days=readable(model.days)) if model.days else ""]
+    said = [model.released, page.label(f"access_{model.access}"), page.label(f"made_{model.made}"),
+            model.hardware or "", page.label("days", days=readable(model.days)) if model.days else ""]
     return ", ".join(part for part in said if part)
 
 
 def _table(page: Lesson, models: list[built_models.Model]) -> pd.DataFrame:
     columns = ("name", "released", "parameters", "tokens", "compute", "hardware", "days", "MWh", "source")
-    return pd.DataFrame([(model.name, model.released, prefixed(model.billions * 1e9, giga="B"), prefixed(model.billion_tokens * 1e9, giga="B") if model.billion_tokens else "–",
-                          f"{model.flops:.2e}" if model.flops else "–", model.hardware or "–", readable(model.days) if model.days else "–", readable(model.MWh, 4) if model.MWh else "–", model.source)
-                         for model in models], columns=[page.label(f"models_{name}") for name in columns])
+    return pd.DataFrame(
+        [(model.name, model.released, prefixed(model.billions * 1e9, giga="B"),
+          prefixed(model.billion_tokens * 1e9, giga="B") if model.billion_tokens else "–",
+          f"{model.flops:.2e}" if model.flops else "–", model.hardware or "–",
+          readable(model.days) if model.days else "–", readable(model.MWh, 4) if model.MWh else "–", model.source)
+         for model in models], columns=[page.label(f"models_{name}") for name in columns])
 
 
 def _model_lines(page: Lesson) -> list[tuple[str, str]]:
@@ -94,48 +111,71 @@ def _model_lines(page: Lesson) -> list[tuple[str, str]]:
     n, d = gpt3.billions * 1e9, gpt3.billion_tokens * 1e9
     hours = 10_000 * gpt3.days * 24
     return [(page.label("numbers_training"), rf"6 N D = 6 \cdot {power(n)} \cdot {power(d)} = {power(gpt3.flops)}"),
-            (page.label("numbers_rate"), rf"\frac{{{power(gpt3.flops)}}}{{10\,000 \cdot {gpt3.days} \cdot 86\,400}} = {power(gpt3.flops / hours / 3600)}"),
-            (page.label("numbers_energy"), rf"\frac{{{gpt3.MWh:.0f} \cdot 10^6}}{{10\,000 \cdot {gpt3.days} \cdot 24}} = {latex_number(gpt3.MWh * 1e6 / hours)}")]
+            (page.label("numbers_rate"), rf"\frac{{{power(gpt3.flops)}}}{{10\,000 \cdot {gpt3.days} \cdot 86\,400}} = "
+                                         rf"{power(gpt3.flops / hours / 3600)}"),
+            (page.label("numbers_energy"), rf"\frac{{{gpt3.MWh:.0f} \cdot 10^6}}{{10\,000 \cdot {gpt3.days} \cdot 24}} "
+                                           rf"= {latex_number(gpt3.MWh * 1e6 / hours)}")]
 
 
 def _largest_question(page: Lesson) -> Question:
     """Of four well-known models: for which were most operations spent?"""
     names = ("GPT-3", "Gopher", "LLaMA", "Chinchilla")
     asked = {model.name: model for model in built_models.load().models if model.name in names}
-    said = "; ".join(page.label("compute_of", name=name, flops=f"{asked[name].flops:.3g}", parameters=prefixed(asked[name].billions * 1e9, giga="B", digits=3), tokens=prefixed(asked[name].billion_tokens * 1e9, giga="B", digits=3)) for name in names)
-    return Question("compute", page.label("question_compute"), list(names), max(range(4), key=lambda k: asked[names[k]].flops), page.label("because_compute", said=said))
+    said = "; ".join(page.label("compute_of", name=name, flops=f"{asked[name].flops:.3g}",
+                                parameters=prefixed(asked[name].billions * 1e9, giga="B", digits=3),
+                                tokens=prefixed(asked[name].billion_tokens * 1e9, giga="B", digits=3))
+                     for name in names)
+    return Question("compute", page.label("question_compute"), list(names),
+                    max(range(4), key=lambda k: asked[names[k]].flops), page.label("because_compute", said=said))
 
 
-# ---- scaling ------------------------------------------------------------------------------------------------------------------------
+# ---- scaling ---------------------------------------------------------------------------------------------------------
 
 
 def _scaling(page: Lesson) -> Reading:
     columns = st.columns([2, 2, 2, 3], vertical_alignment="bottom")
-    n = 1e9 * columns[0].number_input(page.label("parameters_field"), 1e-6, 1e5, step=1.0, format="%.6g", **attached("parameters"))
-    d = 1e9 * columns[1].number_input(page.label("tokens_field"), 1e-6, 1e6, step=10.0, format="%.6g", **attached("tokens"))
+    n = 1e9 * columns[0].number_input(page.label("parameters_field"), 1e-6, 1e5, step=1.0, format="%.6g",
+                                      **attached("parameters"))
+    d = 1e9 * columns[1].number_input(page.label("tokens_field"), 1e-6, 1e6, step=10.0, format="%.6g",
+                                      **attached("tokens"))
     hardware = built_models.load().hardware
-    device = hardware[columns[2].selectbox(page.label("hardware_field"), list(hardware), format_func=lambda key: hardware[key].name, **attached("hardware"))]
+    device = hardware[columns[2].selectbox(page.label("hardware_field"), list(hardware),
+                                           format_func=lambda key: hardware[key].name, **attached("hardware"))]
     share = columns[3].slider(page.label("share_field"), 1, 100, format="%d %%", **attached("share"))
     flops = scaling_laws.training_flops(n, d)
     days = scaling_laws.device_days(flops, device.teraflops, share / 100)
     energy = days * 24 * device.watts
-    title = page.label("title_scaling", n=prefixed(n, giga="B"), d=prefixed(d, giga="B"), flops=superscript(flops), days=_amount(days), device=device.name, thousand=_amount(days / 1000), energy=prefixed(energy, "Wh"))
+    title = page.label("title_scaling", n=prefixed(n, giga="B"), d=prefixed(d, giga="B"), flops=superscript(flops),
+                       days=_amount(days), device=device.name, thousand=_amount(days / 1000),
+                       energy=prefixed(energy, "Wh"))
     st.markdown(f"**{title}**")
     scales = {"parameters": n, "tokens": d, "compute": flops / scaling_laws.PETAFLOP_DAY}
     with st.container(key=f"{PREFIX}laws"):
         for column, (name, scale) in zip(st.columns(3, gap="medium"), scales.items()):
             with column:
-                show(figures.power_law(_curve(name, scale), (scale, scaling_laws.law(name, scale)), (page.label(f"axis_law_{name}"), page.label("axis_loss")), reader.theme(), reader.scale(), _height(70 if reader.present() else 120)), f"law_{name}")
+                show(figures.power_law(_curve(name, scale), (scale, scaling_laws.law(name, scale)),
+                                       (page.label(f"axis_law_{name}"), page.label("axis_loss")), reader.theme(),
+                                       reader.scale(), _height(70 if reader.present() else 120)), f"law_{name}")
     st.caption(page.label("laws_note", joint=f"{scaling_laws.joint_loss(n, d):.4f}", ratio=readable(d / n)))
     best_n, best_d = scaling_laws.best_split(flops)
     a_n, n_c = scaling_laws.LAWS["parameters"]
     lines = [(page.label("numbers_training_own"), rf"6 N D = 6 \cdot {power(n)} \cdot {power(d)} = {power(flops)}"),
-             (page.label("numbers_days", device=device.name, share=share), rf"\frac{{{power(flops)}}}{{{power(device.teraflops * 1e12)} \cdot {share / 100:g} \cdot 86\,400}} = {latex_number(days)}"),
-             (page.label("numbers_power", watts=device.watts), rf"{latex_number(days)} \cdot 24 \cdot {device.watts / 1e6:g} = {latex_number(energy / 1e6)}"),
-             (page.label("numbers_law"), rf"L(N) = \left(\frac{{N_c}}{{N}}\right)^{{\alpha_N}} = \left(\frac{{{power(n_c)}}}{{{power(n)}}}\right)^{{{a_n}}} = {latex_number(scaling_laws.law('parameters', n))}"),
-             (page.label("numbers_best"), rf"N = \sqrt{{\frac{{C}}{{6 \cdot 20}}}} = \sqrt{{\frac{{{power(flops)}}}{{120}}}} = {power(best_n)}, \qquad D = 20 N = {power(best_d)}")]
-    return Reading(lines, _loss_question(page, n), [scaling_laws.training_flops, scaling_laws.device_days, scaling_laws.law, scaling_laws.joint_loss],
-                   {"laws.csv": lambda: pd.concat([_curve(name, scale).assign(quantity=name) for name, scale in scales.items()])}, f".st-key-{PREFIX}law_parameters", title)
+             (page.label("numbers_days", device=device.name, share=share),
+              rf"\frac{{{power(flops)}}}{{{power(device.teraflops * 1e12)} \cdot {share / 100:g} \cdot "
+              rf"86\,400}} = {latex_number(days)}"),
+             (page.label("numbers_power", watts=device.watts),
+              rf"{latex_number(days)} \cdot 24 \cdot {device.watts / 1e6:g} = {latex_number(energy / 1e6)}"),
+             (page.label("numbers_law"), rf"L(N) = \left(\frac{{N_c}}{{N}}\right)^{{\alpha_N}} = "
+                                         rf"\left(\frac{{{power(n_c)}}}{{{power(n)}}}\right)^{{{a_n}}} = "
+                                         rf"{latex_number(scaling_laws.law('parameters', n))}"),
+             (page.label("numbers_best"),
+              rf"N = \sqrt{{\frac{{C}}{{6 \cdot 20}}}} = \sqrt{{\frac{{{power(flops)}}}{{120}}}} = {power(best_n)}, "
+              rf"\qquad D = 20 N = {power(best_d)}")]
+    return Reading(
+        lines, _loss_question(page, n),
+        [scaling_laws.training_flops, scaling_laws.device_days, scaling_laws.law, scaling_laws.joint_loss],
+        {"laws.csv": lambda: pd.concat([_curve(name, scale).assign(quantity=name) for name, scale in scales.items()])},
+        f".st-key-{PREFIX}law_parameters", title)
 
 
 def _curve(name: str, scale: float) -> pd.DataFrame:
@@ -150,27 +190,41 @@ def _loss_question(page: Lesson, n: float) -> Question:
     """How many times as many parameters halve the loss, by the law for N alone? It asks for the order of magnitude."""
     factor = 2 ** (1 / scaling_laws.LAWS["parameters"][0])
     options = [2, 10, 100, 10_000]
-    return Question("halve", page.label("question_halve"), [page.label("halve_option", n=f"{option:,}".replace(",", "\u202f")) for option in options],
-                    min(range(4), key=lambda k: abs(math.log(options[k] / factor))), page.label("because_halve", factor=f"{factor:,.0f}".replace(",", "\u202f"), n=prefixed(n, giga="B"), then=prefixed(n * factor, giga="B")))
+    return Question("halve", page.label("question_halve"),
+                    [page.label("halve_option", n=f"{option:,}".replace(",", "\u202f")) for option in options],
+                    min(range(4), key=lambda k: abs(math.log(options[k] / factor))),
+                    page.label("because_halve", factor=f"{factor:,.0f}".replace(",", "\u202f"), n=prefixed(n, giga="B"),
+                               then=prefixed(n * factor, giga="B")))
 
 
-# ---- translation --------------------------------------------------------------------------------------------------------------------
+# ---- translation -----------------------------------------------------------------------------------------------------
 
 
 def _translation(page: Lesson, pair: str) -> Reading:
     source, rows = built_models.load().translation
     known = [row for row in rows if row[pair] is not None and row[f"flops_{pair}"] is not None]
-    frame = pd.DataFrame([{"name": row["name"], "flops": row[f"flops_{pair}"], "bleu": row[pair], "ours": row["name"].startswith("Transformer"), "shown": f"{row[pair]} BLEU, {row[f'flops_{pair}']:.1e} FLOP"} for row in known])
-    big, others = next(row for row in known if row["name"] == "Transformer (big)"), [row for row in known if not row["name"].startswith("Transformer")]
+    frame = pd.DataFrame([{"name": row["name"], "flops": row[f"flops_{pair}"], "bleu": row[pair],
+                           "ours": row["name"].startswith("Transformer"),
+                           "shown": f"{row[pair]} BLEU, {row[f'flops_{pair}']:.1e} FLOP"} for row in known])
+    big, others = (next(row for row in known if row["name"] == "Transformer (big)"),
+                   [row for row in known if not row["name"].startswith("Transformer")])
     best = max(others, key=lambda row: row[pair])
-    title = page.label("title_translation", pair=page.label(f"pair_{pair}"), big=big[pair], best=best["name"], bleu=best[pair], factor=readable(best[f"flops_{pair}"] / big[f"flops_{pair}"], 2))
+    title = page.label("title_translation", pair=page.label(f"pair_{pair}"), big=big[pair], best=best["name"],
+                       bleu=best[pair], factor=readable(best[f"flops_{pair}"] / big[f"flops_{pair}"], 2))
     st.markdown(f"**{title}**")
-    show(figures.scores(frame, (page.label("axis_training"), "BLEU"), reader.theme(), reader.scale(), _height()), "scores")
-    table = pd.DataFrame([(row["name"], *(str(row[name]) if row[name] is not None else "–" for name in ("en_de", "en_fr")), *(f"{row[name]:.1e}" if row[name] else "–" for name in ("flops_en_de", "flops_en_fr"))) for row in rows],
-                         columns=[page.label(f"scores_{name}") for name in ("name", "en_de", "en_fr", "flops_en_de", "flops_en_fr")])
-    lines = [(page.label("numbers_gain", best=best["name"]), rf"{big[pair]} - {best[pair]} = {big[pair] - best[pair]:.2f}"),
-             (page.label("numbers_cheaper"), rf"\frac{{{power(best[f'flops_{pair}'])}}}{{{power(big[f'flops_{pair}'])}}} = {latex_number(best[f'flops_{pair}'] / big[f'flops_{pair}'])}")]
-    return Reading(lines, _base_question(page, pair, rows), [built_models.load], {"translation.csv": lambda: pd.DataFrame(rows).assign(source=source)}, f".st-key-{PREFIX}scores", title, table)
+    show(figures.scores(frame, (page.label("axis_training"), "BLEU"), reader.theme(), reader.scale(), _height()),
+         "scores")
+    table = pd.DataFrame(
+        [(row["name"], *(str(row[name]) if row[name] is not None else "–" for name in ("en_de", "en_fr")),
+          *(f"{row[name]:.1e}" if row[name] else "–" for name in ("flops_en_de", "flops_en_fr"))) for row in rows],
+        columns=[page.label(f"scores_{name}") for name in ("name", "en_de", "en_fr", "flops_en_de", "flops_en_fr")])
+    lines = [
+        (page.label("numbers_gain", best=best["name"]), rf"{big[pair]} - {best[pair]} = {big[pair] - best[pair]:.2f}"),
+        (page.label("numbers_cheaper"), rf"\frac{{{power(best[f'flops_{pair}'])}}}{{{power(big[f'flops_{pair}'])}}} = "
+                                        rf"{latex_number(best[f'flops_{pair}'] / big[f'flops_{pair}'])}")]
+    return Reading(lines, _base_question(page, pair, rows), [built_models.load],
+                   {"translation.csv": lambda: pd.DataFrame(rows).assign(source=source)},
+                   f".st-key-{PREFIX}scores", title, table)
 
 
 def _base_question(page: Lesson, pair: str, rows: tuple[dict, ...]) -> Question:
@@ -179,31 +233,44 @@ def _base_question(page: Lesson, pair: str, rows: tuple[dict, ...]) -> Question:
     others = [row for row in rows if not row["name"].startswith("Transformer") and row[pair] is not None]
     beaten = [row["name"] for row in others if row[pair] < base[pair]]
     answer = 0 if not beaten else 2 if len(beaten) == len(others) else 1
-    return Question(f"base_{pair}", page.label("question_base", pair=page.label(f"pair_{pair}"), n=len(others)), [page.label(f"base_{name}") for name in ("none", "some", "all")], answer,
-                    page.label("because_base", base=base[pair], others=", ".join(f"{row['name']} {row[pair]}" for row in sorted(others, key=lambda row: row[pair]))))
+    return Question(f"base_{pair}", page.label("question_base", pair=page.label(f"pair_{pair}"), n=len(others)),
+                    [page.label(f"base_{name}") for name in ("none", "some", "all")], answer,
+                    page.label("because_base", base=base[pair],
+                               others=", ".join(f"{row['name']} {row[pair]}"
+                                                for row in sorted(others, key=lambda row: row[pair]))))
 
 
-# ---- data ---------------------------------------------------------------------------------------------------------------------------
+# ---- data ------------------------------------------------------------------------------------------------------------
 
 
 def _data(page: Lesson) -> Reading:
     source, rows = built_models.load().corpora
     left, right = st.columns([3, 2], gap="large")
-    title = page.label("title_data", least=rows[0]["name"], low=rows[0]["gigabytes"], most=rows[-1]["name"], high=rows[-1]["gigabytes"])
+    title = page.label("title_data", least=rows[0]["name"], low=rows[0]["gigabytes"], most=rows[-1]["name"],
+                       high=rows[-1]["gigabytes"])
     with left:
         st.markdown(f"**{title}**")
-        show(figures.amounts([row["name"] for row in rows], [row["gigabytes"] for row in rows], [f"{row['gigabytes']} GB, {row['kind']}" for row in rows], page.label("axis_gigabytes"), reader.theme(), reader.scale(), _height(10)), "corpora")
+        show(figures.amounts([row["name"] for row in rows], [row["gigabytes"] for row in rows],
+                             [f"{row['gigabytes']} GB, {row['kind']}" for row in rows], page.label("axis_gigabytes"),
+                             reader.theme(), reader.scale(), _height(10)), "corpora")
     with right:
         st.markdown(page.text("pipeline"))
-    lines = [(page.label(f"numbers_{kind}"), latex) for kind, latex in (("image", rf"\left(\frac{{224}}{{16}}\right)^2 = {OTHER['image']}"), ("sound", rf"\frac{{30}}{{0.01 \cdot 2}} = {OTHER['sound']}"),
-                                                                         ("video", rf"\frac{{16}}{{2}} \cdot \left(\frac{{224}}{{16}}\right)^2 = {OTHER['video']}"))]
-    table = pd.DataFrame([(row["name"], f"{row['gigabytes']} GB", row["kind"], row["updated"]) for row in rows], columns=[page.label(f"corpora_{name}") for name in ("name", "size", "kind", "updated")])
-    return Reading(lines, _patch_question(page), [built_models.load], {"corpora.csv": lambda: pd.DataFrame(rows).assign(source=source)}, f".st-key-{PREFIX}corpora", title, table)
+    lines = [(page.label(f"numbers_{kind}"), latex)
+             for kind, latex in (("image", rf"\left(\frac{{224}}{{16}}\right)^2 = {OTHER['image']}"),
+                                 ("sound", rf"\frac{{30}}{{0.01 \cdot 2}} = {OTHER['sound']}"), (
+                                     "video", rf"\frac{{16}}{{2}} \cdot \left(\frac{{224}}{{16}}\right)^2 = "
+                                              rf"{OTHER['video']}"))]
+    table = pd.DataFrame([(row["name"], f"{row['gigabytes']} GB", row["kind"], row["updated"]) for row in rows],
+                         columns=[page.label(f"corpora_{name}") for name in ("name", "size", "kind", "updated")])
+    return Reading(lines, _patch_question(page), [built_models.load],
+                   {"corpora.csv": lambda: pd.DataFrame(rows).assign(source=source)},
+                   f".st-key-{PREFIX}corpora", title, table)
 
 
 def _patch_question(page: Lesson) -> Question:
     """Patches half as wide: how many times as many pairs does attention compare?"""
     pairs = [((224 // side) ** 2) ** 2 for side in (16, 8)]
     options = [2, 4, 16, 64]
-    return Question("patches", page.label("question_patches"), [page.label("patches_option", n=option) for option in options], options.index(pairs[1] // pairs[0]),
+    return Question("patches", page.label("question_patches"),
+                    [page.label("patches_option", n=option) for option in options], options.index(pairs[1] // pairs[0]),
                     page.label("because_patches", before=pairs[0], after=pairs[1]))

@@ -2,11 +2,13 @@
 from __future__ import annotations
 
 import functools
+from pathlib import Path
 
 from core.app.frame import charts, views
 from core.app.state.lesson_settings import Setting, Settings
 
 PREFIX = "architectures_"
+KINDS_CSS = Path(__file__).with_suffix(".css")      # for pictures that import shared.js
 SETTINGS = Settings("architectures", {
     "view": Setting("design", options=("design", "blank", "translate", "norms", "activations", "cost", "record")),
     "design": Setting("stories"),                     # see designs.py
@@ -33,7 +35,8 @@ SETTINGS = Settings("architectures", {
     "blank_block": Setting(0, low=0),
     "blank_head": Setting(3, low=0),
     "translate_text": Setting("the twenty-first of march nineteen eighty-four"),
-    "translate_loaded_text": Setting("translate English to German: The little dog is very sad."),     # for an encoder-decoder of the library
+    # for an encoder-decoder of the library
+    "translate_loaded_text": Setting("translate English to German: The little dog is very sad."),
     "translate_seed": Setting(0, low=0, high=9999),
     "translate_attention": Setting("cross", options=("encoder", "decoder", "cross")),
     "translate_block": Setting(1, low=0),

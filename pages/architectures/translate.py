@@ -1,4 +1,6 @@
-"""Translate: an encoder-decoder turns dates in words into digits and back, or one of the library a text into another, and its cross-attention shows where it looks."""
+"""Translate: an encoder-decoder turns dates in words into digits and back, or one of the library a text into another,
+and its cross-attention shows where it looks.
+"""
 from __future__ import annotations
 
 import itertools
@@ -17,6 +19,7 @@ from core.app.frame.lesson import Lesson
 from core.app.frame.views import Reading
 from core.app.state import reader
 from core.app.state.run import Run
+from core.components.lib.token_view import token_view
 from core.figures.numbers import bracketed, latex_number, latex_operand, plain_number, probability
 from core.model.block import KVCache
 from core.model.generation import next_logits, translations
@@ -25,9 +28,8 @@ from core.model.transformer import Transformer
 from core.training import dates, translation
 from core.training.dates import Phrase
 from core.training.translation import Alignment
-from pages.architectures.architecture_translate import architecture_translate
 from pages.architectures.live_models import TRANSLATES, about, is_bundled, loaded, missing
-from pages.architectures.shared import PREFIX, attached, keep, read
+from pages.architectures.shared import KINDS_CSS, PREFIX, attached, keep, read
 
 CANDIDATES = 5
 MOST_CHARACTERS = 200       # of what is typed
@@ -35,13 +37,18 @@ MOST_READ = 64              # tokens: as many as the bundled model reads, and as
 MOST_WRITTEN = 40           # tokens; the longest date has 16
 MEASURED = 50               # held-out dates in each direction
 MOST_FACTORS = 16           # of a product that is written out; all probabilities stand in the table
-DATES, TEXTS = "translate_text", "translate_loaded_text"    # the settings for what is read: by the bundled model of dates, by one of the library
+# the settings for what is read: by the bundled model of dates, by one of the library
+DATES, TEXTS = "translate_text", "translate_loaded_text"
 WRITTEN_FORMS = tuple(range(len(dates.PHRASINGS)))
+# A translation token by token, and its three kinds of attention under the hand.
+_picture = token_view("architecture_translate", __file__, KINDS_CSS)
 
 
 @dataclass(frozen=True)
 class Translated:
-    """A source, its greedy translation, and the pass that wrote it: inputs are the token that every text begins with and all of the translation but its last token."""
+    """A source, its greedy translation, and the pass that wrote it: inputs are the token that every text begins with
+    and all of the translation but its last token.
+    """
 
     model: cache.LoadedModel
     source: tuple[int, ...]
@@ -82,7 +89,9 @@ class Translated:
 
 @dataclass(frozen=True)
 class Measured:
-    """On held-out dates of one direction: how aligned the heads are, and the smallest probability that any token of a true translation had."""
+    """On held-out dates of one direction: how aligned the heads are, and the smallest probability that any token of a
+    true translation had.
+    """
 
     alignment: Alignment
     least: float
@@ -101,22 +110,27 @@ def draw(page: Lesson, run: Run) -> Reading:
         ids = model.tokenizer.encode(page.label(f"{asked}_stand_in"))
     found = translated(model, tuple(ids))
     measures = measured(model, direction_of(model.tokenizer.decode(found.source))) if is_bundled(model) else None
-    architecture_translate(message(page, found, measures), key=f"{PREFIX}translate_instrument", arrays=patterns(found.trace), on_settings=_settled)
+    _picture(message(page, found, measures), key=f"{PREFIX}translate_instrument", arrays=patterns(found.trace),
+             on_settings=_settled)
     return _reading(page, found, measures)
 
 
 def _controls(page: Lesson, asked: str) -> None:
     """The field for the text, examples of it, and for the bundled model a random date."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.text_input(page.label(f"{asked}_field"), max_chars=MOST_CHARACTERS, label_visibility="collapsed", placeholder=page.label(f"{asked}_hint"), live=True, width="stretch", **attached(asked))
+        st.text_input(page.label(f"{asked}_field"), max_chars=MOST_CHARACTERS, label_visibility="collapsed",
+                      placeholder=page.label(f"{asked}_hint"), live=True, width="stretch", **attached(asked))
         with st.popover(page.label("examples"), key=f"{PREFIX}translate_examples"):
             for i, example in enumerate(filter(None, page.text(f"{asked}_examples").splitlines())):
-                st.button(example, key=f"{PREFIX}{asked}_example_{i}", type="tertiary", on_click=keep, kwargs={asked: example, "translate_step": -1})
+                st.button(example, key=f"{PREFIX}{asked}_example_{i}", type="tertiary", on_click=keep,
+                          kwargs={asked: example, "translate_step": -1})
         if asked != DATES:
             return
         seed = read("translate_seed")
-        st.button(page.label("translate_random", seed=seed), key=f"{PREFIX}translate_random", help=page.label("translate_random_help"), on_click=keep,
-                  kwargs={"translate_text": random_source(seed), "translate_seed": (seed + 1) % 10_000, "translate_step": -1})
+        st.button(page.label("translate_random", seed=seed), key=f"{PREFIX}translate_random",
+                  help=page.label("translate_random_help"), on_click=keep,
+                  kwargs={"translate_text": random_source(seed), "translate_seed": (seed + 1) % 10_000,
+                          "translate_step": -1})
 
 
 def random_source(seed: int) -> str:
@@ -156,8 +170,12 @@ def traced(model: cache.LoadedModel, source: tuple[int, ...], target: tuple[int,
 
 
 def patterns(trace: Trace) -> dict[str, np.ndarray]:
-    """The weights of every block and head, as the component wants them: encoder (L, h, M, M), decoder (L, h, N, N), cross (L, h, N, M)."""
-    stacks = {"encoder": [block.pattern for block in trace.encoder.blocks], "decoder": [block.pattern for block in trace.blocks], "cross": [block.cross.pattern for block in trace.blocks]}
+    """The weights of every block and head, as the component wants them: encoder (L, h, M, M), decoder (L, h, N, N),
+    cross (L, h, N, M).
+    """
+    stacks = {"encoder": [block.pattern for block in trace.encoder.blocks],
+              "decoder": [block.pattern for block in trace.blocks],
+              "cross": [block.cross.pattern for block in trace.blocks]}
     return {name: torch.stack(stack).float().numpy() for name, stack in stacks.items()}
 
 
@@ -165,14 +183,16 @@ def measured(model: cache.LoadedModel, direction: str) -> Measured:
     """How the model does on held-out dates, worked out once."""
     def make() -> Measured:
         pairs, tokenizer = translation.held_out_pairs(direction, MEASURED), model.tokenizer
-        texts = [(tuple(tokenizer.encode(pair.source.text)), (*tokenizer.encode(pair.target.text), tokenizer.end_of_text)) for pair in pairs]
-        least = min(float(Translated(model, source, 0, target, traced(model, source, target)).probabilities.min()) for source, target in texts)
+        texts = [(tuple(tokenizer.encode(pair.source.text)),
+                  (*tokenizer.encode(pair.target.text), tokenizer.end_of_text)) for pair in pairs]
+        least = min(float(Translated(model, source, 0, target, traced(model, source, target)).probabilities.min())
+                    for source, target in texts)
         return Measured(translation.alignment(model.runner, tokenizer, pairs), least)
 
     return cache.result(("alignment", model.name, model.device, direction), make, lambda made: 4096)
 
 
-# ---- what is right ------------------------------------------------------------------------------------------------------------------
+# ---- what is right ---------------------------------------------------------------------------------------------------
 
 
 def phrases(source: str, written: str) -> tuple[Phrase, Phrase] | None:
@@ -184,7 +204,8 @@ def phrases(source: str, written: str) -> tuple[Phrase, Phrase] | None:
         return None
     if len(digits) != 10 or not dates.FIRST <= day <= dates.LAST:
         return None
-    said = (dates.in_words(day, phrasing, reading) for phrasing in WRITTEN_FORMS for reading in range(len(dates.year_readings(day.year))))
+    said = (dates.in_words(day, phrasing, reading) for phrasing in WRITTEN_FORMS
+            for reading in range(len(dates.year_readings(day.year))))
     in_words = next((phrase for phrase in said if phrase.text == words), None)
     if in_words is None:
         return None
@@ -192,34 +213,47 @@ def phrases(source: str, written: str) -> tuple[Phrase, Phrase] | None:
 
 
 def verdict(found: Translated, least: float) -> str:
-    """"right": source and translation are one date, as the rules write it; "unknown": a token was less probable than any of a held-out date; else "unchecked"."""
+    """"right": source and translation are one date, as the rules write it; "unknown": a token was less probable than
+    any of a held-out date; else "unchecked".
+    """
     if phrases(found.model.tokenizer.decode(found.source), found.text) is not None:
         return "right"
     return "unknown" if float(found.probabilities.min()) < least else "unchecked"
 
 
-# ---- what the component is given ---------------------------------------------------------------------------------------------------
+# ---- what the component is given -------------------------------------------------------------------------------------
 
 
 def message(page: Lesson, found: Translated, measures: Measured | None) -> dict:
-    """The header of architecture_translate."""
+    """The header of the component, as translate.js has it."""
     p = torch.softmax(found.trace.logits.double(), -1)
-    tops = [[{"token": found.model.tokenizer.visible(int(i)), "p": float(row[i]), "shown": probability(float(row[i]))} for i in row.topk(CANDIDATES).indices] for row in p]
+    tops = [[{"token": found.model.tokenizer.visible(int(i)), "p": float(row[i]), "shown": probability(float(row[i]))}
+             for i in row.topk(CANDIDATES).indices] for row in p]
     config, right = found.model.model.config, measures is not None and verdict(found, measures.least) == "right"
-    aligned = None if measures is None else [[float(one) for one in heads] + [float(mean)] for heads, mean in zip(measures.alignment.heads, measures.alignment.means)]
-    return {"text": page.labels("translate"), "masks_text": page.labels("masks"), "scale": reader.scale(), "source": found.source_tokens, "target": found.target_tokens, "inputs": found.input_tokens,
-            "p": [float(one) for one in found.probabilities], "shown": [probability(float(one)) for one in found.probabilities], "tops": tops,
-            "sizes": {"n": len(found.target), "m": len(found.source), "h": config.n_heads}, "blocks": {"encoder": config.n_encoder_layers, "decoder": config.n_layers, "cross": config.n_layers},
-            "heads": config.n_heads, "aligned": aligned, "verdict": _said_of(page, found, measures), "right": right, "n_measured": MEASURED, "cut": page.label("translate_cut", n=found.n_cut) if found.n_cut else "",
-            "settings": {"attention": read("translate_attention"), "block": read("translate_block"), "head": read("translate_head"), "step": read("translate_step")}}
+    aligned = None if measures is None else [[float(one) for one in heads] + [float(mean)]
+                                             for heads, mean in zip(measures.alignment.heads, measures.alignment.means)]
+    return {"text": page.labels("translate"), "masks_text": page.labels("masks"), "scale": reader.scale(),
+            "source": found.source_tokens, "target": found.target_tokens, "inputs": found.input_tokens,
+            "p": [float(one) for one in found.probabilities],
+            "shown": [probability(float(one)) for one in found.probabilities], "tops": tops,
+            "sizes": {"n": len(found.target), "m": len(found.source), "h": config.n_heads},
+            "blocks": {"encoder": config.n_encoder_layers, "decoder": config.n_layers, "cross": config.n_layers},
+            "heads": config.n_heads, "aligned": aligned, "verdict": _said_of(page, found, measures), "right": right,
+            "n_measured": MEASURED, "cut": page.label("translate_cut", n=found.n_cut) if found.n_cut else "",
+            "settings": {"attention": read("translate_attention"), "block": read("translate_block"),
+                         "head": read("translate_head"), "step": read("translate_step")}}
 
 
 def _said_of(page: Lesson, found: Translated, measures: Measured | None) -> str:
-    """What is to be thought of the translation: of a date by the calendar, of another model's text by its least probable token."""
+    """What is to be thought of the translation: of a date by the calendar, of another model's text by its least
+    probable token.
+    """
     weakest = int(found.probabilities.argmin())
-    values = {"token": found.target_tokens[weakest], "p": probability(float(found.probabilities[weakest])), "n": MEASURED if measures is not None else len(found.target)}
+    values = {"token": found.target_tokens[weakest], "p": probability(float(found.probabilities[weakest])),
+              "n": MEASURED if measures is not None else len(found.target)}
     if measures is not None:
-        return page.label(f"translate_verdict_{verdict(found, measures.least)}", least=probability(measures.least), **values)
+        return page.label(f"translate_verdict_{verdict(found, measures.least)}",
+                          least=probability(measures.least), **values)
     stopped = "" if found.ends else " " + page.label("translate_stopped", n=len(found.target))
     return f"{about(page, found.model)} {page.label('translate_loaded_verdict', **values)}{stopped}"
 
@@ -228,7 +262,7 @@ def _settled(settings: dict) -> None:
     keep(**{f"translate_{name}": settings[name] for name in ("attention", "block", "head", "step")})
 
 
-# ---- in numbers, the question, the data ----------------------------------------------------------------------------------------------
+# ---- in numbers, the question, the data ------------------------------------------------------------------------------
 
 
 def step_of(found: Translated) -> int:
@@ -243,13 +277,18 @@ def _reading(page: Lesson, found: Translated, measures: Measured | None) -> Read
     head = min(read("translate_head"), config.n_heads - 1)
     cross = found.trace.blocks[block].cross
     row = cross.pattern[:, step].mean(0) if head < 0 else cross.pattern[head, step]
-    title = page.label("translate_twin", source=code(found.model.tokenizer.decode(found.source)), target=code(found.text or " ".join(found.target_tokens)), p=probability(float(found.probabilities.prod())),
-                       token=code(found.target_tokens[step]), most=code(found.source_tokens[int(row.argmax())]), weight=probability(float(row.max())))
-    shown = head if head >= 0 else 0 if measures is None else int(measures.alignment.heads[block].argmax())      # in numbers one head is followed: of their mean, the best aligned one
+    title = page.label("translate_twin", source=code(found.model.tokenizer.decode(found.source)),
+                       target=code(found.text or " ".join(found.target_tokens)),
+                       p=probability(float(found.probabilities.prod())), token=code(found.target_tokens[step]),
+                       most=code(found.source_tokens[int(row.argmax())]), weight=probability(float(row.max())))
+    # in numbers one head is followed: of their mean, the best aligned one
+    shown = head if head >= 0 else 0 if measures is None else int(measures.alignment.heads[block].argmax())
     data = {"tokens.csv": lambda: token_table(page, found), "cross_attention.csv": lambda: cross_table(page, found)}
     data |= {} if measures is None else {"alignment.csv": lambda: alignment_table(page, measures)}
-    return Reading(_lines(page, found, block, shown, step), _question(page, found), [traced, patterns, greedy if measures is None else translation.alignment], data, ".heat", title,
-                   weights_table(page, found, cross, shown, step), {page.label("translate_written"): found.text}, "" if measures is not None else "translate_loaded")
+    return Reading(_lines(page, found, block, shown, step), _question(page, found),
+                   [traced, patterns, greedy if measures is None else translation.alignment], data, ".heat", title,
+                   weights_table(page, found, cross, shown, step), {page.label("translate_written"): found.text},
+                   "" if measures is not None else "translate_loaded")
 
 
 def _lines(page: Lesson, found: Translated, block: int, head: int, step: int) -> list[tuple[str, str]]:
@@ -261,27 +300,41 @@ def _lines(page: Lesson, found: Translated, block: int, head: int, step: int) ->
     q, k = cross.Q[head, step].double(), cross.K[_shared(cross, head), strongest].double()
     scores = cross.scores[head, step].double()
     total = float(torch.logsumexp(scores, -1))
-    named = {"token": code(found.target_tokens[step]), "source": code(found.source_tokens[strongest]), "head": f"{block}.{head}"}
+    named = {"token": code(found.target_tokens[step]), "source": code(found.source_tokens[strongest]),
+             "head": f"{block}.{head}"}
     scaled = found.model.model.config.scale_scores
-    matched = rf"\frac{{q \cdot k}}{{\sqrt{{d_k}}}} = \frac{{{latex_operand(float(q @ k))}}}{{\sqrt{{{len(q)}}}}}" if scaled else r"q \cdot k"
-    weight = r"\frac{e^{q \cdot k / \sqrt{d_k}}}{\sum_j e^{q \cdot k_j / \sqrt{d_k}}}" if scaled else r"\frac{e^{q \cdot k}}{\sum_j e^{q \cdot k_j}}"
-    return [(page.label("translate_numbers_p"), rf"p(y_{{1:{len(p)}}}) = \prod_t p(y_t \mid y_{{<t}}, x) = {shown} = {latex_number(float(p.prod()))}"),
-            (page.label("translate_numbers_score" if scaled else "translate_numbers_score_unscaled", **named), rf"{matched} = {latex_number(float(scores[strongest]))}"),
-            (page.label("translate_numbers_weight", **named), rf"\alpha = {weight} = e^{{{latex_operand(float(scores[strongest]))} - {bracketed(latex_operand(total))}}} = {latex_number(float(torch.softmax(scores, -1)[strongest]))}"),
+    matched = (rf"\frac{{q \cdot k}}{{\sqrt{{d_k}}}} = \frac{{{latex_operand(float(q @ k))}}}{{\sqrt{{{len(q)}}}}}"
+               if scaled else r"q \cdot k")
+    weight = (r"\frac{e^{q \cdot k / \sqrt{d_k}}}{\sum_j e^{q \cdot k_j / \sqrt{d_k}}}" if scaled
+              else r"\frac{e^{q \cdot k}}{\sum_j e^{q \cdot k_j}}")
+    return [(page.label("translate_numbers_p"),
+             rf"p(y_{{1:{len(p)}}}) = \prod_t p(y_t \mid y_{{<t}}, x) = {shown} = {latex_number(float(p.prod()))}"),
+            (page.label("translate_numbers_score" if scaled else "translate_numbers_score_unscaled", **named),
+             rf"{matched} = {latex_number(float(scores[strongest]))}"),
+            (page.label("translate_numbers_weight", **named),
+             rf"\alpha = {weight} = e^{{{latex_operand(float(scores[strongest]))} - "
+             rf"{bracketed(latex_operand(total))}}} = {latex_number(float(torch.softmax(scores, -1)[strongest]))}"),
             *_biased(page, found, block, head, step),
-            (page.label("translate_numbers_shapes"), rf"\text{{encoder }} [{len(found.source)} \times {len(found.source)}], \quad \text{{decoder }} [{len(p)} \times {len(p)}], \quad \text{{cross }} [{len(p)} \times {len(found.source)}]")]
+            (page.label("translate_numbers_shapes"),
+             rf"\text{{encoder }} [{len(found.source)} \times {len(found.source)}], \quad \text{{decoder }} [{len(p)} "
+             rf"\times {len(p)}], \quad \text{{cross }} [{len(p)} \times {len(found.source)}]")]
 
 
 def _biased(page: Lesson, found: Translated, block: int, head: int, step: int) -> list[tuple[str, str]]:
-    """How a score of the decoder's own attention is made where a learned bias for the distance is added to it; nothing where positions enter otherwise."""
+    """How a score of the decoder's own attention is made where a learned bias for the distance is added to it; nothing
+    where positions enter otherwise.
+    """
     config, own = found.model.model.config, found.trace.blocks[block]
     if config.positions != "relative":
         return []
     key = int(own.pattern[head, step].argmax())
-    q, k, score = own.Q[head, step].double(), own.K[_shared(own, head), key].double(), float(own.scores[head, step, key])
+    q, k, score = (own.Q[head, step].double(), own.K[_shared(own, head), key].double(),
+                   float(own.scores[head, step, key]))
     match = float(q @ k) / (len(q) ** 0.5 if config.scale_scores else 1.0)
-    named = {"head": f"{block}.{head}", "query": code(found.input_tokens[step]), "read": code(found.input_tokens[key]), "distance": step - key}
-    return [(page.label("translate_numbers_bias", **named), rf"{latex_operand(match)} + {bracketed(latex_operand(score - match))} = {latex_number(score)}")]
+    named = {"head": f"{block}.{head}", "query": code(found.input_tokens[step]), "read": code(found.input_tokens[key]),
+             "distance": step - key}
+    return [(page.label("translate_numbers_bias", **named),
+             rf"{latex_operand(match)} + {bracketed(latex_operand(score - match))} = {latex_number(score)}")]
 
 
 def _shared(cross: CrossTrace | BlockTrace, head: int) -> int:
@@ -292,7 +345,8 @@ def _shared(cross: CrossTrace | BlockTrace, head: int) -> int:
 def weights_table(page: Lesson, found: Translated, cross: CrossTrace, head: int, step: int) -> pd.DataFrame:
     """One row of a head's cross-attention: every source token with its score and weight."""
     scores = cross.scores[head, step].double()
-    rows = zip(found.source_tokens, map(plain_number, scores.tolist()), map(plain_number, torch.softmax(scores, -1).tolist()))
+    rows = zip(found.source_tokens, map(plain_number, scores.tolist()),
+               map(plain_number, torch.softmax(scores, -1).tolist()))
     return pd.DataFrame(rows, columns=[page.label(f"column_{name}") for name in ("source", "score", "weight")])
 
 
@@ -304,19 +358,24 @@ def token_table(page: Lesson, found: Translated) -> pd.DataFrame:
 def cross_table(page: Lesson, found: Translated) -> pd.DataFrame:
     """Every weight of the cross-attention."""
     values = patterns(found.trace)["cross"]
-    rows = [(block, head, n, found.target_tokens[n], m, found.source_tokens[m], float(values[block, head, n, m])) for block, head, n, m in np.ndindex(values.shape)]
-    return pd.DataFrame(rows, columns=[page.label(f"column_{name}") for name in ("block", "head", "step", "token", "position", "source", "weight")])
+    rows = [(block, head, n, found.target_tokens[n], m, found.source_tokens[m], float(values[block, head, n, m]))
+            for block, head, n, m in np.ndindex(values.shape)]
+    return pd.DataFrame(rows, columns=[page.label(f"column_{name}")
+                                       for name in ("block", "head", "step", "token", "position", "source", "weight")])
 
 
 def alignment_table(page: Lesson, measures: Measured) -> pd.DataFrame:
     """The share aligned of every head of every block, and of the mean of each block's heads."""
-    rows = [(block, page.label("translate_mean") if head == len(heads) else str(head), float(score)) for block, (heads, mean) in enumerate(zip(measures.alignment.heads, measures.alignment.means))
+    rows = [(block, page.label("translate_mean") if head == len(heads) else str(head), float(score))
+            for block, (heads, mean) in enumerate(zip(measures.alignment.heads, measures.alignment.means))
             for head, score in enumerate(itertools.chain(heads, [mean]))]
     return pd.DataFrame(rows, columns=[page.label(f"column_{name}") for name in ("block", "head", "aligned")])
 
 
 def forced(found: Translated) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The translation with its first token replaced by the second most probable one, and the model's own choices after that, token by token."""
+    """The translation with its first token replaced by the second most probable one, and the model's own choices after
+    that, token by token.
+    """
     config, runner = found.model.model.config, found.model.runner
     second = int(found.trace.logits[0].topk(2).indices[1])
     target, written = (second,), KVCache()
@@ -329,9 +388,12 @@ def forced(found: Translated) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 def _question(page: Lesson, found: Translated) -> Question:
     """A wrong first token is put in by hand: does the decoder, which reads what it wrote, go on as before?"""
-    made, own = cache.result(("forced translation", found.model.name, found.model.device, found.source), lambda: forced(found), lambda made: 1024)
+    made, own = cache.result(("forced translation", found.model.name, found.model.device, found.source),
+                             lambda: forced(found), lambda made: 1024)
     visible = found.model.tokenizer.visible
     same = made[1:] == own[1:]
     text = found.model.tokenizer.decode
-    return Question("translate", page.label("translate_question", own=code(visible(own[0])), other=code(visible(made[0]))), [page.label("translate_same"), page.label("translate_differs")], 0 if same else 1,
+    return Question("translate",
+                    page.label("translate_question", own=code(visible(own[0])), other=code(visible(made[0]))),
+                    [page.label("translate_same"), page.label("translate_differs")], 0 if same else 1,
                     page.label("translate_because", own=code(text(own)), made=code(text(made))))

@@ -1,4 +1,6 @@
-"""Averages: a head's output is a weighted mean of values, and what becomes of the tokens of a model that can do nothing else."""
+"""Averages: a head's output is a weighted mean of values, and what becomes of the tokens of a model that can
+do nothing else.
+"""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -17,21 +19,26 @@ from core.app.frame.lesson import Lesson
 from core.app.frame.views import Reading
 from core.app.state import reader
 from core.app.state.run import Run
+from core.components.lib.bytes import pack
+from core.components.lib.position_canvas import instrument
 from core.figures import residual_stream as figures
 from core.figures.heads import head_name
 from core.figures.numbers import latex_number, latex_operand, probability, readable
 from core.model.intervention import Intervention, SublayerEdit
-from pages.attention.attention_average import attention_average
 from pages.attention.shared import PREFIX, keep, picked_block, picks, read, show, to_numpy
 
 PICTURE = f"{PREFIX}average"
 CHART, CHART_PRESENT = 300, 235     # pixels
 LEAST_CHANGE = 0.02          # of the mean cosine: below it the question's answer is "about the same"
+# The values that a head averages, on the plane of their widest spread, their hull, and the output inside it.
+_picture = instrument("attention_average", __file__)
 
 
 @dataclass(frozen=True)
 class Plane:
-    """The values that the query sees, (n, 2) on the plane of their widest spread, the share of the spread that the plane shows, and their scores (n,)."""
+    """The values that the query sees, (n, 2) on the plane of their widest spread, the share of the spread that the
+    plane shows, and their scores (n,).
+    """
 
     points: np.ndarray
     share: float
@@ -45,13 +52,15 @@ def plane_of(steps: Steps) -> Plane:
     values, scores, positions = steps.V[seen], to_numpy(steps.scores[seen]), np.flatnonzero(to_numpy(seen))
     view = principal_axes(values, 2)
     points = to_numpy(view(values))
-    return Plane(np.pad(points, ((0, 0), (0, 2 - points.shape[1]))), view.kept if len(values) > 1 else 1.0, scores, positions)
+    return Plane(np.pad(points, ((0, 0), (0, 2 - points.shape[1]))), view.kept if len(values) > 1 else 1.0,
+                 scores, positions)
 
 
 def without_feed_forward(run: Run) -> Intervention | None:
     """The feed-forward part of every block set to zero; None for a model that has none."""
     config = run.model.config
-    return None if config.d_ff is None else Intervention(sublayers=tuple(SublayerEdit(layer, "mlp") for layer in range(config.n_layers)))
+    return (None if config.d_ff is None
+            else Intervention(sublayers=tuple(SublayerEdit(layer, "mlp") for layer in range(config.n_layers))))
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -66,36 +75,54 @@ def draw(page: Lesson, run: Run) -> Reading:
     st.markdown(f"**{title}**")
     left, right = st.columns([3, 2], gap="medium")
     with left:
-        attention_average(plane.points, plane.scores, [run.tokens[j] for j in plane.positions], plane.positions.tolist(), read("temperature"), page.labels("average"),
-                          key=PICTURE, on_temperature=lambda value: keep(temperature=value), present=reader.present())
+        _draw_plane(page, run, plane)
         if not reader.present():
             st.caption(page.label("plane_caption", share=readable(100 * plane.share)))
     with right:
         _likeness_chart(page, run, likeness)
     values = pd.DataFrame(to_numpy(steps.V)).add_prefix("v")
-    return Reading(_lines(page, run, steps, likeness), question(page, run, steps, likeness), [head_steps, tempered_weights, stream_and_heads.mean_pairwise_cosine],
-                   {"values.csv": lambda: values.assign(weight=to_numpy(steps.weights), token=run.tokens), "likeness.csv": lambda: pd.DataFrame(likeness)},
+    return Reading(_lines(page, run, steps, likeness), question(page, run, steps, likeness),
+                   [head_steps, tempered_weights, stream_and_heads.mean_pairwise_cosine],
+                   {"values.csv": lambda: values.assign(weight=to_numpy(steps.weights), token=run.tokens),
+                    "likeness.csv": lambda: pd.DataFrame(likeness)},
                    ".instrument .picture", title, None,
-                   {page.label("pin_head"): head_name(chosen.layer, chosen.head), "i": str(chosen.position), "max α": probability(float(steps.weights.max()))})
+                   {page.label("pin_head"): head_name(chosen.layer, chosen.head), "i": str(chosen.position),
+                    "max α": probability(float(steps.weights.max()))})
+
+
+def _draw_plane(page: Lesson, run: Run, plane: Plane) -> None:
+    """The values on their plane, weighted by softmax(scores / τ), τ = 2^temperature; the browser moves τ by itself."""
+    header = {"tokens": [run.tokens[j] for j in plane.positions], "positions": plane.positions.tolist(),
+              "labels": page.labels("average"), "settings": {"temperature": read("temperature")},
+              "present": reader.present()}
+    arrays = {"points": plane.points.astype(np.float32), "scores": plane.scores.astype(np.float32)}
+    _picture(key=PICTURE, data=pack(header, arrays),
+             on_settings_change=lambda: keep(temperature=st.session_state[PICTURE].settings["temperature"]))
 
 
 def alike(run: Run) -> dict[str, np.ndarray]:
-    """The mean cosine between different tokens in the stream, (L + 1,), of the model as it is and without its feed-forward parts; empty for one token."""
+    """The mean cosine between different tokens in the stream, (L + 1,), of the model as it is and without its
+    feed-forward parts; empty for one token.
+    """
     if len(run.tokens) < 2:
         return {}
     passes = {"whole": Intervention()} | ({"without": cut} if (cut := without_feed_forward(run)) is not None else {})
-    return {name: to_numpy(stream_and_heads.mean_pairwise_cosine(stream_and_heads.stream(run.trace_with(change)))) for name, change in passes.items()}
+    return {name: to_numpy(stream_and_heads.mean_pairwise_cosine(stream_and_heads.stream(run.trace_with(change))))
+            for name, change in passes.items()}
 
 
 def _likeness_chart(page: Lesson, run: Run, likeness: dict[str, np.ndarray]) -> None:
     if not likeness:
         st.info(page.label("likeness_one_token"))
         return
-    st.markdown(page.label("likeness_title" if "without" in likeness else "likeness_none", **{name: readable(float(line[-1])) for name, line in likeness.items()}))
+    st.markdown(page.label("likeness_title" if "without" in likeness else "likeness_none",
+                           **{name: readable(float(line[-1])) for name, line in likeness.items()}))
     names, dashes, meanings = ({key: value for key, value in table.items() if key in likeness} for table in (
-        {"whole": page.label("likeness_whole"), "without": page.label("likeness_without")}, {"whole": [1, 0], "without": [4, 3]}, {"whole": "residual", "without": "attention"}))
-    chart = figures.growth_lines(likeness, names, dashes, meanings, (page.label("axis_blocks"), page.label("axis_likeness")), reader.theme(), scale=reader.scale(),
-                                 height=CHART_PRESENT if reader.present() else CHART)
+        {"whole": page.label("likeness_whole"), "without": page.label("likeness_without")},
+        {"whole": [1, 0], "without": [4, 3]}, {"whole": "residual", "without": "attention"}))
+    chart = figures.growth_lines(likeness, names, dashes, meanings,
+                                 (page.label("axis_blocks"), page.label("axis_likeness")), reader.theme(),
+                                 scale=reader.scale(), height=CHART_PRESENT if reader.present() else CHART)
     show(chart, "likeness")
     if not reader.present():
         st.caption(page.label("likeness_note"))
@@ -103,8 +130,9 @@ def _likeness_chart(page: Lesson, run: Run, likeness: dict[str, np.ndarray]) -> 
 
 def _title(page: Lesson, run: Run, steps: Steps) -> str:
     chosen, best = reader.selection(), int(steps.weights.argmax())
-    return page.label("average_title", head=head_name(chosen.layer, chosen.head), token=code(run.tokens[chosen.position]), n=int(steps.allowed.sum()), answering=code(run.tokens[best]),
-                      alpha=probability(float(steps.weights[best])))
+    return page.label("average_title", head=head_name(chosen.layer, chosen.head),
+                      token=code(run.tokens[chosen.position]), n=int(steps.allowed.sum()),
+                      answering=code(run.tokens[best]), alpha=probability(float(steps.weights[best])))
 
 
 def _lines(page: Lesson, run: Run, steps: Steps, likeness: dict[str, np.ndarray]) -> list[tuple[str, str]]:
@@ -115,24 +143,34 @@ def _lines(page: Lesson, run: Run, steps: Steps, likeness: dict[str, np.ndarray]
     best = int(steps.weights.argmax())
     exponentials = ((steps.scores[steps.allowed] - steps.top) / tau).exp()
     lines = [(page.label("numbers_convex", n=int(steps.allowed.sum())),
-              rf"o_{{{i}}} = \sum_j \alpha_{{{i},j}} v_j, \qquad \alpha_{{{i},j}} \ge 0, \qquad \sum_j \alpha_{{{i},j}} = {latex_number(round(float(weights.sum()), 12))}"),
+              rf"o_{{{i}}} = \sum_j \alpha_{{{i},j}} v_j, \qquad \alpha_{{{i},j}} \ge 0, \qquad \sum_j "
+              rf"\alpha_{{{i},j}} = {latex_number(round(float(weights.sum()), 12))}"),
              (page.label("numbers_length", j=longest, token=code(run.tokens[longest])),
-              rf"\lVert o_{{{i}}} \rVert = {latex_number(float(steps.output.norm()))} \;\le\; \max_j \lVert v_j \rVert = \lVert v_{{{longest}}} \rVert = {latex_number(float(lengths[longest]))}"),
+              rf"\lVert o_{{{i}}} \rVert = {latex_number(float(steps.output.norm()))} \;\le\; \max_j \lVert v_j \rVert "
+              rf"= \lVert v_{{{longest}}} \rVert = {latex_number(float(lengths[longest]))}"),
              (page.label("numbers_tempered", tau=f"{tau:.4g}", j=best, token=code(run.tokens[best])),
-              rf"\alpha_{{{i},{best}}}(\tau) = \frac{{1}}{{\sum_j e^{{(s_j - m)/\tau}}}} = \frac{{1}}{{{latex_operand(float(exponentials.sum()))}}} = {latex_number(float(tempered[best]))}")]
+              rf"\alpha_{{{i},{best}}}(\tau) = \frac{{1}}{{\sum_j e^{{(s_j - m)/\tau}}}} = "
+              rf"\frac{{1}}{{{latex_operand(float(exponentials.sum()))}}} = {latex_number(float(tempered[best]))}")]
     if "without" in likeness:
         lines.append((page.label("numbers_alike", n=run.model.config.n_layers),
-                      rf"\overline{{\cos}} = {latex_number(float(likeness['whole'][-1]))} \;\rightarrow\; {latex_number(float(likeness['without'][-1]))}"))
+                      rf"\overline{{\cos}} = {latex_number(float(likeness['whole'][-1]))} \;\rightarrow\; "
+                      rf"{latex_number(float(likeness['without'][-1]))}"))
     return lines
 
 
 def question(page: Lesson, run: Run, steps: Steps, likeness: dict[str, np.ndarray]) -> Question:
-    """Whether the tokens draw together without the feed-forward parts; where that cannot be asked, whether an average can exceed its largest part."""
+    """Whether the tokens draw together without the feed-forward parts; where that cannot be asked, whether an average
+    can exceed its largest part.
+    """
     if "without" not in likeness:
-        larger = bool((steps.output > torch.where(steps.allowed[:, None], steps.V, -torch.inf).amax(dim=0) + 1e-9).any())
-        return Question("exceeds", page.label("question_exceeds"), [page.label(f"option_{name}") for name in ("yes", "no")], 0 if larger else 1, page.label("because_exceeds"))
+        larger = bool(
+            (steps.output > torch.where(steps.allowed[:, None], steps.V, -torch.inf).amax(dim=0) + 1e-9).any())
+        return Question("exceeds", page.label("question_exceeds"),
+                        [page.label(f"option_{name}") for name in ("yes", "no")], 0 if larger else 1,
+                        page.label("because_exceeds"))
     where = run.model.config.n_layers // 2
     whole, without = (float(likeness[name][where]) for name in ("whole", "without"))
     answer = 1 if abs(without - whole) < LEAST_CHANGE else 0 if without > whole else 2
-    return Question("averages", page.label("question_averages", n=where), [page.label(f"option_{name}") for name in ("more_alike", "same", "less_alike")], answer,
+    return Question("averages", page.label("question_averages", n=where),
+                    [page.label(f"option_{name}") for name in ("more_alike", "same", "less_alike")], answer,
                     page.label("because_averages", whole=readable(whole), without=readable(without), n=where))

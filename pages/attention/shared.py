@@ -22,7 +22,8 @@ STAGES = ("x", "qkv", "norm", "turn", "dot", "scale", "bias", "mask", "softmax",
 SETTINGS = Settings("attention", {
     "view": Setting("steps", options=("steps", "switches", "scaling", "roles", "averages", "worksheet")),
     "step": Setting("write", options=STAGES),
-    "key": Setting(-1, low=-1),                   # position of the key whose numbers are worked out; −1: the one with the largest weight
+    # position of the key whose numbers are worked out; −1: the one with the largest weight
+    "key": Setting(-1, low=-1),
     "component": Setting(0, low=0),               # of the vectors whose numbers are worked out
     "variant": Setting("head", options=("head", "simple")),
     "scaling": Setting("off", options=("own", "off")),
@@ -37,7 +38,8 @@ SETTINGS = Settings("attention", {
     "scaling_keys": Setting("16", options=("4", "8", "16", "32")),
     "scaling_seed": Setting(0, low=0, high=9999),
     "roles_part": Setting("symmetric", options=("symmetric", "change", "relabel")),
-    "roles_stretch": Setting(3.0, low=1.0, high=10.0),                           # of the matrix A: its greatest singular value; the least is 1 over it
+    # of the matrix A: its greatest singular value; the least is 1 over it
+    "roles_stretch": Setting(3.0, low=1.0, high=10.0),
     "roles_seed": Setting(0, low=0, high=9999),
 })
 read, keep, attached = SETTINGS.read, SETTINGS.keep, SETTINGS.attached
@@ -76,13 +78,14 @@ def _widened(width: int) -> int:
 def _pick(name: str, size: int, name_of: Callable[[int], str], width: int) -> None:
     key = f"{PREFIX}pick_{name}"
     st.session_state[key] = getattr(reader.selection(), name)
-    st.selectbox(name_of(0), range(size), format_func=name_of, key=key, label_visibility="collapsed", width=_widened(width),
-                 on_change=lambda: reader.select(**{name: st.session_state[key]}))
+    st.selectbox(name_of(0), range(size), format_func=name_of, key=key, label_visibility="collapsed",
+                 width=_widened(width), on_change=lambda: reader.select(**{name: st.session_state[key]}))
 
 
 def listed(page: Lesson, name: str, own: str = "", width: int = 190) -> str:
     """A small list tied to one setting; the labels are `<name>_<option>`, in which {own} is the model's own."""
-    st.selectbox(page.label(name), SETTINGS.each[name].options, format_func=lambda option: page.label(f"{name}_{option}", own=own), label_visibility="collapsed",
+    st.selectbox(page.label(name), SETTINGS.each[name].options,
+                 format_func=lambda option: page.label(f"{name}_{option}", own=own), label_visibility="collapsed",
                  width=_widened(width), **attached(name))
     return read(name)
 
@@ -90,10 +93,15 @@ def listed(page: Lesson, name: str, own: str = "", width: int = 190) -> str:
 def numbered(page: Lesson, name: str, width: int) -> None:
     """A small list of the whole numbers that one setting may be; the label is `<name>_n`."""
     setting = SETTINGS.each[name]
-    st.selectbox(page.label(name), range(int(setting.low), int(setting.high) + 1), format_func=lambda n: page.label(f"{name}_n", n=n), label_visibility="collapsed",
+    st.selectbox(page.label(name), range(int(setting.low), int(setting.high) + 1),
+                 format_func=lambda n: page.label(f"{name}_n", n=n), label_visibility="collapsed",
                  width=_widened(width), **attached(name))
 
 
 def throw_again(page: Lesson, name: str, **values) -> None:
-    """A button that shows the seed of a setting and takes the next one. Its labels are `<name>` and `<name>_help`, the latter with `values`."""
-    st.button(page.label(name, seed=read(name)), help=page.label(f"{name}_help", **values), on_click=lambda: keep(**{name: (read(name) + 1) % 10_000}), key=f"{PREFIX}{name}_next")
+    """A button that shows the seed of a setting and takes the next one.
+
+    Its labels are `<name>` and `<name>_help`, the latter with `values`.
+    """
+    st.button(page.label(name, seed=read(name)), help=page.label(f"{name}_help", **values),
+              on_click=lambda: keep(**{name: (read(name) + 1) % 10_000}), key=f"{PREFIX}{name}_next")

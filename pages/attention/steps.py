@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+import streamlit as st
 
 from core.analysis.attention_steps import Steps, head_steps, is_scaled, simple_steps
 from core.app.base.markdown import code
@@ -17,6 +18,8 @@ from core.app.frame.views import Reading
 from core.app.server import routes
 from core.app.state import reader
 from core.app.state.run import Run
+from core.components.lib.bytes import pack
+from core.components.lib.position_canvas import instrument
 from core.figures.heads import head_name, product_latex
 from core.figures.numbers import bracketed, latex_number, latex_operand, plain_number, probability
 from core.model import attention, positional
@@ -24,7 +27,6 @@ from core.model.block import Block
 from core.model.config import ModelConfig
 from core.model.trace import BlockTrace
 from pages.attention import weights_route as head_live
-from pages.attention.attention_steps import attention_steps
 from pages.attention.shared import PREFIX, STAGES, keep, picked_block, read, to_numpy
 
 WINDOW, WINDOW_PRESENT = 12, 8     # keys that are shown one by one
@@ -32,6 +34,9 @@ BEHIND = 2                         # of them behind the query, where there are a
 TERMS = 3             # of a sum that a formula writes out
 KEPT = ("step", "key", "component", "variant")
 PICTURE = f"{PREFIX}steps_instrument"
+# Vectors as strips, every number readable and worked out, all in the browser; for the weights behind a number that a
+# reader opens it asks weights_route.
+_picture = instrument("attention_steps", __file__)
 
 
 @dataclass(frozen=True)
@@ -48,22 +53,29 @@ def draw(page: Lesson, run: Run) -> Reading:
     block, weights = picked_block(run)
     chosen, variant = reader.selection(), read("variant")
     both, keys = _both(block, weights, chosen.head, chosen.position), _shown(run, chosen.position, reader.present())
-    header, arrays = _message(page, run, Place(chosen.layer, chosen.head, chosen.position), both, keys, reader.present())
+    header, arrays = _message(page, run, Place(chosen.layer, chosen.head, chosen.position), both,
+                              keys, reader.present())
     header |= {"settings": {name: read(name) for name in KEPT}}
-    attention_steps(header, arrays, key=PICTURE, on_settings=_settled, on_select=lambda picked: reader.select(**picked))
+    _picture(key=PICTURE, data=pack(header, arrays), on_settings_change=_settled, on_picked_change=_select)
     steps, name = both[variant], head_name(chosen.layer, chosen.head)
     key = picked_key(steps, keys)
-    values = dict(query=code(run.tokens[chosen.position]), i=chosen.position, answering=code(run.tokens[int(steps.weights.argmax())]), j=int(steps.weights.argmax()),
+    values = dict(query=code(run.tokens[chosen.position]), i=chosen.position,
+                  answering=code(run.tokens[int(steps.weights.argmax())]), j=int(steps.weights.argmax()),
                   alpha=probability(float(steps.weights.max())), head=name, layer=chosen.layer)
-    functions = [attention.dot_product_scores, attention.masked_softmax, head_steps] if variant == "head" else [simple_steps, attention.masked_softmax]
-    return Reading(numbers(page, run, block, steps, weights, key, variant), question(page, run, block, chosen.head, chosen.position), functions,
-                   {"weights.csv": lambda: weights_table(page, run, steps), "products.csv": lambda: products_table(steps, key), "values.csv": lambda: values_table(run, steps)},
-                   ".instrument .picture", page.label(f"steps_twin_{variant}", **values), weights_table(page, run, steps),
-                   {page.label("pin_head"): name, "i": str(chosen.position), page.label("pin_key"): f"{values['j']}", "α": values["alpha"]})
+    functions = ([attention.dot_product_scores, attention.masked_softmax, head_steps] if variant == "head"
+                 else [simple_steps, attention.masked_softmax])
+    return Reading(numbers(page, run, block, steps, weights, key, variant),
+                   question(page, run, block, chosen.head, chosen.position), functions,
+                   {"weights.csv": lambda: weights_table(page, run, steps),
+                    "products.csv": lambda: products_table(steps, key), "values.csv": lambda: values_table(run, steps)},
+                   ".instrument .picture", page.label(f"steps_twin_{variant}", **values),
+                   weights_table(page, run, steps), {page.label("pin_head"): name, "i": str(chosen.position),
+                                                     page.label("pin_key"): f"{values['j']}", "α": values["alpha"]})
 
 
 def _both(block: BlockTrace, weights: Block, head: int, query: int) -> dict[str, Steps]:
-    return {"head": head_steps(block, weights, head, query), "simple": simple_steps(block.X, query, block.allowed[query])}
+    return {"head": head_steps(block, weights, head, query),
+            "simple": simple_steps(block.X, query, block.allowed[query])}
 
 
 def _shown(run: Run, query: int, present: bool) -> range:
@@ -71,12 +83,20 @@ def _shown(run: Run, query: int, present: bool) -> range:
     return window(len(run.tokens), query, WINDOW_PRESENT if present else WINDOW, both_ways=run.is_encoder)
 
 
-def _settled(settings: dict) -> None:
+def _settled() -> None:
+    """Callback: the hand rests."""
+    settings = st.session_state[PICTURE].settings or {}
     keep(**{name: settings[name] for name in KEPT if name in settings})
 
 
+def _select() -> None:
+    """Callback: another layer, head or position is picked."""
+    reader.select(**st.session_state[PICTURE].picked or {})
+
+
 def window(n: int, query: int, most: int = WINDOW, both_ways: bool = False) -> range:
-    """The positions of up to `most` keys that are shown one by one: all, or those before the query, the query itself and a few behind it; as many behind as before, if it sees them.
+    """The positions of up to `most` keys that are shown one by one: all, or those before the query, the query itself
+    and a few behind it; as many behind as before, if it sees them.
 
     >>> window(8, 3), window(40, 39), window(40, 20), window(40, 2), window(40, 20, both_ways=True)
     (range(0, 8), range(28, 40), range(11, 23), range(0, 12), range(14, 26))
@@ -96,7 +116,8 @@ def stages(weights: Block, variant: str) -> list[str]:
     absent = {"mask": config.mask == "bidirectional"}
     if variant == "simple":
         return [stage for stage in ("x", "dot", "mask", "softmax", "sum") if not absent.get(stage)]
-    absent |= {"norm": weights.q_norm is None, "turn": config.positions != "rotary" and weights.W_S is None, "scale": not is_scaled(weights), "bias": config.positions not in ("alibi", "relative")}
+    absent |= {"norm": weights.q_norm is None, "turn": config.positions != "rotary" and weights.W_S is None,
+               "scale": not is_scaled(weights), "bias": config.positions not in ("alibi", "relative")}
     return [stage for stage in STAGES if not absent.get(stage)]
 
 
@@ -108,7 +129,8 @@ def _rest(steps: Steps, keys: range) -> tuple[dict, np.ndarray]:
     return {"top": steps.top, "sum": float(e.sum())}, e @ to_numpy(steps.V)
 
 
-def _message(page: Lesson, run: Run, place: Place, both: dict[str, Steps], keys: range, present: bool) -> tuple[dict, dict[str, np.ndarray]]:
+def _message(page: Lesson, run: Run, place: Place, both: dict[str, Steps], keys: range,
+             present: bool) -> tuple[dict, dict[str, np.ndarray]]:
     """Header and arrays of the component, but for its settings."""
     block, weights, n = run.trace.blocks[place.layer], run.model.blocks[place.layer], len(run.tokens)
     config, head = weights.config, place.head
@@ -117,44 +139,59 @@ def _message(page: Lesson, run: Run, place: Place, both: dict[str, Steps], keys:
     arrays |= {f"rest_{name}": carried.astype(np.float32) for name, (_, carried) in rest.items()}
     header = {
         "labels": words(page, config), "present": present, "chosen": dataclasses.asdict(place),
-        "options": {"layer": list(map(str, range(config.n_layers))), "head": list(map(str, range(config.n_heads))), "position": [f"{i} {token}" for i, token in enumerate(run.tokens)]},
-        "variantNames": list(both), "stageNames": {name: stages(weights, name) for name in both}, "window": list(keys), "tokens": [run.tokens[j] for j in keys],
-        "sizes": {"n": n, "d": config.d_model, "d_k": config.d_k, "d_v": config.d_v}, "score": config.score, "scaled": is_scaled(weights),
+        "options": {"layer": list(map(str, range(config.n_layers))), "head": list(map(str, range(config.n_heads))),
+                    "position": [f"{i} {token}" for i, token in enumerate(run.tokens)]},
+        "variantNames": list(both), "stageNames": {name: stages(weights, name) for name in both},
+        "window": list(keys), "tokens": [run.tokens[j] for j in keys],
+        "sizes": {"n": n, "d": config.d_model, "d_k": config.d_k, "d_v": config.d_v},
+        "score": config.score, "scaled": is_scaled(weights),
         **ways(weights), "path": routes.address(head_live.NAME), "question": head_live.question(run, place.layer, head),
-        "rest": {name: outside for name, (outside, _) in rest.items()} | {"count": n - len(keys), "name": rest_name(n, keys)},
+        "rest": {name: outside for name, (outside, _) in rest.items()}
+                | {"count": n - len(keys), "name": rest_name(n, keys)},
     }
     return header, arrays
 
 
-def vectors(block: BlockTrace, weights: Block, full: Steps, head: int, query: int, keys: range) -> dict[str, np.ndarray]:
-    """What the numbers of a window are made of, float32: the vectors of its keys and the query as the projections make them (q_raw, K_raw) and as the scores take them (q, K)."""
+def vectors(block: BlockTrace, weights: Block, full: Steps, head: int, query: int,
+            keys: range) -> dict[str, np.ndarray]:
+    """What the numbers of a window are made of, float32: the vectors of its keys and the query as the projections make
+    them (q_raw, K_raw) and as the scores take them (q, K).
+    """
     shared, rows = head // (weights.config.n_heads // weights.config.n_kv_heads), slice(keys.start, keys.stop)
-    matrices = {"X": block.X[rows], "q_raw": block.Q[head, query], "K_raw": block.K[shared, rows], "q": full.q, "K": full.K[rows], "V": block.V[shared, rows],
-                "bias": full.bias[rows], "written": full.written, "allowed": block.allowed[rows, rows], "Q": block.Q_rotated[head, rows], "A": block.pattern[head, rows, rows],
-                "O": block.head_out[head, rows]}
+    matrices = {"X": block.X[rows], "q_raw": block.Q[head, query], "K_raw": block.K[shared, rows],
+                "q": full.q, "K": full.K[rows], "V": block.V[shared, rows],
+                "bias": full.bias[rows], "written": full.written, "allowed": block.allowed[rows, rows],
+                "Q": block.Q_rotated[head, rows], "A": block.pattern[head, rows, rows], "O": block.head_out[head, rows]}
     matrices |= {} if weights.v_S is None else {"v_S": weights.v_S[head]}
     matrices |= {} if weights.q_norm is None else {"q_gain": weights.q_norm.weight, "k_gain": weights.k_norm.weight}
     return {name: matrix.detach().float().cpu().numpy() for name, matrix in matrices.items()}
 
 
 def ways(weights: Block) -> dict:
-    """What the browser needs besides to make q and K from q_raw and K_raw: ε of the norm of queries and keys (None: there is none), and the angle of each turned pair at position 1."""
+    """What the browser needs besides to make q and K from q_raw and K_raw: ε of the norm of queries and keys
+    (None: there is none), and the angle of each turned pair at position 1.
+    """
     config = weights.config
     turned = config.positions == "rotary"
     return {"norm": None if weights.q_norm is None else {"epsilon": weights.q_norm.epsilon},
-            "angles": positional.rotary_frequencies(config.rotary_width, config.rotary_base, config.rotary_scaling).tolist() if turned else []}
+            "angles": positional.rotary_frequencies(config.rotary_width, config.rotary_base,
+                                                    config.rotary_scaling).tolist() if turned else []}
 
 
 def words(page: Lesson, config: ModelConfig) -> dict[str, str]:
-    """The component's labels; a label with the suffix of something that holds for this model stands in for the usual one."""
+    """The component's labels; a label with the suffix of something that holds for this model stands in for
+    the usual one.
+    """
     labels, group = page.labels("steps"), config.n_heads // config.n_kv_heads
-    holds = {"bare": not config.attention_bias, "stream": not config.reads_normed, "part": config.rotary_width < config.d_k, "window": config.mask == "sliding-window"}
+    holds = {"bare": not config.attention_bias, "stream": not config.reads_normed,
+             "part": config.rotary_width < config.d_k, "window": config.mask == "sliding-window"}
     for name in filter(holds.get, holds):
         labels |= {key.removesuffix(f"_{name}"): text for key, text in labels.items() if key.endswith(f"_{name}")}
     if group > 1:
         labels["note"] += f" {labels['grouped']}"
     values = {"window": config.window, "turned": config.rotary_width, "d_k": config.d_k, "group": group}
-    return {key: functools.reduce(lambda text, name: text.replace(f"{{{name}}}", str(values[name])), values, text) for key, text in labels.items()}
+    return {key: functools.reduce(lambda text, name: text.replace(f"{{{name}}}", str(values[name])), values, text)
+            for key, text in labels.items()}
 
 
 def rest_name(n: int, keys: range) -> str:
@@ -167,11 +204,15 @@ def rest_name(n: int, keys: range) -> str:
     return ", ".join(f"{first}–{last}" if last > first else str(first) for first, last in parts if last >= first)
 
 
-# ---- in numbers -----------------------------------------------------------------------------------------------------------------
+# ---- in numbers ------------------------------------------------------------------------------------------------------
 
 
-def numbers(page: Lesson, run: Run, block: BlockTrace, steps: Steps, weights: Block, j: int, variant: str) -> list[tuple[str, str]]:
-    """The chain for one key, and one component of the output. What is used again has more digits, so that a calculator arrives at the same four."""
+def numbers(page: Lesson, run: Run, block: BlockTrace, steps: Steps, weights: Block, j: int,
+            variant: str) -> list[tuple[str, str]]:
+    """The chain for one key, and one component of the output.
+
+    What is used again has more digits, so that a calculator arrives at the same four.
+    """
     i, d_k = reader.selection().position, len(steps.q)
     simple, additive = variant == "simple", variant == "head" and weights.v_S is not None
     q, k = to_numpy(steps.q), to_numpy(steps.K[j])
@@ -180,8 +221,10 @@ def numbers(page: Lesson, run: Run, block: BlockTrace, steps: Steps, weights: Bl
     left = rf"x_{{{i}}} \cdot x_{{{j}}}" if simple else product_latex(weights.config, i, j)
     product, score = float(steps.products[j]), float(steps.scores[j])
     lines = [] if simple else _way_lines(page, block, steps, weights, i, j)
-    lines += [(page.label("numbers_dot", query=code(run.tokens[i]), answering=code(run.tokens[j]), i=i, j=j, n=d_k), rf"{left} = {' + '.join(written)} = {latex_operand(product)}")]
-    divided = rf"\frac{{{latex_operand(product)}}}{{\sqrt{{{d_k}}}}}" if not simple and is_scaled(weights) else latex_operand(product)
+    lines += [(page.label("numbers_dot", query=code(run.tokens[i]), answering=code(run.tokens[j]), i=i, j=j, n=d_k),
+               rf"{left} = {' + '.join(written)} = {latex_operand(product)}")]
+    divided = (rf"\frac{{{latex_operand(product)}}}{{\sqrt{{{d_k}}}}}" if not simple and is_scaled(weights)
+               else latex_operand(product))
     added = f" + {bracketed(latex_operand(float(steps.bias[j])))}" if bool((steps.bias != 0).any()) else ""
     if divided != latex_operand(product) or added:
         lines.append((page.label("numbers_score"), rf"s_{{{i},{j}}} = {divided}{added} = {latex_operand(score)}"))
@@ -189,32 +232,43 @@ def numbers(page: Lesson, run: Run, block: BlockTrace, steps: Steps, weights: Bl
 
 
 def _way_lines(page: Lesson, block: BlockTrace, steps: Steps, weights: Block, i: int, j: int) -> list[tuple[str, str]]:
-    """One component of the key on its way to the score: normed, and turned with the other one of its pair, in a model that does so."""
+    """One component of the key on its way to the score: normed, and turned with the other one of its pair, in a
+    model that does so.
+    """
     config, c = weights.config, read("component") % len(steps.q)
     k, lines = to_numpy(block.K[reader.selection().head // (config.n_heads // config.n_kv_heads), j]), []
     if weights.k_norm is not None:
         gain, rms = to_numpy(weights.k_norm.weight), math.sqrt(float(k @ k) / len(k) + weights.k_norm.epsilon)
         lines.append((page.label("numbers_norm", j=j, n=len(k), rms=plain_number(rms, 6)),
-                      rf"\hat{{k}}_{{{j},{c}}} = \frac{{{latex_operand(k[c])}}}{{{latex_operand(rms)}}} \cdot {bracketed(latex_operand(gain[c]))} = {latex_number(k[c] / rms * gain[c])}"))
+                      rf"\hat{{k}}_{{{j},{c}}} = \frac{{{latex_operand(k[c])}}}{{{latex_operand(rms)}}} \cdot "
+                      rf"{bracketed(latex_operand(gain[c]))} = {latex_number(k[c] / rms * gain[c])}"))
         k = k / rms * gain
     half = config.rotary_width // 2
     if config.positions == "rotary" and c < 2 * half:
         pair, first = c % half, c < half
-        angle = j * float(positional.rotary_frequencies(config.rotary_width, config.rotary_base, config.rotary_scaling)[pair])
+        angle = j * float(positional.rotary_frequencies(config.rotary_width, config.rotary_base,
+                                                        config.rotary_scaling)[pair])
         a, b = (k[pair], -k[pair + half]) if first else (k[pair + half], k[pair])
-        lines.append((page.label(f"numbers_turn_{'first' if first else 'second'}", j=j, c=c, other=pair + half if first else pair, angle=plain_number(angle, 6)),
-                      rf"k'_{{{j},{c}}} = {bracketed(latex_operand(a))} \cdot {bracketed(latex_operand(math.cos(angle)))} + {bracketed(latex_operand(b))} \cdot {bracketed(latex_operand(math.sin(angle)))}"
-                      rf" = {latex_number(a * math.cos(angle) + b * math.sin(angle))}"))
+        lines.append(
+            (page.label(f"numbers_turn_{'first' if first else 'second'}", j=j, c=c,
+                        other=pair + half if first else pair, angle=plain_number(angle, 6)),
+             rf"k'_{{{j},{c}}} = {bracketed(latex_operand(a))} \cdot {bracketed(latex_operand(math.cos(angle)))} + "
+             rf"{bracketed(latex_operand(b))} \cdot {bracketed(latex_operand(math.sin(angle)))}"
+             rf" = {latex_number(a * math.cos(angle) + b * math.sin(angle))}"))
     return lines
 
 
 def _softmax_lines(page: Lesson, steps: Steps, i: int, j: int, score: float) -> list[tuple[str, str]]:
     if not steps.allowed[j]:
-        return [(page.label("numbers_masked"), rf"s_{{{i},{j}}} = -\infty \quad\Rightarrow\quad \alpha_{{{i},{j}}} = 0")]
+        return [(page.label("numbers_masked"),
+                 rf"s_{{{i},{j}}} = -\infty \quad\Rightarrow\quad \alpha_{{{i},{j}}} = 0")]
     own, total = float(steps.exponentials[j]), float(steps.exponentials.sum())
-    return [(page.label("numbers_exp", m=plain_number(steps.top, 6)), rf"e^{{s - m}} = e^{{{latex_operand(score)} - {bracketed(latex_operand(steps.top))}}} = {latex_operand(own)}"),
-            (page.label("numbers_alpha", n=int(steps.allowed.sum())),
-             rf"\alpha_{{{i},{j}}} = \frac{{{latex_operand(own)}}}{{{latex_operand(total)}}} = {latex_number(own / total)}")]
+    return ([
+        (page.label("numbers_exp", m=plain_number(steps.top, 6)),
+         rf"e^{{s - m}} = e^{{{latex_operand(score)} - {bracketed(latex_operand(steps.top))}}} = {latex_operand(own)}"),
+        (page.label("numbers_alpha", n=int(steps.allowed.sum())),
+         rf"\alpha_{{{i},{j}}} = \frac{{{latex_operand(own)}}}{{{latex_operand(total)}}} = "
+         rf"{latex_number(own / total)}")])
 
 
 def _output_lines(page: Lesson, steps: Steps, i: int) -> list[tuple[str, str]]:
@@ -223,16 +277,21 @@ def _output_lines(page: Lesson, steps: Steps, i: int) -> list[tuple[str, str]]:
     values = to_numpy(steps.V[:, c])
     order = np.argsort(-np.abs(to_numpy(steps.weights) * values), kind="stable")[:TERMS]
     n = int(steps.allowed.sum())
-    terms = [rf"{latex_number(float(steps.weights[j]))} \cdot {bracketed(latex_number(values[j]))}" for j in order[:n]] + [r"\cdots"] * (n > TERMS)
+    terms = ([rf"{latex_number(float(steps.weights[j]))} \cdot {bracketed(latex_number(values[j]))}" for j in order[:n]]
+             + [r"\cdots"] * (n > TERMS))
     named = page.label("numbers_output", c=c, n=n, keys=", ".join(str(j) for j in order[:n]))
-    return [(named, rf"o_{{{i},{c}}} = \sum_j \alpha_{{{i},j}}\, v_{{j,{c}}} = {' + '.join(terms)} = {latex_number(float(steps.output[c]))}")]
+    return [(named, rf"o_{{{i},{c}}} = \sum_j \alpha_{{{i},j}}\, v_{{j,{c}}} = {' + '.join(terms)} = "
+                    rf"{latex_number(float(steps.output[c]))}")]
 
 
 def weights_table(page: Lesson, run: Run, steps: Steps) -> pd.DataFrame:
     """The row of the query: each key's product, score, exponential and weight."""
-    columns = {"j": range(len(run.tokens)), page.label("column_key"): run.tokens, page.label("column_product"): [plain_number(v, 6) for v in steps.products],
-               page.label("column_score"): [plain_number(v, 6) if seen else "−∞" for v, seen in zip(steps.scores, steps.allowed)],
-               page.label("column_exp"): [plain_number(v, 6) for v in steps.exponentials], page.label("column_weight"): [plain_number(v) for v in steps.weights]}
+    columns = {"j": range(len(run.tokens)), page.label("column_key"): run.tokens,
+               page.label("column_product"): [plain_number(v, 6) for v in steps.products],
+               page.label("column_score"): [plain_number(v, 6) if seen else "−∞"
+                                            for v, seen in zip(steps.scores, steps.allowed)],
+               page.label("column_exp"): [plain_number(v, 6) for v in steps.exponentials],
+               page.label("column_weight"): [plain_number(v) for v in steps.weights]}
     return pd.DataFrame(columns)
 
 
@@ -245,23 +304,30 @@ def products_table(steps: Steps, j: int) -> pd.DataFrame:
 def values_table(run: Run, steps: Steps) -> pd.DataFrame:
     """Every key's weight and value vector, and their sum, the output, in the last row."""
     V = np.vstack([to_numpy(steps.V), to_numpy(steps.output)])
-    table = {"j": [*map(str, range(len(run.tokens))), ""], "token": [*run.tokens, "Σ"], "weight": [*to_numpy(steps.weights), 1.0]}
+    table = {"j": [*map(str, range(len(run.tokens))), ""], "token": [*run.tokens, "Σ"],
+             "weight": [*to_numpy(steps.weights), 1.0]}
     return pd.DataFrame(table | {f"v{c}": V[:, c] for c in range(V.shape[1])})
 
 
-# ---- check yourself -------------------------------------------------------------------------------------------------------------
+# ---- check yourself --------------------------------------------------------------------------------------------------
 
 
 def question(page: Lesson, run: Run, block: BlockTrace, head: int, query: int) -> Question:
-    """The same head, the query one place earlier, whose picture is not on the page: which key gets the largest weight?"""
+    """The same head, the query one place earlier, whose picture is not on the page: which key gets the largest weight?
+    """
     before = query - 1 if query > 0 or not run.is_encoder else min(1, len(run.tokens) - 1)
     if before < 1 and (not run.is_encoder or len(run.tokens) < 3):
-        return Question("first", page.label("question_first", token=code(run.tokens[0])), ["0", f"1/{max(2, len(run.tokens))}", "1"], 2, page.label("because_first"))
+        return Question("first", page.label("question_first", token=code(run.tokens[0])),
+                        ["0", f"1/{max(2, len(run.tokens))}", "1"], 2, page.label("because_first"))
     row = to_numpy(block.pattern[head, before])
     seen = [j for j in np.argsort(-row, kind="stable") if block.allowed[before, j]]
-    best, options = int(seen[0]), sorted({int(seen[0]), before, int(seen[-1]), 0, max(0, before - 1), int(seen[len(seen) // 2])})
+    best, options = (int(seen[0]),
+                     sorted({int(seen[0]), before, int(seen[-1]), 0, max(0, before - 1), int(seen[len(seen) // 2])}))
     while len(options) > 4:
         options.remove(next(j for j in options[::-1] if j not in (best, before, 0)))
-    shares = "; ".join(page.label("one_weight", token=code(run.tokens[j]), j=j, alpha=probability(float(row[j]))) for j in options)
-    return Question("steps", page.label("question_steps", token=code(run.tokens[before]), i=before, query=code(run.tokens[query])),
-                    [page.label("one_key", token=code(run.tokens[j]), j=j) for j in options], options.index(best), page.label("because_steps", shares=shares))
+    shares = "; ".join(page.label("one_weight", token=code(run.tokens[j]), j=j, alpha=probability(float(row[j])))
+                       for j in options)
+    return Question("steps", page.label("question_steps", token=code(run.tokens[before]),
+                                        i=before, query=code(run.tokens[query])),
+                    [page.label("one_key", token=code(run.tokens[j]), j=j) for j in options], options.index(best),
+                    page.label("because_steps", shares=shares))

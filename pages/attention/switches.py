@@ -1,4 +1,6 @@
-"""Switches: scaling, mask and score function of the whole model changed in a real pass, and what the next token becomes."""
+"""Switches: scaling, mask and score function of the whole model changed in a real pass, and what the next
+token becomes.
+"""
 from __future__ import annotations
 
 import dataclasses
@@ -26,7 +28,8 @@ from core.model import attention, checkpoints
 from core.model.intervention import Intervention
 from pages.attention.shared import PREFIX, listed, numbered, picks, read, show, to_numpy
 
-TRAINED = {"dot": "positions-learned", "multiplicative": "scores-multiplicative", "additive": "scores-additive"}     # three models that differ in the score alone
+# three models that differ in the score alone
+TRAINED = {"dot": "positions-learned", "multiplicative": "scores-multiplicative", "additive": "scores-additive"}
 SHOWN = 7                     # candidates in the paired bars
 CHART, CHART_PRESENT = 290, 240     # pixels of a chart
 ASKED_WINDOW = 4              # keys of the window that the question speaks of
@@ -37,7 +40,8 @@ def switched(run: Run) -> Intervention:
     config, mask, score = run.model.config, read("mask"), read("score")
     return Intervention(
         scale_scores=False if read("scaling") == "off" and config.scale_scores and in_use(run) != "additive" else None,
-        mask=None if mask in ("own", config.mask) and mask != "sliding-window" else mask, window=read("width") if mask == "sliding-window" else None,
+        mask=None if mask in ("own", config.mask) and mask != "sliding-window" else mask,
+        window=read("width") if mask == "sliding-window" else None,
         score=None if score in ("own", config.score) else score, score_seed=read("seed") if is_random(run) else 0)
 
 
@@ -66,20 +70,27 @@ def draw(page: Lesson, run: Run) -> Reading:
     for column, trace, which in zip(columns, (before, after), ("before", "after")):
         block = trace.blocks[chosen.layer]
         with column:
-            _pattern(page, block.pattern[chosen.head], block.allowed, run.tokens, which, page.label(f"pattern_{which}", head=name), chosen.position)
+            _pattern(page, block.pattern[chosen.head], block.allowed, run.tokens, which,
+                     page.label(f"pattern_{which}", head=name), chosen.position)
     if other is not None:
         with columns[2]:
             _trained(page, other, run)
     with columns[-1]:
         ids = figures.candidates(p, q, effect.token_ids[effect.before != effect.after].tolist(), SHOWN)
         st.caption(page.label("bars_caption"))
-        show(two_distributions([run.tokenizer.visible(int(i)) for i in ids], p[ids], q[ids], (page.label("bars_before"), page.label("bars_after")), page.label("bars_axis"), reader.theme(),
+        show(two_distributions([run.tokenizer.visible(int(i)) for i in ids], p[ids], q[ids],
+                               (page.label("bars_before"), page.label("bars_after")),
+                               page.label("bars_axis"), reader.theme(),
                                reader.scale(), CHART_PRESENT if reader.present() else CHART), "switches_bars")
     st.caption(_note(page, run))
-    return Reading(_lines(page, run, effect), question(page, run), [attention.dot_product_scores, attention.multiplicative_scores, attention.additive_scores, attention.masked_softmax],
-                   {"expected_tokens.csv" if run.is_encoder else "next_tokens.csv": lambda: pd.DataFrame({"token": [run.tokenizer.visible(int(i)) for i in ids], "before": p[ids], "after": q[ids]}),
+    return Reading(_lines(page, run, effect),
+                   question(page, run), [attention.dot_product_scores, attention.multiplicative_scores,
+                                         attention.additive_scores, attention.masked_softmax],
+                   {"expected_tokens.csv" if run.is_encoder else "next_tokens.csv": lambda: pd.DataFrame(
+                       {"token": [run.tokenizer.visible(int(i)) for i in ids], "before": p[ids], "after": q[ids]}),
                     "patterns.csv": lambda: _patterns_table(run, change)},
-                   f".st-key-{PREFIX}switches_bars", title, trained_table(page, run), {page.label("pin_switches"): _named(page, run, change), "KL": readable(effect.kl)})
+                   f".st-key-{PREFIX}switches_bars", title, trained_table(page, run),
+                   {page.label("pin_switches"): _named(page, run, change), "KL": readable(effect.kl)})
 
 
 def _controls(page: Lesson, run: Run) -> None:
@@ -96,20 +107,28 @@ def _controls(page: Lesson, run: Run) -> None:
 
 
 def _pattern(page: Lesson, pattern, allowed, tokens: list[str], which: str, title: str, query: int) -> None:
-    words = {"title": title, "scale": page.label("pattern_scale")} | {key: page.label(f"pattern_{key}") for key in ("masked", "key_axis", "query_axis", "keys_help")}
+    words = ({"title": title, "scale": page.label("pattern_scale")}
+             | {key: page.label(f"pattern_{key}") for key in ("masked", "key_axis", "query_axis", "keys_help")})
     values, seen = pattern.detach().float().cpu().numpy(), allowed.cpu().numpy()
-    attention_view(values, seen, tokens, key=f"{PREFIX}pattern_{which}", text=words, label=which, picked=(query, int(values[query].argmax())), height=(200 if reader.present() else 230, 340), foot=20 if reader.present() else 0,
-                   scale=reader.scale(), theme=reader.theme(), on_pick=lambda row, _key: reader.select(position=row) if which != "trained" else None)
+    attention_view(values, seen, tokens, key=f"{PREFIX}pattern_{which}", text=words, label=which,
+                   picked=(query, int(values[query].argmax())), height=(200 if reader.present() else 230, 340),
+                   foot=20 if reader.present() else 0, scale=reader.scale(), theme=reader.theme(),
+                   on_pick=lambda row, _key: reader.select(position=row) if which != "trained" else None)
 
 
 def trained_run(score: str, run: Run) -> Run | None:
-    """The same text under the small model that was trained with a score function; None where it is not bundled, or goes on with texts and the loaded model does not."""
+    """The same text under the small model that was trained with a score function; None where it is not bundled, or goes
+    on with texts and the loaded model does not.
+    """
     name = TRAINED[score]
-    return read_text(cache.shared_model(name, run.device), run.text) if name in checkpoints.bundled_names() and not run.is_encoder else None
+    return (read_text(cache.shared_model(name, run.device), run.text)
+            if name in checkpoints.bundled_names() and not run.is_encoder else None)
 
 
 def same_place(other: Run, run: Run) -> int:
-    """The position in another model's tokens that the picked one stands for: itself where the tokens are the same, else the last."""
+    """The position in another model's tokens that the picked one stands for: itself where the tokens are the same,
+    else the last.
+    """
     at = reader.selection().position
     return at if other.token_ids == run.token_ids else len(other.token_ids) - 1
 
@@ -118,8 +137,10 @@ def _trained(page: Lesson, other: Run, run: Run) -> None:
     chosen, config = reader.selection(), other.model.config
     layer, head = min(chosen.layer, config.n_layers - 1), min(chosen.head, config.n_heads - 1)
     block = other.trace.blocks[layer]
-    _pattern(page, block.pattern[head], block.allowed, other.tokens, "trained", page.label("pattern_trained", model=other.model_name, head=head_name(layer, head)), same_place(other, run))
-    st.caption(page.label("trained_says", tokens=", ".join(f"{code(token)} {probability(p)}" for token, p in likeliest(other, same_place(other, run)))))
+    _pattern(page, block.pattern[head], block.allowed, other.tokens, "trained",
+             page.label("pattern_trained", model=other.model_name, head=head_name(layer, head)), same_place(other, run))
+    st.caption(page.label("trained_says", tokens=", ".join(f"{code(token)} {probability(p)}"
+                                                           for token, p in likeliest(other, same_place(other, run)))))
 
 
 def likeliest(run: Run, position: int, n: int = 3) -> list[tuple[str, float]]:
@@ -142,74 +163,90 @@ def _title(page: Lesson, run: Run, change: Intervention, effect: Effect, p: np.n
     first, second = int(p.argmax()), int(q.argmax())
     values = dict(named=_named(page, run, change), token=code(run.tokens[reader.selection().position]),
                   first=code(run.tokenizer.visible(first)), before=probability(float(p[first])),
-                  after=probability(float(q[first])), second=code(run.tokenizer.visible(second)), second_after=probability(float(q[second])), kl=readable(effect.kl))
+                  after=probability(float(q[first])), second=code(run.tokenizer.visible(second)),
+                  second_after=probability(float(q[second])), kl=readable(effect.kl))
     return page.label("switches_title_same" if first == second else "switches_title_other", **values)
 
 
 def _note(page: Lesson, run: Run) -> str:
     if is_random(run):
         return page.label(f"note_random_{in_use(run)}", model=escaped(run.model_name), seed=read("seed"))
-    return page.label("note_untrained" if switched(run) != Intervention() else "note_nothing", model=escaped(run.model_name))
+    return page.label("note_untrained" if switched(run) != Intervention() else "note_nothing",
+                      model=escaped(run.model_name))
 
 
-# ---- in numbers -----------------------------------------------------------------------------------------------------------------
+# ---- in numbers ------------------------------------------------------------------------------------------------------
 
 
 def _lines(page: Lesson, run: Run, effect: Effect) -> list[tuple[str, str]]:
     chosen, config, score = reader.selection(), run.model.config, in_use(run)
     divided = r" / \sqrt{d_k}" if config.scale_scores and switched(run).scale_scores is None else ""
     bias = " + b_{ij}" if config.positions in ("alibi", "relative") else ""
-    formula = product_latex(dataclasses.replace(config, score=score), "i", "j") + (divided if score != "additive" else "") + bias
+    formula = (product_latex(dataclasses.replace(config, score=score), "i", "j")
+               + (divided if score != "additive" else "") + bias)
     moved, before, after = int(effect.token_ids[0]), float(effect.before[0]), float(effect.after[0])
     lines = [(page.label("numbers_score_now"), rf"s_{{ij}} = {formula}"),
              (page.label("numbers_kl", token=code(run.tokens[chosen.position])),
-              rf"\mathrm{{KL}}(y \,\Vert\, y') = \sum_w y_w \ln \frac{{y_w}}{{y'_w}} = {latex_number(effect.kl)}\ \text{{nats}}")]
+              rf"\mathrm{{KL}}(y \,\Vert\, y') = \sum_w y_w \ln \frac{{y_w}}{{y'_w}} = {latex_number(effect.kl)}\ "
+              rf"\text{{nats}}")]
     if before != after and before > 0 and after > 0:
         lines.append((page.label("numbers_moved", token=code(run.tokenizer.visible(moved))),
-                      rf"y_w \ln \frac{{y_w}}{{y'_w}} = {latex_operand(before)} \cdot \ln \frac{{{latex_operand(before)}}}{{{latex_operand(after)}}}"
+                      rf"y_w \ln \frac{{y_w}}{{y'_w}} = {latex_operand(before)} \cdot \ln "
+                      rf"\frac{{{latex_operand(before)}}}{{{latex_operand(after)}}}"
                       rf" = {latex_number(before * np.log(before / after))}"))
     return lines
 
 
 def trained_table(page: Lesson, run: Run) -> pd.DataFrame | None:
-    """What the three models that were trained alike but for the score function say next, on the same text; None beside a model that says nothing next."""
+    """What the three models that were trained alike but for the score function say next, on the same text; None beside
+    a model that says nothing next.
+    """
     if run.is_encoder:
         return None
     rows = []
     for score in TRAINED:
         if (other := trained_run(score, run)) is not None:
             found = likeliest(other, same_place(other, run))
-            rows.append([page.label(f"score_name_{score}"), other.model_name, *(f"{token}  {probability(p)}" for token, p in found)])
-    return pd.DataFrame(rows, columns=[page.label(f"column_{name}") for name in ("score_function", "model", "first", "second", "third")])
+            rows.append([page.label(f"score_name_{score}"), other.model_name,
+                         *(f"{token}  {probability(p)}" for token, p in found)])
+    return pd.DataFrame(rows, columns=[page.label(f"column_{name}")
+                                       for name in ("score_function", "model", "first", "second", "third")])
 
 
 def _patterns_table(run: Run, change: Intervention) -> pd.DataFrame:
     """The picked head's weights before and after, a row for each query and key."""
     chosen = reader.selection()
-    before, after = (to_numpy(run.trace_with(which).blocks[chosen.layer].pattern[chosen.head]) for which in (Intervention(), change))
+    before, after = (to_numpy(run.trace_with(which).blocks[chosen.layer].pattern[chosen.head])
+                     for which in (Intervention(), change))
     queries, keys = np.indices(before.shape)
-    return pd.DataFrame({"query": queries.ravel(), "key": keys.ravel(), "before": before.ravel(), "after": after.ravel()})
+    return pd.DataFrame({"query": queries.ravel(), "key": keys.ravel(), "before": before.ravel(),
+                         "after": after.ravel()})
 
 
-# ---- check yourself -------------------------------------------------------------------------------------------------------------
+# ---- check yourself --------------------------------------------------------------------------------------------------
 
 
 def question(page: Lesson, run: Run) -> Question:
-    """Which of the switches, thrown alone, changes the next token least; at the first token, where no score can change anything, why."""
+    """Which of the switches, thrown alone, changes the next token least; at the first token, where no score can change
+    anything, why.
+    """
     config, position = run.model.config, reader.selection().position
     if position == 0 and config.mask != "bidirectional":
-        return Question("switches_first", page.label("question_switches_first", token=code(run.tokens[0])), [page.label(f"option_{name}") for name in ("yes", "no")], 1,
+        return Question("switches_first", page.label("question_switches_first", token=code(run.tokens[0])),
+                        [page.label(f"option_{name}") for name in ("yes", "no")], 1,
                         page.label("because_switches_first"))
     other = "causal" if config.mask == "bidirectional" else "bidirectional"
     changes = {other: Intervention(mask=other), "window": Intervention(mask="sliding-window", window=ASKED_WINDOW),
                "random": Intervention(score=other_score(config.score))}
     if config.score != "additive":
         changes = {"scaling": Intervention(scale_scores=False)} | changes
-    found = {name: stream_and_heads.effect(run.trace.logits[position], run.trace_with(change).logits[position]).kl for name, change in changes.items()}
+    found = {name: stream_and_heads.effect(run.trace.logits[position], run.trace_with(change).logits[position]).kl
+             for name, change in changes.items()}
     names = [page.label(f"option_{name}", width=ASKED_WINDOW) for name in found]
-    told = "; ".join(page.label("one_divergence", name=name, kl=readable(kl)) for name, kl in zip(names, found.values()))
-    return Question("switches", page.label("question_switches", token=code(run.tokens[position])), names, int(np.argmin(list(found.values()))),
-                    page.label("because_switches", found=told))
+    told = "; ".join(page.label("one_divergence", name=name, kl=readable(kl))
+                     for name, kl in zip(names, found.values()))
+    return Question("switches", page.label("question_switches", token=code(run.tokens[position])), names,
+                    int(np.argmin(list(found.values()))), page.label("because_switches", found=told))
 
 
 def other_score(own: str) -> str:

@@ -1,10 +1,12 @@
-"""The weights of one head, asked for by the browser when a reader opens a number that they made: once a head, and not with every rerun."""
+"""The weights of one head, asked for by the browser when a reader opens a number that they made: once a head, and not
+with every rerun.
+"""
 from __future__ import annotations
 
 from core.app.base import devices
 from core.app.compute import cache
 from core.app.state.run import Run
-from pages.attention.attention_steps import packed
+from core.components.lib.bytes import pack
 
 NAME = "attention_weights"
 PROJECTIONS = ("W_Q", "b_Q", "W_K", "b_K", "W_V", "b_V", "W_S", "W_O")
@@ -16,14 +18,19 @@ def question(run: Run, layer: int, head: int) -> dict:
 
 
 def answer(question: dict) -> bytes:
-    """The head's own projections, as far as the model has them, after a header that repeats the question. Raises ValueError, KeyError or TypeError for nonsense."""
+    """The head's own projections, as far as the model has them, after a header that repeats the question.
+
+    Raises ValueError, KeyError or TypeError for nonsense.
+    """
     name, device, layer, head = (question[key] for key in ("model", "device", "layer", "head"))
     if not cache.exists(name) or device not in devices.available():
         raise ValueError("there is no such model or device")
     model = cache.shared_model(name, device).model
-    if not (isinstance(layer, int) and isinstance(head, int) and 0 <= layer < model.config.n_layers and 0 <= head < model.config.n_heads):
+    if not (isinstance(layer, int) and isinstance(head, int) and 0 <= layer < model.config.n_layers
+            and 0 <= head < model.config.n_heads):
         raise ValueError("there is no such head")
     weights, shared = model.blocks[layer], head // (model.config.n_heads // model.config.n_kv_heads)
     found = {part: getattr(weights, part) for part in PROJECTIONS if getattr(weights, part) is not None}
-    own = {part: parameter[shared if part[-1] in "KV" else head].detach().float().cpu().numpy() for part, parameter in found.items()}
-    return packed({"asked": {"model": name, "device": device, "layer": layer, "head": head}}, own)
+    own = {part: parameter[shared if part[-1] in "KV" else head].detach().float().cpu().numpy()
+           for part, parameter in found.items()}
+    return pack({"asked": {"model": name, "device": device, "layer": layer, "head": head}}, own)

@@ -16,18 +16,20 @@ from core.app.frame.lesson import Lesson
 from core.app.frame.views import Reading
 from core.app.state import reader
 from core.app.state.run import Run
+from core.components.lib.token_view import token_view
 from core.figures.numbers import bracketed, latex_number, latex_operand, probability
 from core.model import attention
 from core.sheets import attention_by_hand
 from core.sheets.attention_by_hand import STAGES, N, Worksheet
 from core.sheets.attention_by_hand_print import printable
-from pages.attention.attention_worksheet import attention_worksheet
 from pages.attention.shared import PREFIX, attached, choice, keep, read
 
 GIVEN = ("X", "W_Q", "W_K", "W_V")
 TYPED = f"{PREFIX}sheet_typed"       # a key of the session: sheet -> cell -> [what was typed, 1 where it was shown]
 MOST_SHEETS, MOST_CHARACTERS = 20, 12
 LAST = N - 1                         # the query whose numbers are worked out
+# A worksheet of attention to be filled in by hand: every cell is checked as it is typed.
+_picture = token_view("attention_worksheet", __file__)
 
 
 @dataclass(frozen=True)
@@ -62,9 +64,12 @@ def draw(page: Lesson, run: Run) -> Reading:
     if not reader.present():
         _controls(page)
     found = solved(read("sheet_seed"), int(read("sheet_width")))
-    attention_worksheet(message(page, found), key=f"{PREFIX}sheet", on_settings=lambda sent: _keep_typed(sent))
-    title = page.label("sheet_title", width=found.sheet.width, seed=found.sheet.seed, token=code(_tokens(page)[LAST]), weights=", ".join(probability(float(w)) for w in found.steps["weights"][LAST]))
-    return Reading(_lines(page, found), _question(page, found), [attention_by_hand.solve, attention.dot_product_scores, attention.masked_softmax], {"worksheet.csv": lambda: table(page, found)},
+    _picture(message(page, found), key=f"{PREFIX}sheet", on_settings=lambda sent: _keep_typed(sent))
+    title = page.label("sheet_title", width=found.sheet.width, seed=found.sheet.seed, token=code(_tokens(page)[LAST]),
+                       weights=", ".join(probability(float(w)) for w in found.steps["weights"][LAST]))
+    return Reading(_lines(page, found), _question(page, found),
+                   [attention_by_hand.solve, attention.dot_product_scores, attention.masked_softmax],
+                   {"worksheet.csv": lambda: table(page, found)},
                    ".worksheet-picture", title, summary={page.label("sheet_summary"): found.identity})
 
 
@@ -73,35 +78,46 @@ def _controls(page: Lesson) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"{PREFIX}sheet_controls"):
         choice(page, "sheet_width")
         st.markdown(page.label("sheet_number"), width="content", help=page.label("sheet_number_help"))
-        st.number_input(page.label("sheet_number"), min_value=0, max_value=9999, step=1, label_visibility="collapsed", width=110, **attached("sheet_seed"))
-        st.button(page.label("sheet_another"), on_click=lambda: keep(sheet_seed=(read("sheet_seed") + 1) % 10_000), key=f"{PREFIX}sheet_next")
+        st.number_input(page.label("sheet_number"), min_value=0, max_value=9999, step=1, label_visibility="collapsed",
+                        width=110, **attached("sheet_seed"))
+        st.button(page.label("sheet_another"), on_click=lambda: keep(sheet_seed=(read("sheet_seed") + 1) % 10_000),
+                  key=f"{PREFIX}sheet_next")
         found = solved(read("sheet_seed"), int(read("sheet_width")))
-        st.download_button(page.label("sheet_print"), lambda: _printable(page, found), file_name=f"attention-{found.sheet.width}-{found.sheet.seed}.html", mime="text/html",
+        st.download_button(page.label("sheet_print"), lambda: _printable(page, found),
+                           file_name=f"attention-{found.sheet.width}-{found.sheet.seed}.html", mime="text/html",
                            key=f"{PREFIX}sheet_print", on_click="ignore", help=page.label("sheet_print_help"))
 
 
 def message(page: Lesson, found: Solved) -> dict:
-    """The header of the component, as attention_worksheet.js has it."""
-    return {"text": page.labels("sheet"), "scale": reader.scale(), "identity": found.identity, "tokens": _tokens(page), "given": {name: written(getattr(found.sheet, name)) for name in GIVEN},
-            "solution": {name: written(values) for name, values in found.steps.items()}, "mistakes": {step: {slip: written(values) for slip, values in of.items()} for step, of in found.slips.items()},
+    """The header of the component, as worksheet.js has it."""
+    return {"text": page.labels("sheet"), "scale": reader.scale(), "identity": found.identity, "tokens": _tokens(page),
+            "given": {name: written(getattr(found.sheet, name)) for name in GIVEN},
+            "solution": {name: written(values) for name, values in found.steps.items()},
+            "mistakes": {step: {slip: written(values) for slip, values in of.items()}
+                         for step, of in found.slips.items()},
             "cells": st.session_state.get(TYPED, {}).get(found.identity, {})}
 
 
 def written(values: Tensor) -> list[list[float | str | None]]:
     """A matrix for JSON, which knows neither −∞ nor NaN: "-inf" and None."""
-    return [["-inf" if value == -math.inf else None if math.isnan(value) else value for value in row] for row in values.tolist()]
+    return [["-inf" if value == -math.inf else None if math.isnan(value) else value for value in row]
+            for row in values.tolist()]
 
 
 def accepted(sent: object) -> tuple[str, dict[str, list]] | None:
-    """The sheet's identity and the cells that a browser sends, as far as they are cells of that sheet; None for anything else."""
+    """The sheet's identity and the cells that a browser sends, as far as they are cells of that sheet; None for
+    anything else.
+    """
     if not isinstance(sent, dict) or not isinstance(sent.get("cells"), dict):
         return None
     width, _, seed = str(sent.get("identity")).partition("/")
-    if width not in map(str, attention_by_hand.WIDTHS) or not (seed.isascii() and seed.isdigit() and int(seed) < 10_000):
+    if (width not in map(str, attention_by_hand.WIDTHS)
+            or not (seed.isascii() and seed.isdigit() and int(seed) < 10_000)):
         return None
     columns = {step: int(width) if step in ("Q", "K", "V", "output") else N for step in STAGES}
     known = {f"{step}.{i}.{j}" for step in STAGES for i in range(N) for j in range(columns[step])}
-    cells = {key: [str(cell[0])[:MOST_CHARACTERS], int(bool(cell[1]))] for key, cell in sent["cells"].items() if key in known and isinstance(cell, list) and len(cell) == 2}
+    cells = {key: [str(cell[0])[:MOST_CHARACTERS], int(bool(cell[1]))] for key, cell in sent["cells"].items()
+             if key in known and isinstance(cell, list) and len(cell) == 2}
     return f"{width}/{int(seed)}", cells
 
 
@@ -109,7 +125,8 @@ def _keep_typed(sent: object) -> None:
     """What the reader has typed stays in the reader's own session, for the last sheets that were worked on."""
     if (taken := accepted(sent)) is None:
         return
-    typed = {identity: cells for identity, cells in st.session_state.get(TYPED, {}).items() if identity != taken[0]} | {taken[0]: taken[1]}
+    typed = ({identity: cells for identity, cells in st.session_state.get(TYPED, {}).items() if identity != taken[0]}
+             | {taken[0]: taken[1]})
     st.session_state[TYPED] = dict(list(typed.items())[-MOST_SHEETS:])
 
 
@@ -119,13 +136,15 @@ def _tokens(page: Lesson) -> list[str]:
 
 def table(page: Lesson, found: Solved) -> pd.DataFrame:
     """Every number of the sheet, one a row: matrix, row, column, value."""
-    return pd.DataFrame([(name, i, j, value) for name, values in found.matrices.items() for i, row in enumerate(values.tolist()) for j, value in enumerate(row)],
+    return pd.DataFrame([(name, i, j, value) for name, values in found.matrices.items()
+                         for i, row in enumerate(values.tolist()) for j, value in enumerate(row)],
                         columns=[page.label(f"sheet_column_{name}") for name in ("matrix", "row", "column", "value")])
 
 
 def _printable(page: Lesson, found: Solved) -> str:
     names = page.labels("sheet_name")
-    words = {key: page.label(f"sheet_print_{key}", width=found.sheet.width, seed=found.sheet.seed) for key in ("title", "solution", "intro", "footer")}
+    words = {key: page.label(f"sheet_print_{key}", width=found.sheet.width, seed=found.sheet.seed)
+             for key in ("title", "solution", "intro", "footer")}
     return printable({name: values.numpy() for name, values in found.matrices.items()}, _tokens(page), names, words)
 
 
@@ -134,13 +153,22 @@ def _lines(page: Lesson, found: Solved) -> list[tuple[str, str]]:
     steps, tokens, width = found.steps, _tokens(page), found.sheet.width
     Q, K, V, S, scaled, A = (steps[name] for name in ("Q", "K", "V", "products", "scaled", "weights"))
     best = int(A[LAST].argmax())
-    product = " + ".join(rf"{bracketed(f'{q:.0f}')} \cdot {bracketed(f'{k:.0f}')}" for q, k in zip(Q[LAST].tolist(), K[best].tolist()))
+    product = " + ".join(rf"{bracketed(f'{q:.0f}')} \cdot {bracketed(f'{k:.0f}')}"
+                         for q, k in zip(Q[LAST].tolist(), K[best].tolist()))
     exponentials = " + ".join(rf"e^{{{latex_operand(s)}}}" for s in scaled[LAST].tolist())
-    sums = [" + ".join(rf"{latex_operand(a)} \cdot {bracketed(f'{v:.0f}')}" for a, v in zip(A[LAST].tolist(), V[:, c].tolist())) for c in range(width)]
-    return [(page.label("sheet_numbers_product", query=code(tokens[LAST]), best=code(tokens[best])), rf"q_{{{LAST + 1}}} \cdot k_{{{best + 1}}} = {product} = {S[LAST, best]:.0f}"),
-            (page.label("sheet_numbers_scaled"), rf"\frac{{{S[LAST, best]:.0f}}}{{\sqrt{{{width}}}}} = {latex_number(float(scaled[LAST, best]))}"),
-            (page.label("sheet_numbers_weight"), rf"\alpha_{{{LAST + 1},{best + 1}}} = \frac{{e^{{{latex_operand(float(scaled[LAST, best]))}}}}}{{{exponentials}}} = {latex_number(float(A[LAST, best]))}"),
-            *((page.label("sheet_numbers_output", c=c + 1), rf"z_{{{LAST + 1},{c + 1}}} = {sums[c]} = {latex_number(float(steps['output'][LAST, c]))}") for c in range(width))]
+    sums = [" + ".join(rf"{latex_operand(a)} \cdot {bracketed(f'{v:.0f}')}"
+                       for a, v in zip(A[LAST].tolist(), V[:, c].tolist())) for c in range(width)]
+    return [(page.label("sheet_numbers_product", query=code(tokens[LAST]), best=code(tokens[best])),
+             rf"q_{{{LAST + 1}}} \cdot k_{{{best + 1}}} = {product} = {S[LAST, best]:.0f}"),
+            (page.label("sheet_numbers_scaled"),
+             rf"\frac{{{S[LAST, best]:.0f}}}{{\sqrt{{{width}}}}} = {latex_number(float(scaled[LAST, best]))}"),
+            (page.label("sheet_numbers_weight"),
+             rf"\alpha_{{{LAST + 1},{best + 1}}} = "
+             rf"\frac{{e^{{{latex_operand(float(scaled[LAST, best]))}}}}}{{{exponentials}}} = "
+             rf"{latex_number(float(A[LAST, best]))}"),
+            *((page.label("sheet_numbers_output", c=c + 1),
+               rf"z_{{{LAST + 1},{c + 1}}} = {sums[c]} = {latex_number(float(steps['output'][LAST, c]))}")
+              for c in range(width))]
 
 
 def _question(page: Lesson, found: Solved) -> Question:
@@ -148,5 +176,6 @@ def _question(page: Lesson, found: Solved) -> Question:
     scaled, unscaled = (torch.softmax(found.steps[name][LAST], -1) for name in ("scaled", "products"))
     before, after = float(scaled.max()), float(unscaled.max())
     options = sorted({round(value, 4) for value in (after, before, before / math.sqrt(found.sheet.width), 1 / N)})
-    return Question("sheet", page.label("sheet_question", query=code(_tokens(page)[LAST]), before=f"{before:.4f}"), [f"{option:.4f}" for option in options], options.index(round(after, 4)),
+    return Question("sheet", page.label("sheet_question", query=code(_tokens(page)[LAST]), before=f"{before:.4f}"),
+                    [f"{option:.4f}" for option in options], options.index(round(after, 4)),
                     page.label("sheet_because", before=f"{before:.4f}", after=f"{after:.4f}"))

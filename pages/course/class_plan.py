@@ -4,7 +4,7 @@ from __future__ import annotations
 from core.app.base import catalogue, prose
 from core.app.frame import class_plan
 from core.app.frame.lesson import Lesson
-from pages.course.shared import picture
+from pages.course.pictures import picture
 
 MINUTES = 50
 
@@ -12,12 +12,16 @@ MINUTES = 50
 def draw(page: Lesson) -> None:
     """The steps with their minutes, and the way to start."""
     steps, app, there = class_plan.steps(), prose.load("app"), {entry.id for entry in catalogue.existing()}
-    places = {step.id: (step.lesson, step.settings) for step in steps} | {"start": (steps[0].lesson, class_plan.opening(1))}
-    shown = [{"id": step.id, "title": step.title, "from": step.minute, "to": end, "lesson": app.label(f"lesson_{step.lesson}"), "ask": step.ask, "look": step.look}
+    places = ({step.id: (step.lesson, step.settings) for step in steps}
+              | {"start": (steps[0].lesson, class_plan.opening(1))})
+    shown = [{"id": step.id, "title": step.title, "from": step.minute, "to": end,
+              "lesson": app.label(f"lesson_{step.lesson}"), "ask": step.ask, "look": step.look}
              for step, end in zip(steps, [*(step.minute for step in steps[1:]), MINUTES])]
     weeks = []
     for entry in page.words.entries("week"):
         lessons = [lesson for lesson in entry.settings["lessons"].split() if lesson in there]
         places |= {f"week {entry.id} {lesson}": (lesson, {}) for lesson in lessons}
-        weeks.append({"number": entry.id, "title": entry.title, "look": entry.look, "lessons": [{"id": f"week {entry.id} {lesson}", "name": app.label(f"lesson_{lesson}")} for lesson in lessons]})
+        weeks.append({"number": entry.id, "title": entry.title, "look": entry.look,
+                      "lessons": [{"id": f"week {entry.id} {lesson}", "name": app.label(f"lesson_{lesson}")}
+                                  for lesson in lessons]})
     picture(page, "class", {"steps": shown, "weeks": weeks, "minutes": MINUTES}, places)

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from core.app.base import catalogue, prose
 from core.app.frame.lesson import Lesson
-from pages.course.shared import picture
+from pages.course.pictures import picture
 
 
 def draw(page: Lesson) -> None:
@@ -15,6 +15,8 @@ def draw(page: Lesson) -> None:
             continue
         settings = {key: value for key, value in entry.settings.items() if key != "minutes"}
         places[entry.id] = (entry.id, settings)
-        rows.append({"id": entry.id, "name": app.label(f"lesson_{entry.id}"), "section": app.label(f"section_{existing[entry.id].section}"), "minutes": entry.settings["minutes"],
-                     "sentence": prose.load(entry.id).section("sentence"), "goals": [line.removeprefix("- ") for line in entry.look.splitlines()]})
+        rows.append({"id": entry.id, "name": app.label(f"lesson_{entry.id}"),
+                     "section": app.label(f"section_{existing[entry.id].section}"),
+                     "minutes": entry.settings["minutes"], "sentence": prose.load(entry.id).section("sentence"),
+                     "goals": [line.removeprefix("- ") for line in entry.look.splitlines()]})
     picture(page, "lessons", {"lessons": rows}, places)

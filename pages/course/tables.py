@@ -1,4 +1,7 @@
-"""The tables of the course: the ideas of the lectures, and the glossary. Tab-separated files with a line of names, read again when they change."""
+"""The tables of the course: the ideas of the lectures, and the glossary.
+
+Tab-separated files with a line of names, read again when they change.
+"""
 from __future__ import annotations
 
 import functools
@@ -68,7 +71,9 @@ def glossary() -> tuple[Term, ...]:
 
 
 def name_of(place: Place) -> str | None:
-    """What a link to a place is called: the lesson's name and, where it has views, the view's; None for a place that does not exist."""
+    """What a link to a place is called: the lesson's name and, where it has views, the view's; None for a place that
+    does not exist.
+    """
     if place.lesson not in {entry.id for entry in catalogue.existing()}:
         return None
     lesson, labels = prose.load("app").label(f"lesson_{place.lesson}"), prose.load(place.lesson).labels

@@ -7,7 +7,8 @@ from core.app.base import catalogue, prose
 from core.app.frame import lesson, views
 from core.app.state import reader
 from pages.course import class_plan, glossary, lectures, lessons, sheets
-from pages.course.shared import SETTINGS, take_asked
+from pages.course.pictures import take_asked
+from pages.course.shared import SETTINGS
 
 VIEWS = {"lessons": lessons, "lectures": lectures, "class": class_plan, "glossary": glossary, "sheets": sheets}
 

@@ -46,28 +46,38 @@ def draw(page: Lesson, run: Run) -> Reading:
     ids = _shown(found)
     with bars:
         marks = ["expected" if i == expected else "input" if i in found.inputs else "" for i in ids]
-        chart = figures.ranked_bars([here.names[i] for i in ids], found.scores[ids].numpy(), [embeddings.rank(found.scores, i) for i in ids], marks, page.label("axis_sum"),
+        chart = figures.ranked_bars([here.names[i] for i in ids], found.scores[ids].numpy(),
+                                    [embeddings.rank(found.scores, i) for i in ids], marks, page.label("axis_sum"),
                                     reader.theme(), reader.scale(), chart_height(20, noted=40))
         show(chart, "sums", lambda point: keep(expected=spelling(ids[int(point["place"])], run.tokenizer)))
     with plane:
         points, segments, kept, shares = _plane(here, found)
-        titles = tuple(page.label("axis_principal", axis=axis + 1, share=readable(100 * share)) for axis, share in enumerate(shares))
-        show(figures.arrows(points, segments, titles, reader.theme(), reader.scale(), chart_height(20, noted=40)), "plane")
+        titles = tuple(page.label("axis_principal", axis=axis + 1, share=readable(100 * share))
+                       for axis, share in enumerate(shares))
+        show(figures.arrows(points, segments, titles, reader.theme(), reader.scale(), chart_height(20, noted=40)),
+             "plane")
     with beside:
-        show(_dots(page, verdict, found, here), "verdict", lambda point: keep(**dict(zip(FIELDS, verdict.words[int(point["place"])]))))
-    st.caption(page.label("arithmetic_verdict", kept=readable(100 * kept), n=len(verdict.analogies), **_counts(verdict)))
-    return Reading(_lines(page, here, found), _question(page, here, found), [embeddings.analogy, embeddings.similarity, embeddings.rank],
-                   {"arithmetic.csv": lambda: _table(here, found), "analogies.csv": lambda: _verdict_table(verdict)}, f".st-key-{PREFIX}sums", title)
+        show(_dots(page, verdict, found, here), "verdict",
+             lambda point: keep(**dict(zip(FIELDS, verdict.words[int(point["place"])]))))
+    st.caption(page.label("arithmetic_verdict", kept=readable(100 * kept), n=len(verdict.analogies),
+                          **_counts(verdict)))
+    return Reading(_lines(page, here, found), _question(page, here, found),
+                   [embeddings.analogy, embeddings.similarity, embeddings.rank],
+                   {"arithmetic.csv": lambda: _table(here, found), "analogies.csv": lambda: _verdict_table(verdict)},
+                   f".st-key-{PREFIX}sums", title)
 
 
 def _title(page: Lesson, here: Space, found: Analogy) -> str:
     a, b, c = (code(here.names[i]) for i in found.inputs)
-    names = dict(a=a, b=b, c=c, expected=code(here.names[found.expected]), rank=found.rank, n=len(here.names), without=found.rank_without_inputs)
+    names = dict(a=a, b=b, c=c, expected=code(here.names[found.expected]), rank=found.rank, n=len(here.names),
+                 without=found.rank_without_inputs)
     return page.label("arithmetic_title" if found.rank_without_inputs else "arithmetic_title_input", **names)
 
 
 def _shown(found: Analogy) -> list[int]:
-    """The first tokens by cosine with the sum; the expected one is always among them, in the last row if it does not come first."""
+    """The first tokens by cosine with the sum; the expected one is always among them, in the last row if it does
+    not come first.
+    """
     ids = embeddings.nearest(found.scores)[:N_SHOWN].tolist()
     return ids if found.expected in ids else [*ids[:-1], found.expected]
 
@@ -78,8 +88,10 @@ def _plane(here: Space, found: Analogy) -> tuple[pd.DataFrame, pd.DataFrame, flo
     vectors = torch.stack([here.E[a], here.E[b], here.E[c], here.E[found.expected], found.vector])
     view = embeddings.principal_axes(vectors, 2)
     x, y = view(vectors).numpy().T
-    points = pd.DataFrame({"x": x, "y": y, "name": [*(here.names[i] for i in (a, b, c, found.expected)), "b − a + c"], "mark": ["", "", "", "expected", "sum"]})
-    segments = pd.DataFrame([{"x": x[i], "y": y[i], "x2": x[j], "y2": y[j], "dashed": dashed} for i, j, dashed in ((0, 1, False), (2, 4, False), (4, 3, True))])
+    points = pd.DataFrame({"x": x, "y": y, "name": [*(here.names[i] for i in (a, b, c, found.expected)), "b − a + c"],
+                           "mark": ["", "", "", "expected", "sum"]})
+    segments = pd.DataFrame([{"x": x[i], "y": y[i], "x2": x[j], "y2": y[j], "dashed": dashed}
+                             for i, j, dashed in ((0, 1, False), (2, 4, False), (4, 3, True))])
     return points, segments, view.kept, view.shares[:2].tolist()
 
 
@@ -89,24 +101,29 @@ def _verdict(page: Lesson, run: Run, here: Space) -> Verdict:
         asked = [tuple(line.split()) for line in page.text("analogies").splitlines() if len(line.split()) == 4]
         ids = [[look_up(name, run.tokenizer) for name in words] for words in asked]
         kept = [(words, [i for i, _ in found]) for words, found in zip(asked, ids) if all(whole for _, whole in found)]
-        return Verdict([words for words, _ in kept], [embeddings.analogy(here.E, *found, here.lengths) for _, found in kept])
+        return Verdict([words for words, _ in kept],
+                       [embeddings.analogy(here.E, *found, here.lengths) for _, found in kept])
 
-    return growing_results.made(run.loaded.key("analogies", page.text("analogies")), make, lambda made: sum(a.scores.nbytes + a.vector.nbytes for a in made.analogies))
+    return growing_results.made(run.loaded.key("analogies", page.text("analogies")), make,
+                                lambda made: sum(a.scores.nbytes + a.vector.nbytes for a in made.analogies))
 
 
 def _counts(verdict: Verdict) -> dict[str, int]:
     """How often the expected word is first: of all tokens, of all but the three inputs, and beside c alone."""
-    return {"first": sum(a.rank == 1 for a in verdict.analogies), "without": sum(a.rank_without_inputs == 1 for a in verdict.analogies),
+    return {"first": sum(a.rank == 1 for a in verdict.analogies),
+            "without": sum(a.rank_without_inputs == 1 for a in verdict.analogies),
             "alone": sum(a.rank_beside_c == 1 for a in verdict.analogies)}
 
 
 def _dots(page: Lesson, verdict: Verdict, found: Analogy, here: Space):
     names = ["{} : {} = {} : {}".format(*words) for words in verdict.words]
-    chosen = next((k for k, one in enumerate(verdict.analogies) if (one.inputs, one.expected) == (found.inputs, found.expected)), None)
+    chosen = next((k for k, one in enumerate(verdict.analogies)
+                   if (one.inputs, one.expected) == (found.inputs, found.expected)), None)
     ranks = np.array([one.rank_without_inputs for one in verdict.analogies], float)
     baseline = np.array([one.rank_beside_c for one in verdict.analogies], float)
     titles = tuple(page.label(f"dots_{name}") for name in ("axis", "full", "hollow"))
-    return figures.rank_dots(names, ranks, baseline, chosen, titles, len(here.names), reader.theme(), reader.scale(), chart_height(20, noted=40))
+    return figures.rank_dots(names, ranks, baseline, chosen, titles, len(here.names), reader.theme(), reader.scale(),
+                             chart_height(20, noted=40))
 
 
 def _lines(page: Lesson, here: Space, found: Analogy) -> list[tuple[str, str]]:
@@ -114,25 +131,35 @@ def _lines(page: Lesson, here: Space, found: Analogy) -> list[tuple[str, str]]:
     terms = [float(here.E[i, 0]) for i in (b, a, c)]
     own, row = found.vector, here.E[found.expected]
     product, lengths = float(own @ row), [latex_number(float(v.norm()), 6) for v in (own, row)]
-    first = rf"q_0 = E_{{{b},0}} - E_{{{a},0}} + E_{{{c},0}} = {latex_number(terms[0], 6)} - ({latex_number(terms[1], 6)}) + ({latex_number(terms[2], 6)}) = {latex_number(float(own[0]))}"
-    cosine = rf"\cos(q, E_{{{found.expected}}}) = \frac{{q \cdot E_{{{found.expected}}}}}{{\lVert q \rVert\,\lVert E_{{{found.expected}}} \rVert}} = \frac{{{latex_number(product, 6)}}}{{{lengths[0]} \cdot {lengths[1]}}} = {latex_number(float(found.scores[found.expected]))}"
-    return [(page.label("arithmetic_numbers_sum", a=code(here.names[a]), b=code(here.names[b]), c=code(here.names[c])), first),
-            (page.label("arithmetic_numbers_cosine", expected=code(here.names[found.expected]), ahead=found.rank - 1), cosine)]
+    first = (rf"q_0 = E_{{{b},0}} - E_{{{a},0}} + E_{{{c},0}} = {latex_number(terms[0], 6)} - "
+             rf"({latex_number(terms[1], 6)}) + ({latex_number(terms[2], 6)}) = {latex_number(float(own[0]))}")
+    cosine = (rf"\cos(q, E_{{{found.expected}}}) = \frac{{q \cdot E_{{{found.expected}}}}}{{\lVert q \rVert\,\lVert "
+              rf"E_{{{found.expected}}} \rVert}} = \frac{{{latex_number(product, 6)}}}{{{lengths[0]} \cdot "
+              rf"{lengths[1]}}} = {latex_number(float(found.scores[found.expected]))}")
+    return [(page.label("arithmetic_numbers_sum", a=code(here.names[a]), b=code(here.names[b]), c=code(here.names[c])),
+             first),
+            (page.label("arithmetic_numbers_cosine", expected=code(here.names[found.expected]), ahead=found.rank - 1),
+             cosine)]
 
 
 def _question(page: Lesson, here: Space, found: Analogy) -> Question:
     """The rank of the expected word among the neighbours of c alone, with no arithmetic at all."""
     c, expected = code(here.names[found.inputs[2]]), code(here.names[found.expected])
-    place = found.rank_beside_c or embeddings.rank(embeddings.similarity(here.E, here.E[found.inputs[2]]), found.expected)
-    return Question("arithmetic", page.label("arithmetic_question", c=c, expected=expected), [page.label(f"arithmetic_option_{k}") for k in range(4)],
-                    int(np.searchsorted(RANK_STEPS, place)), page.label("arithmetic_because", rank=place, without=found.rank_without_inputs or found.rank, c=c, expected=expected))
+    place = (found.rank_beside_c
+             or embeddings.rank(embeddings.similarity(here.E, here.E[found.inputs[2]]), found.expected))
+    return Question("arithmetic", page.label("arithmetic_question", c=c, expected=expected),
+                    [page.label(f"arithmetic_option_{k}") for k in range(4)], int(np.searchsorted(RANK_STEPS, place)),
+                    page.label("arithmetic_because", rank=place, without=found.rank_without_inputs or found.rank, c=c,
+                               expected=expected))
 
 
 def _table(here: Space, found: Analogy) -> pd.DataFrame:
     ids = embeddings.nearest(found.scores)
-    return pd.DataFrame({"rank": range(1, len(ids) + 1), "id": ids.numpy(), "token": [here.names[i] for i in ids.tolist()], "cosine": found.scores[ids].numpy()})
+    return pd.DataFrame({"rank": range(1, len(ids) + 1), "id": ids.numpy(),
+                         "token": [here.names[i] for i in ids.tolist()], "cosine": found.scores[ids].numpy()})
 
 
 def _verdict_table(verdict: Verdict) -> pd.DataFrame:
-    return pd.DataFrame([dict(zip(FIELDS, words)) | {"rank": one.rank, "rank_without_inputs": one.rank_without_inputs, "rank_beside_c": one.rank_beside_c}
+    return pd.DataFrame([dict(zip(FIELDS, words)) | {"rank": one.rank, "rank_without_inputs": one.rank_without_inputs,
+                                                     "rank_beside_c": one.rank_beside_c}
                          for words, one in zip(verdict.words, verdict.analogies)])

@@ -23,8 +23,11 @@ from pages.embeddings.shared import PREFIX, attached, chart_height, keep, read, 
 
 NAMED_BLOCKS = 8                # of each way in the plane
 OWN_STEPS = (0.1, 0.5, 0.9)     # the cosines that part the options of the question
-PLACE_DIGITS = 9                # after the point, of a place in the plane: in what lies beyond, the axes that two runs find for the same points differ
-SURE_DIGITS = 6                 # after the point, of the cosine of two vectors that were computed as float32: in what lies beyond, equal vectors of two passes differ
+# after the point, of a place in the plane: in what lies beyond, the axes that two runs find for the same points differ
+PLACE_DIGITS = 9
+# after the point, of the cosine of two vectors that were computed as float32: in what lies beyond, equal vectors of
+# two passes differ
+SURE_DIGITS = 6
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,8 @@ def draw(page: Lesson, run: Run) -> Reading:
     """The instrument; returns what it shows."""
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         st.markdown(page.label("other"), width="content", help=page.label("other_help"))
-        typed = st.text_input(page.label("other"), placeholder=page.label("other_default"), max_chars=2000, label_visibility="collapsed", width="stretch", **attached("other"))
+        typed = st.text_input(page.label("other"), placeholder=page.label("other_default"), max_chars=2000,
+                              label_visibility="collapsed", width="stretch", **attached("other"))
         other = run.with_text(typed or page.label("other_default"))
         token_id = _shared_word(page, run, other)
         equal = st.toggle(page.label("equal"), help=page.label("equal_help"), **attached("equal"))
@@ -51,40 +55,51 @@ def draw(page: Lesson, run: Run) -> Reading:
         st.info(page.label("contexts_none", token=code(run.tokens[0])))
         token_id, other = run.token_ids[0], run
     paths = _paths(run, other, token_id, equal)
-    names = [page.label("depth_static"), page.label("depth_entering" if run.trace.position is not None else "depth_entering_plain"), *(str(block) for block in range(run.model.config.n_layers))]
+    names = [page.label("depth_static"),
+             page.label("depth_entering" if run.trace.position is not None else "depth_entering_plain"),
+             *(str(block) for block in range(run.model.config.n_layers))]
     here = space(run)
     last, lowest = len(names) - 1, int(np.argmin(paths.cosines))
-    title = page.label("contexts_title" if paths.cosines[lowest] < 1 else "contexts_title_same", token=code(here.names[token_id]), kept=readable(100 * paths.projection.kept),
+    title = page.label("contexts_title" if paths.cosines[lowest] < 1 else "contexts_title_same",
+                       token=code(here.names[token_id]), kept=readable(100 * paths.projection.kept),
                        lowest=readable(paths.cosines[lowest]), where=_depth(page, names, lowest))
     st.markdown(f"**{title}**")
     plane, beside = st.columns([3, 2], gap="medium")
     points = _points(page, paths, names, here.names)
     with plane:
-        titles = tuple(page.label("axis_principal", axis=axis + 1, share=readable(100 * float(paths.projection.shares[axis]))) for axis in range(2))
+        titles = tuple(page.label("axis_principal", axis=axis + 1,
+                                  share=readable(100 * float(paths.projection.shares[axis]))) for axis in range(2))
         show(figures.two_paths(points, titles, reader.theme(), reader.scale(), chart_height()), "paths")
     with beside:
         nearest = [[here.names[i] for i in way] for way in paths.nearest]
-        show(figures.alike_by_depth(paths.cosines, names, nearest, page.label("axis_alike"), reader.theme(), reader.scale(), chart_height()), "alike")
-    return Reading(_lines(page, paths, last), _question(page, run, paths, names), [embeddings.path, embeddings.principal_axes, stream_and_heads.cosines],
+        show(figures.alike_by_depth(paths.cosines, names, nearest, page.label("axis_alike"), reader.theme(),
+                                    reader.scale(), chart_height()), "alike")
+    return Reading(_lines(page, paths, last), _question(page, run, paths, names),
+                   [embeddings.path, embeddings.principal_axes, stream_and_heads.cosines],
                    {"paths.csv": lambda: points.drop(columns="label")}, f".st-key-{PREFIX}paths", title)
 
 
 def _shared_word(page: Lesson, run: Run, other: Run) -> int | None:
-    """The token that both texts hold, picked by the reader; at first the longest. None if they share none but those that every text begins and ends with."""
+    """The token that both texts hold, picked by the reader; at first the longest.
+
+    None if they share none but those that every text begins and ends with.
+    """
     every = {run.tokenizer.end_of_text, *run.tokenizer.begin, *run.tokenizer.end}
     shared = [i for i in embeddings.shared_tokens(run.token_ids, other.token_ids) if i not in every]
     if not shared:
         return None
     names = [run.tokenizer.visible(i) for i in shared]
     chosen = read("shared")
-    wanted = next((k for k, name in enumerate(names) if name.removeprefix("·") == chosen.strip().removeprefix("·")), None)
+    wanted = next((k for k, name in enumerate(names) if name.removeprefix("·") == chosen.strip().removeprefix("·")),
+                  None)
     longest = max(range(len(names)), key=lambda k: (len(names[k].removeprefix("·")), k))
     key = f"{PREFIX}shared_widget"
     now = shared[longest if wanted is None else wanted]
     if st.session_state.get(key) != now:
         st.session_state[key] = now
     st.markdown(page.label("shared"), width="content")
-    return st.selectbox(page.label("shared"), shared, format_func=run.tokenizer.visible, key=key, width=140, label_visibility="collapsed",
+    return st.selectbox(page.label("shared"), shared, format_func=run.tokenizer.visible,
+                        key=key, width=140, label_visibility="collapsed",
                         on_change=lambda: keep(shared=run.tokenizer.visible(st.session_state[key]).removeprefix("·")))
 
 
@@ -92,17 +107,20 @@ def _paths(run: Run, other: Run, token_id: int, equal: bool) -> Paths:
     """Both ways of the token's last place in each text, on the plane in which the points of both differ most."""
     places = [len(one.token_ids) - 1 - one.token_ids[::-1].index(token_id) for one in (run, other)]
     E, lengths = space(run).E, space(run).lengths
-    vectors = torch.stack([embeddings.path(E, one.trace, place).cpu().double() for one, place in zip((run, other), places)])
+    vectors = torch.stack([embeddings.path(E, one.trace, place).cpu().double()
+                           for one, place in zip((run, other), places)])
     vectors[:, 0] = E[token_id]
     seen = vectors / stream_and_heads.norms(vectors).unsqueeze(-1) if equal else vectors
     projection = embeddings.principal_axes(seen.flatten(0, 1), 2)
     nearest = embeddings.nearest_rows(E, vectors, lengths).tolist()
-    return Paths(token_id, vectors, seen, projection, stream_and_heads.cosines(vectors[0], vectors[1]).numpy().round(SURE_DIGITS), nearest)
+    return Paths(token_id, vectors, seen, projection,
+                 stream_and_heads.cosines(vectors[0], vectors[1]).numpy().round(SURE_DIGITS), nearest)
 
 
 def _depth(page: Lesson, names: list[str], depth: int) -> str:
     entering = "at_entering" if names[1] == page.label("depth_entering") else "at_entering_plain"
-    return [page.label("at_static"), page.label(entering), *(page.label("at_block", block=name) for name in names[2:])][depth]
+    return [page.label("at_static"), page.label(entering),
+            *(page.label("at_block", block=name) for name in names[2:])][depth]
 
 
 def _points(page: Lesson, paths: Paths, names: list[str], tokens: tuple[str, ...]) -> pd.DataFrame:
@@ -111,8 +129,10 @@ def _points(page: Lesson, paths: Paths, names: list[str], tokens: tuple[str, ...
     for which, way in zip("AB", range(2)):
         for depth in range(len(names)):
             label = names[0] if depth == 0 and way == 0 else f"{which} {names[depth]}" if depth in named else ""
-            rows.append({"path": which, "depth": depth, "name": _depth(page, names, depth), "x": places[way, depth, 0], "y": places[way, depth, 1] if places.shape[-1] > 1 else 0.0,
-                         "nearest": tokens[paths.nearest[way][depth]], "cosine_between": paths.cosines[depth], "label": label})
+            rows.append({"path": which, "depth": depth, "name": _depth(page, names, depth), "x": places[way, depth, 0],
+                         "y": places[way, depth, 1] if places.shape[-1] > 1 else 0.0,
+                         "nearest": tokens[paths.nearest[way][depth]],
+                         "cosine_between": paths.cosines[depth], "label": label})
     return pd.DataFrame(rows)
 
 
@@ -120,8 +140,13 @@ def _lines(page: Lesson, paths: Paths, last: int) -> list[tuple[str, str]]:
     a, b = paths.vectors[0, last], paths.vectors[1, last]
     product, lengths = float(a @ b), [latex_number(float(v.norm()), 6) for v in (a, b)]
     shares = [latex_number(float(share)) for share in paths.projection.shares[:2]]
-    return [(page.label("contexts_numbers_cosine"), rf"\cos(x^A, x^B) = \frac{{x^A \cdot x^B}}{{\lVert x^A \rVert\,\lVert x^B \rVert}} = \frac{{{latex_number(product, 6)}}}{{{lengths[0]} \cdot {lengths[1]}}} = {latex_number(float(paths.cosines[last]))}"),
-            (page.label("contexts_numbers_kept", n=paths.seen.shape[0] * paths.seen.shape[1]), rf"\frac{{\lambda_1 + \lambda_2}}{{\sum_k \lambda_k}} = {' + '.join(shares)} = {latex_number(paths.projection.kept)}")]
+    return [(page.label("contexts_numbers_cosine"),
+             rf"\cos(x^A, x^B) = \frac{{x^A \cdot x^B}}{{\lVert x^A \rVert\,\lVert x^B \rVert}} = "
+             rf"\frac{{{latex_number(product, 6)}}}{{{lengths[0]} \cdot "
+             rf"{lengths[1]}}} = {latex_number(float(paths.cosines[last]))}"),
+            (page.label("contexts_numbers_kept", n=paths.seen.shape[0] * paths.seen.shape[1]),
+             rf"\frac{{\lambda_1 + \lambda_2}}{{\sum_k \lambda_k}} = {' + '.join(shares)} = "
+             rf"{latex_number(paths.projection.kept)}")]
 
 
 def _question(page: Lesson, run: Run, paths: Paths, names: list[str]) -> Question:
@@ -129,5 +154,6 @@ def _question(page: Lesson, run: Run, paths: Paths, names: list[str]) -> Questio
     own = stream_and_heads.cosines(paths.vectors[0], paths.vectors[0, :1]).numpy()
     answer = int(np.searchsorted(OWN_STEPS, own[-1]))
     found = ", ".join(f"{name}: {readable(float(value))}" for name, value in zip(names, own))
-    return Question("contexts", page.label("contexts_question", token=code(run.tokenizer.visible(paths.token_id))), [page.label(f"contexts_option_{k}") for k in range(4)], answer,
+    return Question("contexts", page.label("contexts_question", token=code(run.tokenizer.visible(paths.token_id))),
+                    [page.label(f"contexts_option_{k}") for k in range(4)], answer,
                     page.label("contexts_because", found=found))

@@ -1,6 +1,8 @@
 """One-hot × E: each token of the prompt picks its row of the embedding matrix, shown as the product that it is."""
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -13,15 +15,25 @@ from core.app.frame.lesson import Lesson
 from core.app.frame.views import Reading
 from core.app.state import reader
 from core.app.state.run import Run
+from core.components import declare
+from core.components.heads_wall import PATTERN_CSS
+from core.components.lib.bytes import pack
 from core.figures.numbers import bracketed, latex_number
-from pages.embeddings.embedding_product import embedding_product
 from pages.embeddings.shared import PREFIX
 
 PICTURE = f"{PREFIX}product"
 ROWS = 11                # of E, about the picked one
-HEIGHT = (300, 520)
+HEIGHT = (300, 520)      # least and most px of the product
 NOTE = 50                # px below the product in present mode, which its bar would cover
 SHOWN = 4                # entries of a row that a formula writes out
+HERE = Path(__file__).parent
+# A row for each token of the prompt, the row of E that the picked one selects, and the product.
+_picture = declare(
+    "embedding_product", HERE / "one_hot.js",
+    html='<div class="product"><div class="scroll">'
+         '<div class="stage" tabindex="0" role="listbox"><canvas></canvas></div></div>'
+         '<div class="tip" hidden></div><div class="spoken" aria-live="polite"></div></div>',
+    styles=(PATTERN_CSS, HERE / "one_hot.css"))
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -35,30 +47,52 @@ def draw(page: Lesson, run: Run) -> Reading:
     difference = float((product - E[token_ids]).abs().max())
     title = page.label("product_title", token=code(run.tokens[at]), id=token_id, d=d)
     st.markdown(f"**{title}**")
-    text = {"one_hot": page.label("product_one_hot", n=n, v=len(E)), "matrix": page.label("product_matrix", v=len(E), d=d, first=window[0], last=window[-1]),
-            "result": page.label("product_result", n=n, d=d)} | {key: page.label(f"product_{key}") for key in ("column", "entry", "keys")}
-    embedding_product(run.token_ids, run.tokens, E[window].numpy(), window, [run.tokenizer.visible(i) for i in window], product.numpy(), vocab_size=len(E), picked=at,
-                      text=text, key=PICTURE, on_pick=lambda position: reader.select(position=position), height=HEIGHT, foot=NOTE if reader.present() else 0, scale=reader.scale(), theme=reader.theme())
+    _draw_product(page, run, E, window, product)
     st.caption(page.label("product_check", difference=f"{difference:g}", multiplications=n * len(E) * d, read=n * d))
-    return Reading(_lines(page, run, E, at), _question(page, len(E), d), [embeddings.one_hot, embeddings.embed], {"product.csv": lambda: _table(run, product)}, ".product canvas", title)
+    return Reading(_lines(page, run, E, at), _question(page, len(E), d), [embeddings.one_hot, embeddings.embed],
+                   {"product.csv": lambda: _table(run, product)}, ".product canvas", title)
+
+
+def _draw_product(page: Lesson, run: Run, E: torch.Tensor, window: list[int], product: torch.Tensor) -> None:
+    """One-hot (N, |V|) × E = product (N, d); of E the rows `window` are drawn."""
+    n, (vocab_size, d), present = len(run.token_ids), E.shape, reader.present()
+    text = {"one_hot": page.label("product_one_hot", n=n, v=vocab_size),
+            "result": page.label("product_result", n=n, d=d),
+            "matrix": page.label("product_matrix", v=vocab_size, d=d, first=window[0], last=window[-1])}
+    text |= {key: page.label(f"product_{key}") for key in ("column", "entry", "keys")}
+    header = {"n": n, "d": d, "vocab_size": vocab_size, "ids": list(run.token_ids), "tokens": list(run.tokens),
+              "window_ids": window, "window_tokens": [run.tokenizer.visible(i) for i in window],
+              "picked": reader.selection().position, "text": text, "least": HEIGHT[0], "most": HEIGHT[1],
+              "foot": NOTE if present else 0, "scale": reader.scale(), "theme": reader.theme()}
+    arrays = {"window": E[window].float().numpy(), "product": product.float().numpy()}
+    _picture(key=PICTURE, data=pack(header, arrays),
+             on_picked_change=lambda: reader.select(position=int(st.session_state[PICTURE].picked)))
 
 
 def _lines(page: Lesson, run: Run, E: torch.Tensor, at: int) -> list[tuple[str, str]]:
     token_id, row = run.token_ids[at], E[run.token_ids[at]]
     entries = ",\\ ".join(latex_number(float(value)) for value in row[:SHOWN])
     other = (token_id + 1) % len(E)
-    one = rf"X_{{{at},0}} = \sum_{{v=0}}^{{{len(E) - 1}}} \mathbb{{1}}_{{v}}\,E_{{v,0}} = 1 \cdot {bracketed(latex_number(float(row[0])))} + 0 \cdot {bracketed(latex_number(float(E[other, 0])))} + 0 + \dots = {latex_number(float(row[0]))}"
-    return [(page.label("product_numbers_one", token=code(run.tokens[at]), id=token_id, other=code(run.tokenizer.visible(other))), one),
-            (page.label("product_numbers_row", d=E.shape[1]), rf"X_{{{at}}} = \mathbb{{1}}_{{{token_id}}}\,E = E_{{{token_id}}} = \left({entries},\ \dots\right)"),
-            (page.label("product_numbers_length"), rf"\lVert E_{{{token_id}}} \rVert = \sqrt{{\textstyle\sum_c E_{{{token_id},c}}^2}} = {latex_number(float(row.double().norm()))}")]
+    one = (rf"X_{{{at},0}} = \sum_{{v=0}}^{{{len(E) - 1}}} \mathbb{{1}}_{{v}}\,E_{{v,0}} = 1 \cdot "
+           rf"{bracketed(latex_number(float(row[0])))} + 0 \cdot {bracketed(latex_number(float(E[other, 0])))} + 0 + "
+           rf"\dots = {latex_number(float(row[0]))}")
+    return [(page.label("product_numbers_one", token=code(run.tokens[at]), id=token_id,
+                        other=code(run.tokenizer.visible(other))), one),
+            (page.label("product_numbers_row", d=E.shape[1]),
+             rf"X_{{{at}}} = \mathbb{{1}}_{{{token_id}}}\,E = E_{{{token_id}}} = \left({entries},\ \dots\right)"),
+            (page.label("product_numbers_length"),
+             rf"\lVert E_{{{token_id}}} \rVert = \sqrt{{\textstyle\sum_c E_{{{token_id},c}}^2}} = "
+             rf"{latex_number(float(row.double().norm()))}")]
 
 
 def _question(page: Lesson, vocab_size: int, d: int) -> Question:
     """Of the |V| d products that one token's row costs, how many are not a multiplication by 0."""
     counts = [1, d, vocab_size, vocab_size * d]
-    return Question("product", page.label("product_question", all=vocab_size * d), [f"{count:,}" for count in counts], 1, page.label("product_because", d=d, v=vocab_size))
+    return Question("product", page.label("product_question", all=vocab_size * d), [f"{count:,}" for count in counts],
+                    1, page.label("product_because", d=d, v=vocab_size))
 
 
 def _table(run: Run, product: torch.Tensor) -> pd.DataFrame:
     values = product.numpy()
-    return pd.DataFrame({"position": np.arange(len(values)), "token": run.tokens, "id": run.token_ids} | {f"x{c}": values[:, c] for c in range(values.shape[1])})
+    return pd.DataFrame({"position": np.arange(len(values)), "token": run.tokens, "id": run.token_ids}
+                        | {f"x{c}": values[:, c] for c in range(values.shape[1])})

@@ -57,14 +57,19 @@ def space(run: Run) -> Space:
         own = run.model.E.detach().to("cpu")
         E = own.double() if own.numel() <= LARGE else own
         projection, names = principal_axes(E, 3), tuple(map(run.tokenizer.visible, range(len(E))))
-        return Space(E, projection, torch.cat([projection(rows) for rows in E.split(ROWS)]), norms(E), names, tuple(map(kind_of, names)))
+        return Space(E, projection, torch.cat([projection(rows) for rows in E.split(ROWS)]), norms(E), names,
+                     tuple(map(kind_of, names)))
 
-    return growing_results.made(run.loaded.key("embedding space"), make, lambda made: (made.E.nbytes if made.E.dtype is torch.float64 else 0) + 100 * len(made.names))
+    return growing_results.made(run.loaded.key("embedding space"), make,
+                                lambda made: (made.E.nbytes if made.E.dtype is torch.float64 else 0)
+                                             + 100 * len(made.names))
 
 
 def look_up(typed: str, tokenizer: Tokenizer) -> tuple[int, bool]:
-    """The id meant by a typed word, and whether the text is that one token: as a word of its own (with a space before it) if that is one token,
-    else as it is, as the visible form of a token (·king, ‹E2›) or as #id; else its first token."""
+    """The id meant by a typed word, and whether the text is that one token: as a word of its own
+    (with a space before it) if that is one token, else as it is, as the visible form of a token (·king, ‹E2›) or as
+    #id; else its first token.
+    """
     typed = typed[:MOST_CHARACTERS]
     if typed.startswith("#") and typed[1:].isascii() and typed[1:].isdigit() and int(typed[1:]) < tokenizer.vocab_size:
         return int(typed[1:]), True
@@ -79,16 +84,23 @@ def look_up(typed: str, tokenizer: Tokenizer) -> tuple[int, bool]:
 
 
 def spelling(token_id: int, tokenizer: Tokenizer) -> str:
-    """What a field says for a token, so that `look_up` finds it again: its letters where they are enough, its visible form, else #id."""
+    """What a field says for a token, so that `look_up` finds it again: its letters where they are enough, its visible
+    form, else #id.
+    """
     visible = tokenizer.visible(token_id)
-    return next((written for written in (visible.removeprefix("·"), visible) if look_up(written, tokenizer) == (token_id, True)), f"#{token_id}")
+    return next((written for written in (visible.removeprefix("·"), visible)
+                 if look_up(written, tokenizer) == (token_id, True)), f"#{token_id}")
 
 
 def word(page: Lesson, run: Run, name: str = "word", helped: bool = True) -> int:
-    """A field for one token, its name beside it in the same line: its id. What is no single token is looked up by its first, and the page says so."""
+    """A field for one token, its name beside it in the same line: its id.
+
+    What is no single token is looked up by its first, and the page says so.
+    """
     with st.container(horizontal=True, vertical_alignment="center", gap="small", width="content"):
         st.markdown(page.label(name), width="content", help=page.label("word_help") if helped else None)
-        typed = st.text_input(page.label(name), placeholder=page.label(f"{name}_default"), max_chars=MOST_CHARACTERS, label_visibility="collapsed", width=120, **attached(name))
+        typed = st.text_input(page.label(name), placeholder=page.label(f"{name}_default"), max_chars=MOST_CHARACTERS,
+                              label_visibility="collapsed", width=120, **attached(name))
     token_id, whole = look_up(typed or page.label(f"{name}_default"), run.tokenizer)
     if not whole:
         st.caption(page.label("word_first", token=escaped(run.tokenizer.visible(token_id))), width="content")
@@ -96,5 +108,7 @@ def word(page: Lesson, run: Run, name: str = "word", helped: bool = True) -> int
 
 
 def chart_height(less: int = 0, noted: int = 0) -> int:
-    """The pixels of a chart that ends on the first screen; `less`: what else stands there, `noted`: what stands below it, which present mode's bar would cover."""
+    """The pixels of a chart that ends on the first screen; `less`: what else stands there, `noted`: what stands below
+    it, which present mode's bar would cover.
+    """
     return (CHART_PRESENT - noted if reader.present() else CHART) - less

@@ -1,4 +1,6 @@
-"""The map: every token of the vocabulary on the axes along which the rows of E differ most, or the frequent words by their neighbourhoods."""
+"""The map: every token of the vocabulary on the axes along which the rows of E differ most, or the frequent words by
+their neighbourhoods.
+"""
 from __future__ import annotations
 
 import collections
@@ -29,7 +31,8 @@ N_MAPPED, N_MOVES, PERPLEXITY = 1000, 300, 20.0     # of the map by t-SNE: some 
 MOST_DRAWN = 20_000     # points of a map: a browser draws more with delay
 N_KEPT = 10             # neighbours that a map may keep
 LEAST_MAPPED = 3 * round(PERPLEXITY)      # words without which there are no neighbourhoods to keep
-PLOTLY = {"displaylogo": False, "scrollZoom": True, "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d", "toImage"]}
+PLOTLY = {"displaylogo": False, "scrollZoom": True,
+          "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d", "toImage"]}
 
 
 @dataclass(frozen=True)
@@ -52,28 +55,35 @@ def draw(page: Lesson, run: Run) -> Reading:
         legend = st.container(width="stretch")
     if kind == "tsne" and here.kinds.count("word") <= LEAST_MAPPED:
         return cannot(page.label("tsne_no_words"))
-    shown = _neighbourhoods(page, run, here, token_id) if kind == "tsne" else _principal(page, here, token_id, int(kind))
+    shown = (_neighbourhoods(page, run, here, token_id) if kind == "tsne"
+             else _principal(page, here, token_id, int(kind)))
     counts = collections.Counter(here.kinds[i] for i in shown.ids)
     legend.caption(" · ".join(page.label(f"kind_{kind}", n=counts[kind]) for kind in figures.KINDS if counts[kind]))
     st.markdown(f"**{shown.title}**")
     at = {token: place for place, token in enumerate(shown.ids)}
-    near = [i for i in embeddings.nearest(embeddings.similarity(here.E, here.E[token_id]), [token_id]).tolist() if i in at][:N_NAMED]
-    figure = figures.vocabulary_map(shown.places, shown.ids, [here.names[i] for i in shown.ids], [here.kinds[i] for i in shown.ids], [at[i] for i in near], at.get(token_id),
+    near = [i for i in embeddings.nearest(embeddings.similarity(here.E, here.E[token_id]), [token_id]).tolist()
+            if i in at][:N_NAMED]
+    figure = figures.vocabulary_map(shown.places, shown.ids, [here.names[i] for i in shown.ids],
+                                    [here.kinds[i] for i in shown.ids], [at[i] for i in near], at.get(token_id),
                                     shown.axes, reader.theme(), reader.scale(), chart_height(noted=60))
     with st.container(key=f"{PREFIX}map"):
-        st.plotly_chart(figure, theme=None, key=f"{PREFIX}map_chart", on_select=lambda: _pick(run), selection_mode="points", config=PLOTLY, width="stretch")
+        st.plotly_chart(figure, theme=None, key=f"{PREFIX}map_chart", on_select=lambda: _pick(run),
+                        selection_mode="points", config=PLOTLY, width="stretch")
     st.caption(shown.note)
     functions = [tsne.gradient, tsne.tsne] if kind == "tsne" else [embeddings.principal_axes, embeddings.Projection]
-    return Reading(_lines(page, here, token_id), _question(page, here), functions, {"map.csv": lambda: _table(here, shown)}, f".st-key-{PREFIX}map", shown.title)
+    return Reading(_lines(page, here, token_id), _question(page, here), functions,
+                   {"map.csv": lambda: _table(here, shown)}, f".st-key-{PREFIX}map", shown.title)
 
 
 def _principal(page: Lesson, here: Space, token_id: int, k: int) -> Map:
     """Every token on the first k principal axes of E."""
     shares = here.projection.shares
     kept = float(shares[:k].sum())
-    title = page.label("map_title", n=len(here.names), k=k, kept=readable(100 * kept), token=code(here.names[token_id]), near=N_NAMED)
+    title = page.label("map_title", n=len(here.names), k=k, kept=readable(100 * kept),
+                       token=code(here.names[token_id]), near=N_NAMED)
     axes = [page.label("axis_principal", axis=axis + 1, share=readable(100 * float(shares[axis]))) for axis in range(k)]
-    note = page.label("map_lost", kept=readable(100 * kept), lost=readable(100 * (1 - kept))) + (f" {page.label('map_rank', rank=readable(rank))}" if (rank := _spearman(here)) is not None else "")
+    note = (page.label("map_lost", kept=readable(100 * kept), lost=readable(100 * (1 - kept)))
+            + (f" {page.label('map_rank', rank=readable(rank))}" if (rank := _spearman(here)) is not None else ""))
     ids = list(range(len(here.names)))
     if len(ids) > MOST_DRAWN:
         near = embeddings.nearest(embeddings.similarity(here.E, here.E[token_id])).tolist()[:N_NAMED + 1]
@@ -86,20 +96,27 @@ def _neighbourhoods(page: Lesson, run: Run, here: Space, token_id: int) -> Map:
     """The first N_MAPPED tokens that begin a word, where t-SNE puts them."""
     ids = [i for i, kind in enumerate(here.kinds) if kind == "word"][:N_MAPPED]
     directions = torch.nn.functional.normalize(here.E[ids], dim=1)
-    places, kept, straight = growing_results.result(run.loaded.key("embeddings t-SNE", N_MAPPED, N_MOVES), lambda: _settled(directions), lambda made: made[0].nbytes, page.label("tsne_progress"))
-    title = page.label("tsne_title", n=len(ids), kept=readable(100 * kept), k=N_KEPT, token=code(here.names[token_id]), near=N_NAMED)
-    note = page.label("tsne_note", kept=readable(100 * kept), straight=readable(100 * straight), k=N_KEPT, chance=readable(100 * N_KEPT / (len(ids) - 1)))
+    places, kept, straight = growing_results.result(run.loaded.key("embeddings t-SNE", N_MAPPED, N_MOVES),
+                                                    lambda: _settled(directions), lambda made: made[0].nbytes,
+                                                    page.label("tsne_progress"))
+    title = page.label("tsne_title", n=len(ids), kept=readable(100 * kept), k=N_KEPT,
+                       token=code(here.names[token_id]), near=N_NAMED)
+    note = page.label("tsne_note", kept=readable(100 * kept), straight=readable(100 * straight), k=N_KEPT,
+                      chance=readable(100 * N_KEPT / (len(ids) - 1)))
     if token_id not in ids:
         note = f"{page.label('tsne_missing', token=code(here.names[token_id]), n=len(ids))} {note}"
     return Map(ids, places.numpy(), ["", ""], title, note)
 
 
 def _settled(directions: torch.Tensor) -> Iterator[Part]:
-    """The places of t-SNE, and the share of neighbours that they keep, beside that of the principal plane where they began."""
+    """The places of t-SNE, and the share of neighbours that they keep, beside that of the principal plane
+    where they began.
+    """
     start = embeddings.principal_axes(directions, 2)(directions)
     for step in tsne.tsne(directions.float(), start.float(), PERPLEXITY, N_MOVES):
         yield Part(None, step.step, step.steps)
-    yield Part((step.places, *(tsne.neighbours_kept(directions, places, N_KEPT) for places in (step.places.double(), start))), step.steps, step.steps)
+    yield Part((step.places, *(tsne.neighbours_kept(directions, places, N_KEPT)
+                               for places in (step.places.double(), start))), step.steps, step.steps)
 
 
 def _pick(run: Run) -> None:
@@ -109,8 +126,10 @@ def _pick(run: Run) -> None:
 
 
 def _spearman(here: Space) -> float | None:
-    """How closely axis 1 follows the order of the ids among tokens that begin a word: Spearman's rank correlation. A vocabulary gives ids as it makes
-    tokens, the most frequent pairs first. None where there are too few."""
+    """How closely axis 1 follows the order of the ids among tokens that begin a word: Spearman's rank correlation.
+
+    A vocabulary gives ids as it makes tokens, the most frequent pairs first. None where there are too few.
+    """
     ids = torch.tensor([i for i, kind in enumerate(here.kinds) if kind == "word"], dtype=torch.long)
     if len(ids) < 3:
         return None
@@ -123,9 +142,12 @@ def _lines(page: Lesson, here: Space, token_id: int) -> list[tuple[str, str]]:
     terms = [(float(row[c] - view.mean[c]), float(view.axes[0, c])) for c in range(3)]
     written = " + ".join(rf"({latex_number(x)})({latex_number(v)})" for x, v in terms)
     total = int((view.shares > 0).sum())
-    return [(page.label("map_numbers_place", token=code(here.names[token_id])), rf"z_1 = (E_{{{token_id}}} - \bar E) \cdot v_1 = {written} + \dots = {latex_number(float(view(row)[0]))}"),
-            (page.label("map_numbers_share", total=total), rf"\frac{{\lambda_1 + \lambda_2 + \lambda_3}}{{\sum_k \lambda_k}} = "
-             rf"{' + '.join(latex_number(float(s)) for s in view.shares[:3])} = {latex_number(float(view.shares[:3].sum()))}")]
+    return [(page.label("map_numbers_place", token=code(here.names[token_id])),
+             rf"z_1 = (E_{{{token_id}}} - \bar E) \cdot v_1 = {written} + \dots = {latex_number(float(view(row)[0]))}"),
+            (page.label("map_numbers_share", total=total),
+             rf"\frac{{\lambda_1 + \lambda_2 + \lambda_3}}{{\sum_k \lambda_k}} = "
+             rf"{' + '.join(latex_number(float(s)) for s in view.shares[:3])} = "
+             rf"{latex_number(float(view.shares[:3].sum()))}")]
 
 
 def _question(page: Lesson, here: Space) -> Question:
@@ -133,9 +155,11 @@ def _question(page: Lesson, here: Space) -> Question:
     needed = int(torch.searchsorted(here.projection.shares.cumsum(0), 0.5)) + 1
     options = sorted({needed, 2, max(3, needed // 4), min(4 * needed, len(here.projection.shares))})
     return Question("map", page.label("map_question"), [str(option) for option in options], options.index(needed),
-                    page.label("map_because", needed=needed, d=here.E.shape[1], ten=readable(100 * float(here.projection.shares[:10].sum()))))
+                    page.label("map_because", needed=needed, d=here.E.shape[1],
+                               ten=readable(100 * float(here.projection.shares[:10].sum()))))
 
 
 def _table(here: Space, shown: Map) -> pd.DataFrame:
-    return pd.DataFrame({"id": shown.ids, "token": [here.names[i] for i in shown.ids], "kind": [here.kinds[i] for i in shown.ids]}
+    return pd.DataFrame({"id": shown.ids,
+                         "token": [here.names[i] for i in shown.ids], "kind": [here.kinds[i] for i in shown.ids]}
                         | {f"axis_{axis + 1}": shown.places[:, axis] for axis in range(shown.places.shape[1])})

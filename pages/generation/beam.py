@@ -1,4 +1,6 @@
-"""Beam search: its tree, what is kept and what is pruned at each step, and all texts there are where the vocabulary is tiny."""
+"""Beam search: its tree, what is kept and what is pruned at each step, and all texts there are where the
+vocabulary is tiny.
+"""
 from __future__ import annotations
 
 import functools
@@ -17,21 +19,25 @@ from core.app.frame.lesson import Lesson
 from core.app.frame.views import Reading
 from core.app.state import reader
 from core.app.state.run import Run
+from core.components.lib.token_view import token_view
 from core.figures.numbers import latex_number, latex_operand, plain_number, readable
 from core.model.config import ModelConfig
 from core.model.generation import Hypothesis, beam_search, exhaustive_search
 from core.model.transformer import Transformer
-from pages.generation.generation_beam import generation_beam
 from pages.generation.shared import PREFIX, choice, controls, keep, note, read, start
 
 N_STEPS, N_PRUNED = 8, 3
 TINY_TOKENS, TINY_STEPS = "AB", 4       # 2^(4 − 1) = 8 is the widest beam
 Steps = tuple[tuple[Hypothesis, ...], ...]
+# The tree of a beam search, a column for each step, the kept above the pruned.
+_picture = token_view("generation_beam", __file__)
 
 
 @dataclass(frozen=True)
 class Scene:
-    """A finished search: at each step the hypotheses, the `width` that were kept first; the best of width 1; all texts, where they can be listed."""
+    """A finished search: at each step the hypotheses, the `width` that were kept first; the best of width 1; all texts,
+    where they can be listed.
+    """
 
     names: tuple[str, ...] | None       # of the tiny vocabulary
     vocab_size: int
@@ -49,7 +55,8 @@ class Scene:
 
 def tiny_model(seed: int) -> Transformer:
     """A random transformer of two tokens, no end of text, whose choices are uneven enough to be worth searching."""
-    config = ModelConfig(vocab_size=len(TINY_TOKENS), d_model=16, n_layers=2, n_heads=2, n_context=8, tied_embeddings=False, end_of_text=None)
+    config = ModelConfig(vocab_size=len(TINY_TOKENS), d_model=16, n_layers=2, n_heads=2, n_context=8,
+                         tied_embeddings=False, end_of_text=None)
     model = Transformer(config).initialise(torch.Generator().manual_seed(seed)).eval().requires_grad_(False)
     for weights, factor in ((model.E, 50), (model.P, 50), (model.W_U, 25)):
         weights.mul_(factor)
@@ -63,10 +70,14 @@ def draw(page: Lesson, run: Run) -> Reading:
         tiny = choice(page, "source") == "tiny"
     here, whole = (_tiny(read("width"), read("seed")), True) if tiny else _searched(page, run, read("width"))
     step, place = picked(here)
-    generation_beam(message(page, run, here, (step, place)), key=f"{PREFIX}beam", on_settings=lambda settings: keep(hypothesis=settings["hypothesis"]))
-    title = page.label("beam_twin", width=here.width, n=len(here.steps), path=code(path(run, here, here.best)), best=readable(here.best.log_prob), greedy=readable(here.greedy.log_prob))
-    return Reading(_lines(page, run, here, here.steps[step][place]), _question(page, run, here) if whole else None, [beam_search, exhaustive_search] if tiny else [beam_search],
-                   {"beams.csv": lambda: _table(page, run, here)}, ".beam-picture", title, _every(page, run, here), {f"ln P ({here.width})": readable(here.best.log_prob)})
+    _picture(message(page, run, here, (step, place)), key=f"{PREFIX}beam",
+             on_settings=lambda settings: keep(hypothesis=settings["hypothesis"]))
+    title = page.label("beam_twin", width=here.width, n=len(here.steps), path=code(path(run, here, here.best)),
+                       best=readable(here.best.log_prob), greedy=readable(here.greedy.log_prob))
+    return Reading(_lines(page, run, here, here.steps[step][place]), _question(page, run, here) if whole else None,
+                   [beam_search, exhaustive_search] if tiny else [beam_search],
+                   {"beams.csv": lambda: _table(page, run, here)}, ".beam-picture", title, _every(page, run, here),
+                   {f"ln P ({here.width})": readable(here.best.log_prob)})
 
 
 def _searched(page: Lesson, run: Run, width: int) -> tuple[Scene, bool]:
@@ -76,11 +87,15 @@ def _searched(page: Lesson, run: Run, width: int) -> tuple[Scene, bool]:
     def steps() -> Iterator[Part]:
         *_, (greedy,) = cache.in_turns(run.loaded, beam_search(run.loaded.runner, begin.token_ids, 1, begin.length))
         done: Steps = ()
-        for step in cache.in_turns(run.loaded, beam_search(run.loaded.runner, begin.token_ids, width, begin.length, N_PRUNED)):
-            done, best = (*done, step), step[0]         # where greedy finds the same text, rounding must not tell the two apart
-            yield Part(Scene(None, run.model.config.vocab_size, len(begin.token_ids), width, done, best if best.token_ids == greedy.token_ids else greedy, ()), len(done), begin.length)
+        for step in cache.in_turns(run.loaded,
+                                   beam_search(run.loaded.runner, begin.token_ids, width, begin.length, N_PRUNED)):
+            # where greedy finds the same text, rounding must not tell the two apart
+            done, best = (*done, step), step[0]
+            yield Part(Scene(None, run.model.config.vocab_size, len(begin.token_ids), width, done,
+                             best if best.token_ids == greedy.token_ids else greedy, ()), len(done), begin.length)
 
-    return growing_results.growing(run.loaded.key("generation beam", begin, width), steps, lambda made: 40_000, page.label("beam_progress", width=width))
+    return growing_results.growing(run.loaded.key("generation beam", begin, width), steps, lambda made: 40_000,
+                                   page.label("beam_progress", width=width))
 
 
 @functools.lru_cache(maxsize=64)
@@ -88,7 +103,8 @@ def _tiny(width: int, seed: int) -> Scene:
     model, prompt = tiny_model(seed), (0,)
     steps = tuple(beam_search(model, prompt, width, TINY_STEPS, N_PRUNED))
     *_, (greedy,) = beam_search(model, prompt, 1, TINY_STEPS)
-    return Scene(tuple(TINY_TOKENS), len(TINY_TOKENS), 1, width, steps, greedy, tuple(exhaustive_search(model, prompt, TINY_STEPS)))
+    return Scene(tuple(TINY_TOKENS), len(TINY_TOKENS), 1, width, steps, greedy,
+                 tuple(exhaustive_search(model, prompt, TINY_STEPS)))
 
 
 def visible(run: Run, here: Scene, token_id: int) -> str:
@@ -104,13 +120,16 @@ def path(run: Run, here: Scene, one: Hypothesis) -> str:
 def picked(here: Scene) -> tuple[int, int]:
     """Step and place of the hypothesis that the reader has picked; the best at the end by itself."""
     step, _, place = read("hypothesis").partition(".")
-    if all(part.isascii() and part.isdigit() and len(part) < 4 for part in (step, place)) and int(step) < len(here.steps) and int(place) < len(here.steps[int(step)]):
+    if (all(part.isascii() and part.isdigit() and len(part) < 4 for part in (step, place))
+            and int(step) < len(here.steps) and int(place) < len(here.steps[int(step)])):
         return int(step), int(place)
     return len(here.steps) - 1, 0
 
 
 def fates(here: Scene) -> list[list[str]]:
-    """What became of each hypothesis: "pruned", "dead" (kept, with no descendant at the end), "on", "final", and "best" for the best and all it goes on from."""
+    """What became of each hypothesis: "pruned", "dead" (kept, with no descendant at the end), "on", "final", and "best"
+    for the best and all it goes on from.
+    """
     found = [["dead" if place < here.width else "pruned" for place in range(len(step))] for step in here.steps]
     for last in reversed(range(min(here.width, len(here.steps[-1])))):
         place = last
@@ -122,41 +141,53 @@ def fates(here: Scene) -> list[list[str]]:
 
 
 def message(page: Lesson, run: Run, here: Scene, chosen: tuple[int, int]) -> dict:
-    """The header of the component, as generation_beam.js has it."""
-    steps = [[[visible(run, here, one.token_ids[-1]), one.parent, one.log_prob, one.log_probs[-1], fate, path(run, here, one), len(one.log_probs) == number]
+    """The header of the component, as beam.js has it."""
+    steps = [[[visible(run, here, one.token_ids[-1]), one.parent, one.log_prob, one.log_probs[-1],
+               fate, path(run, here, one), len(one.log_probs) == number]
               for one, fate in zip(step, row)]
              for number, (step, row) in enumerate(zip(here.steps, fates(here)), 1)]
     rank = next((i for i, one in enumerate(here.every, 1) if one.token_ids == here.best.token_ids), 0)
     said = page.label("beam_model_note") if here.names else note(page, start(run, N_STEPS))
-    return {"text": page.labels("beam") | {"note": said}, "scale": reader.scale(), "steps": steps, "width": here.width, "picked": list(chosen), "rank": rank, "all": len(here.every),
-            "best": readable(here.best.log_prob, 4), "greedy": readable(here.greedy.log_prob, 4), "same": here.greedy.token_ids == here.best.token_ids}
+    return {"text": page.labels("beam") | {"note": said}, "scale": reader.scale(), "steps": steps, "width": here.width,
+            "picked": list(chosen), "rank": rank, "all": len(here.every), "best": readable(here.best.log_prob, 4),
+            "greedy": readable(here.greedy.log_prob, 4), "same": here.greedy.token_ids == here.best.token_ids}
 
 
 def _lines(page: Lesson, run: Run, here: Scene, one: Hypothesis) -> list[tuple[str, str]]:
     terms = "".join(("" if value < 0 else "+") + latex_operand(value) for value in one.log_probs)
-    lines = [(page.label("numbers_beam", path=code(path(run, here, one))), rf"\ln P = {terms} = {latex_number(one.log_prob)}"),
-             (page.label("numbers_greedy"), rf"e^{{{latex_operand(here.best.log_prob)} - ({latex_operand(here.greedy.log_prob)})}} = {latex_number(math.exp(here.best.log_prob - here.greedy.log_prob))}")]
+    lines = [(page.label("numbers_beam", path=code(path(run, here, one))),
+              rf"\ln P = {terms} = {latex_number(one.log_prob)}"),
+             (page.label("numbers_greedy"),
+              rf"e^{{{latex_operand(here.best.log_prob)} - ({latex_operand(here.greedy.log_prob)})}} = "
+              rf"{latex_number(math.exp(here.best.log_prob - here.greedy.log_prob))}")]
     v, n = here.vocab_size, len(here.steps)
     extended = [1, *(sum(not one.finished for one in step[:here.width]) for step in here.steps[:-1])]
-    lines.append((page.label("numbers_compared", n=n), rf"({' + '.join(map(str, extended))}) \cdot {v} = {sum(extended) * v} \qquad {v}^{{{n}}} = {_power(v, n)}"))
+    lines.append((page.label("numbers_compared", n=n), rf"({' + '.join(map(str, extended))}) \cdot {v} = "
+                                                       rf"{sum(extended) * v} \qquad {v}^{{{n}}} = {_power(v, n)}"))
     return lines
 
 
 def _power(base: int, exponent: int) -> str:
-    return str(base ** exponent) if base ** exponent < 10 ** 7 else rf"{base ** exponent / 10 ** int(math.log10(base ** exponent)):.4f} \cdot 10^{{{int(math.log10(base ** exponent))}}}"
+    return (str(base ** exponent) if base ** exponent < 10 ** 7
+            else rf"{base ** exponent / 10 ** int(math.log10(base ** exponent)):.4f} \cdot "
+                 rf"10^{{{int(math.log10(base ** exponent))}}}")
 
 
 def _question(page: Lesson, run: Run, here: Scene) -> Question:
     """Whether the first step's favourite begins the best text."""
     first, begins = here.steps[0][0].token_ids[-1], here.best.token_ids[here.n_prompt]
     place = next(i for i, one in enumerate(here.steps[0], 1) if one.token_ids[-1] == begins)
-    return Question("tree", page.label("question_tree", token=code(visible(run, here, first))), [page.label("question_tree_yes"), page.label("question_tree_no")], int(first != begins),
-                    page.label("because_tree", path=code(path(run, here, here.best)), first=code(visible(run, here, begins)), place=place))
+    return Question("tree", page.label("question_tree", token=code(visible(run, here, first))),
+                    [page.label("question_tree_yes"), page.label("question_tree_no")], int(first != begins),
+                    page.label("because_tree", path=code(path(run, here, here.best)),
+                               first=code(visible(run, here, begins)), place=place))
 
 
 def _table(page: Lesson, run: Run, here: Scene) -> pd.DataFrame:
-    rows = [(step, place, path(run, here, one), one.log_prob, place <= here.width) for step, hypotheses in enumerate(here.steps, 1) for place, one in enumerate(hypotheses, 1)]
-    return pd.DataFrame(rows, columns=[page.label(f"column_{name}") for name in ("step", "place", "text", "log", "kept_at")])
+    rows = [(step, place, path(run, here, one), one.log_prob, place <= here.width)
+            for step, hypotheses in enumerate(here.steps, 1) for place, one in enumerate(hypotheses, 1)]
+    return pd.DataFrame(rows,
+                        columns=[page.label(f"column_{name}") for name in ("step", "place", "text", "log", "kept_at")])
 
 
 def _every(page: Lesson, run: Run, here: Scene) -> pd.DataFrame | None:
@@ -164,5 +195,6 @@ def _every(page: Lesson, run: Run, here: Scene) -> pd.DataFrame | None:
     if not here.every:
         return None
     kept = {one.token_ids for one in here.steps[-1][:here.width]}
-    return pd.DataFrame([(i, path(run, here, one), plain_number(one.log_prob), one.token_ids in kept) for i, one in enumerate(here.every, 1)],
+    return pd.DataFrame([(i, path(run, here, one), plain_number(one.log_prob), one.token_ids in kept)
+                         for i, one in enumerate(here.every, 1)],
                         columns=[page.label(f"column_{name}") for name in ("rank", "text", "log", "kept_at")])

@@ -1,4 +1,6 @@
-"""Texts of one prompt and seed that differ by what the reader picked by hand: how they are written, and kept in the address."""
+"""Texts of one prompt and seed that differ by what the reader picked by hand: how they are written, and kept
+in the address.
+"""
 from __future__ import annotations
 
 import math
@@ -22,8 +24,9 @@ Picks = tuple[tuple[int, int], ...]     # (step, token id), steps rising
 
 @dataclass(frozen=True)
 class Candidate:
-    """A token that a step could take: its rank from 0, probability after temperature (prob) and among the kept (renormalised), the rule that cut it
-    (index into sampling.RULES, 0: kept), and its interval of [0, 1)."""
+    """A token that a step could take: its rank from 0, probability after temperature (prob) and among the kept
+    (renormalised), the rule that cut it (index into sampling.RULES, 0: kept), and its interval of [0, 1).
+    """
 
     token_id: int
     place: int
@@ -38,7 +41,8 @@ class Candidate:
 class Step:
     """A written token, and the distribution it came from as far as it is shown: a GenerationStep without its arrays.
 
-    log_prob: ln of the model's own probability, nats. taken: the token itself as a candidate. entropy: of the distribution after temperature, nats.
+    log_prob: ln of the model's own probability, nats. taken: the token itself as a candidate. entropy: of the
+    distribution after temperature, nats.
     """
 
     token_id: int
@@ -63,16 +67,22 @@ def compact(step: GenerationStep, by_hand: bool) -> Step:
     starts = np.concatenate([[0.0], t.interval_ends[:-1]])
 
     def candidate(place: int) -> Candidate:
-        return Candidate(int(t.token_ids[place]), place, float(t.probs[place]), float(t.renormalised[place]), int(t.cut_by[place]), float(starts[place]), float(t.interval_ends[place]))
+        return Candidate(int(t.token_ids[place]), place, float(t.probs[place]), float(t.renormalised[place]),
+                         int(t.cut_by[place]), float(starts[place]), float(t.interval_ends[place]))
 
     places = range(min(SHOWN, len(t.token_ids)))
-    return Step(step.token_id, step.xi, step.log_prob, by_hand, candidate(step.place), tuple(map(candidate, places)), t.n_kept, t.kept_mass, t.entropy_before)
+    return Step(step.token_id, step.xi, step.log_prob, by_hand, candidate(step.place), tuple(map(candidate, places)),
+                t.n_kept, t.kept_mass, t.entropy_before)
 
 
 def text_of(run: Run, begin: Start, config: SamplingConfig, seed: int, picks: Picks = ()) -> tuple[Step, ...]:
-    """The steps of one text: drawn with the seed, but for the picks. What two texts have in common before their last pick is written once."""
+    """The steps of one text: drawn with the seed, but for the picks.
+
+    What two texts have in common before their last pick is written once.
+    """
     key = run.loaded.key("generation text", begin.token_ids, begin.length, config, seed, picks)
-    return growing_results.made(key, lambda: _write(run, begin, config, seed, picks), lambda made: 3_000 * (len(made) + 1))
+    return growing_results.made(key, lambda: _write(run, begin, config, seed, picks),
+                                lambda made: 3_000 * (len(made) + 1))
 
 
 def _write(run: Run, begin: Start, config: SamplingConfig, seed: int, picks: Picks) -> tuple[Step, ...]:
@@ -90,7 +100,8 @@ def _write(run: Run, begin: Start, config: SamplingConfig, seed: int, picks: Pic
 
 def fits(run: Run, begin: Start, config: SamplingConfig, seed: int, picks: Picks) -> bool:
     """Whether each pick names a token of the vocabulary and a step that the text without it reaches."""
-    return all(0 <= token_id < run.model.config.vocab_size and 0 <= step < len(text_of(run, begin, config, seed, picks[:i])) and (not i or step > picks[i - 1][0])
+    return all(0 <= token_id < run.model.config.vocab_size
+               and 0 <= step < len(text_of(run, begin, config, seed, picks[:i])) and (not i or step > picks[i - 1][0])
                for i, (step, token_id) in enumerate(picks))
 
 
@@ -121,6 +132,8 @@ def from_link(name: str, link: str) -> tuple[Picks, ...]:
     if head != name:
         return ()
     try:
-        return tuple(tuple((int(step), int(token_id)) for step, token_id in (pick.split(".") for pick in picks.split("-"))) for picks in written[:MOST_BRANCHES])
+        return tuple(tuple((int(step), int(token_id))
+                           for step, token_id in (pick.split(".") for pick in picks.split("-")))
+                     for picks in written[:MOST_BRANCHES])
     except ValueError:
         return ()

@@ -1,4 +1,6 @@
-"""KV cache: the work, the time and the memory of one more token, with the cache and without it; the times are measured when the reader asks."""
+"""KV cache: the work, the time and the memory of one more token, with the cache and without it; the times are measured
+when the reader asks.
+"""
 from __future__ import annotations
 
 import math
@@ -23,9 +25,11 @@ from pages.generation.shared import GREEDY, PREFIX, show, start
 
 N_LENGTHS, N_WRITTEN = 9, 12
 HEIGHT, PRESENT_HEIGHT = 330, 250       # px of a chart
-STORE = f"{PREFIX}costs"                # of the session: times belong to this machine and this moment, so no link carries them
+# of the session: times belong to this machine and this moment, so no link carries them
+STORE = f"{PREFIX}costs"
 ASKED = f"{STORE}_asked"
-Measured = tuple[tuple[Cost, ...], tuple[int, ...], tuple[int, ...]]      # costs; the same text with the cache and without
+# costs; the same text with the cache and without
+Measured = tuple[tuple[Cost, ...], tuple[int, ...], tuple[int, ...]]
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -40,25 +44,32 @@ def draw(page: Lesson, run: Run) -> Reading:
         found = times(run)
         st.markdown(_said(page, run, found))
     _charts(page, config, found)
-    return Reading(_lines(page, config, found), _question(page, config), [multiplications, bytes_per_token, measured, greedy_without_cache], {"cache.csv": lambda: _table(page, config, found)},
-                   f".st-key-{PREFIX}work", _twin(page, config), None, {page.label("axis_bytes"): f"{bytes_per_token(config):,}"})
+    return Reading(_lines(page, config, found), _question(page, config),
+                   [multiplications, bytes_per_token, measured, greedy_without_cache],
+                   {"cache.csv": lambda: _table(page, config, found)}, f".st-key-{PREFIX}work", _twin(page, config),
+                   None, {page.label("axis_bytes"): f"{bytes_per_token(config):,}"})
 
 
 def _charts(page: Lesson, config: ModelConfig, found: Measured | None) -> None:
     """Work and memory, computed, and between them the times, once they are measured."""
-    names, lengths, axis = (page.label("with_cache"), page.label("without_cache")), lengths_of(config), page.label("axis_n")
+    names, lengths, axis = ((page.label("with_cache"), page.label("without_cache")), lengths_of(config),
+                            page.label("axis_n"))
     columns = st.columns(3 if found else 2, gap="large")
     with columns[0]:
         st.markdown(page.label("cache_work"))
-        _chart(lengths, [(name, [multiplications(config, n, cached) for n in lengths]) for name, cached in zip(names, (True, False))], (axis, page.label("axis_work")), "work")
+        _chart(lengths, [(name, [multiplications(config, n, cached) for n in lengths])
+                         for name, cached in zip(names, (True, False))], (axis, page.label("axis_work")), "work")
     if found:
         with columns[1]:
             st.markdown(page.label("cache_time"))
             costs = found[0]
-            _chart([cost.n_tokens for cost in costs], [(names[0], [1000 * cost.cached for cost in costs]), (names[1], [1000 * cost.without for cost in costs])], (axis, page.label("axis_time")), "time")
+            _chart([cost.n_tokens for cost in costs], [(names[0], [1000 * cost.cached for cost in costs]),
+                                                       (names[1], [1000 * cost.without for cost in costs])],
+                   (axis, page.label("axis_time")), "time")
     with columns[-1]:
         st.markdown(page.label("cache_memory", bytes=f"{bytes_per_token(config):,}"))
-        _chart(lengths, [(names[0], [n * bytes_per_token(config) for n in lengths])], (axis, page.label("axis_bytes")), "memory")
+        _chart(lengths, [(names[0], [n * bytes_per_token(config) for n in lengths])],
+               (axis, page.label("axis_bytes")), "memory")
 
 
 def lengths_of(config: ModelConfig) -> list[int]:
@@ -81,11 +92,14 @@ def _key(run: Run) -> tuple:
 
 
 def _chart(lengths: list[int], lines: list, titles: tuple[str, str], name: str) -> None:
-    show(figures.over_tokens(lengths, lines, titles, reader.theme(), reader.scale(), PRESENT_HEIGHT if reader.present() else HEIGHT), name)
+    show(figures.over_tokens(lengths, lines, titles, reader.theme(), reader.scale(),
+                             PRESENT_HEIGHT if reader.present() else HEIGHT), name)
 
 
 def _measure(page: Lesson, run: Run) -> Measured:
-    """Measures, under a bar of progress: the prompt's tokens over and over, up to each length; then a text written both ways."""
+    """Measures, under a bar of progress: the prompt's tokens over and over, up to each length; then a text
+    written both ways.
+    """
     model, begin = run.loaded.runner, start(run, N_WRITTEN)
     lengths = lengths_of(model.config)
     ids = np.resize(run.token_ids, lengths[-1]).tolist()
@@ -93,7 +107,8 @@ def _measure(page: Lesson, run: Run) -> Measured:
     for cost in cache.in_turns(run.loaded, measured(model, ids, lengths)):
         costs.append(cost)
         bar.progress(len(costs) / (len(lengths) + 1), page.label("measuring", n=cost.n_tokens))
-    cached = tuple(step.token_id for step in cache.in_turns(run.loaded, generate(model, begin.token_ids, GREEDY, max_new_tokens=begin.length)))
+    cached = tuple(step.token_id for step in cache.in_turns(run.loaded, generate(model, begin.token_ids, GREEDY,
+                                                                                 max_new_tokens=begin.length)))
     without = tuple(cache.in_turns(run.loaded, greedy_without_cache(model, begin.token_ids, begin.length)))
     bar.empty()
     return tuple(costs), cached, without
@@ -106,24 +121,31 @@ def _said(page: Lesson, run: Run, found: Measured | None) -> str:
     costs, cached, without = found
     last = costs[-1]
     text = run.tokenizer.decode(list(cached)).replace("\n", "⏎")
-    return page.label("measured_title", n=last.n_tokens, without=readable(1000 * last.without), cached=readable(1000 * last.cached), times=readable(last.without / last.cached),
+    return page.label("measured_title", n=last.n_tokens, without=readable(1000 * last.without),
+                      cached=readable(1000 * last.cached), times=readable(last.without / last.cached),
                       same=page.label("texts_same" if cached == without else "texts_differ", text=code(text)))
 
 
 def _twin(page: Lesson, config: ModelConfig) -> str:
     n = room(config)
-    return page.label("cache_twin", n=n, cached=f"{multiplications(config, n, True):,}", without=f"{multiplications(config, n, False):,}", bytes=f"{n * bytes_per_token(config):,}")
+    return page.label("cache_twin", n=n, cached=f"{multiplications(config, n, True):,}",
+                      without=f"{multiplications(config, n, False):,}", bytes=f"{n * bytes_per_token(config):,}")
 
 
 def _lines(page: Lesson, config: ModelConfig, found: Measured | None) -> list[tuple[str, str]]:
     n, one = room(config), bytes_per_token(config)
-    lines = [(page.label("numbers_bytes"), rf"L \cdot h_{{kv}} \cdot (d_k + d_v) \cdot 4 = {config.n_layers} \cdot {config.n_kv_heads} \cdot ({config.d_k} + {config.d_v}) \cdot 4 = {one}"),
+    lines = [(page.label("numbers_bytes"), rf"L \cdot h_{{kv}} \cdot (d_k + d_v) \cdot 4 = {config.n_layers} \cdot "
+                                           rf"{config.n_kv_heads} \cdot ({config.d_k} + {config.d_v}) \cdot 4 = {one}"),
              (page.label("numbers_context", n=n), rf"{n} \cdot {one} = {n * one}"),
-             (page.label("numbers_work", n=n), rf"\frac{{{multiplications(config, n, False)}}}{{{multiplications(config, n, True)}}} = {latex_number(multiplications(config, n, False) / multiplications(config, n, True))}")]
+             (page.label("numbers_work", n=n),
+              rf"\frac{{{multiplications(config, n, False)}}}{{{multiplications(config, n, True)}}} = "
+              rf"{latex_number(multiplications(config, n, False) / multiplications(config, n, True))}")]
     if found:
         last = found[0][-1]
         lines.append((page.label("numbers_time", n=last.n_tokens),
-                      rf"\frac{{{latex_operand(1000 * last.without)}\,\mathrm{{ms}}}}{{{latex_operand(1000 * last.cached)}\,\mathrm{{ms}}}} = {latex_number(last.without / last.cached)}"))
+                      rf"\frac{{{latex_operand(1000 * last.without)}\,"
+                      rf"\mathrm{{ms}}}}{{{latex_operand(1000 * last.cached)}\,\mathrm{{ms}}}} = "
+                      rf"{latex_number(last.without / last.cached)}"))
         lines.append((page.label("numbers_difference", n=len(found[0])),
                       rf"\max \lvert u - u' \rvert = {latex_number(max(cost.difference for cost in found[0]))}"))
     return lines
@@ -135,13 +157,16 @@ def _question(page: Lesson, config: ModelConfig) -> Question:
     ratio = multiplications(config, n, False) / multiplications(config, n, True)
     options = (1, n / 10, n, n * n)
     answer = min(range(len(options)), key=lambda i: abs(math.log(options[i] / ratio)))
-    return Question("cache", page.label("question_cache", n=n), [page.label(f"question_cache_{i}", n=n, value=readable(value)) for i, value in enumerate(options)], answer,
-                    page.label("because_cache", n=n, ratio=readable(ratio)))
+    return Question("cache", page.label("question_cache", n=n),
+                    [page.label(f"question_cache_{i}", n=n, value=readable(value)) for i, value in enumerate(options)],
+                    answer, page.label("because_cache", n=n, ratio=readable(ratio)))
 
 
 def _table(page: Lesson, config: ModelConfig, found: Measured | None) -> pd.DataFrame:
     costs = {cost.n_tokens: cost for cost in found[0]} if found else {}
-    rows = [(n, multiplications(config, n, True), multiplications(config, n, False), n * bytes_per_token(config)) + ((1000 * costs[n].cached, 1000 * costs[n].without, costs[n].difference) if n in costs else ())
+    rows = [(n, multiplications(config, n, True), multiplications(config, n, False), n * bytes_per_token(config))
+            + ((1000 * costs[n].cached, 1000 * costs[n].without, costs[n].difference) if n in costs else ())
             for n in lengths_of(config)]
-    heads = ["axis_n", "column_work_cached", "column_work_without", "axis_bytes"] + (["column_ms_cached", "column_ms_without", "column_difference"] if costs else [])
+    heads = (["axis_n", "column_work_cached", "column_work_without", "axis_bytes"]
+             + (["column_ms_cached", "column_ms_without", "column_difference"] if costs else []))
     return pd.DataFrame(rows, columns=[page.label(head) for head in heads])

@@ -1,4 +1,5 @@
-"""Futures: two hundred continuations of one prompt as a tree, the count of each beginning beside its exact probability."""
+"""Futures: two hundred continuations of one prompt as a tree, the count of each beginning beside its exact probability.
+"""
 from __future__ import annotations
 
 import math
@@ -14,15 +15,17 @@ from core.app.frame.lesson import Lesson
 from core.app.frame.views import Reading
 from core.app.state import reader
 from core.app.state.run import Run
+from core.components.lib.token_view import token_view
 from core.figures.numbers import latex_number, latex_operand, readable
 from core.language import futures as mathematics
 from core.language.futures import Node, Tree, frequency_band
 from core.model.sampling import SamplingConfig
-from pages.generation.generation_futures import generation_futures
 from pages.generation.shared import PREFIX, Start, choice, controls, keep, note, read, sampling, start
 
 N = 200
 QUARTERS = 4
+# A tree of draws: each beginning as high as its count, and beside it counts against exact probabilities.
+_picture = token_view("generation_futures", __file__)
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -32,17 +35,25 @@ def draw(page: Lesson, run: Run) -> Reading:
     begin, config, seed = start(run, depth), sampling(), read("seed")
     (tree, other), whole = trees_of(page, run, begin, config, seed)
     picked = picked_node(tree)
-    generation_futures(message(page, run, begin, tree, picked), key=f"{PREFIX}futures", on_settings=lambda settings: keep(future=settings["future"]))
+    _picture(message(page, run, begin, tree, picked), key=f"{PREFIX}futures",
+             on_settings=lambda settings: keep(future=settings["future"]))
     title = sentence(page, run, tree, picked)
-    return Reading(_lines(page, run, tree, picked), _question(page, seed, tree, other) if whole else None, [mathematics.futures, frequency_band], {"futures.csv": lambda: _table(page, run, tree)},
-                   ".futures-picture", title, None, {page.label("column_different"): str(len(ends(tree))), page.label("column_mass"): readable(mass(tree))})
+    return Reading(_lines(page, run, tree, picked), _question(page, seed, tree, other) if whole else None,
+                   [mathematics.futures, frequency_band], {"futures.csv": lambda: _table(page, run, tree)},
+                   ".futures-picture", title, None, {page.label("column_different"): str(len(ends(tree))),
+                                                     page.label("column_mass"): readable(mass(tree))})
 
 
 def trees_of(page: Lesson, run: Run, begin: Start, config: SamplingConfig, seed: int) -> tuple[tuple[Tree, Tree], bool]:
-    """N draws of begin.length tokens with the seed and, for the question, with the next one, as far as they are grown; and whether that is all."""
+    """N draws of begin.length tokens with the seed and, for the question, with the next one, as far as they are grown;
+    and whether that is all.
+    """
     def steps() -> Iterator[Part]:
-        for trees in cache.in_turns(run.loaded, mathematics.grown(run.loaded.runner, begin.token_ids, config, (seed, seed + 1), N, begin.length)):
-            yield Part(trees, N * sum(tree[-1].depth - 1 for tree in trees) + sum(node.count for tree in trees for node in tree if node.depth == tree[-1].depth), 2 * N * begin.length)
+        for trees in cache.in_turns(run.loaded, mathematics.grown(run.loaded.runner, begin.token_ids, config,
+                                                                  (seed, seed + 1), N, begin.length)):
+            yield Part(trees, N * sum(tree[-1].depth - 1 for tree in trees)
+                              + sum(node.count for tree in trees for node in tree if node.depth == tree[-1].depth),
+                       2 * N * begin.length)
 
     key = run.loaded.key("generation futures", begin, config, seed)
     return growing_results.growing(key, steps, lambda made: 300 * sum(map(len, made)), page.label("futures_progress"))
@@ -62,9 +73,11 @@ def mass(tree: Tree) -> float:
 def picked_node(tree: Tree) -> int:
     """The place of the beginning that the reader has picked; by itself the whole text that was drawn most often."""
     wanted = read("future")
-    found = next((place for place, node in enumerate(tree) if node.depth and ".".join(map(str, node.token_ids)) == wanted), None)
+    found = next((place for place, node in enumerate(tree)
+                  if node.depth and ".".join(map(str, node.token_ids)) == wanted), None)
     whole = set(map(id, ends(tree)))
-    return max((place for place, node in enumerate(tree) if id(node) in whole), key=lambda place: (tree[place].count, tree[place].path_prob)) if found is None else found
+    return max((place for place, node in enumerate(tree) if id(node) in whole),
+               key=lambda place: (tree[place].count, tree[place].path_prob)) if found is None else found
 
 
 def path(run: Run, node: Node) -> str:
@@ -73,16 +86,18 @@ def path(run: Run, node: Node) -> str:
 
 
 def message(page: Lesson, run: Run, begin: Start, tree: Tree, picked: int) -> dict:
-    """The header of the component, as generation_futures.js has it."""
-    nodes = [[run.tokenizer.visible(node.token_ids[-1]) if node.depth else "", node.parent, node.depth, node.count, node.prob, node.path_prob, ".".join(map(str, node.token_ids))] for node in tree]
-    return {"text": page.labels("futures") | {"note": note(page, begin)}, "scale": reader.scale(), "n": N, "depth": begin.length, "nodes": nodes, "different": len(ends(tree)), "mass": mass(tree),
-            "picked": picked}
+    """The header of the component, as futures.js has it."""
+    nodes = [[run.tokenizer.visible(node.token_ids[-1]) if node.depth else "", node.parent, node.depth, node.count,
+              node.prob, node.path_prob, ".".join(map(str, node.token_ids))] for node in tree]
+    return {"text": page.labels("futures") | {"note": note(page, begin)}, "scale": reader.scale(), "n": N,
+            "depth": begin.length, "nodes": nodes, "different": len(ends(tree)), "mass": mass(tree), "picked": picked}
 
 
 def sentence(page: Lesson, run: Run, tree: Tree, picked: int) -> str:
     """The picture in a sentence."""
     node = tree[picked]
-    return page.label("tree_twin", n=N, different=len(ends(tree)), mass=readable(mass(tree)), path=code(path(run, node)), count=node.count, expected=readable(N * node.path_prob),
+    return page.label("tree_twin", n=N, different=len(ends(tree)), mass=readable(mass(tree)),
+                      path=code(path(run, node)), count=node.count, expected=readable(N * node.path_prob),
                       sigma=readable(N * frequency_band(node.path_prob, N)))
 
 
@@ -97,12 +112,17 @@ def chain(tree: Tree, place: int) -> list[Node]:
 
 def _lines(page: Lesson, run: Run, tree: Tree, picked: int) -> list[tuple[str, str]]:
     node = tree[picked]
-    factors = r" \cdot ".join(f"({latex_operand(one.prob)})" if "cdot" in latex_operand(one.prob) else latex_operand(one.prob) for one in chain(tree, picked))
+    factors = r" \cdot ".join(f"({latex_operand(one.prob)})" if "cdot" in latex_operand(one.prob)
+                              else latex_operand(one.prob) for one in chain(tree, picked))
     p, text = latex_operand(node.path_prob), code(path(run, node))
-    return [(page.label("numbers_path", path=text), rf"P = \prod_t p(x_t \mid x_{{<t}}) = {factors} = {latex_number(node.path_prob)}"),
+    return [(page.label("numbers_path", path=text),
+             rf"P = \prod_t p(x_t \mid x_{{<t}}) = {factors} = {latex_number(node.path_prob)}"),
             (page.label("numbers_expected", n=N), rf"n P = {N} \cdot {p} = {latex_number(N * node.path_prob)}"),
-            (page.label("numbers_error", count=node.count), rf"\sqrt{{n P (1 - P)}} = \sqrt{{{N} \cdot {p} \cdot (1 - {p})}} = {latex_number(N * frequency_band(node.path_prob, N))}"),
-            (page.label("numbers_mass", n=len(ends(tree))), rf"\sum_{{\mathrm{{drawn}}}} P = {latex_number(mass(tree))}")]
+            (page.label("numbers_error", count=node.count),
+             rf"\sqrt{{n P (1 - P)}} = \sqrt{{{N} \cdot {p} \cdot (1 - {p})}} = "
+             rf"{latex_number(N * frequency_band(node.path_prob, N))}"),
+            (page.label("numbers_mass", n=len(ends(tree))),
+             rf"\sum_{{\mathrm{{drawn}}}} P = {latex_number(mass(tree))}")]
 
 
 def _question(page: Lesson, seed: int, tree: Tree, other: Tree) -> Question:
@@ -110,10 +130,16 @@ def _question(page: Lesson, seed: int, tree: Tree, other: Tree) -> Question:
     known = {node.token_ids for node in ends(tree)}
     again = sum(node.count for node in ends(other) if node.token_ids in known)
     size = N // QUARTERS
-    options = [page.label("question_again_range", low=i * size, high=(i + 1) * size - (i < QUARTERS - 1)) for i in range(QUARTERS)]
-    return Question("again", page.label("question_again", n=N, seed=seed + 1), options, min(again // size, QUARTERS - 1), page.label("because_again", n=N, again=again, mass=readable(mass(tree))))
+    options = [page.label("question_again_range", low=i * size, high=(i + 1) * size - (i < QUARTERS - 1))
+               for i in range(QUARTERS)]
+    return Question("again", page.label("question_again", n=N, seed=seed + 1), options,
+                    min(again // size, QUARTERS - 1),
+                    page.label("because_again", n=N, again=again, mass=readable(mass(tree))))
 
 
 def _table(page: Lesson, run: Run, tree: Tree) -> pd.DataFrame:
-    rows = [(node.depth, path(run, node), node.count, node.count / N, node.prob, node.path_prob, N * node.path_prob, N * frequency_band(node.path_prob, N)) for node in tree[1:]]
-    return pd.DataFrame(rows, columns=[page.label(f"column_{name}") for name in ("depth", "text", "count", "frequency", "conditional", "path", "expected", "sigma")])
+    rows = [(node.depth, path(run, node), node.count, node.count / N, node.prob, node.path_prob, N * node.path_prob,
+             N * frequency_band(node.path_prob, N)) for node in tree[1:]]
+    return pd.DataFrame(rows,
+                        columns=[page.label(f"column_{name}") for name in ("depth", "text", "count", "frequency",
+                                                                           "conditional", "path", "expected", "sigma")])

@@ -42,7 +42,9 @@ choice, show = functools.partial(views.choice, SETTINGS), functools.partial(char
 
 @dataclass(frozen=True)
 class Start:
-    """What is continued: the prompt's last tokens, as many as leave room for `length` new ones, and how many were left out for that."""
+    """What is continued: the prompt's last tokens, as many as leave room for `length` new ones, and how many were
+    left out for that.
+    """
 
     token_ids: tuple[int, ...]
     length: int
@@ -69,10 +71,12 @@ def controls(page: Lesson, *names: str) -> DeltaGenerator:
     with row:
         for name in names:
             if name == "seed":
-                st.number_input(page.label("seed"), 0, 999_999, step=1, width=160, help=page.label("seed_help"), **attached("seed"))
+                st.number_input(page.label("seed"), 0, 999_999, step=1, width=160, help=page.label("seed_help"),
+                                **attached("seed"))
             else:
                 low, high, step = bounds[name]
-                st.slider(page.label(name), low, high, step=step, width=160, help=page.label(f"{name}_help"), **attached(name))
+                st.slider(page.label(name), low, high, step=step, width=160, help=page.label(f"{name}_help"),
+                          **attached(name))
     return row
 
 

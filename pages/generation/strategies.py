@@ -1,4 +1,5 @@
-"""Strategies: greedy, random, top-k, top-p and beam search from one prompt with one seed, and what each text is worth."""
+"""Strategies: greedy, random, top-k, top-p and beam search from one prompt with one seed, and what each text is worth.
+"""
 from __future__ import annotations
 
 import math
@@ -17,18 +18,20 @@ from core.app.frame.lesson import Lesson
 from core.app.frame.views import Reading
 from core.app.state import reader
 from core.app.state.run import Run
+from core.components.lib.token_view import token_view
 from core.evaluation.samples import distinct_share
 from core.figures.numbers import latex_number, latex_operand, plain_number, readable
 from core.language.strategies import Written, write_side_by_side
 from core.model.generation import beam_search
 from core.model.sampling import SamplingConfig
-from pages.generation.generation_strategies import generation_strategies
 from pages.generation.shared import GREEDY, PREFIX, Start, attached, controls, note, read, start
 
 NAMES = ("greedy", "random", "top_k", "top_p", "beam")
 DRAWN = NAMES[1:4]          # those that depend on the seed
 N_SEEDS, GRAM = 10, 4
 MEASURES = ("log_prob", "surprisal", "distinct", "repeated")
+# Texts of several strategies under each other, their tokens coloured by probability, beside them what each is worth.
+_picture = token_view("generation_strategies", __file__)
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,8 @@ class Scene:
 
 def configs() -> dict[str, SamplingConfig]:
     """What is drawn with, by name; the temperature is 1, so that they differ by one rule each."""
-    return {"greedy": GREEDY, "random": SamplingConfig(), "top_k": SamplingConfig(top_k=read("top_k") or None), "top_p": SamplingConfig(top_p=read("top_p"))}
+    return {"greedy": GREEDY, "random": SamplingConfig(), "top_k": SamplingConfig(top_k=read("top_k") or None),
+            "top_p": SamplingConfig(top_p=read("top_p"))}
 
 
 def measured(text: Written) -> tuple[float, ...]:
@@ -57,9 +61,13 @@ def draw(page: Lesson, run: Run) -> Reading:
         st.toggle(page.label("averaged", n=N_SEEDS), help=page.label("averaged_help"), **attached("averaged"))
     begin, seed = start(run), read("seed")
     here, whole = _scene(page, run, begin, seed)
-    generation_strategies(message(page, run, here), key=f"{PREFIX}strategies", on_settings=lambda _: None)
-    title = page.label("strategies_twin", texts="; ".join(f"{name_of(page, name)}: {code(_decoded(run, text))}, ln P = {readable(text.log_prob)}" for name, text in here.texts.items()))
-    return Reading(_lines(page, here), _question(page, here) if whole else None, [write_side_by_side, beam_search, distinct_share], {"strategies.csv": lambda: _table(page, run, here)}, ".strategies-picture",
+    _picture(message(page, run, here), key=f"{PREFIX}strategies", on_settings=lambda _: None)
+    title = page.label("strategies_twin",
+                       texts="; ".join(f"{name_of(page, name)}: {code(_decoded(run, text))}, ln P = "
+                                       f"{readable(text.log_prob)}" for name, text in here.texts.items()))
+    return Reading(_lines(page, here), _question(page, here) if whole else None,
+                   [write_side_by_side, beam_search, distinct_share],
+                   {"strategies.csv": lambda: _table(page, run, here)}, ".strategies-picture",
                    title, _numbers(page, here))
 
 
@@ -69,7 +77,8 @@ def name_of(page: Lesson, name: str) -> str:
 
 
 def _scene(page: Lesson, run: Run, begin: Start, seed: int) -> tuple[Scene, bool]:
-    """What is written so far, and whether that is all: first what is drawn, then the beam, then what other seeds draw."""
+    """What is written so far, and whether that is all: first what is drawn, then the beam, then what other seeds draw.
+    """
     jobs = tuple((config, seed) for config in configs().values())
     drawn, whole = _written(page, run, begin, jobs, page.label("strategies_progress"))
     texts, many = dict(zip(NAMES, drawn)), {}
@@ -84,10 +93,12 @@ def _written(page: Lesson, run: Run, begin: Start, jobs: tuple, said: str) -> tu
     """A text for each job as far as they are written, and whether that is all."""
     def steps() -> Iterator[Part]:
         texts = ()
-        for i, texts in enumerate(cache.in_turns(run.loaded, write_side_by_side(run.loaded.runner, begin.token_ids, jobs, begin.length)), 1):
+        for i, texts in enumerate(cache.in_turns(run.loaded, write_side_by_side(run.loaded.runner, begin.token_ids,
+                                                                                jobs, begin.length)), 1):
             yield Part(texts, i, begin.length)
 
-    return growing_results.growing(run.loaded.key("generation strategies", begin, jobs), steps, lambda made: 100 * sum(len(text.token_ids) + 1 for text in made), said)
+    return growing_results.growing(run.loaded.key("generation strategies", begin, jobs), steps,
+                                   lambda made: 100 * sum(len(text.token_ids) + 1 for text in made), said)
 
 
 def _many(page: Lesson, run: Run, begin: Start, seed: int) -> tuple[dict[str, tuple[Written, ...]], bool]:
@@ -98,10 +109,12 @@ def _many(page: Lesson, run: Run, begin: Start, seed: int) -> tuple[dict[str, tu
 
 def _beam(page: Lesson, run: Run, begin: Start, width: int) -> tuple[Written, bool]:
     def steps() -> Iterator[Part]:
-        for i, (best, *_) in enumerate(cache.in_turns(run.loaded, beam_search(run.loaded.runner, begin.token_ids, width, begin.length)), 1):
+        for i, (best, *_) in enumerate(
+                cache.in_turns(run.loaded, beam_search(run.loaded.runner, begin.token_ids, width, begin.length)), 1):
             yield Part(Written(best.token_ids[len(begin.token_ids):], best.log_probs), i, begin.length)
 
-    return growing_results.growing(run.loaded.key("generation beam text", begin, width), steps, lambda made: 100 * len(made.token_ids), page.label("beam_progress", width=width))
+    return growing_results.growing(run.loaded.key("generation beam text", begin, width), steps,
+                                   lambda made: 100 * len(made.token_ids), page.label("beam_progress", width=width))
 
 
 def again(token_ids: Sequence[int], n: int = GRAM) -> list[bool]:
@@ -120,14 +133,16 @@ def again(token_ids: Sequence[int], n: int = GRAM) -> list[bool]:
 
 
 def message(page: Lesson, run: Run, here: Scene) -> dict:
-    """The header of the component, as generation_strategies.js has it."""
+    """The header of the component, as strategies.js has it."""
     rows = []
     for name, text in here.texts.items():
         means = [readable(value) for value in _means(here.many[name])] if name in here.many else None
-        rows.append({"name": name_of(page, name), "note": page.label(f"strategy_{name}_note"), "tokens": [run.tokenizer.visible(i) for i in text.token_ids],
-                     "p": [round(math.exp(value), 5) for value in text.log_probs], "again": again(text.token_ids), "numbers": [readable(value) for value in measured(text)], "means": means})
-    return {"text": page.labels("strategies") | {"note": note(page, here.begin)}, "scale": reader.scale(), "rows": rows, "columns": [page.label(f"measure_{name}") for name in MEASURES],
-            "many": page.label("mean_of")}
+        rows.append({"name": name_of(page, name), "note": page.label(f"strategy_{name}_note"),
+                     "tokens": [run.tokenizer.visible(i) for i in text.token_ids],
+                     "p": [round(math.exp(value), 5) for value in text.log_probs], "again": again(text.token_ids),
+                     "numbers": [readable(value) for value in measured(text)], "means": means})
+    return {"text": page.labels("strategies") | {"note": note(page, here.begin)}, "scale": reader.scale(), "rows": rows,
+            "columns": [page.label(f"measure_{name}") for name in MEASURES], "many": page.label("mean_of")}
 
 
 def _means(texts: Sequence[Written]) -> list[float]:
@@ -141,7 +156,9 @@ def _decoded(run: Run, text: Written) -> str:
 
 
 def _numbers(page: Lesson, here: Scene) -> pd.DataFrame:
-    rows = [(name_of(page, name), *map(plain_number, measured(text)), *map(plain_number, _means(here.many[name]) if name in here.many else ())) for name, text in here.texts.items()]
+    rows = [(name_of(page, name), *map(plain_number, measured(text)),
+             *map(plain_number, _means(here.many[name]) if name in here.many else ()))
+            for name, text in here.texts.items()]
     heads = [page.label("column_strategy"), *_measures(page)]
     if here.many:
         heads += [f"{measure}, {page.label('mean_of')}" for measure in _measures(page)]
@@ -149,9 +166,12 @@ def _numbers(page: Lesson, here: Scene) -> pd.DataFrame:
 
 
 def _table(page: Lesson, run: Run, here: Scene) -> pd.DataFrame:
-    every = [(name, here.seed, text) for name, text in here.texts.items()] + [(name, here.seed + i, text) for name, texts in here.many.items() for i, text in enumerate(texts) if i]
-    return pd.DataFrame([(name_of(page, name), seed, run.tokenizer.decode(list(text.token_ids)), *measured(text)) for name, seed, text in every],
-                        columns=[page.label("column_strategy"), page.label("column_seed"), page.label("column_text"), *_measures(page)])
+    every = ([(name, here.seed, text) for name, text in here.texts.items()]
+             + [(name, here.seed + i, text) for name, texts in here.many.items() for i, text in enumerate(texts) if i])
+    return pd.DataFrame([(name_of(page, name), seed, run.tokenizer.decode(list(text.token_ids)), *measured(text))
+                         for name, seed, text in every],
+                        columns=[page.label("column_strategy"), page.label("column_seed"), page.label("column_text"),
+                                 *_measures(page)])
 
 
 def _measures(page: Lesson) -> list[str]:
@@ -164,12 +184,14 @@ def _lines(page: Lesson, here: Scene) -> list[tuple[str, str]]:
         text = here.texts.get(name, Written())
         if text.token_ids:
             lines.append((page.label("numbers_surprisal", name=name_of(page, name), n=len(text.token_ids)),
-                          rf"-\frac{{\ln P}}{{n}} = \frac{{{latex_operand(-text.log_prob)}}}{{{len(text.token_ids)}}} = {latex_number(text.surprisal)}"))
+                          rf"-\frac{{\ln P}}{{n}} = \frac{{{latex_operand(-text.log_prob)}}}{{{len(text.token_ids)}}} "
+                          rf"= {latex_number(text.surprisal)}"))
     text = here.texts["greedy"]
     n_grams = len(text.token_ids) - GRAM + 1
     if n_grams > 0:
         different = round(text.distinct(GRAM) * n_grams)
-        lines.append((page.label("numbers_repeated", name=name_of(page, "greedy"), n=GRAM), rf"1 - \frac{{{different}}}{{{n_grams}}} = {latex_number(text.repeated(GRAM))}"))
+        lines.append((page.label("numbers_repeated", name=name_of(page, "greedy"), n=GRAM),
+                      rf"1 - \frac{{{different}}}{{{n_grams}}} = {latex_number(text.repeated(GRAM))}"))
     return lines
 
 
@@ -177,5 +199,7 @@ def _question(page: Lesson, here: Scene) -> Question | None:
     """Whether beam search has found a more probable text than greedy decoding."""
     greedy, beam = here.texts["greedy"], here.texts["beam"]
     answer = 1 if greedy.token_ids == beam.token_ids else 0 if beam.log_prob > greedy.log_prob else 2
-    return Question("beam_text", page.label("question_beam", width=read("width")), [page.label(f"question_beam_{name}") for name in ("more", "same", "less")], answer,
-                    page.label("because_beam", greedy=readable(greedy.log_prob, 4), beam=readable(beam.log_prob, 4), n=len(greedy.token_ids), m=len(beam.token_ids)))
+    return Question("beam_text", page.label("question_beam", width=read("width")),
+                    [page.label(f"question_beam_{name}") for name in ("more", "same", "less")], answer,
+                    page.label("because_beam", greedy=readable(greedy.log_prob, 4), beam=readable(beam.log_prob, 4),
+                               n=len(greedy.token_ids), m=len(beam.token_ids)))

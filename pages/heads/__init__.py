@@ -1,1 +1,3 @@
-"""The lesson "Heads": what it reads from a run, its instrument (the wall, and a panel beside it), and what stands below."""
+"""The lesson "Heads": what it reads from a run, its instrument (the wall, and a panel beside it), and
+what stands below.
+"""

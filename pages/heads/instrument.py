@@ -17,21 +17,22 @@ from core.app.state.run import Run
 from core.components.heads_wall import heads_wall
 from core.figures.heads import head_name
 from core.model.intervention import NOTHING
-from pages.heads import below, panels
+from pages.heads import below, output, panels
 from pages.heads import route as heads_live
 from pages.heads.shared import PREFIX, SETTINGS, Change, Pair, change_now, keep, patterns_of, picked_pair, read, redraw
 from pages.heads.words import summary, title, wall_words
 
 PANEL, QUERY, KEY = (f"{PREFIX}{name}_widget" for name in ("panel", "query", "key"))
-PICTURES = {"head": panels.one_head, "roles": panels.what_they_do, "write": panels.what_they_write, "change": panels.change, "prompts": panels.two_prompts,
-            "rollout": panels.rollout}
+PICTURES = {"head": panels.one_head, "roles": panels.what_they_do, "write": output.draw, "change": panels.change,
+            "prompts": panels.two_prompts, "rollout": panels.rollout}
 HEIGHT = (330, 620)        # least and most pixels of the wall: it ends with the window, on a 1280 × 720 projector too
 
 
 def draw(page: Lesson, run: Run) -> Callable[[], Reading]:
     """Controls, wall and panel, each a fragment: what a hand does redraws only what it changes.
 
-    Present mode shows one picture at a time; but while heads are switched off, the wall that is clicked stays beside it.
+    Present mode shows one picture at a time; but while heads are switched off, the wall that is clicked
+    stays beside it.
     """
     alone = reader.present() and read("panel") != "change"
     _controls(page, run)
@@ -52,7 +53,8 @@ def _controls(page: Lesson, run: Run) -> None:
     with guard(), st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"{PREFIX}controls"):
         options = tuple(PICTURES) if not reader.present() else ("wall", *PICTURES)
         _show(PANEL, read("panel") if read("panel") in options else options[0])
-        st.segmented_control(page.label("panel"), options, format_func=lambda name: page.label(f"panel_{name}"), required=True, key=PANEL,
+        st.segmented_control(page.label("panel"), options,
+                             format_func=lambda name: page.label(f"panel_{name}"), required=True, key=PANEL,
                              on_change=_pick_panel, label_visibility="collapsed", width="content")
         if not reader.present():
             st.space("stretch")
@@ -64,13 +66,17 @@ def _query_and_key(page: Lesson, run: Run) -> None:
     named = named if named <= last else -1
     _show(QUERY, at)
     _show(KEY, None if named < 0 else named)
-    beside = dict(horizontal=True, vertical_alignment="center", gap="small", width="content")      # a name and its field, in one line on a phone too
+    # a name and its field, in one line on a phone too
+    beside = dict(horizontal=True, vertical_alignment="center", gap="small", width="content")
     with st.container(**beside):
         st.markdown(page.label("query", token=code(run.tokens[at])), width="content")
-        st.number_input(page.label("query_name"), 0, last, step=1, key=QUERY, on_change=_pick_query, label_visibility="collapsed", width=130)
+        st.number_input(page.label("query_name"), 0, last, step=1, key=QUERY, on_change=_pick_query,
+                        label_visibility="collapsed", width=130)
     with st.container(**beside):
-        st.markdown(page.label("key_name") if named < 0 else page.label("key", token=code(run.tokens[named])), width="content")
-        st.number_input(page.label("key_name"), 0, last, value=None, step=1, key=KEY, placeholder=page.label("key_strongest"), on_change=_pick_key,
+        st.markdown(page.label("key_name") if named < 0 else page.label("key", token=code(run.tokens[named])),
+                    width="content")
+        st.number_input(page.label("key_name"), 0, last, value=None, step=1, key=KEY,
+                        placeholder=page.label("key_strongest"), on_change=_pick_key,
                         label_visibility="collapsed", width=150)
 
 
@@ -91,11 +97,14 @@ def _wall(page: Lesson, run: Run) -> None:
 
 def _draw_wall(page: Lesson, run: Run, pair: Pair, change: Change | None) -> None:
     shown = patterns_of(run, change.intervention(run) if change else NOTHING)
-    text = {"title": title(page.words, change, shown)} | {name: page.label(name) for name in ("scale", "masked", "waiting")}
+    text = {"title": title(page.words, change, shown)} | {name: page.label(name)
+                                                          for name in ("scale", "masked", "waiting")}
     text |= {name: page.label(f"map_{name}") for name in ("measure", "nothing", "map")}
-    heads_wall(shown.values, shown.allowed, run.tokens, key=f"{PREFIX}wall", text=text, summary=summary(page.words, change, shown, read("map")), on_measure=_measure,
+    heads_wall(shown.values, shown.allowed, run.tokens, key=f"{PREFIX}wall", text=text,
+               summary=summary(page.words, change, shown, read("map")), on_measure=_measure,
                selected=(pair.layer, pair.head), query=pair.query, **wall_words(page.words, run, change, shown),
-               height=HEIGHT, theme=reader.theme(), follow=f"{pair} {change_now()}", alone=bool(get_script_run_ctx().fragment_ids_this_run), hand=_hand(page, run, change), on_hand=_scale,
+               height=HEIGHT, theme=reader.theme(), follow=f"{pair} {change_now()}",
+               alone=bool(get_script_run_ctx().fragment_ids_this_run), hand=_hand(page, run, change), on_hand=_scale,
                opens=not change and not reader.present(), on_pick=functools.partial(_toggle, run) if change else _open,
                on_stand=lambda: st.rerun("heads_panel"), on_rest=lambda: st.rerun(["heads_wall", "heads_below"]))
 
@@ -105,7 +114,8 @@ def _hand(page: Lesson, run: Run, change: Change | None) -> dict | None:
     if not change or change.action != "scale":
         return None
     factor = SETTINGS.each["factor"]
-    return routes.hand(heads_live.NAME, "factor", page.label("factor"), (factor.low, factor.high), 0.1, change.factor, heads_live.question(run, change))
+    return routes.hand(heads_live.NAME, "factor", page.label("factor"), (factor.low, factor.high), 0.1, change.factor,
+                       heads_live.question(run, change))
 
 
 def _scale(factor: float) -> None:
@@ -137,7 +147,9 @@ def _toggle(run: Run, layer: int, head: int) -> None:
 
 
 def _show(widget: str, value: int | str | None) -> None:
-    """Sets a widget's value where it is another: one that is set goes to the browser and would undo what a quick hand did meanwhile."""
+    """Sets a widget's value where it is another: one that is set goes to the browser and would undo what a quick hand
+    did meanwhile.
+    """
     if st.session_state.get(widget) != value:
         st.session_state[widget] = value
 

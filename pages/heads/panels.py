@@ -1,4 +1,4 @@
-"""The panels beside the wall: one head large, what each head does, what it writes, heads changed, two prompts, rollout."""
+"""The panels beside the wall: one head large, what each head does, heads changed, two prompts, rollout."""
 from __future__ import annotations
 
 import math
@@ -16,9 +16,7 @@ from core.app.state import reader
 from core.app.state.run import Run
 from core.components.attention_view import attention_view
 from core.figures import heads as figures
-from core.figures.heads import head_name
 from core.figures.numbers import probability
-from pages.heads.heads_sum import heads_sum
 from pages.heads.route import ROLLOUT, rollout_question
 from pages.heads.shared import (
     PREFIX,
@@ -27,11 +25,13 @@ from pages.heads.shared import (
     attached,
     change_now,
     choose,
+    foot,
     keep,
     measured,
     measures_of,
     moved_by,
     patterns_of,
+    pick_head,
     reached,
     read,
     redraw,
@@ -39,7 +39,6 @@ from pages.heads.shared import (
 )
 
 PICTURE = (300, 620)        # least and most pixels of a picture that ends with the window
-CAPTION = 90                # of up to two lines in present mode, and the air around them
 CHART = 300                 # pixels of an altair chart
 TOKENS_COMPARED = 10
 
@@ -53,8 +52,10 @@ def one_head(page: Lesson, run: Run, pair: Pair) -> None:
     signed = values == "scores"
     numbers = block.scores[pair.head].float().cpu().numpy() if signed else patterns.values[pair.layer, pair.head]
     role = figures.roles(patterns.measures)[pair.layer, pair.head]
-    title = page.label("title_scores", head=pair.name) if signed else title_of(page, patterns.measures, role, pair.layer, pair.head)
-    _view(page, numbers, patterns.allowed, run.tokens, "view", title, pair.name, shows=shows, signed=signed, picked=(pair.query, pair.key), on_pick=_pick)
+    title = (page.label("title_scores", head=pair.name) if signed
+             else title_of(page, patterns.measures, role, pair.layer, pair.head))
+    _view(page, numbers, patterns.allowed, run.tokens, "view", title, pair.name, shows=shows, signed=signed,
+          picked=(pair.query, pair.key), on_pick=_pick)
 
 
 def what_they_do(page: Lesson, run: Run, pair: Pair) -> None:
@@ -68,37 +69,19 @@ def what_they_do(page: Lesson, run: Run, pair: Pair) -> None:
         st.info(page.label("no_repeat" if len(run.token_ids) > 1 else "no_choice"))
         return
     titles = tuple(page.label(f"measure_{name}") for name in (x, y))
-    chart = figures.scatter(table, x, y, titles, tuple(axis_end(patterns.measures[name]) for name in (x, y)), pair.name, reader.theme(), reader.scale(),
-                            CHART + 50)
+    chart = figures.scatter(table, x, y, titles, tuple(axis_end(patterns.measures[name]) for name in (x, y)), pair.name,
+                            reader.theme(), reader.scale(), CHART + 50)
     charts.show(chart, f"{PREFIX}scatter", on_select=_pick_point, selection_mode="picked")
-
-
-def what_they_write(page: Lesson, run: Run, pair: Pair) -> None:
-    """Concatenate and W_O, at the picked query: each head's output, what W_O makes of it, and their sum."""
-    block, b_O = run.trace.blocks[pair.layer], run.model.blocks[pair.layer].b_O
-    outputs = block.head_out[:, pair.query].float().cpu().numpy()
-    written = block.head_contribution[:, pair.query].float().cpu().numpy()
-    bias = np.zeros(written.shape[1], np.float32) if b_O is None else b_O.float().cpu().numpy()
-    total = block.attn_out[pair.query].float().cpu().numpy()
-    shares = figures.shares_of_sum(np.vstack([written, bias]), total)
-    names = [head_name(pair.layer, head) for head in range(len(written))]
-    largest = int(np.linalg.norm(written, axis=1).argmax())
-    text = {"title": page.label("write_title", head=names[largest], layer=pair.layer, token=run.tokens[pair.query], norm=f"{np.linalg.norm(written[largest]):.3g}"),
-            "concat": page.label("write_concat", last=len(written) - 1), "product": page.label("write_product"), "norm": page.label("write_norm"), "share": page.label("write_share"),
-            "bias": page.label("write_bias"), "sum": page.label("write_sum"), "scale": page.label("scale_signed")}
-    heads_sum(outputs, written, bias, total, shares, names, key=f"{PREFIX}sum", text=text, selected=pair.head, height=(200, 460), foot=_foot(),
-              scale=reader.scale(), theme=reader.theme(), on_pick=lambda head: _pick_head(pair.layer, head))
-    difference = np.abs(written.astype(np.float64).sum(0) - (total.astype(np.float64) - bias)).max()
-    st.caption(page.label("write_check", difference=f"{difference:.1e}", largest=f"{np.abs(total).max():.3g}"))
 
 
 def change(page: Lesson, run: Run, pair: Pair) -> None:
     """Heads switched off, set to their mean, scaled or made uniform, and the next token before and after."""
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         choose(page, "action")
-        st.text_input(page.label("changed"), **attached("changed"), placeholder=page.label("changed_none"), help=page.label("changed_help"),
-                      label_visibility="collapsed", width=170)
-        st.button(page.label("undo"), key=f"{PREFIX}undo", disabled=not st.session_state.get(f"{PREFIX}history"), on_click=_undo)
+        st.text_input(page.label("changed"), **attached("changed"), placeholder=page.label("changed_none"),
+                      help=page.label("changed_help"), label_visibility="collapsed", width=170)
+        st.button(page.label("undo"), key=f"{PREFIX}undo",
+                  disabled=not st.session_state.get(f"{PREFIX}history"), on_click=_undo)
         st.button(page.label("clear"), key=f"{PREFIX}clear", disabled=not change_now().heads(run), on_click=_clear)
     changed = run.trace_with(change_now().intervention(run))
     if not run.has_head:
@@ -111,21 +94,24 @@ def change(page: Lesson, run: Run, pair: Pair) -> None:
     ids = figures.candidates(p, q, effect.token_ids[effect.before != effect.after].tolist(), TOKENS_COMPARED)
     st.markdown(f"**{_change_title(page, run, effect.kl, p, q, pair.query)}**")
     titles = tuple(page.label(f"change_{name}") for name in ("axis", "before", "after"))
-    chart = figures.before_after([run.tokenizer.visible(int(i)) for i in ids], p[ids], q[ids], titles, reader.theme(), reader.scale(), CHART + 50 * reader.present())
+    chart = figures.before_after([run.tokenizer.visible(int(i)) for i in ids], p[ids], q[ids], titles, reader.theme(),
+                                 reader.scale(), CHART + 50 * reader.present())
     charts.show(chart, f"{PREFIX}before_after")
 
 
 def two_prompts(page: Lesson, run: Run, pair: Pair) -> None:
     """The picked head on the shared prompt and on another text."""
-    typed = st.text_input(page.label("other"), placeholder=page.label("other_default"), max_chars=2000, **attached("other"))
+    typed = st.text_input(page.label("other"), placeholder=page.label("other_default"), max_chars=2000,
+                          **attached("other"))
     other = run.with_text(typed or page.label("other_default"))
     for column, shown, name in zip(st.columns(2), (run, other), ("here", "there")):
         patterns = patterns_of(shown)
         share = {measure: values[pair.layer, pair.head] for measure, values in patterns.measures.items()}
         role = figures.roles(patterns.measures)[pair.layer, pair.head]
         with column:
-            _view(page, patterns.values[pair.layer, pair.head], patterns.allowed, shown.tokens, name, title_of(page, patterns.measures, role, pair.layer, pair.head),
-                  pair.name, height=(190, 420), foot=_foot())
+            _view(page, patterns.values[pair.layer, pair.head], patterns.allowed, shown.tokens, name,
+                  title_of(page, patterns.measures, role, pair.layer, pair.head),
+                  pair.name, height=(190, 420), foot=foot())
             st.caption(page.label("both", **{measure: measured(value) for measure, value in share.items()}))
 
 
@@ -135,9 +121,10 @@ def rollout(page: Lesson, run: Run, pair: Pair) -> None:
     if not 0 <= read("block") < n_layers:
         keep(block=n_layers - 1)
     shown = reached(run, read("block"), pair.query)
-    hand = routes.hand(ROLLOUT, "block", page.label("rollout_block"), (0, n_layers - 1), 1, shown.block, rollout_question(run, pair.query)) if n_layers > 1 else None
-    _view(page, shown.values, patterns_of(run).allowed, run.tokens, "rollout", shown.title(page.words, run), page.label("rollout_label"), picked=shown.picked, on_pick=_pick,
-          hand=hand, on_hand=_follow)
+    hand = routes.hand(ROLLOUT, "block", page.label("rollout_block"), (0, n_layers - 1), 1, shown.block,
+                       rollout_question(run, pair.query)) if n_layers > 1 else None
+    _view(page, shown.values, patterns_of(run).allowed, run.tokens, "rollout", shown.title(page.words, run),
+          page.label("rollout_label"), picked=shown.picked, on_pick=_pick, hand=hand, on_hand=_follow)
 
 
 def _follow(block: float) -> None:
@@ -151,15 +138,12 @@ def remember() -> None:
     st.session_state.setdefault(f"{PREFIX}history", []).append(read("changed"))
 
 
-def _view(page: Lesson, values: np.ndarray, allowed: np.ndarray, tokens: list[str], name: str, title: str, label: str, *, height: tuple[int, int] = PICTURE, **how) -> None:
-    text = {"title": title, "scale": page.label("scale")} | {key: page.label(key) for key in ("masked", "key_axis", "query_axis", "keys_help")}
-    attention_view(values, allowed, tokens, key=f"{PREFIX}{name}", text=text, label=label, height=height, scale=reader.scale(),
-                   theme=reader.theme(), **how)
-
-
-def _foot() -> int:
-    """Pixels for the line below a picture, which on a projector stands above the bar; elsewhere the page scrolls to it."""
-    return CAPTION if reader.present() else 0
+def _view(page: Lesson, values: np.ndarray, allowed: np.ndarray, tokens: list[str], name: str, title: str, label: str,
+          *, height: tuple[int, int] = PICTURE, **how) -> None:
+    text = ({"title": title, "scale": page.label("scale")}
+            | {key: page.label(key) for key in ("masked", "key_axis", "query_axis", "keys_help")})
+    attention_view(values, allowed, tokens, key=f"{PREFIX}{name}", text=text, label=label, height=height,
+                   scale=reader.scale(), theme=reader.theme(), **how)
 
 
 def _axis(page: Lesson, run: Run, name: str) -> str:
@@ -167,11 +151,16 @@ def _axis(page: Lesson, run: Run, name: str) -> str:
     options = measures_of(run)
     if read(name) not in options:
         keep(**{name: SETTINGS.each[name].default if SETTINGS.each[name].default in options else "next_token"})
-    return st.selectbox(page.label(f"axis_{name}"), options, format_func=lambda measure: page.label(f"measure_{measure}"), width=round(300 * reader.scale()), **attached(name))
+    return st.selectbox(page.label(f"axis_{name}"), options,
+                        format_func=lambda measure: page.label(f"measure_{measure}"), width=round(300 * reader.scale()),
+                        **attached(name))
 
 
 def axis_end(values: np.ndarray) -> float:
-    """Where an axis ends: a tenth past its largest value, rounded up to one digit. What is at most 1, as every share is, needs no axis past 1."""
+    """Where an axis ends: a tenth past its largest value, rounded up to one digit.
+
+    What is at most 1, as every share is, needs no axis past 1.
+    """
     largest = float(np.nanmax(values)) or 1.0
     unit = 10.0 ** math.floor(math.log10(1.1 * largest))
     most = math.ceil(1.1 * largest / unit) * unit
@@ -180,7 +169,8 @@ def axis_end(values: np.ndarray) -> float:
 
 def _moved_title(page: Lesson, run: Run, share: float, at: int) -> str:
     changed = change_now().heads(run)
-    return page.label("change_moved", n=len(changed), at=code(run.tokens[at]), i=at, share=f"{share:.3g}") if changed else page.label("change_none")
+    return (page.label("change_moved", n=len(changed), at=code(run.tokens[at]), i=at, share=f"{share:.3g}") if changed
+            else page.label("change_none"))
 
 
 def _change_title(page: Lesson, run: Run, kl: float, p: np.ndarray, q: np.ndarray, at: int) -> str:
@@ -189,8 +179,9 @@ def _change_title(page: Lesson, run: Run, kl: float, p: np.ndarray, q: np.ndarra
         return page.label("change_none")
     first, then = int(p.argmax()), int(q.argmax())
     visible = {i: code(run.tokenizer.visible(i)) for i in (first, then)}
-    return page.label("change_same" if first == then else "change_other", kl=f"{kl:.3g}", n=len(changed), token=visible[first], other=visible[then],
-                      before=probability(float(p[first])), after=probability(float(q[then])), at=code(run.tokens[at]), i=at)
+    return page.label("change_same" if first == then else "change_other", kl=f"{kl:.3g}", n=len(changed),
+                      token=visible[first], other=visible[then], before=probability(float(p[first])),
+                      after=probability(float(q[then])), at=code(run.tokens[at]), i=at)
 
 
 def _pick(query: int, key: int) -> None:
@@ -199,16 +190,11 @@ def _pick(query: int, key: int) -> None:
     redraw("heads_controls")
 
 
-def _pick_head(layer: int, head: int) -> None:
-    reader.select(layer=layer, head=head)
-    redraw()
-
-
 def _pick_point() -> None:
     points = st.session_state[f"{PREFIX}scatter_chart"].selection.get("picked") or []
     if points:
         layer, head = points[0]["head"].split(".")
-        _pick_head(int(layer), int(head))
+        pick_head(int(layer), int(head))
 
 
 def _undo() -> None:

@@ -17,7 +17,10 @@ def question(present: run.Run, change: Change) -> dict:
 
 
 def answer(question: dict) -> bytes:
-    """The wall under the change that the question names, as `heads_wall` takes it. Raises ValueError, KeyError or TypeError for nonsense."""
+    """The wall under the change that the question names, as `heads_wall` takes it.
+
+    Raises ValueError, KeyError or TypeError for nonsense.
+    """
     asked = run.of_tokens(question["model"], question["device"], question["token_ids"])
     change = Change.checked(question["changed"], question["action"], question["factor"])
     shown = patterns_of(asked, change.intervention(asked))
@@ -25,7 +28,8 @@ def answer(question: dict) -> bytes:
     if not all(0 <= head < shown.values.shape[0] * shown.values.shape[1] for head in heads):
         raise ValueError("there is no such head")
     words = prose.load("heads").of_kind(asked.model.config.kind)
-    return wall_answer(shown.values, shown.allowed, heads, **wall_words(words, asked, change, shown), summary=summary(words, change, shown, MEASURES[0]))
+    return wall_answer(shown.values, shown.allowed, heads, **wall_words(words, asked, change, shown),
+                       summary=summary(words, change, shown, MEASURES[0]))
 
 
 def rollout_question(present: run.Run, query: int) -> dict:
@@ -34,10 +38,14 @@ def rollout_question(present: run.Run, query: int) -> dict:
 
 
 def rollout_answer(question: dict) -> bytes:
-    """The rollout up to the block that the question names, as `attention_view` takes it. Raises ValueError, KeyError or TypeError for nonsense."""
+    """The rollout up to the block that the question names, as `attention_view` takes it.
+
+    Raises ValueError, KeyError or TypeError for nonsense.
+    """
     asked = run.of_tokens(question["model"], question["device"], question["token_ids"])
     block, query = int(question["block"]), int(question["query"])
     if not (0 <= block < asked.model.config.n_layers and 0 <= query < len(asked.token_ids)):
         raise ValueError("there is no such block or position")
     shown = reached(asked, block, query)
-    return payload(shown.values, patterns_of(asked).allowed, shown.title(prose.load("heads").of_kind(asked.model.config.kind), asked), shown.picked, {})
+    return payload(shown.values, patterns_of(asked).allowed,
+                   shown.title(prose.load("heads").of_kind(asked.model.config.kind), asked), shown.picked, {})

@@ -1,4 +1,6 @@
-"""What the lesson reads from a forward pass: every pattern as one array, what each head looks at, what the reader changed."""
+"""What the lesson reads from a forward pass: every pattern as one array, what each head looks at, what the
+reader changed.
+"""
 from __future__ import annotations
 
 import re
@@ -23,10 +25,13 @@ from core.model.trace import Trace
 PREFIX = "heads_"
 ACTIONS = ("zero", "mean", "scale", "uniform")
 MEASURES = ("previous_token", "first_token", "induction", "duplicate_token", "entropy", "distance")
-IN_AN_ENCODER = ("previous_token", "next_token", "own_token", "first_token", "last_token", "duplicate_token", "entropy", "distance")     # induction is about what came before
+# induction is about what came before
+IN_AN_ENCODER = ("previous_token", "next_token", "own_token", "first_token", "last_token", "duplicate_token",
+                 "entropy", "distance")
 EVERY_MEASURE = tuple(dict.fromkeys(MEASURES + IN_AN_ENCODER))
 SETTINGS = Settings("heads", {
-    "panel": Setting("wall", options=("wall", "head", "roles", "write", "change", "prompts", "rollout")),   # "wall" alone in present mode
+    # "wall" alone in present mode
+    "panel": Setting("wall", options=("wall", "head", "roles", "write", "change", "prompts", "rollout")),
     "key": Setting(-1, low=-1),                # position of the key; −1: the one with the largest weight
     "shows": Setting("matrix", options=("matrix", "lines")),
     "values": Setting("weights", options=("weights", "scores")),
@@ -41,11 +46,14 @@ SETTINGS = Settings("heads", {
 })
 read, keep = SETTINGS.read, SETTINGS.keep
 ON_THE_WALL = ("changed", "action")
+CAPTION = 90                # pixels of up to two lines in present mode, and the air around them
 
 
 @dataclass(frozen=True)
 class Patterns:
-    """Every head's pattern on one prompt, (L, h, N, N) float32, the keys each query may see, (N, N) bool, and the measures, (L, h) float64 each."""
+    """Every head's pattern on one prompt, (L, h, N, N) float32, the keys each query may see, (N, N) bool, and the
+    measures, (L, h) float64 each.
+    """
 
     values: np.ndarray
     allowed: np.ndarray
@@ -54,7 +62,9 @@ class Patterns:
 
 @dataclass(frozen=True)
 class Change:
-    """What the reader did to which heads: `names` such as "3.5 4.*", where * is every head of a layer, one of ACTIONS, and the factor of "scale"."""
+    """What the reader did to which heads: `names` such as "3.5 4.*", where * is every head of a layer, one of ACTIONS,
+    and the factor of "scale".
+    """
 
     names: str
     action: str
@@ -63,7 +73,8 @@ class Change:
     @staticmethod
     def checked(names: object, action: object, factor: object) -> Change:
         """A change from outside: within its bounds, or ValueError."""
-        values = [SETTINGS.each[name].accept(value) for name, value in (("changed", names), ("action", action), ("factor", factor))]
+        values = [SETTINGS.each[name].accept(value)
+                  for name, value in (("changed", names), ("action", action), ("factor", factor))]
         if None in values:
             raise ValueError("there is no such change")
         return Change(*values)
@@ -113,7 +124,8 @@ def _read(run: Run, intervention: Intervention) -> Patterns:
     trace = run.trace_with(intervention)
     measured = stream_and_heads.head_statistics(trace)
     values = torch.stack([block.pattern for block in trace.blocks]).float().cpu().numpy()
-    return Patterns(values, trace.blocks[0].allowed.cpu().numpy(), {name: getattr(measured, name).double().cpu().numpy() for name in measures_of(run)})
+    return Patterns(values, trace.blocks[0].allowed.cpu().numpy(),
+                    {name: getattr(measured, name).double().cpu().numpy() for name in measures_of(run)})
 
 
 @dataclass(frozen=True)
@@ -126,13 +138,18 @@ class Reached:
 
     def title(self, words: TextFile, run: Run) -> str:
         query, key = self.picked
-        return words.label("title_rollout", block=self.block, query_token=run.tokens[query], key_token=run.tokens[key], share=probability(float(self.values[query, key])))
+        return words.label("title_rollout", block=self.block, query_token=run.tokens[query], key_token=run.tokens[key],
+                           share=probability(float(self.values[query, key])))
 
 
 def reached(run: Run, block: int, query: int) -> Reached:
-    """Which tokens of the input have reached each position after a block; the rollout of all blocks is kept for all who ask for the same."""
+    """Which tokens of the input have reached each position after a block; the rollout of all blocks is kept for all who
+    ask for the same.
+    """
     key = run.key("heads_rollout")
-    values = cache.result(key, lambda: stream_and_heads.rollout([b.pattern for b in run.trace.blocks]).float().cpu().numpy(), lambda made: made.nbytes)[block]
+    values = cache.result(key,
+                          lambda: stream_and_heads.rollout([b.pattern for b in run.trace.blocks]).float().cpu().numpy(),
+                          lambda made: made.nbytes)[block]
     return Reached(block, values, (query, int(values[query].argmax())))
 
 
@@ -142,7 +159,9 @@ def measures_of(run: Run) -> tuple[str, ...]:
 
 
 def attached(name: str) -> dict:
-    """The arguments key and on_change that tie a widget to one of SETTINGS; what the wall depends on too draws it again."""
+    """The arguments key and on_change that tie a widget to one of SETTINGS; what the wall depends on too
+    draws it again.
+    """
     arguments = SETTINGS.attached(name)
     if name not in ON_THE_WALL:
         return arguments
@@ -156,16 +175,31 @@ def attached(name: str) -> dict:
 
 
 def redraw(*also: str) -> None:
-    """In a callback: draws the wall again, and the fragments named. The panel follows when the tiles stand, the parts below when the hand rests.
+    """In a callback: draws the wall again, and the fragments named.
+
+    The panel follows when the tiles stand, the parts below when the hand rests.
 
     In present mode the whole page: there the choice decides what is on it.
     """
     st.rerun("app" if reader.present() else ["heads_wall", *also])
 
 
+def pick_head(layer: int, head: int) -> None:
+    """Callback: the reader picks a head beside the wall."""
+    reader.select(layer=layer, head=head)
+    redraw()
+
+
+def foot() -> int:
+    """Pixels for the line below a picture, which on a projector stands above the bar; elsewhere the page scrolls to it.
+    """
+    return CAPTION if reader.present() else 0
+
+
 def choose(page: Lesson, name: str) -> str:
     """One of a setting's options by a segmented control; the labels are `<name>_<option>`."""
-    return st.segmented_control(page.label(name), SETTINGS.each[name].options, format_func=lambda option: page.label(f"{name}_{option}"), required=True,
+    return st.segmented_control(page.label(name), SETTINGS.each[name].options,
+                                format_func=lambda option: page.label(f"{name}_{option}"), required=True,
                                 label_visibility="collapsed", width="content", **attached(name))
 
 
@@ -179,7 +213,8 @@ def picked_pair(run: Run) -> Pair:
 def title_of(page: Lesson, measures: dict[str, np.ndarray], role: str, layer: int, head: int) -> str:
     """What the head does, as one line: its leading share, or how spread it is."""
     if role:
-        return page.label(f"title_{role}", head=head_name(layer, head), share=probability(float(measures[role][layer, head])))
+        return page.label(f"title_{role}", head=head_name(layer, head),
+                          share=probability(float(measures[role][layer, head])))
     entropy, distance = (float(measures[name][layer, head]) for name in ("entropy", "distance"))
     if np.isnan(entropy):
         return page.label("title_one_token", head=head_name(layer, head))
@@ -192,13 +227,16 @@ def measured(value: float) -> str:
 
 
 def divergence_of(run: Run, layer: int, head: int, position: int) -> float:
-    """KL(before ‖ after) in nats of what is predicted at `position`, with this head alone set to zero; of a model without a head for that, how far its last vector there is moved."""
+    """KL(before ‖ after) in nats of what is predicted at `position`, with this head alone set to zero; of a model
+    without a head for that, how far its last vector there is moved.
+    """
     key = run.key("heads_kl", layer, head, position)
     off = Intervention(heads=(HeadEdit(layer, head),))
 
     def found() -> float:
         before, after = run.trace, run.trace_with(off)
-        return stream_and_heads.effect(before.logits[position], after.logits[position]).kl if run.has_head else moved_by(before, after, position)
+        return (stream_and_heads.effect(before.logits[position], after.logits[position]).kl if run.has_head
+                else moved_by(before, after, position))
 
     return cache.result(key, found, lambda _: 64)
 

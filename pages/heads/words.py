@@ -9,16 +9,19 @@ from core.components.heads_wall import HeadMap
 from core.figures import heads as figures
 from pages.heads.shared import Change, Patterns, measured
 
-
 SEEN_WHOLE = 8            # layers and heads of a wall that is seen whole; a larger one has a map beside it
 SHARES = frozenset(figures.ROLES)      # between 0 and 1, and coloured as the tiles are
 
 
 def summary(words: TextFile, change: Change | None, shown: Patterns, measure: str) -> HeadMap | None:
-    """The map of all heads for a wall that is not seen whole. Shares run from 0 to 1, entropy and distance to their largest value."""
+    """The map of all heads for a wall that is not seen whole.
+
+    Shares run from 0 to 1, entropy and distance to their largest value.
+    """
     if max(shown.measures["entropy"].shape) <= SEEN_WHOLE:
         return None
-    measures = {name: (words.label(f"measure_{name}"), values, 1.0 if name in SHARES else _largest(values)) for name, values in shown.measures.items()}
+    measures = {name: (words.label(f"measure_{name}"), values, 1.0 if name in SHARES else _largest(values))
+                for name, values in shown.measures.items()}
     return HeadMap(measures, measure if measure in measures else next(iter(measures)), SHARES, picks=change is None)
 
 
@@ -44,10 +47,13 @@ def counts(shown: Patterns) -> dict[str, int]:
 
 
 def wall_words(words: TextFile, run: Run, change: Change | None, shown: Patterns) -> dict[str, list]:
-    """The arguments `roles`, `notes`, `badges` and `crossed` of the wall, one entry a head in order; no change: no badges."""
+    """The arguments `roles`, `notes`, `badges` and `crossed` of the wall, one entry a head in order; no
+    change: no badges.
+    """
     config = run.model.config
     roles = [words.label(f"role_{role}") if role else "" for role in figures.roles(shown.measures).flat]
-    notes = [words.label("note", **{name: measured(float(value)) for name, value in zip(shown.measures, values)}) for values in zip(*(found.flat for found in shown.measures.values()))]
+    notes = [words.label("note", **{name: measured(float(value)) for name, value in zip(shown.measures, values)})
+             for values in zip(*(found.flat for found in shown.measures.values()))]
     changed = sorted(layer * config.n_heads + head for layer, head in change.heads(run)) if change else []
     badge = words.label(f"badge_{change.action}", factor=change.factor) if change else ""
     return {"roles": roles, "notes": notes, "badges": [badge if i in changed else "" for i in range(len(roles))],

@@ -1,5 +1,6 @@
-"""Pictures of the lesson Language models: all orders of some words, ranked; log-odds against how much of a prompt was read; a probability
-for each letter of a text. Arrays and labels in, an altair object out."""
+"""Pictures of the lesson Language models: all orders of some words, ranked; log-odds against how much of a prompt was
+read; a probability for each letter of a text. Arrays and labels in, an altair object out.
+"""
 from __future__ import annotations
 
 import json
@@ -13,68 +14,96 @@ from core.figures.numbers import readable
 from core.figures.style import MONO, colour, framed
 
 
-def ranked_orders(texts: Sequence[str], log_probs: np.ndarray, own: int, titles: tuple[str, str], theme: str, scale: float, height: int) -> alt.LayerChart:
-    """ln p of every order of the words, most probable first; the order `own` is a large filled mark, and it, the first and the last are named.
+def ranked_orders(texts: Sequence[str], log_probs: np.ndarray, own: int, titles: tuple[str, str], theme: str,
+                  scale: float, height: int) -> alt.LayerChart:
+    """ln p of every order of the words, most probable first; the order `own` is a large filled mark, and it, the first
+    and the last are named.
 
     titles: of the axes rank and ln p.
     """
     ranking = np.argsort(-np.asarray(log_probs), kind="stable")
-    frame = pd.DataFrame({"rank": range(1, len(texts) + 1), "text": [texts[i] for i in ranking], "value": np.asarray(log_probs)[ranking], "own": [bool(i == own) for i in ranking]})
+    frame = pd.DataFrame({"rank": range(1, len(texts) + 1), "text": [texts[i] for i in ranking],
+                          "value": np.asarray(log_probs)[ranking], "own": [bool(i == own) for i in ranking]})
     frame["shown"] = [readable(value, 4) for value in frame["value"]]
-    x = alt.X("rank:Q", title=titles[0], scale=alt.Scale(domain=[0, len(texts) + 1], nice=False), axis=alt.Axis(tickMinStep=1, tickCount=6))
-    y = alt.Y("value:Q", title=titles[1], scale=alt.Scale(zero=False, nice=False), axis=alt.Axis(grid=True, tickCount=5))
-    tooltip = [alt.Tooltip("rank:Q", title=titles[0]), alt.Tooltip("text:N", title=" "), alt.Tooltip("shown:N", title=titles[1])]
+    x = alt.X("rank:Q", title=titles[0], scale=alt.Scale(domain=[0, len(texts) + 1], nice=False),
+              axis=alt.Axis(tickMinStep=1, tickCount=6))
+    y = alt.Y("value:Q", title=titles[1], scale=alt.Scale(zero=False, nice=False),
+              axis=alt.Axis(grid=True, tickCount=5))
+    tooltip = [alt.Tooltip("rank:Q", title=titles[0]), alt.Tooltip("text:N", title=" "),
+               alt.Tooltip("shown:N", title=titles[1])]
     base = alt.Chart(frame).encode(x=x, y=y, tooltip=tooltip)
     points = base.mark_point(filled=True, opacity=1).encode(
-        color=alt.Color("own:N", legend=None, scale=alt.Scale(domain=[False, True], range=[colour("excluded", theme), colour("kept", theme)])),
+        color=alt.Color("own:N", legend=None, scale=alt.Scale(domain=[False, True], range=[colour("excluded", theme),
+                                                                                           colour("kept", theme)])),
         size=alt.Size("own:N", legend=None, scale=alt.Scale(domain=[False, True], range=[34 * scale, 150 * scale])))
-    return framed(alt.layer(_room(frame, y), points, *_names(frame, x, y, theme, scale)), theme, scale, height=height, width="container")
+    return framed(alt.layer(_room(frame, y), points, *_names(frame, x, y, theme, scale)), theme, scale, height=height,
+                  width="container")
 
 
 def _room(frame: pd.DataFrame, y: alt.Y) -> alt.Chart:
-    """Unseen marks a little above and below the values, so that names have room. A padding of the scale would leave the axis as it was once the data change in place."""
+    """Unseen marks a little above and below the values, so that names have room.
+
+    A padding of the scale would leave the axis as it was once the data change in place.
+    """
     low, high = float(frame["value"].min()), float(frame["value"].max())
     room = 0.1 * (high - low) or 1.0
     return alt.Chart(pd.DataFrame({"value": [low - room, high + room]})).mark_point(opacity=0).encode(y=y)
 
 
 def _names(frame: pd.DataFrame, x: alt.X, y: alt.Y, theme: str, scale: float) -> list[alt.Chart]:
-    """The named points: in the left half their text goes to the right, in the right half to the left; the picked one is bold."""
+    """The named points: in the left half their text goes to the right, in the right half to the left; the
+    picked one is bold.
+    """
     last = len(frame) - 1
     named = frame[(frame.index == 0) | (frame.index == last) | frame["own"]]
     rows = []
-    for side, align, part in ((1, "left", named[named.index <= last / 2]), (-1, "right", named[named.index > last / 2])):
+    for side, align, part in ((1, "left", named[named.index <= last / 2]),
+                              (-1, "right", named[named.index > last / 2])):
         for own in (False, True):
-            mark = dict(align=align, dx=side * 11 * scale, dy=10 * scale if side < 0 else 0, font=MONO, fontSize=12 * scale, fontWeight=700 if own else 400, color=colour("text" if own else "muted", theme))
+            mark = dict(align=align, dx=side * 11 * scale, dy=10 * scale if side < 0 else 0, font=MONO,
+                        fontSize=12 * scale, fontWeight=700 if own else 400,
+                        color=colour("text" if own else "muted", theme))
             rows.append(alt.Chart(part[part["own"] == own]).mark_text(**mark).encode(x=x, y=y, text=alt.Text("text:N")))
     return rows
 
 
-def odds_line(tokens: Sequence[str], odds: np.ndarray, titles: tuple[str, str], theme: str, scale: float, height: int) -> alt.LayerChart:
-    """Log-odds, one for each token that a prompt may begin at, in the prompt's order; above zero the first of the two texts is the more probable.
+def odds_line(tokens: Sequence[str], odds: np.ndarray, titles: tuple[str, str], theme: str, scale: float,
+              height: int) -> alt.LayerChart:
+    """Log-odds, one for each token that a prompt may begin at, in the prompt's order; above zero the first of the two
+    texts is the more probable.
 
     titles: of the axis of the odds, and of the token in the tooltip.
     """
-    frame = pd.DataFrame({"place": [f"{i}" for i in range(len(tokens))], "token": list(tokens), "odds": np.asarray(odds, float), "shown": [readable(value, 4) for value in odds]})
+    frame = pd.DataFrame({"place": [f"{i}" for i in range(len(tokens))], "token": list(tokens),
+                          "odds": np.asarray(odds, float), "shown": [readable(value, 4) for value in odds]})
     names = json.dumps(list(tokens), ensure_ascii=False)
-    axis = alt.Axis(labelExpr=f"{names}[toNumber(datum.value)]", labelAngle=-45, labelFont=MONO, labelOverlap=True, labelLimit=90 * scale)
+    axis = alt.Axis(labelExpr=f"{names}[toNumber(datum.value)]", labelAngle=-45, labelFont=MONO, labelOverlap=True,
+                    labelLimit=90 * scale)
     base = alt.Chart(frame).encode(x=alt.X("place:N", sort=None, title=None, axis=axis),
-                                   tooltip=[alt.Tooltip("token:N", title=titles[1]), alt.Tooltip("shown:N", title=titles[0])])
+                                   tooltip=[alt.Tooltip("token:N", title=titles[1]),
+                                            alt.Tooltip("shown:N", title=titles[0])])
     y = alt.Y("odds:Q", title=titles[0], axis=alt.Axis(grid=True, tickCount=5))
     ink = colour("kept", theme, "ink")
-    zero = alt.Chart(pd.DataFrame({"zero": [0.0]})).mark_rule(color=colour("text", theme), strokeWidth=1.5 * scale).encode(y=alt.Y("zero:Q", title=titles[0]))
-    layers = [zero, base.mark_line(color=ink, strokeWidth=2 * scale).encode(y=y), base.mark_point(filled=True, opacity=1, size=45 * scale, color=ink).encode(y=y)]
+    zero = (alt.Chart(pd.DataFrame({"zero": [0.0]})).mark_rule(color=colour("text", theme), strokeWidth=1.5 * scale)
+            .encode(y=alt.Y("zero:Q", title=titles[0])))
+    layers = [zero, base.mark_line(color=ink, strokeWidth=2 * scale).encode(y=y),
+              base.mark_point(filled=True, opacity=1, size=45 * scale, color=ink).encode(y=y)]
     return framed(alt.layer(*layers), theme, scale, height=height, width="container")
 
 
 def letter_bars(text: str, mass: np.ndarray, title: str, theme: str, scale: float, height: int) -> alt.LayerChart:
     """A probability for each letter of a text, in its order; what is above a hundredth is written on its bar."""
-    frame = pd.DataFrame({"place": [f"{i}" for i in range(len(text))], "letter": list(text), "p": np.asarray(mass, float)})
+    frame = pd.DataFrame({"place": [f"{i}" for i in range(len(text))], "letter": list(text),
+                          "p": np.asarray(mass, float)})
     frame["shown"] = [readable(p, 2) if p > 0.01 else "" for p in frame["p"]]
     frame["exact"] = [readable(p, 4) for p in frame["p"]]
     names = json.dumps([c if c != " " else "·" for c in text], ensure_ascii=False)
-    axis = alt.Axis(labelExpr=f"{names}[toNumber(datum.value)]", labelAngle=0, labelFont=MONO, labelOverlap=False, labelPadding=3)
-    y = alt.Y("p:Q", title=title, scale=alt.Scale(domain=[0, 1.08]), axis=alt.Axis(grid=True, values=[0, 0.5, 1], format="~g"))
-    base = alt.Chart(frame).encode(x=alt.X("place:N", sort=None, title=None, axis=axis), y=y, tooltip=[alt.Tooltip("letter:N", title=" "), alt.Tooltip("exact:N", title=title)])
+    axis = alt.Axis(labelExpr=f"{names}[toNumber(datum.value)]", labelAngle=0, labelFont=MONO,
+                    labelOverlap=False, labelPadding=3)
+    y = alt.Y("p:Q", title=title, scale=alt.Scale(domain=[0, 1.08]),
+              axis=alt.Axis(grid=True, values=[0, 0.5, 1], format="~g"))
+    base = alt.Chart(frame).encode(x=alt.X("place:N", sort=None, title=None, axis=axis), y=y,
+                                   tooltip=[alt.Tooltip("letter:N", title=" "), alt.Tooltip("exact:N", title=title)])
     bars = base.mark_bar(color=colour("kept", theme))
-    return framed(alt.layer(bars, base.mark_text(dy=-8 * scale, fontSize=12 * scale, color=colour("text", theme)).encode(text=alt.Text("shown:N"))), theme, scale, height=height, width="container")
+    return framed(alt.layer(bars, base.mark_text(dy=-8 * scale, fontSize=12 * scale, color=colour("text", theme))
+                                  .encode(text=alt.Text("shown:N"))), theme, scale, height=height, width="container")

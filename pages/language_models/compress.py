@@ -1,4 +1,6 @@
-"""Compress: the prompt's tokens through an arithmetic coder that the model drives, back again, and beside well-known compressors."""
+"""Compress: the prompt's tokens through an arithmetic coder that the model drives, back again, and beside
+well-known compressors.
+"""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -15,16 +17,19 @@ from core.app.frame.lesson import Lesson
 from core.app.frame.views import Reading
 from core.app.state import reader
 from core.app.state.run import Run
+from core.components.lib.token_view import token_view
 from core.figures.numbers import latex_number, latex_operand, plain_number
 from core.language import arithmetic_coding, compression
 from core.language.compression import CodedToken
 from core.model.tokenizer import encodable
-from pages.language_models.lm_coder import lm_coder
 from pages.language_models.shared import PREFIX, keep, named, read
 
 MOST_CODED = 120        # tokens of the prompt that are coded
 DIGITS = 16             # of the interval's ends that are shown
 FORMATS = ("utf8", "gzip", "zlib", "bz2", "lzma")
+# The arithmetic coder at work: a text's tokens, the interval that each narrows, the bits so far, and sizes beside each
+# other.
+_picture = token_view("lm_coder", __file__)
 
 
 @dataclass(frozen=True)
@@ -45,7 +50,8 @@ def coded(page: Lesson, run: Run, text: str) -> Coded:
         bits, steps = compression.compress(run.loaded.runner, ids)
         return Coded(ids, tuple(bits), tuple(steps), tuple(compression.decompress(run.loaded.runner, bits)))
 
-    return growing_results.made(run.loaded.key("compressed", ids), make, lambda made: 1_000 * len(made.steps) + 40 * len(made.bits))
+    return growing_results.made(run.loaded.key("compressed", ids), make,
+                                lambda made: 1_000 * len(made.steps) + 40 * len(made.bits))
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -55,36 +61,46 @@ def draw(page: Lesson, run: Run) -> Reading:
     data = b"".join(map(run.tokenizer.token_bytes, found.token_ids))
     compared = _compared(page, found, data)
     whole = found.back == found.token_ids
-    title = page.label("compress_title" if data else "compress_empty", n=len(data), bits=len(found.bits), rate=plain_number(len(found.bits) / max(1, len(data)), 2))
-    header = {"text": page.labels("coder") | {"title_line": title.replace("**", "")}, "scale": reader.scale(), "stream": "".join(map(str, found.bits)), "compared": compared,
-              "tokens": [_token(run, step) for step in found.steps], "likely": [_likely(run, step) for step in found.steps],
-              "settings": {"step": _step(found)}}
-    lm_coder(header, key=f"{PREFIX}coder", on_settings=lambda settings: keep(coded=settings["step"]))
-    notes = [page.label("compress_back" if whole else "compress_lost", n=len(found.token_ids), text=named(data.decode(errors="replace")[-40:]))]
+    title = page.label("compress_title" if data else "compress_empty", n=len(data), bits=len(found.bits),
+                       rate=plain_number(len(found.bits) / max(1, len(data)), 2))
+    header = {"text": page.labels("coder") | {"title_line": title.replace("**", "")}, "scale": reader.scale(),
+              "stream": "".join(map(str, found.bits)), "compared": compared,
+              "tokens": [_token(run, step) for step in found.steps],
+              "likely": [_likely(run, step) for step in found.steps], "settings": {"step": _step(found)}}
+    _picture(header, key=f"{PREFIX}coder", on_settings=lambda settings: keep(coded=settings["step"]))
+    notes = [page.label("compress_back" if whole else "compress_lost", n=len(found.token_ids),
+                        text=named(data.decode(errors="replace")[-40:]))]
     notes += [page.label("compress_cut", n=len(found.token_ids))] if data != encodable(text).encode() else []
     st.caption(" ".join(notes))
-    return Reading(_lines(page, run, found, header["settings"]["step"]), _question(page, run, found), [arithmetic_coding.quantise, arithmetic_coding.Encoder, compression.compress],
-                   {"coder.csv": lambda: _table(run, found), "sizes.csv": lambda: pd.DataFrame(compared)[["name", "bits"]]}, ".coder-chart", title)
+    return Reading(_lines(page, run, found, header["settings"]["step"]), _question(page, run, found),
+                   [arithmetic_coding.quantise, arithmetic_coding.Encoder, compression.compress],
+                   {"coder.csv": lambda: _table(run, found),
+                    "sizes.csv": lambda: pd.DataFrame(compared)[["name", "bits"]]}, ".coder-chart", title)
 
 
 def _step(found: Coded) -> int:
-    """The token that the reader has picked; by itself the one whose interval is nearest to a quarter of all, which is good to look at."""
+    """The token that the reader has picked; by itself the one whose interval is nearest to a quarter of all, which is
+    good to look at.
+    """
     if read("coded") >= 0:
         return min(read("coded"), len(found.steps) - 1)
-    return min(range(len(found.steps)), key=lambda i: abs((found.steps[i].end - found.steps[i].start) / found.steps[i].total - 0.25))
+    return min(range(len(found.steps)),
+               key=lambda i: abs((found.steps[i].end - found.steps[i].start) / found.steps[i].total - 0.25))
 
 
 def _compared(page: Lesson, found: Coded, data: bytes) -> list[dict]:
     sizes = {"utf8": 8 * len(data)} | {name: 8 * n for name, n in compression.packed(data).items()}
     rows = [(page.label(f"format_{name}"), sizes[name], "") for name in FORMATS]
-    rows += [(page.label("format_model"), len(found.bits), "model"), (page.label("format_ideal"), compression.ideal_bits(found.steps), "")]
-    return [{"name": name, "bits": bits, "shown": plain_number(bits, 0 if isinstance(bits, int) else 1), "kind": kind} for name, bits, kind in rows]
+    rows += [(page.label("format_model"), len(found.bits), "model"),
+             (page.label("format_ideal"), compression.ideal_bits(found.steps), "")]
+    return [{"name": name, "bits": bits, "shown": plain_number(bits, 0 if isinstance(bits, int) else 1), "kind": kind}
+            for name, bits, kind in rows]
 
 
 def _token(run: Run, step: CodedToken) -> dict:
     low, high = interval_digits(step)
-    return {"name": run.tokenizer.visible(step.token_id), "bits": float(-np.log2((step.end - step.start) / step.total)), "start": step.start / step.total, "end": step.end / step.total,
-            "sent": step.sent, "low": low, "high": high}
+    return {"name": run.tokenizer.visible(step.token_id), "bits": float(-np.log2((step.end - step.start) / step.total)),
+            "start": step.start / step.total, "end": step.end / step.total, "sent": step.sent, "low": low, "high": high}
 
 
 def interval_digits(step: CodedToken) -> tuple[str, str]:
@@ -93,38 +109,50 @@ def interval_digits(step: CodedToken) -> tuple[str, str]:
     While k bits are pending the interval lies about the middle: its low end begins 0 1…1 (k ones), its high end 1 0…0.
     """
     low, high = (format(end, f"0{arithmetic_coding.WIDTH}b") for end in (step.low, step.high))
-    return (low[0] + "1" * step.pending + low[1:])[:DIGITS + step.pending], (high[0] + "0" * step.pending + high[1:])[:DIGITS + step.pending]
+    return ((low[0] + "1" * step.pending + low[1:])[:DIGITS + step.pending],
+            (high[0] + "0" * step.pending + high[1:])[:DIGITS + step.pending])
 
 
 def _likely(run: Run, step: CodedToken) -> list[tuple[str, float]]:
     ends = np.cumsum(step.likely[:, 1]) / step.total
-    return [(run.tokenizer.visible(int(token_id)), round(float(end), 6)) for token_id, end in zip(step.likely[:, 0], ends)]
+    return [(run.tokenizer.visible(int(token_id)), round(float(end), 6))
+            for token_id, end in zip(step.likely[:, 0], ends)]
 
 
 def _lines(page: Lesson, run: Run, found: Coded, at: int) -> list[tuple[str, str]]:
     step = found.steps[at]
     width, ideal = step.end - step.start, compression.ideal_bits(found.steps)
     p = float(np.exp(step.log_prob))
-    share = rf"\frac{{{step.end} - {step.start}}}{{2^{{24}}}} = \frac{{{width}}}{{{step.total}}} = {latex_number(width / step.total)} \approx p = {latex_number(p)}"
-    cost = rf"-\log_2 \frac{{{width}}}{{{step.total}}} = {latex_number(float(-np.log2(width / step.total)))}\ \text{{bits}}"
-    total = rf"-\log_2 p(x_1 \ldots x_L, \text{{end}}) = {latex_operand(ideal)} \;\to\; {len(found.bits)}\ \text{{bits sent}}"
+    share = (rf"\frac{{{step.end} - {step.start}}}{{2^{{24}}}} = \frac{{{width}}}{{{step.total}}} = "
+             rf"{latex_number(width / step.total)} \approx p = {latex_number(p)}")
+    cost = (rf"-\log_2 \frac{{{width}}}{{{step.total}}} = {latex_number(float(-np.log2(width / step.total)))}\ "
+            rf"\text{{bits}}")
+    total = (rf"-\log_2 p(x_1 \ldots x_L, \text{{end}}) = {latex_operand(ideal)} \;\to\; {len(found.bits)}\ "
+             rf"\text{{bits sent}}")
     name = code(run.tokenizer.visible(step.token_id))
-    return [(page.label("numbers_share", token=name), share), (page.label("numbers_cost", token=name), cost), (page.label("numbers_sent"), total)]
+    return [(page.label("numbers_share", token=name), share), (page.label("numbers_cost", token=name), cost),
+            (page.label("numbers_sent"), total)]
 
 
 def _question(page: Lesson, run: Run, found: Coded) -> Question | None:
     """The same words, last first: what the model asks for them."""
     if not found.token_ids:
-        return Question("backwards", page.label("empty_question"), [page.label("empty_none"), page.label("empty_some")], 1, page.label("empty_because", n=len(found.bits)))
+        return Question("backwards", page.label("empty_question"), [page.label("empty_none"), page.label("empty_some")],
+                        1, page.label("empty_because", n=len(found.bits)))
     words = run.tokenizer.decode(found.token_ids).split()
     ids = run.tokenizer.encode(" ".join(reversed(words)))[:run.model.config.n_context - 2]
-    backwards = float(text_probability.bits(text_probability.token_log_probs(run.loaded.runner, [(run.tokenizer.first, *ids, run.tokenizer.end_of_text)])[0]).sum())
+    backwards = float(text_probability.bits(text_probability.token_log_probs(
+        run.loaded.runner, [(run.tokenizer.first, *ids, run.tokenizer.end_of_text)])[0]).sum())
     forwards = compression.ideal_bits(found.steps)
     answer = 0 if backwards < forwards else 1 if backwards < 1.25 * forwards else 2
-    return Question("backwards", page.label("backwards"), [page.label(f"backwards_{name}") for name in ("fewer", "little", "much")], answer,
-                    page.label("backwards_because", forwards=plain_number(forwards, 1), backwards=plain_number(backwards, 1)))
+    return Question("backwards", page.label("backwards"),
+                    [page.label(f"backwards_{name}") for name in ("fewer", "little", "much")], answer,
+                    page.label("backwards_because", forwards=plain_number(forwards, 1),
+                               backwards=plain_number(backwards, 1)))
 
 
 def _table(run: Run, found: Coded) -> pd.DataFrame:
-    return pd.DataFrame([{"token": run.tokenizer.visible(step.token_id), "id": step.token_id, "rank": step.rank + 1, "p": float(np.exp(step.log_prob)), "start": step.start, "end": step.end,
-                          "total": step.total, "bits": float(-np.log2((step.end - step.start) / step.total)), "bits_sent": step.sent, "bits_pending": step.pending} for step in found.steps])
+    return pd.DataFrame([{"token": run.tokenizer.visible(step.token_id), "id": step.token_id, "rank": step.rank + 1,
+                          "p": float(np.exp(step.log_prob)), "start": step.start, "end": step.end,
+                          "total": step.total, "bits": float(-np.log2((step.end - step.start) / step.total)),
+                          "bits_sent": step.sent, "bits_pending": step.pending} for step in found.steps])

@@ -12,12 +12,9 @@ from core.app.state import reader
 from core.app.state.run import Run
 from core.figures.numbers import latex_number, plain_number
 from pages.language_models import charts as figures
-from pages.language_models.lm_sentences import lm_sentences
 from pages.language_models.shared import (
-    PREFIX,
     Scored,
     attached,
-    keep,
     named,
     product,
     read,
@@ -28,6 +25,7 @@ from pages.language_models.shared import (
     times,
     token_table,
 )
+from pages.language_models.token_bits import draw_texts
 
 MOST_CHARACTERS = 200
 MOST_PROMPT_TOKENS = 24     # that the prompt is shortened by, one by one
@@ -38,43 +36,51 @@ def draw(page: Lesson, run: Run) -> Reading:
     """The two fields and the two rows of bars; returns what they show."""
     columns = st.columns(2, gap="medium")
     for name, column in zip("ab", columns):
-        column.text_input(page.label(name), placeholder=page.label(f"{name}_default"), max_chars=MOST_CHARACTERS, **attached(name))
+        column.text_input(page.label(name), placeholder=page.label(f"{name}_default"), max_chars=MOST_CHARACTERS,
+                          **attached(name))
     texts = [str(read(name))[:MOST_CHARACTERS] or page.label(f"{name}_default") for name in "ab"]
     one, other = found = scored(run, texts, run.text)
     odds = one.total - other.total
     better, worse = (one, other) if odds >= 0 else (other, one)
-    title = page.label("continuations_title" if odds else "continuations_equal", better=named(better.text), worse=named(worse.text), factor=times(abs(odds)))
+    title = page.label("continuations_title" if odds else "continuations_equal", better=named(better.text),
+                       worse=named(worse.text), factor=times(abs(odds)))
     st.markdown(f"**{title}**")
     wide, beside = st.columns(2, gap="medium")
-    header = {"text": page.labels("row"), "scale": reader.scale(), "rows": [row_of(page, each, name.upper()) for name, each in zip("ab", found)],
-              "settings": {"row": min(read("row"), 1)}, "height": 290 if not reader.present() else 260}
     alike = len(one.tokens) == len(other.tokens)
     with wide:
-        lm_sentences(header, key=f"{PREFIX}pair", on_settings=lambda settings: keep(row=settings["row"]))
-        st.caption(page.label("continuations_fair" if alike else "continuations_lengths", a=len(one.tokens), b=len(other.tokens),
-                           rate_a=plain_number(float(one.bits.mean()) if one.tokens else float("nan"), 2), rate_b=plain_number(float(other.bits.mean()) if other.tokens else float("nan"), 2)))
+        draw_texts(page, [row_of(page, each, name.upper()) for name, each in zip("ab", found)], "pair", (290, 260))
+        st.caption(page.label("continuations_fair" if alike else "continuations_lengths",
+                              a=len(one.tokens), b=len(other.tokens),
+                           rate_a=plain_number(float(one.bits.mean()) if one.tokens else float("nan"), 2),
+                              rate_b=plain_number(float(other.bits.mean()) if other.tokens else float("nan"), 2)))
     with beside:
         _shortened(page, run, texts)
-    return Reading(_lines(page, one, other), _question(page, run, one, other), [text_probability.token_log_probs], {"continuations.csv": lambda: token_table(page, found)}, ".sentences-list", title)
+    return Reading(_lines(page, one, other), _question(page, run, one, other), [text_probability.token_log_probs],
+                   {"continuations.csv": lambda: token_table(page, found)}, ".sentences-list", title)
 
 
 def _shortened(page: Lesson, run: Run, texts: list[str]) -> None:
-    """The log-odds after the last token of the prompt alone, after the last two, and so on: which of its words decide."""
+    """The log-odds after the last token of the prompt alone, after the last two, and so on: which of its words decide.
+    """
     ids = run.own_ids[-MOST_PROMPT_TOKENS:]
     if not ids:
         return
-    found = scored_after(run, [(text, run.tokenizer.decode(ids[start:])) for start in range(len(ids)) for text in texts])
+    found = scored_after(run,
+                         [(text, run.tokenizer.decode(ids[start:])) for start in range(len(ids)) for text in texts])
     odds = np.array([one.total - other.total for one, other in zip(found[::2], found[1::2])])
     st.markdown(page.label("odds_title"))
     titles = page.label("odds_axis"), page.label("odds_from")
-    show(figures.odds_line([run.tokenizer.visible(i) for i in ids], odds, titles, reader.theme(), reader.scale(), CHART_PRESENT if reader.present() else CHART), "odds")
+    show(figures.odds_line([run.tokenizer.visible(i) for i in ids], odds, titles, reader.theme(), reader.scale(),
+                           CHART_PRESENT if reader.present() else CHART), "odds")
 
 
 def _lines(page: Lesson, one: Scored, other: Scored) -> list[tuple[str, str]]:
     odds = one.total - other.total
-    lines = [(page.label("numbers_continuation", name=name, text=named(each.text)), product(each)[1]) for name, each in (("A", one), ("B", other)) if each.tokens]
-    latex = (rf"\ln \frac{{p(A \mid c)}}{{p(B \mid c)}} = {latex_number(one.total)} - ({latex_number(other.total)}) = {latex_number(odds)}, \qquad "
-             rf"\frac{{p(A \mid c)}}{{p(B \mid c)}} = e^{{{latex_number(odds)}}} = {latex_number(float(np.exp(np.clip(odds, -700, 700))))}")
+    lines = [(page.label("numbers_continuation", name=name, text=named(each.text)), product(each)[1])
+             for name, each in (("A", one), ("B", other)) if each.tokens]
+    latex = (rf"\ln \frac{{p(A \mid c)}}{{p(B \mid c)}} = {latex_number(one.total)} - ({latex_number(other.total)}) "
+             rf"= {latex_number(odds)}, \qquad \frac{{p(A \mid c)}}{{p(B \mid c)}} = e^{{{latex_number(odds)}}} = "
+             rf"{latex_number(float(np.exp(np.clip(odds, -700, 700))))}")
     return [*lines, (page.label("numbers_odds"), latex)]
 
 
@@ -83,7 +89,8 @@ def _question(page: Lesson, run: Run, one: Scored, other: Scored) -> Question:
     alone = scored(run, [one.text, other.text])
     odds = alone[0].total - alone[1].total
     return Question("alone", page.label("alone"), ["A", "B"], 0 if odds >= 0 else 1,
-                    page.label("alone_because", a=_signed(alone[0].total), b=_signed(alone[1].total), odds=_signed(odds), before=_signed(one.total - other.total)))
+                    page.label("alone_because", a=_signed(alone[0].total), b=_signed(alone[1].total),
+                               odds=_signed(odds), before=_signed(one.total - other.total)))
 
 
 def _signed(value: float) -> str:

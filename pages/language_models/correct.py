@@ -1,4 +1,5 @@
-"""Correct: one letter of a text is wrong; the model's probability of every text with one letter changed says which one."""
+"""Correct: one letter of a text is wrong; the model's probability of every text with one letter changed says which one.
+"""
 from __future__ import annotations
 
 import string
@@ -15,8 +16,8 @@ from core.app.state import reader
 from core.app.state.run import Run
 from core.figures.numbers import latex_number, plain_number, probability
 from pages.language_models import charts as figures
-from pages.language_models.lm_sentences import lm_sentences
-from pages.language_models.shared import PREFIX, Scored, attached, keep, named, read, row_of, scored_so_far, show
+from pages.language_models.shared import PREFIX, Scored, attached, named, read, row_of, scored_so_far, show
+from pages.language_models.token_bits import draw_texts
 
 MOST_CHARACTERS = 40
 SHOWN, SHOWN_PRESENT = 2, 1     # of the likeliest repairs, above the text as it stands
@@ -25,18 +26,20 @@ CHART, CHART_PRESENT = 320, 230     # px
 
 
 def changed(text: str) -> list[tuple[int, str]]:
-    """Every text that differs in one letter, with the place of that letter: 25 for each letter of the alphabet in it; capitals stay capitals.
+    """Every text that differs in one letter, with the place of that letter: 25 for each letter of the alphabet in it;
+    capitals stay capitals.
 
     >>> changed("b!")[0], len(changed("b!"))
     ((0, 'a!'), 25)
     """
-    return [(i, text[:i] + (letter.upper() if c.isupper() else letter) + text[i + 1:]) for i, c in enumerate(text) if c.isascii() and c.isalpha()
-            for letter in string.ascii_lowercase if letter != c.lower()]
+    return [(i, text[:i] + (letter.upper() if c.isupper() else letter) + text[i + 1:]) for i, c in enumerate(text)
+            if c.isascii() and c.isalpha() for letter in string.ascii_lowercase if letter != c.lower()]
 
 
 def draw(page: Lesson, run: Run) -> Reading:
     """The field, the likeliest corrections and where the wrong letter is; returns what they show."""
-    st.text_input(page.label("garbled"), placeholder=page.label("garbled_default"), max_chars=MOST_CHARACTERS, help=page.label("garbled_help"), **attached("garbled"))
+    st.text_input(page.label("garbled"), placeholder=page.label("garbled_default"), max_chars=MOST_CHARACTERS,
+                  help=page.label("garbled_help"), **attached("garbled"))
     text = " ".join(str(read("garbled"))[:MOST_CHARACTERS].split())
     if not changed(text):
         text = page.label("garbled_default")
@@ -47,35 +50,46 @@ def draw(page: Lesson, run: Run) -> Reading:
     posterior = weights / weights.sum()
     ranking = np.argsort(-posterior, kind="stable")
     best = every[ranking[0]]
-    title = page.label("correct_title", best=named(best.text), p=probability(float(posterior[ranking[0]])), n=len(every))
+    title = page.label("correct_title", best=named(best.text),
+                       p=probability(float(posterior[ranking[0]])), n=len(every))
     st.markdown(f"**{title}**")
     wide, beside = st.columns([13, 10], gap="medium")
     shown = SHOWN_PRESENT if reader.present() else SHOWN
-    rows = [row_of(page, every[i], probability(float(posterior[i]))) for i in ranking[:shown]] + [row_of(page, seen, page.label("correct_seen"))]
+    rows = ([row_of(page, every[i], probability(float(posterior[i]))) for i in ranking[:shown]]
+            + [row_of(page, seen, page.label("correct_seen"))])
     with wide:
-        lm_sentences({"text": page.labels("row"), "scale": reader.scale(), "rows": rows, "settings": {"row": min(read("row"), shown)}, "height": 240 if reader.present() else 340},
-                     key=f"{PREFIX}corrections", on_settings=lambda settings: keep(row=settings["row"]))
+        draw_texts(page, rows, "corrections", (340, 240))
     with beside:
         mass = np.bincount(places, posterior, len(text))
         st.markdown(page.label("correct_where"))
-        show(figures.letter_bars(text, mass, page.label("correct_axis"), reader.theme(), reader.scale(), CHART_PRESENT if reader.present() else CHART), "where")
-    return Reading(_lines(page, best, every, float(posterior[ranking[0]]), seen), _question(page, seen, totals) if whole else None, [changed, text_probability.token_log_probs],
-                   {"corrections.csv": lambda: _table(page, every, posterior, ranking)}, f".st-key-{PREFIX}where", title)
+        show(figures.letter_bars(text, mass, page.label("correct_axis"), reader.theme(), reader.scale(),
+                                 CHART_PRESENT if reader.present() else CHART), "where")
+    return Reading(_lines(page, best, every, float(posterior[ranking[0]]), seen),
+                   _question(page, seen, totals) if whole else None, [changed, text_probability.token_log_probs],
+                   {"corrections.csv": lambda: _table(page, every, posterior, ranking)},
+                   f".st-key-{PREFIX}where", title)
 
 
 def _lines(page: Lesson, best: Scored, every: list[Scored], share: float, seen: Scored) -> list[tuple[str, str]]:
     total = float(np.logaddexp.reduce([one.total for one in every]))
     return [(page.label("numbers_posterior", text=named(best.text), n=len(every)),
-             rf"\frac{{p(\text{{best}})}}{{\sum_k p(k)}} = e^{{{latex_number(best.total, 6)} - ({latex_number(total, 6)})}} = {latex_number(share)}"),
-            (page.label("numbers_gain"), rf"\ln \frac{{p(\text{{best}})}}{{p(\text{{as it stands}})}} = {latex_number(best.total, 6)} - ({latex_number(seen.total, 6)}) = {latex_number(best.total - seen.total)}")]
+             rf"\frac{{p(\text{{best}})}}{{\sum_k p(k)}} = e^{{{latex_number(best.total, 6)} - "
+             rf"({latex_number(total, 6)})}} = {latex_number(share)}"),
+            (page.label("numbers_gain"),
+             rf"\ln \frac{{p(\text{{best}})}}{{p(\text{{as it stands}})}} = {latex_number(best.total, 6)} - "
+             rf"({latex_number(seen.total, 6)}) = {latex_number(best.total - seen.total)}")]
 
 
 def _question(page: Lesson, seen: Scored, totals: np.ndarray) -> Question:
     """How many of the changed texts are more probable than the text as it stands."""
     better = int((totals > seen.total).sum())
-    return Question("better", page.label("better", n=len(totals)), [page.label(f"better_{k}") for k in range(len(SHARES) + 1)], int(np.searchsorted(SHARES, better / len(totals))),
-                    page.label("better_because", better=better, n=len(totals), share=plain_number(100 * better / len(totals), 1)))
+    return Question(
+        "better", page.label("better", n=len(totals)), [page.label(f"better_{k}") for k in range(len(SHARES) + 1)],
+        int(np.searchsorted(SHARES, better / len(totals))),
+        page.label("better_because", better=better, n=len(totals), share=plain_number(100 * better / len(totals), 1)))
 
 
 def _table(page: Lesson, every: list[Scored], posterior: np.ndarray, ranking: np.ndarray) -> pd.DataFrame:
-    return pd.DataFrame({page.label("column_text"): [every[i].text for i in ranking], page.label("column_p"): posterior[ranking], page.label("column_ln"): [every[i].total for i in ranking]})
+    return pd.DataFrame({page.label("column_text"): [every[i].text for i in ranking],
+                         page.label("column_p"): posterior[ranking],
+                         page.label("column_ln"): [every[i].total for i in ranking]})

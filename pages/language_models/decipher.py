@@ -1,4 +1,6 @@
-"""Decipher: a text in a substitution cipher, read without its key from how often letters, pairs and triples come, and by the model."""
+"""Decipher: a text in a substitution cipher, read without its key from how often letters, pairs and triples come,
+and by the model.
+"""
 from __future__ import annotations
 
 import functools
@@ -17,15 +19,18 @@ from core.app.frame.lesson import Lesson
 from core.app.frame.views import Reading
 from core.app.state import reader
 from core.app.state.run import LARGE, Run
+from core.components.lib.token_view import token_view
 from core.figures.numbers import latex_number, plain_number
 from core.language import cipher, shannon
 from core.language.cipher import ALPHABET, Walk
-from pages.language_models.lm_cipher import lm_cipher
 from pages.language_models.shared import PREFIX, attached, choice, keep, read
 
 MOST_CHARACTERS = 160
 ORDER = {"letters": 1, "pairs": 2, "triples": 3, "model": 3}
 SHARES = (0.2, 0.5)      # of the letters: the limits between the options of the question
+# A ciphertext and what is read for it, key by key of a search: letters right and wrong, the key, and how probable each
+# reading is.
+_picture = token_view("lm_cipher", __file__)
 
 
 @dataclass(frozen=True)
@@ -39,7 +44,8 @@ class Task:
     def letters(self) -> str:
         """The letters that the ciphertext has, the commonest first."""
         counts = {letter: self.ciphertext.lower().count(letter) for letter in ALPHABET}
-        return "".join(sorted((letter for letter in ALPHABET if counts[letter]), key=lambda letter: (-counts[letter], letter)))
+        return "".join(sorted((letter for letter in ALPHABET if counts[letter]),
+                              key=lambda letter: (-counts[letter], letter)))
 
     @property
     def n_letters(self) -> int:
@@ -48,7 +54,8 @@ class Task:
 
 def right(task: Task, key: str) -> int:
     """How many letters of the text a key reads rightly."""
-    return sum(a == b for a, b in zip(cipher.encipher(task.ciphertext, key).lower(), task.truth.lower()) if a in ALPHABET)
+    return sum(a == b for a, b in zip(cipher.encipher(task.ciphertext, key).lower(), task.truth.lower())
+               if a in ALPHABET)
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -59,23 +66,35 @@ def draw(page: Lesson, run: Run) -> Reading:
     goal = None if task.truth is None else _score(run, task.truth, by)
     step = len(walk.keys) - 1 if read("tried") < 0 else min(read("tried"), len(walk.keys) - 1)
     way = "model" if by == "model" else "counts"
-    text = page.labels("cipher") | {name: page.label(f"cipher_{name}_{way}") for name in ("known", "unknown", "walk", "to")}
-    lm_cipher({"text": text, "scale": reader.scale(), "identity": f"{by} {task.ciphertext}", "cipher": task.ciphertext, "truth": task.truth, "keys": walk.keys, "scores": walk.scores, "steps": walk.steps,
-               "goal": goal, "used": task.letters, "shares": _shares(task), "language": _language(), "settings": {"step": -1 if step == len(walk.keys) - 1 else step}},
-              key=f"{PREFIX}cipher", on_settings=lambda settings: keep(tried=settings["step"]))
+    text = page.labels("cipher") | {name: page.label(f"cipher_{name}_{way}")
+                                    for name in ("known", "unknown", "walk", "to")}
+    _picture({"text": text, "scale": reader.scale(), "identity": f"{by} {task.ciphertext}", "cipher": task.ciphertext,
+              "truth": task.truth, "keys": walk.keys, "scores": walk.scores, "steps": walk.steps, "goal": goal,
+              "used": task.letters, "shares": _shares(task), "language": _language(),
+              "settings": {"step": -1 if step == len(walk.keys) - 1 else step}},
+             key=f"{PREFIX}cipher", on_settings=lambda settings: keep(tried=settings["step"]))
     few = by == "model" and _candidates(run) < cipher.N_CANDIDATES
-    st.caption(" ".join([page.label(f"cipher_note_{by}"), *([page.label("cipher_few", n=_candidates(run), all=cipher.N_CANDIDATES)] if few else [])]))
+    st.caption(" ".join([page.label(f"cipher_note_{by}"),
+                         *([page.label("cipher_few", n=_candidates(run), all=cipher.N_CANDIDATES)] if few else [])]))
     key = walk.keys[-1]
-    title = page.label("cipher_title_unknown", by=page.label(f"by_{by}")) if task.truth is None else page.label("cipher_title", by=page.label(f"by_{by}"), right=right(task, key), n=task.n_letters)
-    return Reading(_lines(page, task, key, by), _question(page, task) if whole else None, [cipher.by_frequency, cipher.search, cipher.repairs], {"readings.csv": lambda: _readings(page, task, walk), "letters.csv": lambda: _letters(page, task, key)},
+    title = (page.label("cipher_title_unknown", by=page.label(f"by_{by}")) if task.truth is None
+             else page.label("cipher_title", by=page.label(f"by_{by}"), right=right(task, key), n=task.n_letters))
+    return Reading(_lines(page, task, key, by), _question(page, task) if whole else None,
+                   [cipher.by_frequency, cipher.search, cipher.repairs],
+                   {"readings.csv": lambda: _readings(page, task, walk),
+                    "letters.csv": lambda: _letters(page, task, key)},
                    ".lines", title)
 
 
 def _task(page: Lesson, most: int) -> Task:
-    """The controls, and what they say; a text is cut to `most` signs, so that its worst reading, a token for each sign, still fits the model."""
+    """The controls, and what they say; a text is cut to `most` signs, so that its worst reading, a token for each sign,
+    still fits the model.
+    """
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        st.text_input(page.label("secret"), placeholder=page.text("secret"), max_chars=MOST_CHARACTERS, help=page.label("secret_help"), **attached("secret"))
-        st.number_input(page.label("key"), 0, 9999, step=1, width=130, disabled=read("given"), help=page.label("key_help"), **attached("key"))
+        st.text_input(page.label("secret"), placeholder=page.text("secret"), max_chars=MOST_CHARACTERS,
+                      help=page.label("secret_help"), **attached("secret"))
+        st.number_input(page.label("key"), 0, 9999, step=1, width=130, disabled=read("given"),
+                        help=page.label("key_help"), **attached("key"))
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         choice(page, "by")
         st.toggle(page.label("given"), help=page.label("given_help"), **attached("given"))
@@ -90,11 +109,14 @@ def _enciphered(text: str) -> Task:
 
 
 def _walk(page: Lesson, run: Run, task: Task, by: str) -> tuple[Walk, bool]:
-    """The keys on the way, each with ln p of its reading, and whether the way is at its end; computed once for all readers."""
+    """The keys on the way, each with ln p of its reading, and whether the way is at its end; computed once
+    for all readers.
+    """
     if by == "letters":
         key = cipher.by_frequency(task.ciphertext)
         return Walk((0,), (key,), (_score(run, cipher.encipher(task.ciphertext, key), by),)), True
-    found = growing_results.made(("cipher", task.ciphertext, ORDER[by]), functools.partial(cipher.search, task.ciphertext, ORDER[by]), _size)
+    found = growing_results.made(("cipher", task.ciphertext, ORDER[by]),
+                                 functools.partial(cipher.search, task.ciphertext, ORDER[by]), _size)
     if by != "model":
         return found, True
 
@@ -102,9 +124,11 @@ def _walk(page: Lesson, run: Run, task: Task, by: str) -> tuple[Walk, bool]:
         rounds: list[cipher.Repair] = []
         for step in cipher.repairs(run.loaded.runner, run.tokenizer, task.ciphertext, found.keys[-1], _candidates(run)):
             rounds += [step] if step.new else []
-            yield Part(Walk(tuple(range(len(rounds))), tuple(one.key for one in rounds), tuple(one.log_prob for one in rounds)), step.n_read)
+            yield Part(Walk(tuple(range(len(rounds))), tuple(one.key for one in rounds),
+                            tuple(one.log_prob for one in rounds)), step.n_read)
 
-    return growing_results.growing(run.loaded.key("cipher repaired", task.ciphertext, found.keys[-1]), steps, _size, page.label("repairing"))
+    return growing_results.growing(run.loaded.key("cipher repaired", task.ciphertext, found.keys[-1]), steps, _size,
+                                   page.label("repairing"))
 
 
 def _size(walk: Walk) -> int:
@@ -118,7 +142,8 @@ def _candidates(run: Run) -> int:
 
 def _score(run: Run, text: str, by: str) -> float:
     """ln p of a text under what the way of reading goes by, in nats."""
-    return cipher.model_scores(run.loaded.runner, run.tokenizer, [text])[0] if by == "model" else cipher.score(cipher.signs(text), ORDER[by])
+    return (cipher.model_scores(run.loaded.runner, run.tokenizer, [text])[0] if by == "model"
+            else cipher.score(cipher.signs(text), ORDER[by]))
 
 
 def _shares(task: Task) -> dict[str, float]:
@@ -137,13 +162,19 @@ def _lines(page: Lesson, task: Task, key: str, by: str) -> list[tuple[str, str]]
     bits = cipher.bits_per_letter(text, order)
     distance = cipher.unicity(bits)
     keys = math.factorial(len(ALPHABET))
-    lines = [(page.label("numbers_keys"), rf"26! = {keys:,} \approx 2^{{{latex_number(math.log2(keys), 2)}}}".replace(",", r"\,"))]
+    lines = [(page.label("numbers_keys"),
+              rf"26! = {keys:,} \approx 2^{{{latex_number(math.log2(keys), 2)}}}".replace(",", r"\,"))]
     if math.isfinite(distance):
-        lines.append((page.label("numbers_unicity", bits=plain_number(bits, 4), n=task.n_letters), rf"\frac{{\log_2 26!}}{{\log_2 26 - {latex_number(bits)}}} = \frac{{{latex_number(math.log2(keys))}}}"
-                      rf"{{{latex_number(math.log2(len(ALPHABET)) - bits)}}} = {latex_number(distance, 1)}\ \text{{{page.label('numbers_letters')}}}"))
+        lines.append(
+            (page.label("numbers_unicity", bits=plain_number(bits, 4), n=task.n_letters),
+             rf"\frac{{\log_2 26!}}{{\log_2 26 - {latex_number(bits)}}} = \frac{{{latex_number(math.log2(keys))}}}"
+             rf"{{{latex_number(math.log2(len(ALPHABET)) - bits)}}} = {latex_number(distance, 1)}\ "
+             rf"\text{{{page.label('numbers_letters')}}}"))
     if task.truth is not None and by != "model":
         own, true = (cipher.score(cipher.signs(one), order) for one in (text, task.truth))
-        lines.append((page.label("numbers_best"), rf"\ln p(\text{{{page.label('numbers_read')}}}) - \ln p(\text{{{page.label('numbers_true')}}}) = {latex_number(own)} - ({latex_number(true)}) = {latex_number(own - true)}"))
+        lines.append((page.label("numbers_best"),
+                      rf"\ln p(\text{{{page.label('numbers_read')}}}) - \ln p(\text{{{page.label('numbers_true')}}}) = "
+                      rf"{latex_number(own)} - ({latex_number(true)}) = {latex_number(own - true)}"))
     return lines
 
 
@@ -152,16 +183,19 @@ def _question(page: Lesson, task: Task) -> Question | None:
     if task.truth is None:
         return None
     found, n = right(task, cipher.by_frequency(task.ciphertext)), task.n_letters
-    return Question("counted", page.label("counted", n=n), [page.label(f"counted_{k}") for k in range(len(SHARES) + 1)], int(np.searchsorted(SHARES, found / n, side="right")),
+    return Question("counted", page.label("counted", n=n), [page.label(f"counted_{k}") for k in range(len(SHARES) + 1)],
+                    int(np.searchsorted(SHARES, found / n, side="right")),
                     page.label("counted_because", found=found, n=n))
 
 
 def _readings(page: Lesson, task: Task, walk: Walk) -> pd.DataFrame:
-    return pd.DataFrame({page.label("column_step"): walk.steps, page.label("column_ln"): walk.scores, page.label("column_text"): [cipher.encipher(task.ciphertext, key) for key in walk.keys]})
+    return pd.DataFrame({page.label("column_step"): walk.steps, page.label("column_ln"): walk.scores,
+                         page.label("column_text"): [cipher.encipher(task.ciphertext, key) for key in walk.keys]})
 
 
 def _letters(page: Lesson, task: Task, key: str) -> pd.DataFrame:
     shares, language = _shares(task), _language()
     read_as = [key[ALPHABET.index(letter)] for letter in task.letters]
-    return pd.DataFrame({page.label("column_letter"): list(task.letters), page.label("column_read"): read_as, page.label("column_share"): [shares[letter] for letter in task.letters],
+    return pd.DataFrame({page.label("column_letter"): list(task.letters), page.label("column_read"): read_as,
+                         page.label("column_share"): [shares[letter] for letter in task.letters],
                          page.label("column_language"): [language[ALPHABET.index(letter)] for letter in read_as]})

@@ -14,9 +14,11 @@ from core.training.teaching_text import Exercise
 
 SEED = 7                # of the exercises; the model was trained on none of them, facts aside
 PART = 4                # exercises worked out at once, between two steps of the progress bar
-CLASSES = {"sentiment": (" positive", " negative"), "labels": (" A", " B")}       # of the tasks that are a choice between two
+# of the tasks that are a choice between two
+CLASSES = {"sentiment": (" positive", " negative"), "labels": (" A", " B")}
 SIZES = {"sentiment": 24, "labels": 24, "questions": 16, "untaught": 16, "opposites": 16, "summary": 8}
-TEMPLATES = {"sentiment": ('The sentiment of the sentence "', '" is:'), "labels": ("", " =>"), "questions": ("Q: ", " A:"), "untaught": ("Q: ", " A:"),
+TEMPLATES = {"sentiment": ('The sentiment of the sentence "', '" is:'), "labels": ("", " =>"),
+             "questions": ("Q: ", " A:"), "untaught": ("Q: ", " A:"),
              "opposites": ("The opposite of ", " is"), "summary": ("", "\ntl;dr")}
 _QUOTED = re.compile(r'^The sentiment of the sentence "(.*)" is:$', re.DOTALL)
 
@@ -49,10 +51,13 @@ def pool(task: str) -> tuple[Exercise, ...]:
 
 
 def _relabelled(exercise: Exercise) -> Exercise:
-    """A sentiment exercise with labels that say nothing, A for positive and B for negative: what they mean only solved examples can tell."""
+    """A sentiment exercise with labels that say nothing, A for positive and B for negative: what they mean only solved
+    examples can tell.
+    """
     sentence = _QUOTED.match(exercise.prompt)[1]
     new = dict(zip(CLASSES["sentiment"], CLASSES["labels"]))
-    return Exercise("labels", prompt_of("labels", sentence), new[exercise.answer], tuple(new[one] for one in exercise.alternatives))
+    return Exercise("labels", prompt_of("labels", sentence), new[exercise.answer],
+                    tuple(new[one] for one in exercise.alternatives))
 
 
 def examples(task: str, shots: int) -> str:
@@ -76,7 +81,8 @@ def results(run: Run, task: str, shots: int) -> Iterator[list[Result]]:
 def _worked_out(run: Run, task: str, part: Sequence[Exercise]) -> list[Result]:
     model, tokenizer = run.loaded.runner, run.tokenizer
     if task in CLASSES:
-        return [Result(one.exercise, one.exercise.answer if one.right else one.exercise.alternatives[0], one.right) for one in evaluation.choices(model, tokenizer, part)]
+        return [Result(one.exercise, one.exercise.answer if one.right else one.exercise.alternatives[0], one.right)
+                for one in evaluation.choices(model, tokenizer, part)]
     order = {id(exercise): i for i, exercise in enumerate(part)}
     found = sorted(evaluation.answers(model, tokenizer, part), key=lambda one: order[id(one.exercise)])
     return [Result(one.exercise, one.text, one.right) for one in found]

@@ -14,10 +14,10 @@ from core.app.frame.lesson import Lesson
 from core.app.frame.views import Reading, cannot
 from core.app.state import reader
 from core.app.state.run import Run
+from core.components.lib.token_view import token_view
 from core.figures.numbers import latex_number, plain_number, probability
 from core.language import shannon
 from core.language.shannon import SYMBOLS
-from pages.language_models.lm_game import lm_game
 from pages.language_models.shared import PREFIX, attached, keep, read
 
 MOST_SIGNS = 160        # of a text that is played
@@ -25,11 +25,16 @@ GIVEN_WORDS = 3         # that are shown from the start
 N_LIKELY = 4            # of the model's guesses that are named
 MEANINGFUL = 20         # signs from which on the bounds are shown
 STEPS = (2, 4)          # how many times as dear a first letter is: the limits between the options of the question
+# Shannon's guessing game: a keyboard, the text as far as it is known, and the guesses of reader and model below each
+# letter.
+_picture = token_view("lm_game", __file__)
 
 
 @dataclass(frozen=True)
 class Played:
-    """A text, the model's probabilities of every symbol at each sign, and the numbers of the guesses at which it would be right."""
+    """A text, the model's probabilities of every symbol at each sign, and the numbers of the guesses at which it
+    would be right.
+    """
 
     text: str
     truth: tuple[int, ...]
@@ -61,7 +66,8 @@ def played(run: Run, text: str) -> Played:
         truth = tuple(map(shannon.symbol, text))
         return Played(text, truth, found, tuple(shannon.guess_number(row, true) for row, true in zip(found, truth)))
 
-    return growing_results.made(run.loaded.key("guessing", text), make, lambda made: made.probabilities.nbytes + 200 * len(made.text))
+    return growing_results.made(run.loaded.key("guessing", text), make,
+                                lambda made: made.probabilities.nbytes + 200 * len(made.text))
 
 
 def given(text: str) -> int:
@@ -71,7 +77,9 @@ def given(text: str) -> int:
 
 
 def reader_guesses(written: str, most: int) -> list[int]:
-    """The reader's guess numbers as the address has them, "1-3-1": as many as the text has room for, up to the first that makes no sense."""
+    """The reader's guess numbers as the address has them, "1-3-1": as many as the text has room for, up to the first
+    that makes no sense.
+    """
     found: list[int] = []
     for part in written.split("-")[:most]:
         if not (part.isascii() and part.isdigit() and 1 <= int(part[:3]) <= len(SYMBOLS)):
@@ -92,26 +100,37 @@ def draw(page: Lesson, run: Run) -> Reading:
         found = played(run, texts[read("passage")])
     first = given(found.text)
     yours = reader_guesses(read("guesses"), len(found.text) - first)
-    lm_game(_message(page, found, first, yours), key=f"{PREFIX}game", on_settings=lambda settings: keep(guesses=settings["guesses"]) if settings["identity"] == found.text else None)
+
+    def settled(settings: dict) -> None:
+        if settings["identity"] == found.text:
+            keep(guesses=settings["guesses"])
+
+    _picture(_message(page, found, first, yours), key=f"{PREFIX}game", on_settings=settled)
     counted = slice(first, first + len(yours)) if yours else slice(0, first)
-    title = page.label("guess_title" if yours else "guess_start", n=len(yours), you=_mean(yours), model=_mean(found.guesses[counted]), bits=plain_number(float(found.bits[counted].mean()), 2))
-    return Reading(_lines(page, found, first, yours), _question(page, found), [shannon.next_symbols, shannon.entropy_bounds],
-                   {"guesses.csv": lambda: _table(found, first, yours)}, ".game-chart", title, _shares(page, yours, found.guesses[counted]))
+    title = page.label("guess_title" if yours else "guess_start", n=len(yours), you=_mean(yours),
+                       model=_mean(found.guesses[counted]), bits=plain_number(float(found.bits[counted].mean()), 2))
+    return Reading(_lines(page, found, first, yours), _question(page, found),
+                   [shannon.next_symbols, shannon.entropy_bounds], {"guesses.csv": lambda: _table(found, first, yours)},
+                   ".game-chart", title, _shares(page, yours, found.guesses[counted]))
 
 
 def _choose(page: Lesson, n: int) -> None:
     """Which of n texts is played; the one behind the lesson's own is the prompt."""
-    names = [page.label("passage", n=i + 1) for i in range(len(page.text("passages").splitlines()))] + [page.label("passage_prompt")]
+    names = ([page.label("passage", n=i + 1) for i in range(len(page.text("passages").splitlines()))]
+             + [page.label("passage_prompt")])
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.segmented_control(page.label("passages"), range(n), format_func=names.__getitem__, required=True, label_visibility="collapsed", wrap=True, **_attached())
+        st.segmented_control(page.label("passages"), range(n), format_func=names.__getitem__, required=True,
+                             label_visibility="collapsed", wrap=True, **_attached())
         st.caption(page.label("passage_note"), width="content")
 
 
 def _message(page: Lesson, found: Played, first: int, yours: list[int]) -> dict:
-    """The header of the component, as lm_game.js has it."""
+    """The header of the component, as guess.js has it."""
     columns, rows = _score(page, found, first, yours)
-    return {"text": page.labels("game"), "scale": reader.scale(), "identity": found.text, "signs": found.text, "symbols": list(SYMBOLS), "truth": found.truth, "model": found.guesses, "first": first,
-            "own": [float(f"{p:.4g}") for p in found.own], "likely": [_likely(row) for row in found.probabilities], "guesses": yours, "columns": columns, "unit": page.label("score_unit", n=MEANINGFUL),
+    return {"text": page.labels("game"), "scale": reader.scale(), "identity": found.text, "signs": found.text,
+            "symbols": list(SYMBOLS), "truth": found.truth, "model": found.guesses, "first": first,
+            "own": [float(f"{p:.4g}") for p in found.own], "likely": [_likely(row) for row in found.probabilities],
+            "guesses": yours, "columns": columns, "unit": page.label("score_unit", n=MEANINGFUL),
             "score": rows, "settings": {"guesses": "-".join(map(str, yours))}}
 
 
@@ -142,13 +161,16 @@ def _score(page: Lesson, found: Played, first: int, yours: list[int]) -> tuple[l
     own = plain_number(float(found.bits[first:end].mean()), 2) if yours else "–"
     rows = [[page.label("score_mean"), *map(_mean, sides)],
             [page.label("score_first"), *(f"{sum(guess == 1 for guess in side)} / {len(side)}" for side in sides)],
-            *([page.label(f"score_{name}"), *(plain_number(bound[k], 2) if len(yours) >= MEANINGFUL else "–" for bound in bounds)] for name, k in (("upper", 1), ("lower", 0))),
+            *([page.label(f"score_{name}"), *(plain_number(bound[k], 2) if len(yours) >= MEANINGFUL else "–"
+                                              for bound in bounds)] for name, k in (("upper", 1), ("lower", 0))),
             [page.label("score_own"), "–", own]]
     return [page.label("score"), page.label("score_you"), page.label("score_model")], rows
 
 
 def _lines(page: Lesson, found: Played, first: int, yours: list[int]) -> list[tuple[str, str]]:
-    """Shannon's bounds worked out for the reader, or for the model on what is given where no letter was guessed yet; and the model's price of the last sign."""
+    """Shannon's bounds worked out for the reader, or for the model on what is given where no letter was guessed yet;
+    and the model's price of the last sign.
+    """
     guesses = yours or list(found.guesses[:first])
     q, n = Counter(guesses), len(guesses)
     lower, upper = shannon.entropy_bounds(guesses)
@@ -158,14 +180,17 @@ def _lines(page: Lesson, found: Played, first: int, yours: list[int]) -> list[tu
     at = first + len(yours) - 1
     who = page.label("numbers_you" if yours else "numbers_model", n=n)
     return [(page.label("numbers_upper", who=who), rf"-\sum_r q_r \log_2 q_r = {terms} = {latex_number(upper)}"),
-            (page.label("numbers_lower", who=who), rf"\sum_r r\,(q_r - q_{{r+1}}) \log_2 r = {below} = {latex_number(lower)}"),
-            (page.label("numbers_sign"), rf"-\log_2 {latex_number(float(found.own[at]), 6)} = {latex_number(float(found.bits[at]))}\ \text{{bits}}")]
+            (page.label("numbers_lower", who=who),
+             rf"\sum_r r\,(q_r - q_{{r+1}}) \log_2 r = {below} = {latex_number(lower)}"),
+            (page.label("numbers_sign"), rf"-\log_2 {latex_number(float(found.own[at]), 6)} = "
+                                         rf"{latex_number(float(found.bits[at]))}\ \text{{bits}}")]
 
 
 def _shares(page: Lesson, yours: list[int], model: tuple[int, ...]) -> pd.DataFrame:
     """How many signs took how many guesses."""
     sides = {page.label("score_you"): Counter(yours), page.label("score_model"): Counter(model)}
-    return pd.DataFrame([{page.label("column_guesses"): r} | {name: counts[r] for name, counts in sides.items()} for r in sorted({*yours, *model})])
+    return pd.DataFrame([{page.label("column_guesses"): r} | {name: counts[r] for name, counts in sides.items()}
+                         for r in sorted({*yours, *model})])
 
 
 def _question(page: Lesson, found: Played) -> Question:
@@ -175,11 +200,15 @@ def _question(page: Lesson, found: Played) -> Question:
     inside = [i for i in letters if i not in set(starts)]
     first, later = (float(found.bits[where].mean()) if where else float("nan") for where in (starts, inside))
     ratio = first / later if inside and starts and 0 < later < np.inf else 1.0
-    return Question("starts", page.label("starts"), [page.label(f"starts_{name}") for name in ("alike", "some", "much")], int(np.searchsorted(STEPS, ratio, side="right")),
-                    page.label("starts_because", first=plain_number(first, 2), later=plain_number(later, 2), ratio=probability(ratio) if ratio < 1 else plain_number(ratio, 1)))
+    return Question("starts", page.label("starts"),
+                    [page.label(f"starts_{name}") for name in ("alike", "some", "much")],
+                    int(np.searchsorted(STEPS, ratio, side="right")),
+                    page.label("starts_because", first=plain_number(first, 2), later=plain_number(later, 2),
+                               ratio=probability(ratio) if ratio < 1 else plain_number(ratio, 1)))
 
 
 def _table(found: Played, first: int, yours: list[int]) -> pd.DataFrame:
     """What is known so far, sign by sign."""
     end = first + len(yours)
-    return pd.DataFrame({"sign": list(found.text[:end]), "your_guess": [None] * first + yours, "model_guess": found.guesses[:end], "p": found.own[:end], "bits": found.bits[:end]})
+    return pd.DataFrame({"sign": list(found.text[:end]), "your_guess": [None] * first + yours,
+                         "model_guess": found.guesses[:end], "p": found.own[:end], "bits": found.bits[:end]})

@@ -3,5 +3,6 @@ from core.app.frame import lesson, views
 from pages.language_models import compress, continuations, correct, decipher, guess, sentences, tasks
 from pages.language_models.shared import SETTINGS
 
-views.draw(lesson.open_lesson("language_models"), SETTINGS, {"sentences": sentences, "continuations": continuations, "guess": guess, "compress": compress, "correct": correct, "decipher": decipher,
-                                                             "tasks": tasks})
+views.draw(lesson.open_lesson("language_models"), SETTINGS,
+           {"sentences": sentences, "continuations": continuations, "guess": guess, "compress": compress,
+            "correct": correct, "decipher": decipher, "tasks": tasks})

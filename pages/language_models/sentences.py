@@ -16,12 +16,9 @@ from core.app.state.run import Run
 from core.cost import counting
 from core.figures.numbers import latex_number, plain_number
 from pages.language_models import charts as figures
-from pages.language_models.lm_sentences import lm_sentences
 from pages.language_models.shared import (
-    PREFIX,
     Scored,
     attached,
-    keep,
     named,
     product,
     read,
@@ -31,6 +28,7 @@ from pages.language_models.shared import (
     times,
     token_table,
 )
+from pages.language_models.token_bits import draw_texts
 
 MOST_SENTENCES, MOST_CHARACTERS = 4, 600
 MOST_WORDS = 5          # that are put in every order: at most 120
@@ -47,29 +45,29 @@ def draw(page: Lesson, run: Run) -> Reading:
     """The field, the rows of bars and the chart of all orders; returns what it shows."""
     wide, beside = st.columns([15, 9], gap="medium")
     with beside:
-        st.text_area(page.label("sentences"), placeholder=page.text("sentences"), max_chars=MOST_CHARACTERS, height=106, help=page.label("sentences_help"), **attached("sentences"))
+        st.text_area(page.label("sentences"), placeholder=page.text("sentences"), max_chars=MOST_CHARACTERS, height=106,
+                     help=page.label("sentences_help"), **attached("sentences"))
         st.toggle(page.label("after"), help=page.label("after_help"), **attached("after"))
     texts = sentences(page)
     context = run.text if read("after") else None
     found = scored(run, texts, context)
     picked = min(read("row"), len(found) - 1)
     ranked = sorted(found, key=lambda one: -one.total)
-    title = page.label("sentences_title" if len(found) > 1 else "sentences_title_one", best=named(ranked[0].text), worst=named(ranked[-1].text),
+    title = page.label("sentences_title" if len(found) > 1 else "sentences_title_one",
+                       best=named(ranked[0].text), worst=named(ranked[-1].text),
                        factor=times(ranked[0].total - ranked[-1].total), ln=plain_number(ranked[0].total, 2))
     with wide:
         st.markdown(f"**{title}**")
-        _rows(page, found, picked)
+        draw_texts(page, [row_of(page, one) for one in found], "rows", (350, 250))
         lengths = {len(one.tokens) for one in found}
-        st.caption(page.label("cut", n=MOST_SENTENCES) if any(one.n_cut for one in found) else page.label("sentences_lengths" if len(lengths) > 1 else "sentences_fair"))
+        st.caption(page.label("cut", n=MOST_SENTENCES) if any(one.n_cut for one in found)
+                   else page.label("sentences_lengths" if len(lengths) > 1 else "sentences_fair"))
     with beside:
         orders = _orders(page, run, texts[picked], context)
-    return Reading(_lines(page, run, found[picked]), _question(page, run, found[picked], context), [text_probability.token_log_probs, text_probability.perplexity, text_probability.orders],
-                   {"sentences.csv": lambda: token_table(page, found), "orders.csv": lambda: _order_table(page, orders)}, ".sentences-list", title)
-
-
-def _rows(page: Lesson, found: list[Scored], picked: int) -> None:
-    header = {"text": page.labels("row"), "scale": reader.scale(), "rows": [row_of(page, one) for one in found], "settings": {"row": picked}, "height": 350 if not reader.present() else 250}
-    lm_sentences(header, key=f"{PREFIX}rows", on_settings=lambda settings: keep(row=settings["row"]))
+    return Reading(_lines(page, run, found[picked]), _question(page, run, found[picked], context),
+                   [text_probability.token_log_probs, text_probability.perplexity, text_probability.orders],
+                   {"sentences.csv": lambda: token_table(page, found),
+                    "orders.csv": lambda: _order_table(page, orders)}, ".sentences-list", title)
 
 
 def _orders(page: Lesson, run: Run, text: str, context: str | None) -> list[Scored]:
@@ -78,11 +76,13 @@ def _orders(page: Lesson, run: Run, text: str, context: str | None) -> list[Scor
     every = scored(run, [" ".join(order) for order in text_probability.orders(words)], context)
     values = np.array([one.total for one in every])
     rank = 1 + int((values > values[0]).sum())
-    said = [page.label("orders_title" if len(every) > 1 else "orders_title_one", own=named(every[0].text), rank=rank, n=len(every))]
+    said = [page.label("orders_title" if len(every) > 1 else "orders_title_one", own=named(every[0].text),
+                       rank=rank, n=len(every))]
     said += [page.label("orders_first", n=MOST_WORDS)] if len(text.split()) > MOST_WORDS else []
     st.markdown(" ".join(said))
     titles = tuple(page.label(f"orders_{name}") for name in ("rank", "ln"))
-    show(figures.ranked_orders([one.text for one in every], values, 0, titles, reader.theme(), reader.scale(), CHART_PRESENT if reader.present() else CHART), "orders")
+    show(figures.ranked_orders([one.text for one in every], values, 0, titles, reader.theme(), reader.scale(),
+                               CHART_PRESENT if reader.present() else CHART), "orders")
     return every
 
 
@@ -91,11 +91,17 @@ def _lines(page: Lesson, run: Run, one: Scored) -> list[tuple[str, str]]:
     if not n:
         return []
     chain, logs = product(one)
-    rate = rf"\exp\!\Big(-\frac{{1}}{{{n}}} \ln p\Big) = \exp\!\Big(\frac{{{latex_number(-one.total, 6)}}}{{{n}}}\Big) = {latex_number(one.perplexity)}"
-    bits = rf"-\log_2 p = \frac{{-\ln p}}{{\ln 2}} = \frac{{{latex_number(-one.total, 6)}}}{{0.693147}} = {latex_number(total)}\ \text{{bits}}, \qquad \frac{{{latex_number(total)}}}{{{n}}} = {latex_number(total / n)}"
+    rate = (rf"\exp\!\Big(-\frac{{1}}{{{n}}} \ln p\Big) = "
+            rf"\exp\!\Big(\frac{{{latex_number(-one.total, 6)}}}{{{n}}}\Big) = {latex_number(one.perplexity)}")
+    bits = (rf"-\log_2 p = \frac{{-\ln p}}{{\ln 2}} = \frac{{{latex_number(-one.total, 6)}}}{{0.693147}} = "
+            rf"{latex_number(total)}\ \text{{bits}}, \qquad \frac{{{latex_number(total)}}}{{{n}}} = "
+            rf"{latex_number(total / n)}")
     names = [page.label(f"numbers_{name}", text=named(one.text)) for name in ("chain", "logs", "bits", "perplexity")]
     size = run.model.config.vocab_size
-    table = (page.label("numbers_table", size=f"{size:,}", n=n - 1, parameters=f"{counting.n_parameters(run.model.config):,}"), rf"|V|^{{t+1}} = {size}^{{{n}}} = 10^{{{n} \cdot {math.log10(size):.6f}}} = 10^{{{n * math.log10(size):.4f}}}")
+    table = (page.label("numbers_table", size=f"{size:,}", n=n - 1,
+                        parameters=f"{counting.n_parameters(run.model.config):,}"),
+             rf"|V|^{{t+1}} = {size}^{{{n}}} = 10^{{{n} \cdot {math.log10(size):.6f}}} = "
+             rf"10^{{{n * math.log10(size):.4f}}}")
     return [*zip(names, (chain, logs, bits, rate)), table]
 
 
@@ -104,11 +110,15 @@ def _question(page: Lesson, run: Run, one: Scored, context: str | None) -> Quest
     (again,) = scored(run, [one.text], " ".join(filter(None, (context, one.text))))
     first, second = float(one.bits.sum()), float(again.bits.sum())
     answer = 0 if second < first / 2 else 1 if second < first else 2
-    return Question("again", page.label("again", text=named(one.text), bits=plain_number(first, 1)), [page.label(f"again_{name}") for name in ("half", "less", "more")], answer,
+    return Question("again", page.label("again", text=named(one.text), bits=plain_number(first, 1)),
+                    [page.label(f"again_{name}") for name in ("half", "less", "more")], answer,
                     page.label("again_because", first=plain_number(first, 1), second=plain_number(second, 1)))
 
 
 def _order_table(page: Lesson, every: list[Scored]) -> pd.DataFrame:
     ranked = sorted(every, key=lambda one: -one.total)
-    return pd.DataFrame({page.label("orders_rank"): range(1, len(ranked) + 1), page.label("column_text"): [one.text for one in ranked], page.label("column_ln"): [one.total for one in ranked],
-                         page.label("column_bits"): [float(one.bits.sum()) for one in ranked], page.label("column_tokens"): [len(one.tokens) for one in ranked]})
+    return pd.DataFrame({page.label("orders_rank"): range(1, len(ranked) + 1),
+                         page.label("column_text"): [one.text for one in ranked],
+                         page.label("column_ln"): [one.total for one in ranked],
+                         page.label("column_bits"): [float(one.bits.sum()) for one in ranked],
+                         page.label("column_tokens"): [len(one.tokens) for one in ranked]})

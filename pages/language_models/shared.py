@@ -25,7 +25,8 @@ TOLD = 25               # texts between two words on how many are read
 TASKS = ("sentiment", "questions", "untaught", "opposites", "summary", "labels")
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 SETTINGS = Settings("language_models", {
-    "view": Setting("sentences", options=("sentences", "continuations", "guess", "compress", "correct", "decipher", "tasks")),
+    "view": Setting("sentences",
+                    options=("sentences", "continuations", "guess", "compress", "correct", "decipher", "tasks")),
     "sentences": Setting(""),                  # a line each; empty: the lesson's own
     "after": Setting(False),                   # whether the sentences are read after the prompt
     "row": Setting(0, low=0),                  # the sentence that is picked
@@ -71,7 +72,8 @@ class Scored:
         return text_probability.perplexity(self.log_probs)
 
 
-Wanted = Sequence[tuple[str, str | None]]        # texts, each with what it goes on after: the last tokens of that, as many as leave room
+# texts, each with what it goes on after: the last tokens of that, as many as leave room
+Wanted = Sequence[tuple[str, str | None]]
 
 
 def scored(run: Run, texts: Sequence[str], context: str | None = None) -> list[Scored]:
@@ -85,7 +87,9 @@ def scored_after(run: Run, wanted: Wanted) -> list[Scored]:
 
 
 def scored_so_far(run: Run, texts: Sequence[str], said: str) -> tuple[list[Scored], bool]:
-    """Each text by itself, as far as they are read, and whether those are all. said: as growing_results.growing takes it."""
+    """Each text by itself, as far as they are read, and whether those are all. said: as
+    growing_results.growing takes it.
+    """
     wanted = [(text, None) for text in texts]
     return growing_results.growing(_key(run, wanted), functools.partial(_score, run, wanted), _size, said)
 
@@ -105,9 +109,11 @@ def _score(run: Run, wanted: Wanted) -> Iterator[Part]:
         whole.append(run.tokenizer.encode(joined(context, text)))
         own = whole[-1][:MOST_TOKENS]
         rows.append((run.tokenizer.first, *before[max(0, len(before) - room + len(own)):], *own))
-    for (text, _), full, log_probs in zip(wanted, whole, text_probability.each_token_log_probs(run.loaded.runner, rows)):
+    for (text, _), full, log_probs in zip(wanted, whole,
+                                          text_probability.each_token_log_probs(run.loaded.runner, rows)):
         own = tuple(full[:MOST_TOKENS])
-        found.append(Scored(text, own, tuple(map(run.tokenizer.visible, own)), log_probs[len(log_probs) - len(own):], len(full) - len(own)))
+        found.append(Scored(text, own, tuple(map(run.tokenizer.visible, own)), log_probs[len(log_probs) - len(own):],
+                            len(full) - len(own)))
         if len(found) % TOLD == 0 or len(found) == len(wanted):
             yield Part(found[:], len(found), len(wanted))
 
@@ -123,27 +129,36 @@ def joined(context: str | None, text: str) -> str:
 
 
 def row_of(page: Lesson, one: Scored, label: str = "") -> dict:
-    """A text as lm_sentences.js reads it."""
-    return {"label": label, "tokens": one.tokens, "bits": [round(float(value), 6) for value in one.bits], "text": one.text,
-            "summary": page.label("row_summary", ln=plain_number(one.total, 2).replace("-", "−"), bits=plain_number(float(one.bits.sum()), 1),
-                                  rate=plain_number(float(one.bits.mean()) if len(one.tokens) else float("nan"), 2), perplexity=plain_number(one.perplexity, 1))}
+    """A text as token_bits.js reads it."""
+    return {"label": label, "tokens": one.tokens,
+            "bits": [round(float(value), 6) for value in one.bits], "text": one.text,
+            "summary": page.label("row_summary", ln=plain_number(one.total, 2).replace("-", "−"),
+                                  bits=plain_number(float(one.bits.sum()), 1),
+                                  rate=plain_number(float(one.bits.mean()) if len(one.tokens) else float("nan"), 2),
+                                  perplexity=plain_number(one.perplexity, 1))}
 
 
 def product(one: Scored, most: int = 8) -> tuple[str, str]:
-    """The chain rule with the text's own numbers, in probabilities and in logarithms: LaTeX. Of a long text the first `most` factors are written out."""
+    """The chain rule with the text's own numbers, in probabilities and in logarithms: LaTeX.
+
+    Of a long text the first `most` factors are written out.
+    """
     shown, n, more = one.log_probs[:most], len(one.log_probs), len(one.log_probs) > most
     factors = [bracketed(latex_operand(float(np.exp(value)))) for value in shown] + [r"\cdots"] * more
     terms = " ".join(latex_number(float(value), 6) for value in shown) + r" - \cdots" * more
     factors = r" \cdot ".join(factors)
-    return (rf"p(x_1 \ldots x_{{{n}}}) = \prod_{{i=1}}^{{{n}}} p(x_i \mid x_1 \ldots x_{{i-1}}) = {factors} = {latex_number(float(np.exp(one.total)))}",
+    return (rf"p(x_1 \ldots x_{{{n}}}) = \prod_{{i=1}}^{{{n}}} p(x_i \mid x_1 \ldots x_{{i-1}}) = "
+            rf"{factors} = {latex_number(float(np.exp(one.total)))}",
             rf"\ln p = \sum_{{i=1}}^{{{n}}} \ln p(x_i \mid x_1 \ldots x_{{i-1}}) = {terms} = {latex_number(one.total)}")
 
 
 def token_table(page: Lesson, every: Sequence[Scored]) -> pd.DataFrame:
     """Every token of every text with its probability and its surprisal."""
-    return pd.DataFrame([{page.label("column_text"): one.text, page.label("column_position"): i, page.label("column_token"): token, page.label("column_p"): float(np.exp(log_p)),
+    return pd.DataFrame([{page.label("column_text"): one.text, page.label("column_position"): i,
+                          page.label("column_token"): token, page.label("column_p"): float(np.exp(log_p)),
                           page.label("column_ln"): float(log_p), page.label("column_bits"): float(bit)}
-                         for one in every for i, (token, log_p, bit) in enumerate(zip(one.tokens, one.log_probs, one.bits), 1)])
+                         for one in every
+                         for i, (token, log_p, bit) in enumerate(zip(one.tokens, one.log_probs, one.bits), 1)])
 
 
 def named(text: str, most: int = 48) -> str:
@@ -153,7 +168,8 @@ def named(text: str, most: int = 48) -> str:
 
 
 def times(nats: float) -> str:
-    """How many times as probable a text is whose ln p is that much greater: e^nats, with its power of ten where it is large.
+    """How many times as probable a text is whose ln p is that much greater: e^nats, with its power of ten
+    where it is large.
 
     >>> times(0.7), times(9.0), times(40.0)
     ('2.01', '8\u202f103', '2.4 · 10¹⁷')

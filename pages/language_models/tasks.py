@@ -1,4 +1,6 @@
-"""Tasks: sentiment, questions, opposites and summaries as the prediction of words, each with how often it comes out right on a small labelled set."""
+"""Tasks: sentiment, questions, opposites and summaries as the prediction of words, each with how often it comes out
+right on a small labelled set.
+"""
 from __future__ import annotations
 
 import math
@@ -17,18 +19,20 @@ from core.app.frame.lesson import Lesson
 from core.app.frame.views import Reading
 from core.app.state import reader
 from core.app.state.run import Run
+from core.components.lib.token_view import token_view
 from core.evaluation import teaching_tasks as evaluation
 from core.figures.numbers import latex_number, latex_operand, plain_number, probability
 from core.training.teaching_text import Exercise
 from pages.language_models import exercises
 from pages.language_models.exercises import CLASSES, Result
-from pages.language_models.lm_tasks import lm_tasks
 from pages.language_models.shared import PREFIX, attached, choice, named, read
 
 MOST_CHARACTERS = 300      # of the reader's own text
 LONGEST_ANSWER = 24        # tokens that the model writes to it
 N_NEXT = 5                 # tokens that may come next
 SURE = (0.2, 0.6)          # the limits between the options of the question
+# A task as word prediction: the prompt with its template, what comes next, and how often the model is right on a list.
+_picture = token_view("lm_tasks", __file__)
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -37,22 +41,28 @@ def draw(page: Lesson, run: Run) -> Reading:
         task = choice(page, "task")
         shots = int(choice(page, "shots"))
         st.caption(page.label("shots_note"), width="content")
-    st.text_input(page.label("own"), placeholder=page.label(f"own_{task}"), max_chars=MOST_CHARACTERS, label_visibility="collapsed", **attached(f"own_{task}"))
+    st.text_input(page.label("own"), placeholder=page.label(f"own_{task}"), max_chars=MOST_CHARACTERS,
+                  label_visibility="collapsed", **attached(f"own_{task}"))
     own = (str(read(f"own_{task}"))[:MOST_CHARACTERS] or page.label(f"own_{task}")).strip()
     before = exercises.examples(task, shots)
     bars, answer, log_probs = _own(page, run, task, before + exercises.prompt_of(task, own))
     found = _results(page, run, task, shots)
     score = Proportion(sum(one.right for one in found), len(found))
-    verdict = page.label("verdict", right=score.right, n=score.n, task=page.label(f"task_{task}"), share=plain_number(100 * score.share, 0))
+    verdict = page.label("verdict", right=score.right, n=score.n, task=page.label(f"task_{task}"),
+                         share=plain_number(100 * score.share, 0))
     low, high = (plain_number(100 * share, 0) for share in score.interval)
     classes = [answer.strip() for answer in CLASSES.get(task, ())]
     template = exercises.TEMPLATES[task]
-    header = {"text": page.labels("tasks"), "scale": reader.scale(), "template": [template[0], own, template[1]], "shots": before, "answer": answer, "bars": bars,
-              "bars_title": page.label("tasks_choice" if task in CLASSES else "tasks_next"), "verdict_line": verdict, "note": " ".join((page.label(f"note_{task}"), page.label("interval", low=low, high=high))),
-              "classes": classes, "counts": _confusion(task, found), "answers": [_entry(one, before) for one in found], "settings": {}}
-    lm_tasks(header, key=f"{PREFIX}tasks", on_settings=lambda settings: None)
+    header = {"text": page.labels("tasks"), "scale": reader.scale(),
+              "template": [template[0], own, template[1]], "shots": before, "answer": answer, "bars": bars,
+              "bars_title": page.label("tasks_choice" if task in CLASSES else "tasks_next"), "verdict_line": verdict,
+              "note": " ".join((page.label(f"note_{task}"), page.label("interval", low=low, high=high))),
+              "classes": classes, "counts": _confusion(task, found),
+              "answers": [_entry(one, before) for one in found], "settings": {}}
+    _picture(header, key=f"{PREFIX}tasks", on_settings=lambda settings: None)
     title = verdict + " " + page.label("tasks_twin", own=named(own), answer=code(answer.strip() or "–"))
-    return Reading(_lines(page, task, log_probs, score), _question(page, run, task), [evaluation.choices, evaluation.answers, evaluation.is_right],
+    return Reading(_lines(page, task, log_probs, score), _question(page, run, task),
+                   [evaluation.choices, evaluation.answers, evaluation.is_right],
                    {"answers.csv": lambda: _table(found, before)}, ".tasks-chart", title)
 
 
@@ -64,19 +74,23 @@ def _results(page: Lesson, run: Run, task: str, shots: int) -> list[Result]:
             found = found + part
             yield Part(found, len(found), exercises.SIZES[task])
 
-    return growing_results.result(run.loaded.key("task", task, shots), steps, lambda made: 2_000 * len(made), page.label("working"))
+    return growing_results.result(run.loaded.key("task", task, shots), steps, lambda made: 2_000 * len(made),
+                                  page.label("working"))
 
 
 def _own(page: Lesson, run: Run, task: str, prompt: str) -> tuple[list[dict], str, list[float]]:
     """Bars, answer and ln p of the classes (else of the likeliest next tokens) for the reader's own case."""
     def make() -> tuple[list[dict], str, list[float]]:
         if task in CLASSES:
-            values = evaluation.answer_log_probs(run.loaded.runner, run.tokenizer, [(prompt, label) for label in CLASSES[task]]).tolist()
+            values = evaluation.answer_log_probs(run.loaded.runner, run.tokenizer,
+                                                 [(prompt, label) for label in CLASSES[task]]).tolist()
             best = CLASSES[task][int(np.argmax(values))]
-            return [_bar(label.strip(), math.exp(value), label == best) for label, value in zip(CLASSES[task], values)], best, values
+            return [_bar(label.strip(), math.exp(value), label == best)
+                    for label, value in zip(CLASSES[task], values)], best, values
         ids, values = _next(run, prompt)
         bars = [_bar(run.tokenizer.visible(i), math.exp(value), not k) for k, (i, value) in enumerate(zip(ids, values))]
-        (written,) = evaluation.answers(run.loaded.runner, run.tokenizer, [Exercise(task, prompt, " word" * LONGEST_ANSWER)])
+        (written,) = evaluation.answers(run.loaded.runner, run.tokenizer,
+                                        [Exercise(task, prompt, " word" * LONGEST_ANSWER)])
         return bars, written.text, values
 
     return growing_results.made(run.loaded.key("own task", task, prompt), make, lambda made: 3_000)
@@ -98,34 +112,48 @@ def _confusion(task: str, found: list[Result]) -> list[list[int]] | None:
     """Rows: the true class, columns: what the model says; None for a task that is no choice."""
     if task not in CLASSES:
         return None
-    return [[sum(one.exercise.answer == true and one.said == said for one in found) for said in CLASSES[task]] for true in CLASSES[task]]
+    return [[sum(one.exercise.answer == true and one.said == said for one in found) for said in CLASSES[task]]
+            for true in CLASSES[task]]
 
 
 def _entry(one: Result, before: str) -> dict:
-    return {"ask": one.exercise.prompt.removeprefix(before), "said": one.said.strip() or "–", "should": one.exercise.answer.strip(), "right": one.right}
+    return {"ask": one.exercise.prompt.removeprefix(before), "said": one.said.strip() or "–",
+            "should": one.exercise.answer.strip(), "right": one.right}
 
 
 def _lines(page: Lesson, task: str, log_probs: list[float], score: Proportion) -> list[tuple[str, str]]:
     p = [math.exp(value) for value in log_probs]
-    share = (page.label("numbers_right"), rf"\frac{{{score.right}}}{{{score.n}}} = {latex_number(score.share)}, \qquad \text{{95 %: }} [{latex_number(score.interval[0])}, {latex_number(score.interval[1])}]".replace("%", r"\%"))
+    share = (page.label("numbers_right"),
+             rf"\frac{{{score.right}}}{{{score.n}}} = {latex_number(score.share)}, \qquad \text{{95 %: }} "
+             rf"[{latex_number(score.interval[0])}, {latex_number(score.interval[1])}]".replace("%", r"\%"))
     if task in CLASSES:
         one, other = (rf"\text{{{label.strip()}}}" for label in CLASSES[task])
-        odds = rf"\frac{{P({one} \mid c)}}{{P({other} \mid c)}} = \frac{{{latex_operand(p[0])}}}{{{latex_operand(p[1])}}} = {latex_number(math.exp(log_probs[0] - log_probs[1]))}"
+        odds = (rf"\frac{{P({one} \mid c)}}{{P({other} \mid c)}} = "
+                rf"\frac{{{latex_operand(p[0])}}}{{{latex_operand(p[1])}}} = "
+                rf"{latex_number(math.exp(log_probs[0] - log_probs[1]))}")
         return [(page.label("numbers_task_odds"), odds), share]
-    return [(page.label("numbers_task_next"), rf"P(w_1 \mid c) = e^{{{latex_number(log_probs[0], 6)}}} = {latex_number(p[0])}"), share]
+    return [(page.label("numbers_task_next"),
+             rf"P(w_1 \mid c) = e^{{{latex_number(log_probs[0], 6)}}} = {latex_number(p[0])}"), share]
 
 
 def _question(page: Lesson, run: Run, task: str) -> Question:
-    """A choice: which class the template alone is for, with no sentence in it. Else: how sure the model is of its next token after something that does not exist."""
+    """A choice: which class the template alone is for, with no sentence in it.
+
+    Else: how sure the model is of its next token after something that does not exist.
+    """
     if task in CLASSES:
         _, _, values = _own(page, run, task, exercises.prompt_of(task, ""))
         names = [label.strip() for label in CLASSES[task]]
-        return Question("prior", page.label("prior", prompt=code(exercises.prompt_of(task, ""))), names, int(np.argmax(values)),
-                        page.label("prior_because", **{key: probability(math.exp(value)) for key, value in zip("ab", values)}, one=names[0], other=names[1]))
+        return Question(
+            "prior", page.label("prior", prompt=code(exercises.prompt_of(task, ""))), names, int(np.argmax(values)),
+            page.label("prior_because", **{key: probability(math.exp(value)) for key, value in zip("ab", values)},
+                       one=names[0], other=names[1]))
     prompt = exercises.prompt_of(task, page.label(f"made_up_{task}"))
     ids, values = _next(run, prompt)
-    return Question("made_up", page.label("made_up", prompt=code(prompt.replace("\n", "⏎"))), [page.label(f"made_up_option_{k}") for k in range(3)], int(np.searchsorted(SURE, math.exp(values[0]))),
-                    page.label("made_up_because", token=code(run.tokenizer.visible(ids[0])), p=probability(math.exp(values[0]))))
+    return Question(
+        "made_up", page.label("made_up", prompt=code(prompt.replace("\n", "⏎"))),
+        [page.label(f"made_up_option_{k}") for k in range(3)], int(np.searchsorted(SURE, math.exp(values[0]))),
+        page.label("made_up_because", token=code(run.tokenizer.visible(ids[0])), p=probability(math.exp(values[0]))))
 
 
 def _table(found: list[Result], before: str) -> pd.DataFrame:

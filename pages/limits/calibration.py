@@ -1,4 +1,6 @@
-"""Calibration: of the tokens that were given 80 %, how many came true; on a text that the model never read, and on its own writing as the control."""
+"""Calibration: of the tokens that were given 80 %, how many came true; on a text that the model never read, and on its
+own writing as the control.
+"""
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -33,7 +35,9 @@ SMALL = 0.005              # a mean confidence that is no further from the share
 
 @dataclass(frozen=True)
 class Measured:
-    """The most probable token at every position: its probability (M,) and whether it came (M,), in bins, and the errors of chance alone."""
+    """The most probable token at every position: its probability (M,) and whether it came (M,), in bins, and the errors
+    of chance alone.
+    """
 
     confidence: np.ndarray
     right: np.ndarray
@@ -52,12 +56,15 @@ def measured(confidence: np.ndarray, right: np.ndarray) -> Measured:
 
 
 def documents(source: str, seed: int, prompt: str) -> list[str]:
-    """The texts of one of SOURCES: exercises that training left out, the explanations of this app, or the reader's prompt."""
+    """The texts of one of SOURCES: exercises that training left out, the explanations of this app, or the
+    reader's prompt.
+    """
     if source == "exercises":
         return [exercise.text for kind in KINDS for exercise in teaching_text.held_out(kind, OF_A_KIND, seed)]
     if source == "pages":
         names = sorted(path.stem for path in (prose.FOLDER / prose.LANGUAGE).glob("*.md"))
-        return [body.replace("*", "").replace("`", "").replace("$", "") for name in names for key, body in prose.load(name).sections.items() if key.startswith("explanation")]
+        return [body.replace("*", "").replace("`", "").replace("$", "") for name in names
+                for key, body in prose.load(name).sections.items() if key.startswith("explanation")]
     return [prompt]
 
 
@@ -65,23 +72,33 @@ def draw(page: Lesson, run: Run) -> Reading:
     """Both diagrams; returns what they show."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         choice(page, "source")
-        st.slider(page.label("temperature"), 0.2, 2.0, step=0.1, width=230, help=page.label("temperature_help"), **attached("temperature"))
+        st.slider(page.label("temperature"), 0.2, 2.0, step=0.1, width=230, help=page.label("temperature_help"),
+                  **attached("temperature"))
         st.number_input(page.label("seed"), 0, 999, step=1, width=120, help=page.label("seed_help"), **attached("seed"))
     source, temperature, seed = read("source"), read("temperature"), read("seed")
     given, control = _given(page, run, source, seed), _control(page, run, temperature, seed, TEXTS, TOKENS)
-    title = page.label("calibration_title", source=page.label(f"source_{source}"), ece=_percent(given.found.expected_error), chance=_percent(float(given.chance[-len(given.chance) // 20])),
+    title = page.label("calibration_title", source=page.label(f"source_{source}"),
+                       ece=_percent(given.found.expected_error),
+                       chance=_percent(float(given.chance[-len(given.chance) // 20])),
                        verdict=page.label(_verdict(given)))
     st.markdown(f"**{title}**")
-    titles, names = tuple(page.label(f"axis_{name}") for name in ("said", "came", "count")), (page.label("diagonal"), page.label("column_came"))
+    titles, names = (tuple(page.label(f"axis_{name}") for name in ("said", "came", "count")),
+                     (page.label("diagonal"), page.label("column_came")))
     columns = st.container(key=f"{PREFIX}diagrams").columns(2, gap="medium", vertical_alignment="bottom")
     for column, name, one, caption in zip(columns, ("given", "control"), (given, control),
-                                          (page.label("caption_given", source=page.label(f"source_{source}")), page.label("caption_control", temperature=f"{temperature:g}"))):
+                                          (page.label("caption_given", source=page.label(f"source_{source}")),
+                                           page.label("caption_control", temperature=f"{temperature:g}"))):
         with column.container(gap="xsmall"):
-            st.markdown(page.label("ece", caption=caption, n=one.found.n, ece=_percent(one.found.expected_error), chance=_percent(float(one.chance.mean()))))
-            show(figures.reliability(one.found, titles[:2], names, reader.theme(), reader.scale(), chart_height(160, presenting=320)), name)
-            show(figures.counts(one.found, titles[::2], reader.theme(), reader.scale(), chart_height(260, presenting=350)), f"{name}_counts")
-    return Reading(_lines(page, given), _question(page, run, temperature, seed), [calibrate, chance_errors, losses.own_predictions],
-                   {"given.csv": lambda: _table(given), "control.csv": lambda: _table(control)}, f".st-key-{PREFIX}diagrams", title, _bins(page, given))
+            st.markdown(page.label("ece", caption=caption, n=one.found.n, ece=_percent(one.found.expected_error),
+                                   chance=_percent(float(one.chance.mean()))))
+            show(figures.reliability(one.found, titles[:2], names, reader.theme(), reader.scale(),
+                                     chart_height(160, presenting=320)), name)
+            show(figures.counts(one.found, titles[::2], reader.theme(), reader.scale(),
+                                chart_height(260, presenting=350)), f"{name}_counts")
+    return Reading(_lines(page, given), _question(page, run, temperature, seed),
+                   [calibrate, chance_errors, losses.own_predictions],
+                   {"given.csv": lambda: _table(given), "control.csv": lambda: _table(control)},
+                   f".st-key-{PREFIX}diagrams", title, _bins(page, given))
 
 
 def _given(page: Lesson, run: Run, source: str, seed: int) -> Measured:
@@ -96,7 +113,8 @@ def _given(page: Lesson, run: Run, source: str, seed: int) -> Measured:
                 break
         return measured(*losses.top_predictions(run.loaded.runner, found))
 
-    return growing_results.made(run.loaded.key("calibration", source, seed * (source == "exercises"), prompt), make, lambda made: 20 * len(made.right) + 8_000)
+    return growing_results.made(run.loaded.key("calibration", source, seed * (source == "exercises"), prompt), make,
+                                lambda made: 20 * len(made.right) + 8_000)
 
 
 def _control(page: Lesson, run: Run, temperature: float, seed: int, n_texts: int, n_tokens: int) -> Measured:
@@ -108,7 +126,8 @@ def _control(page: Lesson, run: Run, temperature: float, seed: int, n_texts: int
             yield Part(None, len(parts), n_tokens)
         yield Part(measured(*map(np.concatenate, zip(*parts))), n_tokens, n_tokens)
 
-    return growing_results.result(run.loaded.key("own predictions", temperature, seed, n_texts, n_tokens), steps, lambda made: 20 * len(made.right) + 8_000, page.label("writing"))
+    return growing_results.result(run.loaded.key("own predictions", temperature, seed, n_texts, n_tokens), steps,
+                                  lambda made: 20 * len(made.right) + 8_000, page.label("writing"))
 
 
 def _percent(value: float) -> str:
@@ -129,10 +148,14 @@ def _lines(page: Lesson, given: Measured) -> list[tuple[str, str]]:
     right = round(largest.count * largest.share_right)
     terms = " + ".join(latex_number(one.count / n * abs(one.share_right - one.confidence), 6) for one in full)
     return [(page.label("numbers_bin", low=f"{largest.low:.1f}", high=f"{largest.high:.1f}"),
-             rf"\frac{{{largest.count}}}{{{n}}} \cdot \left| \frac{{{right}}}{{{largest.count}}} - {latex_operand(largest.confidence)} \right| = {latex_number(part)}"),
+             rf"\frac{{{largest.count}}}{{{n}}} \cdot \left| \frac{{{right}}}{{{largest.count}}} - "
+             rf"{latex_operand(largest.confidence)} \right| = {latex_number(part)}"),
             (page.label("numbers_ece"), rf"\mathrm{{ECE}} = {terms} = {latex_number(given.found.expected_error)}"),
-            (page.label("numbers_gap"), rf"\frac{{{int(given.right.sum())}}}{{{n}}} - {latex_operand(float(given.confidence.mean()))} = {latex_number(-given.gap)}"),
-            (page.label("numbers_chance", n=len(given.chance)), rf"\overline{{\mathrm{{ECE}}}}_{{\mathrm{{chance}}}} = {latex_number(float(given.chance.mean()))}")]
+            (page.label("numbers_gap"),
+             rf"\frac{{{int(given.right.sum())}}}{{{n}}} - {latex_operand(float(given.confidence.mean()))} = "
+             rf"{latex_number(-given.gap)}"),
+            (page.label("numbers_chance", n=len(given.chance)),
+             rf"\overline{{\mathrm{{ECE}}}}_{{\mathrm{{chance}}}} = {latex_number(float(given.chance.mean()))}")]
 
 
 def _question(page: Lesson, run: Run, temperature: float, seed: int) -> Question:
@@ -140,12 +163,15 @@ def _question(page: Lesson, run: Run, temperature: float, seed: int) -> Question
     other = 0.5 if temperature >= 1 else 2.0
     asked = _control(page, run, other, seed, FEW_TEXTS, FEW_TOKENS)
     answer = 2 if abs(asked.gap) < SMALL else 0 if asked.gap > 0 else 1
-    return Question(f"temperature_{other:g}", page.label("question_temperature", temperature=f"{other:g}"), [page.label(f"question_temperature_{k}") for k in range(3)], answer,
-                    page.label("because_temperature", said=_percent(float(asked.confidence.mean())), came=_percent(float(asked.right.mean())), temperature=f"{other:g}"))
+    return Question(f"temperature_{other:g}", page.label("question_temperature", temperature=f"{other:g}"),
+                    [page.label(f"question_temperature_{k}") for k in range(3)], answer,
+                    page.label("because_temperature", said=_percent(float(asked.confidence.mean())),
+                               came=_percent(float(asked.right.mean())), temperature=f"{other:g}"))
 
 
 def _bins(page: Lesson, one: Measured) -> pd.DataFrame:
-    rows = [(f"{b.low:.1f} – {b.high:.1f}", b.count, plain_number(b.confidence), plain_number(b.share_right)) for b in one.found.bins]
+    rows = [(f"{b.low:.1f} – {b.high:.1f}", b.count, plain_number(b.confidence), plain_number(b.share_right))
+            for b in one.found.bins]
     return pd.DataFrame(rows, columns=[page.label(f"column_{name}") for name in ("bin", "count", "said", "share")])
 
 

@@ -1,4 +1,6 @@
-"""Parrot or meaning: tests of what needs the structure of a sentence and what the company of its words already tells, each counted over many items."""
+"""Parrot or meaning: tests of what needs the structure of a sentence and what the company of its words already tells,
+each counted over many items.
+"""
 from __future__ import annotations
 
 import math
@@ -18,16 +20,18 @@ from core.app.frame.lesson import Lesson
 from core.app.frame.views import Reading
 from core.app.state import reader
 from core.app.state.run import Run
+from core.components.lib.token_view import token_view
 from core.figures.numbers import latex_number, latex_operand, plain_number, probability, readable
 from core.language import word_order
 from core.language.word_order import READINGS, Answered
 from pages.limits import word_order_charts as figures
-from pages.limits.limits_items import limits_items
 from pages.limits.shared import PREFIX, attached, choice, keep, read, show
 
 CHART, CHART_PRESENT = 316, 262     # px
 LIST, LIST_PRESENT = 200, 100
 LEFT = (0.34, 0.9)                  # shares between the options of the question
+# The items of a test, each in three readings, to pick one.
+_picture = token_view("limits_items", __file__)
 
 
 @dataclass(frozen=True)
@@ -60,16 +64,20 @@ def draw(page: Lesson, run: Run) -> Reading:
         with st.container(width="content", gap=None):
             st.caption(page.label("n"))
             choice(page, "n")
-        st.number_input(page.label("seed"), 0, 999_999, step=1, width=150, help=page.label("seed_help"), **attached("seed"))
+        st.number_input(page.label("seed"), 0, 999_999, step=1, width=150, help=page.label("seed_help"),
+                        **attached("seed"))
     with right:
-        st.selectbox(page.label("test"), list(word_order.TESTS), format_func=lambda test: page.label(f"test_{test}"), **attached("test"))
+        st.selectbox(page.label("test"), list(word_order.TESTS), format_func=lambda test: page.label(f"test_{test}"),
+                     **attached("test"))
     with left:
         here = _scene(page, run)
         title = _title(page, here)
         _chart(page, here)
     with right:
         _items(page, run, here)
-    return Reading(_lines(page, here), _question(page, run, here), [word_order.items, word_order.answered, word_order.score, Proportion], {"items.csv": lambda: _table(page, here), "scores.csv": lambda: _scores(page, here)},
+    return Reading(_lines(page, here), _question(page, run, here),
+                   [word_order.items, word_order.answered, word_order.score, Proportion],
+                   {"items.csv": lambda: _table(page, here), "scores.csv": lambda: _scores(page, here)},
                    f".st-key-{PREFIX}shares", title, _scores(page, here))
 
 
@@ -85,18 +93,22 @@ def _scene(page: Lesson, run: Run) -> Scene:
                 found[one][reading] = answers(run, one, n, seed, reading)
                 yield Part(found if i * len(READINGS) + j == total else None, i * len(READINGS) + j, total)
 
-    found = growing_results.result(run.loaded.key("structure", n, seed), steps, lambda made: 100, page.label("meaning_working"))
+    found = growing_results.result(run.loaded.key("structure", n, seed), steps, lambda made: 100,
+                                   page.label("meaning_working"))
     return Scene(found, test, min(read("item"), len(found[test]["whole"]) - 1))
 
 
 def answers(run: Run, test: str, n: int, seed: int, reading: str) -> tuple[Answered, ...]:
     """The answers of one test in one reading, computed once for all readers."""
     key = run.loaded.key("structure", test, n, seed, reading)
-    return cache.result(key, lambda: tuple(word_order.answered(run.loaded.runner, run.tokenizer, word_order.items(test, n, seed), reading, seed)), lambda made: 1_000 * len(made))
+    return cache.result(key, lambda: tuple(word_order.answered(run.loaded.runner, run.tokenizer,
+                                                               word_order.items(test, n, seed), reading, seed)),
+                        lambda made: 1_000 * len(made))
 
 
 def _title(page: Lesson, here: Scene) -> str:
-    beyond = [test for test in here.found if here.score(test, "whole").interval[0] > max(here.chance(test), here.score(test, "shuffled").interval[1])]
+    beyond = [test for test in here.found if here.score(test, "whole").interval[0]
+                                             > max(here.chance(test), here.score(test, "shuffled").interval[1])]
     no_better = [test for test in here.found if here.score(test, "whole").interval[0] <= here.chance(test)]
     said = page.label("meaning_title", order=_listed(page, beyond), blind=_listed(page, no_better))
     st.markdown(f"**{said}**")
@@ -110,18 +122,24 @@ def _listed(page: Lesson, tests: list[str]) -> str:
 def _chart(page: Lesson, here: Scene) -> None:
     tests = list(here.found)
     scores = {page.label(f"reading_{reading}"): [here.score(test, reading) for test in tests] for reading in READINGS}
-    show(figures.shares([page.label(f"test_{test}") for test in tests], scores, [here.chance(test) for test in tests], (page.label("axis_share"), page.label("chance")), reader.theme(), reader.scale(),
+    show(figures.shares([page.label(f"test_{test}") for test in tests], scores, [here.chance(test) for test in tests],
+                        (page.label("axis_share"), page.label("chance")), reader.theme(), reader.scale(),
                         CHART_PRESENT if reader.present() else CHART, tests.index(here.test)), "shares")
 
 
 def _items(page: Lesson, run: Run, here: Scene) -> None:
     st.markdown(page.label(f"about_{here.test}"))
-    entries = [{"ask": one.prompt, "said": one.said.strip(), "should": one.item.options[0].strip(), "right": one.right} for one in here.own["whole"]]
-    limits_items({"text": page.labels("items"), "scale": reader.scale(), "items": entries, "height": LIST_PRESENT if reader.present() else LIST, "settings": {"item": here.item}}, key=f"{PREFIX}items",
-                 on_settings=lambda settings: keep(item=settings["item"]))
-    st.markdown(" · ".join(f"{code(option.strip())} {probability(math.exp(value))}" for option, value in zip(here.picked.item.options, here.picked.log_probs)))
+    entries = [{"ask": one.prompt, "said": one.said.strip(), "should": one.item.options[0].strip(), "right": one.right}
+               for one in here.own["whole"]]
+    height = LIST_PRESENT if reader.present() else LIST
+    _picture({"text": page.labels("items"), "scale": reader.scale(), "items": entries, "height": height,
+              "settings": {"item": here.item}}, key=f"{PREFIX}items",
+             on_settings=lambda settings: keep(item=settings["item"]))
+    st.markdown(" · ".join(f"{code(option.strip())} {probability(math.exp(value))}"
+                           for option, value in zip(here.picked.item.options, here.picked.log_probs)))
     there = run.with_text(here.picked.prompt)
-    link = reader.link({"prompt": there.text, "position": len(there.token_ids) - 1, "target": run.tokenizer.encode(here.picked.item.options[0])[0]}, "next_token")
+    link = reader.link({"prompt": there.text, "position": len(there.token_ids) - 1,
+                        "target": run.tokenizer.encode(here.picked.item.options[0])[0]}, "next_token")
     st.markdown(page.label("items_open", link=link))
 
 
@@ -133,9 +151,15 @@ def _lines(page: Lesson, here: Scene) -> list[tuple[str, str]]:
     low, high = score.interval
     other = int(np.argmax(one.log_probs[1:])) + 1
     right, wrong = (rf"\text{{{one.item.options[i].strip()}}}" for i in (0, other))
-    return [(page.label("numbers_item", prompt=code(one.prompt)), rf"\ln \frac{{p({right})}}{{p({wrong})}} = {latex_operand(one.log_probs[0])} - ({latex_operand(one.log_probs[other])}) = {latex_number(one.log_probs[0] - one.log_probs[other])}"),
-            (page.label("numbers_share", test=test), rf"\hat p = \frac{{{score.right}}}{{{n}}} = {latex_number(p)}"),
-            (page.label("numbers_wilson", z=readable(z, 4)), rf"\frac{{\hat p + \frac{{z^2}}{{2n}} \pm z \sqrt{{\frac{{\hat p (1 - \hat p)}}{{n}} + \frac{{z^2}}{{4n^2}}}}}}{{1 + \frac{{z^2}}{{n}}}} = \frac{{{latex_operand(centre)} \pm {latex_operand(half)}}}{{{latex_operand(1 + z * z / n)}}} = [{latex_number(low)},\ {latex_number(high)}]")]
+    return [
+        (page.label("numbers_item", prompt=code(one.prompt)),
+         rf"\ln \frac{{p({right})}}{{p({wrong})}} = {latex_operand(one.log_probs[0])} - "
+         rf"({latex_operand(one.log_probs[other])}) = {latex_number(one.log_probs[0] - one.log_probs[other])}"),
+        (page.label("numbers_share", test=test), rf"\hat p = \frac{{{score.right}}}{{{n}}} = {latex_number(p)}"),
+        (page.label("numbers_wilson", z=readable(z, 4)),
+         rf"\frac{{\hat p + \frac{{z^2}}{{2n}} \pm z \sqrt{{\frac{{\hat p (1 - \hat p)}}{{n}} + "
+         rf"\frac{{z^2}}{{4n^2}}}}}}{{1 + \frac{{z^2}}{{n}}}} = \frac{{{latex_operand(centre)} \pm "
+         rf"{latex_operand(half)}}}{{{latex_operand(1 + z * z / n)}}} = [{latex_number(low)},\ {latex_number(high)}]")]
 
 
 def _scores(page: Lesson, here: Scene) -> pd.DataFrame:
@@ -144,23 +168,33 @@ def _scores(page: Lesson, here: Scene) -> pd.DataFrame:
         row = {page.label("test"): page.label(f"test_{test}")}
         for reading in READINGS:
             score = here.score(test, reading)
-            row[page.label(f"reading_{reading}")] = f"{score.right} / {score.n} [{plain_number(score.interval[0], 2)}, {plain_number(score.interval[1], 2)}]"
+            row[page.label(f"reading_{reading}")] = (f"{score.right} / {score.n} [{plain_number(score.interval[0], 2)},"
+                                                     f" {plain_number(score.interval[1], 2)}]")
         rows.append(row | {page.label("chance"): plain_number(here.chance(test))})
     return pd.DataFrame(rows)
 
 
 def _table(page: Lesson, here: Scene) -> pd.DataFrame:
-    return pd.DataFrame([{page.label("test"): page.label(f"test_{test}"), page.label("column_reading"): page.label(f"reading_{reading}"), page.label("column_prompt"): one.prompt,
-                          page.label("column_right"): option.strip() == one.item.options[0].strip(), page.label("column_option"): option.strip(), page.label("column_ln"): value}
-                         for test, readings in here.found.items() for reading, found in readings.items() for one in found for option, value in zip(one.item.options, one.log_probs)])
+    return pd.DataFrame(
+        [{page.label("test"): page.label(f"test_{test}"),
+          page.label("column_reading"): page.label(f"reading_{reading}"), page.label("column_prompt"): one.prompt,
+          page.label("column_right"): option.strip() == one.item.options[0].strip(),
+          page.label("column_option"): option.strip(), page.label("column_ln"): value}
+         for test, readings in here.found.items() for reading, found in readings.items() for one in found
+         for option, value in zip(one.item.options, one.log_probs)])
 
 
 def _question(page: Lesson, run: Run, here: Scene) -> Question:
-    """How many of the right answers (of all items, where none is right) are right when the words of the context are read backwards."""
+    """How many of the right answers (of all items, where none is right) are right when the words of the context are
+    read backwards.
+    """
     whole = here.own["whole"]
     right = [i for i, one in enumerate(whole) if one.right]
     asked, kind = (right, "right") if right else (range(len(whole)), "all")
     backwards = answers(run, here.test, int(read("n")), int(read("seed")), "reversed")
     left = sum(backwards[i].right for i in asked)
-    return Question("backwards", page.label(f"question_backwards_{kind}", test=page.label(f"test_{here.test}"), n=len(asked), prompt=code(backwards[0].prompt)), [page.label(f"backwards_{name}") for name in ("few", "some", "most")],
-                    int(np.searchsorted(LEFT, left / len(asked), side="right")), page.label("because_backwards", left=left, n=len(asked)))
+    return Question("backwards", page.label(f"question_backwards_{kind}", test=page.label(f"test_{here.test}"),
+                                            n=len(asked), prompt=code(backwards[0].prompt)),
+                    [page.label(f"backwards_{name}") for name in ("few", "some", "most")],
+                    int(np.searchsorted(LEFT, left / len(asked), side="right")),
+                    page.label("because_backwards", left=left, n=len(asked)))

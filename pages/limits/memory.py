@@ -1,4 +1,6 @@
-"""Memory: passages that were read once, ten and a hundred times in training, and twins that were never read; how much of each the model recites."""
+"""Memory: passages that were read once, ten and a hundred times in training, and twins that were never read; how much
+of each the model recites.
+"""
 from __future__ import annotations
 
 import math
@@ -17,6 +19,7 @@ from core.app.frame.lesson import Lesson
 from core.app.frame.views import Reading
 from core.app.state import reader
 from core.app.state.run import Run
+from core.components.lib.token_view import token_view
 from core.evaluation.memorisation import Recitation, recitations
 from core.figures.numbers import latex_number, latex_operand, plain_number, probability, readable
 from core.model import checkpoints
@@ -24,29 +27,34 @@ from core.model.generation import generate
 from core.model.sampling import SamplingConfig
 from core.training import teaching_text
 from pages.limits import charts as figures
-from pages.limits.limits_recital import limits_recital
 from pages.limits.shared import PREFIX, among, attached, chart_height, keep, origin, read, show
 
 N_STRAYED = 20             # tokens of its own that are shown after it has left a passage
 GREEDY = SamplingConfig(temperature=0)
 NEEDED = (1, 4, 16)        # tokens of a start: the limits between the options of the question
+# A passage and its twin, each begun by the reader and gone on with by the model, token by token.
+_picture = token_view("limits_recital", __file__)
 
 
 def read_whole(page: Lesson, run: Run) -> list[Recitation]:
-    """Every passage and every twin after its first token, in their order, kept for all readers; what follows a longer start is a part of this."""
+    """Every passage and every twin after its first token, in their order, kept for all readers; what follows a longer
+    start is a part of this.
+    """
     def steps() -> Iterator[Part]:
         passages, found = teaching_text.canaries(), []
         for one in recitations(run.loaded.runner, run.tokenizer, passages, 1):
             found.append(one)
             yield Part(found if len(found) == len(passages) else None, len(found), len(passages))
 
-    return growing_results.result(run.loaded.key("recitations"), steps, lambda made: sum(200 * len(one.token_ids) for one in made), page.label("reciting"))
+    return growing_results.result(run.loaded.key("recitations"), steps,
+                                  lambda made: sum(200 * len(one.token_ids) for one in made), page.label("reciting"))
 
 
 def after(whole: Recitation, start: int) -> Recitation:
     """The same passage given its first `start` tokens instead of one."""
     skip = start - whole.n_prompt
-    return replace(whole, n_prompt=start, token_ids=whole.token_ids[skip:], predicted=whole.predicted[skip:], log_probs=whole.log_probs[skip:])
+    return replace(whole, n_prompt=start, token_ids=whole.token_ids[skip:], predicted=whole.predicted[skip:],
+                   log_probs=whole.log_probs[skip:])
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -58,27 +66,37 @@ def draw(page: Lesson, run: Run) -> Reading:
     most = min(48, shortest)
     start = min(read("start"), most)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        st.selectbox(page.label("passage"), names, format_func=lambda name: _option(page, every, name), width=300, **attached("passage"))
+        st.selectbox(page.label("passage"), names, format_func=lambda name: _option(page, every, name), width=300,
+                     **attached("passage"))
         if read("start") > most:
             keep(start=most)
         st.slider(page.label("start"), 1, most, width=260, **attached("start"))
     now = [after(one, start) for one in every]
     own, twin = _pair(now, read("passage"))
-    title = page.label("memory_title", n=start, name=own.passage.name, repeats=_times(page, own), recited=own.n_recited, all=len(own.token_ids), twin=twin.n_recited, twin_all=len(twin.token_ids))
+    title = page.label("memory_title", n=start, name=own.passage.name, repeats=_times(page, own), recited=own.n_recited,
+                       all=len(own.token_ids), twin=twin.n_recited, twin_all=len(twin.token_ids))
     st.markdown(f"**{title}** {origin(page, run.model_name)}")
     wide, beside = st.columns([11, 8], gap="medium")
     with wide:
-        header = {"text": {}, "scale": reader.scale(), "key": page.label("recital_key"), "rows": [_row(page, run, own, "passage"), _row(page, run, twin, "twin")], "settings": {}}
-        limits_recital(header, key=f"{PREFIX}recital", on_settings=lambda settings: None)
+        header = {"text": {}, "scale": reader.scale(), "key": page.label("recital_key"),
+                  "rows": [_row(page, run, own, "passage"), _row(page, run, twin, "twin")], "settings": {}}
+        _picture(header, key=f"{PREFIX}recital", on_settings=lambda settings: None)
     with beside, st.container(key=f"{PREFIX}charts", gap="xsmall"):
         st.caption(page.label("memory_caption", n=start))
         groups = sorted({one.passage.repeats for one in now if one.passage.repeats})
-        labels, kinds = [page.label("times_axis", n=n) for n in groups], (page.label("dot_passage"), page.label("dot_twin"))
+        labels, kinds = ([page.label("times_axis", n=n) for n in groups],
+                         (page.label("dot_passage"), page.label("dot_twin")))
         for name in ("recited", "nats"):
-            frame = pd.DataFrame([_dot(page, one, groups.index(_repeats(now, one)), one.recited_share if name == "recited" else one.nats_per_token, one.passage.name == own.passage.name) for one in now])
+            frame = pd.DataFrame([_dot(page, one, groups.index(_repeats(now, one)),
+                                       one.recited_share if name == "recited" else one.nats_per_token,
+                                       one.passage.name == own.passage.name) for one in now])
             titles = (page.label("axis_repeats") if name == "nats" else "", page.label(f"axis_{name}"))
-            show(figures.passages(frame, labels, titles, kinds, name == "recited", reader.theme(), reader.scale(), chart_height(195 if name == "recited" else 185, presenting=325), name == "recited"), f"memory_{name}")
-    return Reading(_lines(page, run, own, twin), _question(page, every, read("passage")), [recitations, Recitation.n_recited.fget], {"passages.csv": lambda: _table(now)}, ".recital-text", title, _means(page, now))
+            show(figures.passages(frame, labels, titles, kinds, name == "recited", reader.theme(), reader.scale(),
+                                  chart_height(195 if name == "recited" else 185, presenting=325), name == "recited"),
+                 f"memory_{name}")
+    return Reading(_lines(page, run, own, twin), _question(page, every, read("passage")),
+                   [recitations, Recitation.n_recited.fget], {"passages.csv": lambda: _table(now)}, ".recital-text",
+                   title, _means(page, now))
 
 
 def _option(page: Lesson, every: list[Recitation], name: str) -> str:
@@ -91,7 +109,8 @@ def _times(page: Lesson, one: Recitation) -> str:
 
 def _pair(every: list[Recitation], name: str) -> tuple[Recitation, Recitation]:
     """The passage of that name and its twin."""
-    own, twin = (next(one for one in every if one.passage.name == name and bool(one.passage.repeats) == met) for met in (True, False))
+    own, twin = (next(one for one in every if one.passage.name == name and bool(one.passage.repeats) == met)
+                 for met in (True, False))
     return own, twin
 
 
@@ -101,16 +120,19 @@ def _repeats(every: list[Recitation], one: Recitation) -> int:
 
 
 def _row(page: Lesson, run: Run, one: Recitation, kind: str) -> dict:
-    """A passage as limits_recital.js reads it: the start, what is recited, what the model goes on with by itself, and what should have come."""
+    """A passage as memory.js reads it: its start, what is recited, how the model goes on, and what should have come."""
     ids = run.tokenizer.encode(one.passage.text)
     visible, n = run.tokenizer.visible, one.n_recited
     tokens = [[visible(i), "given", None, ""] for i in ids[:one.n_prompt]]
-    tokens += [[visible(i), "recited", math.exp(value), f"p = {probability(math.exp(value))}"] for i, value in zip(one.token_ids[:n], one.log_probs)]
+    tokens += [[visible(i), "recited", math.exp(value), f"p = {probability(math.exp(value))}"]
+               for i, value in zip(one.token_ids[:n], one.log_probs)]
     rest = ""
     if n < len(one.token_ids):
-        tokens += [[visible(i), "strayed", p, f"p = {probability(p)}"] for i, p in _strayed(run, (*ids[:one.n_prompt], *one.token_ids[:n]))]
+        tokens += [[visible(i), "strayed", p, f"p = {probability(p)}"]
+                   for i, p in _strayed(run, (*ids[:one.n_prompt], *one.token_ids[:n]))]
         rest = page.label("recital_rest", text=" ".join(run.tokenizer.decode(one.token_ids[n:]).split()))
-    return {"kind": kind, "name": page.label(f"recital_{kind}", name=one.passage.name, times=_times(page, one)), "sum": page.label("recital_sum", n=n, all=len(one.token_ids), nats=readable(one.nats_per_token)),
+    return {"kind": kind, "name": page.label(f"recital_{kind}", name=one.passage.name, times=_times(page, one)),
+            "sum": page.label("recital_sum", n=n, all=len(one.token_ids), nats=readable(one.nats_per_token)),
             "tokens": tokens, "rest": rest}
 
 
@@ -118,37 +140,52 @@ def _strayed(run: Run, ids: tuple[int, ...]) -> list[tuple[int, float]]:
     """How the model goes on from where it leaves a passage: tokens and their probabilities."""
     start = (run.tokenizer.first, *ids)
     return growing_results.made(run.loaded.key("strayed", start),
-                        lambda: [(step.token_id, math.exp(step.log_prob)) for step in generate(run.loaded.runner, start, GREEDY, max_new_tokens=N_STRAYED)], lambda made: 100 * len(made))
+                        lambda: [(step.token_id, math.exp(step.log_prob))
+                                 for step in generate(run.loaded.runner, start, GREEDY, max_new_tokens=N_STRAYED)],
+                                lambda made: 100 * len(made))
 
 
 def _dot(page: Lesson, one: Recitation, group: int, value: float, picked: bool) -> dict:
     kind = "passage" if one.passage.repeats else "twin"
     place = [other.name for other in teaching_text.canaries() if other.repeats].index(one.passage.name) % 4
-    return {"group": group, "x": group + (-0.2 if kind == "passage" else 0.2) + 0.06 * (place - 1.5), "y": value, "kind": page.label(f"dot_{kind}"), "name": one.passage.name, "shown": readable(value), "picked": picked}
+    return {"group": group, "x": group + (-0.2 if kind == "passage" else 0.2) + 0.06 * (place - 1.5), "y": value,
+            "kind": page.label(f"dot_{kind}"), "name": one.passage.name, "shown": readable(value), "picked": picked}
 
 
 def _lines(page: Lesson, run: Run, own: Recitation, twin: Recitation) -> list[tuple[str, str]]:
     n = len(own.token_ids)
-    lines = [(page.label("numbers_recited", name=code(own.passage.name)), rf"\frac{{{own.n_recited}}}{{{n}}} = {latex_number(own.recited_share)}"),
-             (page.label("numbers_nats"), rf"-\frac{{1}}{{{n}}} \sum_t \ln p(x_t \mid x_{{<t}}) = -\frac{{{latex_number(math.fsum(own.log_probs), 6)}}}{{{n}}} = {latex_number(own.nats_per_token)}"),
-             (page.label("numbers_kept"), rf"{n} \cdot \frac{{{latex_operand(twin.nats_per_token)} - {latex_operand(own.nats_per_token)}}}{{\ln 2}} = {latex_number(n * (twin.nats_per_token - own.nats_per_token) / math.log(2))}\ \text{{bits}}")]
+    lines = [(page.label("numbers_recited", name=code(own.passage.name)),
+              rf"\frac{{{own.n_recited}}}{{{n}}} = {latex_number(own.recited_share)}"),
+             (page.label("numbers_nats"),
+              rf"-\frac{{1}}{{{n}}} \sum_t \ln p(x_t \mid x_{{<t}}) = "
+              rf"-\frac{{{latex_number(math.fsum(own.log_probs), 6)}}}{{{n}}} = {latex_number(own.nats_per_token)}"),
+             (page.label("numbers_kept"),
+              rf"{n} \cdot \frac{{{latex_operand(twin.nats_per_token)} - {latex_operand(own.nats_per_token)}}}{{\ln "
+              rf"2}} = {latex_number(n * (twin.nats_per_token - own.nats_per_token) / math.log(2))}\ \text{{bits}}")]
     return lines + _lossy(page, run)
 
 
 def _lossy(page: Lesson, run: Run) -> list[tuple[str, str]]:
-    """What the whole training text would need, written down and as the trained model sees it, against what the parameters can hold."""
+    """What the whole training text would need, written down and as the trained model sees it, against what the
+    parameters can hold.
+    """
     stages = checkpoints.training_ends(run.model_name)
     if not stages:
         return []
     tokens, loss, config = sum(stage["tokens_seen"] for stage in stages), stages[-1]["training_loss"], run.model.config
     ids, weights, left = tokens * math.log2(config.vocab_size), 16 * run.model.n_parameters, tokens * loss / math.log(2)
-    return [(page.label("numbers_ids", tokens=tokens), rf"{tokens} \cdot \log_2 {config.vocab_size} = {latex_number(ids / 1e6)} \cdot 10^6\ \text{{bits}}"),
-            (page.label("numbers_weights"), rf"16 \cdot {run.model.n_parameters} = {latex_number(weights / 1e6)} \cdot 10^6\ \text{{bits}}"),
-            (page.label("numbers_left", loss=plain_number(loss)), rf"{tokens} \cdot \frac{{{loss}}}{{\ln 2}} = {latex_number(left / 1e6)} \cdot 10^6\ \text{{bits}}")]
+    return [(page.label("numbers_ids", tokens=tokens),
+             rf"{tokens} \cdot \log_2 {config.vocab_size} = {latex_number(ids / 1e6)} \cdot 10^6\ \text{{bits}}"),
+            (page.label("numbers_weights"),
+             rf"16 \cdot {run.model.n_parameters} = {latex_number(weights / 1e6)} \cdot 10^6\ \text{{bits}}"),
+            (page.label("numbers_left", loss=plain_number(loss)),
+             rf"{tokens} \cdot \frac{{{loss}}}{{\ln 2}} = {latex_number(left / 1e6)} \cdot 10^6\ \text{{bits}}")]
 
 
 def needed(whole: Recitation) -> int:
-    """The fewest tokens of the start from which all the rest is recited: one more than the last place at which another token was the most probable."""
+    """The fewest tokens of the start from which all the rest is recited: one more than the last place at which another
+    token was the most probable.
+    """
     wrong = [i for i, (token, best) in enumerate(zip(whole.token_ids, whole.predicted)) if token != best]
     return whole.n_prompt + (wrong[-1] + 1 if wrong else 0)
 
@@ -157,7 +194,8 @@ def _question(page: Lesson, every: list[Recitation], name: str) -> Question:
     """How much of a passage has to be given before the model recites the whole rest."""
     own, _ = _pair(every, name)
     n, total = needed(own), own.n_prompt + len(own.token_ids)
-    return Question(f"needed_{name}", page.label("question_needed", name=name, total=total), [page.label(f"question_needed_{k}") for k in range(4)], int(np.searchsorted(NEEDED, n)),
+    return Question(f"needed_{name}", page.label("question_needed", name=name, total=total),
+                    [page.label(f"question_needed_{k}") for k in range(4)], int(np.searchsorted(NEEDED, n)),
                     page.label("because_needed" if n < total else "because_never", n=n, total=total))
 
 
@@ -166,10 +204,15 @@ def _means(page: Lesson, now: list[Recitation]) -> pd.DataFrame:
     for repeats in sorted({one.passage.repeats for one in now if one.passage.repeats}):
         met = [one for one in now if one.passage.repeats == repeats]
         twins = [_pair(now, one.passage.name)[1] for one in met]
-        rows.append((repeats, *(plain_number(float(np.mean(values))) for group in (met, twins) for values in ([one.recited_share for one in group], [one.nats_per_token for one in group]))))
-    return pd.DataFrame(rows, columns=[page.label(f"column_{name}") for name in ("repeats", "recited", "nats", "twins_recited", "twins_nats")])
+        rows.append((repeats,
+                     *(plain_number(float(np.mean(values))) for group in (met, twins)
+                       for values in ([one.recited_share for one in group], [one.nats_per_token for one in group]))))
+    return pd.DataFrame(rows, columns=[page.label(f"column_{name}")
+                                       for name in ("repeats", "recited", "nats", "twins_recited", "twins_nats")])
 
 
 def _table(now: list[Recitation]) -> pd.DataFrame:
-    return pd.DataFrame([{"passage": one.passage.name, "kind": "passage" if one.passage.repeats else "twin", "times_read": one.passage.repeats, "given": one.n_prompt, "tokens_after": len(one.token_ids),
-                          "recited": one.n_recited, "recited_share": one.recited_share, "share_most_probable": one.share_right, "nats_per_token": one.nats_per_token} for one in now])
+    return pd.DataFrame([{"passage": one.passage.name, "kind": "passage" if one.passage.repeats else "twin",
+                          "times_read": one.passage.repeats, "given": one.n_prompt, "tokens_after": len(one.token_ids),
+                          "recited": one.n_recited, "recited_share": one.recited_share,
+                          "share_most_probable": one.share_right, "nats_per_token": one.nats_per_token} for one in now])

@@ -19,10 +19,12 @@ PHRASINGS = ("taught", "other", "polite", "labels", "story")
 SOURCES = ("exercises", "pages", "prompt")
 SETTINGS = Settings("limits", {
     "view": Setting("facts", options=("facts", "memory", "calibration", "inputs", "words", "meaning")),
-    "relation": Setting("author"),                # the kind of fact that is asked for, a name in assets/teaching/facts.json
+    # the kind of fact that is asked for, a name in assets/teaching/facts.json
+    "relation": Setting("author"),
     "phrasing": Setting("taught", options=PHRASINGS),
     "subject": Setting(""),                       # the reader's own, in place of the made-up one
-    "taught": Setting(0, low=0, high=3), "untaught": Setting(0, low=0, high=3), "invented": Setting(0, low=0, high=3),       # which case of the relation is looked at
+    # which case of the relation is looked at
+    "taught": Setting(0, low=0, high=3), "untaught": Setting(0, low=0, high=3), "invented": Setting(0, low=0, high=3),
     "threshold": Setting(0.7, low=0, high=1),
     "passage": Setting("giant"),                  # the name of a canary and its twin
     "start": Setting(8, low=1, high=48),          # tokens of it that the model is given
@@ -32,13 +34,15 @@ SETTINGS = Settings("limits", {
     "control": Setting("none", options=("none", "random", "other")),
     "baseline": Setting("end", options=("end", "zero")),        # of integrated gradients
     "steps": Setting("64", options=("8", "64", "256")),          # gradients in its sum
-    "token": Setting(-1, low=-1),                                # the token that is looked at; −1: the one whose removal changes most
+    # the token that is looked at; −1: the one whose removal changes most
+    "token": Setting(-1, low=-1),
     # words
     "pair": Setting("girl", options=(*contrasts.sets()["pairs"], "own")),
     "span": Setting("one", options=("one", "all")),              # one sentence, or all of them
     "sentence": Setting(0, low=0, high=len(contrasts.sets()["sentences"]) - 1),
     "by": Setting("probability", options=("probability", "ratio")),
-    "place": Setting(-1, low=-1),                                # the prompt's word that is changed; −1: the first noun of the pairs in it, else the last word
+    # the prompt's word that is changed; −1: the first noun of the pairs in it, else the last word
+    "place": Setting(-1, low=-1),
     "other": Setting(""),                                        # what stands there instead; empty: the lesson's own
     "counted": Setting(""),                                      # the words that are counted; empty: the pair's own
     # meaning
@@ -52,12 +56,16 @@ choice, show = functools.partial(views.choice, SETTINGS), functools.partial(char
 
 
 def chart_height(less: int, presenting: int) -> int:
-    """The pixels of a chart that ends on the first screen, 350 of which, or `presenting` in present mode, are there for charts; `less`: what else stands there."""
+    """The pixels of a chart that ends on the first screen, 350 of which, or `presenting` in present mode, are there for
+    charts; `less`: what else stands there.
+    """
     return (presenting if reader.present() else 350) - less
 
 
 def met_teaching(name: str) -> str:
-    """How much of the teaching text and its canaries a model has read, by its recipe: "whole", "part" or "none"; "unknown" for a model that has none."""
+    """How much of the teaching text and its canaries a model has read, by its recipe: "whole", "part" or "none";
+    "unknown" for a model that has none.
+    """
     base, step = cache.name_and_step(name)
     if base not in RECIPES:
         return "random" if base == cache.RANDOM_MODEL else "unknown"

@@ -36,7 +36,9 @@ def draw() -> None:
 
 
 def _row(name: str, said: str, note: str = "", verb: str = "use", place: str = "") -> None:
-    """One model: what it is, and the button that makes it the one that every lesson shows. place: of its second row on the page."""
+    """One model: what it is, and the button that makes it the one that every lesson shows. place: of its second
+    row on the page.
+    """
     with st.container(horizontal=True, vertical_alignment="center", key=f"models_row_{place}{name}"):
         st.markdown(said + (f"  \n:small[{note}]" if note else ""), width="stretch")
         if name in (reader.model_name(), reader.loaded_model()):
@@ -45,11 +47,13 @@ def _row(name: str, said: str, note: str = "", verb: str = "use", place: str = "
         else:
             load = loading.loading_of(name)
             verb = "use" if cache.exists(name) else "watch" if load is not None and load.running else verb
-            st.button(words().label(verb), key=f"models_use_{place}{name}", on_click=reader.want_model, args=(name,), help=words().label("use_help") if verb == "use" else None)
+            st.button(words().label(verb), key=f"models_use_{place}{name}", on_click=reader.want_model, args=(name,),
+                      help=words().label("use_help") if verb == "use" else None)
 
 
 def _sizes(config: ModelConfig) -> str:
-    return words().label("sizes", n=n_parameters(config), layers=config.n_layers, heads=config.n_heads, width=config.d_model, context=config.n_context)
+    return words().label("sizes", n=n_parameters(config), layers=config.n_layers, heads=config.n_heads,
+                         width=config.d_model, context=config.n_context)
 
 
 def _bundled() -> None:
@@ -78,9 +82,11 @@ def _transformers_file(name: str) -> None:
     """A file of a reader's own model for transformers, made when it is asked for; or why there is none."""
     made = st.session_state.setdefault(MADE, {}).get(name)
     if made is None:
-        st.button(words().label("save"), key=f"models_make_{name}", type="tertiary", icon=":material/archive:", help=words().label("save_help"), on_click=_make, args=(name,))
+        st.button(words().label("save"), key=f"models_make_{name}", type="tertiary", icon=":material/archive:",
+                  help=words().label("save_help"), on_click=_make, args=(name,))
     elif isinstance(made, bytes):
-        st.download_button(words().label("saved", name=name), made, file_name=f"{name}.zip", mime="application/zip", key=f"models_file_{name}", on_click="ignore")
+        st.download_button(words().label("saved", name=name), made, file_name=f"{name}.zip", mime="application/zip",
+                           key=f"models_file_{name}", on_click="ignore")
     else:
         st.caption(escaped(words().label("save_cannot", why=made)))
 
@@ -95,7 +101,10 @@ def _make(name: str) -> None:
 
 
 def transformers_zip(loaded: cache.LoadedModel) -> bytes:
-    """A model and its tokenizer as transformers' from_pretrained loads them, in one file. PretrainedError for one that transformers has no model for."""
+    """A model and its tokenizer as transformers' from_pretrained loads them, in one file.
+
+    PretrainedError for one that transformers has no model for.
+    """
     with tempfile.TemporaryDirectory() as folder:
         save_pretrained(loaded.model, loaded.tokenizer, folder)
         packed = io.BytesIO()
@@ -147,6 +156,8 @@ def _loaded() -> None:
     st.markdown(words().section("loaded"))
     listed = cache.shelf.listed()
     for name, n_bytes in listed:
-        _row(name, words().label("loaded_row", name=model_offer.title(name), size=readable_bytes(n_bytes)), place="loaded_")
+        _row(name, words().label("loaded_row", name=model_offer.title(name), size=readable_bytes(n_bytes)),
+             place="loaded_")
     said = "loaded_bound" if listed else "loaded_none"
-    st.caption(words().label(said, taken=readable_bytes(cache.shelf.n_bytes), bound=readable_bytes(shelf.capacity()), free=readable_bytes(devices.memory_free())))
+    st.caption(words().label(said, taken=readable_bytes(cache.shelf.n_bytes), bound=readable_bytes(shelf.capacity()),
+                             free=readable_bytes(devices.memory_free())))

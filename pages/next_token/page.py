@@ -2,7 +2,7 @@
 import streamlit as st
 
 from core.app.frame import lesson, views
-from pages.next_token import shared
+from pages.next_token import panel
 
-st.session_state[shared.FRESH] = True
-views.draw_one(lesson.open_lesson("next_token"), shared)
+st.session_state[panel.FRESH] = True
+views.draw_one(lesson.open_lesson("next_token"), panel)

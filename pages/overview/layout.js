@@ -1,9 +1,12 @@
-// Where everything stands. Wide: one row a token, the whole pass from left to right. Narrow: the same parts below each other.
+// Where everything stands. Wide: one row a token, the whole pass from left to right. Narrow: the same parts
+// below each other.
 
 const NARROW = 700, GAP = 8, LEAST_BLOCK = 60;
-const ALL_OPEN = 8, OPEN_BLOCK = 78, THIN_BLOCK = 13;      // of more blocks than that those around the picked one are opened, where all together have no room
+// of more blocks than that those around the picked one are opened, where all together have no room
+const ALL_OPEN = 8, OPEN_BLOCK = 78, THIN_BLOCK = 13;
 
-// The edges of n rows between top and top + height. Where rows of the least height do not all fit, those around `focus` are opened and the others share the rest.
+// The edges of n rows between top and top + height. Where rows of the least height do not all fit, those around `focus`
+// are opened and the others share the rest.
 function rowEdges(n, top, height, focus, least, most, opened = least) {
   const edges = new Float64Array(n + 1), fits = n * least <= height;
   const open = fits ? n : Math.max(1, Math.floor((0.62 * height) / opened));
@@ -16,9 +19,11 @@ function rowEdges(n, top, height, focus, least, most, opened = least) {
 
 // The widths of the blocks in the room they share, and which are opened.
 function blockWidths(layers, room, focus) {
-  if (layers <= ALL_OPEN || room >= layers * LEAST_BLOCK) return { widths: Array(layers).fill(Math.max(LEAST_BLOCK, room / layers)), from: 0, to: layers };
+  if (layers <= ALL_OPEN || room >= layers * LEAST_BLOCK)
+    return { widths: Array(layers).fill(Math.max(LEAST_BLOCK, room / layers)), from: 0, to: layers };
   const open = Math.max(1, Math.min(layers, Math.floor((room - layers * THIN_BLOCK) / (OPEN_BLOCK - THIN_BLOCK))));
-  const from = Math.min(Math.max(0, focus - (open >> 1)), layers - open), to = from + open, thin = Math.max(THIN_BLOCK, (room - open * OPEN_BLOCK) / Math.max(1, layers - open));
+  const from = Math.min(Math.max(0, focus - (open >> 1)), layers - open), to = from + open;
+  const thin = Math.max(THIN_BLOCK, (room - open * OPEN_BLOCK) / Math.max(1, layers - open));
   return { widths: Array.from({ length: layers }, (_, l) => (l >= from && l < to ? OPEN_BLOCK : thin)), from, to };
 }
 
@@ -49,69 +54,86 @@ function tileGrid(heads, x, y, w, h) {
     if (size > best.size) best = { size, columns, rows };
   }
   const used = best.columns * (best.size + 3) - 3, tall = best.rows * (best.size + 3) - 3;
-  return { ...best, tall, x: Math.round(x + (w - used) / 2), y: Math.round(y + (h - tall) / 2), bottom: Math.round(y + (h + tall) / 2) };
+  return { ...best, tall, x: Math.round(x + (w - used) / 2), y: Math.round(y + (h - tall) / 2),
+    bottom: Math.round(y + (h + tall) / 2) };
 }
 
 function layOutWide(map, asked, height) {
   const { scale, layers, n, position } = map, em = 13 * scale;
-  const chipWidth = Math.min(9.2 * em, Math.max(6.4 * em, asked * 0.085)), imageWidth = Math.max(34, Math.min(76, asked * 0.041));
+  const chipWidth = Math.min(9.2 * em, Math.max(6.4 * em, asked * 0.085));
+  const imageWidth = Math.max(34, Math.min(76, asked * 0.041));
   const names = imageNames(map), sign = 12 * scale, fan = Math.max(30, asked * 0.028), gutter = 1.35 * em;
   const outWidth = Math.max(14.5 * em, Math.min(23 * em, asked * 0.2)), hWidth = Math.max(20, imageWidth * 0.5);
   const left = chipWidth + 6 + names.length * imageWidth + (names.length - 1) * sign + fan + gutter;
   const right = 6 + hWidth + fan * 0.8 + outWidth;
-  const { widths, from, to } = blockWidths(layers, asked - left - right, map.focus), starts = widths.reduce((all, w) => [...all, all.at(-1) + w], [left]);
+  const { widths, from, to } = blockWidths(layers, asked - left - right, map.focus);
+  const starts = widths.reduce((all, w) => [...all, all.at(-1) + w], [left]);
   const width = Math.max(asked, starts[layers] + right), widest = Math.max(...widths);
   const top = 3.1 * em, body = height - top - 2, line = 1.35 * em;
   const rows = rowEdges(n, top + 2, body - 4, position, 1.1 * em, 2.9 * em, 1.9 * em);
   const grid = tileGrid(map.heads, 0, 0, widest - GAP - 10, body * 0.4), rest = body - 3 * line - grid.tall - 8;
-  const parts = { tiles: top + line, lanes: top + line + grid.tall + 5, mlp: top + 3 * line + grid.tall + 5 + rest * 0.62 };
-  const laneEdges = rowEdges(n, parts.lanes + line, parts.mlp - parts.lanes - 2 * line, position, 4 * scale, 2 * em, 7 * scale);
-  const images = names.map((name, i) => ({ name, x: chipWidth + 6 + i * (imageWidth + sign), w: imageWidth, edges: rows }));
-  const blocks = Array.from({ length: layers }, (_, l) => wideBlock(map, l, starts[l], widths[l], parts, laneEdges, height - 4, l < from || l >= to));
+  const parts = { tiles: top + line, lanes: top + line + grid.tall + 5,
+    mlp: top + 3 * line + grid.tall + 5 + rest * 0.62 };
+  const laneEdges = rowEdges(n, parts.lanes + line, parts.mlp - parts.lanes - 2 * line, position, 4 * scale, 2 * em,
+    7 * scale);
+  const images = names.map((name, i) =>
+    ({ name, x: chipWidth + 6 + i * (imageWidth + sign), w: imageWidth, edges: rows }));
+  const blocks = Array.from({ length: layers },
+    (_, l) => wideBlock(map, l, starts[l], widths[l], parts, laneEdges, height - 4, l < from || l >= to));
   const h = { name: "h", x: starts[layers] + 6, w: hWidth, edges: laneEdges };
-  return { wide: true, width, height, top, em, line, parts, rows, images, sign, fan, gutter, blocks, h, chips: { x: 0, w: chipWidth },
-    out: { x: h.x + h.w + fan * 0.8, y: 0, w: outWidth }, fanFrom: chipWidth + 6 + names.length * (imageWidth + sign) - sign, fanTo: left - gutter };
+  return { wide: true, width, height, top, em, line, parts, rows, images, sign, fan,
+    gutter, blocks, h, chips: { x: 0, w: chipWidth }, out: { x: h.x + h.w + fan * 0.8, y: 0, w: outWidth },
+    fanFrom: chipWidth + 6 + names.length * (imageWidth + sign) - sign, fanTo: left - gutter };
 }
 
 function wideBlock(map, l, x, w, parts, lanes, bottom, thin) {
   const inner = w - (thin ? 2 : GAP), pad = thin ? 1 : 5, line = 1.35 * 13 * map.scale;
   return { l, x, w, inner, thin, top: parts.tiles - line, bottom, lanes, xa: x + inner * 0.6, xm: x + inner * 0.87,
-    tiles: tileGrid(map.heads, x + pad, parts.tiles + 1, inner - 2 * pad, parts.lanes - parts.tiles - 3), writeTop: parts.lanes, writeBottom: parts.mlp - line,
-    mlp: { x: x + pad, w: inner - 2 * pad, edges: rowEdges(map.n, parts.mlp + 1, bottom - parts.mlp - 6, map.position, 2, 26) } };
+    tiles: tileGrid(map.heads, x + pad, parts.tiles + 1, inner - 2 * pad, parts.lanes - parts.tiles - 3),
+    writeTop: parts.lanes, writeBottom: parts.mlp - line, mlp: { x: x + pad, w: inner - 2 * pad,
+      edges: rowEdges(map.n, parts.mlp + 1, bottom - parts.mlp - 6, map.position, 2, 26) } };
 }
 
 function layOutNarrow(map, width) {
-  const { scale, layers, n, position, heads } = map, em = 13 * scale, line = 1.35 * em, names = imageNames(map), sign = 12;
+  const { scale, layers, n, position, heads } = map, em = 13 * scale, line = 1.35 * em, names = imageNames(map);
+  const sign = 12;
   const chipWidth = Math.min(8 * em, width * 0.28), top = 3.1 * em, tall = Math.min(n * 1.9 * em, 420);
   const imageWidth = (width - chipWidth - 11 - (names.length - 1) * sign) / names.length;
   const rows = rowEdges(n, top + 2, tall, position, 1.2 * em, 2.1 * em, 1.9 * em);
-  const images = names.map((name, i) => ({ name, x: chipWidth + 8 + i * (imageWidth + sign), w: imageWidth, edges: rows }));
+  const images = names.map((name, i) =>
+    ({ name, x: chipWidth + 8 + i * (imageWidth + sign), w: imageWidth, edges: rows }));
   const small = layers > ALL_OPEN ? 0.45 : 1;                // many blocks below each other are flatter
   const lanesTall = small * Math.min(Math.max(40, n * 13), 150), mlpTall = small * Math.min(Math.max(16, n * 5), 60);
-  const perRow = Math.min(heads, Math.ceil(heads / Math.ceil((heads * (small < 1 ? 20 : 30)) / (width - 10)))), tileTall = Math.ceil(heads / perRow) * ((width - 10) / perRow);
+  const perRow = Math.min(heads, Math.ceil(heads / Math.ceil((heads * (small < 1 ? 20 : 30)) / (width - 10))));
+  const tileTall = Math.ceil(heads / perRow) * ((width - 10) / perRow);
   const blockTall = tileTall + lanesTall + mlpTall + 3 * line + 16, first = top + tall + line * 2.4;
   const blocks = Array.from({ length: layers }, (_, l) => {
-    const y = first + l * (blockTall + GAP), writeTop = y + line + tileTall + 4, mlpTop = writeTop + line + lanesTall + line;
-    return { l, x: 0, w: width, inner: width, top: y, bottom: y + blockTall, xa: width * 0.6, xm: width * 0.87, writeTop, writeBottom: mlpTop - line,
-      tiles: tileGrid(heads, 5, y + line, width - 10, tileTall), lanes: rowEdges(n, writeTop + line, lanesTall, position, 6, 2 * em),
+    const y = first + l * (blockTall + GAP), writeTop = y + line + tileTall + 4;
+    const mlpTop = writeTop + line + lanesTall + line;
+    return { l, x: 0, w: width, inner: width, top: y, bottom: y + blockTall, xa: width * 0.6, xm: width * 0.87,
+      writeTop, writeBottom: mlpTop - line, tiles: tileGrid(heads, 5, y + line, width - 10, tileTall),
+      lanes: rowEdges(n, writeTop + line, lanesTall, position, 6, 2 * em),
       mlp: { x: 5, w: width - 10, edges: rowEdges(n, mlpTop + 1, mlpTall, position, 2, 16) } };
   });
   const hTop = first + layers * (blockTall + GAP) + line * 2.4, hTall = Math.min(Math.max(16, n * 6), 80);
-  return { wide: false, width, height: hTop + hTall + 6, top, em, line, rows, images, sign, blocks, chips: { x: 0, w: chipWidth }, firstBlock: first,
+  return { wide: false, width, height: hTop + hTall + 6, top, em, line, rows, images,
+    sign, blocks, chips: { x: 0, w: chipWidth }, firstBlock: first,
     h: { name: "h", x: 0, w: width, edges: rowEdges(n, hTop, hTall, position, 2, 16) } };
 }
 
 // The stages of the pass in their order, and which rectangles of the canvas each one lights.
 export function stagesOf(map) {
   const stages = [{ name: "tokens" }, { name: "embed" }, { name: "position" }];
-  for (let l = 0; l < map.layers; l++) stages.push({ name: "attention", l }, ...(map.d_ff ? [{ name: "feed_forward", l }] : []));
+  for (let l = 0; l < map.layers; l++)
+    stages.push({ name: "attention", l }, ...(map.d_ff ? [{ name: "feed_forward", l }] : []));
   return [...stages, { name: "norm" }, { name: "logits" }, { name: "softmax" }, { name: "draw" }];
 }
 
 export function regionsOf(map) {
   const g = map.geometry, regions = [], box = (stage, x, y, w, h) => regions.push({ stage, x, y, w, h });
   const tall = (edges) => [edges[0] - 3, edges[edges.length - 1] - edges[0] + 6];
-  for (const image of g.images) box(image.name === "E" ? 1 : 2, image.x - 3, tall(g.rows)[0], image.w + 6, tall(g.rows)[1]);
+  for (const image of g.images)
+    box(image.name === "E" ? 1 : 2, image.x - 3, tall(g.rows)[0], image.w + 6, tall(g.rows)[1]);
   if (g.wide) box(3, g.fanFrom + 3, g.top - 4, g.blocks[0].x - g.fanFrom - 3, g.height - g.top + 4);
   const each = map.d_ff ? 2 : 1;
   for (const b of g.blocks) {

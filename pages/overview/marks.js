@@ -1,8 +1,9 @@
-// Over the picture: the picked token's row lit through every part, what it reads in each block, the stage being played, and the value under the pointer.
-import { exact } from "../../core/components/lib/pattern.js";
+// Over the picture: the picked token's row lit through every part, what it reads in each block, the stage being played,
+// and the value under the pointer.
 import { middle, rowAt } from "./layout.js";
 import { fillBands, rowWeights, strongestColumn, tileCorner, valueOf } from "./paint.js";
 import { fill, named } from "./words.js";
+import { exact } from "../../core/components/lib/numbers.js";
 
 const LEAST_FLOW = 0.03;    // of attention: thinner flows are not drawn
 
@@ -24,7 +25,8 @@ export function paintMarks(map) {
 // The picked row of h opens into the logits: it alone is compared with every row of E.
 function paintLast(map, context, ink) {
   const { h, out } = map.geometry, from = h.x + h.w + 2, to = out.x - 3, bend = (from + to) / 2;
-  const [y0, y1] = [h.edges[map.position], Math.max(h.edges[map.position] + 2, h.edges[map.position + 1])], top = map.sky.offsetTop, bottom = top + map.sky.offsetHeight;
+  const [y0, y1] = [h.edges[map.position], Math.max(h.edges[map.position] + 2, h.edges[map.position + 1])];
+  const top = map.sky.offsetTop, bottom = top + map.sky.offsetHeight;
   context.globalAlpha = 0.34;
   context.fillStyle = ink.of("residual");
   context.beginPath();
@@ -56,7 +58,8 @@ function markBlock(map, context, ink, block) {
 
 // The picked query's row of one head's tile, between two thin blue lines and with a notch at its left.
 function markTile(map, context, ink, block, head) {
-  const [x, y] = tileCorner(block.tiles, head), size = block.tiles.size, unit = size / map.n, row = y + map.position * unit;
+  const [x, y] = tileCorner(block.tiles, head), size = block.tiles.size, unit = size / map.n;
+  const row = y + map.position * unit;
   context.strokeStyle = ink.of("grid-ink");
   context.lineWidth = 0.5;
   context.strokeRect(x - 0.5, y - 0.5, size + 1, size + 1);
@@ -90,7 +93,8 @@ function write(context, ink, dash, x, from, to) {
   context.fill();
 }
 
-// Attention as flows from the rows of the keys into the picked row: width is the weight, the mean over the heads or the one under the pointer.
+// Attention as flows from the rows of the keys into the picked row: width is the weight, the mean over the heads or the
+// one under the pointer.
 function paintFlows(map, context, ink, block, part) {
   const head = map.pointer?.kind === "tile" && map.pointer.l === block.l ? map.pointer.head : null;
   const weights = rowWeights(map, block.l, map.position, head), { lanes } = block, to = middle(lanes, map.position);
@@ -120,7 +124,8 @@ function stageShare(map, name, l) {
   return map.stage > at ? 1 : map.stage < at ? 0 : map.moved;
 }
 
-// What has not been computed yet is veiled; along the lanes of the stage being computed a light runs from left to right.
+// What has not been computed yet is veiled; along the lanes of the stage being computed a light runs from
+// left to right.
 function paintStage(map, context, ink) {
   context.fillStyle = ink.of("page");
   context.globalAlpha = 0.88;
@@ -160,7 +165,8 @@ function inside(x, y, left, top, w, h) {
 export function findAt(map, x, y) {
   const g = map.geometry;
   for (const place of [...g.images, g.h])
-    if (x >= place.x && x < place.x + place.w && rowAt(place.edges, y) >= 0) return { kind: "vector", name: place.name, place, row: rowAt(place.edges, y), x };
+    if (x >= place.x && x < place.x + place.w && rowAt(place.edges, y) >= 0)
+      return { kind: "vector", name: place.name, place, row: rowAt(place.edges, y), x };
   for (const block of g.blocks) {
     if (map.d_ff && x >= block.mlp.x && x < block.mlp.x + block.mlp.w && rowAt(block.mlp.edges, y) >= 0)
       return { kind: "neurons", l: block.l, place: block.mlp, row: rowAt(block.mlp.edges, y), x };
@@ -169,7 +175,8 @@ export function findAt(map, x, y) {
     for (let head = 0; head < map.heads; head++) {
       const [left, top] = tileCorner(block.tiles, head), size = block.tiles.size;
       if (inside(x, y, left, top, size, size))
-        return { kind: "tile", l: block.l, head, row: Math.floor(((y - top) / size) * map.n), column: Math.floor(((x - left) / size) * map.n) };
+        return { kind: "tile", l: block.l, head, row: Math.floor(((y - top) / size) * map.n),
+          column: Math.floor(((x - left) / size) * map.n) };
     }
   }
   return null;
@@ -187,19 +194,24 @@ function paintPointer(map, context, ink) {
 }
 
 // The reading as [what, value]: the words come from Python, the numbers from the bytes.
-// The places that the arrow keys go to, left to right as the numbers do: of a vector the largest entry, of a head the key with the largest weight.
+// The places that the arrow keys go to, left to right as the numbers do: of a vector the largest entry, of a head the
+// key with the largest weight.
 export function keyPlaces(map) {
   const g = map.geometry, places = [];
-  const largest = (place, name, base, columns) => (row) => [place.x + ((strongestColumn(map, name, base + row, 0, 1, columns) + 0.5) * place.w) / columns, middle(place.edges, row)];
+  const largest = (place, name, base, columns) => (row) => [place.x
+      + ((strongestColumn(map, name, base + row, 0, 1, columns) + 0.5) * place.w) / columns, middle(place.edges, row)];
   for (const image of g.images) places.push(largest(image, image.name, 0, map.d));
   for (const block of g.blocks) {
     for (let head = 0; head < map.heads; head++) {
       places.push((row) => {
-        const weights = rowWeights(map, block.l, row, head), [left, top] = tileCorner(block.tiles, head), size = block.tiles.size;
-        return [left + ((weights.indexOf(Math.max(...weights)) + 0.5) * size) / map.n, top + ((row + 0.5) * size) / map.n];
+        const weights = rowWeights(map, block.l, row, head), [left, top] = tileCorner(block.tiles, head);
+        const size = block.tiles.size;
+        return [left + ((weights.indexOf(Math.max(...weights)) + 0.5) * size) / map.n,
+          top + ((row + 0.5) * size) / map.n];
       });
     }
-    for (const x of [(block.x + block.xa) / 2, (block.xa + block.xm) / 2, (block.xm + block.x + block.w) / 2]) places.push((row) => [x, middle(block.lanes, row)]);
+    for (const x of [(block.x + block.xa) / 2, (block.xa + block.xm) / 2, (block.xm + block.x + block.w) / 2])
+      places.push((row) => [x, middle(block.lanes, row)]);
     if (map.d_ff) places.push(largest(block.mlp, "mlp", block.l * map.n, map.columns));
   }
   return [...places, largest(g.h, "h", 0, map.d)];
@@ -208,20 +220,29 @@ export function keyPlaces(map) {
 export function readingOf(map, at) {
   const { text } = map, about = map.exact ? "" : "≈ ", token = named(map, at.row);
   if (at.kind === "vector") {
-    const bins = Math.min(map.d, Math.round(at.place.w * map.ratio)), bin = Math.floor(((at.x - at.place.x) / at.place.w) * bins);
+    const bins = Math.min(map.d, Math.round(at.place.w * map.ratio));
+    const bin = Math.floor(((at.x - at.place.x) / at.place.w) * bins);
     const c = strongestColumn(map, at.name, at.row, bin, bins, map.d);
-    return [fill(text.tip_vector, { name: text[`name_${at.name}`], token, position: at.row, dimension: c }), about + exact(valueOf(map, at.name, at.row, c, map.d))];
+    return [fill(text.tip_vector, { name: text[`name_${at.name}`], token, position: at.row, dimension: c }),
+      about + exact(valueOf(map, at.name, at.row, c, map.d))];
   }
   if (at.kind === "neurons") {
-    const columns = map.columns, bins = Math.min(columns, Math.round(at.place.w * map.ratio)), base = at.l * map.n + at.row;
-    const c = strongestColumn(map, "mlp", base, Math.floor(((at.x - at.place.x) / at.place.w) * bins), bins, columns), group = Math.ceil(map.d_ff / columns);
-    return [fill(text.tip_neurons, { block: at.l, token, from: c * group, to: Math.min(map.d_ff, (c + 1) * group) - 1 }), about + exact(valueOf(map, "mlp", base, c, columns))];
+    const columns = map.columns, bins = Math.min(columns, Math.round(at.place.w * map.ratio));
+    const base = at.l * map.n + at.row;
+    const c = strongestColumn(map, "mlp", base, Math.floor(((at.x - at.place.x) / at.place.w) * bins), bins, columns);
+    const group = Math.ceil(map.d_ff / columns);
+    return [fill(text.tip_neurons,
+      { block: at.l, token, from: c * group, to: Math.min(map.d_ff, (c + 1) * group) - 1 }),
+      about + exact(valueOf(map, "mlp", base, c, columns))];
   }
   if (at.kind === "lane") {
-    const norm = [map.stream[at.l * map.n + at.row], map.middle[at.l * map.n + at.row], map.stream[(at.l + 1) * map.n + at.row]][at.after];
-    return [fill(text[`tip_lane_${at.after}`], { block: at.l, token }), norm > map.full ? fill(text.clipped, { norm: exact(norm) }) : exact(norm)];
+    const norm = [map.stream[at.l * map.n + at.row], map.middle[at.l * map.n + at.row],
+      map.stream[(at.l + 1) * map.n + at.row]][at.after];
+    return [fill(text[`tip_lane_${at.after}`], { block: at.l, token }),
+      norm > map.full ? fill(text.clipped, { norm: exact(norm) }) : exact(norm)];
   }
-  return [fill(text.tip_tile, { block: at.l, head: at.head, query: token, key: named(map, at.column) }), readWeight(map, at)];
+  return [fill(text.tip_tile, { block: at.l, head: at.head, query: token, key: named(map, at.column) }),
+    readWeight(map, at)];
 }
 
 function readWeight(map, { l, head, row, column }) {
@@ -231,5 +252,6 @@ function readWeight(map, { l, head, row, column }) {
     return Number.isNaN(value) ? map.text.masked : exact(value);
   }
   const cell = Math.floor(row / map.step) * map.side + Math.floor(column / map.step);
-  return fill(map.text.tip_summary, { side: map.step, value: exact((map.tiles[(l * map.heads + head) * map.side ** 2 + cell] / 255) ** 2) });
+  return fill(map.text.tip_summary,
+    { side: map.step, value: exact((map.tiles[(l * map.heads + head) * map.side ** 2 + cell] / 255) ** 2) });
 }

@@ -1,6 +1,8 @@
-// The right end of the map: the logits as a skyline over the vocabulary, the likeliest next tokens as bars, and the throw that picks one.
-import { chip, element, exact } from "../../core/components/lib/pattern.js";
-import { fill, phrase, short } from "./words.js";
+// The right end of the map: the logits as a skyline over the vocabulary, the likeliest next tokens as bars, and the
+// throw that picks one.
+import { exact, significant } from "../../core/components/lib/numbers.js";
+import { chip, element } from "../../core/components/lib/pattern.js";
+import { fill, phrase } from "./words.js";
 
 // toLast() picks the last token.
 export function buildOutput(map, toLast) {
@@ -31,16 +33,22 @@ function head(map, node, part, title, shape) {
 }
 
 export function drawOutput(map) {
-  const { text, here } = map, atEnd = map.position === map.n - 1, candidates = map.candidates[map.position].slice(0, barsThatFit(map)), fresh = map.position === map.sent;
-  head(map, map.heading.logits, "logits", fill(text.head_logits, {}), fill(text.shape_logits, { n: map.n, v: map.vocabulary }));
-  head(map, map.heading.softmax, "softmax", fill(text.head_softmax, {}), fill(text.shape_softmax, { v: map.vocabulary }));
+  const { text, here } = map, atEnd = map.position === map.n - 1;
+  const candidates = map.candidates[map.position].slice(0, barsThatFit(map)), fresh = map.position === map.sent;
+  head(map, map.heading.logits, "logits", fill(text.head_logits, {}),
+    fill(text.shape_logits, { n: map.n, v: map.vocabulary }));
+  head(map, map.heading.softmax, "softmax", fill(text.head_softmax, {}),
+    fill(text.shape_softmax, { v: map.vocabulary }));
   map.sky.classList.toggle("waiting", !fresh);
   map.sky.setAttribute("aria-label", text.sky);
   drawBars(map, candidates, atEnd && map.draw ? map.draw.id : null);
-  const foretold = map.position + (here ? 0 : 1);          // what is predicted at a position: the token that stands there, or the one after it
+  // what is predicted at a position: the token that stands there, or the one after it
+  const foretold = map.position + (here ? 0 : 1);
   map.actual.hidden = !(foretold in map.tokens) || map.blanks.includes(foretold);
   map.toLast.hidden = here || atEnd;
-  if (!map.actual.hidden) map.actual.replaceChildren(text.actual, " ", chip(map.tokens[foretold], ""), " ", probabilityOf(map, map.ids[foretold]));
+  if (!map.actual.hidden)
+    map.actual.replaceChildren(text.actual, " ", chip(map.tokens[foretold], ""), " ",
+      probabilityOf(map, map.ids[foretold]));
   map.toLast.textContent = fill(text.last, {});
   map.dice.hidden = !atEnd || !map.draw;
   if (!map.dice.hidden) drawDice(map);
@@ -58,7 +66,7 @@ function probabilityOf(map, id) {
     sum += Math.exp(map.logits[k] - peak);
     if (map.logits[k] > map.logits[id] || (map.logits[k] === map.logits[id] && k < id)) rank++;
   }
-  return fill(map.text.actual_rank, { p: short(Math.exp(map.logits[id] - peak) / sum), rank });
+  return fill(map.text.actual_rank, { p: significant(Math.exp(map.logits[id] - peak) / sum), rank });
 }
 
 function drawBars(map, candidates, drawn) {
@@ -68,7 +76,7 @@ function drawBars(map, candidates, drawn) {
     const bar = map.bars.children[k];
     bar.chip.textContent = token;
     bar.fill.style.width = `${100 * p}%`;
-    bar.number.textContent = short(p);
+    bar.number.textContent = significant(p);
     bar.className = id === drawn ? "drawn" : "";
     bar.button.title = fill(map.text.bar_hint, { token, id, p: exact(p) });
     bar.button.setAttribute("aria-label", bar.button.title);
@@ -109,17 +117,20 @@ function drawDice(map) {
   map.undo.ariaDisabled = String(!map.canUndo);       // one that is switched off loses the focus
 }
 
-// The logits of the picked position in the order of the ids: each pixel column reaches from the smallest to the largest of its tokens.
+// The logits of the picked position in the order of the ids: each pixel column reaches from the smallest to the largest
+// of its tokens.
 export function paintSky(map) {
   const width = map.sky.clientWidth, height = map.sky.clientHeight, { logits } = map;
   if (!width) return;
   [map.sky.width, map.sky.height] = [Math.round(width * map.ratio), Math.round(height * map.ratio)];
   const context = map.sky.getContext("2d"), { ink } = map, columns = Math.min(map.sky.width, logits.length);
-  const least = logits.reduce((a, b) => Math.min(a, b), Infinity), most = logits.reduce((a, b) => Math.max(a, b), -Infinity);
+  const least = logits.reduce((a, b) => Math.min(a, b), Infinity);
+  const most = logits.reduce((a, b) => Math.max(a, b), -Infinity);
   const y = (u) => 3 * map.ratio + (1 - (u - least) / (most - least || 1)) * (map.sky.height - 4 * map.ratio);
   context.fillStyle = ink.of("kept");
   for (let c = 0; c < columns; c++) {
-    const from = Math.floor((c * logits.length) / columns), to = Math.max(from + 1, Math.floor(((c + 1) * logits.length) / columns));
+    const from = Math.floor((c * logits.length) / columns);
+    const to = Math.max(from + 1, Math.floor(((c + 1) * logits.length) / columns));
     let top = -Infinity;
     for (let k = from; k < to; k++) top = Math.max(top, logits[k]);
     const x = (c * map.sky.width) / columns;

@@ -1,4 +1,6 @@
-"""One forward pass as the bytes that the map draws: exact float32 for a short prompt, a byte a value for a long one, and what it says of each part."""
+"""One forward pass as the bytes that the map draws: exact float32 for a short prompt, a byte a value for a long one,
+and what it says of each part.
+"""
 from __future__ import annotations
 
 import numpy as np
@@ -9,14 +11,17 @@ from core.components.heads_wall import most_cells, picture, row_ranges, rows_of
 from core.model.sampling import Truncation, draw
 from core.model.trace import Trace
 
-EXACT_TOKENS = 48       # up to this many tokens, of a model with many heads fewer, every value travels as float32; beyond, as one byte, and hover says "about"
+# up to this many tokens, of a model with many heads fewer, every value travels as float32; beyond, as one byte, and
+# hover says "about"
+EXACT_TOKENS = 48
 TILE_SIDE = 64          # most cells on a side of a tile in a long prompt: more than its pixels; with many heads fewer
 MLP_COLUMNS = 64        # neighbouring neurons share a column of the feed-forward strip, the strongest is drawn
 CANDIDATES = 8          # next tokens listed for every position
 
 
 def strongest(activations: np.ndarray, columns: int) -> np.ndarray:
-    """Neighbouring columns in groups, each by its largest value: (..., m) -> (..., min(m, columns)); the last group may be smaller.
+    """Neighbouring columns in groups, each by its largest value: (..., m) -> (..., min(m, columns)); the last group
+    may be smaller.
 
     >>> strongest(np.array([[1.0, 3.0, -2.0, -1.0]]), 2)
     array([[ 3., -1.]])
@@ -27,7 +32,9 @@ def strongest(activations: np.ndarray, columns: int) -> np.ndarray:
 
 
 def quantised(values: np.ndarray) -> tuple[np.ndarray, float]:
-    """Signed values as bytes, value ≈ (byte − 128) / 127 · scale with scale = max |value|: float -> uint8 of the same shape, scale."""
+    """Signed values as bytes, value ≈ (byte − 128) / 127 · scale with scale = max |value|: float -> uint8 of the
+    same shape, scale.
+    """
     scale = float(np.abs(values).max()) or 1.0
     return (np.rint(values / scale * 127) + 128).astype(np.uint8), scale
 
@@ -35,16 +42,21 @@ def quantised(values: np.ndarray) -> tuple[np.ndarray, float]:
 def pass_arrays(trace: Trace) -> tuple[dict, dict[str, np.ndarray]]:
     """Sizes and arrays of the map that do not depend on the picked position.
 
-    E, P, h (N, d), and X where a norm makes it of their sum; mlp (L, N, columns); the norms of the stream before each block, between its sublayers and of what each sublayer writes.
-    Patterns: every allowed weight up to EXACT_TOKENS tokens, with many heads fewer, else a summary of each head and the mean over each block's heads in full.
+    E, P, h (N, d), and X where a norm makes it of their sum; mlp (L, N, columns); the norms of the stream before each
+    block, between its sublayers and of what each sublayer writes.
+    Patterns: every allowed weight up to EXACT_TOKENS tokens, with many heads fewer, else a summary of each head and the
+    mean over each block's heads in full.
     """
     config, n = trace.config, trace.n_tokens
-    images = {"E": trace.embedding, "P": trace.position, "X": trace.blocks[0].resid_pre if config.embedding_norm else None, "h": trace.h_final}
+    images = {"E": trace.embedding, "P": trace.position,
+              "X": trace.blocks[0].resid_pre if config.embedding_norm else None, "h": trace.h_final}
     images = {name: values.cpu().numpy() for name, values in images.items() if values is not None}
     if config.d_ff is not None:
         images["mlp"] = np.stack([strongest(block.mlp_post.cpu().numpy(), MLP_COLUMNS) for block in trace.blocks])
-    sizes = {"n": n, "d": config.d_model, "layers": config.n_layers, "heads": config.n_heads, "vocabulary": config.vocab_size,
-             "d_ff": config.d_ff, "columns": images["mlp"].shape[-1] if "mlp" in images else 0, "exact": n <= most_cells(config.n_layers * config.n_heads, EXACT_TOKENS), "long": n > EXACT_TOKENS}
+    sizes = {"n": n, "d": config.d_model, "layers": config.n_layers,
+             "heads": config.n_heads, "vocabulary": config.vocab_size,
+             "d_ff": config.d_ff, "columns": images["mlp"].shape[-1] if "mlp" in images else 0,
+             "exact": n <= most_cells(config.n_layers * config.n_heads, EXACT_TOKENS), "long": n > EXACT_TOKENS}
     scales, arrays = {}, {}
     for name, values in images.items():
         scales[name] = float(np.abs(values).max()) or 1.0
@@ -64,7 +76,9 @@ def norm_arrays(trace: Trace) -> dict[str, np.ndarray]:
 
 
 def pattern_arrays(trace: Trace, exact: bool) -> tuple[dict, dict[str, np.ndarray]]:
-    """The patterns' sizes and arrays: `patterns` (L · h, cells) float32, or `tiles` (L · h, S, S) and `mean` (L, cells), uint8 of 255 sqrt(weight)."""
+    """The patterns' sizes and arrays: `patterns` (L · h, cells) float32, or `tiles` (L · h, S, S) and `mean`
+    (L, cells), uint8 of 255 sqrt(weight).
+    """
     allowed = trace.blocks[0].allowed.cpu().numpy()
     stacked = np.stack([block.pattern.cpu().numpy() for block in trace.blocks])
     flat = stacked.reshape(-1, *stacked.shape[2:])
@@ -75,11 +89,14 @@ def pattern_arrays(trace: Trace, exact: bool) -> tuple[dict, dict[str, np.ndarra
     step = -(-allowed.shape[0] // most_cells(len(flat), TILE_SIDE))
     tiles, seen = picture(flat, allowed, step)
     mean = np.rint(np.sqrt(rows_of(stacked.mean(axis=1), allowed)) * 255).astype(np.uint8)
-    return {"step": step, "side": tiles.shape[1]}, ranges | {"tiles": tiles, "seen": seen.astype(np.uint8), "mean": mean}
+    return ({"step": step, "side": tiles.shape[1]},
+            ranges | {"tiles": tiles, "seen": seen.astype(np.uint8), "mean": mean})
 
 
 def candidates(trace: Trace, visible) -> list[list[list]]:
-    """For every position the likeliest next tokens, [visible form, id, probability], most probable first, computed in float64."""
+    """For every position the likeliest next tokens, [visible form, id, probability], most probable first,
+    computed in float64.
+    """
     logits = trace.logits.double()
     top = torch.topk(logits, min(CANDIDATES, logits.shape[-1]), dim=-1)
     probs = (top.values - torch.logsumexp(logits, dim=-1, keepdim=True)).exp()
@@ -88,8 +105,11 @@ def candidates(trace: Trace, visible) -> list[list[list]]:
 
 
 def throw(truncation: Truncation, xi: float, visible) -> dict:
-    """The draw as the map shows it: ξ, the token whose interval holds it with that interval, and where the listed candidates' intervals end."""
+    """The draw as the map shows it: ξ, the token whose interval holds it with that interval, and where the listed
+    candidates' intervals end.
+    """
     place = draw(truncation, xi)
     token_id, ends = int(truncation.token_ids[place]), truncation.interval_ends
-    return {"xi": xi, "id": token_id, "token": visible(token_id), "place": place, "probability": float(truncation.renormalised[place]),
+    return {"xi": xi, "id": token_id, "token": visible(token_id), "place": place,
+            "probability": float(truncation.renormalised[place]),
             "from": float(ends[place - 1]) if place else 0.0, "to": float(ends[place]), "ends": ends[:40].tolist()}

@@ -1,15 +1,18 @@
-// The still picture: images of E, P, X, h and the feed-forward activations, the heads' patterns, and the residual stream as violet bands.
-import { colour, palette } from "../../core/components/lib/pattern.js";
+// The still picture: images of E, P, X, h and the feed-forward activations, the heads' patterns, and the residual
+// stream as violet bands.
 import { middle } from "./layout.js";
+import { readTheme } from "../../core/components/lib/theme.js";
 
-export function inks(map) {
-  const style = getComputedStyle(map.root), of = (name) => style.getPropertyValue(`--tx-${name}`).trim();
-  return { of, signed: palette(map.root, "div"), amount: palette(map.root, "seq"), page: colour(map.root, "--tx-page"), grid: colour(map.root, "--tx-grid") };
+export function inks() {
+  const { ink, packed, table } = readTheme();
+  return { of: ink, signed: table("div"), amount: table("seq"), page: packed("page"), grid: packed("grid") };
 }
 
-// A packed image row after row; about right in a long prompt, where a byte stands for a value. Made once for a text: it is read for every pixel.
+// A packed image row after row; about right in a long prompt, where a byte stands for a value. Made once for a text: it
+// is read for every pixel.
 function imageOf(map, name) {
-  return (map.images[name] ??= name === "X" && !map.X ? sumOf(map) : map.exact ? map[name] : valuesOf(map[name], map.scales[name]));
+  return (map.images[name] ??= name === "X" && !map.X ? sumOf(map) : map.exact ? map[name]
+    : valuesOf(map[name], map.scales[name]));
 }
 
 function sumOf(map) {
@@ -31,7 +34,8 @@ export const valueOf = (map, name, i, c, columns) => imageOf(map, name)[i * colu
 // Which of the columns that share a pixel is drawn: the one furthest from zero.
 export function strongestColumn(map, name, i, bin, bins, columns) {
   let best = Math.floor((bin * columns) / bins);
-  const end = Math.max(best + 1, Math.floor(((bin + 1) * columns) / bins)), image = imageOf(map, name), row = i * columns;
+  const end = Math.max(best + 1, Math.floor(((bin + 1) * columns) / bins)), image = imageOf(map, name);
+  const row = i * columns;
   let most = Math.abs(image[row + best]);
   for (let c = best + 1; c < end; c++) {
     const size = Math.abs(image[row + c]);
@@ -49,13 +53,16 @@ function limitOf(map, name, rows, columns) {
   return sizes[Math.floor(sizes.length * 0.99)] || sizes[sizes.length - 1] || 1;
 }
 
-// One image into the canvas: rows between the edges, columns binned to device pixels, a page-coloured line between rows that are tall enough.
+// One image into the canvas: rows between the edges, columns binned to device pixels, a page-coloured line between rows
+// that are tall enough.
 function paintImage(context, ratio, { x, w, edges }, columns, pick, colourOf, page) {
-  const bins = Math.min(columns, Math.round(w * ratio)), width = Math.round(w * ratio), top = Math.round(edges[0] * ratio);
+  const bins = Math.min(columns, Math.round(w * ratio)), width = Math.round(w * ratio);
+  const top = Math.round(edges[0] * ratio);
   const height = Math.max(1, Math.round(edges[edges.length - 1] * ratio) - top), n = edges.length - 1;
   const image = context.createImageData(width, height), pixels = new Uint32Array(image.data.buffer);
   for (let i = 0; i < n; i++) {
-    const y0 = Math.round(edges[i] * ratio) - top, y1 = Math.min(height, Math.max(y0 + 1, Math.round(edges[i + 1] * ratio) - top));
+    const y0 = Math.round(edges[i] * ratio) - top;
+    const y1 = Math.min(height, Math.max(y0 + 1, Math.round(edges[i + 1] * ratio) - top));
     if (y0 >= height) continue;
     const row = pixels.subarray(y0 * width, (y0 + 1) * width), gap = y1 - y0 >= 6 * ratio ? Math.round(ratio) : 0;
     for (let p = 0; p < width; p++) row[p] = colourOf(pick(i, Math.floor((p * bins) / width), bins));
@@ -67,22 +74,27 @@ function paintImage(context, ratio, { x, w, edges }, columns, pick, colourOf, pa
 
 function paintVectors(map, context, ink, place) {
   const { d } = map, name = place.name;
-  const own = name === "h" || map.X ? name : "X";        // E, P and their sum on one scale; not where a norm makes X of the sum
+  // E, P and their sum on one scale; not where a norm makes X of the sum
+  const own = name === "h" || map.X ? name : "X";
   const limit = (map.limits[own] ??= limitOf(map, own, map.n, d));
   const pick = (i, bin, bins) => valueOf(map, name, i, strongestColumn(map, name, i, bin, bins, d), d);
-  paintImage(context, map.ratio, place, d, pick, (v) => ink.signed[Math.round(127.5 + 127.5 * Math.max(-1, Math.min(1, v / limit)))], ink.page);
+  paintImage(context, map.ratio, place, d, pick,
+    (v) => ink.signed[Math.round(127.5 + 127.5 * Math.max(-1, Math.min(1, v / limit)))], ink.page);
 }
 
 function paintActivations(map, context, ink, block) {
   const columns = map.columns, base = block.l * map.n;
   const limit = (map.limits.mlp ??= limitOf(map, "mlp", map.layers * map.n, columns));
-  const pick = (i, bin, bins) => valueOf(map, "mlp", base + i, strongestColumn(map, "mlp", base + i, bin, bins, columns), columns);
-  paintImage(context, map.ratio, block.mlp, columns, pick, (v) => ink.amount[Math.round(255 * Math.max(0, Math.min(1, v / limit)))], ink.page);
+  const pick = (i, bin, bins) =>
+    valueOf(map, "mlp", base + i, strongestColumn(map, "mlp", base + i, bin, bins, columns), columns);
+  paintImage(context, map.ratio, block.mlp, columns, pick,
+    (v) => ink.amount[Math.round(255 * Math.max(0, Math.min(1, v / limit)))], ink.page);
 }
 
 // ---- patterns ----
 
-const WEIGHTS = Float32Array.from({ length: 256 }, (_, byte) => (byte / 255) ** 2);      // that a tile's bytes stand for
+// that a tile's bytes stand for
+const WEIGHTS = Float32Array.from({ length: 256 }, (_, byte) => (byte / 255) ** 2);
 
 // One head's weights, side × side, −1 where the mask leaves nothing.
 function weightsOf(map, l, head) {
@@ -92,7 +104,8 @@ function weightsOf(map, l, head) {
     return { grid, side };
   }
   for (let i = 0; i < side; i++)
-    for (let j = map.first[i], k = at * map.offset[side] + map.offset[i]; j <= map.last[i]; j++, k++) grid[i * side + j] = Number.isNaN(map.patterns[k]) ? -1 : map.patterns[k];
+    for (let j = map.first[i], k = at * map.offset[side] + map.offset[i]; j <= map.last[i]; j++, k++)
+      grid[i * side + j] = Number.isNaN(map.patterns[k]) ? -1 : map.patterns[k];
   return { grid, side };
 }
 
@@ -102,7 +115,8 @@ export function rowWeights(map, l, i, head) {
   const heads = head === null ? [...Array(map.heads).keys()] : [head];
   for (let j = map.first[i]; j <= map.last[i]; j++) {
     const cell = map.offset[i] + j - map.first[i];
-    if (map.exact) for (const a of heads) row[j] += (map.patterns[(l * map.heads + a) * cells + cell] || 0) / heads.length;
+    if (map.exact)
+      for (const a of heads) row[j] += (map.patterns[(l * map.heads + a) * cells + cell] || 0) / heads.length;
     else row[j] = (map.mean[l * cells + cell] / 255) ** 2;
   }
   return row;
@@ -131,7 +145,8 @@ function paintTiles(map, context, ink, block) {
     for (let y = 0; y < size; y++)
       for (let x = 0; x < size; x++) {
         const value = grid[Math.floor((y * side) / size) * side + Math.floor((x * side) / size)];
-        pixels[y * size + x] = value >= 0 ? ink.amount[Math.round(255 * Math.sqrt(Math.min(1, value)))] : (x + y) % period === 0 ? ink.grid : ink.page;
+        pixels[y * size + x] = value >= 0 ? ink.amount[Math.round(255 * Math.sqrt(Math.min(1, value)))]
+          : (x + y) % period === 0 ? ink.grid : ink.page;
       }
     const [x, y] = tileCorner(block.tiles, head);
     context.putImageData(image, Math.round(x * ratio), Math.round(y * ratio));
@@ -140,7 +155,8 @@ function paintTiles(map, context, ink, block) {
 
 // ---- the residual stream ----
 
-// The norm whose band is as thick as its row. Position 0 may have a stream many times as long as all others: it does not count beyond twice theirs.
+// The norm whose band is as thick as its row. Position 0 may have a stream many times as long as all others: it does
+// not count beyond twice theirs.
 function fullWidth(map) {
   let first = 0, most = 0;
   for (let l = 0; l <= map.layers; l++) {
@@ -155,8 +171,10 @@ const share = (map, norm) => Math.min(1, norm / map.full);
 // The band of row i through a block as points (x, share): before attention writes, between, after.
 function bandOf(map, block, i) {
   const { n } = map, l = block.l, ease = Math.min(9, block.inner * 0.08), end = block.x + block.w;
-  const [before, between, after] = [map.stream[l * n + i], map.middle[l * n + i], map.stream[(l + 1) * n + i]].map((norm) => share(map, norm));
-  return [[block.x, before], [block.xa - ease, before], [block.xa + ease, between], [block.xm - ease, between], [block.xm + ease, after], [end, after]];
+  const [before, between, after] = [map.stream[l * n + i], map.middle[l * n + i], map.stream[(l + 1) * n + i]]
+    .map((norm) => share(map, norm));
+  return [[block.x, before], [block.xa - ease, before], [block.xa + ease, between], [block.xm - ease, between],
+    [block.xm + ease, after], [end, after]];
 }
 
 function fillBand(context, points, y, pitch) {
@@ -169,14 +187,17 @@ function fillBand(context, points, y, pitch) {
 
 export function fillBands(map, context, i) {
   const g = map.geometry;
-  for (const block of g.blocks) fillBand(context, bandOf(map, block, i), middle(block.lanes, i), block.lanes[i + 1] - block.lanes[i]);
+  for (const block of g.blocks)
+    fillBand(context, bandOf(map, block, i), middle(block.lanes, i), block.lanes[i + 1] - block.lanes[i]);
   if (g.wide) fillFan(map, context, i);
 }
 
 // From X's tall rows into the lanes, and from the last block into h.
 function fillFan(map, context, i) {
-  const g = map.geometry, lanes = g.blocks[0].lanes, pitch = lanes[i + 1] - lanes[i], half = Math.max(Math.min(0.35, pitch * 0.3), share(map, map.stream[i]) * pitch * 0.43);
-  const [a, b, y] = [g.fanFrom + 3, g.fanTo, middle(lanes, i)], bend = (a + b) / 2, [y0, y1] = [g.rows[i] + 0.5, g.rows[i + 1] - 1];
+  const g = map.geometry, lanes = g.blocks[0].lanes, pitch = lanes[i + 1] - lanes[i];
+  const half = Math.max(Math.min(0.35, pitch * 0.3), share(map, map.stream[i]) * pitch * 0.43);
+  const [a, b, y] = [g.fanFrom + 3, g.fanTo, middle(lanes, i)], bend = (a + b) / 2;
+  const [y0, y1] = [g.rows[i] + 0.5, g.rows[i + 1] - 1];
   context.beginPath();
   context.moveTo(a, y0);
   context.bezierCurveTo(bend, y0, bend, y - half, b, y - half);

@@ -1,1 +1,3 @@
-"""The sections of the lesson "Positions", one file each: `draw(page, run)` draws the instrument and says what goes below it."""
+"""The sections of the lesson "Positions", one file each: `draw(page, run)` draws the instrument and says what
+goes below it.
+"""

@@ -10,20 +10,26 @@ from core.app.frame.views import Reading
 from core.app.state import reader
 from core.app.state.lesson_settings import Setting
 from core.app.state.run import Run
+from core.components.lib.bytes import pack
+from core.components.lib.position_canvas import instrument
 from core.figures import positions as figures
 from core.figures.numbers import latex_number, latex_operand
 from core.model import positional
-from pages.positions.position_beyond import position_beyond
 from pages.positions.shared import PICTURE, open_instrument
 
 PAIRS = 32
-SETTINGS = {"trained": Setting(256, 8, 512), "read": Setting(1024, 8, 2048), "base": Setting(10_000.0, 1.0, 1e6), "clip": Setting(128, 2, 256)}
+SETTINGS = {"trained": Setting(256, 8, 512), "read": Setting(1024, 8, 2048), "base": Setting(10_000.0, 1.0, 1e6),
+            "clip": Setting(128, 2, 256)}
+# Rows that do not exist, angles never seen, biases that go on falling, entries that distances share.
+_picture = instrument("position_beyond", __file__)
 
 
 def draw(page: Lesson, run: Run) -> Reading:
     key, values, settled = open_instrument("beyond", SETTINGS)
     slopes = positional.alibi_slopes(run.model.config.n_heads).numpy()
-    position_beyond(PAIRS, slopes, values, page.labels("beyond"), key=key, on_settings=settled, present=reader.present())
+    header = {"pairs": PAIRS, "slopes": slopes.tolist(), "settings": values, "labels": page.labels("beyond"),
+              "present": reader.present()}
+    _picture(key=key, data=pack(header), on_settings_change=settled)
     trained, read, base, clip = (values[name] for name in SETTINGS)
     read = max(read, trained)
     omegas = positional.frequencies(2 * PAIRS, base).numpy()
@@ -32,20 +38,28 @@ def draw(page: Lesson, run: Run) -> Reading:
         lines=_numbers(page, trained, read, omegas, slopes, clip),
         question=_question(page, omegas, trained),
         functions=[figures.open_pairs, positional.frequencies],
-        data={"pairs.csv": lambda: pd.DataFrame({"pair": np.arange(PAIRS), "wavelength": 2 * np.pi / omegas, "largest trained angle": (trained - 1) * omegas, "open": still_open})},
+        data={"pairs.csv": lambda: pd.DataFrame({"pair": np.arange(PAIRS), "wavelength": 2 * np.pi / omegas,
+                                                 "largest trained angle": (trained - 1) * omegas, "open": still_open})},
         picture=PICTURE,
-        title=page.label("beyond_twin", trained=trained, read=read, missing=read - trained, open=int(still_open.sum()), pairs=PAIRS, clip=clip),
+        title=page.label("beyond_twin", trained=trained, read=read, missing=read - trained,
+                         open=int(still_open.sum()), pairs=PAIRS, clip=clip),
         summary={"N": str(trained), "open": f"{int(still_open.sum())} / {PAIRS}"},
     )
 
 
-def _numbers(page: Lesson, trained: int, read: int, omegas: np.ndarray, slopes: np.ndarray, clip: int) -> list[tuple[str, str]]:
+def _numbers(page: Lesson, trained: int, read: int, omegas: np.ndarray, slopes: np.ndarray,
+             clip: int) -> list[tuple[str, str]]:
     last = omegas[-1]
     slope = slopes[-1]
     return [
-        (page.label("beyond_numbers_angle", pair=len(omegas) - 1), rf"({trained} - 1)\,\omega = {latex_number((trained - 1) * last)} < 2\pi, \qquad ({read} - 1)\,\omega = {latex_number((read - 1) * last)}"),
-        (page.label("beyond_numbers_alibi", head=len(slopes) - 1), rf"e^{{-m\,({read}-1)}} = e^{{-{latex_operand(slope)} \cdot {read - 1}}} = {latex_number(float(np.exp(-slope * (read - 1))))}"),
-        (page.label("beyond_numbers_relative"), rf"r_{{\min(i - j,\;{clip})}} = r_{{{min(read - 1, clip)}}} \quad \text{{(i - j = {read - 1})}}"),
+        (page.label("beyond_numbers_angle", pair=len(omegas) - 1),
+         rf"({trained} - 1)\,\omega = {latex_number((trained - 1) * last)} < 2\pi, \qquad ({read} - 1)\,\omega = "
+         rf"{latex_number((read - 1) * last)}"),
+        (page.label("beyond_numbers_alibi", head=len(slopes) - 1),
+         rf"e^{{-m\,({read}-1)}} = e^{{-{latex_operand(slope)} \cdot {read - 1}}} = "
+         rf"{latex_number(float(np.exp(-slope * (read - 1))))}"),
+        (page.label("beyond_numbers_relative"),
+         rf"r_{{\min(i - j,\;{clip})}} = r_{{{min(read - 1, clip)}}} \quad \text{{(i - j = {read - 1})}}"),
     ]
 
 
@@ -53,5 +67,6 @@ def _question(page: Lesson, omegas: np.ndarray, trained: int) -> Question:
     """How many pairs stay open when the trained length doubles."""
     now, doubled = int(figures.open_pairs(omegas, trained).sum()), int(figures.open_pairs(omegas, 2 * trained).sum())
     options = sorted({doubled, now, now // 2, max(now - 1, 0)})
-    return Question("beyond", page.label("beyond_question", now=now, pairs=len(omegas), trained=trained), [page.label("beyond_option", count=count) for count in options],
+    return Question("beyond", page.label("beyond_question", now=now, pairs=len(omegas), trained=trained),
+                    [page.label("beyond_option", count=count) for count in options],
                     options.index(doubled), page.label("beyond_why", doubled=doubled, trained=2 * trained))

@@ -11,23 +11,28 @@ from core.app.frame.views import Reading
 from core.app.state import reader
 from core.app.state.lesson_settings import Setting
 from core.app.state.run import Run
+from core.components.lib.bytes import pack
+from core.components.lib.position_canvas import instrument
 from core.figures import positions as figures
 from core.figures.numbers import latex_number, latex_operand
 from core.model import positional
-from pages.positions.position_biases import position_biases
 from pages.positions.shared import PICTURE, closest, open_instrument
 
 LONGEST = 16
-_CURVE = ",".join(f"{round(20 * (2.5 * math.exp(-abs(t - 1) / (3 if t > 0 else 1.5)) - 1)) / 20:g}" for t in range(-LONGEST, LONGEST + 1))
-SETTINGS = {"heads": Setting(8, 1, 32), "head": Setting(2, 0, 31), "n": Setting(24, 4, 96), "clip": Setting(8, 1, LONGEST), "distance": Setting(1, -LONGEST, LONGEST),
-            "r": Setting(_CURVE)}
+_CURVE = ",".join(f"{round(20 * (2.5 * math.exp(-abs(t - 1) / (3 if t > 0 else 1.5)) - 1)) / 20:g}"
+                  for t in range(-LONGEST, LONGEST + 1))
+SETTINGS = {"heads": Setting(8, 1, 32), "head": Setting(2, 0, 31), "n": Setting(24, 4, 96),
+            "clip": Setting(8, 1, LONGEST), "distance": Setting(1, -LONGEST, LONGEST), "r": Setting(_CURVE)}
+# ALiBi's biases and a relative table r_{i-j}, with the attention that each makes where all q · k are equal.
+_picture = instrument("position_biases", __file__)
 
 
 def draw(page: Lesson, run: Run) -> Reading:
     key, values, settled = open_instrument("biases", SETTINGS)
     values["head"] = min(values["head"], values["heads"] - 1)
     values["r"] = checked_table(values["r"])
-    position_biases(values, page.labels("bias"), key=key, on_settings=settled, present=reader.present())
+    header = {"settings": values, "labels": page.labels("bias"), "present": reader.present()}
+    _picture(key=key, data=pack(header), on_settings_change=settled)
     heads, head, n, clip = (values[name] for name in ("heads", "head", "n", "clip"))
     slope = float(positional.alibi_slopes(heads)[head])
     alibi = positional.alibi_bias(n, n, heads)[head].double().numpy()
@@ -37,9 +42,11 @@ def draw(page: Lesson, run: Run) -> Reading:
         lines=_numbers(page, slope, heads, head, alibi, relative, values),
         question=_question(page, slope, head),
         functions=[positional.alibi_slopes, positional.alibi_bias, positional.relative_index],
-        data={"alibi_bias.csv": lambda: figures.matrix_table(alibi, "query", "key", "bias"), "relative_bias.csv": lambda: figures.matrix_table(relative, "query", "key", "bias")},
+        data={"alibi_bias.csv": lambda: figures.matrix_table(alibi, "query", "key", "bias"),
+              "relative_bias.csv": lambda: figures.matrix_table(relative, "query", "key", "bias")},
         picture=PICTURE,
-        title=page.label("bias_twin", head=head, heads=heads, slope=f"{slope:g}", half=f"{math.log(2) / slope:.3g}", clip=clip),
+        title=page.label("bias_twin", head=head, heads=heads, slope=f"{slope:g}",
+                         half=f"{math.log(2) / slope:.3g}", clip=clip),
         summary={"m": f"{slope:g}", "h": str(heads), "r": str(clip)},
     )
 
@@ -55,19 +62,29 @@ def checked_table(written: str) -> str:
         entries = table(written)
     except ValueError:
         return _CURVE
-    return written if len(entries) == 2 * LONGEST + 1 and np.isfinite(entries).all() and np.abs(entries).max() <= 100 else _CURVE
+    return (written if len(entries) == 2 * LONGEST + 1 and np.isfinite(entries).all() and np.abs(entries).max() <= 100
+            else _CURVE)
 
 
-def _numbers(page: Lesson, slope: float, heads: int, head: int, alibi: np.ndarray, relative: np.ndarray, values: dict) -> list[tuple[str, str]]:
+def _numbers(page: Lesson, slope: float, heads: int, head: int, alibi: np.ndarray, relative: np.ndarray,
+             values: dict) -> list[tuple[str, str]]:
     i = len(alibi) - 1
     j = max(0, i - 4)
     weights = figures.softmax_of_bias(alibi, i)
     middle = relative[i, max(0, i - 4)]
     return [
-        (page.label("bias_numbers_slope", head=head), rf"m = 2^{{-8 \cdot {head + 1} / {heads}}} = {latex_number(slope)}" if heads & (heads - 1) == 0 else rf"m = {latex_number(slope)}"),
-        (page.label("bias_numbers_score", i=i, j=j), rf"\frac{{q_{{{i}}} \cdot k_{{{j}}}}}{{\sqrt{{d_k}}}} - m\,(i - j) = \frac{{q_{{{i}}} \cdot k_{{{j}}}}}{{\sqrt{{d_k}}}} - {latex_operand(slope)} \cdot {i - j} = \frac{{q_{{{i}}} \cdot k_{{{j}}}}}{{\sqrt{{d_k}}}} - {latex_number(slope * (i - j))}"),
-        (page.label("bias_numbers_weight"), rf"\alpha_{{{i},{j}}} = \frac{{e^{{-{latex_number(slope * (i - j))}}}}}{{\sum_{{j'=0}}^{{{i}}} e^{{-m({i}-j')}}}} = {latex_number(weights[j])}"),
-        (page.label("bias_numbers_relative", clip=values["clip"]), rf"\frac{{q_{{{i}}} \cdot k_{{{j}}}}}{{\sqrt{{d_k}}}} + r_{{{i}-{j}}} = \frac{{q_{{{i}}} \cdot k_{{{j}}}}}{{\sqrt{{d_k}}}} {'+' if middle >= 0 else '-'} {latex_number(abs(middle))}"),
+        (page.label("bias_numbers_slope", head=head),
+         rf"m = 2^{{-8 \cdot {head + 1} / {heads}}} = {latex_number(slope)}" if heads & (heads - 1) == 0
+         else rf"m = {latex_number(slope)}"),
+        (page.label("bias_numbers_score", i=i, j=j),
+         rf"\frac{{q_{{{i}}} \cdot k_{{{j}}}}}{{\sqrt{{d_k}}}} - m\,(i - j) = \frac{{q_{{{i}}} \cdot "
+         rf"k_{{{j}}}}}{{\sqrt{{d_k}}}} - {latex_operand(slope)} \cdot {i - j} = \frac{{q_{{{i}}} \cdot "
+         rf"k_{{{j}}}}}{{\sqrt{{d_k}}}} - {latex_number(slope * (i - j))}"),
+        (page.label("bias_numbers_weight"), rf"\alpha_{{{i},{j}}} = \frac{{e^{{-{latex_number(slope * (i - j))}}}}}{{"
+                                            rf"\sum_{{j'=0}}^{{{i}}} e^{{-m({i}-j')}}}} = {latex_number(weights[j])}"),
+        (page.label("bias_numbers_relative", clip=values["clip"]),
+         rf"\frac{{q_{{{i}}} \cdot k_{{{j}}}}}{{\sqrt{{d_k}}}} + r_{{{i}-{j}}} = \frac{{q_{{{i}}} \cdot "
+         rf"k_{{{j}}}}}{{\sqrt{{d_k}}}} {'+' if middle >= 0 else '-'} {latex_number(abs(middle))}"),
     ]
 
 
@@ -75,5 +92,6 @@ def _question(page: Lesson, slope: float, head: int) -> Question:
     """How much weaker a key 8 positions further away is, all q · k equal."""
     factor = math.exp(8 * slope)
     options = sorted({factor, 8.0, math.exp(8 * slope / 4), 1 + 8 * slope})
-    return Question("biases", page.label("bias_question", head=head, slope=f"{slope:g}"), [page.label("bias_option", factor=f"{option:.4g}") for option in options], closest(options, factor),
+    return Question("biases", page.label("bias_question", head=head, slope=f"{slope:g}"),
+                    [page.label("bias_option", factor=f"{option:.4g}") for option in options], closest(options, factor),
                     page.label("bias_why", slope=f"{slope:g}", factor=f"{factor:.4g}"))

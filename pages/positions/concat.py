@@ -11,14 +11,18 @@ from core.app.frame.views import Reading
 from core.app.state import reader
 from core.app.state.lesson_settings import Setting
 from core.app.state.run import Run
+from core.components.lib.bytes import pack
+from core.components.lib.position_canvas import instrument
 from core.figures import positions as figures
 from core.figures.numbers import latex_number, plain_number
 from core.model import positional
-from pages.positions.position_concat import position_concat
 from pages.positions.shared import PICTURE, open_instrument
 
 WIDEST = 256
-SETTINGS = {"mode": Setting("concatenate", options=("concatenate", "add")), "i": Setting(7, 0, 255), "width": Setting(64, 2, WIDEST)}
+SETTINGS = {"mode": Setting("concatenate", options=("concatenate", "add")), "i": Setting(7, 0, 255),
+            "width": Setting(64, 2, WIDEST)}
+# The product with W and its two parts, computed in the browser in float64; of W_P it uses the first `width` rows.
+_picture = instrument("position_concat", __file__)
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -29,7 +33,10 @@ def draw(page: Lesson, run: Run) -> Reading:
     W_X = run.model.blocks[chosen.layer].W_Q[chosen.head].detach().double().cpu().numpy()
     W_P = made_up_weights(W_X.shape[1], float(W_X.std()))
     token = run.tokens[chosen.position]
-    position_concat(x, W_X, W_P, token, values, page.labels("concat"), key=key, on_settings=settled, present=reader.present())
+    header = {"d": W_X.shape[0], "k": W_X.shape[1], "token": token, "settings": values,
+              "labels": page.labels("concat"), "present": reader.present()}
+    arrays = {name: matrix.astype(np.float32) for name, matrix in (("x", x), ("W_X", W_X), ("W_P", W_P))}
+    _picture(key=key, data=pack(header, arrays), on_settings_change=settled)
     mode, i, width = (values[name] for name in SETTINGS)
     adding = mode == "add"
     p = positional.sinusoidal(i + 1, len(x) if adding else width)[-1].numpy()
@@ -42,24 +49,30 @@ def draw(page: Lesson, run: Run) -> Reading:
         functions=[figures.concatenated],
         data={"add_or_concatenate.csv": lambda: table},
         picture=PICTURE,
-        title=page.label(f"concat_twin_{mode}", token=token, i=i, d=len(x), width=len(p), worst=plain_number(float(np.abs(whole - parts).max()))),
+        title=page.label(f"concat_twin_{mode}", token=token, i=i, d=len(x), width=len(p),
+                         worst=plain_number(float(np.abs(whole - parts).max()))),
         summary={"mode": mode, "W": f"{(len(x) if adding else len(x) + len(p)) * len(whole):,}"},
     )
 
 
 def made_up_weights(k: int, spread: float) -> np.ndarray:
-    """(256, k) rows of W for a position that stands beside x: drawn from a normal of W_X's spread, always the same ones."""
+    """(256, k) rows of W for a position that stands beside x: drawn from a normal of W_X's spread, always
+    the same ones.
+    """
     return torch.randn(WIDEST, k, generator=torch.Generator().manual_seed(0)).double().numpy() * spread
 
 
-def _numbers(page: Lesson, adding: bool, table: pd.DataFrame, d: int, width: int, k: int, worst: float) -> list[tuple[str, str]]:
+def _numbers(page: Lesson, adding: bool, table: pd.DataFrame, d: int, width: int, k: int,
+             worst: float) -> list[tuple[str, str]]:
     first = table.iloc[0]
     a, b, c = (latex_number(first[name]) for name in ("from x", "from p", "whole"))
     if adding:
-        return [(page.label("concat_numbers_add"), r"(x + p)\,W = x\,W + p\,W"), (page.label("concat_numbers_first"), rf"{a} + ({b}) = {c}"),
+        return [(page.label("concat_numbers_add"), r"(x + p)\,W = x\,W + p\,W"),
+                (page.label("concat_numbers_first"), rf"{a} + ({b}) = {c}"),
                 (page.label("concat_numbers_worst"), rf"\max\big|(x+p)W - (xW + pW)\big| = {latex_number(worst)}"),
                 (page.label("concat_numbers_size"), rf"d \cdot d_k = {d} \cdot {k} = {d * k}")]
-    return [(page.label("concat_numbers_split"), r"[x, p]\,W = [x, p]\begin{pmatrix} W_X \\ W_P \end{pmatrix} = x\,W_X + p\,W_P"),
+    return [(page.label("concat_numbers_split"),
+             r"[x, p]\,W = [x, p]\begin{pmatrix} W_X \\ W_P \end{pmatrix} = x\,W_X + p\,W_P"),
             (page.label("concat_numbers_first"), rf"{a} + ({b}) = {c}"),
             (page.label("concat_numbers_worst"), rf"\max\big|[x,p]W - (xW_X + pW_P)\big| = {latex_number(worst)}"),
             (page.label("concat_numbers_size"), rf"(d + d_p)\,d_k = ({d} + {width}) \cdot {k} = {(d + width) * k}")]
@@ -72,4 +85,6 @@ def _question(page: Lesson, from_p: np.ndarray) -> Question | None:
     places = sorted({int(place) for place in (from_p.argmax(), *from_p.argsort()[:3])})
     answer = int(np.argmax(from_p[places]))
     found = "; ".join(f"{place}: {plain_number(from_p[place])}" for place in places)
-    return Question("concat", page.label("concat_question"), [page.label("concat_option", place=place) for place in places], answer, page.label("concat_why", found=found))
+    return Question("concat", page.label("concat_question"),
+                    [page.label("concat_option", place=place) for place in places], answer,
+                    page.label("concat_why", found=found))

@@ -1,6 +1,8 @@
 """Learned: the positions that the loaded model was trained to have, beside the sinusoids."""
 from __future__ import annotations
 
+import zlib
+
 import numpy as np
 import streamlit as st
 
@@ -11,23 +13,30 @@ from core.app.frame.views import Reading
 from core.app.state import reader
 from core.app.state.lesson_settings import Setting
 from core.app.state.run import Run
+from core.components.lib.bytes import pack
+from core.components.lib.position_canvas import instrument
 from core.figures import positions as figures
 from core.figures.numbers import latex_number, plain_number
 from core.model import positional
-from pages.positions.position_learned import position_learned
 from pages.positions.shared import PICTURE, open_instrument
 
 SETTINGS = {"i": Setting(40, 0, 4095), "principal": Setting(False)}
+SHOWN_AXES = 48   # the strongest principal axes are drawn, so that their waves can be seen
+# Both matrices, their cosines, lengths and spectra under one cursor, beside sinusoids of the same shape.
+_picture = instrument("position_learned", __file__)
 
 
 def draw(page: Lesson, run: Run) -> Reading:
     if run.model.P is None:
         st.info(page.label("learned_none", scheme=run.model.config.positions))
-        return Reading((), None, [positional.sinusoidal], {}, PICTURE, page.label("learned_none", scheme=run.model.config.positions))
+        return Reading((), None, [positional.sinusoidal], {}, PICTURE,
+                       page.label("learned_none", scheme=run.model.config.positions))
     learned, sinusoidal = _geometries(run)
     key, values, settled = open_instrument("learned", SETTINGS)
     i = values["i"] = min(values["i"], len(learned.P) - 1)
-    position_learned(learned, sinusoidal, values, page.labels("learned"), key=key, on_settings=settled, present=reader.present())
+    header, arrays = _message(learned, sinusoidal)
+    header |= {"settings": values, "labels": page.labels("learned"), "present": reader.present()}
+    _picture(key=key, data=pack(header, arrays), on_settings_change=settled)
     near = min(i + 1, len(learned.P) - 1)
     cosine = plain_number(learned.cosines[i, near])
     return Reading(
@@ -36,7 +45,8 @@ def draw(page: Lesson, run: Run) -> Reading:
         functions=[figures.geometry],
         data={"learned_positions.csv": lambda: figures.matrix_table(learned.P, "position", "dimension", "value")},
         picture=PICTURE,
-        title=page.label("learned_twin", n=len(learned.P), d=learned.P.shape[1], i=i, near=near, cosine=cosine, length=plain_number(learned.lengths[i]), rank=learned.rank),
+        title=page.label("learned_twin", n=len(learned.P), d=learned.P.shape[1], i=i, near=near, cosine=cosine,
+                         length=plain_number(learned.lengths[i]), rank=learned.rank),
         summary={f"‖P{i}‖": plain_number(learned.lengths[i]), f"cos(P{i}, P{near})": cosine, "99 %": str(learned.rank)},
     )
 
@@ -46,15 +56,31 @@ def _geometries(run: Run) -> tuple[figures.Geometry, figures.Geometry]:
         P = run.model.P.detach().to("cpu").double().numpy()
         return figures.geometry(P), figures.geometry(positional.sinusoidal(*P.shape).numpy())
 
-    return growing_results.made(run.loaded.key("positions geometry"), make, lambda made: sum(2 * one.P.nbytes + one.cosines.nbytes for one in made))
+    return growing_results.made(run.loaded.key("positions geometry"), make,
+                                lambda made: sum(2 * one.P.nbytes + one.cosines.nbytes for one in made))
+
+
+def _message(learned: figures.Geometry, sinusoidal: figures.Geometry) -> tuple[dict, dict[str, np.ndarray]]:
+    """What learned.js draws of two matrices of one shape (n, d): sizes and lists, and arrays float32."""
+    n, d = learned.P.shape
+    axes, both = min(SHOWN_AXES, d), {"learned": learned, "sinusoidal": sinusoidal}
+    header = {"n": n, "d": d, "axes": axes, "digest": zlib.crc32(np.ascontiguousarray(learned.P)),
+              "lengths": {name: one.lengths.tolist() for name, one in both.items()},
+              "spectrum": {name: one.spectrum[:64].tolist() for name, one in both.items()},
+              "rank": {name: one.rank for name, one in both.items()}}
+    arrays = {"learned": learned.P} | {f"{name}_turned": one.turned[:, :axes] for name, one in both.items()}
+    return header, {name: values.astype(np.float32) for name, values in arrays.items()}
 
 
 def _numbers(page: Lesson, learned: figures.Geometry, i: int, near: int) -> list[tuple[str, str]]:
     a, b = learned.P[i], learned.P[near]
-    length = rf"\lVert P_{{{i}}} \rVert = \sqrt{{P_{{{i}}} \cdot P_{{{i}}}}} = \sqrt{{{latex_number(a @ a)}}} = {latex_number(learned.lengths[i])}"
-    cosine = (rf"\cos(P_{{{i}}}, P_{{{near}}}) = \frac{{P_{{{i}}} \cdot P_{{{near}}}}}{{\lVert P_{{{i}}} \rVert \, \lVert P_{{{near}}} \rVert}} = "
-              rf"\frac{{{latex_number(a @ b)}}}{{{latex_number(learned.lengths[i])} \cdot {latex_number(learned.lengths[near])}}} = {latex_number(learned.cosines[i, near])}")
-    return [(page.label("learned_numbers_length", i=i), length), (page.label("learned_numbers_product"), figures.dot_latex(rf"P_{{{i}}} \cdot P_{{{near}}}", a, b)),
+    length = (rf"\lVert P_{{{i}}} \rVert = \sqrt{{P_{{{i}}} \cdot P_{{{i}}}}} = \sqrt{{{latex_number(a @ a)}}} = "
+              rf"{latex_number(learned.lengths[i])}")
+    cosine = (rf"\cos(P_{{{i}}}, P_{{{near}}}) = \frac{{P_{{{i}}} \cdot P_{{{near}}}}}{{\lVert P_{{{i}}} \rVert \, "
+              rf"\lVert P_{{{near}}} \rVert}} = \frac{{{latex_number(a @ b)}}}{{{latex_number(learned.lengths[i])} "
+              rf"\cdot {latex_number(learned.lengths[near])}}} = {latex_number(learned.cosines[i, near])}")
+    return [(page.label("learned_numbers_length", i=i), length),
+            (page.label("learned_numbers_product"), figures.dot_latex(rf"P_{{{i}}} \cdot P_{{{near}}}", a, b)),
             (page.label("learned_numbers_cosine"), cosine)]
 
 
@@ -66,4 +92,6 @@ def _question(page: Lesson, learned: figures.Geometry, i: int) -> Question | Non
         return None
     answer = int(np.argmax(learned.cosines[i, places]))
     found = "; ".join(f"{place}: {plain_number(learned.cosines[i, place])}" for place in places)
-    return Question("learned", page.label("learned_question", i=i), [page.label("learned_option", place=place) for place in places], answer, page.label("learned_why", i=i, found=found))
+    return Question("learned", page.label("learned_question", i=i),
+                    [page.label("learned_option", place=place) for place in places], answer,
+                    page.label("learned_why", i=i, found=found))

@@ -1,4 +1,6 @@
-"""Measured: six small models that differ in their positions alone, and what each loses inside and beyond the length that it was trained on."""
+"""Measured: six small models that differ in their positions alone, and what each loses inside and beyond the length
+that it was trained on.
+"""
 from __future__ import annotations
 
 import math
@@ -28,7 +30,8 @@ Measured = dict[str, tuple[lengths.Stretch, ...]]
 
 def measured() -> Measured:
     """The losses by position of the models of the family, by scheme; those that were not measured are left out."""
-    found = {scheme: lengths.bundled(f"positions-{scheme}") for scheme in POSITIONS if f"positions-{scheme}" in checkpoints.bundled_names()}
+    found = {scheme: lengths.bundled(f"positions-{scheme}") for scheme in POSITIONS
+             if f"positions-{scheme}" in checkpoints.bundled_names()}
     return {scheme: of for scheme, of in found.items() if of}
 
 
@@ -45,10 +48,13 @@ def draw(page: Lesson, run: Run) -> Reading:
     st.markdown(f"**{_title(page, picked, inside, beyond, trained)}** {_above(page, table, picked)}")
     titles = (page.label("measured_position"), page.label("measured_nats"), page.label("measured_end", trained=trained))
     height = PRESENT_HEIGHT if reader.present() else HEIGHT
-    charts.draw(f"{PREFIX}_", figures.losses_by_position(table, picked, trained, titles, reader.theme(), reader.scale(), height), "losses")
+    charts.draw(f"{PREFIX}_", figures.losses_by_position(table, picked, trained, titles, reader.theme(), reader.scale(),
+                                                         height), "losses")
     return Reading(
-        lines=_numbers(page, found[picked], trained), question=_question(page, found, trained), functions=[lengths.loss_by_position, lengths.stretches],
-        data={"losses_by_position.csv": lambda: table.drop(columns="name")}, title=" ".join(_title(page, scheme, *parts(of, trained), trained) for scheme, of in found.items()),
+        lines=_numbers(page, found[picked], trained), question=_question(page, found, trained),
+        functions=[lengths.loss_by_position, lengths.stretches],
+        data={"losses_by_position.csv": lambda: table.drop(columns="name")},
+        title=" ".join(_title(page, scheme, *parts(of, trained), trained) for scheme, of in found.items()),
         summary={page.label(f"scheme_{picked}"): _said(page, inside, beyond)}, picture=PICTURE)
 
 
@@ -63,7 +69,8 @@ def _said(page: Lesson, inside: float, beyond: float) -> str:
 
 
 def _title(page: Lesson, scheme: str, inside: float, beyond: float, trained: int) -> str:
-    return page.label("measured_ends" if math.isnan(beyond) else "measured_beyond", scheme=page.label(f"scheme_{scheme}"), inside=f"{inside:.4f}", beyond=f"{beyond:.4f}",
+    return page.label("measured_ends" if math.isnan(beyond) else "measured_beyond",
+                      scheme=page.label(f"scheme_{scheme}"), inside=f"{inside:.4f}", beyond=f"{beyond:.4f}",
                       difference=f"{round(beyond, 4) - round(inside, 4):+.4f}".replace("-", "−"), trained=trained)
 
 
@@ -71,22 +78,27 @@ def _above(page: Lesson, table: pd.DataFrame, picked: str) -> str:
     """What the picture has no room for, in words."""
     over = table.groupby("name")["nats"].agg(["min", "max"])
     over = over[over["max"] > figures.loss_range(table, picked)[1]]
-    return " ".join(page.label("measured_above", name=name, low=f"{row['min']:.1f}", high=f"{row['max']:.1f}") for name, row in over.iterrows())
+    return " ".join(page.label("measured_above", name=name, low=f"{row['min']:.1f}", high=f"{row['max']:.1f}")
+                    for name, row in over.iterrows())
 
 
 def _table(page: Lesson, found: Measured) -> pd.DataFrame:
-    return pd.DataFrame([{"scheme": scheme, "name": page.label(f"scheme_{scheme}"), "first": s.first, "last": s.last, "nats": s.nats_per_token, "tokens": s.n}
+    return pd.DataFrame([{"scheme": scheme, "name": page.label(f"scheme_{scheme}"), "first": s.first,
+                          "last": s.last, "nats": s.nats_per_token, "tokens": s.n}
                          for scheme, of in found.items() for s in of])
 
 
 def _numbers(page: Lesson, of: tuple[lengths.Stretch, ...], trained: int) -> list[tuple[str, str]]:
     inside, beyond = parts(of, trained)
-    lines = [(page.label("measured_numbers_inside", trained=trained, n=f"{sum(s.n for s in of if s.last <= trained):,}"),
-              rf"-\frac{{1}}{{n}} \sum \log p = {latex_number(inside)}, \qquad e^{{{latex_operand(inside)}}} = {latex_number(math.exp(inside))}")]
+    lines = [(page.label("measured_numbers_inside", trained=trained,
+                         n=f"{sum(s.n for s in of if s.last <= trained):,}"),
+              rf"-\frac{{1}}{{n}} \sum \log p = {latex_number(inside)}, \qquad e^{{{latex_operand(inside)}}} = "
+              rf"{latex_number(math.exp(inside))}")]
     if math.isnan(beyond):
         return lines
     return [*lines, (page.label("measured_numbers_beyond", trained=trained, last=of[-1].last - 1),
-                     rf"{latex_number(beyond)} - {latex_number(inside)} = {latex_number(beyond - inside)}, \qquad e^{{{latex_operand(beyond)}}} = {latex_number(math.exp(beyond))}")]
+                     rf"{latex_number(beyond)} - {latex_number(inside)} = {latex_number(beyond - inside)}, \qquad "
+                     rf"e^{{{latex_operand(beyond)}}} = {latex_number(math.exp(beyond))}")]
 
 
 def _question(page: Lesson, found: Measured, trained: int) -> Question:
@@ -94,6 +106,8 @@ def _question(page: Lesson, found: Measured, trained: int) -> Question:
     beyond = {scheme: parts(of, trained)[1] for scheme, of in found.items()}
     going_on = [scheme for scheme, loss in beyond.items() if not math.isnan(loss)]
     names = [page.label(f"scheme_{scheme}") for scheme in going_on]
-    said = ", ".join(page.label("measured_one", scheme=name, beyond=f"{beyond[scheme]:.4f}") for name, scheme in zip(names, going_on))
-    return Question("measured", page.label("measured_question", trained=trained), names, min(range(len(going_on)), key=lambda k: beyond[going_on[k]]),
+    said = ", ".join(page.label("measured_one", scheme=name, beyond=f"{beyond[scheme]:.4f}")
+                     for name, scheme in zip(names, going_on))
+    return Question("measured", page.label("measured_question", trained=trained), names,
+                    min(range(len(going_on)), key=lambda k: beyond[going_on[k]]),
                     page.label("measured_because", said=said))

@@ -13,23 +13,29 @@ from core.app.frame.views import Reading
 from core.app.state import reader
 from core.app.state.lesson_settings import Setting
 from core.app.state.run import Run
+from core.components.lib.bytes import pack
+from core.components.lib.position_canvas import instrument
 from core.figures import positions as figures
 from core.figures.numbers import latex_number, latex_operand, plain_number, readable
 from core.model import positional
-from pages.positions.position_rotary import position_rotary
 from pages.positions.shared import PICTURE, closest, open_instrument
 
-SETTINGS = {"i": Setting(12, 0, 128), "j": Setting(5, 0, 128), "shift": Setting(100, 0, 4096), "base": Setting(10_000.0, 1.0, 1e6)}
+SETTINGS = {"i": Setting(12, 0, 128), "j": Setting(5, 0, 128), "shift": Setting(100, 0, 4096),
+            "base": Setting(10_000.0, 1.0, 1e6)}
 FARTHEST = 128
+# A dial for each pair of a query and a key, and their score by distance, computed in the browser in float64.
+_picture = instrument("position_rotary", __file__)
 
 
 def draw(page: Lesson, run: Run) -> Reading:
     key, values, settled = open_instrument("rotary", SETTINGS)
     chosen = reader.selection()
     q, k = query_and_key(run, chosen.layer, chosen.head, chosen.position)
-    texts = page.labels("rotary")
-    names = {"head": f"{chosen.layer}.{chosen.head}", "q_token": run.tokens[chosen.position], "k_token": run.tokens[max(chosen.position - 1, 0)]}
-    position_rotary(q, k, values, texts, names, key=key, on_settings=settled, present=reader.present())
+    names = {"head": f"{chosen.layer}.{chosen.head}", "q_token": run.tokens[chosen.position],
+             "k_token": run.tokens[max(chosen.position - 1, 0)]}
+    header = {"q": q.tolist(), "k": k.tolist(), "names": names, "settings": values, "labels": page.labels("rotary"),
+              "present": reader.present()}
+    _picture(key=key, data=pack(header), on_settings_change=settled)
     i, j, shift, base = (values[name] for name in SETTINGS)
     here, there = score(q, k, i, j, base), score(q, k, i + shift, j + shift, base)
     distances = np.arange(-FARTHEST, FARTHEST + 1)
@@ -37,16 +43,20 @@ def draw(page: Lesson, run: Run) -> Reading:
         lines=_numbers(page, q, k, values, here, there),
         question=_question(page, len(q), base),
         functions=[positional.frequencies, positional.rotary_angles, positional.rotate],
-        data={"rotary_score_by_distance.csv": lambda: pd.DataFrame({"i-j": distances, "score": [score(q, k, max(t, 0), max(-t, 0), base) for t in distances]})},
+        data={"rotary_score_by_distance.csv": lambda: pd.DataFrame(
+            {"i-j": distances, "score": [score(q, k, max(t, 0), max(-t, 0), base) for t in distances]})},
         picture=PICTURE,
-        title=page.label("rotary_twin", i=i, j=j, score=plain_number(here), shift=shift, difference=readable(abs(here - there))),
+        title=page.label("rotary_twin", i=i, j=j, score=plain_number(here), shift=shift,
+                         difference=readable(abs(here - there))),
         summary={f"q{i} · k{j}": plain_number(here), f"q{i + shift} · k{j + shift}": plain_number(there)},
     )
 
 
 def query_and_key(run: Run, layer: int, head: int, position: int) -> tuple[np.ndarray, np.ndarray]:
-    """What the head's query at `position` and the key before it are, before any rotation and after the model's norm of them: those of their dimensions that rotary
-    positions turn in this model, of another all d_k, float64. An odd width loses its last entry."""
+    """What the head's query at `position` and the key before it are, before any rotation and after the model's norm of
+    them: those of their dimensions that rotary positions turn in this model, of another all d_k, float64. An odd width
+    loses its last entry.
+    """
     block, weights, config = run.trace.blocks[layer], run.model.blocks[layer], run.model.config
     shared = head * block.K.shape[-3] // block.Q.shape[-3]
     q, k = block.Q[head, position], block.K[shared, max(position - 1, 0)]
@@ -58,24 +68,30 @@ def query_and_key(run: Run, layer: int, head: int, position: int) -> tuple[np.nd
 
 def score(q: np.ndarray, k: np.ndarray, i: int, j: int, base: float) -> float:
     """q at position i times k at position j, both turned, in float64."""
-    turned = [positional.rotate(torch.from_numpy(x)[None].clone(), positional.rotary_angles(1, len(x), base, start=at)) for x, at in ((q, i), (k, j))]
+    turned = [positional.rotate(torch.from_numpy(x)[None].clone(), positional.rotary_angles(1, len(x), base, start=at))
+              for x, at in ((q, i), (k, j))]
     return float((turned[0] * turned[1]).sum())
 
 
-def _numbers(page: Lesson, q: np.ndarray, k: np.ndarray, values: dict, here: float, there: float) -> list[tuple[str, str]]:
+def _numbers(page: Lesson, q: np.ndarray, k: np.ndarray, values: dict, here: float,
+             there: float) -> list[tuple[str, str]]:
     i, j, shift, base = (values[name] for name in SETTINGS)
     omegas = positional.frequencies(len(q), base).numpy()
     pair, half = len(omegas) // 4, len(omegas)
     omega = omegas[pair]
     members = rf"\begin{{pmatrix}} {latex_number(q[pair])} & {latex_number(q[pair + half])} \end{{pmatrix}}"
     cos, sin = math.cos(i * omega), math.sin(i * omega)
-    turned = rf"\begin{{pmatrix}} {latex_number(q[pair] * cos - q[pair + half] * sin)} & {latex_number(q[pair] * sin + q[pair + half] * cos)} \end{{pmatrix}}"
-    same = (rf"q_{{{i + shift}}} \cdot k_{{{j + shift}}} = {there:.12f}, \qquad q_{{{i}}} \cdot k_{{{j}}} = {here:.12f}, \qquad "
-            rf"\text{{{page.label('rotary_difference')}}} = {latex_number(abs(here - there)) if here != there else 0}")
+    turned = (rf"\begin{{pmatrix}} {latex_number(q[pair] * cos - q[pair + half] * sin)} & "
+              rf"{latex_number(q[pair] * sin + q[pair + half] * cos)} \end{{pmatrix}}")
+    same = (rf"q_{{{i + shift}}} \cdot k_{{{j + shift}}} = {there:.12f}, \qquad q_{{{i}}} \cdot k_{{{j}}} = "
+            rf"{here:.12f}, \qquad \text{{{page.label('rotary_difference')}}} = "
+            rf"{latex_number(abs(here - there)) if here != there else 0}")
     return [
-        (page.label("rotary_numbers_pair", pair=pair, i=i), rf"i\,\omega_{{{pair}}} = {i} \cdot {latex_operand(omega)} = {latex_number(i * omega)}"),
+        (page.label("rotary_numbers_pair", pair=pair, i=i),
+         rf"i\,\omega_{{{pair}}} = {i} \cdot {latex_operand(omega)} = {latex_number(i * omega)}"),
         (page.label("rotary_numbers_turn"), rf"{members} \; {figures.rotation_latex(i * omega)} = {turned}"),
-        (page.label("rotary_numbers_relative"), rf"q_i \cdot k_j = \big(q\,R(i\omega)\big)\big(k\,R(j\omega)\big)^T = q\,R\big((i-j)\,\omega\big)\,k^T, \qquad i - j = {i - j}"),
+        (page.label("rotary_numbers_relative"), rf"q_i \cdot k_j = \big(q\,R(i\omega)\big)\big(k\,R(j\omega)\big)^T = "
+                                                rf"q\,R\big((i-j)\,\omega\big)\,k^T, \qquad i - j = {i - j}"),
         (page.label("rotary_numbers_same"), same),
     ]
 
@@ -84,5 +100,8 @@ def _question(page: Lesson, d_k: int, base: float) -> Question:
     """In how many positions the slowest pair turns once."""
     wavelength = 2 * math.pi / float(positional.frequencies(d_k, base)[-1])
     options = sorted({2 * math.pi, float(d_k), wavelength, 2 * math.pi * base + d_k})
-    return Question("rotary", page.label("rotary_question", d_k=d_k, base=f"{base:g}"), [page.label("rotary_option", n=f"{option:,.1f}") for option in options],
-                    closest(options, wavelength), page.label("rotary_why", pair=d_k // 2 - 1, wavelength=f"{wavelength:,.1f}", d_k=d_k, base=f"{base:g}"))
+    return Question("rotary", page.label("rotary_question", d_k=d_k, base=f"{base:g}"),
+                    [page.label("rotary_option", n=f"{option:,.1f}") for option in options],
+                    closest(options, wavelength),
+                    page.label("rotary_why", pair=d_k // 2 - 1, wavelength=f"{wavelength:,.1f}", d_k=d_k,
+                               base=f"{base:g}"))

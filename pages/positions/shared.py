@@ -1,4 +1,5 @@
-"""What the views of the lesson share: the choice among them, their instruments' state, and the picture that is saved."""
+"""What the views of the lesson share: the choice among them, their instruments' state, and the picture that is saved.
+"""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
@@ -9,7 +10,8 @@ from core.app.state import lesson_settings
 from core.app.state.lesson_settings import Setting, Settings
 
 PICTURE = ".instrument"
-SETTINGS = Settings("positions", {"view": Setting("waves", options=("waves", "learned", "rotary", "biases", "concat", "symmetry", "beyond", "measured"))})
+SETTINGS = Settings("positions", {"view": Setting("waves", options=("waves", "learned", "rotary", "biases", "concat",
+                                                                    "symmetry", "beyond", "measured"))})
 
 
 def open_instrument(view: str, settings: Mapping[str, Setting]) -> tuple[str, dict, Callable[[], None]]:

@@ -14,14 +14,17 @@ from core.app.frame.views import Reading
 from core.app.state import lesson_settings, reader
 from core.app.state.lesson_settings import Setting
 from core.app.state.run import Run
+from core.components.lib.bytes import pack
+from core.components.lib.position_canvas import instrument
 from core.figures.numbers import latex_number
 from core.model.intervention import Intervention
-from pages.positions.position_symmetry import CASES, position_symmetry
 from pages.positions.shared import PICTURE, open_instrument
 
+CASES = ("none", "mask", "positions", "both")
 SETTINGS = {"case": Setting("none", options=CASES), "align": Setting(False)}
 ORDERS = ("reverse", "swap", "shuffle")
-ORDER = {"order": Setting("reverse", options=ORDERS), "first": Setting(2, 0, 4095), "second": Setting(5, 0, 4095), "seed": Setting(1, 0, 9999)}
+ORDER = {"order": Setting("reverse", options=ORDERS), "first": Setting(2, 0, 4095), "second": Setting(5, 0, 4095),
+         "seed": Setting(1, 0, 9999)}
 SHOWN = 64
 FOLLOWS = 1e-4   # of the largest output: far above float32 rounding, far below any real change
 SWITCHES = {   # case: what is switched off
@@ -30,11 +33,15 @@ SWITCHES = {   # case: what is switched off
     "positions": {"mask": "bidirectional"},
     "both": {},
 }
+# Outputs before and after the tokens changed places, row beside row, with the four cases to pick from.
+_picture = instrument("position_symmetry", __file__)
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """One case: outputs (N, d) in the prompt's order and in the new one, and each token's largest absolute difference (N,)."""
+    """One case: outputs (N, d) in the prompt's order and in the new one, and each token's largest absolute
+    difference (N,).
+    """
 
     before: np.ndarray
     after: np.ndarray
@@ -50,8 +57,10 @@ class Outcome:
 
 
 def outcome(run: Run, case: str, permutation: tuple[int, ...]) -> Outcome:
-    """h_final of the prompt and of its permutation: row k of the second belongs to token permutation[k] of the first."""
-    before, after = (run.trace_with(Intervention(permutation=order, **SWITCHES[case])).h_final.float().cpu().numpy() for order in (None, permutation))
+    """h_final of the prompt and of its permutation: row k of the second belongs to token permutation[k] of the first.
+    """
+    before, after = (run.trace_with(Intervention(permutation=order, **SWITCHES[case])).h_final.float().cpu().numpy()
+                     for order in (None, permutation))
     differences = np.empty(len(before))
     differences[list(permutation)] = np.abs(after - before[list(permutation)]).max(axis=1)
     return Outcome(before, after, differences)
@@ -75,8 +84,11 @@ def draw(page: Lesson, run: Run) -> Reading:
     outcomes = {case: outcome(run, case, permutation) for case in CASES}
     key, values, settled = open_instrument("symmetry", SETTINGS)
     shown = outcomes[values["case"]]
-    position_symmetry(shown.before[:, :SHOWN], shown.after[:, :SHOWN], permutation, run.tokens, shown.differences, _cases(page, outcomes), values,
-                      page.labels("symmetry"), key=key, on_settings=settled, present=reader.present())
+    arrays = {"before": shown.before[:, :SHOWN], "after": shown.after[:, :SHOWN]}
+    header = {"tokens": list(run.tokens), "permutation": permutation, "differences": shown.differences.tolist(),
+              "shown": arrays["before"].shape[1], "cases": _cases(page, outcomes), "settings": values,
+              "labels": page.labels("symmetry"), "present": reader.present()}
+    _picture(key=key, data=pack(header, arrays), on_settings_change=settled)
     return Reading(
         lines=_numbers(page, outcomes, permutation),
         question=_question(page, run),
@@ -93,10 +105,12 @@ def _choose(page: Lesson, n: int) -> tuple[int, ...]:
     order, first, second, seed = lesson_settings.read("positions", ORDER).values()
 
     def number(name: str) -> None:
-        st.number_input(page.label(f"symmetry_{name}"), int(ORDER[name].low), int(ORDER[name].high), width=130, **lesson_settings.attached("positions", ORDER, name))
+        st.number_input(page.label(f"symmetry_{name}"), int(ORDER[name].low), int(ORDER[name].high), width=130,
+                        **lesson_settings.attached("positions", ORDER, name))
 
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.segmented_control(page.label("symmetry_order"), ORDERS, required=True, format_func=lambda name: page.label(f"symmetry_{name}"),
+        st.segmented_control(page.label("symmetry_order"), ORDERS, required=True,
+                             format_func=lambda name: page.label(f"symmetry_{name}"),
                              **lesson_settings.attached("positions", ORDER, "order"))
         for name in {"swap": ("first", "second"), "shuffle": ("seed",)}.get(order, ()):
             number(name)
@@ -112,22 +126,29 @@ def _plain(value: float) -> str:
 
 
 def _cases(page: Lesson, outcomes: dict[str, Outcome]) -> list[dict]:
-    return [{"id": case, "title": page.label(f"symmetry_case_{case}"), "number": _plain(found.largest), "follows": found.follows,
-             "verdict": page.label("symmetry_follows" if found.follows else "symmetry_differs")} for case, found in outcomes.items()]
+    return [{"id": case, "title": page.label(f"symmetry_case_{case}"),
+             "number": _plain(found.largest), "follows": found.follows,
+             "verdict": page.label("symmetry_follows" if found.follows else "symmetry_differs")}
+            for case, found in outcomes.items()]
 
 
 def _numbers(page: Lesson, outcomes: dict[str, Outcome], permutation: tuple[int, ...]) -> list[tuple[str, str]]:
     t = permutation[0]
     found = outcomes["none"]
-    row = rf"h_0' = ({latex_number(found.after[0, 0])},\; {latex_number(found.after[0, 1])},\; \dots), \qquad h_{{{t}}} = ({latex_number(found.before[t, 0])},\; {latex_number(found.before[t, 1])},\; \dots)"
-    law = r"f(\Pi X) = \Pi f(X): \qquad \mathrm{softmax}\big((\Pi Q)(\Pi K)^T\big)\,\Pi V = \Pi\,\mathrm{softmax}(QK^T)\,\Pi^T\Pi\,V = \Pi\,\mathrm{softmax}(QK^T)\,V"
-    largest = rf"\max\lvert h' - \Pi h\rvert = {latex_number(found.largest)}, \qquad \max\lvert h\rvert = {latex_number(float(np.abs(found.before).max()))}"
-    return [(page.label("symmetry_numbers_law"), law), (page.label("symmetry_numbers_row", t=t), row), (page.label("symmetry_numbers_largest"), largest)]
+    row = (rf"h_0' = ({latex_number(found.after[0, 0])},\; {latex_number(found.after[0, 1])},\; \dots), \qquad "
+           rf"h_{{{t}}} = ({latex_number(found.before[t, 0])},\; {latex_number(found.before[t, 1])},\; \dots)")
+    law = (r"f(\Pi X) = \Pi f(X): \qquad \mathrm{softmax}\big((\Pi Q)(\Pi K)^T\big)\,\Pi V = "
+           r"\Pi\,\mathrm{softmax}(QK^T)\,\Pi^T\Pi\,V = \Pi\,\mathrm{softmax}(QK^T)\,V")
+    largest = (rf"\max\lvert h' - \Pi h\rvert = {latex_number(found.largest)}, \qquad \max\lvert h\rvert = "
+               rf"{latex_number(float(np.abs(found.before).max()))}")
+    return [(page.label("symmetry_numbers_law"), law), (page.label("symmetry_numbers_row", t=t), row),
+            (page.label("symmetry_numbers_largest"), largest)]
 
 
 def _table(run: Run, outcomes: dict[str, Outcome], permutation: tuple[int, ...]) -> pd.DataFrame:
     places = np.argsort(permutation)
-    return pd.DataFrame({"place": np.arange(len(run.tokens)), "token": run.tokens, "new place": places} | {case: found.differences for case, found in outcomes.items()})
+    return pd.DataFrame({"place": np.arange(len(run.tokens)), "token": run.tokens, "new place": places}
+                        | {case: found.differences for case, found in outcomes.items()})
 
 
 def _question(page: Lesson, run: Run) -> Question | None:
@@ -141,5 +162,6 @@ def _question(page: Lesson, run: Run) -> Question | None:
     unmoved = [t for t in range(n) if t not in (a, a + 1)]
     same = int((found.differences[unmoved] <= limit).sum())
     options = sorted({same, 0, n - 2, n - a - 2})
-    return Question("symmetry", page.label("symmetry_question", a=a, b=a + 1, n=n), [page.label("symmetry_option", count=count) for count in options], options.index(same),
+    return Question("symmetry", page.label("symmetry_question", a=a, b=a + 1, n=n),
+                    [page.label("symmetry_option", count=count) for count in options], options.index(same),
                     page.label("symmetry_why", a=a, same=same))

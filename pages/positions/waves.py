@@ -9,22 +9,26 @@ from core.app.frame.views import Reading
 from core.app.state import reader
 from core.app.state.lesson_settings import Setting
 from core.app.state.run import Run
+from core.components.lib.bytes import pack
+from core.components.lib.position_canvas import instrument
 from core.figures import positions as figures
 from core.figures.numbers import latex_number, plain_number
 from core.model import positional
-from pages.positions.position_waves import position_waves
 from pages.positions.shared import PICTURE, closest, open_instrument
 
 SETTINGS = {
-    "n": Setting(128, 4, 256), "d": Setting(64, 2, 512), "base": Setting(10_000.0, 1.0, 1e6), "pair": Setting(8, 0, 255), "i": Setting(40, 0, 255),
-    "j": Setting(52, 0, 255),
+    "n": Setting(128, 4, 256), "d": Setting(64, 2, 512), "base": Setting(10_000.0, 1.0, 1e6),
+    "pair": Setting(8, 0, 255), "i": Setting(40, 0, 255), "j": Setting(52, 0, 255),
 }
+# Heatmap, waves, wavelengths and dot products, computed in the browser in float64.
+_picture = instrument("position_waves", __file__)
 
 
 def draw(page: Lesson, run: Run) -> Reading:
     key, values, settled = open_instrument("waves", SETTINGS)
     values = fitted(values)
-    position_waves(values, page.labels("waves"), key=key, on_settings=settled, present=reader.present())
+    header = {"settings": values, "labels": page.labels("waves"), "present": reader.present()}
+    _picture(key=key, data=pack(header), on_settings_change=settled)
     n, d, base, pair, i, j = (values[name] for name in SETTINGS)
     P = positional.sinusoidal(n, d, base).numpy()
     omegas = positional.frequencies(d, base).numpy()
@@ -32,10 +36,13 @@ def draw(page: Lesson, run: Run) -> Reading:
         lines=_numbers(page, P, omegas, values),
         question=_question(page, P, i, j),
         functions=[positional.frequencies, positional.sinusoidal],
-        data={"pairs.csv": lambda: figures.pair_table(i, j, omegas, page.label("waves_columns").split("|")), "positions.csv": lambda: figures.matrix_table(P, "position", "dimension", "value")},
+        data={"pairs.csv": lambda: figures.pair_table(i, j, omegas, page.label("waves_columns").split("|")),
+              "positions.csv": lambda: figures.matrix_table(P, "position", "dimension", "value")},
         picture=PICTURE,
-        title=page.label("waves_twin", n=n, d=d, base=f"{base:g}", pair=pair, wavelength=f"{2 * np.pi / omegas[pair]:.4g}", i=i, j=j, product=plain_number(P[i] @ P[j])),
-        summary={"N": str(n), "d": str(d), "b": f"{base:g}", "λ": f"{2 * np.pi / omegas[pair]:.4g}", f"P{i} · P{j}": plain_number(P[i] @ P[j])},
+        title=page.label("waves_twin", n=n, d=d, base=f"{base:g}", pair=pair,
+                         wavelength=f"{2 * np.pi / omegas[pair]:.4g}", i=i, j=j, product=plain_number(P[i] @ P[j])),
+        summary={"N": str(n), "d": str(d), "b": f"{base:g}", "λ": f"{2 * np.pi / omegas[pair]:.4g}",
+                 f"P{i} · P{j}": plain_number(P[i] @ P[j])},
     )
 
 
@@ -43,7 +50,8 @@ def fitted(values: dict) -> dict:
     """The same settings with an even width, and pair and positions within the matrix, as the browser has them."""
     d = values["d"] - values["d"] % 2
     last = values["n"] - 1
-    return values | {"d": d, "pair": min(values["pair"], d // 2 - 1), "i": min(values["i"], last), "j": min(values["j"], last)}
+    return values | {"d": d, "pair": min(values["pair"], d // 2 - 1), "i": min(values["i"], last),
+                     "j": min(values["j"], last)}
 
 
 def residual(P: np.ndarray, omegas: np.ndarray) -> float:
@@ -61,7 +69,9 @@ def _numbers(page: Lesson, P: np.ndarray, omegas: np.ndarray, values: dict) -> l
         (page.label("waves_entries"), figures.entries_latex(i, pair, omega)),
         (page.label("waves_wavelength"), figures.wavelength_latex(omega)),
         (page.label("waves_product_numbers", i=i, j=j), figures.product_latex(i, j, omegas)),
-        (page.label("waves_residual", n=n), rf"\max_{{i,j}}\Big|P_i \cdot P_j - \sum_{{\delta'}}\cos\big((i-j)\,\omega_{{\delta'}}\big)\Big| = {latex_number(residual(P, omegas))}"),
+        (page.label("waves_residual", n=n),
+         rf"\max_{{i,j}}\Big|P_i \cdot P_j - \sum_{{\delta'}}\cos\big((i-j)\,\omega_{{\delta'}}\big)\Big| = "
+         rf"{latex_number(residual(P, omegas))}"),
         (page.label("waves_step", i=i, j=j), figures.step_latex(i, j, omega)),
     ]
 
@@ -72,9 +82,12 @@ def _question(page: Lesson, P: np.ndarray, i: int, j: int) -> Question | None:
     if n < 16 or distance == 0 or distance > n // 2 - 2:
         return None
     start = (i + n // 3) % (n - distance)
-    places = [(start, start + distance), (0, min(n - 1, 2 * distance + 1)), (i, min(n - 1, i + distance // 2 + (distance < 3) * 3)), (max(0, j - 1), max(0, j - 1))]
+    places = [(start, start + distance), (0, min(n - 1, 2 * distance + 1)),
+              (i, min(n - 1, i + distance // 2 + (distance < 3) * 3)), (max(0, j - 1), max(0, j - 1))]
     places = places[2:] + places[:2]
     answer = closest([P[a] @ P[b] for a, b in places], P[i] @ P[j])
     products = "; ".join(f"P{a} · P{b} = {plain_number(P[a] @ P[b])}" for a, b in places)
-    return Question("waves", page.label("waves_question", i=i, j=j), [page.label("waves_option", a=a, b=b) for a, b in places], answer,
-                    page.label("waves_why", distance=distance, product=plain_number(P[i] @ P[j]), i=i, j=j, products=products))
+    return Question("waves", page.label("waves_question", i=i, j=j),
+                    [page.label("waves_option", a=a, b=b) for a, b in places], answer,
+                    page.label("waves_why", distance=distance, product=plain_number(P[i] @ P[j]), i=i, j=j,
+                               products=products))

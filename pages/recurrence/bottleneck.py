@@ -1,4 +1,6 @@
-"""Bottleneck: an encoder that hands over one vector, against one whose states can all be looked at, both trained while one watches."""
+"""Bottleneck: an encoder that hands over one vector, against one whose states can all be looked at, both trained
+while one watches.
+"""
 from __future__ import annotations
 
 import functools
@@ -32,12 +34,15 @@ def draw(page: Lesson, run: Run) -> Reading:
         seed = seed_field(page)
         task = Rewriting(order, longest)
         key = ("bottleneck", task, n_hidden, seed)
-        running = job_controls.training_controls(page, key, "train", lambda: memory_tasks.train_rewriting(task, n_hidden, seed, N_STEPS, EVERY))
+        running = job_controls.training_controls(
+            page, key, "train", lambda: memory_tasks.train_rewriting(task, n_hidden, seed, N_STEPS, EVERY))
     job_controls.follow(page, key, running, lambda records: _picture(page, task, n_hidden, seed, records), N_RECORDS)
     records = job_controls.records_of(page, key)
     last = records[-1] if records else before(task, n_hidden, seed)
-    return Reading(_lines(page, task, n_hidden, last), _question(page, last), [memory_tasks.EncoderDecoder, memory_tasks.train_rewriting],
-                   {"accuracy.csv": lambda: accuracy_table(task.lengths(), records, "length"), "loss.csv": lambda: loss_table(records)},
+    return Reading(_lines(page, task, n_hidden, last), _question(page, last),
+                   [memory_tasks.EncoderDecoder, memory_tasks.train_rewriting],
+                   {"accuracy.csv": lambda: accuracy_table(task.lengths(), records, "length"),
+                    "loss.csv": lambda: loss_table(records)},
                    ".st-key-recurrence_bottleneck_pictures", _title(page, task, records))
 
 
@@ -51,22 +56,28 @@ def _title(page: Lesson, task: Rewriting, records: list[RewritingRecord]) -> str
     if not records or not records[-1].step:
         return page.label("bottleneck_title_before", longest=task.longest)
     last = {name: readable(100 * values[-1]) for name, values in records[-1].accuracy.items()}
-    return page.label("bottleneck_title", steps=records[-1].step, seconds=f"{records[-1].seconds:.0f}", longest=task.longest, **last)
+    return page.label("bottleneck_title", steps=records[-1].step, seconds=f"{records[-1].seconds:.0f}",
+                      longest=task.longest, **last)
 
 
 def _picture(page: Lesson, task: Rewriting, n_hidden: int, seed: int, records: list[RewritingRecord]) -> None:
     st.markdown(f"**{_title(page, task, records)}**")
-    last, names = records[-1] if records else before(task, n_hidden, seed), {name: page.label(f"writer_{name}") for name in WRITERS}
+    last, names = (records[-1] if records else before(task, n_hidden, seed),
+                   {name: page.label(f"writer_{name}") for name in WRITERS})
     with st.container(key="recurrence_bottleneck_pictures"):
         left, right = st.columns([5, 3], gap="medium")
         with left:
             if not reader.present():
-                answers(page, [("row_source", last.source), ("row_target", last.target)], names, last.written, last.target)
-            curves(page, last.accuracy, task.lengths(), records, names, N_STEPS, page.label("axis_length"), chart_height(60 if reader.present() else 160))
+                answers(page, [("row_source", last.source), ("row_target", last.target)], names,
+                        last.written, last.target)
+            curves(page, last.accuracy, task.lengths(), records, names, N_STEPS, page.label("axis_length"),
+                   chart_height(60 if reader.present() else 160))
         with right:
             st.caption(page.label("caption_alignment" if last.step else "caption_alignment_before"))
-            rows = figures.alignment_rows(np.array(last.alignment), list(map(written, last.source)), list(map(written, last.written["attention"])))
-            show_spec("alignment", rows, figures.alignment(page.label("axis_source"), page.label("axis_written"), reader.theme(), reader.scale(), chart_height(40)))
+            rows = figures.alignment_rows(np.array(last.alignment), list(map(written, last.source)),
+                                          list(map(written, last.written["attention"])))
+            show_spec("alignment", rows, figures.alignment(page.label("axis_source"), page.label("axis_written"),
+                                                           reader.theme(), reader.scale(), chart_height(40)))
 
 
 def _lines(page: Lesson, task: Rewriting, n_hidden: int, last: RewritingRecord) -> list[tuple[str, str]]:
@@ -75,10 +86,14 @@ def _lines(page: Lesson, task: Rewriting, n_hidden: int, last: RewritingRecord) 
     lengths, accuracy = task.lengths(), last.accuracy
     return [
         (page.label("numbers_source_bits", n=n), rf"n \log_2 {N_SYMBOLS} = {n} \cdot 3 = {3 * n}\ \text{{bits}}"),
-        (page.label("numbers_vectors", m=n_hidden, n=n), rf"m = {n_hidden} \quad\text{{against}}\quad n\, m = {n} \cdot {n_hidden} = {n * n_hidden}"),
-        (page.label("numbers_alignment", symbol=written(last.written["attention"][0])), rf"\sum_j \alpha_{{1j}} = {shown} = {latex_number(sum(row))}"),
-        (page.label("numbers_right", length=lengths[-1]), rf"n \cdot \text{{accuracy}}:\quad {lengths[-1]} \cdot {latex_operand(accuracy['bottleneck'][-1])} = {latex_number(lengths[-1] * accuracy['bottleneck'][-1])}, \qquad "
-                                                          rf"{lengths[-1]} \cdot {latex_operand(accuracy['attention'][-1])} = {latex_number(lengths[-1] * accuracy['attention'][-1])}"),
+        (page.label("numbers_vectors", m=n_hidden, n=n),
+         rf"m = {n_hidden} \quad\text{{against}}\quad n\, m = {n} \cdot {n_hidden} = {n * n_hidden}"),
+        (page.label("numbers_alignment", symbol=written(last.written["attention"][0])),
+         rf"\sum_j \alpha_{{1j}} = {shown} = {latex_number(sum(row))}"),
+        (page.label("numbers_right", length=lengths[-1]),
+         rf"n \cdot \text{{accuracy}}:\quad {lengths[-1]} \cdot {latex_operand(accuracy['bottleneck'][-1])} = "
+         rf"{latex_number(lengths[-1] * accuracy['bottleneck'][-1])}, \qquad {lengths[-1]} \cdot "
+         rf"{latex_operand(accuracy['attention'][-1])} = {latex_number(lengths[-1] * accuracy['attention'][-1])}"),
     ]
 
 
@@ -91,5 +106,7 @@ def _question(page: Lesson, last: RewritingRecord) -> Question:
         if other not in options and len(options) < 4:
             options.append(other)
     options.sort()
-    return Question("bottleneck", page.label("question_bottleneck"), [page.label("question_bottleneck_option", place=place + 1, symbol=written(last.source[place])) for place in options], options.index(right),
+    return Question("bottleneck", page.label("question_bottleneck"),
+                    [page.label("question_bottleneck_option", place=place + 1, symbol=written(last.source[place]))
+                     for place in options], options.index(right),
                     page.label("because_bottleneck", place=right + 1, weight=readable(float(row[right]))))

@@ -1,4 +1,6 @@
-"""Copy: recall after a delay, learned while one watches by a tanh network, gated cells and one layer of attention of the same size."""
+"""Copy: recall after a delay, learned while one watches by a tanh network, gated cells and one layer of attention of
+the same size.
+"""
 from __future__ import annotations
 
 import functools
@@ -50,11 +52,15 @@ def draw(page: Lesson, run: Run) -> Reading:
         task = Recall(slider(page, "remembered", 1), slider(page, "delay", 8))
         seed = seed_field(page)
         key = ("copy", task, seed)
-        running = job_controls.training_controls(page, key, "train", lambda: memory_tasks.train_recall(task, seed, N_STEPS, EVERY))
+        running = job_controls.training_controls(page, key, "train",
+                                                 lambda: memory_tasks.train_recall(task, seed, N_STEPS, EVERY))
     job_controls.follow(page, key, running, lambda records: _picture(page, task, seed, records), N_RECORDS)
     records = job_controls.records_of(page, key)
-    return Reading(_lines(page, task, records), _question(page, task), [memory_tasks.train_recall, memory_tasks.attention_reader, memory_tasks.RecurrentReader, Recall.batch],
-                   {"accuracy.csv": lambda: accuracy_table(task.delays(), records, "delay"), "loss.csv": lambda: loss_table(records)}, ".st-key-recurrence_copy_pictures", _title(page, task, records))
+    return Reading(
+        _lines(page, task, records), _question(page, task),
+        [memory_tasks.train_recall, memory_tasks.attention_reader, memory_tasks.RecurrentReader, Recall.batch],
+        {"accuracy.csv": lambda: accuracy_table(task.delays(), records, "delay"),
+         "loss.csv": lambda: loss_table(records)}, ".st-key-recurrence_copy_pictures", _title(page, task, records))
 
 
 @functools.lru_cache(maxsize=64)
@@ -67,7 +73,8 @@ def _title(page: Lesson, task: Recall, records: list[RecallRecord]) -> str:
     if not records or not records[-1].step:
         return page.label("copy_title_before", k=task.n_remembered, delay=task.most_delay)
     last = {name: readable(100 * values[-1]) for name, values in records[-1].accuracy.items()}
-    return page.label("copy_title", steps=records[-1].step, seconds=f"{records[-1].seconds:.0f}", delay=task.most_delay, **last)
+    return page.label("copy_title", steps=records[-1].step, seconds=f"{records[-1].seconds:.0f}",
+                      delay=task.most_delay, **last)
 
 
 def _picture(page: Lesson, task: Recall, seed: int, records: list[RecallRecord]) -> None:
@@ -81,16 +88,19 @@ def _picture(page: Lesson, task: Recall, seed: int, records: list[RecallRecord])
             st.caption(page.label("caption_answers"))
             answers(page, [("row_target", last.targets)], names, last.answers, last.targets)
         with rest:
-            curves(page, last.accuracy, task.delays(), records, names, N_STEPS, page.label("axis_delay"), chart_height(72 if reader.present() else 120))
+            curves(page, last.accuracy, task.delays(), records, names, N_STEPS, page.label("axis_delay"),
+                   chart_height(72 if reader.present() else 120))
 
 
 def _sequence(page: Lesson, record: RecallRecord) -> None:
     """What is read, as a row of symbols, blanks and marks."""
     row, symbols = page.label("row_input"), shortened(record.inputs)
-    show_spec("input", figures.answer_rows([row], [symbols], [[None] * len(symbols)]), figures.answers([row], reader.theme(), reader.scale()))
+    show_spec("input", figures.answer_rows([row], [symbols], [[None] * len(symbols)]),
+              figures.answers([row], reader.theme(), reader.scale()))
 
 
-def answers(page: Lesson, given: list[tuple[str, tuple[int, ...]]], names: dict[str, str], said: dict[str, tuple[int, ...]], targets: tuple[int, ...]) -> None:
+def answers(page: Lesson, given: list[tuple[str, tuple[int, ...]]], names: dict[str, str],
+            said: dict[str, tuple[int, ...]], targets: tuple[int, ...]) -> None:
     """The example's rows under each other: what is given, then what each network says, right or wrong."""
     rows, cells = [page.label(name) for name, _ in given], [list(map(written, symbols)) for _, symbols in given]
     right: list[list[bool | None]] = [[None] * len(targets) for _ in given]
@@ -101,28 +111,38 @@ def answers(page: Lesson, given: list[tuple[str, tuple[int, ...]]], names: dict[
     show_spec("answers", figures.answer_rows(rows, cells, right), figures.answers(rows, reader.theme(), reader.scale()))
 
 
-def curves(page: Lesson, accuracy: dict, places: tuple[int, ...], records: list, names: dict[str, str], n_steps: int, axis: str, height: int) -> None:
+def curves(page: Lesson, accuracy: dict, places: tuple[int, ...], records: list, names: dict[str, str], n_steps: int,
+           axis: str, height: int) -> None:
     """Accuracy by delay or length, as it is now, and the loss as it fell; chance as a line in both."""
     by_place, by_step = st.columns(2, gap="medium")
     with by_place:
         st.caption(page.label("caption_accuracy"))
-        frame = pd.DataFrame([{"network": name, "x": x, "y": y} for name in names for x, y in zip(places, accuracy[name])])
-        show_lines("accuracy", frame, names, Axis(axis, domain=(places[0], places[-1])), Axis(page.label("axis_accuracy"), "percent", (0, 1)), height, level=(CHANCE, page.label("chance")), points=True)
+        frame = pd.DataFrame([{"network": name, "x": x, "y": y} for name in names
+                              for x, y in zip(places, accuracy[name])])
+        show_lines("accuracy", frame, names, Axis(axis, domain=(places[0], places[-1])),
+                   Axis(page.label("axis_accuracy"), "percent", (0, 1)), height,
+                   level=(CHANCE, page.label("chance")), points=True)
     with by_step:
         st.caption(page.label("caption_loss"))
-        frame = pd.DataFrame([{"network": name, "x": record.step, "y": record.losses[name]} for record in records if record.step for name in names], columns=["network", "x", "y"])
-        show_lines("loss", frame, names, Axis(page.label("axis_training_steps"), domain=(0, n_steps)), Axis(page.label("axis_loss"), domain=(0, 2.5)), height,
+        frame = pd.DataFrame([{"network": name, "x": record.step, "y": record.losses[name]} for record in records
+                              if record.step for name in names], columns=["network", "x", "y"])
+        show_lines("loss", frame, names, Axis(page.label("axis_training_steps"), domain=(0, n_steps)),
+                   Axis(page.label("axis_loss"), domain=(0, 2.5)), height,
                    level=(CHANCE_LOSS, page.label("chance")), named=False)
 
 
 def _lines(page: Lesson, task: Recall, records: list[RecallRecord]) -> list[tuple[str, str]]:
-    lines = [(page.label("numbers_chance", n=N_SYMBOLS), rf"\frac{{1}}{{{N_SYMBOLS}}} = {latex_number(CHANCE)}, \qquad \ln {N_SYMBOLS} = {latex_number(CHANCE_LOSS)}"),
-             (page.label("numbers_bits", k=task.n_remembered), rf"k \log_2 {N_SYMBOLS} = {task.n_remembered} \cdot 3 = {3 * task.n_remembered}\ \text{{bits}}"),
-             (page.label("numbers_distance"), rf"T + k = {task.most_delay} + {task.n_remembered} = {task.most_delay + task.n_remembered}")]
+    lines = [(page.label("numbers_chance", n=N_SYMBOLS), rf"\frac{{1}}{{{N_SYMBOLS}}} = {latex_number(CHANCE)}, \qquad "
+                                                         rf"\ln {N_SYMBOLS} = {latex_number(CHANCE_LOSS)}"),
+             (page.label("numbers_bits", k=task.n_remembered),
+              rf"k \log_2 {N_SYMBOLS} = {task.n_remembered} \cdot 3 = {3 * task.n_remembered}\ \text{{bits}}"),
+             (page.label("numbers_distance"),
+              rf"T + k = {task.most_delay} + {task.n_remembered} = {task.most_delay + task.n_remembered}")]
     sizes = r", \quad ".join(rf"\text{{{page.label(f'network_{name}')}}}: {n}" for name, n in _sizes(task).items())
     lines.append((page.label("numbers_sizes"), sizes))
     if records and records[-1].step:
-        found = r", \quad ".join(rf"\text{{{page.label(f'network_{name}')}}}: {latex_number(sum(values) / len(values))}" for name, values in records[-1].accuracy.items())
+        found = r", \quad ".join(rf"\text{{{page.label(f'network_{name}')}}}: {latex_number(sum(values) / len(values))}"
+                                 for name, values in records[-1].accuracy.items())
         lines.append((page.label("numbers_accuracy", n=memory_tasks.N_MEASURED, places=len(task.delays())), found))
     return lines
 
@@ -134,18 +154,22 @@ def _sizes(task: Recall) -> dict[str, int]:
 
 def _question(page: Lesson, task: Recall) -> Question:
     """What a network that has forgotten everything pays a symbol, in nats."""
-    options = [0.0, CHANCE_LOSS / task.n_remembered if task.n_remembered > 1 else CHANCE_LOSS / 2, CHANCE_LOSS, CHANCE_LOSS * (task.n_remembered + 1)]
-    return Question("copy", page.label("question_copy", k=task.n_remembered, n=N_SYMBOLS), [page.label("question_copy_option", loss=readable(value)) for value in options], 2,
+    options = [0.0, CHANCE_LOSS / task.n_remembered if task.n_remembered > 1 else CHANCE_LOSS / 2, CHANCE_LOSS,
+               CHANCE_LOSS * (task.n_remembered + 1)]
+    return Question("copy", page.label("question_copy", k=task.n_remembered, n=N_SYMBOLS),
+                    [page.label("question_copy_option", loss=readable(value)) for value in options], 2,
                     page.label("because_copy", n=N_SYMBOLS, loss=readable(CHANCE_LOSS), chance=readable(100 * CHANCE)))
 
 
 def accuracy_table(places: tuple[int, ...], records: list, name: str) -> pd.DataFrame:
     """Accuracies of every record, place by place."""
-    return pd.DataFrame([{"step": record.step, name: place, "network": network, "accuracy": value} for record in records for network, values in record.accuracy.items()
+    return pd.DataFrame([{"step": record.step, name: place, "network": network, "accuracy": value} for record in records
+                         for network, values in record.accuracy.items()
                          for place, value in zip(places, values)], columns=["step", name, "network", "accuracy"])
 
 
 def loss_table(records: list) -> pd.DataFrame:
     """Mean losses since the record before, in nats."""
-    return pd.DataFrame([{"step": record.step, "network": network, "loss": loss, "seconds": record.seconds} for record in records if record.step for network, loss in record.losses.items()],
+    return pd.DataFrame([{"step": record.step, "network": network, "loss": loss, "seconds": record.seconds}
+                         for record in records if record.step for network, loss in record.losses.items()],
                         columns=["step", "network", "loss", "seconds"])

@@ -1,4 +1,6 @@
-"""Gradient: how much of a change at one step is still felt k steps later, in a tanh network, in gated cells and through attention."""
+"""Gradient: how much of a change at one step is still felt k steps later, in a tanh network, in gated cells and
+through attention.
+"""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -38,13 +40,16 @@ def reach(norm: float, matrix: str, activation: str, keep: float, n_steps: int, 
     def make() -> Reach:
         generator = torch.Generator().manual_seed(seed)
         X = INPUT_SIZE * torch.randn(128, N_HIDDEN, generator=generator, dtype=torch.float64)[:n_steps]
-        cells = {kind: recurrent_cells.random_cell(kind, N_HIDDEN, N_HIDDEN, generator, norm, matrix, keep, activation if kind == "rnn" else "tanh") for kind in GATES}
+        cells = {kind: recurrent_cells.random_cell(kind, N_HIDDEN, N_HIDDEN, generator, norm, matrix, keep,
+                                                   activation if kind == "rnn" else "tanh") for kind in GATES}
         norms = {kind: recurrent_cells.gradient_norms(cell, X).numpy() for kind, cell in cells.items()}
         norms["bound"] = recurrent_cells.gradient_bound(cells["rnn"], X).numpy()
-        norms["attention"] = recurrent_cells.attention_gradient_norms(recurrent_cells.random_head(N_HIDDEN, generator), X).numpy()
+        norms["attention"] = recurrent_cells.attention_gradient_norms(recurrent_cells.random_head(N_HIDDEN, generator),
+                                                                      X).numpy()
         return Reach(norms, norm)
 
-    return cache.result(("recurrence gradient", norm, matrix, activation, keep, n_steps, seed), make, lambda made: 8 * sum(values.size for values in made.norms.values()))
+    return cache.result(("recurrence gradient", norm, matrix, activation, keep, n_steps, seed), make,
+                        lambda made: 8 * sum(values.size for values in made.norms.values()))
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -58,19 +63,23 @@ def draw(page: Lesson, run: Run) -> Reading:
         seed = seed_field(page)
     found = reach(norm, matrix, activation, bias, n_steps, seed)
     distance = min(distance, n_steps - 1)
-    title = page.label("gradient_title", norm=readable(norm), distance=distance, rnn=readable(found.norms["rnn"][distance]), lstm=readable(found.norms["lstm"][distance]),
+    title = page.label("gradient_title", norm=readable(norm), distance=distance,
+                       rnn=readable(found.norms["rnn"][distance]), lstm=readable(found.norms["lstm"][distance]),
                        bound=readable(found.norms["bound"][distance]))
     st.markdown(f"**{title}**")
     y = Axis(page.label("axis_gradient"), "log")
     names = network_names(page, LINES) | {"rnn": page.label(f"network_{activation}")}
     show_lines("gradient", _frame(found), names, Axis(page.label("axis_distance")), y, chart_height(), picked=distance)
-    return Reading(_lines(page, found, distance, activation, bias), _question(page, found), [recurrent_cells.step_jacobians, recurrent_cells.gradient_norms, recurrent_cells.gradient_bound, recurrent_cells.attention_gradient_norms],
+    return Reading(_lines(page, found, distance, activation, bias), _question(page, found),
+                   [recurrent_cells.step_jacobians, recurrent_cells.gradient_norms,
+                    recurrent_cells.gradient_bound, recurrent_cells.attention_gradient_norms],
                    {"gradients.csv": lambda: _table(found)}, ".st-key-recurrence_gradient", title)
 
 
 def _frame(found: Reach) -> pd.DataFrame:
     """The lines as the chart reads them."""
-    return pd.concat([pd.DataFrame({"network": name, "x": np.arange(len(found.norms[name])), "y": found.norms[name]}) for name in LINES], ignore_index=True)
+    return pd.concat([pd.DataFrame({"network": name, "x": np.arange(len(found.norms[name])), "y": found.norms[name]})
+                      for name in LINES], ignore_index=True)
 
 
 def _lines(page: Lesson, found: Reach, k: int, activation: str, bias: float) -> list[tuple[str, str]]:
@@ -80,26 +89,38 @@ def _lines(page: Lesson, found: Reach, k: int, activation: str, bias: float) -> 
     per_step = rnn ** (1 / k)
     sigma = 1 / (1 + np.exp(-bias))
     return [
-        (page.label("numbers_gradient", k=k), rf"\left\lVert \frac{{\partial h_T}}{{\partial h_{{T-{k}}}}} \right\rVert = \left\lVert \prod_{{s=1}}^{{{k}}} \operatorname{{diag}}(\varphi'(a_s))\, W_h \right\rVert = {latex_number(rnn)}"),
-        (page.label("numbers_bound"), rf"{latex_number(rnn)} \;\le\; \lVert W_h \rVert^{{{k}}} \prod_{{s=1}}^{{{k}}} \max_i |\varphi'(a_{{s,i}})| = {W}^{{{k}}} \cdot {latex_operand(slopes)} = {latex_number(bound)}"),
+        (page.label("numbers_gradient", k=k),
+         rf"\left\lVert \frac{{\partial h_T}}{{\partial h_{{T-{k}}}}} \right\rVert = \left\lVert \prod_{{s=1}}^{{{k}}} "
+         rf"\operatorname{{diag}}(\varphi'(a_s))\, W_h \right\rVert = {latex_number(rnn)}"),
+        (page.label("numbers_bound"),
+         rf"{latex_number(rnn)} \;\le\; \lVert W_h \rVert^{{{k}}} \prod_{{s=1}}^{{{k}}} \max_i |\varphi'(a_{{s,i}})| = "
+         rf"{W}^{{{k}}} \cdot {latex_operand(slopes)} = {latex_number(bound)}"),
         (page.label("numbers_rate", k=k), rf"{latex_operand(rnn)}^{{1/{k}}} = {latex_number(per_step)}"),
-        (page.label("numbers_keep", keep=readable(bias)), rf"\sigma(b_f)^{{{k}}} = {latex_operand(sigma)}^{{{k}}} = {latex_number(sigma ** k)}, \qquad \left\lVert \frac{{\partial h_T}}{{\partial (h, c)_{{T-{k}}}}} \right\rVert = {latex_number(norms['lstm'][k])}"),
-        (page.label("numbers_attention", k=k), rf"\left\lVert \frac{{\partial o_T}}{{\partial x_{{T-{k}}}}} \right\rVert = {latex_number(norms['attention'][k])}"),
+        (page.label("numbers_keep", keep=readable(bias)),
+         rf"\sigma(b_f)^{{{k}}} = {latex_operand(sigma)}^{{{k}}} = {latex_number(sigma ** k)}, \qquad \left\lVert "
+         rf"\frac{{\partial h_T}}{{\partial (h, c)_{{T-{k}}}}} \right\rVert = {latex_number(norms['lstm'][k])}"),
+        (page.label("numbers_attention", k=k), rf"\left\lVert \frac{{\partial o_T}}{{\partial x_{{T-{k}}}}} "
+                                               rf"\right\rVert = {latex_number(norms['attention'][k])}"),
     ]
 
 
 def _question(page: Lesson, found: Reach) -> Question:
-    """By what factor the tanh network's gradient changes over ASKED steps; beside it the bound's factor, one step's, and its square."""
+    """By what factor the tanh network's gradient changes over ASKED steps; beside it the bound's factor, one step's,
+    and its square.
+    """
     right, bound = found.norms["rnn"][ASKED], found.norms["bound"][ASKED]
     candidates = [right]
     for other in (bound, found.norm, right ** 2, 1.0, right * 30, right / 30, right * 900):
         if all(abs(np.log(other / value)) > 0.2 for value in candidates) and len(candidates) < 4:
             candidates.append(other)
     ordered = sorted(candidates)
-    return Question("gradient", page.label("question_gradient", k=ASKED, norm=readable(found.norm)), [page.label("question_gradient_option", factor=readable(value)) for value in ordered], ordered.index(right),
-                    page.label("because_gradient", k=ASKED, factor=readable(right), bound=readable(bound), rate=readable(right ** (1 / ASKED))))
+    return Question("gradient", page.label("question_gradient", k=ASKED, norm=readable(found.norm)),
+                    [page.label("question_gradient_option", factor=readable(value)) for value in ordered],
+                    ordered.index(right), page.label("because_gradient", k=ASKED, factor=readable(right),
+                                                     bound=readable(bound), rate=readable(right ** (1 / ASKED))))
 
 
 def _table(found: Reach) -> pd.DataFrame:
     """Norms by distance, one column for each line."""
-    return pd.DataFrame({"distance": np.arange(len(found.norms["rnn"]))}).join(pd.DataFrame({name: pd.Series(values) for name, values in found.norms.items()}))
+    return pd.DataFrame({"distance": np.arange(len(found.norms["rnn"]))}).join(
+        pd.DataFrame({name: pd.Series(values) for name, values in found.norms.items()}))

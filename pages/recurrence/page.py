@@ -3,4 +3,5 @@ from core.app.frame import lesson, views
 from pages.recurrence import bottleneck, copy, gradient, serial, unrolled
 from pages.recurrence.shared import SETTINGS
 
-views.draw(lesson.open_lesson("recurrence"), SETTINGS, {"unrolled": unrolled, "gradient": gradient, "serial": serial, "copy": copy, "bottleneck": bottleneck})
+views.draw(lesson.open_lesson("recurrence"), SETTINGS,
+           {"unrolled": unrolled, "gradient": gradient, "serial": serial, "copy": copy, "bottleneck": bottleneck})

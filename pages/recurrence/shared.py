@@ -17,7 +17,9 @@ from core.learning.recurrent_cells import ACTIVATIONS, GATES, MATRICES
 
 PREFIX = "recurrence_"
 CHART, CHART_PRESENT = 350, 280      # px of a chart that ends on a 720 px screen, in present mode too
-MEANINGS = {"rnn": "residual", "lstm": "mlp", "gru": "position", "attention": "attention", "generation": "query", "bottleneck": "residual", "bound": "excluded"}   # colours of the networks
+# colours of the networks
+MEANINGS = {"rnn": "residual", "lstm": "mlp", "gru": "position", "attention": "attention", "generation": "query",
+            "bottleneck": "residual", "bound": "excluded"}
 SETTINGS = Settings("recurrence", {
     "view": Setting("unrolled", options=("unrolled", "gradient", "serial", "copy", "bottleneck")),
     "cell": Setting("rnn", options=tuple(GATES)),
@@ -54,7 +56,8 @@ def slider(page: Lesson, name: str, step: float, width: int = 190) -> int | floa
     """A slider over one of the number settings, between the bounds that the setting has."""
     setting = SETTINGS.each[name]
     kind = type(setting.default)
-    return st.slider(page.label(name), kind(setting.low), kind(setting.high), step=kind(step), help=page.words.labels.get(f"{name}_help"), width=width, **attached(name))
+    return st.slider(page.label(name), kind(setting.low), kind(setting.high), step=kind(step),
+                     help=page.words.labels.get(f"{name}_help"), width=width, **attached(name))
 
 
 def named(page: Lesson, name: str) -> str:
@@ -69,13 +72,16 @@ def seed_field(page: Lesson) -> int:
     setting = SETTINGS.each["seed"]
     with st.container(horizontal=True, vertical_alignment="center", gap="small", width="content"):
         st.markdown(page.label("seed"), width="content")
-        return st.number_input(page.label("seed"), int(setting.low), int(setting.high), step=1, width=100, label_visibility="collapsed", **attached("seed"))
+        return st.number_input(page.label("seed"), int(setting.low), int(setting.high), step=1, width=100,
+                               label_visibility="collapsed", **attached("seed"))
 
 
-def show_lines(name: str, frame: pd.DataFrame, names: Mapping[str, str], x: Axis, y: Axis, height: int, picked: float | None = None, **more) -> None:
+def show_lines(name: str, frame: pd.DataFrame, names: Mapping[str, str], x: Axis, y: Axis, height: int,
+               picked: float | None = None, **more) -> None:
     """`figures.lines` over `frame`, marked where the reader has picked; `more` as it has it."""
     rows = figures.line_rows(frame, names, y, height, reader.scale(), picked)
-    show_spec(name, rows, figures.lines(names, MEANINGS, x, y, reader.theme(), scale=reader.scale(), height=height, **more))
+    show_spec(name, rows,
+              figures.lines(names, MEANINGS, x, y, reader.theme(), scale=reader.scale(), height=height, **more))
 
 
 def network_names(page: Lesson, names: Mapping[str, object] | tuple[str, ...]) -> dict[str, str]:

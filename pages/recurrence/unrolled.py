@@ -1,6 +1,11 @@
-"""Unrolled: a recurrent network over the prompt, step by step; the path between two tokens beside the one step of attention."""
+"""Unrolled: a recurrent network over the prompt, step by step; the path between two tokens beside the one
+step of attention.
+"""
 from __future__ import annotations
 
+from pathlib import Path
+
+import numpy as np
 import pandas as pd
 import streamlit as st
 import torch
@@ -13,20 +18,32 @@ from core.app.frame.lesson import Lesson
 from core.app.frame.views import Reading
 from core.app.state import reader
 from core.app.state.run import Run
+from core.components import declare
+from core.components.heads_wall import PATTERN_CSS
+from core.components.lib.bytes import pack
 from core.figures.numbers import bracketed, latex_number, latex_operand
 from core.learning import recurrent_cells
 from core.learning.recurrent_cells import GATES, Steps
-from pages.recurrence.recurrence_unrolled import recurrence_unrolled
 from pages.recurrence.shared import PREFIX, attached, choice, keep, named, read, seed_field
 
 PICTURE = f"{PREFIX}unrolled"
 N_HIDDEN = 16
-HEIGHT = (300, 520)
+HEIGHT = (300, 520)      # least and most px of the picture
 NOTE = 20                # px below the picture in present mode, which its bar would cover
+HERE = Path(__file__).parent
+# Hidden states as strips of signed colour, the same weights at every step, and the path between two tokens.
+_picture = declare(
+    "recurrence_unrolled", HERE / "unrolled.js",
+    html='<div class="unrolled"><div class="scroll">'
+         '<div class="stage" tabindex="0" role="application"><canvas></canvas></div></div>'
+         '<div class="tip" hidden></div><div class="spoken" aria-live="polite"></div></div>',
+    styles=(PATTERN_CSS, HERE / "unrolled.css"))
 
 
 def inputs(run: Run) -> Tensor:
-    """(N, d) float64: each token's row of E, stretched to a mean square of 1, so that small embeddings do not make small states."""
+    """(N, d) float64: each token's row of E, stretched to a mean square of 1, so that small embeddings do not
+    make small states.
+    """
     X = run.model.E.detach().to("cpu")[torch.tensor(run.token_ids)].double()
     return X / X.square().mean(dim=-1, keepdim=True).sqrt().clamp_min(1e-12)
 
@@ -35,7 +52,8 @@ def network(run: Run, kind: str, n_layers: int, both: bool, seed: int) -> list[l
     """The untrained network over the prompt, computed once for all who ask."""
     def make() -> list[list[Steps]]:
         X = inputs(run)
-        layers = recurrent_cells.random_stack(kind, X.shape[1], N_HIDDEN, n_layers, 2 if both else 1, torch.Generator().manual_seed(seed))
+        layers = recurrent_cells.random_stack(kind, X.shape[1], N_HIDDEN, n_layers, 2 if both else 1,
+                                              torch.Generator().manual_seed(seed))
         return recurrent_cells.stack(layers, X)
 
     return cache.result(run.key("recurrence unrolled", kind, n_layers, both, seed), make,
@@ -44,7 +62,8 @@ def network(run: Run, kind: str, n_layers: int, both: bool, seed: int) -> list[l
 
 def picked(n_layers: int, both: bool) -> dict[str, int]:
     """The strip and the unit that the reader has picked, within what is drawn."""
-    return {"layer": min(read("layer"), n_layers - 1), "direction": int(both and read("backward")), "step": reader.selection().position, "unit": read("unit")}
+    return {"layer": min(read("layer"), n_layers - 1), "direction": int(both and read("backward")),
+            "step": reader.selection().position, "unit": read("unit")}
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -54,26 +73,39 @@ def draw(page: Lesson, run: Run) -> Reading:
         n_layers = int(named(page, "layers"))
         both = st.toggle(page.label("both"), help=page.label("both_help"), **attached("both"))
         seed = seed_field(page)
-    made, at, source = network(run, kind, n_layers, both, seed), picked(n_layers, both), min(read("from"), len(run.tokens) - 1)
+    made, at, source = (network(run, kind, n_layers, both, seed), picked(n_layers, both),
+                        min(read("from"), len(run.tokens) - 1))
     title = _title(page, run, kind, source, at["step"], both)
     st.markdown(f"**{title}**")
     states = torch.stack([torch.stack([steps.h for steps in directions]) for directions in made])
-    text = page.labels("unrolled_text")
-    recurrence_unrolled(states.numpy(), run.tokens, picked=at, source=source, text=text, key=PICTURE, height=HEIGHT, foot=NOTE if reader.present() else 0, scale=reader.scale(), theme=reader.theme(),
-                        on_pick=_pick, on_source=lambda i: keep(**{"from": i}))
+    _draw_states(page, run, states.numpy(), at, source)
     st.caption(page.label("unrolled_note", m=N_HIDDEN, seed=seed))
     steps = made[at["layer"]][at["direction"]]
-    return Reading(_lines(page, run, kind, steps, at), _question(page, len(run.tokens)), [recurrent_cells.step, recurrent_cells.unroll, recurrent_cells.stack],
+    return Reading(_lines(page, run, kind, steps, at), _question(page, len(run.tokens)),
+                   [recurrent_cells.step, recurrent_cells.unroll, recurrent_cells.stack],
                    {"states.csv": lambda: _table(run, states)}, ".unrolled canvas", title)
 
 
-def _pick(chosen: dict[str, int]) -> None:
-    keep(layer=chosen["layer"], backward=bool(chosen["direction"]), unit=chosen["unit"])
-    reader.select(position=chosen["step"])
+def _draw_states(page: Lesson, run: Run, states: np.ndarray, at: dict[str, int], source: int) -> None:
+    """States (L, directions, N, m), the first layer at the bottom, over the tokens; the path from token `source`."""
+    n_layers, n_directions, n, m = states.shape
+    header = {"layers": n_layers, "directions": n_directions, "n": n, "m": m, "tokens": list(run.tokens), "picked": at,
+              "source": source, "text": page.labels("unrolled_text"), "least": HEIGHT[0], "most": HEIGHT[1],
+              "below": NOTE if reader.present() else 0, "scale": reader.scale(), "theme": reader.theme()}
+    _picture(key=PICTURE, data=pack(header, {"states": states.astype(np.float32)}), on_picked_change=_pick,
+             on_source_change=lambda: keep(**{"from": int(st.session_state[PICTURE].source)}))
+
+
+def _pick() -> None:
+    """Callback: a click on a strip or an arrow key."""
+    if chosen := st.session_state[PICTURE].picked:
+        keep(layer=int(chosen["layer"]), backward=bool(chosen["direction"]), unit=int(chosen["unit"]))
+        reader.select(position=int(chosen["step"]))
 
 
 def _title(page: Lesson, run: Run, kind: str, source: int, step: int, both: bool) -> str:
-    words = dict(source=code(run.tokens[source]), target=code(run.tokens[step]), cell=page.label(f"network_{kind}"), steps=abs(step - source))
+    words = dict(source=code(run.tokens[source]), target=code(run.tokens[step]), cell=page.label(f"network_{kind}"),
+                 steps=abs(step - source))
     if source == step:
         return page.label("unrolled_title_same", **words)
     if step < source and not both:
@@ -86,48 +118,68 @@ def _previous(steps: Steps, at: dict[str, int]) -> Steps | None:
     before = at["step"] + (1 if at["direction"] else -1)
     if not 0 <= before < len(steps.h):
         return None
-    return Steps(*(None if part is None else part[before] for part in (steps.from_input, steps.from_state, steps.gates, steps.h, steps.c)))
+    return Steps(*(None if part is None else part[before]
+                   for part in (steps.from_input, steps.from_state, steps.gates, steps.h, steps.c)))
 
 
 def _lines(page: Lesson, run: Run, kind: str, steps: Steps, at: dict[str, int]) -> list[tuple[str, str]]:
     """The cell's equations for one unit: each gate from its two summands, then the new state."""
     t, k = at["step"], at["unit"]
     before = _previous(steps, at)
-    old_h, old_c = (0.0, 0.0) if before is None else (float(before.h[k]), None if before.c is None else float(before.c[k]))
+    old_h, old_c = ((0.0, 0.0) if before is None
+                    else (float(before.h[k]), None if before.c is None else float(before.c[k])))
     gates = {name: float(value) for name, value in zip(GATES[kind], steps.gates[t, :, k])}
-    parts = {name: (float(x), float(h)) for name, x, h in zip(GATES[kind], steps.from_input[t, :, k], steps.from_state[t, :, k])}
+    parts = {name: (float(x), float(h))
+             for name, x, h in zip(GATES[kind], steps.from_input[t, :, k], steps.from_state[t, :, k])}
     place = dict(token=code(run.tokens[t]), step=t, unit=k, layer=at["layer"] + 1)
     h, put = float(steps.h[t, k]), lambda value: bracketed(latex_operand(value))
     if kind == "rnn":
         x, s = parts["h"]
-        return [(page.label("numbers_rnn", **place), rf"h_t = \tanh\left(x_t W_x + h_{{t-1}} W_h + b\right) = \tanh\left({latex_operand(x)} + {put(s)}\right) = {latex_number(h)}")]
-    lines = [(page.label(f"numbers_gate_{kind}_{name}", **place), _gate(kind, name, parts[name], gates)) for name in GATES[kind]]
+        return [(page.label("numbers_rnn", **place),
+                 rf"h_t = \tanh\left(x_t W_x + h_{{t-1}} W_h + b\right) = \tanh\left({latex_operand(x)} + "
+                 rf"{put(s)}\right) = {latex_number(h)}")]
+    lines = [(page.label(f"numbers_gate_{kind}_{name}", **place), _gate(kind, name, parts[name], gates))
+             for name in GATES[kind]]
     if kind == "lstm":
         c = float(steps.c[t, k])
-        return [*lines, (page.label("numbers_lstm_c", **place), rf"c_t = f\, c_{{t-1}} + i\, g = {latex_operand(gates['f'])} \cdot {put(old_c)} + {latex_operand(gates['i'])} \cdot {put(gates['g'])} = {latex_number(c)}"),
-                (page.label("numbers_lstm_h", **place), rf"h_t = o \tanh(c_t) = {latex_operand(gates['o'])} \cdot \tanh\left({latex_operand(c)}\right) = {latex_number(h)}")]
+        return [*lines, (page.label("numbers_lstm_c", **place),
+                         rf"c_t = f\, c_{{t-1}} + i\, g = {latex_operand(gates['f'])} \cdot {put(old_c)} + "
+                         rf"{latex_operand(gates['i'])} \cdot {put(gates['g'])} = {latex_number(c)}"),
+                (page.label("numbers_lstm_h", **place), rf"h_t = o \tanh(c_t) = {latex_operand(gates['o'])} \cdot "
+                                                        rf"\tanh\left({latex_operand(c)}\right) = {latex_number(h)}")]
     u = gates["u"]
-    return [*lines, (page.label("numbers_gru_h", **place), rf"h_t = (1 - u)\, n + u\, h_{{t-1}} = (1 - {latex_operand(u)}) \cdot {put(gates['n'])} + {latex_operand(u)} \cdot {put(old_h)} = {latex_number(h)}")]
+    return [*lines, (page.label("numbers_gru_h", **place),
+                     rf"h_t = (1 - u)\, n + u\, h_{{t-1}} = (1 - {latex_operand(u)}) \cdot {put(gates['n'])} + "
+                     rf"{latex_operand(u)} \cdot {put(old_h)} = {latex_number(h)}")]
 
 
 def _gate(kind: str, name: str, parts: tuple[float, float], gates: dict[str, float]) -> str:
-    """One gate as a formula: σ or tanh of the input's part plus the state's; a GRU's content lets r through to the state's part."""
+    """One gate as a formula: σ or tanh of the input's part plus the state's; a GRU's content lets r through to
+    the state's part.
+    """
     x, s = latex_operand(parts[0]), bracketed(latex_operand(parts[1]))
     if kind == "gru" and name == "n":
-        return rf"n = \tanh\left(a_x + r\, a_h\right) = \tanh\left({x} + {latex_operand(gates['r'])} \cdot {s}\right) = {latex_number(gates['n'])}"
+        return (rf"n = \tanh\left(a_x + r\, a_h\right) = \tanh\left({x} + {latex_operand(gates['r'])} \cdot {s}\right) "
+                rf"= {latex_number(gates['n'])}")
     function = r"\tanh" if name == "g" else r"\sigma"
-    return rf"{name} = {function}\left(a_x + a_h\right) = {function}\left({x} + {s}\right) = {latex_number(gates[name])}"
+    return (rf"{name} = {function}\left(a_x + a_h\right) = {function}\left({x} + {s}\right) = "
+            rf"{latex_number(gates[name])}")
 
 
 def _question(page: Lesson, n: int) -> Question:
     """The longest path between two of the prompt's tokens, in a recurrent network and in attention."""
     longest = n - 1
-    pairs = [(1, 1), (1, longest), (longest, 1), (longest, longest)] if longest > 1 else [(longest, 1), (longest + 2, 2), (longest + 1, 3)]
-    return Question("path", page.label("question_path", n=n), [page.label("question_path_option", rnn=a, attention=b) for a, b in pairs], pairs.index((longest, 1)), page.label("because_path", n=n, longest=longest))
+    pairs = ([(1, 1), (1, longest), (longest, 1), (longest, longest)] if longest > 1
+             else [(longest, 1), (longest + 2, 2), (longest + 1, 3)])
+    return Question("path", page.label("question_path", n=n),
+                    [page.label("question_path_option", rnn=a, attention=b) for a, b in pairs],
+                    pairs.index((longest, 1)), page.label("because_path", n=n, longest=longest))
 
 
 def _table(run: Run, states: Tensor) -> pd.DataFrame:
     """Every hidden state: one line for each layer, direction and step."""
     values = states.numpy()
-    return pd.DataFrame([{"layer": layer + 1, "direction": "backward" if direction else "forward", "step": t, "token": run.tokens[t]} | {f"h{k}": value for k, value in enumerate(values[layer, direction, t])}
-                         for layer in range(values.shape[0]) for direction in range(values.shape[1]) for t in range(values.shape[2])])
+    return pd.DataFrame(
+        [{"layer": layer + 1, "direction": "backward" if direction else "forward", "step": t, "token": run.tokens[t]}
+         | {f"h{k}": value for k, value in enumerate(values[layer, direction, t])}
+         for layer in range(values.shape[0]) for direction in range(values.shape[1]) for t in range(values.shape[2])])

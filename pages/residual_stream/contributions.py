@@ -36,8 +36,11 @@ from pages.residual_stream.shared import (
 )
 
 MOST_BARS = 72       # as many as the parts of the bundled models
-MEANINGS = {"embedding": "residual", "token type": "residual", "position": "position", "head": "attention", "cross head": "attention", "mlp": "mlp"}      # every other part is a bias: grey
-SUBLAYERS = {"attention": ("head", "attention bias", "attention norm bias"), "cross_attention": ("cross head", "cross attention bias", "cross attention norm bias"),
+# every other part is a bias: grey
+MEANINGS = {"embedding": "residual", "token type": "residual", "position": "position", "head": "attention",
+            "cross head": "attention", "mlp": "mlp"}
+SUBLAYERS = {"attention": ("head", "attention bias", "attention norm bias"),
+             "cross_attention": ("cross head", "cross attention bias", "cross attention norm bias"),
              "mlp": ("mlp", "mlp bias", "mlp norm bias")}
 
 
@@ -59,29 +62,38 @@ def draw(page: Lesson, run: Run) -> Reading:
     shown = rows if read("all") else summed_up(page, rows, picked)
     if order == "size":
         shown = sorted(shown, key=lambda row: ("parts" in row, -abs(row["value"])))
-    chart = figures.waterfall([row["name"] for row in shown], [row["meaning"] for row in shown], ["" if order == "size" and "parts" not in row else row["group"] for row in shown],
-                              np.array([row["value"] for row in shown]), page.label("sum"), page.label("axis_logit"), reader.theme(),
+    chart = figures.waterfall([row["name"] for row in shown], [row["meaning"] for row in shown],
+                              ["" if order == "size" and "parts" not in row else row["group"] for row in shown],
+                              np.array([row["value"] for row in shown]),
+                              page.label("sum"), page.label("axis_logit"), reader.theme(),
                               picked=picked, scale=reader.scale(), height=chart_height(14 if reader.present() else 40))
     heads = {part_name(page, part): part for part in found.parts if part.kind == "head"}
     show(chart, "waterfall", lambda point: _pick(heads.get(point["name"])))
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        st.markdown(page.label("sum_line", n=len(found.parts), total=plain_number(found.total), logit=plain_number(found.logit), difference=f"{abs(found.total - found.logit):.1e}"), width="content")
+        st.markdown(page.label("sum_line", n=len(found.parts), total=plain_number(found.total),
+                               logit=plain_number(found.logit), difference=f"{abs(found.total - found.logit):.1e}"),
+                    width="content")
         if len(rows) > len(shown) or read("all"):
             st.toggle(page.label("all_parts", n=len(rows)), **attached("all"))
-    return Reading(_lines(page, run, found, rows), _question(page, run, found, position, target), [contributions.logit_contributions, contributions.final_parts, contributions.frozen_norm],
-                   {"contributions.csv": lambda: pd.DataFrame([{"part": part_name(page, part), "layer": part.layer, "head": part.head, "contribution": float(value)}
+    return Reading(_lines(page, run, found, rows), _question(page, run, found, position, target),
+                   [contributions.logit_contributions, contributions.final_parts, contributions.frozen_norm],
+                   {"contributions.csv": lambda: pd.DataFrame([{"part": part_name(page, part), "layer": part.layer,
+                                                                "head": part.head, "contribution": float(value)}
                                                        for part, value in zip(found.parts, found.values)])},
                    f".st-key-{PREFIX}waterfall", title)
 
 
 def summed_up(page: Lesson, rows: list[dict], picked: str) -> list[dict]:
-    """The MOST_BARS largest rows and the picked one in their order, and after them all others as one, with their sum and, under "parts", their number."""
+    """The MOST_BARS largest rows and the picked one in their order, and after them all others as one, with their sum
+    and, under "parts", their number.
+    """
     kept, others = largest(np.array([row["value"] for row in rows]), MOST_BARS)
     small = [rows[place] for place in others if rows[place]["name"] != picked]
     if not small:
         return rows
     name = page.label("smaller_parts", n=len(small))
-    left_over = {"name": name, "meaning": "excluded", "group": name, "value": math.fsum(row["value"] for row in small), "parts": len(small)}
+    left_over = {"name": name, "meaning": "excluded", "group": name, "value": math.fsum(row["value"] for row in small),
+                 "parts": len(small)}
     return [row for place, row in enumerate(rows) if place in kept or row["name"] == picked] + [left_over]
 
 
@@ -94,7 +106,8 @@ def _pick(head: Part | None) -> None:
 def contributions_of(run: Run, position: int, target: int) -> Contributions:
     """The parts of one logit, kept for all who ask for the same."""
     key = run.key("contributions", position, target)
-    return growing_results.made(key, lambda: contributions.logit_contributions(run.model, run.trace, position, target), lambda made: 200 * len(made.parts))
+    return growing_results.made(key, lambda: contributions.logit_contributions(run.model, run.trace, position, target),
+                                lambda made: 200 * len(made.parts))
 
 
 def part_name(page: Lesson, part: Part) -> str:
@@ -106,29 +119,35 @@ def _rows(page: Lesson, found: Contributions, by_sublayer: bool) -> list[dict]:
     """One row a bar: name, colour meaning, group on the axis and value."""
     if not by_sublayer:
         return [{"name": part_name(page, part), "meaning": MEANINGS.get(part.kind, "excluded"), "value": float(value),
-                 "group": "" if part.layer is None else page.label("block", block=part.layer)} for part, value in zip(found.parts, found.values)]
+                 "group": "" if part.layer is None else page.label("block", block=part.layer)}
+                for part, value in zip(found.parts, found.values)]
     totals: dict[tuple, float] = defaultdict(float)
     for part, value in zip(found.parts, found.values):
         kind = next((name for name, kinds in SUBLAYERS.items() if part.kind in kinds), part.kind)
         totals[kind, part.layer] += float(value)
-    return [{"name": page.label(f"whole_{kind}", layer=layer) if layer is not None else part_name(page, Part(kind)), "value": value,
-             "meaning": "attention" if kind in ("attention", "cross_attention") else MEANINGS.get(kind, "excluded"), "group": "" if layer is None else page.label("block", block=layer)}
+    return [{"name": page.label(f"whole_{kind}", layer=layer) if layer is not None
+                     else part_name(page, Part(kind)), "value": value,
+             "meaning": "attention" if kind in ("attention", "cross_attention") else MEANINGS.get(kind, "excluded"),
+             "group": "" if layer is None else page.label("block", block=layer)}
             for (kind, layer), value in totals.items()]
 
 
 def _title(page: Lesson, run: Run, found: Contributions, rows: list[dict], position: int, target: int) -> str:
     most, least = max(rows, key=lambda row: row["value"]), min(rows, key=lambda row: row["value"])
-    return page.label("title_contributions", target=code(run.tokenizer.visible(target)), token=code(run.tokens[position]), logit=readable(found.logit),
-                      most=most["name"], most_value="+" * (most["value"] > 0) + readable(most["value"]), least=least["name"],
-                      least_value="+" * (least["value"] > 0) + readable(least["value"]))
+    return page.label("title_contributions", target=code(run.tokenizer.visible(target)),
+                      token=code(run.tokens[position]), logit=readable(found.logit),
+                      most=most["name"], most_value="+" * (most["value"] > 0) + readable(most["value"]),
+                      least=least["name"], least_value="+" * (least["value"] > 0) + readable(least["value"]))
 
 
 def _lines(page: Lesson, run: Run, found: Contributions, rows: list[dict]) -> list[tuple[str, str]]:
     config, E, bias = run.model.config, unembedding_name(run), "" if run.model.b_U is None else " + b_t"
     addends = " + ".join(bracketed(latex_number(row["value"])) for row in rows[:4])
     return [(page.label("numbers_sum", n=len(rows)), rf"\sum_k c_k = {addends} + \dots = {latex_number(found.total)}"),
-            (page.label("numbers_logit_bias" if bias else "numbers_logit", E=E), rf"u_t = {_unembedded(config)} \cdot e_t{bias} = {latex_number(found.logit)}"),
-            (page.label("numbers_frozen_each" if not config.reads_normed else f"numbers_frozen_{config.norm}", E=E), _frozen_latex(config))]
+            (page.label("numbers_logit_bias" if bias else "numbers_logit", E=E),
+             rf"u_t = {_unembedded(config)} \cdot e_t{bias} = {latex_number(found.logit)}"),
+            (page.label("numbers_frozen_each" if not config.reads_normed else f"numbers_frozen_{config.norm}", E=E),
+             _frozen_latex(config))]
 
 
 def _unembedded(config: ModelConfig) -> str:
@@ -151,7 +170,8 @@ def _question(page: Lesson, run: Run, found: Contributions, position: int, targe
     before, after = probability_without(run, best, position, target)
     answer = 2 if abs(after - before) < 0.05 * before else 0 if after < before else 1
     head = part_name(page, best)
-    return Question("contributions", page.label("question_contributions", head=head, target=code(run.tokenizer.visible(target)), value=readable(value)),
+    return Question("contributions", page.label("question_contributions", head=head,
+                                                target=code(run.tokenizer.visible(target)), value=readable(value)),
                     [page.label("falls"), page.label("rises"), page.label("stays")], answer,
                     page.label("because_contributions", head=head, before=readable(before), after=readable(after)))
 
@@ -159,5 +179,6 @@ def _question(page: Lesson, run: Run, found: Contributions, position: int, targe
 def probability_without(run: Run, part: Part, position: int, target: int) -> tuple[float, float]:
     """The probability of `target` after `position`, as the model is and with one head's output set to zero."""
     off = Intervention(heads=(HeadEdit(part.layer, part.head),))
-    before, after = (torch.softmax(trace.logits[position].double(), -1)[target] for trace in (run.trace, run.trace_with(off)))
+    before, after = (torch.softmax(trace.logits[position].double(), -1)[target]
+                     for trace in (run.trace, run.trace_with(off)))
     return float(before), float(after)

@@ -13,9 +13,9 @@ from core.app.frame.lesson import Lesson
 from core.app.frame.views import Reading
 from core.app.state import reader
 from core.app.state.run import Run
+from core.components.lib.token_view import token_view
 from core.figures.numbers import bracketed, latex_number, latex_operand, readable
 from core.model.activation import CURVES, GATE_CURVES, activate
-from pages.residual_stream.residual_neurons import residual_neurons
 from pages.residual_stream.shared import PREFIX, block_slider, chart_height, keep, read, to_numpy, token_slider
 
 N_NEURONS, N_NEURONS_PRESENT, N_TOKENS = 5, 3, 4
@@ -23,6 +23,9 @@ NONE = -1           # in place of a neuron that is picked
 DASHES = ["none", "6 4", "2 3", "9 3 2 3"]
 SHOWN_CURVES = ("relu", "gelu", "swish")
 INPUTS = np.linspace(-4, 4, 161)
+# The feed-forward part at one token: the curve that its neurons' inputs go through, every neuron's activation, and
+# what some of them promote.
+_picture = token_view("residual_neurons", __file__)
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -40,13 +43,17 @@ def draw(page: Lesson, run: Run) -> Reading:
     strongest, picked = strongest_neurons(run, layer, position), read("neuron")
     picked = picked if picked < len(pre) else NONE
     shown = list(dict.fromkeys([*([picked] if picked != NONE else []), *map(int, strongest)]))[:len(strongest)]
-    told = dict(firing=int((pre > 0).sum()), n=len(pre), block=layer, neuron=int(strongest[0]), value=readable(post[strongest[0]]))
+    told = dict(firing=int((pre > 0).sum()), n=len(pre), block=layer, neuron=int(strongest[0]),
+                value=readable(post[strongest[0]]))
     title = "title_neurons_gated" if run.model.config.gated else "title_neurons"
     header, arrays = _message(page, run, layer, position, shown)
-    residual_neurons(header | {"title_line": page.label(title, token="{token}", **told), "picked": picked}, key=f"{PREFIX}neurons", on_settings=lambda settings: keep(neuron=settings["neuron"]), arrays=arrays)
+    header |= {"title_line": page.label(title, token="{token}", **told), "picked": picked}
+    _picture(header, key=f"{PREFIX}neurons", arrays=arrays,
+             on_settings=lambda settings: keep(neuron=settings["neuron"]))
     data = pd.DataFrame({"neuron": range(len(pre)), "before": pre, "after": post})
-    return Reading(_lines(page, run, layer, position, shown[0]), _firing_question(page, run, pre, position), [activate, contributions.neuron_promotions],
-                   {"neurons.csv": lambda: data}, f".st-key-{PREFIX}neurons", page.label(title, token=code(run.tokens[position]), **told))
+    return Reading(_lines(page, run, layer, position, shown[0]), _firing_question(page, run, pre, position),
+                   [activate, contributions.neuron_promotions], {"neurons.csv": lambda: data},
+                   f".st-key-{PREFIX}neurons", page.label(title, token=code(run.tokens[position]), **told))
 
 
 def strongest_neurons(run: Run, layer: int, position: int) -> np.ndarray:
@@ -61,16 +68,21 @@ def _message(page: Lesson, run: Run, layer: int, position: int, shown: list[int]
     names = [own, *(name for name in SHOWN_CURVES if CURVES[name] is not CURVES[own] and name != own)]
     curves = np.stack([to_numpy(activate(name, torch.from_numpy(INPUTS))) for name in names])
     promoted = _promoted(run, layer, position, shown) if run.has_head else [(None, None)] * len(shown)
-    header = {"token": run.tokens[position], "names": [page.label(f"curve_{name}") for name in names], "dashes": DASHES[:len(names)], "own": 0, "gated": run.model.config.gated,
-              "rows": [{"neuron": neuron, "promotes": most, "suppresses": least} for neuron, (most, least) in zip(shown, promoted)], "height": chart_height(), "scale": reader.scale(),
+    header = {"token": run.tokens[position], "names": [page.label(f"curve_{name}") for name in names],
+              "dashes": DASHES[:len(names)], "own": 0, "gated": run.model.config.gated,
+              "rows": [{"neuron": neuron, "promotes": most, "suppresses": least}
+                       for neuron, (most, least) in zip(shown, promoted)],
+              "height": chart_height(), "scale": reader.scale(),
               "text": page.labels("neurons") | {"input": page.label("axis_input"), "output": page.label("axis_output")}}
-    arrays = {"inputs": INPUTS, "curves": curves.reshape(-1), "pre": to_numpy(block.mlp_pre[position]), "post": to_numpy(block.mlp_post[position])}
+    arrays = {"inputs": INPUTS, "curves": curves.reshape(-1), "pre": to_numpy(block.mlp_pre[position]),
+              "post": to_numpy(block.mlp_post[position])}
     return header, {name: values.astype(np.float32) for name, values in arrays.items()}
 
 
 def _promoted(run: Run, layer: int, position: int, neurons: list[int]) -> list[tuple[list[str], list[str]]]:
     """The tokens that each of these neurons adds most to, and takes most from, as it fires here."""
-    added = contributions.neuron_promotions(run.model, run.trace, layer, position, torch.tensor(neurons, device=run.model.device))
+    added = contributions.neuron_promotions(run.model, run.trace, layer, position,
+                                            torch.tensor(neurons, device=run.model.device))
     visible = run.tokenizer.visible
     return [tuple([visible(int(i)) for i in part.topk(N_TOKENS).indices] for part in (row, -row)) for row in added]
 
@@ -82,25 +94,38 @@ def _lines(page: Lesson, run: Run, layer: int, position: int, neuron: int) -> li
     length = float(row.norm())
     components = ",\\ ".join(latex_number(post * float(row[c])) for c in range(min(3, len(row))))
     lines = [*_activation_lines(page, run, layer, position, neuron, pre, post),
-             (page.label("numbers_written", neuron=neuron), rf"a \cdot W_2^{{({neuron})}} = ({components},\ \dots), \qquad \lVert a W_2^{{({neuron})}} \rVert = {bracketed(latex_number(abs(post)))} \cdot {latex_number(length)} = {latex_number(abs(post) * length)}")]
+             (page.label("numbers_written", neuron=neuron),
+              rf"a \cdot W_2^{{({neuron})}} = ({components},\ \dots), \qquad \lVert a W_2^{{({neuron})}} \rVert = "
+              rf"{bracketed(latex_number(abs(post)))} \cdot {latex_number(length)} = "
+              rf"{latex_number(abs(post) * length)}")]
     return lines
 
 
-def _activation_lines(page: Lesson, run: Run, layer: int, position: int, neuron: int, pre: float, post: float) -> list[tuple[str, str]]:
+def _activation_lines(page: Lesson, run: Run, layer: int, position: int, neuron: int, pre: float,
+                      post: float) -> list[tuple[str, str]]:
     """How one neuron's activation comes about: the curve of its input, in a gated model times a second input."""
     config, weights, token = run.model.config, run.model.blocks[layer], code(run.tokens[position])
-    curve, plus = page.label(f"curve_{GATE_CURVES.get(config.activation, config.activation)}"), lambda b, symbol: "" if b is None else f" + {symbol}"
+    curve, plus = (page.label(f"curve_{GATE_CURVES.get(config.activation, config.activation)}"),
+                   lambda b, symbol: "" if b is None else f" + {symbol}")
     if not config.gated:
-        return [(page.label("numbers_neuron", neuron=neuron, token=token), rf"z = x W_1{plus(weights.b_1, 'b_1')} = {latex_number(pre)}, \qquad a = \text{{{curve}}}(z) = {latex_number(post)}")]
-    gate, x = float(activate(config.activation, torch.tensor(pre, dtype=torch.float64))), read_by_feed_forward(run, layer)[position].double()
+        return [(page.label("numbers_neuron", neuron=neuron, token=token),
+                 rf"z = x W_1{plus(weights.b_1, 'b_1')} = {latex_number(pre)}, \qquad a = \text{{{curve}}}(z) = "
+                 rf"{latex_number(post)}")]
+    gate, x = (float(activate(config.activation, torch.tensor(pre, dtype=torch.float64))),
+               read_by_feed_forward(run, layer)[position].double())
     up = float(x @ weights.W_1[:, neuron].double() + (0 if weights.b_1 is None else weights.b_1[neuron].double()))
     return [(page.label("numbers_gated", neuron=neuron, token=token),
-             rf"z = x W_{{gate}}{plus(weights.b_gate, 'b_{gate}')} = {latex_number(pre)}, \qquad u = x W_1{plus(weights.b_1, 'b_1')} = {latex_number(up)}"),
-            (page.label("numbers_gated_product", curve=curve), rf"a = \text{{{curve}}}(z) \cdot u = {bracketed(latex_operand(gate))} \cdot {bracketed(latex_operand(up))} = {latex_number(gate * up)}")]
+             rf"z = x W_{{gate}}{plus(weights.b_gate, 'b_{gate}')} = {latex_number(pre)}, \qquad u = x "
+             rf"W_1{plus(weights.b_1, 'b_1')} = {latex_number(up)}"),
+            (page.label("numbers_gated_product", curve=curve),
+             rf"a = \text{{{curve}}}(z) \cdot u = {bracketed(latex_operand(gate))} \cdot "
+             rf"{bracketed(latex_operand(up))} = {latex_number(gate * up)}")]
 
 
 def read_by_feed_forward(run: Run, layer: int) -> torch.Tensor:
-    """(N, d) what the feed-forward part of a block reads: the stream after attention, or before it in a parallel block, through its norm where one stands before."""
+    """(N, d) what the feed-forward part of a block reads: the stream after attention, or before it in a parallel block,
+    through its norm where one stands before.
+    """
     block, weights, config = run.trace.blocks[layer], run.model.blocks[layer], run.model.config
     stream = block.resid_pre if config.parallel_residual else block.resid_mid
     return weights.mlp_norm(stream, config.norm) if config.reads_normed else stream
@@ -110,12 +135,15 @@ def _firing_question(page: Lesson, run: Run, pre: np.ndarray, position: int) -> 
     """Which share of the neurons a ReLU in this place would let through."""
     share = float((pre > 0).mean())
     edges = (0.05, 0.2, 0.4, 0.6)
-    options = [page.label("under", b="5 %"), *(page.label("between", a=f"{int(100 * a)} %", b=f"{int(100 * b)} %") for a, b in zip(edges, edges[1:])), page.label("over", a="60 %")]
-    return Question("firing", page.label("question_firing", token=code(run.tokens[position])), options, int(np.searchsorted(edges, share, side="right")),
+    options = [page.label("under", b="5 %"), *(page.label("between", a=f"{int(100 * a)} %", b=f"{int(100 * b)} %")
+                                               for a, b in zip(edges, edges[1:])), page.label("over", a="60 %")]
+    return Question("firing", page.label("question_firing", token=code(run.tokens[position])),
+                    options, int(np.searchsorted(edges, share, side="right")),
                     page.label("because_firing", count=int((pre > 0).sum()), n=len(pre), share=readable(100 * share)))
 
 
 def _curve_question(page: Lesson) -> Question:
     """Asked of a model without a feed-forward part: ReLU(−2)."""
     value = float(activate("relu", torch.tensor(-2.0)))
-    return Question("relu", page.label("question_relu"), ["−2", "0", "2"], [-2.0, 0.0, 2.0].index(value), page.label("because_relu"))
+    return Question("relu", page.label("question_relu"), ["−2", "0", "2"], [-2.0, 0.0, 2.0].index(value),
+                    page.label("because_relu"))

@@ -1,6 +1,7 @@
-// A slider over the rows of the grid: it, the grid's picked row, the sentence above and the guesses beside it move together in the browser, and Python hears when the hand has let go.
+// A slider over the rows of the grid: it, the grid's picked row, the sentence above and the guesses beside it move
+// together in the browser, and Python hears when the hand has let go.
 import { draw, reveal, show } from "../../core/components/residual_grid/grid.js";
-import { readable } from "../../core/components/lib/readable.js";
+import { significant } from "../../core/components/lib/numbers.js";
 
 function follow(state) {
   const { data, picked, input, amount } = state;
@@ -16,9 +17,12 @@ function follow(state) {
 // The sentence of the picked row, with its tokens as code.
 function sayWhere(state) {
   const { data, picked: { row, column } } = state, last = data.rows - 1;
-  const guess = (at) => data.vocabulary[state.texts[at * data.columns + column]], p = (at) => readable(state.values[at * data.columns + column]);
-  const values = { where: data.row_labels[row], guess: guess(row), p: p(row), token: data.column_labels[column], last: guess(last), last_p: p(last) };
-  const parts = data.titles[row === last ? 1 : 0].split(/\{(\w+)\}/).map((part, i) => (i % 2 ? written(part, values[part]) : part));
+  const guess = (at) => data.vocabulary[state.texts[at * data.columns + column]];
+  const p = (at) => significant(state.values[at * data.columns + column]);
+  const values = { where: data.row_labels[row], guess: guess(row), p: p(row), token: data.column_labels[column],
+    last: guess(last), last_p: p(last) };
+  const parts = data.titles[row === last ? 1 : 0].split(/\{(\w+)\}/)
+    .map((part, i) => (i % 2 ? written(part, values[part]) : part));
   state.title.replaceChildren(...parts);
 }
 
@@ -36,11 +40,13 @@ function slide(state, row) {
 }
 
 export default function ({ parentElement, data, setTriggerValue }) {
-  const root = parentElement.querySelector(".residual-lens"), hand = root.querySelector(".hand"), [label, input, amount] = hand.children;
+  const root = parentElement.querySelector(".residual-lens"), hand = root.querySelector(".hand");
+  const [label, input, amount] = hand.children;
   Object.assign(input, { min: 0, step: 1 });
   const more = { also: follow, title: root.querySelector(".title"), input, amount };
   const held = root.state?.held, state = show(root, data, setTriggerValue, more);
-  if (held !== undefined) state.picked.row = held;           // what Python drew for an earlier depth must not undo the hand
+  // what Python drew for an earlier depth must not undo the hand
+  if (held !== undefined) state.picked.row = held;
   follow(state);
   input.max = state.data.rows - 1;
   [label.textContent, hand.title] = state.data.slider;

@@ -1,6 +1,8 @@
 """The logit lens: what the model would say if it stopped after each block, at every position."""
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -15,9 +17,12 @@ from core.app.frame.lesson import Lesson
 from core.app.frame.views import Reading
 from core.app.state import reader
 from core.app.state.run import Run
+from core.components import declare
+from core.components.lib.bytes import pack
+from core.components.lib.hand import HAND_CSS, HAND_HTML
+from core.components.residual_grid import GRID_CSS, GRID_HTML, grid_data
 from core.figures import residual_stream as figures
 from core.figures.numbers import bracketed, latex_number, readable
-from pages.residual_stream.residual_lens import lens_guesses, residual_lens
 from pages.residual_stream.shared import (
     PREFIX,
     SEEN_WHOLE,
@@ -33,7 +38,15 @@ from pages.residual_stream.shared import (
 )
 
 GRID = f"{PREFIX}lens_grid"
+GUESSES = f"{PREFIX}guesses"
 N_GUESSES = 6
+HERE = Path(__file__).parent
+# The grid of best guesses with a slider over its depths, and beside it what else was considered there: both follow the
+# slider in the browser.
+_HTML = f'<div class="residual-grid residual-lens"><strong class="title"></strong>{HAND_HTML}{GRID_HTML}</div>'
+_lens = declare("residual_lens", HERE / "lens.js", html=_HTML, styles=(GRID_CSS, HAND_CSS, HERE / "lens.css"))
+_lens_guesses = declare("lens_guesses", HERE / "lens_guesses.js", html='<ol class="guesses"></ol>',
+                        styles=(HERE / "lens_guesses.css",))
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -51,11 +64,13 @@ def draw(page: Lesson, run: Run) -> Reading:
         _guesses(page, run, logits, depth, target)
         followed, ranks = contributions.follow_token(run.model, run.trace, position, target)
         chart = figures.probability_by_layer(to_numpy(followed), ranks.cpu().numpy(), short_depth_names(page, n_layers),
-                                             (page.label("axis_target"), page.label("axis_rank")), reader.theme(), reader.scale(), 95 if reader.present() else 120)
+                                             (page.label("axis_target"), page.label("axis_rank")), reader.theme(),
+                                             reader.scale(), 95 if reader.present() else 120)
         st.caption(page.label("caption_target", token=code(run.tokenizer.visible(target))))
         show(chart, "target")
-    return Reading(_lines(page, run, to_numpy(logits[depth]), target), _question(page, run, reading), [contributions.logit_lens, contributions.read_lens, contributions.follow_token], {"logit_lens.csv": lambda: _table(run, reading)},
-                   ".residual-lens canvas", title)
+    return Reading(_lines(page, run, to_numpy(logits[depth]), target), _question(page, run, reading),
+                   [contributions.logit_lens, contributions.read_lens, contributions.follow_token],
+                   {"logit_lens.csv": lambda: _table(run, reading)}, ".residual-lens canvas", title)
 
 
 def _streams_at(run: Run, position: int) -> torch.Tensor:
@@ -66,38 +81,56 @@ def _streams_at(run: Run, position: int) -> torch.Tensor:
 def _read(run: Run) -> LensReading:
     """The whole lens, kept for all who ask for the same prompt."""
     key = run.key("logit lens")
-    return growing_results.made(key, lambda: contributions.read_lens(run.model, run.trace), lambda made: sum(t.nbytes for t in vars(made).values()))
+    return growing_results.made(key, lambda: contributions.read_lens(run.model, run.trace),
+                                lambda made: sum(t.nbytes for t in vars(made).values()))
 
 
 def _grid(page: Lesson, run: Run, reading: LensReading, depth: int, title: str) -> None:
     ids = reading.token_ids.cpu().numpy()
     texts = np.array([[run.tokenizer.visible(int(i)) for i in row] for row in ids], dtype=object)
     right = np.array(run.token_ids if run.is_encoder else [*run.token_ids[1:], -1])
-    residual_lens(to_numpy(reading.probs), slider=(page.label("depth_slider"), page.label("depth_help")), titles=(page.words.labels["title_lens"], page.words.labels["title_lens_end"]), on_depth=lambda row: keep(depth=row), texts=texts.astype(str), marks=ids == right, row_labels=depth_names(page, run.model.config.n_layers), column_labels=run.tokens,
-                  legend=page.label("legend_lens"), reading=page.label("reading_lens"), twin=unmarked(title), theme=reader.theme(), key=GRID,
-                  picked=(depth, reader.selection().position), limits=(0.0, 1.0), least_column=round(66 * reader.scale()), least_row=round(16 * reader.scale()), rows_scroll=run.model.config.n_layers > SEEN_WHOLE, height=290, most_height=520, fit=screen(30), present=reader.present(), on_pick=_pick)
+    n_layers, scale = run.model.config.n_layers, reader.scale()
+    header, arrays = grid_data(
+        to_numpy(reading.probs), texts=texts.astype(str), marks=ids == right, row_labels=depth_names(page, n_layers),
+        column_labels=run.tokens, legend=page.label("legend_lens"), reading=page.label("reading_lens"),
+        twin=unmarked(title), theme=reader.theme(), picked=(depth, reader.selection().position), limits=(0.0, 1.0),
+        least_column=round(66 * scale), least_row=round(16 * scale), rows_scroll=n_layers > SEEN_WHOLE, height=290,
+        most_height=520, fit=screen(30), present=reader.present())
+    header |= {"slider": (page.label("depth_slider"), page.label("depth_help")),
+               "titles": (page.words.labels["title_lens"], page.words.labels["title_lens_end"])}
+    _lens(key=GRID, data=pack(header, arrays), on_picked_change=_pick, on_depth_change=_move, height="content")
 
 
-def _pick(row: int, column: int) -> None:
+def _pick() -> None:
+    """Callback: the reader picks a cell."""
+    row, column = (int(st.session_state[GRID].picked[name]) for name in ("row", "column"))
     keep(depth=row)
     reader.select(layer=max(row - 1, 0), position=column)
+
+
+def _move() -> None:
+    """Callback: the hand has let go of the slider."""
+    keep(depth=int(st.session_state[GRID].depth))
 
 
 def _guesses(page: Lesson, run: Run, logits: torch.Tensor, depth: int, target: int) -> None:
     """What else is considered, by the (L + 1, |V|) logits of the lens: for every depth that the hand may come to."""
     best, ids = torch.softmax(logits, -1).topk(min(N_GUESSES, run.model.config.vocab_size))
-    lens_guesses([[run.tokenizer.visible(i) for i in row] for row in ids.tolist()], to_numpy(best), (ids == target).tolist(), depth=depth, label=page.label("axis_probability"),
-                 key=f"{PREFIX}guesses")
+    header = {"tokens": [[run.tokenizer.visible(i) for i in row] for row in ids.tolist()],
+              "marked": (ids == target).int().tolist(), "depth": depth, "label": page.label("axis_probability")}
+    _lens_guesses(key=GUESSES, data=pack(header, {"probs": to_numpy(best).astype(np.float32)}))
 
 
 def _title(page: Lesson, run: Run, reading: LensReading, depth: int, position: int) -> str:
     def said(row: int) -> dict:
-        return dict(guess=code(run.tokenizer.visible(int(reading.token_ids[row, position]))), p=readable(float(reading.probs[row, position])))
+        return dict(guess=code(run.tokenizer.visible(int(reading.token_ids[row, position]))),
+                    p=readable(float(reading.probs[row, position])))
     last = said(-1)
     token = code(run.tokens[position])
     if depth == run.model.config.n_layers:
         return page.label("title_lens_end", token=token, **last)
-    return page.label("title_lens", token=token, where=depth_names(page, run.model.config.n_layers)[depth], **said(depth), last=last["guess"], last_p=last["p"])
+    return page.label("title_lens", token=token, where=depth_names(page, run.model.config.n_layers)[depth],
+                      **said(depth), last=last["guess"], last_p=last["p"])
 
 
 def settled_after(reading: LensReading, position: int) -> int:
@@ -113,8 +146,10 @@ def _question(page: Lesson, run: Run, reading: LensReading) -> Question:
     """From where on the guess after the last token, an encoder's at the first blank, is the final one."""
     names = depth_names(page, run.model.config.n_layers)
     position = run.asked
-    guesses = ", ".join(f"{name}: {code(run.tokenizer.visible(int(i)))}" for name, i in zip(names, reading.token_ids[:, position]))
-    return Question("lens", page.label("question_lens", token=code(run.tokens[position]), i=position), names, settled_after(reading, position), page.label("because_lens", guesses=guesses))
+    guesses = ", ".join(f"{name}: {code(run.tokenizer.visible(int(i)))}"
+                        for name, i in zip(names, reading.token_ids[:, position]))
+    return Question("lens", page.label("question_lens", token=code(run.tokens[position]), i=position), names,
+                    settled_after(reading, position), page.label("because_lens", guesses=guesses))
 
 
 def _lines(page: Lesson, run: Run, logits: np.ndarray, target: int) -> list[tuple[str, str]]:
@@ -124,12 +159,17 @@ def _lines(page: Lesson, run: Run, logits: np.ndarray, target: int) -> list[tupl
     plain, bias = run.model.final_norm is None, "" if run.model.b_U is None else " + b_t"
     read = r"\text{norm}(\text{act}(x W_H + b_H))" if run.model.W_H is not None else "x" if plain else r"\text{norm}(x)"
     return [
-        (page.label("numbers_lens_plain" if plain else "numbers_lens", token=token, E=unembedding_name(run)), rf"u_t = {read} \cdot e_t{bias} = {latex_number(logits[target])}"),
-        (page.label("numbers_lens_p", token=token), rf"y_t = \frac{{e^{{u_t}}}}{{\sum_w e^{{u_w}}}} = \frac{{e^{{{latex_number(logits[target])} - {bracketed(latex_number(logits.max()))}}}}}{{{latex_number(shifted.sum())}}} = {latex_number(float(shifted[target] / shifted.sum()))}"),
+        (page.label("numbers_lens_plain" if plain else "numbers_lens", token=token, E=unembedding_name(run)),
+         rf"u_t = {read} \cdot e_t{bias} = {latex_number(logits[target])}"),
+        (page.label("numbers_lens_p", token=token),
+         rf"y_t = \frac{{e^{{u_t}}}}{{\sum_w e^{{u_w}}}} = \frac{{e^{{{latex_number(logits[target])} - "
+         rf"{bracketed(latex_number(logits.max()))}}}}}{{{latex_number(shifted.sum())}}} = "
+         rf"{latex_number(float(shifted[target] / shifted.sum()))}"),
     ]
 
 
 def _table(run: Run, reading: LensReading) -> pd.DataFrame:
     ids, probs = reading.token_ids.cpu().numpy(), to_numpy(reading.probs)
-    return pd.DataFrame([{"depth": row, "position": column, "token": run.tokens[column], "guess": run.tokenizer.visible(int(ids[row, column])), "probability": probs[row, column]}
+    return pd.DataFrame([{"depth": row, "position": column, "token": run.tokens[column],
+                          "guess": run.tokenizer.visible(int(ids[row, column])), "probability": probs[row, column]}
                          for row in range(ids.shape[0]) for column in range(ids.shape[1])])

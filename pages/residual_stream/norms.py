@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -15,10 +16,11 @@ from core.app.frame.lesson import Lesson
 from core.app.frame.views import Reading
 from core.app.state import reader
 from core.app.state.run import Run
-from core.components.residual_grid import residual_grid
+from core.components import declare
+from core.components.lib.bytes import pack
+from core.components.residual_grid import GRID_CSS, GRID_HTML, grid_data, mount, residual_grid
 from core.figures import residual_stream as figures
 from core.figures.numbers import bracketed, latex_number, readable
-from pages.residual_stream.residual_norms import norms_data, residual_norms
 from pages.residual_stream.shared import (
     PREFIX,
     SEEN_WHOLE,
@@ -36,11 +38,17 @@ from pages.residual_stream.shared import (
 
 MEASURES = ("stream", "attention", "mlp", "change", "turn")
 PICTURE = f"{PREFIX}norms"
+HERE = Path(__file__).parent
+# The stream's lengths as a grid, layers × tokens, and beside it the picked token's lines: both follow one hover.
+_picture = declare("residual_norms", HERE / "norms.js", styles=(GRID_CSS, HERE / "norms.css"),
+                   html=f'<div class="residual-norms">{GRID_HTML}<canvas class="profile"></canvas></div>')
 
 
 @dataclass(frozen=True)
 class Shown:
-    """Which of MEASURES the grid shows, whether on a logarithmic scale, the picked row, and what its size and colours depend on."""
+    """Which of MEASURES the grid shows, whether on a logarithmic scale, the picked row, and what its size and
+    colours depend on.
+    """
 
     measure: str
     logarithmic: bool
@@ -66,7 +74,8 @@ def measure(run: Run, name: str) -> np.ndarray:
     if name == "turn":
         stream = stream_and_heads.stream(trace)
         return to_numpy(stream_and_heads.cosines(stream[:-1], stream[1:]))
-    return to_numpy({"stream": stream_and_heads.stream_norms(trace), "attention": attention, "mlp": mlp, "change": stream_and_heads.relative_change(trace)}[name])
+    return to_numpy({"stream": stream_and_heads.stream_norms(trace), "attention": attention, "mlp": mlp,
+                     "change": stream_and_heads.relative_change(trace)}[name])
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -74,30 +83,39 @@ def draw(page: Lesson, run: Run) -> Reading:
     names = [name for name in MEASURES if name != "mlp" or run.model.config.d_ff is not None]
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         name = choice(page, "measure", names)
-        logarithmic = st.toggle(page.label("logarithmic"), disabled=name == "turn", help=page.label("logarithmic_help"), **attached("log"))
+        logarithmic = st.toggle(page.label("logarithmic"), disabled=name == "turn", help=page.label("logarithmic_help"),
+                                **attached("log"))
     values, position = measure(run, name), reader.selection().position
     title = _title(page, run, name, values, position)
     st.markdown(f"**{title}**")
-    row = depth_of(len(values) - 1) if name == "stream" else reader.selection().layer        # row 0 of the whole stream is what enters block 0
+    # row 0 of the whole stream is what enters block 0
+    row = depth_of(len(values) - 1) if name == "stream" else reader.selection().layer
     shown = Shown(name, bool(logarithmic) and name != "turn", row, reader.theme(), reader.present(), screen())
     layer = shown.block_of(row)
     if name == "turn":
         _turns(page, run, values, position, shown)
     else:
-        residual_norms(_lengths(page, run, values, shown, position), key=PICTURE, on_pick=lambda row, column: _pick(row, column, shown))
-    return Reading(_lines(page, run, layer) + _sum_line(page, run, layer), _question(page, run, position), [stream_and_heads.norms, stream_and_heads.stream_norms, stream_and_heads.written_norms, stream_and_heads.relative_change, stream_and_heads.cosines],
-                   {f"{name}.csv": lambda: _table(page, run, name, values)}, ".residual-grid" if name == "turn" else ".residual-norms", title)
+        mount(_picture, _lengths(page, run, values, shown, position), PICTURE,
+              lambda row, column: _pick(row, column, shown))
+    return Reading(_lines(page, run, layer) + _sum_line(page, run, layer), _question(page, run, position),
+                   [stream_and_heads.norms, stream_and_heads.stream_norms, stream_and_heads.written_norms,
+                    stream_and_heads.relative_change, stream_and_heads.cosines],
+                   {f"{name}.csv": lambda: _table(page, run, name, values)},
+                   ".residual-grid" if name == "turn" else ".residual-norms", title)
 
 
 def _description(page: Lesson, run: Run, values: np.ndarray, shown: Shown, position: int) -> dict:
     """How the grid is labelled, scaled and picked."""
     name = shown.measure
-    labels = depth_names(page, run.model.config.n_layers) if shown.whole else [page.label("block", block=block) for block in range(len(values))]
+    labels = (depth_names(page, run.model.config.n_layers) if shown.whole
+              else [page.label("block", block=block) for block in range(len(values))])
     peak = np.unravel_index(np.nanargmin(values) if name == "turn" else np.nanargmax(values), values.shape)
     limits = (-1.0, 1.0) if name == "turn" else (values[values > 0].min() if shown.logarithmic else 0.0, values.max())
-    return dict(row_labels=labels, column_labels=run.tokens, legend=page.label(f"legend_{name}"), reading=page.label(f"reading_{name}"),
-                twin=unmarked(_title(page, run, name, values, position)), theme=shown.theme, signed=name == "turn", logarithmic=shown.logarithmic,
-                picked=(shown.row, position), peak=tuple(int(i) for i in peak), limits=limits, height=270, least_row=16 if len(values) <= SEEN_WHOLE + 1 else 9, most_height=520, fit=shown.fit,
+    return dict(row_labels=labels, column_labels=run.tokens, legend=page.label(f"legend_{name}"),
+                reading=page.label(f"reading_{name}"), twin=unmarked(_title(page, run, name, values, position)),
+                theme=shown.theme, signed=name == "turn", logarithmic=shown.logarithmic,
+                picked=(shown.row, position), peak=tuple(int(i) for i in peak), limits=limits, height=270,
+                least_row=16 if len(values) <= SEEN_WHOLE + 1 else 9, most_height=520, fit=shown.fit,
                 present=shown.present)
 
 
@@ -107,21 +125,33 @@ def _pick(row: int, column: int, shown: Shown) -> None:
 
 
 def _lengths(page: Lesson, run: Run, values: np.ndarray, shown: Shown, position: int) -> bytes:
-    """The grid with the picked token's lines, as the component takes them."""
+    """The grid with the lines of one token, as norms.js reads them.
+
+    Lines are lengths: "residual" (L + 1, N), "attention" and "mlp" (L, N). What block l adds stands at the depth that
+    it leads to, l + 1. A logarithmic grid has logarithmic lines. "faint" is the line that is drawn for every token.
+    """
     name, (attention, mlp) = shown.measure, stream_and_heads.written_norms(run.trace)
-    lines = {"residual": values if shown.whole else measure(run, "stream"), "attention": to_numpy(attention)} | ({} if mlp is None else {"mlp": to_numpy(mlp)})
-    return norms_data(values, lines=lines, names={kind: page.label(f"line_{kind}") for kind in lines}, faint=name if name in lines else "residual",
-                      depths=short_depth_names(page, run.model.config.n_layers), depth_title=page.label("axis_depth"), length_title=page.label("axis_length"),
-                      **_description(page, run, values, shown, position))
+    lines = {"residual": values if shown.whole else measure(run, "stream"), "attention": to_numpy(attention)}
+    lines |= {} if mlp is None else {"mlp": to_numpy(mlp)}
+    lengths = np.concatenate([line.reshape(-1) for line in lines.values()])
+    header, arrays = grid_data(values, **_description(page, run, values, shown, position))
+    header |= {"kinds": list(lines), "names": {kind: page.label(f"line_{kind}") for kind in lines},
+               "faint": name if name in lines else "residual", "log_lengths": shown.logarithmic,
+               "depths": short_depth_names(page, run.model.config.n_layers), "depth_title": page.label("axis_depth"),
+               "length_title": page.label("axis_length"),
+               "lengths": [float(lengths[lengths > 0].min()), float(lengths.max())]}
+    return pack(header, arrays | {kind: line.astype(np.float32) for kind, line in lines.items()})
 
 
 def _turns(page: Lesson, run: Run, values: np.ndarray, position: int, shown: Shown) -> None:
     """The grid with the picked token's cosines between all depths."""
     grid, matrix = st.columns([3, 2])
     with grid:
-        residual_grid(values, key=f"{PREFIX}turns", on_pick=lambda row, column: _pick(row, column, shown), **_description(page, run, values, shown, position))
+        residual_grid(values, key=f"{PREFIX}turns", on_pick=lambda row, column: _pick(row, column, shown),
+                      **_description(page, run, values, shown, position))
     with matrix:
-        chart = figures.cosine_matrix(to_numpy(stream_and_heads.layer_cosines(run.trace)[position]), short_depth_names(page, run.model.config.n_layers), page.label("axis_depth"),
+        chart = figures.cosine_matrix(to_numpy(stream_and_heads.layer_cosines(run.trace)[position]),
+                                      short_depth_names(page, run.model.config.n_layers), page.label("axis_depth"),
                                       reader.theme(), reader.scale(), chart_height(20))
         show(chart, "cosines")
 
@@ -131,7 +161,8 @@ def _title(page: Lesson, run: Run, name: str, values: np.ndarray, position: int)
     lowest = name == "turn"
     peak = np.unravel_index(np.nanargmin(values) if lowest else np.nanargmax(values), values.shape)
     own = int(np.nanargmin(column) if lowest else np.nanargmax(column))
-    return page.label(f"title_{name}", token=token, first=readable(column[0]), last=readable(column[-1]), block=own, value=readable(column[own]),
+    return page.label(f"title_{name}", token=token, first=readable(column[0]),
+                      last=readable(column[-1]), block=own, value=readable(column[own]),
                       peak_token=code(run.tokens[peak[1]]), peak_block=int(peak[0]), peak_value=readable(values[peak]))
 
 
@@ -145,26 +176,36 @@ def _lines(page: Lesson, run: Run, layer: int) -> list[tuple[str, str]]:
     moved = np.linalg.norm(after - before)
     place = dict(token=code(run.tokens[selected.position]), position=selected.position, block=layer)
     return [
-        (page.label("numbers_norm", **place), rf"\lVert x \rVert = \sqrt{{\textstyle\sum_c x_c^2}} = \sqrt{{{squares} + \dots}} = {latex_number(length)}"),
-        (page.label("numbers_change", **place), rf"\frac{{\lVert x' - x \rVert}}{{\lVert x \rVert}} = \frac{{{latex_number(moved)}}}{{{latex_number(length)}}} = {latex_number(moved / length)}"),
-        (page.label("numbers_cosine", **place), rf"\cos(x, x') = \frac{{x \cdot x'}}{{\lVert x \rVert \lVert x' \rVert}} = "
-                                                rf"\frac{{{latex_number(product)}}}{{{latex_number(length)} \cdot {latex_number(new_length)}}} = {latex_number(product / length / new_length)}"),
+        (page.label("numbers_norm", **place),
+         rf"\lVert x \rVert = \sqrt{{\textstyle\sum_c x_c^2}} = \sqrt{{{squares} + \dots}} = {latex_number(length)}"),
+        (page.label("numbers_change", **place),
+         rf"\frac{{\lVert x' - x \rVert}}{{\lVert x \rVert}} = "
+         rf"\frac{{{latex_number(moved)}}}{{{latex_number(length)}}} = {latex_number(moved / length)}"),
+        (page.label("numbers_cosine", **place),
+         rf"\cos(x, x') = \frac{{x \cdot x'}}{{\lVert x \rVert \lVert x' \rVert}} = "
+         rf"\frac{{{latex_number(product)}}}{{{latex_number(length)} \cdot {latex_number(new_length)}}} = "
+         rf"{latex_number(product / length / new_length)}"),
     ]
 
 
 def _sum_line(page: Lesson, run: Run, layer: int) -> list[tuple[str, str]]:
-    """The stream before the block, what was added, and the stream after it: three components of each, to be added up by hand. A post-norm block
-    norms its sums, so there is none for it."""
+    """The stream before the block, what was added, and the stream after it: three components of each, to be added up by
+    hand. A post-norm block norms its sums, so there is none for it.
+    """
     selected = reader.selection()
     block = run.trace.blocks[layer]
     if not run.model.config.reads_normed:
         return []
 
     def column(vector: Tensor) -> str:
-        return r"\begin{pmatrix}" + r"\\".join(latex_number(float(vector[selected.position, c])) for c in range(min(3, vector.shape[-1]))) + r"\\ \vdots\end{pmatrix}"
-    parts = [(r"\text{attn}", block.attn_added)] + ([] if block.mlp_added is None else [(r"\text{ffn}", block.mlp_added)])
-    symbols, columns = "".join(f" + {symbol}" for symbol, _ in parts), "".join(f" + {column(vector)}" for _, vector in parts)
-    return [(page.label("numbers_added", block=layer), rf"x' = x{symbols} = {column(block.resid_pre)}{columns} = {column(block.resid_post)}")]
+        return r"\begin{pmatrix}" + r"\\".join(latex_number(float(vector[selected.position, c]))
+                                               for c in range(min(3, vector.shape[-1]))) + r"\\ \vdots\end{pmatrix}"
+    parts = ([(r"\text{attn}", block.attn_added)]
+             + ([] if block.mlp_added is None else [(r"\text{ffn}", block.mlp_added)]))
+    symbols, columns = ("".join(f" + {symbol}" for symbol, _ in parts),
+                        "".join(f" + {column(vector)}" for _, vector in parts))
+    return [(page.label("numbers_added", block=layer),
+             rf"x' = x{symbols} = {column(block.resid_pre)}{columns} = {column(block.resid_post)}")]
 
 
 def _question(page: Lesson, run: Run, position: int) -> Question:
@@ -172,10 +213,12 @@ def _question(page: Lesson, run: Run, position: int) -> Question:
     cosines = measure(run, "turn")[:, position]
     options = [page.label("block", block=block) for block in range(len(cosines))]
     listed = ", ".join(f"{block}: {readable(value)}" for block, value in enumerate(cosines))
-    return Question("norms", page.label("question_norms", token=code(run.tokens[position])), options, int(np.argmin(cosines)), page.label("because_norms", cosines=listed))
+    return Question("norms", page.label("question_norms", token=code(run.tokens[position])), options,
+                    int(np.argmin(cosines)), page.label("because_norms", cosines=listed))
 
 
 def _table(page: Lesson, run: Run, name: str, values: np.ndarray) -> pd.DataFrame:
     first = 0 if name == "stream" else 1
-    return pd.DataFrame([{"depth": row + first, "position": column, "token": run.tokens[column], name: values[row, column]}
+    return pd.DataFrame([{"depth": row + first, "position": column,
+                          "token": run.tokens[column], name: values[row, column]}
                          for row in range(values.shape[0]) for column in range(values.shape[1])])

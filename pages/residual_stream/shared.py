@@ -18,7 +18,8 @@ PREFIX = "residual_stream_"
 SCREEN = 312          # px of the first screen that prompt, strip, title and two rows of controls take above a picture
 CHART = 330           # px of a chart: the rest of a 720 px screen
 CHART_PRESENT = 290   # the same in present mode
-SEEN_WHOLE = 12       # blocks whose rows stand on the first screen with their names; of more the rows are flatter, or scroll
+# blocks whose rows stand on the first screen with their names; of more the rows are flatter, or scroll
+SEEN_WHOLE = 12
 SETTINGS = Settings("residual_stream", {
     "view": Setting("norms", options=("norms", "lens", "contributions", "norm", "mlp", "cut")),
     "measure": Setting("stream", options=("stream", "attention", "mlp", "change", "turn")),
@@ -72,12 +73,16 @@ def depth_of(n_layers: int) -> int:
 
 
 def screen(more: int = 0) -> int:
-    """The pixels of the first screen that a picture cannot have, `more` of them its own controls; present mode has larger type and a bar below."""
+    """The pixels of the first screen that a picture cannot have, `more` of them its own controls; present mode has
+    larger type and a bar below.
+    """
     return SCREEN + more + (75 if reader.present() else 0)
 
 
 def chart_height(less: int = 0) -> int:
-    """The pixels of a chart that ends on the first screen, present mode's larger rows above it and the bar below it allowed for; `less`: what else stands there."""
+    """The pixels of a chart that ends on the first screen, present mode's larger rows above it and the bar below it
+    allowed for; `less`: what else stands there.
+    """
     return (CHART_PRESENT if reader.present() else CHART) - less
 
 
@@ -92,11 +97,13 @@ def block_slider(page: Lesson, run: Run) -> int:
 
 
 def _shared_slider(label: str, name: str, size: int, name_of: Callable[[int], str]) -> int:
-    """A slider that shows and sets one field of the shared selection; with one value to choose from it is only shown."""
+    """A slider that shows and sets one field of the shared selection; with one value to choose from it is only shown.
+    """
     key, chosen = f"{PREFIX}pick_{name}", getattr(reader.selection(), name)
     if size == 1:
         st.text_input(label, name_of(0), disabled=True, key=f"{key}_only")
         return 0
     st.session_state[key] = chosen
-    st.select_slider(label, options=range(size), format_func=lambda i: escaped(name_of(i)), key=key, on_change=lambda: reader.select(**{name: st.session_state[key]}))
+    st.select_slider(label, options=range(size), format_func=lambda i: escaped(name_of(i)), key=key,
+                     on_change=lambda: reader.select(**{name: st.session_state[key]}))
     return chosen

@@ -37,14 +37,19 @@ def draw(page: Lesson, run: Run) -> Reading:
     tokens, lines = st.columns(2)
     with tokens:
         ids, before, after = likeliest_of_both(whole, cut, position)
-        chart = figures.two_distributions([run.tokenizer.visible(int(i)) for i in ids], before, after, (page.label("with_path"), page.label("without_path")),
-                                          page.label("axis_probability"), reader.theme(), reader.scale(), chart_height())
+        chart = figures.two_distributions([run.tokenizer.visible(int(i)) for i in ids], before, after,
+                                          (page.label("with_path"), page.label("without_path")),
+                                          page.label("axis_probability"), reader.theme(),
+                                          reader.scale(), chart_height())
         show(chart, "cut_tokens")
     with lines:
         _lines_chart(page, name, whole, cut, position)
     st.caption(page.label(f"note_{name}"))
-    return Reading(_lines(page, run, effect, whole, cut), _question(page, run, whole, cut, position), [stream_and_heads.effect, stream_and_heads.mean_pairwise_cosine],
-                   {"without_path.csv": lambda: pd.DataFrame({"token": [run.tokenizer.visible(int(i)) for i in ids], "with": before, "without": after})}, f".st-key-{PREFIX}cut_tokens", title)
+    return Reading(_lines(page, run, effect, whole, cut), _question(page, run, whole, cut, position),
+                   [stream_and_heads.effect, stream_and_heads.mean_pairwise_cosine],
+                   {"without_path.csv": lambda: pd.DataFrame({"token": [run.tokenizer.visible(int(i)) for i in ids],
+                                                              "with": before, "without": after})},
+                   f".st-key-{PREFIX}cut_tokens", title)
 
 
 def likeliest_of_both(whole: Trace, cut: Trace, position: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -58,26 +63,33 @@ def likeliest_of_both(whole: Trace, cut: Trace, position: int) -> tuple[np.ndarr
 def _lines_chart(page: Lesson, name: str, whole: Trace, cut: Trace, position: int) -> None:
     def line(trace: Trace) -> np.ndarray:
         stream = stream_and_heads.stream(trace)
-        return to_numpy(stream_and_heads.mean_pairwise_cosine(stream) if name == "likeness" else stream_and_heads.norms(stream[:, position]))
-    chart = figures.growth_lines({"with": line(whole), "without": line(cut)}, {"with": page.label("with_path"), "without": page.label("without_path")},
+        return to_numpy(stream_and_heads.mean_pairwise_cosine(stream) if name == "likeness"
+                        else stream_and_heads.norms(stream[:, position]))
+    chart = figures.growth_lines({"with": line(whole), "without": line(cut)},
+                                 {"with": page.label("with_path"), "without": page.label("without_path")},
                                  {"with": [1, 0], "without": [4, 3]}, {"with": "residual", "without": "residual"},
-                                 (page.label("axis_blocks"), page.label(f"axis_{name}")), reader.theme(), scale=reader.scale(), height=chart_height())
+                                 (page.label("axis_blocks"), page.label(f"axis_{name}")), reader.theme(),
+                                 scale=reader.scale(), height=chart_height())
     show(chart, "cut_lines")
 
 
 def _title(page: Lesson, run: Run, whole: Trace, cut: Trace, position: int, effect: Effect) -> str:
     before, after = (trace.logits[position].double().softmax(-1) for trace in (whole, cut))
     first, second = int(before.argmax()), int(after.argmax())
-    return page.label("title_cut", token=code(run.tokens[position]), before=code(run.tokenizer.visible(first)), before_p=readable(float(before[first])),
-                      after=code(run.tokenizer.visible(second)), after_p=readable(float(after[second])), kl=readable(effect.kl))
+    return page.label("title_cut", token=code(run.tokens[position]), before=code(run.tokenizer.visible(first)),
+                      before_p=readable(float(before[first])), after=code(run.tokenizer.visible(second)),
+                      after_p=readable(float(after[second])), kl=readable(effect.kl))
 
 
 def _lines(page: Lesson, run: Run, effect: Effect, whole: Trace, cut: Trace) -> list[tuple[str, str]]:
     first, before, after = int(effect.token_ids[0]), float(effect.before[0]), float(effect.after[0])
     alike = [float(stream_and_heads.mean_pairwise_cosine(trace.resid_final)) for trace in (whole, cut)]
-    return [(page.label("numbers_moved", token=code(run.tokenizer.visible(first))), rf"y_t = {latex_number(before)} \;\rightarrow\; {latex_number(after)}"),
-            (page.label("numbers_kl"), rf"\mathrm{{KL}}(y \,\Vert\, y') = \sum_w y_w \ln \frac{{y_w}}{{y'_w}} = {latex_number(effect.kl)}\ \text{{nats}}"),
-            (page.label("numbers_alike"), rf"\overline{{\cos}} = {latex_number(alike[0])} \;\rightarrow\; {latex_number(alike[1])}")]
+    return [(page.label("numbers_moved", token=code(run.tokenizer.visible(first))),
+             rf"y_t = {latex_number(before)} \;\rightarrow\; {latex_number(after)}"),
+            (page.label("numbers_kl"), rf"\mathrm{{KL}}(y \,\Vert\, y') = \sum_w y_w \ln \frac{{y_w}}{{y'_w}} = "
+                                       rf"{latex_number(effect.kl)}\ \text{{nats}}"),
+            (page.label("numbers_alike"),
+             rf"\overline{{\cos}} = {latex_number(alike[0])} \;\rightarrow\; {latex_number(alike[1])}")]
 
 
 def _question(page: Lesson, run: Run, whole: Trace, cut: Trace, position: int) -> Question:
@@ -87,4 +99,5 @@ def _question(page: Lesson, run: Run, whole: Trace, cut: Trace, position: int) -
     ratio = after / before
     answer = 0 if ratio < 0.1 else 1 if ratio < 0.9 else 2 if ratio <= 1.1 else 3
     options = [page.label(name) for name in ("falls_far", "falls_some", "stays_near", "rises_some")]
-    return Question("cut", page.label("question_cut", token=code(run.tokenizer.visible(first))), options, answer, page.label("because_cut", before=readable(before), after=readable(after)))
+    return Question("cut", page.label("question_cut", token=code(run.tokenizer.visible(first))), options, answer,
+                    page.label("because_cut", before=readable(before), after=readable(after)))

@@ -1,4 +1,6 @@
-"""Train: BPE and Unigram learned from the reader's text, for every size of the vocabulary between single characters and whole words."""
+"""Train: BPE and Unigram learned from the reader's text, for every size of the vocabulary between single characters
+and whole words.
+"""
 from __future__ import annotations
 
 import math
@@ -15,21 +17,25 @@ from core.app.frame.lesson import Lesson
 from core.app.frame.views import Reading
 from core.app.state import reader
 from core.app.state.run import Run
+from core.components.lib.token_view import token_view
 from core.figures.numbers import bracketed, latex_number, latex_operand, plain_number, probability
 from core.language import segmentation
 from core.language.segmentation import LearnedBpe, LearnedUnigram
 from pages.tokens.shared import PREFIX, attached, keep, question, read, visible
-from pages.tokens.token_training import token_training
 
 PICTURE = f"{PREFIX}training"
 MOST_CHARACTERS = 4_000     # of the text that is learned from
 MOST_SIZES, MOST_WORDS = 20, 160
 SEGMENTATIONS = 6           # ways to cut the picked word that are listed
+# BPE beside Unigram, both learned from one text, under a slider for the size of the vocabulary.
+_picture = token_view("token_training", __file__)
 
 
 @dataclass(frozen=True)
 class Learned:
-    """A text with BPE and Unigram learned from it. sizes: of the vocabulary, rising; unigrams: one for each; counts: distinct words in their order, how often."""
+    """A text with BPE and Unigram learned from it. sizes: of the vocabulary, rising; unigrams: one for each; counts:
+    distinct words in their order, how often.
+    """
 
     text: str
     words: tuple[str, ...]
@@ -57,7 +63,9 @@ def text_of(page: Lesson, run: Run) -> tuple[str, bool]:
 
 def learned(text: str) -> Learned:
     """Everything learned from a text, once for all who ask."""
-    return cache.result(("tokens_training", text), lambda: _learn(text), lambda made: 4_000 + 100 * sum(len(unigram.log_p) for unigram in made.unigrams) + 20 * len(text))
+    return cache.result(("tokens_training", text), lambda: _learn(text),
+                        lambda made: 4_000 + 100 * sum(len(unigram.log_p) for unigram in made.unigrams)
+                                     + 20 * len(text))
 
 
 def _learn(text: str) -> Learned:
@@ -67,11 +75,14 @@ def _learn(text: str) -> Learned:
     low = len(bpe.alphabet)
     sizes = tuple(int(size) for size in np.unique(np.linspace(low, bpe.vocab_size, MOST_SIZES).round()))
     unigrams = tuple(segmentation.learn_unigram(text, size) for size in sizes)
-    return Learned(text, tuple(words), counts, bpe, sizes, unigrams, tuple(segmentation.objective(unigram, counts) for unigram in unigrams))
+    return Learned(text, tuple(words), counts, bpe, sizes, unigrams,
+                   tuple(segmentation.objective(unigram, counts) for unigram in unigrams))
 
 
 def picked_size(found: Learned) -> int:
-    """The size that the reader has picked, as near as there is one; by itself the largest at which Unigram has as many pieces as BPE, to a tenth."""
+    """The size that the reader has picked, as near as there is one; by itself the largest at which Unigram has as many
+    pieces as BPE, to a tenth.
+    """
     alike = [size for size, unigram in zip(found.sizes, found.unigrams) if len(unigram.log_p) >= 0.9 * size]
     wanted = read("size") or max(alike, default=found.sizes[0])
     return min(found.sizes, key=lambda size: abs(size - wanted))
@@ -89,13 +100,17 @@ def shown_words(found: Learned) -> list[str]:
 
 
 def message(page: Lesson, found: Learned) -> dict:
-    """The header of the component, as token_training.js has it."""
+    """The header of the component, as learned.js has it."""
     shown = shown_words(found)
-    entries = cache.result(("tokens_training_entries", found.text), lambda: _entries(found, shown), lambda made: 60 * len(shown) * len(found.sizes))
+    entries = cache.result(("tokens_training_entries", found.text), lambda: _entries(found, shown),
+                           lambda made: 60 * len(shown) * len(found.sizes))
     order = [shown.index(word) for word in found.words[:MOST_WORDS]]
-    return {"text": page.labels("train"), "identity": found.text, "scale": reader.scale(), "sizes": found.sizes, "order": order,
-            "letters": [[visible(character) for character in word] for word in shown], "more": len(found.words) - len(order), "characters": len(found.text), **entries,
-            "ends": {"characters": len(found.text), "words": len(found.words)}, "settings": {"size": picked_size(found), "word": shown.index(picked_word(found)), "chosen": read("word") >= 0}}
+    return {"text": page.labels("train"), "identity": found.text, "scale": reader.scale(), "sizes": found.sizes,
+            "order": order, "letters": [[visible(character) for character in word] for word in shown],
+            "more": len(found.words) - len(order), "characters": len(found.text), **entries,
+            "ends": {"characters": len(found.text), "words": len(found.words)},
+            "settings": {"size": picked_size(found), "word": shown.index(picked_word(found)),
+                         "chosen": read("word") >= 0}}
 
 
 def _entries(found: Learned, shown: list[str]) -> dict[str, list[dict]]:
@@ -104,13 +119,16 @@ def _entries(found: Learned, shown: list[str]) -> dict[str, list[dict]]:
     bpe, unigram = [], []
     for size, model, log in zip(found.sizes, found.unigrams, found.objectives):
         n = found.n_merges(size)
-        cuts = {word: ([step.words[0] for step in steps if step.rank <= n] or [tuple(word)])[-1] for word, steps in histories.items()}
+        cuts = {word: ([step.words[0] for step in steps if step.rank <= n] or [tuple(word)])[-1]
+                for word, steps in histories.items()}
         last = tuple(visible(piece) for piece in found.bpe.merges[n - 1]) if n else None
-        bpe.append({"size": size, "tokens": sum(count * len(cuts[word]) for word, count in found.counts.items()), "merge": last, "rank": n,
-                    "cuts": [[len(piece) for piece in cuts[word]] for word in shown]})
+        bpe.append({"size": size, "tokens": sum(count * len(cuts[word]) for word, count in found.counts.items()),
+                    "merge": last, "rank": n, "cuts": [[len(piece) for piece in cuts[word]] for word in shown]})
         best = {word: model.segmentations(word, 1)[0] for word in found.counts}
-        unigram.append({"size": len(model.log_p), "tokens": sum(count * len(best[word][1]) for word, count in found.counts.items()), "log": log,
-                        "cuts": [[len(piece) for piece in best[word][1]] for word in shown], "scores": [best[word][0] for word in shown]})
+        unigram.append({"size": len(model.log_p),
+                        "tokens": sum(count * len(best[word][1]) for word, count in found.counts.items()), "log": log,
+                        "cuts": [[len(piece) for piece in best[word][1]] for word in shown],
+                        "scores": [best[word][0] for word in shown]})
     return {"bpe": bpe, "unigram": unigram}
 
 
@@ -118,35 +136,44 @@ def draw(page: Lesson, run: Run) -> Reading:
     """What to learn from, the two methods beside each other, and their lines; returns what it shows."""
     text, from_prompt = text_of(page, run)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.segmented_control(page.label("source"), ("example", "prompt"), format_func=lambda name: page.label(f"source_{name}"), required=True, label_visibility="collapsed",
-                             **attached("source"))
+        st.segmented_control(page.label("source"), ("example", "prompt"),
+                             format_func=lambda name: page.label(f"source_{name}"), required=True,
+                             label_visibility="collapsed", **attached("source"))
         st.caption(_note(page, run, from_prompt), width="content")
     with st.spinner(page.label("learning")):
         found = learned(text)
     sent = message(page, found)
-    token_training(sent, key=PICTURE, on_settings=lambda settings: keep(size=settings["size"], word=settings["word"]))
+    _picture(sent, key=PICTURE, on_settings=lambda settings: keep(size=settings["size"], word=settings["word"]))
     size, word = picked_size(found), picked_word(found)
-    table = pd.DataFrame([{"size": b["size"], "BPE tokens": b["tokens"], "Unigram pieces": u["size"], "Unigram tokens": u["tokens"], "Unigram ln P": u["log"]}
+    table = pd.DataFrame([{"size": b["size"], "BPE tokens": b["tokens"], "Unigram pieces": u["size"],
+                           "Unigram tokens": u["tokens"], "Unigram ln P": u["log"]}
                           for b, u in zip(sent["bpe"], sent["unigram"])])
     at = found.sizes.index(size)
-    title = page.label("train_twin", size=size, pieces=sent["unigram"][at]["size"], bpe=sent["bpe"][at]["tokens"], unigram=sent["unigram"][at]["tokens"], characters=len(text), words=len(found.words))
+    title = page.label("train_twin", size=size, pieces=sent["unigram"][at]["size"], bpe=sent["bpe"][at]["tokens"],
+                       unigram=sent["unigram"][at]["tokens"], characters=len(text), words=len(found.words))
     return Reading(_lines(page, found, size, word), question(page, run),
-                   [segmentation.learn_bpe, segmentation.learn_unigram, LearnedUnigram.segmentations, LearnedUnigram.log_likelihood, segmentation.objective],
-                   {"sizes.csv": lambda: table, "segmentations.csv": lambda: segmentations_table(page, found.unigram(size), word, 50)}, ".training-chart", title,
-                   segmentations_table(page, found.unigram(size), word), {"BPE": str(sent["bpe"][at]["tokens"]), "Unigram": str(sent["unigram"][at]["tokens"])})
+                   [segmentation.learn_bpe, segmentation.learn_unigram, LearnedUnigram.segmentations,
+                    LearnedUnigram.log_likelihood, segmentation.objective],
+                   {"sizes.csv": lambda: table,
+                    "segmentations.csv": lambda: segmentations_table(page, found.unigram(size), word, 50)},
+                   ".training-chart", title, segmentations_table(page, found.unigram(size), word),
+                   {"BPE": str(sent["bpe"][at]["tokens"]), "Unigram": str(sent["unigram"][at]["tokens"])})
 
 
 def _note(page: Lesson, run: Run, from_prompt: bool) -> str:
     if from_prompt:
-        return page.label("source_cut", n=MOST_CHARACTERS) if len(run.text) > MOST_CHARACTERS else page.label("source_prompt_note")
+        return (page.label("source_cut", n=MOST_CHARACTERS) if len(run.text) > MOST_CHARACTERS
+                else page.label("source_prompt_note"))
     return page.label("source_empty") if read("source") == "prompt" else page.label("source_example_note")
 
 
 def segmentations_table(page: Lesson, unigram: LearnedUnigram, word: str, n: int = SEGMENTATIONS) -> pd.DataFrame:
     """The most probable ways to cut a word: pieces, ln of their product, share of all ways."""
     total = unigram.log_likelihood(word)
-    return pd.DataFrame([(" | ".join(map(visible, pieces)), plain_number(score), probability(math.exp(min(0.0, score - total)), 4)) for score, pieces in unigram.segmentations(word, n)],
-                        columns=[page.label(f"column_{name}") for name in ("cut", "log", "share")])
+    return pd.DataFrame(
+        [(" | ".join(map(visible, pieces)), plain_number(score), probability(math.exp(min(0.0, score - total)), 4))
+         for score, pieces in unigram.segmentations(word, n)],
+        columns=[page.label(f"column_{name}") for name in ("cut", "log", "share")])
 
 
 def _lines(page: Lesson, found: Learned, size: int, word: str) -> list[tuple[str, str]]:
@@ -157,11 +184,17 @@ def _lines(page: Lesson, found: Learned, size: int, word: str) -> list[tuple[str
     pairs, lines = segmentation.pair_counts(cuts), []
     if n < len(found.bpe.merges):
         pair = found.bpe.merges[n]
-        lines.append((page.label("numbers_pair", rank=n + 1, left=code(visible(pair[0])), right=code(visible(pair[1]))), rf"\max_{{a,b}} \#(a\,b) = {pairs[pair]}"))
+        lines.append((page.label("numbers_pair", rank=n + 1, left=code(visible(pair[0])), right=code(visible(pair[1]))),
+                      rf"\max_{{a,b}} \#(a\,b) = {pairs[pair]}"))
     score, pieces = unigram.segmentations(word, 1)[0]
-    terms = " + ".join(bracketed(latex_operand(unigram.log_p[piece])) for piece in pieces[:8]) + (r" + \cdots" if len(pieces) > 8 else "")
+    terms = (" + ".join(bracketed(latex_operand(unigram.log_p[piece])) for piece in pieces[:8])
+             + (r" + \cdots" if len(pieces) > 8 else ""))
     at = found.sizes.index(size)
-    return [*lines, (page.label("numbers_best", word=code(visible(word)), pieces=" ".join(code(visible(piece)) for piece in pieces)), rf"\ln \prod_i p(x_i) = {terms} = {latex_number(score)}"),
-            (page.label("numbers_word", word=code(visible(word))), rf"\ln P(w) = \ln \sum_{{x \in S(w)}} \prod_i p(x_i) = {latex_number(unigram.log_likelihood(word))}"),
-            (page.label("numbers_objective", n=len(unigram.log_p), total=plain_number(sum(map(math.exp, unigram.log_p.values())))),
+    return [*lines, (page.label("numbers_best", word=code(visible(word)),
+                                pieces=" ".join(code(visible(piece)) for piece in pieces)),
+                     rf"\ln \prod_i p(x_i) = {terms} = {latex_number(score)}"),
+            (page.label("numbers_word", word=code(visible(word))),
+             rf"\ln P(w) = \ln \sum_{{x \in S(w)}} \prod_i p(x_i) = {latex_number(unigram.log_likelihood(word))}"),
+            (page.label("numbers_objective", n=len(unigram.log_p),
+                        total=plain_number(sum(map(math.exp, unigram.log_p.values())))),
              rf"\mathcal{{L}} = \sum_w \#(w)\, \ln P(w) = {latex_number(found.objectives[at])}")]

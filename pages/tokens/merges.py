@@ -11,20 +11,24 @@ from core.app.frame.lesson import Lesson
 from core.app.frame.views import Reading, cannot
 from core.app.state import reader
 from core.app.state.run import Run
+from core.components.lib.token_view import token_view
 from core.figures.numbers import latex_number
 from core.language import segmentation
 from core.language.segmentation import Step
 from core.model.tokenizer import BLANK, Tokenizer
 from pages.tokens.shared import PREFIX, hex_bytes, keep, question, read
-from pages.tokens.token_merges import token_merges
 
 PLAYER = f"{PREFIX}merges_player"
 MOST_BYTES = 700        # of the prompt that are played, in whole words
+# The merges of a text, played: the pieces on a line, under each what it was made of; step, scrub, play.
+_picture = token_view("token_merges", __file__)
 
 
 @dataclass(frozen=True)
 class Played:
-    """The words of a prompt that are played, as bytes, their steps, the prompt's position of their first token, and how many words are left out."""
+    """The words of a prompt that are played, as bytes, their steps, the prompt's position of their first token, and how
+    many words are left out.
+    """
 
     words: tuple[bytes, ...]
     steps: tuple[Step[bytes], ...]
@@ -55,8 +59,11 @@ def split(word: bytes) -> tuple[bytes, ...]:
 
 
 def played(run: Run) -> Played:
-    """The whole words of the prompt that the model reads, MOST_BYTES of them at most, and every merge that their tokens are made by."""
-    return cache.result(run.key("tokens_merges"), lambda: _played(run.tokenizer, run), lambda made: 200 + 64 * (made.n_bytes + 1) * (len(made.steps) + 1))
+    """The whole words of the prompt that the model reads, MOST_BYTES of them at most, and every merge that their
+    tokens are made by.
+    """
+    return cache.result(run.key("tokens_merges"), lambda: _played(run.tokenizer, run),
+                        lambda made: 200 + 64 * (made.n_bytes + 1) * (len(made.steps) + 1))
 
 
 def _played(tokenizer: Tokenizer, run: Run) -> Played:
@@ -64,7 +71,8 @@ def _played(tokenizer: Tokenizer, run: Run) -> Played:
     start = len(own) - own[::-1].index(tokenizer.mask_token) if tokenizer.mask_token in own else 0
     kept = [tokenizer.token_bytes(i) for i in own[start:]]
     room, words = sum(map(len, kept)), []
-    for word in reversed(tokenizer.words(BLANK.split(text)[-1] if start else text)):       # nothing is merged across a blank
+    # nothing is merged across a blank
+    for word in reversed(tokenizer.words(BLANK.split(text)[-1] if start else text)):
         if len(word) > room:        # its beginning did not fit into the context
             break
         room -= len(word)
@@ -84,7 +92,9 @@ def _played(tokenizer: Tokenizer, run: Run) -> Played:
 
 
 def nodes_of(words: tuple[bytes, ...], steps: tuple[Step[bytes], ...]) -> list[tuple[int, int, int, int, bytes]]:
-    """Every single merge as (step, first byte, first byte of the right piece, end, token), the bytes counted through all words."""
+    """Every single merge as (step, first byte, first byte of the right piece, end, token), the bytes counted
+    through all words.
+    """
     nodes, before = [], [split(word) for word in words]
     for number, step in enumerate(steps):
         offset = 0
@@ -101,7 +111,7 @@ def nodes_of(words: tuple[bytes, ...], steps: tuple[Step[bytes], ...]) -> list[t
 
 
 def message(page: Lesson, run: Run, found: Played) -> dict:
-    """The header of the component, as token_merges.js has it."""
+    """The header of the component, as merges.js has it."""
     tokenizer, ranks = run.tokenizer, run.tokenizer.ranks
     id_of = tokenizer.id_of
     nodes = nodes_of(found.words, found.steps)
@@ -111,11 +121,14 @@ def message(page: Lesson, run: Run, found: Played) -> dict:
     used = {*leaves, *(id_of(node[4]) for node in nodes), *(id_of(piece) for pair in pairs for piece in pair)}
     starts = [sum(map(len, found.words[:w])) for w in range(len(found.words))]
     made_by = {id_of(left + right): rank for (left, right), rank in ranks.items()}
-    return {"text": page.labels("merges") | {"twin": sentence(page, found), "note": left_out(page, found)}, "identity": f"{run.model_name} {run.token_ids}", "scale": reader.scale(),
-            "names": {i: tokenizer.visible(i) for i in used}, "bytes": {i: hex_bytes(tokenizer.token_bytes(i)) for i in used},
+    return {"text": page.labels("merges") | {"twin": sentence(page, found), "note": left_out(page, found)},
+            "identity": f"{run.model_name} {run.token_ids}", "scale": reader.scale(),
+            "names": {i: tokenizer.visible(i) for i in used},
+            "bytes": {i: hex_bytes(tokenizer.token_bytes(i)) for i in used},
             "rules": {i: made_by[i] for i in used if i in made_by}, "leaves": leaves, "words": starts,
-            "steps": [(step.rank, id_of(step.left), id_of(step.right), id_of(step.left + step.right)) for step in found.steps],
-            "nodes": [(*node[:4], id_of(node[4])) for node in nodes], "pairs": {f"{id_of(left)},{id_of(right)}": ranks[left, right] for left, right in pairs},
+            "steps": [(step.rank, id_of(step.left), id_of(step.right), id_of(step.left + step.right))
+                      for step in found.steps], "nodes": [(*node[:4], id_of(node[4])) for node in nodes],
+            "pairs": {f"{id_of(left)},{id_of(right)}": ranks[left, right] for left, right in pairs},
             "first": found.first, "settings": {"step": read("merged"), "position": reader.selection().position}}
 
 
@@ -124,19 +137,23 @@ def draw(page: Lesson, run: Run) -> Reading:
     if run.tokenizer.method != Tokenizer.method:
         return cannot(page.label("merges_other", method=run.tokenizer.method))
     found = played(run)
-    token_merges(message(page, run, found), key=PLAYER, on_settings=_settled)
+    _picture(message(page, run, found), key=PLAYER, on_settings=_settled)
     position = reader.selection().position
     token = run.token_ids[position]
     rules = rules_table(page, run.tokenizer, token)
-    return Reading(_lines(page, run, found, position), question(page, run), [segmentation.merge_steps, segmentation.merged], {"merges.csv": lambda: steps_table(page, run, found)},
+    return Reading(_lines(page, run, found, position), question(page, run),
+                   [segmentation.merge_steps, segmentation.merged],
+                   {"merges.csv": lambda: steps_table(page, run, found)},
                    ".merge-tree", sentence(page, found), rules, {page.label("column_tokens"): str(found.n_tokens)})
 
 
 def steps_table(page: Lesson, run: Run, found: Played) -> pd.DataFrame:
     """Every step: its number, the rule's rank, left, right, and the tokens after it."""
-    rows = [(n, step.rank, *(run.tokenizer.visible(run.tokenizer.id_of(piece)) for piece in (step.left, step.right)), sum(map(len, step.words)))
+    rows = [(n, step.rank, *(run.tokenizer.visible(run.tokenizer.id_of(piece)) for piece in (step.left, step.right)),
+             sum(map(len, step.words)))
             for n, step in enumerate(found.steps, 1)]
-    return pd.DataFrame(rows, columns=[page.label(f"column_{name}") for name in ("step", "rank", "left", "right", "tokens")])
+    return pd.DataFrame(rows,
+                        columns=[page.label(f"column_{name}") for name in ("step", "rank", "left", "right", "tokens")])
 
 
 def _settled(settings: dict) -> None:
@@ -147,7 +164,8 @@ def _settled(settings: dict) -> None:
 
 def sentence(page: Lesson, found: Played) -> str:
     """The picture as one sentence."""
-    said = page.label("merges_twin", n=len(found.steps), bytes=found.n_bytes, tokens=found.n_tokens, words=len(found.words))
+    said = page.label("merges_twin", n=len(found.steps), bytes=found.n_bytes, tokens=found.n_tokens,
+                      words=len(found.words))
     return f"{said} {left_out(page, found)}".strip()
 
 
@@ -163,13 +181,17 @@ def rules_of(tokenizer: Tokenizer, token: bytes) -> list[Step[bytes]]:
 
 def rules_table(page: Lesson, tokenizer: Tokenizer, token_id: int) -> pd.DataFrame:
     """The rules that make the token: rank, left, right, result, its id."""
-    rows = [(step.rank, *(tokenizer.visible(tokenizer.id_of(piece)) for piece in (step.left, step.right, step.left + step.right)), tokenizer.id_of(step.left + step.right))
+    rows = [(step.rank,
+             *(tokenizer.visible(tokenizer.id_of(piece)) for piece in (step.left, step.right, step.left + step.right)),
+             tokenizer.id_of(step.left + step.right))
             for step in rules_of(tokenizer, tokenizer.token_bytes(token_id))]
-    return pd.DataFrame(rows, columns=[page.label(f"column_{name}") for name in ("rank", "left", "right", "result", "id")])
+    return pd.DataFrame(rows,
+                        columns=[page.label(f"column_{name}") for name in ("rank", "left", "right", "result", "id")])
 
 
 def merges_made(before: tuple[bytes, ...], steps: list[Step[bytes]]) -> list[int]:
-    """How many pairs each step joins in the one word that it is played on: by so many it has fewer pieces afterwards."""
+    """How many pairs each step joins in the one word that it is played on: by so many it has fewer pieces afterwards.
+    """
     sizes = [len(before), *(len(step.words[0]) for step in steps)]
     return [old - new for old, new in zip(sizes, sizes[1:])]
 
@@ -179,13 +201,19 @@ def _lines(page: Lesson, run: Run, found: Played, position: int) -> list[tuple[s
     piece = run.tokenizer.token_bytes(token)
     lines = []
     if found.n_tokens:
-        lines.append((page.label("numbers_rate"), rf"\frac{{\text{{{page.label('unit_bytes')}}}}}{{\text{{{page.label('unit_tokens')}}}}} = \frac{{{found.n_bytes}}}{{{found.n_tokens}}} = {latex_number(found.n_bytes / found.n_tokens)}"))
+        lines.append(
+            (page.label("numbers_rate"),
+             rf"\frac{{\text{{{page.label('unit_bytes')}}}}}{{\text{{{page.label('unit_tokens')}}}}} = "
+             rf"\frac{{{found.n_bytes}}}{{{found.n_tokens}}} = {latex_number(found.n_bytes / found.n_tokens)}"))
     steps = rules_of(run.tokenizer, piece)
-    if steps and token == 256 + steps[-1].rank:     # ids in the order of learning: end of text 0, the 256 bytes, then one id a rule
-        lines.append((page.label("numbers_id", token=code(run.tokens[position])), rf"\mathrm{{id}} = 256 + k = 256 + {steps[-1].rank} = {token}"))
+    # ids in the order of learning: end of text 0, the 256 bytes, then one id a rule
+    if steps and token == 256 + steps[-1].rank:
+        lines.append((page.label("numbers_id", token=code(run.tokens[position])),
+                      rf"\mathrm{{id}} = 256 + k = 256 + {steps[-1].rank} = {token}"))
     if steps:
         merges = sum(merges_made(split(piece), steps))
-        lines.append((page.label("numbers_rules", token=code(run.tokens[position]), n=len(piece)), rf"{len(piece)} - {merges} = {len(piece) - merges}"))
+        lines.append((page.label("numbers_rules", token=code(run.tokens[position]), n=len(piece)),
+                      rf"{len(piece)} - {merges} = {len(piece) - merges}"))
     else:
         lines.append((page.label("numbers_no_rules", token=code(run.tokens[position])), rf"\mathrm{{id}} = {token}"))
     return lines

@@ -1,4 +1,6 @@
-"""Methods: the same texts cut by spaces, characters, bytes, every tokenizer at hand, and the two that were learned under "Train"."""
+"""Methods: the same texts cut by spaces, characters, bytes, every tokenizer at hand, and the two that were learned
+under "Train".
+"""
 from __future__ import annotations
 
 import functools
@@ -12,22 +14,27 @@ from core.app.frame.lesson import Lesson
 from core.app.frame.views import Reading
 from core.app.state import reader
 from core.app.state.run import Run
+from core.components.lib.token_view import token_view
 from core.figures.numbers import latex_number, plain_number
 from core.language import segmentation
 from core.model.tokenizer import Tokenizer
 from pages.tokens import learned
 from pages.tokens.shared import PREFIX, bundled_tokenizers, keep, question, read, visible
-from pages.tokens.token_methods import token_methods
 
 TABLE = f"{PREFIX}methods_table"
 CHARACTERS = 0x110000 - 0x800      # that Unicode has room for: all code points but the surrogates
 SHOWN = 120                        # pieces of one text that are shown
 HEAD = 40                          # characters of a text that its button shows
+# Ways to cut a text against hard examples: counts as a table, the picked example's pieces, and length against
+# vocabulary.
+_picture = token_view("token_methods", __file__)
 
 
 @dataclass(frozen=True)
 class Method:
-    """A way to cut: its name, the size of its vocabulary (None: without end), text -> visible pieces, and the characters it can write (None: all)."""
+    """A way to cut: its name, the size of its vocabulary (None: without end), text -> visible pieces, and the
+    characters it can write (None: all).
+    """
 
     name: str
     vocab_size: int | None
@@ -42,19 +49,26 @@ def examples(page: Lesson, run: Run) -> list[str]:
 
 
 def methods(page: Lesson, run: Run) -> list[Method]:
-    """All of them: the simplest first, then those of the loaded model and of other models, then those learned from the reader's text."""
+    """All of them: the simplest first, then those of the loaded model and of other models, then those learned from the
+    reader's text.
+    """
     found = learned.learned(learned.text_of(page, run)[0])
     size = learned.picked_size(found)
     unigram, alphabet = found.unigram(size), frozenset(found.bpe.alphabet)
-    bpe_cut, unigram_cut = functools.cache(lambda word: found.bpe.cut(word, found.n_merges(size))), functools.cache(unigram.cut)
+    bpe_cut, unigram_cut = (functools.cache(lambda word: found.bpe.cut(word, found.n_merges(size))),
+                            functools.cache(unigram.cut))
     return [
         Method(page.label("method_space"), None, lambda text: [visible(piece) or "∅" for piece in text.split(" ")]),
         Method(page.label("method_characters"), CHARACTERS, lambda text: list(map(visible, text))),
         Method(page.label("method_bytes"), 256, lambda text: [visible_byte(byte) for byte in text.encode()]),
-        *(Method(page.label("method_model", name=name), tokenizer.vocab_size, lambda text, by=tokenizer: [by.visible(i) for i in by.encode(text)])
+        *(Method(page.label("method_model", name=name), tokenizer.vocab_size,
+                 lambda text, by=tokenizer: [by.visible(i) for i in by.encode(text)])
           for name, tokenizer in tokenizers_of(run).items()),
-        Method(page.label("method_bpe"), size, lambda text: [visible(piece) for word in segmentation.words_of(text) for piece in bpe_cut(word)], alphabet),
-        Method(page.label("method_unigram"), len(unigram.log_p), lambda text: [visible(piece) for word in segmentation.words_of(text) for piece in unigram_cut(word)], alphabet),
+        Method(page.label("method_bpe"), size, lambda text: [visible(piece) for word in segmentation.words_of(text)
+                                                             for piece in bpe_cut(word)], alphabet),
+        Method(page.label("method_unigram"), len(unigram.log_p),
+               lambda text: [visible(piece) for word in segmentation.words_of(text) for piece in unigram_cut(word)],
+               alphabet),
     ]
 
 
@@ -65,7 +79,8 @@ def visible_byte(byte: int) -> str:
 
 def tokenizers_of(run: Run) -> dict[str, Tokenizer]:
     """The loaded model's tokenizer first, then those of bundled models that differ from it."""
-    others = {name: tokenizer for name, tokenizer in bundled_tokenizers().items() if tokenizer.merges != run.tokenizer.merges}
+    others = {name: tokenizer for name, tokenizer in bundled_tokenizers().items()
+              if tokenizer.merges != run.tokenizer.merges}
     return {run.model_name: run.tokenizer} | others
 
 
@@ -75,12 +90,15 @@ def draw(page: Lesson, run: Run) -> Reading:
     example = min(read("example"), len(texts) - 1)
     cuts = [[way.cut(text) for text in texts] for way in ways]
     sizes = [way.vocab_size for way in ways if way.vocab_size]
-    rows = [{"name": way.name, "vocabulary": way.vocab_size, "vocabulary_text": page.label("methods_endless") if way.vocab_size is None else f"{way.vocab_size:,}".replace(",", "\u202f"),
+    rows = [{"name": way.name, "vocabulary": way.vocab_size,
+             "vocabulary_text": page.label("methods_endless") if way.vocab_size is None
+                                else f"{way.vocab_size:,}".replace(",", "\u202f"),
              "counts": [len(pieces) for pieces in own], "pieces": [pieces[:SHOWN] for pieces in own],
-             "unknown": [0 if way.alphabet is None else sum(character not in way.alphabet for character in text) for text in texts]} for way, own in zip(ways, cuts)]
-    header = {"text": page.labels("methods"), "scale": reader.scale(), "examples": [heading(text) for text in texts], "methods": rows, "axis": [min(sizes), max(sizes)],
-              "settings": {"example": example}}
-    token_methods(header, key=TABLE, on_settings=lambda settings: keep(example=settings["example"]))
+             "unknown": [0 if way.alphabet is None else sum(character not in way.alphabet for character in text)
+                         for text in texts]} for way, own in zip(ways, cuts)]
+    header = {"text": page.labels("methods"), "scale": reader.scale(), "examples": [heading(text) for text in texts],
+              "methods": rows, "axis": [min(sizes), max(sizes)], "settings": {"example": example}}
+    _picture(header, key=TABLE, on_settings=lambda settings: keep(example=settings["example"]))
     return _reading(page, run, texts, ways, cuts, example)
 
 
@@ -89,14 +107,20 @@ def heading(text: str) -> str:
     return visible(text[:HEAD]).replace("·", " ") + ("…" if len(text) > HEAD else "")
 
 
-def _reading(page: Lesson, run: Run, texts: list[str], ways: list[Method], cuts: list[list[list[str]]], example: int) -> Reading:
+def _reading(page: Lesson, run: Run, texts: list[str], ways: list[Method], cuts: list[list[list[str]]],
+             example: int) -> Reading:
     text, counts = texts[example], [len(own[example]) for own in cuts]
     n_bytes = len(text.encode())
     model = 3       # the loaded model's row
-    table = pd.DataFrame([(way.name, "∞" if way.vocab_size is None else str(way.vocab_size), count, plain_number(n_bytes / count)) for way, count in zip(ways, counts)],
+    table = pd.DataFrame([(way.name, "∞" if way.vocab_size is None else str(way.vocab_size), count,
+                           plain_number(n_bytes / count)) for way, count in zip(ways, counts)],
                          columns=[page.label(f"column_{name}") for name in ("method", "vocabulary", "tokens", "rate")])
     rate = rf"\frac{{{n_bytes}}}{{{counts[model]}}} = {latex_number(n_bytes / counts[model])}"
-    every = [{page.label("column_method"): way.name} | {heading(one): len(pieces) for one, pieces in zip(texts, own)} for way, own in zip(ways, cuts)]
-    title = page.label("methods_twin", text=code(heading(text)), counts="; ".join(f"{escaped(way.name)} {count}" for way, count in zip(ways, counts)))
-    return Reading([(page.label("numbers_compression", text=code(heading(text)), name=escaped(ways[model].name)), rate)], question(page, run),
-                   [segmentation.merge_steps, segmentation.LearnedUnigram.segmentations], {"counts.csv": lambda: pd.DataFrame(every)}, ".methods-chart", title, table, {heading(text): str(counts[model])})
+    every = [{page.label("column_method"): way.name} | {heading(one): len(pieces) for one, pieces in zip(texts, own)}
+             for way, own in zip(ways, cuts)]
+    title = page.label("methods_twin", text=code(heading(text)),
+                       counts="; ".join(f"{escaped(way.name)} {count}" for way, count in zip(ways, counts)))
+    return Reading([(page.label("numbers_compression", text=code(heading(text)), name=escaped(ways[model].name)),
+                     rate)], question(page, run), [segmentation.merge_steps, segmentation.LearnedUnigram.segmentations],
+                   {"counts.csv": lambda: pd.DataFrame(every)}, ".methods-chart", title, table,
+                   {heading(text): str(counts[model])})

@@ -3,4 +3,5 @@ from core.app.frame import lesson, views
 from pages.tokens import learned, merges, methods, vocabulary
 from pages.tokens.shared import SETTINGS
 
-views.draw(lesson.open_lesson("tokens"), SETTINGS, {"merges": merges, "methods": methods, "train": learned, "vocabulary": vocabulary})
+views.draw(lesson.open_lesson("tokens"), SETTINGS,
+           {"merges": merges, "methods": methods, "train": learned, "vocabulary": vocabulary})

@@ -17,8 +17,10 @@ SETTINGS = Settings("tokens", {
     "merged": Setting(-1, low=-1),                    # merges done; −1: all of them
     "example": Setting(0, low=0),
     "source": Setting("example", options=("example", "prompt")),
-    "size": Setting(0, low=0),                        # of the vocabulary that is learned; 0: as many as suit both methods
-    "word": Setting(-1, low=-1),                      # of the training text's words, in the order of their coming; −1: the longest
+    # of the vocabulary that is learned; 0: as many as suit both methods
+    "size": Setting(0, low=0),
+    # of the training text's words, in the order of their coming; −1: the longest
+    "word": Setting(-1, low=-1),
     "find": Setting(""),
 })
 read, keep, attached = SETTINGS.read, SETTINGS.keep, SETTINGS.attached
@@ -43,13 +45,16 @@ def question(page: Lesson, run: Run) -> Question:
     before, after = (len(run.tokenizer.encode(text)) for text in (run.text, run.text.replace(" ", "")))
     answer = 0 if after < before else 1 if after == before else 2
     shown = [run.tokenizer.visible(i) for i in run.tokenizer.encode(run.text.replace(" ", ""))][:12]
-    return Question("spaces", page.label("check", n=before), [page.label(f"check_{name}") for name in ("fewer", "same", "more")], answer,
+    return Question("spaces", page.label("check", n=before),
+                    [page.label(f"check_{name}") for name in ("fewer", "same", "more")], answer,
                     page.label("check_because", before=before, after=after, pieces=" ".join(map(code, shown)) or "–"))
 
 
 @st.cache_resource(show_spinner=False)
 def bundled_tokenizers() -> dict[str, Tokenizer]:
-    """The tokenizers of the bundled models by the name of the first model that has them; a folder that cannot be read is left out."""
+    """The tokenizers of the bundled models by the name of the first model that has them; a folder that cannot be
+    read is left out.
+    """
     found: dict[str, Tokenizer] = {}
     for name in sorted(checkpoints.bundled_names(), key=lambda name: (name != "stories", name)):
         try:

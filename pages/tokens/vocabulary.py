@@ -9,14 +9,17 @@ from core.app.frame.lesson import Lesson
 from core.app.frame.views import Reading
 from core.app.state import reader
 from core.app.state.run import Run
+from core.components.lib.token_view import token_view
 from core.language import segmentation
 from core.model.tokenizer import Tokenizer, visible_form
 from pages.tokens.merges import rules_table
 from pages.tokens.shared import PREFIX, hex_bytes, keep, question, read
-from pages.tokens.token_vocabulary import token_vocabulary
 
 SEARCH = f"{PREFIX}vocabulary_search"
 MOST_SEARCHED = 60      # characters of a search
+# The vocabulary, searched while one types, and one token opened: how it was made, its bytes, the bits of its
+# characters.
+_picture = token_view("token_vocabulary", __file__)
 
 
 def picked_token(run: Run) -> int:
@@ -28,27 +31,35 @@ def picked_token(run: Run) -> int:
 def table_of(tokenizer: Tokenizer) -> dict:
     """All tokens by id: names, bytes in hex, the two parts of each that a rule made, and the rule's rank."""
     ids = range(tokenizer.vocab_size)
-    rules = {tokenizer.id_of(left + right): (rank, left, right) for rank, (left, right) in enumerate(tokenizer.merges, 1)}
+    rules = {tokenizer.id_of(left + right): (rank, left, right)
+             for rank, (left, right) in enumerate(tokenizer.merges, 1)}
     return {"names": [tokenizer.visible(i) for i in ids], "bytes": [hex_bytes(tokenizer.token_bytes(i)) for i in ids],
-            "parts": {i: (tokenizer.id_of(left), tokenizer.id_of(right)) for i, (_, left, right) in rules.items()}, "rules": {i: rank for i, (rank, _, _) in rules.items()}}
+            "parts": {i: (tokenizer.id_of(left), tokenizer.id_of(right)) for i, (_, left, right) in rules.items()},
+            "rules": {i: rank for i, (rank, _, _) in rules.items()}}
 
 
 def draw(page: Lesson, run: Run) -> Reading:
     """The search and the opened token; returns what they show."""
     token = picked_token(run)
-    table = cache.result(run.loaded.key("tokens_vocabulary"), lambda: table_of(run.tokenizer), lambda made: 400 * len(made["names"]))
-    header = {"text": page.labels("vocabulary"), "scale": reader.scale(), **table, "prompt": run.token_ids, "settings": {"find": read("find")[:MOST_SEARCHED], "token": token}}
-    token_vocabulary(header, key=SEARCH, on_settings=_settled)
+    table = cache.result(run.loaded.key("tokens_vocabulary"), lambda: table_of(run.tokenizer),
+                         lambda made: 400 * len(made["names"]))
+    header = {"text": page.labels("vocabulary"), "scale": reader.scale(), **table, "prompt": run.token_ids,
+              "settings": {"find": read("find")[:MOST_SEARCHED], "token": token}}
+    _picture(header, key=SEARCH, on_settings=_settled)
     name = code(run.tokenizer.visible(token))
-    title = page.label("vocabulary_twin", n=run.tokenizer.vocab_size, token=name, id=token, bytes=table["bytes"][token] or "–")
-    return Reading(_lines(page, run, token), question(page, run), [Tokenizer.token_bytes, visible_form, segmentation.merge_steps],
-                   {"vocabulary.csv": lambda: every_token(page, table)}, ".token-tree", title, rules_table(page, run.tokenizer, token), {page.label("column_token"): run.tokenizer.visible(token)})
+    title = page.label("vocabulary_twin", n=run.tokenizer.vocab_size, token=name, id=token,
+                       bytes=table["bytes"][token] or "–")
+    return Reading(_lines(page, run, token), question(page, run),
+                   [Tokenizer.token_bytes, visible_form, segmentation.merge_steps],
+                   {"vocabulary.csv": lambda: every_token(page, table)}, ".token-tree", title,
+                   rules_table(page, run.tokenizer, token), {page.label("column_token"): run.tokenizer.visible(token)})
 
 
 def every_token(page: Lesson, table: dict) -> pd.DataFrame:
     """The whole vocabulary: id, token, bytes, and the rank of the rule that made it."""
     ids = range(len(table["names"]))
-    return pd.DataFrame({page.label("column_id"): ids, page.label("column_token"): table["names"], page.label("column_bytes"): table["bytes"],
+    return pd.DataFrame({page.label("column_id"): ids,
+                         page.label("column_token"): table["names"], page.label("column_bytes"): table["bytes"],
                          page.label("column_rank"): [table["rules"].get(i) for i in ids]})
 
 
@@ -62,17 +73,21 @@ def _lines(page: Lesson, run: Run, token: int) -> list[tuple[str, str]]:
     n, merges = run.tokenizer.vocab_size, len(run.tokenizer.merges)
     d = run.model.config.d_model
     signs = n - 256 - merges
-    lines = [(page.label("numbers_vocabulary", signs=signs), rf"|V| = {signs} + 256 + {merges} = {n}")] if run.tokenizer.method == "byte-level BPE" else []
-    lines = [*lines, (page.label("numbers_rows", share=f"{100 * n * d / run.model.n_parameters:.3g}"), rf"|V| \times d = {n} \times {d} = {n * d}")]
+    lines = ([(page.label("numbers_vocabulary", signs=signs), rf"|V| = {signs} + 256 + {merges} = {n}")]
+             if run.tokenizer.method == "byte-level BPE" else [])
+    lines = [*lines, (page.label("numbers_rows", share=f"{100 * n * d / run.model.n_parameters:.3g}"),
+                      rf"|V| \times d = {n} \times {d} = {n * d}")]
     characters = run.tokenizer.token_bytes(token).decode("utf-8", errors="ignore")
     wide = next((c for c in characters if ord(c) > 0x7F), characters.strip()[:1] or characters[:1])
     if wide:
-        lines.append((page.label("numbers_utf8", character=code(visible_form(wide.encode())), point=f"U+{ord(wide):04X}"), utf8(wide)))
+        lines.append((page.label("numbers_utf8", character=code(visible_form(wide.encode())),
+                                 point=f"U+{ord(wide):04X}"), utf8(wide)))
     return lines
 
 
 def utf8(character: str) -> str:
-    """The bytes of a character in bits: the marks that say where a character begins, and, in bold, the bits of its code point, which add up to it.
+    """The bytes of a character in bits: the marks that say where a character begins, and, in bold, the bits of its code
+    point, which add up to it.
 
     >>> utf8("A")
     '65 = \\\\mathbf{1000001}_2 \\\\;\\\\to\\\\; 0\\\\mathbf{1000001} \\\\;=\\\\; \\\\mathtt{41}'

@@ -1,4 +1,6 @@
-"""The third stage: alignment with preferences, the reader's own votes or a rule that stands in for them, by direct preference optimisation."""
+"""The third stage: alignment with preferences, the reader's own votes or a rule that stands in for them, by direct
+preference optimisation.
+"""
 from __future__ import annotations
 
 import math
@@ -62,7 +64,8 @@ def draw(page: Lesson, run: Run, loaded: LoadedModel) -> Reading:
         if len(votes_of(loaded)) < LEAST_VOTES:
             return _too_few(page, loaded)
     train, held_out = preferences_of(loaded, found)
-    key = ("aligned", loaded.name, judge, tuple(votes_of(loaded).items()) if judge == "own" else (), beta, read("parts"), read("rank") if read("parts") == "adapters" else 0, read("seed"))
+    key = ("aligned", loaded.name, judge, tuple(votes_of(loaded).items()) if judge == "own" else (), beta,
+           read("parts"), read("rank") if read("parts") == "adapters" else 0, read("seed"))
     if not train or not held_out:
         told = page.label("aligned_no_pairs")
         st.info(told)
@@ -75,18 +78,22 @@ def draw(page: Lesson, run: Run, loaded: LoadedModel) -> Reading:
     tuner = tuner_of(key, make)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         running = controls(page, key, tuner, learning(key, make), loaded)
-        st.selectbox(page.label("beta"), BETAS, format_func=lambda value: page.label("beta_is", value=value), label_visibility="collapsed", width=110, help=page.label("beta_help"), **attached("beta"))
+        st.selectbox(page.label("beta"), BETAS, format_func=lambda value: page.label("beta_is", value=value),
+                     label_visibility="collapsed", width=110, help=page.label("beta_help"), **attached("beta"))
         asked_control(page, len(held_out))
     example = tuner.held_out[read("example") % len(held_out)]
     given = run.text if read("asked") == "prompt" else loaded.tokenizer.decode(example.prompt)
     job_controls.follow(page, key, running, lambda _: _picture(page, loaded, key, tuner_of(key, make), example, given))
     title = _title(page, tuner)
-    return Reading(_lines(page, loaded, key, tuner, example, given), _question(page), [tuning.margins, tuning.dpo_loss, tuning.answer_log_probs, PreferenceTuner._loss, tuning.preferences],
-                   {"tuning.csv": lambda: table(tuner.history), "preferences.csv": lambda: _pairs_table(loaded, train + held_out)}, f".st-key-{PREFIX}tuning_pictures", title,
-                   _margin_table(page, loaded, key, tuner), summary={page.label("view_tuning"): unmarked(title)})
+    return Reading(
+        _lines(page, loaded, key, tuner, example, given), _question(page),
+        [tuning.margins, tuning.dpo_loss, tuning.answer_log_probs, PreferenceTuner._loss, tuning.preferences],
+        {"tuning.csv": lambda: table(tuner.history), "preferences.csv": lambda: _pairs_table(loaded, train + held_out)},
+        f".st-key-{PREFIX}tuning_pictures", title,
+        _margin_table(page, loaded, key, tuner), summary={page.label("view_tuning"): unmarked(title)})
 
 
-# ---- candidates and votes -------------------------------------------------------------------------------------------------------
+# ---- candidates and votes --------------------------------------------------------------------------------------------
 
 
 def candidates_of(loaded: LoadedModel) -> Candidates:
@@ -94,9 +101,11 @@ def candidates_of(loaded: LoadedModel) -> Candidates:
     def write() -> Candidates:
         tokenizer = loaded.tokenizer
         openings = tuning_texts.openings(4 * tuning.N_OPENINGS, read("seed"))
-        return tuning.candidates(loaded.model, [(tokenizer.first, *tokenizer.encode(opening)) for opening in openings], read("seed"))
+        return tuning.candidates(loaded.model,
+                                 [(tokenizer.first, *tokenizer.encode(opening)) for opening in openings], read("seed"))
 
-    return cache.result(("candidates", loaded.name, read("seed")), write, lambda made: 64 * tuning.N_OPENINGS * tuning.N_EACH * tuning.N_NEW)
+    return cache.result(("candidates", loaded.name, read("seed")), write,
+                        lambda made: 64 * tuning.N_OPENINGS * tuning.N_EACH * tuning.N_NEW)
 
 
 def votes_of(loaded: LoadedModel) -> dict[int, tuple[int, int]]:
@@ -109,12 +118,15 @@ def preferences_of(loaded: LoadedModel, found: Candidates) -> tuple[list[Prefere
     if read("judge") != "own":
         rule = tuning_texts.JUDGES[read("judge")]
         return tuning.preferences(found, lambda ids: rule(loaded.tokenizer.decode(ids)))
-    made = [Preference(found.prompts[i], found.texts[i][better], found.texts[i][worse]) for i, (better, worse) in votes_of(loaded).items()]
+    made = [Preference(found.prompts[i], found.texts[i][better], found.texts[i][worse])
+            for i, (better, worse) in votes_of(loaded).items()]
     return [p for i, p in enumerate(made) if i % 4 != 3], made[3::4]
 
 
 def _score(loaded: LoadedModel, found: Candidates):
-    """What the rule gives new continuations of openings that are not trained on, on average; None where there is no rule."""
+    """What the rule gives new continuations of openings that are not trained on, on average; None where
+    there is no rule.
+    """
     if read("judge") == "own":
         return None
     rule, decode = tuning_texts.JUDGES[read("judge")], loaded.tokenizer.decode
@@ -137,10 +149,12 @@ def _ballot(page: Lesson, loaded: LoadedModel, found: Candidates) -> None:
         if at is None:
             st.caption(page.label("ballot_done", n=len(votes)))
             return
-        st.caption(page.label("ballot", n=len(votes), least=LEAST_VOTES, opening=one_line(loaded.tokenizer.decode(found.prompts[at]))))
+        st.caption(page.label("ballot", n=len(votes), least=LEAST_VOTES,
+                              opening=one_line(loaded.tokenizer.decode(found.prompts[at]))))
         for place, column in enumerate(st.columns(2, gap="small")):
             with column:
-                st.button("… " + one_line(loaded.tokenizer.decode(found.texts[at][place])), key=f"training_vote_{place}", width="stretch", on_click=_vote, args=(votes, at, place))
+                st.button("… " + one_line(loaded.tokenizer.decode(found.texts[at][place])),
+                          key=f"training_vote_{place}", width="stretch", on_click=_vote, args=(votes, at, place))
 
 
 def _vote(votes: dict, at: int, place: int) -> None:
@@ -151,10 +165,11 @@ def _too_few(page: Lesson, loaded: LoadedModel) -> Reading:
     """Before there are enough votes: the ballot alone."""
     title = page.label("ballot_title", n=len(votes_of(loaded)), least=LEAST_VOTES)
     st.markdown(f"**{title}**")
-    return Reading([_start_line(page)], _question(page), [tuning.margins, tuning.dpo_loss], {}, f".st-key-{PREFIX}ballot", title)
+    return Reading([_start_line(page)], _question(page), [tuning.margins, tuning.dpo_loss], {},
+                   f".st-key-{PREFIX}ballot", title)
 
 
-# ---- pictures and numbers -------------------------------------------------------------------------------------------------------
+# ---- pictures and numbers --------------------------------------------------------------------------------------------
 
 
 def _title(page: Lesson, tuner: PreferenceTuner) -> str:
@@ -162,12 +177,15 @@ def _title(page: Lesson, tuner: PreferenceTuner) -> str:
     if not last.step:
         return page.label("aligned_title_before", n=len(tuner.pairs), held_out=len(tuner.held_out), round=tuning.ROUND)
     scores = [step.score for step in tuner.history if not math.isnan(step.score)]
-    told = " " + page.label("aligned_title_score", before=readable(scores[0]), now=readable(scores[-1])) if scores else ""
-    return page.label("aligned_title", steps=last.step, seconds=f"{last.seconds:.0f}", right=readable(100 * last.right), n=len(tuner.held_out), kl=readable(last.kl), old_before=readable(first.old),
+    told = (" " + page.label("aligned_title_score", before=readable(scores[0]), now=readable(scores[-1]))
+            if scores else "")
+    return page.label("aligned_title", steps=last.step, seconds=f"{last.seconds:.0f}", right=readable(100 * last.right),
+                      n=len(tuner.held_out), kl=readable(last.kl), old_before=readable(first.old),
                       old=readable(last.old)) + told
 
 
-def _picture(page: Lesson, loaded: LoadedModel, key: Hashable, tuner: PreferenceTuner, example: Preference, given: str) -> None:
+def _picture(page: Lesson, loaded: LoadedModel, key: Hashable, tuner: PreferenceTuner, example: Preference,
+             given: str) -> None:
     """Title, one pair, curves, texts and distribution, of what stands now."""
     st.markdown(f"**{_title(page, tuner)}**")
     decode, ids, history = loaded.tokenizer.decode, ids_of(loaded, given), list(tuner.history)
@@ -181,14 +199,16 @@ def _picture(page: Lesson, loaded: LoadedModel, key: Hashable, tuner: Preference
         with texts, st.container(gap="xsmall"):
             own = read("asked") == "prompt"
             st.caption(page.label("caption_own_prompt" if own else "caption_preference"))
-            st.markdown(one_line(given) + ("" if own else f"  \n✓ {one_line(decode(example.chosen))}  \n✗ {one_line(decode(example.rejected))}"))
+            st.markdown(one_line(given) + ("" if own else f"  \n✓ {one_line(decode(example.chosen))}  \n✗ "
+                                                          f"{one_line(decode(example.rejected))}"))
             comparison(page, before, now)
         with beside:
             bars(page, loaded, before, now)
 
 
 def _start_line(page: Lesson) -> tuple[str, str]:
-    return page.label("numbers_dpo_start"), rf"m = 0, \qquad -\ln \sigma(0) = -\ln \tfrac{{1}}{{2}} = \ln 2 = {latex_number(math.log(2))}"
+    return (page.label("numbers_dpo_start"),
+            rf"m = 0, \qquad -\ln \sigma(0) = -\ln \tfrac{{1}}{{2}} = \ln 2 = {latex_number(math.log(2))}")
 
 
 @torch.no_grad()
@@ -198,15 +218,20 @@ def parts_of(tuner: PreferenceTuner, model: Transformer, example: Preference) ->
     return [float(tuning.answer_log_probs(which, row).double()) for row in rows for which in (model, tuner.start)]
 
 
-def _lines(page: Lesson, loaded: LoadedModel, key: Hashable, tuner: PreferenceTuner, example: Preference, given: str) -> list[tuple[str, str]]:
+def _lines(page: Lesson, loaded: LoadedModel, key: Hashable, tuner: PreferenceTuner, example: Preference,
+           given: str) -> list[tuple[str, str]]:
     values = last_of("parts", (key, tuner.step, example), lambda: parts_of(tuner, tuner.copy(), example))
-    w, ref_w, l, ref_l = (latex_operand(v) for v in values)
+    won, ref_won, lost, ref_lost = (latex_operand(v) for v in values)
     m, beta, ids = (values[0] - values[1]) - (values[2] - values[3]), tuner.beta, ids_of(loaded, given)
     return [_start_line(page),
-            (page.label("numbers_margin"), rf"m = \ln \frac{{\pi(y_w \mid x)}}{{\pi_{{\text{{ref}}}}(y_w \mid x)}} - \ln \frac{{\pi(y_l \mid x)}}{{\pi_{{\text{{ref}}}}(y_l \mid x)}}"
-             rf" = ({w} - ({ref_w})) - ({l} - ({ref_l})) = {latex_number(m)}"),
-            (page.label("numbers_dpo"), rf"-\ln \sigma(\beta m) = -\ln \frac{{1}}{{1 + e^{{-{beta:g} \cdot ({latex_operand(m)})}}}} = {latex_number(float(tuning.dpo_loss(torch.tensor(m, dtype=torch.float64), beta)))}"),
-            learned_line(page, tuner), old_line(page, tuner), kl_line(page, written_before(loaded, ids), written_now(key, tuner, loaded, ids))]
+            (page.label("numbers_margin"), rf"m = \ln \frac{{\pi(y_w \mid x)}}{{\pi_{{\text{{ref}}}}(y_w \mid x)}} - "
+                                           rf"\ln \frac{{\pi(y_l \mid x)}}{{\pi_{{\text{{ref}}}}(y_l \mid x)}}"
+             rf" = ({won} - ({ref_won})) - ({lost} - ({ref_lost})) = {latex_number(m)}"),
+            (page.label("numbers_dpo"),
+             rf"-\ln \sigma(\beta m) = -\ln \frac{{1}}{{1 + e^{{-{beta:g} \cdot ({latex_operand(m)})}}}} = "
+             rf"{latex_number(float(tuning.dpo_loss(torch.tensor(m, dtype=torch.float64), beta)))}"),
+            learned_line(page, tuner), old_line(page, tuner),
+            kl_line(page, written_before(loaded, ids), written_now(key, tuner, loaded, ids))]
 
 
 def _margin_table(page: Lesson, loaded: LoadedModel, key: Hashable, tuner: PreferenceTuner) -> pd.DataFrame:
@@ -218,12 +243,15 @@ def _margin_table(page: Lesson, loaded: LoadedModel, key: Hashable, tuner: Prefe
 
 def _pairs_table(loaded: LoadedModel, pairs: list[Preference]) -> pd.DataFrame:
     decode = loaded.tokenizer.decode
-    return pd.DataFrame([{"prompt": decode(p.prompt), "preferred": decode(p.chosen), "other": decode(p.rejected)} for p in pairs])
+    return pd.DataFrame([{"prompt": decode(p.prompt), "preferred": decode(p.chosen), "other": decode(p.rejected)}
+                         for p in pairs])
 
 
 def _question(page: Lesson) -> Question:
     """What DPO's loss is before the first step."""
     beta = read("beta")
     values = sorted({0.0, 0.5, float(tuning.dpo_loss(torch.zeros(1, dtype=torch.float64), beta)), 1.0})
-    return Question("aligned", page.label("question_aligned", beta=readable(beta)), [readable(value) for value in values], values.index(float(tuning.dpo_loss(torch.zeros(1, dtype=torch.float64), beta))),
+    return Question("aligned", page.label("question_aligned", beta=readable(beta)),
+                    [readable(value) for value in values],
+                    values.index(float(tuning.dpo_loss(torch.zeros(1, dtype=torch.float64), beta))),
                     page.label("because_aligned"))

@@ -1,4 +1,6 @@
-"""A model's childhood: one slider over the moments at which a model was kept while it was trained, and what it could do, and looked at, at each."""
+"""A model's childhood: one slider over the moments at which a model was kept while it was trained, and what it could
+do, and looked at, at each.
+"""
 from __future__ import annotations
 
 import math
@@ -37,28 +39,36 @@ MEANINGS = {"held_out": "query", "induction_score": "attention", "previous_token
 
 def draw(page: Lesson, run: Run) -> Reading:
     """The instrument; returns what it shows."""
-    name = next((base for base in (cache.name_and_step(run.model_name)[0], *cache.model_names()) if cache.moments(base)), None)
+    name = next((base for base in (cache.name_and_step(run.model_name)[0], *cache.model_names())
+                 if cache.moments(base)), None)
     if name is None:
         st.info(page.label("childhood_none"))
-        return Reading([], None, [induction_heads.induction], {}, ".st-key-training_childhood_loss", page.label("childhood_none"))
+        return Reading([], None, [induction_heads.induction], {}, ".st-key-training_childhood_loss",
+                       page.label("childhood_none"))
     moments = cache.moments(name)
     at = read("milestone") if 0 <= read("milestone") < len(moments) else len(moments) - 1
     moment, last = moments[at], at == len(moments) - 1
     then = runs.read(cache.shared_model(name if last else f"{name}{cache.MOMENT}{moment.step}", run.device), run.text)
     _controls(page, then, moments, at)
     title = _title(page, then, name, moment)
-    st.markdown(f"**{title}**  \n{page.label('childhood_sample', prompt=code(moment.prompt), sample=code(shortened(moment.sample)))}")
+    st.markdown(
+        f"**{title}**  "
+        f"\n{page.label('childhood_sample', prompt=code(moment.prompt), sample=code(shortened(moment.sample)))}")
     curves, guesses, pattern = st.columns([5, 3, 4], gap="medium")
     with curves:
         _curves(page, moments, at)
     with guesses:
         st.caption(page.label("caption_guesses"))
         best, ids = then.trace.probs[-1].double().topk(N_GUESSES)
-        show(residual_stream.guesses([then.tokenizer.visible(int(i)) for i in ids], to_numpy(best), page.label("axis_probability"), reader.theme(), [False] * N_GUESSES, reader.scale(), chart_height(95)), "guesses")
+        show(residual_stream.guesses([then.tokenizer.visible(int(i)) for i in ids], to_numpy(best),
+                                     page.label("axis_probability"), reader.theme(), [False] * N_GUESSES,
+                                     reader.scale(), chart_height(95)), "guesses")
     with pattern:
         _pattern(page, then, name, run.device)
-    return Reading(_lines(page, then, moments, at), _question(page, moments), [induction_heads.induction, stream_and_heads.induction_score, stream_and_heads.previous_token_score],
-                   {"childhood.csv": lambda: table(moments)}, ".st-key-training_childhood_loss", title, summary={page.label("view_childhood"): unmarked(title)})
+    return Reading(_lines(page, then, moments, at), _question(page, moments),
+                   [induction_heads.induction, stream_and_heads.induction_score, stream_and_heads.previous_token_score],
+                   {"childhood.csv": lambda: table(moments)}, ".st-key-training_childhood_loss", title,
+                   summary={page.label("view_childhood"): unmarked(title)})
 
 
 def _controls(page: Lesson, then: Run, moments: tuple[Milestone, ...], at: int) -> None:
@@ -66,12 +76,15 @@ def _controls(page: Lesson, then: Run, moments: tuple[Milestone, ...], at: int) 
     widget = f"{PREFIX}milestone_pick"
     st.session_state[widget] = at
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        st.select_slider(page.label("milestone"), range(len(moments)), key=widget, format_func=lambda i: f"{moments[i].step:,}".replace(",", "\u202f"),
+        st.select_slider(page.label("milestone"), range(len(moments)), key=widget,
+                         format_func=lambda i: f"{moments[i].step:,}".replace(",", "\u202f"),
                          on_change=lambda: keep(milestone=st.session_state[widget]))
         playing = bool(st.session_state.get(PLAYING))
-        st.button(page.label("pause" if playing else "play"), key="training_play", icon=":material/pause:" if playing else ":material/play_arrow:", on_click=_play, args=(not playing, at, len(moments)))
-        st.button(page.label("everywhere"), key="training_everywhere", disabled=reader.model_name() == then.model_name, on_click=reader.apply, args=({"model": then.model_name},),
-                  help=page.label("everywhere_help"))
+        st.button(page.label("pause" if playing else "play"), key="training_play",
+                  icon=":material/pause:" if playing else ":material/play_arrow:", on_click=_play,
+                  args=(not playing, at, len(moments)))
+        st.button(page.label("everywhere"), key="training_everywhere", disabled=reader.model_name() == then.model_name,
+                  on_click=reader.apply, args=({"model": then.model_name},), help=page.label("everywhere_help"))
     if playing:
         _tick(at, len(moments))
 
@@ -98,7 +111,8 @@ def _tick(at: int, n: int) -> None:
 
 def _title(page: Lesson, then: Run, name: str, moment: Milestone) -> str:
     best, token = then.trace.probs[-1].double().max(dim=-1)
-    return page.label("childhood_title", name=name, steps=f"{moment.step:,}".replace(",", "\u202f"), tokens=f"{moment.tokens_seen:,}".replace(",", "\u202f"), loss=readable(first_loss(moment)),
+    return page.label("childhood_title", name=name, steps=f"{moment.step:,}".replace(",", "\u202f"),
+                      tokens=f"{moment.tokens_seen:,}".replace(",", "\u202f"), loss=readable(first_loss(moment)),
                       token=code(then.tokenizer.visible(int(token))), p=readable(100 * float(best)))
 
 
@@ -121,20 +135,27 @@ def _curves(page: Lesson, moments: tuple[Milestone, ...], at: int) -> None:
         late = st.toggle(page.label("late"), **attached("late"))
     first = max(0, steepest(moments) - BEFORE) if late else 0
     parts = {"loss": {"held_out": [first_loss(moment) for moment in moments]},
-             "scores": {name: [getattr(moment, name) for moment in moments] for name in ("induction_score", "previous_token_score")}}
+             "scores": {name: [getattr(moment, name) for moment in moments]
+                        for name in ("induction_score", "previous_token_score")}}
     for part, values in parts.items():
-        frame = pd.DataFrame([(page.label(f"line_childhood_{line}"), x, y) for line, own in values.items() for x, y in enumerate(own)], columns=["line", "x", "y"])
+        frame = pd.DataFrame([(page.label(f"line_childhood_{line}"), x, y) for line, own in values.items()
+                              for x, y in enumerate(own)], columns=["line", "x", "y"])
         bounds = (0.0, 1.0)
         if part == "loss":
             seen = values["held_out"][first:]
-            bounds = (math.floor(20 * min(seen) - 1) / 20, math.ceil(20 * max(seen) + 1) / 20) if first else (0.0, float(math.ceil(max(seen))))
+            bounds = ((math.floor(20 * min(seen) - 1) / 20, math.ceil(20 * max(seen) + 1) / 20) if first
+                      else (0.0, float(math.ceil(max(seen)))))
         show_spec(f"childhood_{part}", frame, charts.curve(
-            {line: page.label(f"line_childhood_{line}") for line in values}, MEANINGS, page.label("axis_moments") if part == "scores" else "", page.label(f"axis_childhood_{part}"), reader.theme(),
-            x_domain=(first, len(moments) - 1), y_domain=bounds, marked=max(at, first), ticks=ticks, scale=reader.scale(), height=chart_height(230 if part == "loss" else 205)))
+            {line: page.label(f"line_childhood_{line}") for line in values}, MEANINGS,
+            page.label("axis_moments") if part == "scores" else "", page.label(f"axis_childhood_{part}"),
+            reader.theme(), x_domain=(first, len(moments) - 1), y_domain=bounds, marked=max(at, first), ticks=ticks,
+            scale=reader.scale(), height=chart_height(230 if part == "loss" else 205)))
 
 
 def becoming(name: str, device: str) -> tuple[int, int]:
-    """Layer and head that look back at what followed last time, in the end: the head with the highest induction score of the trained model."""
+    """Layer and head that look back at what followed last time, in the end: the head with the highest induction score
+    of the trained model.
+    """
     def find() -> tuple[int, int]:
         head = induction_heads.induction(cache.shared_model(name, device).runner, N_SEQUENCES).best_induction_head
         return head.layer, head.head
@@ -153,14 +174,19 @@ def _pattern(page: Lesson, then: Run, name: str, device: str) -> None:
     tokens, pattern = [then.tokenizer.visible(i) for i in ids], to_numpy(then.trace_of(ids).blocks[layer].pattern[head])
     score = stream_and_heads.induction_score(torch.from_numpy(pattern), torch.tensor(ids))
     st.caption(page.label("caption_becoming", head=f"{layer}.{head}", score=readable(float(score))))
-    residual_grid(np.where(np.tri(len(ids), dtype=bool), pattern, np.nan), row_labels=tokens, column_labels=tokens, legend=page.label("legend_pattern"), reading=page.label("reading_pattern"),
-                  twin=page.label("caption_becoming", head=f"{layer}.{head}", score=readable(float(score))), theme=reader.theme(), picked=None, limits=(0.0, 1.0), least_row=4, height=chart_height(95),
-                  most_height=chart_height(95), column_band=False, present=reader.present(), key=f"{PREFIX}childhood_pattern", on_pick=lambda row, column: None)
+    residual_grid(np.where(np.tri(len(ids), dtype=bool), pattern, np.nan), row_labels=tokens, column_labels=tokens,
+                  legend=page.label("legend_pattern"), reading=page.label("reading_pattern"),
+                  twin=page.label("caption_becoming", head=f"{layer}.{head}", score=readable(float(score))),
+                  theme=reader.theme(), picked=None, limits=(0.0, 1.0), least_row=4, height=chart_height(95),
+                  most_height=chart_height(95), column_band=False, present=reader.present(),
+                  key=f"{PREFIX}childhood_pattern", on_pick=lambda row, column: None)
 
 
 def table(moments: tuple[Milestone, ...]) -> pd.DataFrame:
     """What was measured at each moment."""
-    return pd.DataFrame([{"step": moment.step, "tokens_seen": moment.tokens_seen, **moment.held_out, "induction_score": moment.induction_score, "previous_token_score": moment.previous_token_score,
+    return pd.DataFrame([{"step": moment.step, "tokens_seen": moment.tokens_seen, **moment.held_out,
+                          "induction_score": moment.induction_score,
+                          "previous_token_score": moment.previous_token_score,
                           "sample": moment.sample} for moment in moments])
 
 
@@ -172,11 +198,18 @@ def steepest(moments: tuple[Milestone, ...]) -> int:
 def _lines(page: Lesson, then: Run, moments: tuple[Milestone, ...], at: int) -> list[tuple[str, str]]:
     moment, size = moments[at], then.model.config.vocab_size
     loss, prices = first_loss(moment), teacher_forcing.forced(then.trace.logits, then.token_ids)
-    found = [(page.label("numbers_held_out"), rf"L = {latex_number(loss)}\ \text{{nats}}, \qquad e^{{L}} = e^{{{latex_operand(loss)}}} = {latex_number(math.exp(loss))}"),
-             (page.label("numbers_uniform", n=size), rf"\ln {size} = {latex_number(math.log(size))}, \qquad \frac{{{latex_operand(loss)}}}{{{latex_operand(math.log(size))}}} = {latex_number(loss / math.log(size))}"),
-             (page.label("numbers_scores"), rf"\text{{induction}} = {latex_number(moment.induction_score)}, \qquad \text{{previous token}} = {latex_number(moment.previous_token_score)}")]
+    found = [
+        (page.label("numbers_held_out"), rf"L = {latex_number(loss)}\ \text{{nats}}, \qquad e^{{L}} = "
+                                         rf"e^{{{latex_operand(loss)}}} = {latex_number(math.exp(loss))}"),
+        (page.label("numbers_uniform", n=size),
+         rf"\ln {size} = {latex_number(math.log(size))}, \qquad "
+         rf"\frac{{{latex_operand(loss)}}}{{{latex_operand(math.log(size))}}} = {latex_number(loss / math.log(size))}"),
+        (page.label("numbers_scores"), rf"\text{{induction}} = {latex_number(moment.induction_score)}, \qquad "
+                                       rf"\text{{previous token}} = {latex_number(moment.previous_token_score)}")]
     if prices.n:
-        found.append((page.label("numbers_prompt_then", n=prices.n), rf"\frac{{{latex_operand(prices.total)}}}{{{prices.n}}} = {latex_number(prices.mean)}\ \text{{nats}}"))
+        found.append(
+            (page.label("numbers_prompt_then", n=prices.n),
+             rf"\frac{{{latex_operand(prices.total)}}}{{{prices.n}}} = {latex_number(prices.mean)}\ \text{{nats}}"))
     return found
 
 
@@ -185,5 +218,8 @@ def _question(page: Lesson, moments: tuple[Milestone, ...]) -> Question:
     rise = steepest(moments)
     options = sorted({rise, *(round(k * (len(moments) - 2) / 3) for k in range(4))})
     scores = [moments[i].induction_score for i in (rise, rise + 1)]
-    return Question("childhood", page.label("question_childhood"), [page.label("question_childhood_option", a=moments[i].step, b=moments[i + 1].step) for i in options], options.index(rise),
-                    page.label("because_childhood", a=moments[rise].step, b=moments[rise + 1].step, before=readable(scores[0]), after=readable(scores[1])))
+    return Question("childhood", page.label("question_childhood"),
+                    [page.label("question_childhood_option", a=moments[i].step, b=moments[i + 1].step)
+                     for i in options], options.index(rise),
+                    page.label("because_childhood", a=moments[rise].step, b=moments[rise + 1].step,
+                               before=readable(scores[0]), after=readable(scores[1])))

@@ -1,4 +1,6 @@
-"""Teacher forcing: the model's guess, the true token and −log p at every position of the prompt, and what the loss pushes at one of them."""
+"""Teacher forcing: the model's guess, the true token and −log p at every position of the prompt, and what the loss
+pushes at one of them.
+"""
 from __future__ import annotations
 
 import math
@@ -13,18 +15,21 @@ from core.app.frame.lesson import Lesson
 from core.app.frame.views import Reading
 from core.app.state import reader
 from core.app.state.run import Run
+from core.components.lib.token_view import token_view
 from core.figures.numbers import latex_number, latex_operand, probability, readable
 from core.learning import teacher_forcing as forcing
 from core.learning.teacher_forcing import Forced
 from pages.training import charts as figures
 from pages.training.shared import PREFIX, attached, chart_height, choice, keep, read, show, to_numpy
-from pages.training.teacher_forcing import teacher_forcing
 
 COLUMNS = f"{PREFIX}columns"
 N_PUSHED = 7          # tokens whose gradient is drawn
 N_OPTIONS = 4
 NATS = {"nats": 1.0, "bits": math.log(2)}     # in each unit
 BARS, BARS_PRESENT = 175, 70
+# A text under teacher forcing, a column for each position: the token read, the model's guess, the true next token, and
+# −log p as a bar.
+_picture = token_view("teacher_forcing", __file__)
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -41,17 +46,20 @@ def draw(page: Lesson, run: Run) -> Reading:
     st.markdown(f"**{title}**")
     columns, beside = st.columns([7, 3], gap="medium")
     with columns:
-        _columns(page, run, prices, tokens, at, unit, title, lambda place: keep(place=place) if is_packed else reader.select(position=place))
+        _columns(page, run, prices, tokens, at, unit, title,
+                 lambda place: keep(place=place) if is_packed else reader.select(position=place))
     with beside:
         _push(page, run, ids, prices, at)
     functions = [forcing.forced, forcing.logit_gradient] + ([forcing.packed] if is_packed else [])
-    return Reading(_lines(page, run, ids, tokens, prices, at), _question(page, run, tokens, prices), functions, {"losses.csv": lambda: _table(run, tokens, prices)}, ".forcing-chart", title,
+    return Reading(_lines(page, run, ids, tokens, prices, at), _question(page, run, tokens, prices), functions,
+                   {"losses.csv": lambda: _table(run, tokens, prices)}, ".forcing-chart", title,
                    summary={page.label("view_forcing"): unmarked(title)})
 
 
 def packed_ids(run: Run) -> tuple[int, ...]:
     """The prompt's lines or sentences as documents of one row, as far as the context goes."""
-    return forcing.packed([run.tokenizer.encode(document) for document in forcing.documents_of(run.text)], run.tokenizer.end_of_text, run.model.config.n_context)
+    return forcing.packed([run.tokenizer.encode(document) for document in forcing.documents_of(run.text)],
+                          run.tokenizer.end_of_text, run.model.config.n_context)
 
 
 def _prices(run: Run, ids: tuple[int, ...]) -> Forced:
@@ -68,18 +76,24 @@ def _title(page: Lesson, run: Run, prices: Forced, tokens: list[str], unit: str,
     if not prices.n:
         return page.label("forcing_title_empty")
     dearest = int(prices.losses.argmax())
-    said = page.label("forcing_title" if prices.n > 1 else "forcing_title_one", n=prices.n, mean=readable(prices.mean / NATS[unit]), unit=page.label(f"unit_{unit}"), perplexity=readable(prices.perplexity), token=code(tokens[dearest + 1]),
-                      loss=readable(prices.losses[dearest] / NATS[unit]), price=page.label(f"columns_loss_{unit}"), p=probability(prices.p_true[dearest]))
+    said = page.label("forcing_title" if prices.n > 1 else "forcing_title_one", n=prices.n,
+                      mean=readable(prices.mean / NATS[unit]), unit=page.label(f"unit_{unit}"),
+                      perplexity=readable(prices.perplexity), token=code(tokens[dearest + 1]),
+                      loss=readable(prices.losses[dearest] / NATS[unit]), price=page.label(f"columns_loss_{unit}"),
+                      p=probability(prices.p_true[dearest]))
     return said + (" " + page.label("forcing_title_packed", n=len(forcing.documents_of(run.text))) if is_packed else "")
 
 
 def _columns(page: Lesson, run: Run, prices: Forced, tokens: list[str], at: int, unit: str, title: str, pick) -> None:
     per = NATS[unit]
-    text = page.labels("columns") | {"twin": unmarked(title), "loss": page.label(f"columns_loss_{unit}"), "mean": page.label(f"columns_mean_{unit}")}
-    header = {"tokens": tokens, "guesses": [run.tokenizer.visible(int(i)) for i in prices.guesses], "p_guess": prices.p_guess.tolist(), "p_true": prices.p_true.tolist(),
-              "losses": (prices.losses / per).tolist(), "right": [int(rank) == 0 for rank in prices.rank], "mean": prices.mean / per if prices.n else None, "picked": at,
+    text = page.labels("columns") | {"twin": unmarked(title), "loss": page.label(f"columns_loss_{unit}"),
+                                     "mean": page.label(f"columns_mean_{unit}")}
+    header = {"tokens": tokens, "guesses": [run.tokenizer.visible(int(i)) for i in prices.guesses],
+              "p_guess": prices.p_guess.tolist(), "p_true": prices.p_true.tolist(),
+              "losses": (prices.losses / per).tolist(), "right": [int(rank) == 0 for rank in prices.rank],
+              "mean": prices.mean / per if prices.n else None, "picked": at,
               "height": BARS_PRESENT if reader.present() else BARS, "text": text, "scale": reader.scale()}
-    teacher_forcing(header, key=COLUMNS, on_settings=lambda settings: pick(int(settings["place"])))
+    _picture(header, key=COLUMNS, on_settings=lambda settings: pick(int(settings["place"])))
 
 
 def _push(page: Lesson, run: Run, ids: tuple[int, ...], prices: Forced, at: int) -> None:
@@ -89,22 +103,32 @@ def _push(page: Lesson, run: Run, ids: tuple[int, ...], prices: Forced, at: int)
     gradient, true = forcing.logit_gradient(run.trace_of(ids).logits[at], ids[at + 1]), ids[at + 1]
     others = [int(i) for i in gradient.topk(min(N_PUSHED, len(gradient))).indices if int(i) != true][:N_PUSHED - 1]
     st.caption(page.label("push_caption", token=code(run.tokenizer.visible(true))))
-    show(figures.pushes([run.tokenizer.visible(i) for i in (true, *others)], to_numpy(gradient[[true, *others]]), page.label("axis_push"), reader.theme(), reader.scale(), chart_height(40)), "push")
+    show(figures.pushes([run.tokenizer.visible(i) for i in (true, *others)], to_numpy(gradient[[true, *others]]),
+                        page.label("axis_push"), reader.theme(), reader.scale(), chart_height(40)), "push")
 
 
-def _lines(page: Lesson, run: Run, ids: tuple[int, ...], tokens: list[str], prices: Forced, at: int) -> list[tuple[str, str]]:
+def _lines(page: Lesson, run: Run, ids: tuple[int, ...], tokens: list[str], prices: Forced,
+           at: int) -> list[tuple[str, str]]:
     size = run.model.config.vocab_size
-    uniform = (page.label("numbers_uniform", n=size), rf"-\ln \frac{{1}}{{{size}}} = \ln {size} = {latex_number(math.log(size))}")
+    uniform = (page.label("numbers_uniform", n=size),
+               rf"-\ln \frac{{1}}{{{size}}} = \ln {size} = {latex_number(math.log(size))}")
     if not prices.n:
         return [uniform]
     p, loss, mean = prices.p_true[at], prices.losses[at], prices.mean
     return [
-        (page.label("numbers_price", token=code(tokens[at + 1]), i=at + 1), rf"-\ln p = -\ln {latex_operand(p)} = {latex_number(loss)}\ \text{{nats}} = \frac{{{latex_operand(loss)}}}{{\ln 2}}"
-         rf" = {latex_number(loss / math.log(2))}\ \text{{bits}}"),
-        (page.label("numbers_mean", n=prices.n), rf"L = \frac{{1}}{{{prices.n}}} \sum_t -\ln p(w_t \mid w_{{<t}}) = \frac{{{latex_operand(prices.total)}}}{{{prices.n}}} = {latex_number(mean)}\ \text{{nats}}"),
-        (page.label("numbers_perplexity"), rf"e^{{L}} = e^{{{latex_operand(mean)}}} = {latex_number(prices.perplexity)}"),
-        (page.label("numbers_text"), rf"p(w_1 \dots w_{{{prices.n}}}) = \prod_t p(w_t \mid w_{{<t}}) = e^{{-{latex_operand(prices.total)}}} = 10^{{{latex_number(-prices.total / math.log(10))}}}"),
-        (page.label("numbers_push", token=code(tokens[at + 1])), rf"\frac{{\partial(-\ln p)}}{{\partial u}} = p - 1 = {latex_operand(p)} - 1 = {latex_number(p - 1)}"),
+        (page.label("numbers_price", token=code(tokens[at + 1]), i=at + 1),
+         rf"-\ln p = -\ln {latex_operand(p)} = {latex_number(loss)}\ \text{{nats}} = "
+         rf"\frac{{{latex_operand(loss)}}}{{\ln 2}}" rf" = {latex_number(loss / math.log(2))}\ \text{{bits}}"),
+        (page.label("numbers_mean", n=prices.n),
+         rf"L = \frac{{1}}{{{prices.n}}} \sum_t -\ln p(w_t \mid w_{{<t}}) = "
+         rf"\frac{{{latex_operand(prices.total)}}}{{{prices.n}}} = {latex_number(mean)}\ \text{{nats}}"),
+        (page.label("numbers_perplexity"),
+         rf"e^{{L}} = e^{{{latex_operand(mean)}}} = {latex_number(prices.perplexity)}"),
+        (page.label("numbers_text"),
+         rf"p(w_1 \dots w_{{{prices.n}}}) = \prod_t p(w_t \mid w_{{<t}}) = e^{{-{latex_operand(prices.total)}}} = "
+         rf"10^{{{latex_number(-prices.total / math.log(10))}}}"),
+        (page.label("numbers_push", token=code(tokens[at + 1])),
+         rf"\frac{{\partial(-\ln p)}}{{\partial u}} = p - 1 = {latex_operand(p)} - 1 = {latex_number(p - 1)}"),
         uniform]
 
 
@@ -113,17 +137,21 @@ def _question(page: Lesson, run: Run, tokens: list[str], prices: Forced) -> Ques
     if prices.n < 2:
         size = run.model.config.vocab_size
         losses = [0.0, 1.0, math.log(size), float(size)]
-        return Question("uniform", page.label("question_uniform", n=size), [page.label("question_uniform_option", loss=readable(loss)) for loss in losses], 2,
+        return Question("uniform", page.label("question_uniform", n=size),
+                        [page.label("question_uniform_option", loss=readable(loss)) for loss in losses], 2,
                         page.label("because_uniform", n=size, loss=readable(math.log(size))))
     order = prices.losses.argsort()[::-1]
     picked = sorted({int(order[round(k * (prices.n - 1) / (N_OPTIONS - 1))]) for k in range(N_OPTIONS)})
     dearest = int(order[0])
     options = [page.label("question_dearest_option", i=i + 1, token=code(tokens[i + 1])) for i in picked]
     return Question("dearest", page.label("question_dearest"), options, picked.index(dearest),
-                    page.label("because_dearest", prices=", ".join(f"{code(tokens[i + 1])} {readable(prices.losses[i])}" for i in picked)))
+                    page.label("because_dearest",
+                               prices=", ".join(f"{code(tokens[i + 1])} {readable(prices.losses[i])}" for i in picked)))
 
 
 def _table(run: Run, tokens: list[str], prices: Forced) -> pd.DataFrame:
     n = prices.n
-    return pd.DataFrame({"position": range(1, n + 1), "read": tokens[:n], "guess": [run.tokenizer.visible(int(i)) for i in prices.guesses[:n]], "p_guess": prices.p_guess[:n], "true": tokens[1:n + 1],
-                         "p_true": prices.p_true, "rank": prices.rank + 1, "nats": prices.losses, "bits": prices.losses / math.log(2)})
+    return pd.DataFrame({"position": range(1, n + 1), "read": tokens[:n],
+                         "guess": [run.tokenizer.visible(int(i)) for i in prices.guesses[:n]],
+                         "p_guess": prices.p_guess[:n], "true": tokens[1:n + 1], "p_true": prices.p_true,
+                         "rank": prices.rank + 1, "nats": prices.losses, "bits": prices.losses / math.log(2)})

@@ -1,4 +1,7 @@
-"""Kepler: an orbit as the smallest model there is. Seven numbers are fitted to positions of Mars, tested on later ones and used, beside the same phases of the transformer."""
+"""Kepler: an orbit as the smallest model there is.
+
+Seven numbers are fitted to positions of Mars, tested on later ones and used, beside the same phases of the transformer.
+"""
 from __future__ import annotations
 
 import math
@@ -15,17 +18,22 @@ from core.app.frame.lesson import Lesson
 from core.app.frame.views import Reading
 from core.app.state import reader
 from core.app.state.run import Run
+from core.components.lib.bytes import pack
+from core.components.lib.position_canvas import instrument
 from core.figures.numbers import latex_number, latex_operand, readable
 from core.learning import kepler
 from core.learning.kepler import Fit, Measured
 from core.model import checkpoints
-from pages.training.kepler_orbit import kepler_orbit
 from pages.training.shared import PREFIX, SETTINGS, attached, chart_height, choice, keep, read
 
 KEY = f"{PREFIX}kepler_instrument"
 NOISES = (0.0, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
+MOVED = ("fit_step", "day")     # settings that the browser moves: the kept step (−1: the last), days after the epoch
 EPOCH = datetime(2000, 1, 1, 12)
 PHASES = ("architecture", "parameters", "data", "training", "testing", "inference")
+# A planet's orbit being fitted: the path over the measurements, the loss over the steps, the error over the years;
+# every position computed in the browser in float64.
+_picture = instrument("kepler_orbit", __file__)
 
 
 def draw(page: Lesson, run: Run) -> Reading:
@@ -34,7 +42,10 @@ def draw(page: Lesson, run: Run) -> Reading:
         structure = choice(page, "structure")
         method = choice(page, "method")
         keep(noise=min(NOISES, key=lambda noise: abs(noise - read("noise"))))
-        st.select_slider(page.label("noise"), NOISES, format_func=lambda noise: page.label("noise_tycho" if noise == 2 else "noise_value", noise=f"{noise:g}"), width=170, help=page.label("noise_help"), **attached("noise"))
+        st.select_slider(page.label("noise"),
+                         NOISES, format_func=lambda noise: page.label("noise_tycho" if noise == 2 else "noise_value",
+                                                                      noise=f"{noise:g}"),
+                         width=170, help=page.label("noise_help"), **attached("noise"))
         st.slider(page.label("measured"), 4, 60, width=150, **attached("measured"))
         st.number_input(page.label("seed"), 0, 99, step=1, width=100, **attached("seed"))
     data = measured()
@@ -42,12 +53,22 @@ def draw(page: Lesson, run: Run) -> Reading:
     at = read("fit_step") if 0 <= read("fit_step") < len(made.steps) else len(made.steps) - 1
     title = _title(page, made)
     st.markdown(f"**{title}**")
-    kepler_orbit({"fit_step": read("fit_step"), "day": read("day")}, _told(made, data), page.labels("orbit"), key=KEY, height=chart_height(35 if reader.present() else 42), present=reader.present(),
-                 on_settings=lambda: SETTINGS.keep(**{name: value for name, value in dict(st.session_state[KEY].settings or {}).items() if name in ("fit_step", "day")}))
+    header = {"settings": {name: read(name) for name in MOVED}, "told": _told(made, data),
+              "labels": page.labels("orbit"), "height": chart_height(35 if reader.present() else 42),
+              "present": reader.present()}
+    _picture(key=KEY, data=pack(header), on_settings_change=_settled)
     if not reader.present():
         st.markdown(phases(page, run, made))
-    return Reading(_lines(page, made, at), _question(page), [kepler.eccentric_longitude, kepler.on_ellipse, kepler._levenberg_marquardt, kepler._adam],
-                   {"measurements.csv": lambda: measurements(*data), "fit.csv": lambda: steps(made)}, ".instrument", title, compared(page), summary={page.label("view_kepler"): unmarked(title)})
+    return Reading(_lines(page, made, at), _question(page),
+                   [kepler.eccentric_longitude, kepler.on_ellipse, kepler._levenberg_marquardt, kepler._adam],
+                   {"measurements.csv": lambda: measurements(*data), "fit.csv": lambda: steps(made)}, ".instrument",
+                   title, compared(page), summary={page.label("view_kepler"): unmarked(title)})
+
+
+def _settled() -> None:
+    """Callback: the hand rests."""
+    settings = st.session_state[KEY].settings or {}
+    SETTINGS.keep(**{name: settings[name] for name in MOVED if name in settings})
 
 
 def measured() -> tuple[Measured, Measured]:
@@ -59,17 +80,27 @@ def fitted(structure: str, method: str) -> Fit:
     """The fit of a structure to today's measurements."""
     key = ("kepler", structure, method, read("measured"), read("noise"), read("seed"))
     data = measured()
-    return cache.result(key, lambda: kepler.fit(structure, method, *data), lambda made: made.numbers.nbytes + 3 * made.steps.nbytes)
+    return cache.result(key, lambda: kepler.fit(structure, method, *data),
+                        lambda made: made.numbers.nbytes + 3 * made.steps.nbytes)
 
 
 def _told(made: Fit, data: tuple[Measured, Measured]) -> dict:
+    """The fit as the picture reads it: its numbers and both errors by step, the planet's own, and what was measured.
+
+    "numbers", "steps", "train", "test" are those of Fit; "truth": the planet's seven numbers; "measured" and
+    "held_out": [t, x, y, z] each; "trained" and "tested": years; "epoch": a year.
+    """
     rows = [[[float(t), *position] for t, position in zip(part.times, part.positions.tolist())] for part in data]
-    return {"structure": made.structure, "numbers": made.numbers.tolist(), "steps": made.steps.tolist(), "train": made.train.tolist(), "test": made.test.tolist(), "truth": kepler.planet().tolist(),
-            "measured": rows[0], "held_out": rows[1], "noise": read("noise"), "trained": kepler.TRAINED, "tested": kepler.TESTED, "epoch": EPOCH.year}
+    return {"structure": made.structure, "numbers": made.numbers.tolist(), "steps": made.steps.tolist(),
+            "train": made.train.tolist(), "test": made.test.tolist(), "truth": kepler.planet().tolist(),
+            "measured": rows[0], "held_out": rows[1], "noise": read("noise"), "trained": kepler.TRAINED,
+            "tested": kepler.TESTED, "epoch": EPOCH.year}
 
 
 def _title(page: Lesson, made: Fit) -> str:
-    values = dict(structure=page.label(f"structure_{made.structure}").capitalize(), n=made.numbers.shape[1], measured=read("measured"), train=readable(made.train[-1]), test=angle(made.test[-1]), noise=f"{read('noise'):g}")
+    values = dict(structure=page.label(f"structure_{made.structure}").capitalize(), n=made.numbers.shape[1],
+                  measured=read("measured"), train=readable(made.train[-1]), test=angle(made.test[-1]),
+                  noise=f"{read('noise'):g}")
     return page.label("kepler_title", **values)
 
 
@@ -90,11 +121,17 @@ def phases(page: Lesson, run: Run, made: Fit) -> str:
     tokens = f"{sum(row['tokens_seen'] for row in ends) / 1e6:.1f}"
     held_out = readable(next(iter(record[-1]["held_out"].values()))) if record and record[-1]["held_out"] else "–"
     best = run.trace.probs[-1].double().max(dim=-1)
-    p, token = readable(100 * float(best.values)), run.tokenizer.visible(int(best.indices)).replace("`", "ˋ").replace("|", "\\|")
-    values = dict(name=escaped(run.model_name), L=config.n_layers, h=config.n_heads, d=config.d_model, n=f"{run.model.n_parameters:,}".replace(",", "\u202f"), tokens=tokens, steps=sum(row["step"] for row in ends),
-                  held_out=held_out, p=p, token=token, measured=read("measured"), noise=f"{read('noise'):g}", trained=f"{kepler.TRAINED:g}", fitted=made.numbers.shape[1], last=int(made.steps[-1]),
-                  train=readable(made.train[-1]), test=angle(made.test[-1]), n_test=kepler.N_TESTED, date=date(read("day")))
-    rows = [f"| | {page.label('phase_column_planet')} | {page.label('phase_column_model', name=escaped(run.model_name))} |", "|---|---|---|"]
+    p, token = (readable(100 * float(best.values)),
+                run.tokenizer.visible(int(best.indices)).replace("`", "ˋ").replace("|", "\\|"))
+    values = dict(name=escaped(run.model_name), L=config.n_layers, h=config.n_heads, d=config.d_model,
+                  n=f"{run.model.n_parameters:,}".replace(",", "\u202f"),
+                  tokens=tokens, steps=sum(row["step"] for row in ends),
+                  held_out=held_out, p=p, token=token, measured=read("measured"), noise=f"{read('noise'):g}",
+                  trained=f"{kepler.TRAINED:g}", fitted=made.numbers.shape[1], last=int(made.steps[-1]),
+                  train=readable(made.train[-1]), test=angle(made.test[-1]), n_test=kepler.N_TESTED,
+                  date=date(read("day")))
+    rows = [f"| | {page.label('phase_column_planet')} | "
+            f"{page.label('phase_column_model', name=escaped(run.model_name))} |", "|---|---|---|"]
     for i, phase in enumerate(PHASES, 1):
         key = f"phase_{phase}_model" + ("" if phase in ("architecture", "parameters", "inference") else f"_{kind}")
         planet = page.label(f"phase_{phase}_{made.structure if phase == 'architecture' else 'planet'}", **values)
@@ -113,7 +150,8 @@ def date(day: int) -> str:
 
 
 def minutes(value: float, write=latex_number) -> str:
-    """An angle in minutes of arc for a formula; braced, since a power of ten and the sign of the minute may not stand side by side.
+    """An angle in minutes of arc for a formula; braced, since a power of ten and the sign of the minute may not
+    stand side by side.
 
     >>> minutes(1.5), minutes(2e15)
     ("{1.5000}'", "{2.000000 \\\\cdot 10^{15}}'")
@@ -123,21 +161,31 @@ def minutes(value: float, write=latex_number) -> str:
 
 def _lines(page: Lesson, made: Fit, at: int) -> list[tuple[str, str]]:
     n, noise, numbers = 3 * read("measured"), read("noise"), torch.from_numpy(made.numbers[at])
-    found = [(page.label("numbers_rms", step=made.steps[at]), rf"\sqrt{{\tfrac{{1}}{{{n}}} \sum r^2}} = {minutes(made.train[at])}, \qquad \text{{{page.label('orbit_test')}:}}\ {minutes(made.test[at])}")]
+    found = [(page.label("numbers_rms", step=made.steps[at]),
+              rf"\sqrt{{\tfrac{{1}}{{{n}}} \sum r^2}} = {minutes(made.train[at])}, \qquad "
+              rf"\text{{{page.label('orbit_test')}:}}\ {minutes(made.test[at])}")]
     if noise and made.structure != "polynomial":
         share = made.numbers.shape[1] / n
-        found.append((page.label("numbers_left", n=n, k=made.numbers.shape[1]), rf"\sigma \sqrt{{1 - \frac{{{made.numbers.shape[1]}}}{{{n}}}}} = {noise:g}' \cdot \sqrt{{{latex_operand(1 - share)}}} = {minutes(noise * math.sqrt(1 - share))}"))
+        found.append((page.label("numbers_left", n=n, k=made.numbers.shape[1]),
+                      rf"\sigma \sqrt{{1 - \frac{{{made.numbers.shape[1]}}}{{{n}}}}} = {noise:g}' \cdot "
+                      rf"\sqrt{{{latex_operand(1 - share)}}} = {minutes(noise * math.sqrt(1 - share))}"))
     if made.structure not in ("ellipse", "equant"):
         return found
     own, true = kepler.elements(numbers), kepler.elements(kepler.planet())
     if made.structure == "ellipse":
         found.append((page.label("numbers_axes", a=latex_number(true.a, 5), b=latex_number(true.b, 5)),
-                      rf"a = {latex_operand(own.a)}, \quad b = {latex_operand(own.b)}, \qquad e = \sqrt{{1 - b^2/a^2}} = {latex_number(own.e)}"))
-    found.append((page.label("numbers_directions", pole=f"{true.pole[0]:.2f}°, {true.pole[1]:.2f}°", perihelion=f"{true.perihelion:.2f}°", longitude=f"{true.longitude:.2f}°"),
-                  rf"({latex_number(own.pole[0])}^\circ,\ {latex_number(own.pole[1])}^\circ), \qquad {latex_number(own.perihelion)}^\circ, \qquad {latex_number(own.longitude)}^\circ"))
+                      rf"a = {latex_operand(own.a)}, \quad b = {latex_operand(own.b)}, \qquad e = \sqrt{{1 - b^2/a^2}} "
+                      rf"= {latex_number(own.e)}"))
+    found.append((page.label("numbers_directions", pole=f"{true.pole[0]:.2f}°, {true.pole[1]:.2f}°",
+                             perihelion=f"{true.perihelion:.2f}°", longitude=f"{true.longitude:.2f}°"),
+                  rf"({latex_number(own.pole[0])}^\circ,\ {latex_number(own.pole[1])}^\circ), \qquad "
+                  rf"{latex_number(own.perihelion)}^\circ, \qquad {latex_number(own.longitude)}^\circ"))
     years, off = read("day") / 365.25, 360 * 60 * (1 / own.period - 1 / true.period)
-    found.append((page.label("numbers_period", years=readable(years, 4)), rf"360 \cdot 60' \left(\frac{{1}}{{{latex_number(own.period, 8)}}} - \frac{{1}}{{{latex_number(true.period, 8)}}}\right) = {minutes(off)}\ \text{{{page.label('a_year')}}},"
-                  rf" \qquad {latex_operand(years)} \cdot {minutes(off, latex_operand)} = {minutes(years * off)}"))
+    found.append(
+        (page.label("numbers_period", years=readable(years, 4)),
+         rf"360 \cdot 60' \left(\frac{{1}}{{{latex_number(own.period, 8)}}} - "
+         rf"\frac{{1}}{{{latex_number(true.period, 8)}}}\right) = {minutes(off)}\ \text{{{page.label('a_year')}}},"
+         rf" \qquad {latex_operand(years)} \cdot {minutes(off, latex_operand)} = {minutes(years * off)}"))
     return found + ([_equation(page, numbers, own, years)] if made.structure == "ellipse" else [])
 
 
@@ -147,29 +195,37 @@ def _equation(page: Lesson, numbers: torch.Tensor, own: kepler.Elements, years: 
     M = turned % (2 * math.pi)
     E = float(kepler.eccentric_anomaly(torch.tensor(M, dtype=torch.float64), own.e))
     distance = own.a * (1 - own.e * math.cos(E))
-    return (page.label("numbers_equation", date=date(read("day"))), rf"M = E - e \sin E = {latex_operand(E)} - {latex_operand(own.e)} \cdot {latex_operand(math.sin(E))} = {latex_number(M)}, \qquad "
-            rf"r = a\,(1 - e \cos E) = {latex_operand(own.a)}\,(1 - {latex_operand(own.e)} \cdot {latex_operand(math.cos(E))}) = {latex_number(distance)}\ \text{{au}}")
+    return (page.label("numbers_equation", date=date(read("day"))),
+            rf"M = E - e \sin E = {latex_operand(E)} - {latex_operand(own.e)} \cdot {latex_operand(math.sin(E))} = "
+            rf"{latex_number(M)}, \qquad r = a\,(1 - e \cos E) = {latex_operand(own.a)}\,(1 - {latex_operand(own.e)} "
+            rf"\cdot {latex_operand(math.cos(E))}) = {latex_number(distance)}\ \text{{au}}")
 
 
 def compared(page: Lesson) -> pd.DataFrame:
-    """Every structure fitted to the same measurements by least squares: how many numbers, and both errors in minutes of arc."""
+    """Every structure fitted to the same measurements by least squares: how many numbers, and both errors in
+    minutes of arc.
+    """
     fits = [fitted(structure, "lm") for structure in kepler.STRUCTURES]
     columns = page.label("columns_structures").split("|")
-    return pd.DataFrame([(page.label(f"structure_{made.structure}"), made.numbers.shape[1], angle(made.train[-1]), angle(made.test[-1])) for made in fits], columns=columns)
+    return pd.DataFrame([(page.label(f"structure_{made.structure}"), made.numbers.shape[1], angle(made.train[-1]),
+                          angle(made.test[-1])) for made in fits], columns=columns)
 
 
 def _question(page: Lesson) -> Question:
-    """Which structure foretells best what was held out: not always the true one, where measurements are few and poor."""
+    """Which structure foretells best what was held out: not always the true one, where measurements are few and poor.
+    """
     errors = {structure: fitted(structure, "lm").test[-1] for structure in kepler.STRUCTURES}
     names = list(errors)
     said = ", ".join(f"{page.label(f'structure_{name}')} {angle(errors[name])}" for name in names)
-    return Question("structures", page.label("question_structures", n=read("measured"), noise=f"{read('noise'):g}"), [page.label(f"structure_{name}") for name in names],
+    return Question("structures", page.label("question_structures", n=read("measured"), noise=f"{read('noise'):g}"),
+                    [page.label(f"structure_{name}") for name in names],
                     names.index(min(errors, key=errors.get)), page.label("because_structures", errors=said))
 
 
 def measurements(train: Measured, test: Measured) -> pd.DataFrame:
     """Every measurement, a row each: whether it was held out, the year, and the position in au."""
-    rows = [(held_out, EPOCH.year + float(t), *position) for held_out, part in ((False, train), (True, test)) for t, position in zip(part.times, part.positions.tolist())]
+    rows = [(held_out, EPOCH.year + float(t), *position) for held_out, part in ((False, train), (True, test))
+            for t, position in zip(part.times, part.positions.tolist())]
     return pd.DataFrame(rows, columns=["held_out", "year", "x", "y", "z"])
 
 

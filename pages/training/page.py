@@ -3,4 +3,6 @@ from core.app.frame import lesson, views
 from pages.training import childhood, forcing, kepler, live, packing, schedules, tuning
 from pages.training.shared import SETTINGS
 
-views.draw(lesson.open_lesson("training"), SETTINGS, {"forcing": forcing, "live": live, "schedules": schedules, "packing": packing, "childhood": childhood, "tuning": tuning, "kepler": kepler})
+views.draw(lesson.open_lesson("training"), SETTINGS,
+           {"forcing": forcing, "live": live, "schedules": schedules, "packing": packing, "childhood": childhood,
+            "tuning": tuning, "kepler": kepler})

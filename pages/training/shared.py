@@ -41,7 +41,8 @@ SETTINGS = Settings("training", {
     "row_length": Setting(16, low=4, high=32),    # tokens of a packed row
     "row_place": Setting(0, low=0),               # the picked place, counted through the rows
     "part": Setting("schedules", options=("schedules", "descent")),
-    "like": Setting("own"),                       # whose schedule is drawn: the reader's own, or a name of core.learning.schedules.table
+    # whose schedule is drawn: the reader's own, or a name of core.learning.schedules.table
+    "like": Setting("own"),
     "schedule": Setting("constant", options=schedules.KINDS),
     "warmup": Setting(5, low=0, high=50),         # % of the run
     "total": Setting(2000, low=100, high=20_000),
@@ -57,7 +58,8 @@ SETTINGS = Settings("training", {
     "day": Setting(9831, low=0, high=36525),      # after noon of 1 January 2000
 })
 read, keep, attached = SETTINGS.read, SETTINGS.keep, SETTINGS.attached
-choice, show, show_spec = functools.partial(views.choice, SETTINGS), functools.partial(charts.draw, PREFIX), functools.partial(charts.draw_spec, PREFIX)
+choice, show, show_spec = (functools.partial(views.choice, SETTINGS), functools.partial(charts.draw, PREFIX),
+                           functools.partial(charts.draw_spec, PREFIX))
 
 
 def chart_height(less: int = 0) -> int:

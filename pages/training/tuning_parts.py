@@ -1,4 +1,6 @@
-"""What the three stages of tuning share: the model that it begins with, the tuners of a session, the same prompt before and after, and the curves."""
+"""What the three stages of tuning share: the model that it begins with, the tuners of a session, the same prompt before
+and after, and the curves.
+"""
 from __future__ import annotations
 
 import math
@@ -41,7 +43,9 @@ AXIS_STEPS = tuple(range(100, 2001, 100)) + (5_000, 10 ** 4, 10 ** 5)
 
 @dataclass(frozen=True, eq=False)
 class Written:
-    """What a model does after a prompt: its most probable text, one that is drawn, and ln p (|V|,) of the next token, float64."""
+    """What a model does after a prompt: its most probable text, one that is drawn, and ln p (|V|,) of the next
+    token, float64.
+    """
 
     greedy: str
     drawn: str
@@ -63,7 +67,10 @@ def old_of(loaded: LoadedModel) -> OldText:
 
 
 def tuner_of(key: Hashable, make: Callable[[], Tuner]) -> Tuner:
-    """This session's tuner with these settings. Until it has begun to learn, one that everybody reads and that stays as it is."""
+    """This session's tuner with these settings.
+
+    Until it has begun to learn, one that everybody reads and that stays as it is.
+    """
     own = st.session_state.get(TUNERS, {}).get(key)
     return cache.result(("untrained", key), make, lambda tuner: 4 * tuner.model.n_parameters) if own is None else own
 
@@ -92,14 +99,16 @@ def written(model: Transformer, loaded: LoadedModel, ids: tuple[int, ...]) -> Wr
     texts = []
     for config in (SamplingConfig(temperature=0.0), SamplingConfig(temperature=tuning.TEMPERATURE)):
         steps = list(generate(model, ids, config, read("dice"), N_WRITTEN))
-        texts.append(loaded.tokenizer.decode([step.token_id for step in steps]) + (" ‹end›" if steps[-1].token_id == model.config.end_of_text else " …"))
+        texts.append(loaded.tokenizer.decode([step.token_id for step in steps])
+                     + (" ‹end›" if steps[-1].token_id == model.config.end_of_text else " …"))
     with torch.inference_mode():
         return Written(*texts, model.logits(torch.tensor(ids))[-1].double().log_softmax(-1))
 
 
 def written_before(loaded: LoadedModel, ids: tuple[int, ...]) -> Written:
     """The same of the model as it was, kept for everybody."""
-    return cache.result(("written", loaded.name, ids, read("dice")), lambda: written(loaded.model, loaded, ids), lambda made: made.n_bytes)
+    return cache.result(("written", loaded.name, ids, read("dice")), lambda: written(loaded.model, loaded, ids),
+                        lambda made: made.n_bytes)
 
 
 def written_now(key: Hashable, tuner: Tuner, loaded: LoadedModel, ids: tuple[int, ...]) -> Written:
@@ -110,22 +119,26 @@ def written_now(key: Hashable, tuner: Tuner, loaded: LoadedModel, ids: tuple[int
 
 
 def last_of(name: str, asked: Hashable, compute: Callable[[], T]) -> T:
-    """What `compute` gives of this session's tuned model; the last of each name is kept, as long as it is asked the same."""
+    """What `compute` gives of this session's tuned model; the last of each name is kept, as long as it is
+    asked the same.
+    """
     shown = st.session_state.setdefault(SHOWN, {})
     if shown.get(name, (None,))[0] != asked:
         shown[name] = (asked, compute())
     return shown[name][1]
 
 
-# ---- controls -------------------------------------------------------------------------------------------------------------------
+# ---- controls --------------------------------------------------------------------------------------------------------
 
 
-def controls(page: Lesson, key: Hashable, tuner: Tuner, learn: Callable[[], Iterator[TuningStep]], loaded: LoadedModel) -> bool:
+def controls(page: Lesson, key: Hashable, tuner: Tuner, learn: Callable[[], Iterator[TuningStep]],
+             loaded: LoadedModel) -> bool:
     """Tune, stop, reset; which weights; and a drawer. Whether it was running then."""
     running = job_controls.training_controls(page, key, "tune" if not tuner.step else "tune_on", learn, stop="pause")
     if not job_controls.trains():
         return running
-    st.button(page.label("reset"), key="training_tuning_reset", icon=":material/restart_alt:", on_click=_reset, args=(page, key))
+    st.button(page.label("reset"), key="training_tuning_reset", icon=":material/restart_alt:",
+              on_click=_reset, args=(page, key))
     choice(page, "parts")
     with st.popover(page.label("tuning_more"), key="training_tuning_more"):
         if read("parts") == "adapters":
@@ -133,9 +146,11 @@ def controls(page: Lesson, key: Hashable, tuner: Tuner, learn: Callable[[], Iter
         st.number_input(page.label("seed"), 0, 99, step=1, width=110, **attached("seed"))
         st.number_input(page.label("dice"), 0, 999, step=1, width=110, help=page.label("dice_help"), **attached("dice"))
         card = page.label("tuning_card", name=loaded.name, stage=page.label(f"stage_{read('stage')}"), steps=tuner.step)
-        st.download_button(page.label("take"), lambda: checkpoints.archive(tuner.copy(), loaded.tokenizer, card), file_name=f"{read('stage')}.zip", mime="application/zip", icon=":material/download:",
+        st.download_button(page.label("take"), lambda: checkpoints.archive(tuner.copy(), loaded.tokenizer, card),
+                           file_name=f"{read('stage')}.zip", mime="application/zip", icon=":material/download:",
                            key="training_tuning_zip", on_click="ignore", help=page.label("take_help"))
-        st.button(page.label("adopt"), key="training_tuning_adopt", help=page.label("tuning_adopt_help"), on_click=_adopt, args=(tuner, loaded))
+        st.button(page.label("adopt"), key="training_tuning_adopt", help=page.label("tuning_adopt_help"),
+                  on_click=_adopt, args=(tuner, loaded))
     return running
 
 
@@ -155,10 +170,11 @@ def asked_control(page: Lesson, n: int) -> None:
     """What the model is given: the reader's prompt, or one of n held-out pairs, and the next of them."""
     choice(page, "asked")
     if read("asked") == "pair" and n > 1:
-        st.button(page.label("another"), key="training_another", icon=":material/skip_next:", on_click=lambda: keep(example=(read("example") + 1) % n))
+        st.button(page.label("another"), key="training_another", icon=":material/skip_next:",
+                  on_click=lambda: keep(example=(read("example") + 1) % n))
 
 
-# ---- pictures -------------------------------------------------------------------------------------------------------------------
+# ---- pictures --------------------------------------------------------------------------------------------------------
 
 
 def one_line(text: str) -> str:
@@ -168,7 +184,8 @@ def one_line(text: str) -> str:
 
 def comparison(page: Lesson, before: Written, now: Written) -> None:
     """Greedy and drawn, before and now, side by side."""
-    rows = [(page.label(f"row_{name}", seed=read("dice")), one_line(getattr(before, name)), one_line(getattr(now, name))) for name in ("greedy", "drawn")]
+    rows = [(page.label(f"row_{name}", seed=read("dice")), one_line(getattr(before, name)),
+             one_line(getattr(now, name))) for name in ("greedy", "drawn")]
     head = f"| | {page.label('column_before')} | {page.label('column_now')} |\n| --- | --- | --- |\n"
     with st.container(key=f"{PREFIX}comparison"):
         st.markdown(head + "\n".join(f"| **{name}** | {one} | {other} |" for name, one, other in rows))
@@ -179,8 +196,10 @@ def bars(page: Lesson, loaded: LoadedModel, before: Written, now: Written) -> No
     p, q = before.log_probs.exp(), now.log_probs.exp()
     ids = torch.maximum(p, q).topk(3 if reader.present() else N_BARS).indices
     st.caption(page.label("caption_next_token", kl=readable(divergence(before, now))))
-    show(residual_stream.two_distributions([loaded.tokenizer.visible(int(i)) for i in ids], p[ids].numpy(), q[ids].numpy(), (page.label("column_before"), page.label("column_now")),
-                                           page.label("axis_probability"), reader.theme(), reader.scale(), chart_height(120)), "next_token")
+    show(residual_stream.two_distributions([loaded.tokenizer.visible(int(i)) for i in ids], p[ids].numpy(),
+                                           q[ids].numpy(), (page.label("column_before"), page.label("column_now")),
+                                           page.label("axis_probability"), reader.theme(), reader.scale(),
+                                           chart_height(120)), "next_token")
 
 
 def divergence(before: Written, now: Written) -> float:
@@ -188,18 +207,21 @@ def divergence(before: Written, now: Written) -> float:
     return max(0.0, float(tuning.kl(now.log_probs, before.log_probs)))
 
 
-def curves(page: Lesson, name: str, shown: Sequence[str], history: Sequence[TuningStep], height: int, levels: dict[str, float] | None = None, y_domain: tuple[float, float] | None = None) -> None:
+def curves(page: Lesson, name: str, shown: Sequence[str], history: Sequence[TuningStep], height: int,
+           levels: dict[str, float] | None = None, y_domain: tuple[float, float] | None = None) -> None:
     """Lines over the steps, in a chart of this name; what was not measured has no point."""
-    rows = [(page.label(f"tuning_line_{line}"), step.step, getattr(step, line)) for line in shown for step in history if math.isfinite(getattr(step, line))]
+    rows = [(page.label(f"tuning_line_{line}"), step.step, getattr(step, line)) for line in shown for step in history
+            if math.isfinite(getattr(step, line))]
     values = [y for _, _, y in rows] + list((levels or {}).values())
     end = next(n for n in AXIS_STEPS if n >= history[-1].step)
     domain = y_domain or (min(0.0, float(math.floor(min(values)))), float(max(1, math.ceil(max(values)))))
     show_spec(f"tuning_{name}", pd.DataFrame(rows, columns=["line", "x", "y"]), figures.curve(
-        {line: page.label(f"tuning_line_{line}") for line in shown}, MEANINGS, page.label("axis_steps"), page.label(f"axis_tuning_{name}"), reader.theme(), x_domain=(0, end), y_domain=domain,
+        {line: page.label(f"tuning_line_{line}") for line in shown}, MEANINGS, page.label("axis_steps"),
+        page.label(f"axis_tuning_{name}"), reader.theme(), x_domain=(0, end), y_domain=domain,
         levels=levels, points=len(history) == 1, scale=reader.scale(), height=height))
 
 
-# ---- numbers --------------------------------------------------------------------------------------------------------------------
+# ---- numbers ---------------------------------------------------------------------------------------------------------
 
 
 def learned_line(page: Lesson, tuner: Tuner) -> tuple[str, str]:
@@ -209,7 +231,8 @@ def learned_line(page: Lesson, tuner: Tuner) -> tuple[str, str]:
     if tuner.parts == "adapters":
         d, out = config.d_model, config.n_heads * config.d_k + config.n_kv_heads * config.d_v
         return (page.label("numbers_adapters", names=", ".join(low_rank.ADAPTED)),
-                rf"L\, r\, (2 d + h\, d_k + h_{{kv}}\, d_v) = {config.n_layers} \cdot {tuner.rank} \cdot (2 \cdot {d} + {out}) = {tuner.n_learned}, \qquad {share}")
+                rf"L\, r\, (2 d + h\, d_k + h_{{kv}}\, d_v) = {config.n_layers} \cdot {tuner.rank} \cdot (2 \cdot {d} "
+                rf"+ {out}) = {tuner.n_learned}, \qquad {share}")
     return page.label(f"numbers_learned_{tuner.parts}"), share
 
 
@@ -219,14 +242,16 @@ def kl_line(page: Lesson, before: Written, now: Written) -> tuple[str, str]:
     most, total = int((terms if now is not before else now.log_probs).argmax()), divergence(before, now)
     p, q = (latex_operand(math.exp(float(which.log_probs[most]))) for which in (now, before))
     rest = total - float(terms[most])
-    return page.label("numbers_kl"), (r"\sum_w p_{\text{now}}(w) \ln \frac{p_{\text{now}}(w)}{p_{\text{before}}(w)} = "
-                                      rf"{p} \cdot \ln \frac{{{p}}}{{{q}}} + ({latex_operand(rest)}) = {latex_number(total)}\ \text{{nats}}")
+    return (page.label("numbers_kl"),
+            (r"\sum_w p_{\text{now}}(w) \ln \frac{p_{\text{now}}(w)}{p_{\text{before}}(w)} = "
+             rf"{p} \cdot \ln \frac{{{p}}}{{{q}}} + ({latex_operand(rest)}) = {latex_number(total)}\ \text{{nats}}"))
 
 
 def old_line(page: Lesson, tuner: Tuner) -> tuple[str, str]:
     """The price on the old text, and by how much it has risen."""
     first, last = tuner.history[0].old, tuner.history[-1].old
-    return page.label("numbers_old", n=len(tuner.old.log_probs)), rf"{latex_operand(last)} - {latex_operand(first)} = {latex_number(last - first)}\ \text{{nats}}"
+    return (page.label("numbers_old", n=len(tuner.old.log_probs)),
+            rf"{latex_operand(last)} - {latex_operand(first)} = {latex_number(last - first)}\ \text{{nats}}")
 
 
 def table(history: Sequence[TuningStep]) -> pd.DataFrame:

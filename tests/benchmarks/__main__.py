@@ -1,4 +1,7 @@
-"""`python -m tests.benchmarks`: every figure as a table and as JSON, each against a reference in the same run. Measure on an idle machine."""
+"""`python -m tests.benchmarks`: every figure as a table and as JSON, each against a reference in the same run.
+
+Measure on an idle machine.
+"""
 from __future__ import annotations
 
 import argparse
@@ -37,15 +40,21 @@ CLASSES = {         # for many minutes: measured where they are named
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
-    parser.add_argument("--only", nargs="+", choices=[*GROUPS, *CLASSES], default=[group for group in GROUPS if group not in OPTIONAL or OPTIONAL[group]()],
-                        help="the groups to measure (default: all but controls, load and sessions, the comparison and remote where their packages are installed)")
+    parser.add_argument("--only", nargs="+", choices=[*GROUPS, *CLASSES],
+                        default=[group for group in GROUPS if group not in OPTIONAL or OPTIONAL[group]()],
+                        help="the groups to measure (default: all but controls, load and sessions, the comparison and "
+                             "remote where their packages are installed)")
     parser.add_argument("--repeats", type=int, default=15, help="measurements of each figure (default: %(default)s)")
-    parser.add_argument("--readers", type=int, default=30, help="of load: who change something every few seconds (default: %(default)s)")
+    parser.add_argument("--readers", type=int, default=30,
+                        help="of load: who change something every few seconds (default: %(default)s)")
     parser.add_argument("--seconds", type=float, default=300, help="of load: how long (default: %(default)s)")
-    parser.add_argument("--replicas", type=int, default=1, help="of load: processes of the app, behind nginx where there is more than one (default: %(default)s)")
+    parser.add_argument("--replicas", type=int, default=1, help="of load: processes of the app, behind nginx where "
+                                                                "there is more than one (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="of load: decides what they do (default: %(default)s)")
-    parser.add_argument("--count", type=int, default=1000, help="of sessions: how many are opened and closed (default: %(default)s)")
-    parser.add_argument("--lessons", nargs="+", choices=list(LESSON_VIEWS), default=list(LESSON_VIEWS), help="of controls: whose (default: all)")
+    parser.add_argument("--count", type=int, default=1000,
+                        help="of sessions: how many are opened and closed (default: %(default)s)")
+    parser.add_argument("--lessons", nargs="+", choices=list(LESSON_VIEWS), default=list(LESSON_VIEWS),
+                        help="of controls: whose (default: all)")
     parser.add_argument("--json", type=Path, help="where to write the figures as JSON")
     chosen = parser.parse_args()
     torch.set_num_threads(1)

@@ -1,4 +1,6 @@
-"""Real Chromium: from the press of a key on a slider, or at the end of a prompt, to the changed picture, each against an empty Streamlit app in the same run."""
+"""Real Chromium: from the press of a key on a slider, or at the end of a prompt, to the changed picture, each against
+an empty Streamlit app in the same run.
+"""
 from __future__ import annotations
 
 import random
@@ -19,8 +21,10 @@ from tests.browser.serving import ROOT, Server, chromium, serve, settle
 
 HERE = Path(__file__).parent
 LATENCY = (HERE / "latency.js").read_text()
-WORDS = "the a dog girl boy king tree boat red big small park house garden school saw liked lost found made ate and then one day".split()
-QUIET_MILLISECONDS = 500   # nothing has changed for so long: the picture stands, and Overview has written its words for a print, 400 ms after
+WORDS = ["the", "a", "dog", "girl", "boy", "king", "tree", "boat", "red", "big", "small", "park", "house", "garden",
+         "school", "saw", "liked", "lost", "found", "made", "ate", "and", "then", "one", "day"]
+# nothing has changed for so long: the picture stands, and Overview has written its words for a print, 400 ms after
+QUIET_MILLISECONDS = 500
 
 
 @dataclass(frozen=True)
@@ -32,9 +36,12 @@ class Case:
     control: str
     picture: str
     canvas: bool = True        # the picture is drawn on a canvas
-    keys: tuple[str, ...] = ("ArrowLeft", "ArrowRight")   # pressed in turn: left and back, since a slider may stand at its right end
-    texts: tuple[str, ...] = ()                           # of a field of text: what is written there before the key, one after the other
-    alone: str = ""            # the script of apps/ that draws the same picture from the same bytes behind a slider, and nothing else
+    # pressed in turn: left and back, since a slider may stand at its right end
+    keys: tuple[str, ...] = ("ArrowLeft", "ArrowRight")
+    # of a field of text: what is written there before the key, one after the other
+    texts: tuple[str, ...] = ()
+    # the script of apps/ that draws the same picture from the same bytes behind a slider, and nothing else
+    alone: str = ""
 
 
 EMPTY = Case("empty app", "", "[data-testid=stSlider] input", "[data-testid=stMarkdown]", canvas=False)
@@ -43,7 +50,7 @@ PROMPT = ".st-key-prompt textarea"
 
 
 def opened(browser: Browser, url: str, case: Case) -> Page:
-    page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
+    page = browser.new_context(bypass_csp=True, viewport={"width": 1280, "height": 900}).new_page()
     page.add_init_script(LATENCY)
     page.goto(f"{url}/{case.path}")
     settle(page)
@@ -53,7 +60,9 @@ def opened(browser: Browser, url: str, case: Case) -> Page:
 
 @dataclass(frozen=True)
 class Press:
-    """Milliseconds from the key press to the frame that shows the picture's first change, and its last: the page has then settled."""
+    """Milliseconds from the key press to the frame that shows the picture's first change, and its last: the page
+    has then settled.
+    """
 
     first: float
     last: float
@@ -63,7 +72,8 @@ def press(page: Page, case: Case, key: str) -> Press:
     page.evaluate("([picture, canvas]) => window.__latency.arm(picture, canvas)", [case.picture, case.canvas])
     page.keyboard.press(key)
     page.wait_for_function(
-        f"window.__latency.last !== null && performance.now() - window.__latency.last > {QUIET_MILLISECONDS}", timeout=15_000)
+        f"window.__latency.last !== null && performance.now() - window.__latency.last > {QUIET_MILLISECONDS}",
+        timeout=15_000)
     return Press(*page.evaluate("() => { const l = window.__latency; return [l.first - l.start, l.last - l.start]; }"))
 
 
@@ -90,15 +100,19 @@ def slider_figures(lessons: list[Case], repeats: int) -> list[Figure]:
             figures += press_figures(case.name, ours, reference, "reference: an empty Streamlit app")
             if case.alone:
                 with serve(HERE / "apps" / case.alone, *TUNED, cwd=HERE / "apps") as alone:
-                    ours, reference = alternate_presses([(case, app.url), (replace(case, path="", control=EMPTY.control), alone.url)], browser, repeats)
-                figures += press_figures(f"{case.name}, the same picture", ours, reference, "reference: the same picture and bytes in an empty app")
+                    ours, reference = alternate_presses(
+                        [(case, app.url), (replace(case, path="", control=EMPTY.control), alone.url)], browser, repeats)
+                figures += press_figures(f"{case.name}, the same picture", ours, reference,
+                                         "reference: the same picture and bytes in an empty app")
         return figures
 
 
 def press_figures(name: str, ours: list[Press], reference: list[Press], note: str) -> list[Figure]:
-    """Two lines: the first change, and the page settled (where the browser draws at once, Python's answer comes after)."""
+    """Two lines: the first change, and the page settled (where the browser draws at once, Python's answer comes after).
+    """
     settled = [p.last for p in reference]
-    return [figure(f"{name}: first change", [p.first for p in ours], settled, "ms", note), figure(f"{name}: settled", [p.last for p in ours], settled, "ms", note)]
+    return [figure(f"{name}: first change", [p.first for p in ours], settled, "ms", note),
+            figure(f"{name}: settled", [p.last for p in ours], settled, "ms", note)]
 
 
 # The empty apps get the same settings, so that the ratio is the lesson's own cost.
@@ -108,28 +122,34 @@ TUNED = ("--runner.postScriptGC", "false")
 def wall_figures(wall: Case, alone_control: str, repeats: int) -> list[Figure]:
     """The wall of heads in its lesson, model and all, against the same component with the same bytes in an empty app.
 
-    The Trace, which the lesson's press makes and the empty app's does not, is what the empty app takes longer when it makes it too: measured
-    there, it is as slow as beside a busy browser.
+    The Trace, which the lesson's press makes and the empty app's does not, is what the empty app takes longer when it
+    makes it too: measured there, it is as slow as beside a busy browser.
     """
-    alone, script = Case("wall alone", "", alone_control, wall.picture, keys=wall.keys), (HERE / "apps" / "wall.py", *TUNED)
-    with serve() as app, serve(*script, cwd=HERE / "apps") as empty, serve(*script, cwd=HERE / "apps", env={"WITH_TRACE": "1"}) as tracing, chromium() as browser:
+    alone, script = (Case("wall alone", "", alone_control, wall.picture, keys=wall.keys),
+                     (HERE / "apps" / "wall.py", *TUNED))
+    with (serve() as app, serve(*script, cwd=HERE / "apps") as empty,
+          serve(*script, cwd=HERE / "apps", env={"WITH_TRACE": "1"}) as tracing, chromium() as browser):
         presses = alternate_presses([(wall, app.url), (alone, empty.url), (alone, tracing.url)], browser, repeats)
     ours, reference, traced = ([p.first for p in case] for case in presses)
     trace = max(0.0, statistics.median(traced) - statistics.median(reference))
     note = "reference: the same component and bytes in an empty app"
     return [figure(f"{wall.name}: repainted", ours, reference, "ms", note),
-            figure(f"{wall.name}: repainted, less its Trace", [first - trace for first in ours], reference, "ms", f"{note}; the Trace: {trace:.1f} ms")]
+            figure(f"{wall.name}: repainted, less its Trace", [first - trace for first in ours], reference, "ms",
+                   f"{note}; the Trace: {trace:.1f} ms")]
 
 
 def prompt_figures(pages: list[Case], n_tokens: int, repeats: int) -> list[Figure]:
-    """A prompt that nobody had before, typed and sent on each page, against a text of the same length in an empty app with one field of text."""
+    """A prompt that nobody had before, typed and sent on each page, against a text of the same length in an empty app
+    with one field of text.
+    """
     model, tokenizer = load_bundled("stories")
     texts = tuple(new_prompts(tokenizer, n_tokens, repeats + 2))
     ids = [torch.tensor(tokenizer.prompt(text, n_tokens).token_ids) for text in texts]
     torch.set_num_threads(1)
     with torch.inference_mode():
         trace = statistics.median(milliseconds(lambda one=one: model(one)) for one in ids)
-    alone = Case("text alone", "", FIELD, "[data-testid=stMarkdown]", canvas=False, keys=("Control+Enter",), texts=texts)
+    alone = Case("text alone", "", FIELD, "[data-testid=stMarkdown]", canvas=False,
+                 keys=("Control+Enter",), texts=texts)
     note, figures = f"reference: a field of text in an empty app; the Trace: {trace:.1f} ms", []
     with serve(HERE / "apps" / "text.py", *TUNED, cwd=HERE / "apps") as empty, chromium() as browser:
         for page in pages:
@@ -138,7 +158,8 @@ def prompt_figures(pages: list[Case], n_tokens: int, repeats: int) -> list[Figur
                 presses, reference = alternate_presses([(ours, app.url), (alone, empty.url)], browser, repeats)
             floor, first = [p.last for p in reference], [p.first for p in presses]
             name = f"{page.name}, new prompt of {n_tokens} tokens"
-            figures += [figure(f"{name}: repainted", first, floor, "ms", note), figure(f"{name}: repainted, less its Trace", [one - trace for one in first], floor, "ms", note),
+            figures += [figure(f"{name}: repainted", first, floor, "ms", note),
+                        figure(f"{name}: repainted, less its Trace", [one - trace for one in first], floor, "ms", note),
                         figure(f"{name}: settled", [p.last for p in presses], floor, "ms", note)]
     return figures
 
@@ -155,33 +176,41 @@ def new_prompts(tokenizer: Tokenizer, n_tokens: int, count: int) -> Iterator[str
 
 
 def training_figures(case: Case, repeats: int) -> list[Figure]:
-    """A reader's press while another trains a model on the same server, against the same press on a server where nobody does."""
+    """A reader's press while another trains a model on the same server, against the same press on a server
+    where nobody does.
+    """
     with serve() as busy, serve() as idle, chromium() as browser:
-        trainer = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
+        trainer = browser.new_context(bypass_csp=True, viewport={"width": 1280, "height": 900}).new_page()
         trainer.goto(f"{busy.url}/training?training_view=live&training_task=grammar")
         settle(trainer, 120_000)
         trainer.locator(".st-key-training_run button").click()
-        trainer.wait_for_function("/Step [1-9]/.test(document.querySelector('.st-key-training_stage').innerText)", timeout=60_000)
+        trainer.wait_for_function("/Step [1-9]/.test(document.querySelector('.st-key-training_stage').innerText)",
+                                  timeout=60_000)
         ours, reference = alternate_presses([(case, busy.url), (case, idle.url)], browser, repeats)
         trainer.bring_to_front()
         trained = trainer.locator(".st-key-training_stage").inner_text()
     steps = re.search(r"[\d.]+ steps a second", trained)
-    return press_figures(f"{case.name}, while another reader trains", ours, reference, f"reference: the same beside no training; meanwhile {steps[0] if steps else 'no step'}")
+    return press_figures(f"{case.name}, while another reader trains", ours, reference,
+                         f"reference: the same beside no training; meanwhile {steps[0] if steps else 'no step'}")
 
 
 def setting_figures(case: Case, repeats: int) -> list[Figure]:
-    """What two of the server's settings are worth: the app as it is, with a full collection after every rerun, and without uvloop."""
+    """What two of the server's settings are worth: the app as it is, with a full collection after every rerun, and
+    without uvloop.
+    """
     no_uvloop = {"PYTHONPATH": str(HERE / "apps" / "without_uvloop")}
-    with serve() as tuned, serve(ROOT / "app.py", "--runner.postScriptGC", "true") as collecting, serve(env=no_uvloop) as plain, chromium() as browser:
+    with (serve() as tuned, serve(ROOT / "app.py", "--runner.postScriptGC", "true") as collecting,
+          serve(env=no_uvloop) as plain, chromium() as browser):
         servers = {"as it is": tuned, "with a full collection after every rerun": collecting, "without uvloop": plain}
         times = alternate_presses([(case, server.url) for server in servers.values()], browser, repeats)
     settled = {name: [p.last for p in presses] for name, presses in zip(servers, times)}
-    return [figure(f"{case.name}, {name}", values, settled["as it is"], "ms", "reference: as it is") for name, values in settled.items()]
+    return [figure(f"{case.name}, {name}", values, settled["as it is"], "ms", "reference: as it is")
+            for name, values in settled.items()]
 
 
 def first_picture(browser: Browser, app: Server, path: str, picture: str) -> float:
     """Milliseconds from the address to the first frame in which the picture stands, in a fresh context."""
-    page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
+    page = browser.new_context(bypass_csp=True, viewport={"width": 1280, "height": 900}).new_page()
     start = time.perf_counter()
     page.goto(f"{app.url}/{path}")
     page.wait_for_selector(picture, timeout=120_000)

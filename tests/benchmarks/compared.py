@@ -1,7 +1,8 @@
-"""Four programs that show what a GPT-2 computes, behind one interface; and `python -m tests.benchmarks.compared`: one of them alone in a process.
+"""Four programs that show what a GPT-2 computes, behind one interface; and `python -m tests.benchmarks.compared`: one
+of them alone in a process.
 
-Each loads the same folder. `run(ids)` makes what the program keeps of one pass over (N,) token ids, `logits` (N, |V|) and `patterns` (L, h, N, N) read it.
-No other program is imported with one: their memory is measured too.
+Each loads the same folder. `run(ids)` makes what the program keeps of one pass over (N,) token ids, `logits` (N, |V|)
+and `patterns` (L, h, N, N) read it. No other program is imported with one: their memory is measured too.
 """
 from __future__ import annotations
 
@@ -24,8 +25,8 @@ from torch import Tensor, nn
 
 from tests.benchmarks.timing import milliseconds, resident_megabytes
 
-
-GPT2 = ("transformers.models.auto.modeling_auto", "transformers.models.gpt2.modeling_gpt2")     # which transformers imports when they are first asked for
+# which transformers imports when they are first asked for
+GPT2 = ("transformers.models.auto.modeling_auto", "transformers.models.gpt2.modeling_gpt2")
 
 
 class Compared(ABC):
@@ -68,7 +69,8 @@ def tensors(value: object) -> Iterator[Tensor]:
     if isinstance(value, Tensor):
         yield value
         return
-    parts = value.values() if isinstance(value, dict) else vars(value).values() if dataclasses.is_dataclass(value) else value if isinstance(value, (list, tuple)) else ()
+    parts = (value.values() if isinstance(value, dict) else vars(value).values() if dataclasses.is_dataclass(value)
+             else value if isinstance(value, (list, tuple)) else ())
     for part in parts:
         yield from tensors(part)
 
@@ -104,8 +106,10 @@ class Ours(Compared):
         from core.components import heads_wall
         trace = self.run(ids)
         words = dict.fromkeys(("title", "scale", "masked", "waiting"), " ")
-        with mock.patch.object(heads_wall, "_component") as browser, mock.patch.object(heads_wall.st, "session_state", {}):
-            heads_wall.heads_wall(self.patterns(trace).numpy(), trace.blocks[0].allowed.numpy(), tokens_of(ids), key="wall", text=words, selected=(0, 0))
+        with (mock.patch.object(heads_wall, "_component") as browser,
+              mock.patch.object(heads_wall.st, "session_state", {})):
+            heads_wall.heads_wall(self.patterns(trace).numpy(), trace.blocks[0].allowed.numpy(), tokens_of(ids),
+                                  key="wall", text=words, selected=(0, 0))
         return browser.call_args.kwargs["data"]
 
 
@@ -195,13 +199,16 @@ def installed() -> bool:
 
 def quiet() -> None:
     """No progress bars and no word of what a program would fetch: all is in the folder."""
-    os.environ |= {"HF_HUB_OFFLINE": "1", "HF_HUB_DISABLE_PROGRESS_BARS": "1", "TQDM_DISABLE": "1", "WANDB_MODE": "disabled"}
+    os.environ |= {"HF_HUB_OFFLINE": "1", "HF_HUB_DISABLE_PROGRESS_BARS": "1", "TQDM_DISABLE": "1",
+                   "WANDB_MODE": "disabled"}
     logging.disable(logging.WARNING)
 
 
 @torch.no_grad()
 def alone(tool: type[Compared], folder: Path, ids: Tensor) -> dict[str, float]:
-    """Milliseconds of the processor to load the folder, and megabytes: resident after the imports, with the model, and at most until the end of one run."""
+    """Milliseconds of the processor to load the folder, and megabytes: resident after the imports, with the model, and
+    at most until the end of one run.
+    """
     for package in tool.packages:
         importlib.import_module(package)
     imported, made = resident_megabytes("self"), []

@@ -1,7 +1,9 @@
-"""Side by side on one random GPT-2 of the small size: our Trace, transformers' forward, TransformerLens' run_with_cache and bertviz' head_view.
+"""Side by side on one random GPT-2 of the small size: our Trace, transformers' forward, TransformerLens' run_with_cache
+and bertviz' head_view.
 
-All load the same folder and read the same tokens; before a clock runs, their attention patterns and logits are held against each other. Times are of the
-processor, on one thread: nothing waits for a disk or a network, and what else the machine does counts for little.
+All load the same folder and read the same tokens; before a clock runs, their attention patterns and logits are held
+against each other. Times are of the processor, on one thread: nothing waits for a disk or a network, and what else the
+machine does counts for little.
 """
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ MISSING = """The comparison needs TransformerLens and bertviz, in an environment
 
 @torch.no_grad()
 def figures(repeats: int) -> list[Figure]:
-    """Agreement, milliseconds, megabytes kept and drawn, and, in a process of its own for each program, seconds to load and the most memory taken."""
+    """Agreement, milliseconds, megabytes kept and drawn, and, in a process of its own for each program, seconds to load
+    and the most memory taken.
+    """
     if not compared.installed():
         raise SystemExit(MISSING)
     compared.quiet()
@@ -43,7 +47,8 @@ def figures(repeats: int) -> list[Figure]:
         tools = [tool(folder) for tool in (Ours, Transformers, TransformerLens, BertViz)]
         for n in LENGTHS:
             ids = tokens(n)
-            made += _agreement(tools, ids) + _passes(tools[:3], ids, repeats) + _pictures(tools, ids, max(3, repeats // 5))
+            made += (_agreement(tools, ids) + _passes(tools[:3], ids, repeats)
+                     + _pictures(tools, ids, max(3, repeats // 5)))
     return made
 
 
@@ -59,7 +64,9 @@ def tokens(n: int) -> Tensor:
 
 
 def _agreement(tools: list[Compared], ids: Tensor) -> list[Figure]:
-    """How far the numbers of each lie from those of transformers at most, in parts of the largest of them; an error where that is more than AGREE."""
+    """How far the numbers of each lie from those of transformers at most, in parts of the largest of them; an error
+    where that is more than AGREE.
+    """
     ours, theirs, lens, bertviz = tools
     kept = theirs.run(ids)
     made = []
@@ -70,8 +77,10 @@ def _agreement(tools: list[Compared], ids: Tensor) -> list[Figure]:
             apart["logits"] = _apart(tool.logits(seen), theirs.logits(kept))
         for what, distance in apart.items():
             if not distance <= AGREE:
-                raise SystemExit(f"{tool.name} and transformers do not agree on the {what} of {len(ids)} tokens: {distance:.2g} apart. Nothing was measured.")
-            made.append(figure(f"{len(ids)} tokens, {what} of {tool.name} off", [distance], None, "", "largest distance from transformers, in parts of its largest number"))
+                raise SystemExit(f"{tool.name} and transformers do not agree on the {what} of {len(ids)} tokens: "
+                                 f"{distance:.2g} apart. Nothing was measured.")
+            made.append(figure(f"{len(ids)} tokens, {what} of {tool.name} off", [distance], None, "",
+                               "largest distance from transformers, in parts of its largest number"))
     return made
 
 
@@ -84,31 +93,40 @@ def _passes(tools: list[Compared], ids: Tensor, repeats: int) -> list[Figure]:
     times = in_turn([lambda tool=tool: tool.run(ids) for tool in tools], repeats, time.process_time)
     kept = [tool.kept_tensors(tool.run(ids)) for tool in tools]
     reference, sizes = times[1], [compared.n_bytes(each) / 1e6 for each in kept]
-    return ([figure(f"{len(ids)} tokens, {tool.name}", own, reference, "ms", "reference: transformers") for tool, own in zip(tools, times)]
-            + [figure(f"{len(ids)} tokens, kept by {tool.name}", [size], [sizes[1]], "MB", f"{len(each)} tensors") for tool, size, each in zip(tools, sizes, kept)])
+    return ([figure(f"{len(ids)} tokens, {tool.name}", own, reference, "ms", "reference: transformers")
+             for tool, own in zip(tools, times)]
+            + [figure(f"{len(ids)} tokens, kept by {tool.name}", [size], [sizes[1]], "MB", f"{len(each)} tensors")
+               for tool, size, each in zip(tools, sizes, kept)])
 
 
 def _pictures(tools: list[Compared], ids: Tensor, repeats: int) -> list[Figure]:
     """From the tokens to what the browser is sent for the picture of all heads, and the bytes of that."""
     ours, theirs, _, bertviz = tools
     drawn = {}
-    own, html, reference = in_turn([lambda: drawn.update(own=ours.picture(ids)), lambda: drawn.update(html=bertviz.picture(ids)), lambda: theirs.run(ids)],
+    own, html, reference = in_turn([lambda: drawn.update(own=ours.picture(ids)),
+                                    lambda: drawn.update(html=bertviz.picture(ids)), lambda: theirs.run(ids)],
                                    repeats, time.process_time)
     sizes = {name: len(data) / 1e6 for name, data in drawn.items()}
-    return [figure(f"{len(ids)} tokens, our wall of heads, Trace included", own, reference, "ms", "reference: transformers"),
-            figure(f"{len(ids)} tokens, bertviz' head_view, forward included", html, reference, "ms", "reference: transformers"),
-            figure(f"{len(ids)} tokens, sent for our wall", [sizes["own"]], [sizes["html"]], "MB", "reference: the HTML of bertviz")]
+    return [figure(f"{len(ids)} tokens, our wall of heads, Trace included", own, reference,
+                   "ms", "reference: transformers"),
+            figure(f"{len(ids)} tokens, bertviz' head_view, forward included", html, reference,
+                   "ms", "reference: transformers"),
+            figure(f"{len(ids)} tokens, sent for our wall", [sizes["own"]], [sizes["html"]], "MB",
+                   "reference: the HTML of bertviz")]
 
 
 def _alone_figures(folder: Path) -> list[Figure]:
     """Each program in a process of its own for every length, the programs taking turns."""
     runs = [(name, n, _in_a_process(name, folder, tokens(n))) for n in LENGTHS for name in compared.ALL]
     loads = {name: [run["load"] / 1e3 for which, _, run in runs if which == name] for name in compared.ALL}
-    made = [figure(f"folder loaded, {tool.name} {tool.version()}", loads[name], loads[Transformers.__name__], "s", "processor time; reference: transformers; imports not counted")
+    made = [figure(f"folder loaded, {tool.name} {tool.version()}", loads[name], loads[Transformers.__name__], "s",
+                   "processor time; reference: transformers; imports not counted")
             for name, tool in compared.ALL.items()]
     peaks = {(name, n): run["peak"] for name, n, run in runs}
-    return made + [figure(f"{n} tokens, most memory, {compared.ALL[name].name}", [run["peak"]], [peaks[Transformers.__name__, n]], "MB",
-                          f"{run['imported']:.0f} MB after the imports, {run['loaded']:.0f} MB with the model") for name, n, run in runs]
+    return made + [figure(f"{n} tokens, most memory, {compared.ALL[name].name}",
+                          [run["peak"]], [peaks[Transformers.__name__, n]], "MB",
+                          f"{run['imported']:.0f} MB after the imports, {run['loaded']:.0f} MB with the model")
+                   for name, n, run in runs]
 
 
 def _in_a_process(name: str, folder: Path, ids: Tensor) -> dict[str, float]:

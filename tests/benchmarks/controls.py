@@ -1,7 +1,8 @@
-"""Every control on the stage of every view: from the press to the changed pictures, against an empty app that draws the same pictures from the same bytes behind a control of the same kind.
+"""Every control on the stage of every view: from the press to the changed pictures, against an empty app that draws the
+same pictures from the same bytes behind a control of the same kind.
 
-What the page sends for a press and for the press back is taken from its websocket; the empty app sends the charts and components among it again, each in the containers that it stands in,
-for a picture of another size is another picture.
+What the page sends for a press and for the press back is taken from its websocket; the empty app sends the charts and
+components among it again, each in the containers that it stands in, for a picture of another size is another picture.
 """
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ from tests.browser.serving import Server, chromium, serve, settle
 from tests.browser.views import LESSONS
 
 KINDS = ("vega_lite_chart", "plotly_chart", "bidi_component")
-PICTURES = ", ".join(f"[data-testid={name}]" for name in ("stVegaLiteChart", "stPlotlyChart", "stBidiComponentIsolated", "stBidiComponentRegular"))
+PICTURES = ", ".join(f"[data-testid={name}]" for name in ("stVegaLiteChart", "stPlotlyChart", "stBidiComponentIsolated",
+                                                          "stBidiComponentRegular"))
 MAIN = 0        # where the paths of all that stands on the page begin, but for menus and what is fixed to its foot
 REPLAYED = ".st-key-replayed"
 QUIET_MILLISECONDS = 500
@@ -40,7 +42,8 @@ FIND = """(lesson) => {
 # Of what is moved by keys: those for one step up and down.
 STEPS = {"stSlider": ("ArrowRight", "ArrowLeft"), "stNumberInput": ("ArrowUp", "ArrowDown")}
 # Where the view draws, and not the strip or the bar above it.
-WITHIN = """const box = (node) => { for (let at = node; at; at = at.getRootNode().host) { const found = (at.closest ? at : at.parentElement)?.closest(PICTURES); if (found) return found; } };
+WITHIN = """const box = (node) => { for (let at = node; at; at = at.getRootNode().host) {
+    const found = (at.closest ? at : at.parentElement)?.closest(PICTURES); if (found) return found; } };
     return Boolean(box(node)?.closest("[class*=_stage], .st-key-replay"));""".replace("PICTURES", json.dumps(PICTURES))
 
 
@@ -58,7 +61,9 @@ def latency() -> str:
 
 @dataclass
 class Recorded:
-    """What a page has been sent: the containers on it, and its charts and components in order, the cached ones looked up. By their places."""
+    """What a page has been sent: the containers on it, and its charts and components in order, the cached ones looked
+    up. By their places.
+    """
 
     known: dict[str, ForwardMsg] = field(default_factory=dict)
     containers: dict[tuple[int, ...], Delta] = field(default_factory=dict)
@@ -77,17 +82,23 @@ class Recorded:
         if message.WhichOneof("type") != "delta" or path[0] != MAIN:
             return
         if message.delta.WhichOneof("type") == "add_block":
-            self.containers = {other: delta for other, delta in self.containers.items() if other[:len(path)] != path} | {path: message.delta}
+            self.containers = ({other: delta for other, delta in self.containers.items() if other[:len(path)] != path}
+                               | {path: message.delta})
         elif message.delta.new_element.WhichOneof("type") in KINDS:
             self.pictures.pop(path, None)
             self.pictures[path] = message.delta
 
     def alone(self) -> list[ForwardMsg]:
-        """The charts and components in the containers around them, and the columns beside those, as the messages that put them and nothing else into a place of its own."""
+        """The charts and components in the containers around them, and the columns beside those, as the messages that
+        put them and nothing else into a place of its own.
+        """
         around = {path[:end] for path in self.pictures for end in range(2, len(path))}
-        beside = {path for path in self.containers if any(path[:-1] == column[:-1] and self.containers[column].add_block.HasField("column") for column in around)}
+        beside = {path for path in self.containers
+                  if any(path[:-1] == column[:-1] and self.containers[column].add_block.HasField("column")
+                         for column in around)}
         messages, places = [], {(MAIN,): ()}
-        for path, delta in sorted([*self.pictures.items(), *((path, self.containers[path]) for path in around | beside)], key=lambda one: one[0]):
+        for path, delta in sorted([*self.pictures.items(), *((path, self.containers[path])
+                                                             for path in around | beside)], key=lambda one: one[0]):
             places[path] = (*places[path[:-1]], sum(other[:-1] == path[:-1] for other in places))
             messages.append(ForwardMsg(delta=delta))
             messages[-1].delta.fragment_id = ""
@@ -96,7 +107,8 @@ class Recorded:
 
 
 def press(page: Page, key: str, kind: str) -> Press | None:
-    """One press of the control on what is not picked, and the pictures' first and last change; None where none changes."""
+    """One press of the control on what is not picked, and the pictures' first and last change; None where none changes.
+    """
     page.evaluate("() => window.__latency.arm('body', false)")
     if kind == "stCheckbox":
         page.locator(f"{key} label").first.click()
@@ -108,8 +120,10 @@ def press(page: Page, key: str, kind: str) -> Press | None:
         page.locator(f"{key} input").first.click()
         page.get_by_role("option", selected=False).first.click()
     page.wait_for_timeout(QUIET_MILLISECONDS)
-    page.wait_for_function(f"() => performance.now() - (window.__latency.last ?? window.__latency.start) > {QUIET_MILLISECONDS}", timeout=MOST_MILLISECONDS)
-    first, last = page.evaluate("() => { const l = window.__latency; return l.first === null ? [null, null] : [l.first - l.start, l.last - l.start]; }")
+    page.wait_for_function(f"() => performance.now() - (window.__latency.last ?? window.__latency.start) > "
+                           f"{QUIET_MILLISECONDS}", timeout=MOST_MILLISECONDS)
+    first, last = page.evaluate("() => { const l = window.__latency; return l.first === null ? [null, null] : [l.first "
+                                "- l.start, l.last - l.start]; }")
     return None if first is None else Press(first, last)
 
 
@@ -125,7 +139,7 @@ def _step(page: Page, key: str, up: str, down: str) -> None:
 
 
 def opened(browser: Browser, url: str, recorded: Recorded | None = None) -> Page:
-    page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
+    page = browser.new_context(bypass_csp=True, viewport={"width": 1280, "height": 900}).new_page()
     page.set_default_timeout(MOST_MILLISECONDS)
     page.add_init_script(latency())
     if recorded is not None:
@@ -141,9 +155,13 @@ def control_figures(repeats: int, only: tuple[str, ...] = tuple(LESSONS)) -> lis
     with serve() as app, chromium() as browser:
         for lesson in only:
             for name, view in LESSONS[lesson].items():
-                address = f"{lesson}?" + "&".join(f"{lesson}_{setting}={option}" for setting, option in view.address(name))
+                address = f"{lesson}?" + "&".join(f"{lesson}_{setting}={option}"
+                                                  for setting, option in view.address(name))
                 for key, kind in _found(browser, app, lesson, address):
-                    figures += _compared(browser, app, f"{lesson}, {name}: {key.removeprefix(f'st-key-{lesson}_').removesuffix('_widget')}", address, f".{key}", kind, repeats)
+                    figures += _compared(
+                        browser, app,
+                        f"{lesson}, {name}: {key.removeprefix(f'st-key-{lesson}_').removesuffix('_widget')}", address,
+                        f".{key}", kind, repeats)
     return figures
 
 
@@ -154,7 +172,8 @@ def _found(browser: Browser, app: Server, lesson: str, address: str) -> list[tup
     return list(dict.fromkeys(map(tuple, found)))
 
 
-def _compared(browser: Browser, app: Server, name: str, address: str, key: str, kind: str, repeats: int) -> Iterator[Figure]:
+def _compared(browser: Browser, app: Server, name: str, address: str, key: str, kind: str,
+              repeats: int) -> Iterator[Figure]:
     recorded = Recorded()
     page = opened(browser, f"{app.url}/{address}", recorded)
     states = []
@@ -169,7 +188,8 @@ def _compared(browser: Browser, app: Server, name: str, address: str, key: str, 
         for k, state in enumerate(states):
             for i, message in enumerate(state):
                 (Path(folder) / f"{k}_{i:03}").write_bytes(message)
-        with serve(HERE / "apps" / "replay.py", *TUNED, cwd=HERE / "apps", env={"REPLAYED": folder, "CONTROL": kind}) as empty:
+        with serve(HERE / "apps" / "replay.py", *TUNED, cwd=HERE / "apps",
+                   env={"REPLAYED": folder, "CONTROL": kind}) as empty:
             alone = opened(browser, empty.url)
             ours, reference = [], []
             for _ in range(repeats + 1):

@@ -31,8 +31,10 @@ def trace_figures(repeats: int) -> list[Figure]:
     figures = []
     for n in (32, 64, 128, 256):
         ids = torch.randint(0, 4096, (n,), generator=torch.Generator().manual_seed(n))
-        a, b = alternate(lambda: ours(ids), lambda: theirs(ids[None], output_attentions=True, output_hidden_states=True), repeats)
-        figures.append(figure(f"full Trace, {n} tokens", a, b, "ms", "reference: transformers with attentions and hidden states"))
+        a, b = alternate(lambda: ours(ids),
+                         lambda: theirs(ids[None], output_attentions=True, output_hidden_states=True), repeats)
+        figures.append(figure(f"full Trace, {n} tokens", a, b, "ms",
+                              "reference: transformers with attentions and hidden states"))
     return figures
 
 
@@ -47,17 +49,21 @@ def generation_figures(repeats: int, n_new: int = 64) -> list[Figure]:
             pass
 
     def run_theirs() -> None:
-        theirs.generate(ids[None], attention_mask=torch.ones(1, 32), do_sample=False, min_new_tokens=n_new, max_new_tokens=n_new, pad_token_id=0)
+        theirs.generate(ids[None], attention_mask=torch.ones(1, 32), do_sample=False, min_new_tokens=n_new,
+                        max_new_tokens=n_new, pad_token_id=0)
 
     a, b = alternate(run_ours, run_theirs, max(3, repeats // 5))
-    return [figure("generation, a token", [t / n_new for t in a], [t / n_new for t in b], "ms", "reference: transformers' generate; ours also truncates and keeps each step")]
+    return [figure("generation, a token", [t / n_new for t in a], [t / n_new for t in b], "ms",
+                   "reference: transformers' generate; ours also truncates and keeps each step")]
 
 
 def milestone_figures(repeats: int) -> list[Figure]:
     """A moment of a model's childhood, ready to run: each in turn, against reading the numbers of its file alone."""
     steps = [milestone.step for milestone in checkpoints.history("stories-small")]
-    turn, files = itertools.cycle(steps), itertools.cycle(sorted((checkpoints.BUNDLED / "stories-small" / checkpoints.HISTORY).glob("*.safetensors")))
-    a, b = alternate(lambda: checkpoints.load_bundled("stories-small", step=next(turn)), lambda: load_file(next(files)), max(repeats, len(steps)))
+    turn, files = itertools.cycle(steps), itertools.cycle(sorted((checkpoints.BUNDLED / "stories-small"
+                                                                  / checkpoints.HISTORY).glob("*.safetensors")))
+    a, b = alternate(lambda: checkpoints.load_bundled("stories-small", step=next(turn)), lambda: load_file(next(files)),
+                     max(repeats, len(steps)))
     return [figure("a milestone loaded", a, b, "ms", "reference: safetensors' load_file of the same files")]
 
 
@@ -66,9 +72,12 @@ class TorchDecoder(nn.Module):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.E, self.P = nn.Embedding(config.vocab_size, config.d_model), nn.Parameter(torch.zeros(config.n_context, config.d_model))
-        layer = nn.TransformerEncoderLayer(config.d_model, config.n_heads, config.d_ff, dropout=0.0, activation="gelu", batch_first=True, norm_first=True)
-        self.blocks = nn.TransformerEncoder(layer, config.n_layers, norm=nn.LayerNorm(config.d_model), enable_nested_tensor=False)
+        self.E, self.P = (nn.Embedding(config.vocab_size, config.d_model),
+                          nn.Parameter(torch.zeros(config.n_context, config.d_model)))
+        layer = nn.TransformerEncoderLayer(config.d_model, config.n_heads, config.d_ff, dropout=0.0, activation="gelu",
+                                           batch_first=True, norm_first=True)
+        self.blocks = nn.TransformerEncoder(layer, config.n_layers, norm=nn.LayerNorm(config.d_model),
+                                            enable_nested_tensor=False)
         self.register_buffer("mask", nn.Transformer.generate_square_subsequent_mask(config.n_context))
 
     def logits(self, token_ids: torch.Tensor) -> torch.Tensor:
@@ -76,7 +85,9 @@ class TorchDecoder(nn.Module):
 
 
 def learning_figures(repeats: int) -> list[Figure]:
-    """A step of the smallest live training, and how long it takes to copy 99 % right: on one torch thread, as the app trains, beside nothing else."""
+    """A step of the smallest live training, and how long it takes to copy 99 % right: on one torch thread, as the app
+    trains, beside nothing else.
+    """
     learner, theirs = Learner(Copying()), TorchDecoder(Learner(Copying()).model.config)
     optimizer = torch.optim.Adam(theirs.parameters(), lr=learner.knobs.learning_rate)
 
@@ -89,9 +100,12 @@ def learning_figures(repeats: int) -> list[Figure]:
 
     a, b = alternate(learner._one_step, step, 10 * repeats)
     seconds = [_seconds_to_copy(seed) for seed in range(3)]
-    return [figure("a step of live training, tiny, copying", a, b, "ms", "reference: the same step with torch's nn.TransformerEncoder"),
-            figure("steps a second, tiny, copying", [1e3 / t for t in a], [1e3 / t for t in b], "", "the app asks for 20"),
-            figure("copying, tiny, to 99 % of new symbols right, its measurements included", seconds, None, "s", "the app asks for 60")]
+    return [figure("a step of live training, tiny, copying", a, b, "ms",
+                   "reference: the same step with torch's nn.TransformerEncoder"),
+            figure("steps a second, tiny, copying", [1e3 / t for t in a],
+                   [1e3 / t for t in b], "", "the app asks for 20"),
+            figure("copying, tiny, to 99 % of new symbols right, its measurements included", seconds, None, "s",
+                   "the app asks for 60")]
 
 
 def _seconds_to_copy(seed: int) -> float:
@@ -101,7 +115,9 @@ def _seconds_to_copy(seed: int) -> float:
 
 
 def thread_figures(repeats: int) -> list[Figure]:
-    """A Trace of 64 tokens with 1 and 2 torch threads, idle and while another process is busy: why the app sets the number it does."""
+    """A Trace of 64 tokens with 1 and 2 torch threads, idle and while another process is busy: why the app sets the
+    number it does.
+    """
     ours = models()[1]
     ids = torch.randint(0, 4096, (64,), generator=torch.Generator().manual_seed(1))
     before, figures = torch.get_num_threads(), []
@@ -112,7 +128,8 @@ def thread_figures(repeats: int) -> list[Figure]:
         for threads in (1, 2):
             torch.set_num_threads(threads)
             a, _ = alternate(lambda: ours(ids), lambda: None, repeats)
-            figures.append(figure(f"full Trace, 64 tokens, {threads} torch thread{'s' * (threads > 1)}, {'beside a busy process' if busy else 'alone'}", a, None, "ms"))
+            figures.append(figure(f"full Trace, 64 tokens, {threads} torch thread{'s' * (threads > 1)}, "
+                                  f"{'beside a busy process' if busy else 'alone'}", a, None, "ms"))
         if other:
             other.terminate()
             other.join()

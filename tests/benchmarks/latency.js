@@ -1,11 +1,15 @@
-// Installed before the page loads: from the press of an arrow key, or of Enter, to the frames that show the first and the last change of the picture.
+// Installed before the page loads: from the press of an arrow key, or of Enter, to the frames that show the first and
+// the last change of the picture.
 (() => {
-  const state = (window.__latency = { start: null, first: null, last: null, picture: "body", canvas: false, box: null, awaited: false });
+  const state = (window.__latency = { start: null, first: null, last: null, picture: "body", canvas: false, box: null,
+    awaited: false });
 
   // Where the picture is a canvas, only what is drawn counts: Streamlit changes attributes around it before.
   function changed(element, drawn) {
     if (state.start === null || (state.canvas && !drawn) || state.awaited || !inPicture(element)) return;
-    state.awaited = true;         // one frame shows all that changes before it: a picture of a thousand strokes is not to wait for a thousand callbacks
+    // one frame shows all that changes before it: a picture of a thousand strokes is not to wait for a
+    // thousand callbacks
+    state.awaited = true;
     requestAnimationFrame(() => {
       state.awaited = false;
       const channel = new MessageChannel(); // answers after the frame has been painted
@@ -25,13 +29,22 @@
     .observe(root, { subtree: true, childList: true, attributes: true, characterData: true });
   watch(document);
   const attach = Element.prototype.attachShadow;
-  Element.prototype.attachShadow = function (options) { const root = attach.call(this, options); watch(root); return root; };
+  Element.prototype.attachShadow = function (options) {
+    const root = attach.call(this, options);
+    watch(root);
+    return root;
+  };
 
   for (const name of ["clearRect", "fillRect", "drawImage", "putImageData", "fill", "stroke"]) {
     const draw = CanvasRenderingContext2D.prototype[name];
-    CanvasRenderingContext2D.prototype[name] = function (...args) { changed(this.canvas, true); return draw.apply(this, args); };
+    CanvasRenderingContext2D.prototype[name] = function (...args) {
+      changed(this.canvas, true);
+      return draw.apply(this, args);
+    };
   }
 
-  addEventListener("keydown", (e) => { if ((e.key.startsWith("Arrow") || e.key === "Enter") && state.start === null) state.start = e.timeStamp; }, true);
-  state.arm = (picture, canvas) => Object.assign(state, { start: null, first: null, last: null, picture, canvas, box: null });
+  addEventListener("keydown", (e) => { if ((e.key.startsWith("Arrow") || e.key === "Enter") && state.start === null)
+    state.start = e.timeStamp; }, true);
+  state.arm = (picture, canvas) =>
+    Object.assign(state, { start: null, first: null, last: null, picture, canvas, box: null });
 })();

@@ -18,10 +18,16 @@ EVERY = 3.0             # seconds from one action of a reader to the next
 SESSION_SECONDS = 125   # for which the server keeps the session of a closed page, in case it comes back, and some more
 WITHIN = 1_000          # milliseconds in which a reader shall have an answer
 MIX = {"prompt": 25, "slider": 25, "view": 20, "page": 15, "selection": 15}     # of what readers do, in percent
-CLASS = ("The cat sat on the mat.", "Once upon a time, there was a little girl", "The capital of France is", "What a lovely day! I am so")     # what a whole class types
-SUBJECTS, VERBS, PLACES = ("dog", "girl", "bird", "king", "tree", "boat"), ("saw", "liked", "lost", "found", "made", "ate"), ("the park", "a big house", "the red box", "her garden", "school")
-PICKS = {"overview_map": "picked", "heads_wall": "picked", "embeddings_product": "picked"}         # components in which something can be picked by its number
-FRAME = ("prompt", "present", "device", "moment", "model_picked")                                  # widgets above the lesson
+# what a whole class types
+CLASS = ("The cat sat on the mat.", "Once upon a time, there was a little girl", "The capital of France is",
+         "What a lovely day! I am so")
+SUBJECTS, VERBS, PLACES = (("dog", "girl", "bird", "king", "tree", "boat"),
+                           ("saw", "liked", "lost", "found", "made", "ate"),
+                           ("the park", "a big house", "the red box", "her garden", "school"))
+# components in which something can be picked by its number
+PICKS = {"overview_map": "picked", "heads_wall": "picked", "embeddings_product": "picked"}
+# widgets above the lesson
+FRAME = ("prompt", "present", "device", "moment", "model_picked")
 SETTERS = ("slider", "number_input", "selectbox", "radio")
 
 
@@ -29,7 +35,8 @@ def sentence(dice: random.Random) -> str:
     """A prompt: one of the class's, or one of the reader's own."""
     if dice.random() < 0.4:
         return dice.choice(CLASS)
-    return " ".join(f"The {dice.choice(SUBJECTS)} {dice.choice(VERBS)} the {dice.choice(SUBJECTS)} in {dice.choice(PLACES)}." for _ in range(dice.randint(1, 5)))
+    return " ".join(f"The {dice.choice(SUBJECTS)} {dice.choice(VERBS)} the {dice.choice(SUBJECTS)} in "
+                    f"{dice.choice(PLACES)}." for _ in range(dice.randint(1, 5)))
 
 
 class Pupil:
@@ -39,11 +46,14 @@ class Pupil:
         self.reader, self.dice, self.answers = reader, random.Random(seed), []
 
     async def work(self, seconds: float) -> None:
-        """Opens a page and changes something every EVERY seconds, until that many have passed; a slow answer delays what follows it."""
+        """Opens a page and changes something every EVERY seconds, until that many have passed; a slow answer delays
+        what follows it.
+        """
         clock = asyncio.get_running_loop()
         await asyncio.sleep(self.dice.uniform(0, EVERY))
         end = clock.time() + seconds
-        self.answers.append(await self.reader.open(self.dice.choice(_lessons(self.reader)), query_of(prompt=sentence(self.dice))))
+        self.answers.append(await self.reader.open(self.dice.choice(_lessons(self.reader)),
+                                                   query_of(prompt=sentence(self.dice))))
         while clock.time() < end and not self.reader.closed:
             began = clock.time()
             self.answers.append(await self.act())
@@ -67,11 +77,14 @@ def _lessons(reader: Reader) -> list[str]:
 
 
 def _sets(shown: Shown) -> bool:
-    return shown.kind in SETTERS and not shown.widget.disabled and not key_of(shown).startswith(FRAME) and (shown.kind != "slider" or shown.widget.max > shown.widget.min)
+    return (shown.kind in SETTERS and not shown.widget.disabled and not key_of(shown).startswith(FRAME)
+            and (shown.kind != "slider" or shown.widget.max > shown.widget.min))
 
 
-OFFERED = {"prompt": lambda shown: False, "slider": _sets, "view": lambda shown: shown.kind == "button_group" and not shown.widget.disabled,
-           "selection": lambda shown: shown.kind == "bidi_component" and key_of(shown) in PICKS or shown.kind == "button" and key_of(shown).startswith("do_")}
+OFFERED = {"prompt": lambda shown: False, "slider": _sets,
+           "view": lambda shown: shown.kind == "button_group" and not shown.widget.disabled,
+           "selection": lambda shown: shown.kind == "bidi_component" and key_of(shown) in PICKS
+                                      or shown.kind == "button" and key_of(shown).startswith("do_")}
 
 
 def _another(shown: Shown, reader: Reader, dice: random.Random):
@@ -93,7 +106,7 @@ def _another(shown: Shown, reader: Reader, dice: random.Random):
     return [widget.options[round(place)]] if widget.options else [min(place, widget.max)]
 
 
-# ---- a class ----------------------------------------------------------------------------------------------------------------------
+# ---- a class ---------------------------------------------------------------------------------------------------------
 
 
 async def class_at_work(url: str, n_readers: int, seconds: float, seed: int = 0) -> list[Answer]:
@@ -116,7 +129,10 @@ def served(n_replicas: int) -> Iterator[tuple[str, list[int]]]:
 
 
 def load_figures(n_readers: int = 30, seconds: float = 300, seed: int = 0, n_replicas: int = 1) -> list[Figure]:
-    """How quickly a server answers n readers, each of whom changes something every EVERY seconds, and what it takes. Its clients run on the same machine."""
+    """How quickly a server answers n readers, each of whom changes something every EVERY seconds, and what it takes.
+
+    Its clients run on the same machine.
+    """
     with served(n_replicas) as (url, pids):
         def taken() -> float:
             return sum(map(processor_seconds, pids))
@@ -124,14 +140,16 @@ def load_figures(n_readers: int = 30, seconds: float = 300, seed: int = 0, n_rep
         def held() -> float:
             return sum(map(resident_megabytes, pids))
 
-        asyncio.run(visits(url, range(4 * len(CLASS) * 4 * n_replicas)))           # a server that has been in use: every lesson was opened once
+        # a server that has been in use: every lesson was opened once
+        asyncio.run(visits(url, range(4 * len(CLASS) * 4 * n_replicas)))
         before, began = held(), taken()
         alone = asyncio.run(class_at_work(url, 1, min(seconds, 60), seed + 1))
         of_one, start = taken(), time.perf_counter()
         answers = asyncio.run(class_at_work(url, n_readers, seconds, seed))
         of_all, passed, after = taken() - of_one, time.perf_counter() - start, held()
     return [*answer_figures(answers, alone, n_readers),
-            figure("processor time of the server for an answer", [1e3 * of_all / len(answers)], [1e3 * (of_one - began) / len(alone)], "ms", f"all its threads together, {n_replicas} processes"),
+            figure("processor time of the server for an answer", [1e3 * of_all / len(answers)],
+                   [1e3 * (of_one - began) / len(alone)], "ms", f"all its threads together, {n_replicas} processes"),
             figure("processor that the server takes", [100 * of_all / passed], None, "%", "of one core"),
             figure("memory of the server after it", [after], [before], "MB", "reference: before the class")]
 
@@ -140,18 +158,25 @@ def answer_figures(answers: list[Answer], alone: list[Answer], n_readers: int) -
     """The figures of a class, the reference being one reader alone."""
     wrong = Counter(answer.error for answer in answers if answer.error)
     note = f"{len(answers)} answers to {n_readers} readers; reference: one reader alone, {len(alone)} answers"
-    lines = [figure("answers that failed", [float(sum(wrong.values()))], None, "", "; ".join(f"{n} × {what}" for what, n in wrong.most_common(5)))]
+    lines = [figure("answers that failed", [float(sum(wrong.values()))], None, "",
+                    "; ".join(f"{n} × {what}" for what, n in wrong.most_common(5)))]
     for name, of in (("answered", lambda answer: answer.answered), ("whole", lambda answer: answer.milliseconds)):
         times, reference = sorted(map(of, answers)), sorted(map(of, alone))
-        lines.append(figure(f"{name} within a second", [100 * share_within(times, WITHIN)], [100 * share_within(reference, WITHIN)], "%", note))
-        lines += [figure(f"{name}, {q}th percentile", [percentile(times, q)], [percentile(reference, q)], "ms") for q in (50, 95, 99)]
+        lines.append(figure(f"{name} within a second", [100 * share_within(times, WITHIN)],
+                            [100 * share_within(reference, WITHIN)], "%", note))
+        lines += [figure(f"{name}, {q}th percentile", [percentile(times, q)], [percentile(reference, q)], "ms")
+                  for q in (50, 95, 99)]
     for action in MIX:
         if mine := [answer for answer in answers if answer.action == action]:
             took = sorted(answer.answered for answer in mine)
-            note = f"{len(mine)} answers, the middle one {statistics.median(took):.0f} ms; {statistics.mean(answer.received for answer in mine) / 1e3:.0f} kB are sent for one"
+            note = (f"{len(mine)} answers, the middle one {statistics.median(took):.0f} ms; "
+                    f"{statistics.mean(answer.received for answer in mine) / 1e3:.0f} kB are sent for one")
             lines.append(figure(f"answered, 95th percentile: {action}", [percentile(took, 95)], None, "ms", note))
-    return [*lines, figure("sent to a reader for an answer", [statistics.mean(answer.received for answer in answers) / 1e3], None, "kB", "mean, before compression"),
-            figure("sent by a reader with a question", [statistics.mean(answer.sent for answer in answers) / 1e3], None, "kB", "mean")]
+    return [*lines,
+            figure("sent to a reader for an answer", [statistics.mean(answer.received for answer in answers) / 1e3],
+                   None, "kB", "mean, before compression"),
+            figure("sent by a reader with a question", [statistics.mean(answer.sent for answer in answers) / 1e3],
+                   None, "kB", "mean")]
 
 
 def share_within(times: list[float], most: float) -> float:
@@ -167,11 +192,13 @@ def percentile(ordered: list[float], q: float) -> float:
     return ordered[max(0, -int(-len(ordered) * q // 100) - 1)]
 
 
-# ---- those who come and go --------------------------------------------------------------------------------------------------------
+# ---- those who come and go -------------------------------------------------------------------------------------------
 
 
 async def visits(url: str, numbers: Sequence[int], at_once: int = 4) -> list[Answer]:
-    """So many readers, a few at once, each of whom opens the app and then a lesson with one of the class's prompts, sets something there, and closes the page."""
+    """So many readers, a few at once, each of whom opens the app and then a lesson with one of the class's prompts,
+    sets something there, and closes the page.
+    """
     places, answers = asyncio.Semaphore(at_once), []
 
     async def visit(i: int) -> None:
@@ -181,25 +208,32 @@ async def visits(url: str, numbers: Sequence[int], at_once: int = 4) -> list[Ans
             answers.append(await reader.open(lessons[i // len(CLASS) % len(lessons)]))
             if found := reader.find(OFFERED["view"]):
                 shown = found[0]
-                answers.append(await reader.set("view", shown, [shown.widget.options[i % len(shown.widget.options)].content]))
+                answers.append(await reader.set("view", shown,
+                                                [shown.widget.options[i % len(shown.widget.options)].content]))
 
     await asyncio.gather(*(visit(i) for i in numbers))
     return answers
 
 
 def visit_figures(count: int = 1_000, n_warm: int = 250, forgotten: float = SESSION_SECONDS) -> list[Figure]:
-    """What `count` readers who came and went leave behind in the server, after n_warm others have filled the caches with what they all ask for."""
+    """What `count` readers who came and went leave behind in the server, after n_warm others have filled the caches
+    with what they all ask for.
+    """
     async def all_of_them(server: Server) -> tuple[list[Answer], list[float]]:
         answers, sizes = [], []
-        for numbers in (range(n_warm), *(range(n_warm + i * count // 4, n_warm + (i + 1) * count // 4) for i in range(4))):
+        for numbers in (range(n_warm),
+                        *(range(n_warm + i * count // 4, n_warm + (i + 1) * count // 4) for i in range(4))):
             answers += await visits(server.url, numbers)
             await asyncio.sleep(forgotten)
-            await visits(server.url, range(1))           # whoever comes next makes the server forget those whose time is over
+            # whoever comes next makes the server forget those whose time is over
+            await visits(server.url, range(1))
             sizes.append(resident_megabytes(server.process.pid))
         return answers, sizes
 
     with serve() as server:
         answers, sizes = asyncio.run(all_of_them(server))
     wrong = Counter(answer.error for answer in answers if answer.error)
-    return [figure(f"memory of the server after {count} sessions", sizes[-1:], sizes[:1], "MB", f"reference: after the first {n_warm}; in quarters: {', '.join(f'{size:.0f}' for size in sizes)}"),
-            figure("answers that failed", [float(sum(wrong.values()))], None, "", f"of {len(answers)}; " + "; ".join(f"{n} × {what}" for what, n in wrong.most_common(5)))]
+    return [figure(f"memory of the server after {count} sessions", sizes[-1:], sizes[:1], "MB",
+                   f"reference: after the first {n_warm}; in quarters: {', '.join(f'{size:.0f}' for size in sizes)}"),
+            figure("answers that failed", [float(sum(wrong.values()))], None, "",
+                   f"of {len(answers)}; " + "; ".join(f"{n} × {what}" for what, n in wrong.most_common(5)))]

@@ -20,8 +20,11 @@ HERE = Path(__file__).parent
 
 
 def start_figures(picture: str, repeats: int = 3) -> list[Figure]:
-    """The overview's first picture in a browser, from starting the process and for a second reader, each against a page that only imports the same packages."""
-    apps = {"ours": (HERE.parents[1] / "app.py", HERE.parents[1], picture), "imports": (HERE / "apps" / "imports.py", HERE / "apps", "[data-testid=stSlider]")}
+    """The overview's first picture in a browser, from starting the process and for a second reader, each against a page
+    that only imports the same packages.
+    """
+    apps = {"ours": (HERE.parents[1] / "app.py", HERE.parents[1], picture),
+            "imports": (HERE / "apps" / "imports.py", HERE / "apps", "[data-testid=stSlider]")}
     cold: dict[str, list[float]] = {name: [] for name in apps}
     second: dict[str, list[float]] = {name: [] for name in apps}
     with chromium() as browser:
@@ -33,16 +36,18 @@ def start_figures(picture: str, repeats: int = 3) -> list[Figure]:
                     cold[name].append(time.perf_counter() - start)
                     second[name] += [first_picture(browser, server, "", what) for _ in range(3)]
     note = "reference: a page that only imports streamlit, torch, plotly and altair"
-    return [figure("cold start to first picture", cold["ours"], cold["imports"], "s", note), figure("first picture of another reader", second["ours"], second["imports"], "ms", note)]
+    return [figure("cold start to first picture", cold["ours"], cold["imports"], "s", note),
+            figure("first picture of another reader", second["ours"], second["imports"], "ms", note)]
 
 
 def session_figures(n_sessions: int = 20) -> list[Figure]:
     """Resident memory of the server, and what each of n_sessions readers with a prompt of their own adds."""
     with serve() as server, chromium() as browser:
         def reader(i: int):
-            context = browser.new_context()
+            context = browser.new_context(bypass_csp=True)
             page = context.new_page()
-            page.goto(f"{server.url}/heads?prompt=Reader {i} has a dog and a cat. " + "One day they went to the park. " * 5)
+            page.goto(f"{server.url}/heads?prompt=Reader {i} has a dog and a cat. "
+                      + "One day they went to the park. " * 5)
             settle(page)
             return context
 
@@ -53,18 +58,22 @@ def session_figures(n_sessions: int = 20) -> list[Figure]:
         for context in [first, *contexts]:
             context.close()
     return [figure("server with one reader", [base], None, "MB"),
-            figure("each further reader, own prompt of 60 tokens", [each], None, "MB", f"mean of {n_sessions}; traces are bounded at 512 MiB for all")]
+            figure("each further reader, own prompt of 60 tokens", [each], None, "MB",
+                   f"mean of {n_sessions}; traces are bounded at 512 MiB for all")]
 
 
 def model_figures() -> list[Figure]:
-    """Resident memory of the server before a GPT-2 of the small size is loaded, with it and its pass on Heads, and when it has given its place to a tiny model."""
+    """Resident memory of the server before a GPT-2 of the small size is loaded, with it and its pass on Heads, and when
+    it has given its place to a tiny model.
+    """
     with tempfile.TemporaryDirectory() as root:
         comparison.saved(Path(root) / "small")
         library_models.folder(Path(root), "neox")
         n_bytes = huggingface.preview(Path(root) / "small").n_bytes
-        room = {deployment.ROOTS: root, deployment.GIGABYTES: str((n_bytes + 50_000) / 1e9)}      # for the one or the other, not for both
+        # for the one or the other, not for both
+        room = {deployment.ROOTS: root, deployment.GIGABYTES: str((n_bytes + 50_000) / 1e9)}
         with serve(env=room) as server, chromium() as browser:
-            page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
+            page = browser.new_context(bypass_csp=True, viewport={"width": 1280, "height": 900}).new_page()
             page.goto(f"{server.url}/heads")
             settle(page)
             before = resident_megabytes(server.process.pid)
@@ -72,12 +81,14 @@ def model_figures() -> list[Figure]:
             _load(page, "small")
             held = resident_megabytes(server.process.pid)
             page.locator(".st-key-model_drawer button").first.click()
-            page.locator(".st-key-another_model button").click()      # not by an address: the reader's session would stay a while, and hold what it shows
+            # not by an address: the reader's session would stay a while, and hold what it shows
+            page.locator(".st-key-another_model button").click()
             page.locator(".st-key-models_use_folder-neox button").click(timeout=120_000)
             _load(page, "neox")
             after = resident_megabytes(server.process.pid)
     return [figure("server before a model is loaded", [before], None, "MB"),
-            figure("with a GPT-2 of the small size", [held], [before], "MB", f"its weights are {n_bytes / 1e6:.0f} MB; reference: before"),
+            figure("with a GPT-2 of the small size", [held], [before], "MB",
+                   f"its weights are {n_bytes / 1e6:.0f} MB; reference: before"),
             figure("when it has given its place to a tiny model", [after], [before], "MB", "reference: before")]
 
 

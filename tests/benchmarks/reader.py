@@ -1,7 +1,9 @@
-"""A reader without a browser: a client of Streamlit's websocket protocol, light enough that thirty of them fit beside the server that they measure.
+"""A reader without a browser: a client of Streamlit's websocket protocol, light enough that thirty of them fit beside
+the server that they measure.
 
-It keeps what a browser keeps (the elements of the page, the values of its widgets, the cached messages) and does what a browser does for the server: asks for a run,
-follows parts that ask to be run again and again. It draws nothing, runs no JavaScript and fetches no file.
+It keeps what a browser keeps (the elements of the page, the values of its widgets, the cached messages) and does what a
+browser does for the server: asks for a run, follows parts that ask to be run again and again. It draws nothing, runs no
+JavaScript and fetches no file.
 """
 from __future__ import annotations
 
@@ -22,15 +24,16 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 from websockets.asyncio.client import ClientConnection, connect
 
-
 MOST_BYTES = 64 * 2**20
 GROWS = "working_stop"  # the key of the button that stands on the page while what it shows is not whole yet
 STANDING = "standing"   # the key of the component that says when the first picture is seen
 TRIGGERS = "$$STREAMLIT_INTERNAL_KEY_{}__events"     # the id under which the component of an id says what it triggers
 KEPT_RUNS = 2           # runs that a browser keeps a message for, once it is on the page no longer
 FINISHED = (ForwardMsg.FINISHED_SUCCESSFULLY, ForwardMsg.FINISHED_FRAGMENT_RUN_SUCCESSFULLY)
-VALUES = {"text_area": "string_value", "text_input": "string_value", "selectbox": "string_value", "radio": "string_value", "number_input": "double_value",
-          "checkbox": "bool_value"}     # kind of element -> the field in which its value is sent; sliders and choices send a list
+VALUES = {"text_area": "string_value", "text_input": "string_value", "selectbox": "string_value",
+          "radio": "string_value", "number_input": "double_value",
+          # kind of element -> the field in which its value is sent; sliders and choices send a list
+          "checkbox": "bool_value"}
 
 
 @dataclass
@@ -53,8 +56,10 @@ class Shown:
 
 @dataclass(frozen=True)
 class Answer:
-    """What came of one action. answered: milliseconds from sending to the end of the script's run, which may show a part and say how far it is; milliseconds: to the end of the last of
-    those that follow by themselves while a picture grows. Bytes of both directions. error: what went wrong, "" if nothing did."""
+    """What came of one action. answered: milliseconds from sending to the end of the script's run, which may show a
+    part and say how far it is; milliseconds: to the end of the last of those that follow by themselves while a picture
+    grows. Bytes of both directions. error: what went wrong, "" if nothing did.
+    """
 
     action: str
     answered: float
@@ -83,7 +88,8 @@ class Reader:
         self.closed = False
 
     async def __aenter__(self) -> Reader:
-        self._socket: ClientConnection = await connect(self.url.replace("http", "ws", 1) + "/_stcore/stream", subprotocols=["streamlit", "none"], max_size=MOST_BYTES,
+        self._socket: ClientConnection = await connect(self.url.replace("http", "ws", 1) + "/_stcore/stream",
+                                                       subprotocols=["streamlit", "none"], max_size=MOST_BYTES,
                                                        compression=None, ping_interval=None, open_timeout=60)
         self._tasks.append(asyncio.create_task(self._listen()))
         return self
@@ -97,13 +103,16 @@ class Reader:
         """Goes to a page by its address relative to the app, as a link does; `query` without its question mark."""
         self.page_name, self.query, self._values = page, query, {}
         first = await self._ask("page", seconds, page_hash=self.pages.get(page, ""))
-        for standing in self.find(lambda shown: key_of(shown) == STANDING):       # what is said of the picture follows when the browser has shown that
+        # what is said of the picture follows when the browser has shown that
+        for standing in self.find(lambda shown: key_of(shown) == STANDING):
             rest = await self.set("page", standing, "stands", seconds)
-            return replace(first, milliseconds=first.milliseconds + rest.milliseconds, sent=first.sent + rest.sent, received=first.received + rest.received, error=first.error or rest.error)
+            return replace(first, milliseconds=first.milliseconds + rest.milliseconds, sent=first.sent + rest.sent,
+                           received=first.received + rest.received, error=first.error or rest.error)
         return first
 
     async def set(self, action: str, shown: Shown, value, seconds: float = 60) -> Answer:
-        """Gives a widget a value: of a slider or a choice a list, of a component its state as a dict or the name of its trigger.
+        """Gives a widget a value: of a slider or a choice a list, of a component its state as a dict or the name
+        of its trigger.
 
         Of a button nothing counts but that it is pressed.
         """
@@ -112,11 +121,13 @@ class Reader:
         if kind == "button":
             state.trigger_value = True
         elif kind == "bidi_component" and isinstance(value, str):
-            state.id, state.json_trigger_value = TRIGGERS.format(widget.id), json.dumps([{"event": value, "value": True}])
+            state.id, state.json_trigger_value = (TRIGGERS.format(widget.id),
+                                                  json.dumps([{"event": value, "value": True}]))
         elif kind == "bidi_component":
             state.json_value = json.dumps(value)
         elif isinstance(value, list):
-            getattr(state, "string_array_value" if isinstance(value[0], str) else "double_array_value").data.extend(value)
+            getattr(state, "string_array_value" if isinstance(value[0], str) else "double_array_value").data.extend(
+                value)
         else:
             setattr(state, VALUES[kind], value)
         self._values[state.id] = state
@@ -157,17 +168,20 @@ class Reader:
         except Exception as error:           # whatever breaks a connection is one error of one reader
             self.error, n_bytes = f"{type(error).__name__}: {error}", 0
         whole = 1e3 * (time.perf_counter() - began)
-        return Answer(action, whole if answered is None else answered, whole, n_bytes, self.received - before, self.error)
+        return Answer(action, whole if answered is None else answered, whole, n_bytes,
+                      self.received - before, self.error)
 
     async def _send(self, fragment: str, page_hash: str, by_itself: bool = False) -> int:
         message = BackMsg()
         state = message.rerun_script
-        state.query_string, state.page_script_hash, state.fragment_id, state.is_auto_rerun = self.query, page_hash, fragment, by_itself
+        state.query_string, state.page_script_hash, state.fragment_id, state.is_auto_rerun = (self.query, page_hash,
+                                                                                              fragment, by_itself)
         if not page_hash:
             state.page_name = self.page_name
         state.widget_states.widgets.extend(self._values.values())
         state.cached_message_hashes.extend(self._cached)
-        state.context_info.timezone, state.context_info.locale, state.context_info.color_scheme = "UTC", "en-US", "light"
+        state.context_info.timezone, state.context_info.locale, state.context_info.color_scheme = ("UTC",
+                                                                                                   "en-US", "light")
         state.context_info.url = f"{self.url}/{self.page_name}"
         data = message.SerializeToString()
         await self._socket.send(data)
@@ -179,7 +193,8 @@ class Reader:
             async for data in self._socket:
                 self.received += len(data)
                 self._take(self._whole(ForwardMsg.FromString(data)))
-        except Exception as error:           # the connection is gone, or what came makes no sense: the reader who waits is told
+        except Exception as error:
+            # the connection is gone, or what came makes no sense: the reader who waits is told
             self.error = f"{type(error).__name__}: {error}"
         else:
             self.error = "the server closed the connection"
@@ -205,7 +220,8 @@ class Reader:
         elif kind == "delta":
             self._draw(tuple(message.metadata.delta_path), message.delta)
         elif kind == "navigation":
-            self.pages = {("" if page.is_default else page.url_pathname): page.page_script_hash for page in message.navigation.app_pages}
+            self.pages = {("" if page.is_default else page.url_pathname): page.page_script_hash
+                          for page in message.navigation.app_pages}
             self.page_hash = message.navigation.page_script_hash
         elif kind == "page_info_changed":
             self.query = message.page_info_changed.query_string
@@ -235,7 +251,8 @@ class Reader:
         self.shown[path] = here = Shown(delta.new_element, self._run, delta.fragment_id)
         if here.kind == "exception" or here.kind == "alert" and here.widget.format == Alert.ERROR:
             self.error = self.error or (here.widget.message if here.kind == "exception" else here.widget.body)[:200]
-        elif getattr(here.widget, "set_value", False):         # the app has set it: what this reader had given counts no longer
+        elif getattr(here.widget, "set_value", False):
+            # the app has set it: what this reader had given counts no longer
             self._values.pop(here.widget.id, None)
 
     def _end(self, status: int) -> None:
@@ -244,7 +261,8 @@ class Reader:
         elif status not in FINISHED or not self._run:
             return
         self.runs += 1
-        self.shown = {path: shown for path, shown in self.shown.items() if shown.run == self._run or self._fragments and shown.fragment not in self._fragments}
+        self.shown = {path: shown for path, shown in self.shown.items()
+                      if shown.run == self._run or self._fragments and shown.fragment not in self._fragments}
         on_page = {shown.widget.id for shown in self.shown.values() if hasattr(shown.widget, "id")}
         self._values = {name: state for name, state in self._values.items() if name in on_page}
         self._cached = {name: (kept, run) for name, (kept, run) in self._cached.items() if self.runs - run < KEPT_RUNS}

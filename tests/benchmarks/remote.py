@@ -1,4 +1,7 @@
-"""Forward passes on Ray Serve against the same ones here, and what readers notice of a replica that is killed. Ray is a package of its own: assets/deploy/ray-requirements.txt."""
+"""Forward passes on Ray Serve against the same ones here, and what readers notice of a replica that is killed.
+
+Ray is a package of its own: assets/deploy/ray-requirements.txt.
+"""
 from __future__ import annotations
 
 import contextlib
@@ -39,7 +42,8 @@ def running(*options: str) -> Iterator[str]:
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "log"
         with log.open("w") as written:
-            process = subprocess.Popen([sys.executable, str(ROOT / "assets" / "deploy" / "ray_passes.py"), "--port", str(port), *options], cwd=ROOT, env=environment, stdout=written, stderr=written)
+            process = subprocess.Popen([sys.executable, str(ROOT / "assets" / "deploy" / "ray_passes.py"), "--port",
+                                        str(port), *options], cwd=ROOT, env=environment, stdout=written, stderr=written)
         try:
             ends = time.monotonic() + START_SECONDS
             while about(f"http://{HOST}:{port}") is None:
@@ -53,13 +57,16 @@ def running(*options: str) -> Iterator[str]:
 
 def about(address: str) -> dict | None:
     """What a replica says of itself; None where none answers."""
-    with contextlib.suppress(OSError, ValueError, http.client.HTTPException), urllib.request.urlopen(address, timeout=5) as answer:
+    with (contextlib.suppress(OSError, ValueError, http.client.HTTPException),
+          urllib.request.urlopen(address, timeout=5) as answer):
         return json.load(answer)
     return None
 
 
 def remote_figures(repeats: int) -> list[Figure]:
-    """First that passes are the same there and here, else an error; a Trace from a replica against one computed here, and a replica killed under a reader who asks all the time."""
+    """First that passes are the same there and here, else an error; a Trace from a replica against one computed here,
+    and a replica killed under a reader who asks all the time.
+    """
     model, _ = checkpoints.load_bundled("stories")
     with running("--most", "1") as address, torch.inference_mode():
         client = remote.Client(address)
@@ -69,13 +76,17 @@ def remote_figures(repeats: int) -> list[Figure]:
         for n in (16, 64, 256):
             ids = tuple(range(1, n + 1))
             runs = [lambda: client.trace("stories", None, ids, NOTHING, model), lambda: model(torch.tensor(ids))]
-            figures.append(figure(f"Trace of stories by Ray Serve, {n} tokens", *in_turn(runs, repeats), "ms", "reference: the pass here"))
-            figures.append(figure("  of it the app's own processor time", *in_turn(runs, repeats, time.process_time), "ms", "reference: the same"))
+            figures.append(figure(f"Trace of stories by Ray Serve, {n} tokens", *in_turn(runs, repeats), "ms",
+                                  "reference: the pass here"))
+            figures.append(figure("  of it the app's own processor time", *in_turn(runs, repeats, time.process_time),
+                                  "ms", "reference: the same"))
         return figures + _killed(client, address, model)
 
 
 def _compare(client: remote.Client, address: str) -> None:
-    """RuntimeError unless a model, a moment of one and another position, plain and changed, come from the replica, and are what they are here to the last bit."""
+    """RuntimeError unless a model, a moment of one and another position, plain and changed, come from the replica, and
+    are what they are here to the last bit.
+    """
     before = about(address)["passes"]
     for name, step in (("stories", None), ("stories-small", 2250), ("positions-rotary", None)):
         model = checkpoints.load_bundled(name, step=step)[0]
@@ -88,7 +99,9 @@ def _compare(client: remote.Client, address: str) -> None:
 
 
 def _killed(client: remote.Client, address: str, model) -> list[Figure]:
-    """How long the only replica is missed, and the longest that a reader who asks twice a second waited meanwhile: the pass is computed here where there is no answer."""
+    """How long the only replica is missed, and the longest that a reader who asks twice a second waited meanwhile: the
+    pass is computed here where there is no answer.
+    """
     ids, killed = tuple(range(1, 65)), about(address)["process"]
     os.kill(killed, signal.SIGKILL)
     began, waits, here = time.monotonic(), [], 0
@@ -98,7 +111,8 @@ def _killed(client: remote.Client, address: str, model) -> list[Figure]:
             model(torch.tensor(ids))
             here += 1
         elif (found := about(address)) and found["process"] != killed:
-            return [figure("a killed replica replaced, its passes asked for again", [time.monotonic() - began], None, "s", f"meanwhile {here} of {len(waits) + 1} passes computed here"),
+            return [figure("a killed replica replaced, its passes asked for again", [time.monotonic() - began], None,
+                           "s", f"meanwhile {here} of {len(waits) + 1} passes computed here"),
                     figure("the longest wait for a pass meanwhile", [max(waits, default=0.0)], None, "s")]
         waits.append(time.monotonic() - start)
         time.sleep(0.5)

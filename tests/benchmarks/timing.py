@@ -1,4 +1,5 @@
-"""How the benchmarks measure: alternating runs, so that both sides see the same machine, and the median with its range."""
+"""How the benchmarks measure: alternating runs, so that both sides see the same machine, and the median with its range.
+"""
 from __future__ import annotations
 
 import os
@@ -29,7 +30,8 @@ class Figure:
         return asdict(self) | {"ratio": self.ratio}
 
 
-Clock = Callable[[], float]     # time.perf_counter, or time.process_time where the measured is all arithmetic and the machine is not idle
+# time.perf_counter, or time.process_time where the measured is all arithmetic and the machine is not idle
+Clock = Callable[[], float]
 
 
 def milliseconds(run: Callable[[], object], clock: Clock = time.perf_counter) -> float:
@@ -38,7 +40,8 @@ def milliseconds(run: Callable[[], object], clock: Clock = time.perf_counter) ->
     return 1e3 * (clock() - start)
 
 
-def alternate(ours: Callable[[], object], theirs: Callable[[], object], repeats: int) -> tuple[list[float], list[float]]:
+def alternate(ours: Callable[[], object], theirs: Callable[[], object],
+              repeats: int) -> tuple[list[float], list[float]]:
     """Milliseconds of both, taken in turn after one warm-up each."""
     a, b = in_turn([ours, theirs], repeats)
     return a, b

@@ -1,7 +1,8 @@
-"""`python -m tests.browser.accessibility`: axe-core over every page, every view and every drawer (those of the frame once a theme) in both themes, and what it finds of serious or critical impact.
+"""`python -m tests.browser.accessibility`: axe-core over every page, every view and every drawer (those of the frame
+once a theme) in both themes, and what it finds of serious or critical impact.
 
-With `--pictures FOLDER` every view is kept as a PNG, as three kinds of colour-blind readers see it. The tests run the same check on one view a lesson (test_views.py); all of them take
-some twenty minutes.
+With `--pictures FOLDER` every view is kept as a PNG, as three kinds of colour-blind readers see it. The tests run the
+same check on one view a lesson (test_views.py); all of them take some twenty minutes.
 """
 from __future__ import annotations
 
@@ -23,44 +24,59 @@ IMPACTS = ("serious", "critical")
 THEMES = ("light", "dark")
 DEFICIENCIES = ("protanopia", "deuteranopia", "tritanopia")
 OPENERS = "[data-testid=stPopoverButton], [data-testid=stTopNavSection]"
-OF_A_VIEW = "[data-testid=stMain] [data-testid=stPopoverButton]:not(.st-key-prompt_bar *)"       # those that are not the same on every page
+# those that are not the same on every page
+OF_A_VIEW = "[data-testid=stMain] [data-testid=stPopoverButton]:not(.st-key-prompt_bar *)"
 
 # What Streamlit draws and the app cannot mend: (rule, CSS of the element): why it is left out.
 EXCLUDED = {
     ("color-contrast", "[data-testid=stWidgetLabel][disabled]"):
-        "The label of a control that is switched off, which WCAG 1.4.3 leaves out; axe does not see that the two belong together.",
-    ("svg-img-alt", "svg.marks g.role-mark:empty"): "Vega names a group of marks by what is in it, so an empty one has the role and no name; there is nothing to be read in it.",
-    ("scrollable-region-focusable", ".katex-display"): "A formula in Markdown that is wider than its column scrolls. No attribute can be given to it; Chromium and Firefox let the Tab key "
-                                                       "stop at a scroller without controls all the same.",
+        "The label of a control that is switched off, which WCAG 1.4.3 leaves out; axe does not see "
+        "that the two belong together.",
+    ("svg-img-alt", "svg.marks g.role-mark:empty"): "Vega names a group of marks by what is in it, so an empty one has "
+                                                    "the role and no name; there is nothing to be read in it.",
+    ("scrollable-region-focusable", ".katex-display"): "A formula in Markdown that is wider than its column scrolls. "
+                                                       "No attribute can be given to it; Chromium and Firefox let the "
+                                                       "Tab key stop at a scroller without controls all the same.",
 }
 
 # Pages whose picture is picked by other settings than a "view".
 OTHERS = {
     "": ("",), "next_token": ("",), "models": ("",),
-    "heads": tuple(f"heads_panel={panel}" for panel in ("wall", "head", "roles", "write", "change", "prompts", "rollout")),
-    "course": (*(f"course_view={view}" for view in ("lessons", "class", "glossary")), *(f"course_view=lectures&course_deck={deck}" for deck in "ABCD"),
+    "heads": tuple(f"heads_panel={panel}"
+                   for panel in ("wall", "head", "roles", "write", "change", "prompts", "rollout")),
+    "course": (*(f"course_view={view}" for view in ("lessons", "class", "glossary")),
+               *(f"course_view=lectures&course_deck={deck}" for deck in "ABCD"),
                *(f"course_view=sheets&course_sheet={sheet}" for sheet in ("merges", "positions"))),
 }
 
 # Elements are matched by the page, which alone can look out of a shadow root; targets are written as axe writes them.
 RUN = """async ([impacts, excluded]) => {
     const up = (element, css) => {
-        for (let at = element; at; at = at.parentElement || (at.getRootNode() instanceof ShadowRoot ? at.getRootNode().host : null)) if (at.matches(css)) return true;
+        for (let at = element; at; at = at.parentElement
+            || (at.getRootNode() instanceof ShadowRoot ? at.getRootNode().host : null)) if (at.matches(css))
+                return true;
         return false;
     };
     const {violations} = await axe.run(document, {resultTypes: ["violations"], elementRef: true, iframes: false});
     return violations.filter((found) => impacts.includes(found.impact)).flatMap((found) => found.nodes
         .filter((node) => !excluded.some(([rule, css]) => rule === found.id && up(node.element, css)))
-        .map((node) => `${found.id} (${found.impact}) ${node.target.flat().join(" >>> ")} ${node.html.slice(0, 160)} ${node.any.concat(node.all, node.none).map((check) => check.message).join("; ")}`));
+        .map((node) => `${found.id} (${found.impact}) ${node.target.flat().join(" >>> ")} ${node.html.slice(0, 160)} ` +
+            `${node.any.concat(node.all, node.none).map((check) => check.message).join("; ")}`));
 }"""
 
 # Handlers are assigned as properties in all components; Streamlit's own charts and tables have keys of their own.
 UNREACHABLE = "() => {" + WALK + """
-    const answers = (e) => ["onclick", "onpointermove", "onpointerdown", "onmousemove"].some((name) => e[name]) || e.querySelectorAll("title").length > 1;
-    const around = (e, root) => { for (let at = e; at && at !== root; at = at.parentElement) if (at.onkeydown) return true; return false; };
-    return walk(document, []).filter((e) => (e.tagName === "CANVAS" || e.tagName === "svg") && e.checkVisibility() && e.getRootNode() instanceof ShadowRoot
-        && e.getBoundingClientRect().width > 60 && answers(e) && !around(e) && !("ranges" in e.dataset) && !e.querySelector("[tabindex]"))
-        .map((e) => `${e.tagName} ${e.getAttribute("class")} in ${e.getRootNode().host.closest("[class*=st-key-]")?.className.match(/st-key-\\S+/)}: ${e.getAttribute("aria-label")}`);
+    const answers = (e) => ["onclick", "onpointermove", "onpointerdown", "onmousemove"].some((name) => e[name])
+        || e.querySelectorAll("title").length > 1;
+    const around = (e, root) => { for (let at = e; at && at !== root;
+        at = at.parentElement) if (at.onkeydown) return true; return false; };
+    return walk(document, []).filter((e) => (e.tagName === "CANVAS" || e.tagName === "svg") && e.checkVisibility()
+        && e.getRootNode() instanceof ShadowRoot
+        && e.getBoundingClientRect().width > 60 && answers(e) && !around(e) && !("ranges" in e.dataset)
+            && !e.querySelector("[tabindex]"))
+        .map((e) => `${e.tagName} ${e.getAttribute("class")} in ` +
+            `${e.getRootNode().host.closest("[class*=st-key-]")?.className.match(/st-key-\\S+/)}: ` +
+            `${e.getAttribute("aria-label")}`);
 }"""
 
 # A chart by itself, or one whose marks stand there and the arrow keys find none of them.
@@ -79,13 +95,15 @@ def violations(page: Page, impacts: tuple[str, ...] = IMPACTS, axe: Path = AXE) 
     """What axe-core finds on the page as it stands, in open shadow roots too: one line for each element and rule."""
     if not page.evaluate("'axe' in window"):
         page.evaluate(axe.read_text(encoding="utf-8"))
-    page.wait_for_function("!document.querySelector('[data-stale=true]')")      # what is being computed anew Streamlit draws faintly
+    # what is being computed anew Streamlit draws faintly
+    page.wait_for_function("!document.querySelector('[data-stale=true]')")
     return page.evaluate(RUN, [list(impacts), [list(left_out) for left_out in EXCLUDED]])
 
 
 def unreachable(page: Page) -> list[str]:
-    """The pictures that answer the pointer and no key: neither they nor what stands around or in them takes the focus, and no ranges beside them do the same; and charts that the
-    arrow keys do not read."""
+    """The pictures that answer the pointer and no key: neither they nor what stands around or in them takes the focus,
+    and no ranges beside them do the same; and charts that the arrow keys do not read.
+    """
     return page.evaluate(UNREACHABLE) + page.evaluate(UNREAD)
 
 
@@ -95,7 +113,9 @@ def found_on(page: Page, impacts: tuple[str, ...], axe: Path) -> list[str]:
 
 
 def drawers(page: Page, openers: str = OPENERS) -> Iterator[str]:
-    """Open every drawer of the page, one popover after another and then all that unfold in place, and give its name while it stands open."""
+    """Open every drawer of the page, one popover after another and then all that unfold in place, and give its name
+    while it stands open.
+    """
     for opener in page.locator(openers).all():
         if opener.is_visible() and opener.is_enabled():
             opener.click()
@@ -120,7 +140,9 @@ def see(page: Page, folder: Path, name: str) -> None:
 
 
 def walk(page: Page, url: str, only: str) -> Iterator[str]:
-    """Go to every page and every view of it whose name begins with `only`, and give the name once it stands: an address, or "lesson: view"."""
+    """Go to every page and every view of it whose name begins with `only`, and give the name once it stands: an
+    address, or "lesson: view".
+    """
     for address in (f"{name}?{query}".rstrip("?") for name, queries in OTHERS.items() for query in queries):
         if address.startswith(only):
             page.goto(f"{url}/{address}")
@@ -141,8 +163,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.browser.accessibility", description=__doc__)
     parser.add_argument("--only", default="", help="pages whose address begins like this (default: all)")
     parser.add_argument("--themes", nargs="+", choices=THEMES, default=THEMES)
-    parser.add_argument("--impacts", nargs="+", default=IMPACTS, help="minor, moderate, serious, critical (default: the last two)")
-    parser.add_argument("--axe", type=Path, default=AXE, help="another axe.min.js, such as a newer one of npm's axe-core")
+    parser.add_argument("--impacts", nargs="+", default=IMPACTS,
+                        help="minor, moderate, serious, critical (default: the last two)")
+    parser.add_argument("--axe", type=Path, default=AXE,
+                        help="another axe.min.js, such as a newer one of npm's axe-core")
     parser.add_argument("--pictures", type=Path, help="a folder for what colour-blind readers see")
     parser.add_argument("--closed", action="store_true", help="leave the drawers closed")
     chosen = parser.parse_args()
@@ -151,7 +175,7 @@ def main() -> None:
         chosen.pictures.mkdir(parents=True, exist_ok=True)
     with serve() as server, chromium() as browser:
         for theme in chosen.themes:
-            page = browser.new_page(viewport={"width": 1280, "height": 900}, color_scheme=theme)
+            page = browser.new_page(bypass_csp=True, viewport={"width": 1280, "height": 900}, color_scheme=theme)
             page.add_init_script(STILL)
             for k, name in enumerate(walk(page, server.url, chosen.only)):
                 if chosen.pictures:

@@ -22,26 +22,34 @@ def browser() -> Iterator[Browser]:
 
 
 def is_error(message: ConsoleMessage) -> bool:
-    """An error in the console, but for Streamlit's own search for its server: below a page's address it asks for /<page>/_stcore/… first. A worksheet's frame may run no
-    script, so it refuses the tests' own (STILL), which is given to every frame."""
-    return message.type == "error" and "/_stcore/" not in message.location["url"] and not message.text.startswith("Blocked script execution in 'about:srcdoc'")
+    """An error in the console, but for Streamlit's own search for its server: below a page's address it asks for
+    /<page>/_stcore/… first. A worksheet's frame may run no script, so it refuses the tests' own (STILL), which is given
+    to every frame.
+    """
+    return (message.type == "error" and "/_stcore/" not in message.location["url"]
+            and not message.text.startswith("Blocked script execution in 'about:srcdoc'"))
 
 
 class Tab:
-    """A page that tests use one after the other, each as a new reader: nothing stored of the last one's, and a session of its own. What the browser has read and compiled of the
-    app's files stays, which is half of what a page costs."""
+    """A page that tests use one after the other, each as a new reader: nothing stored of the last one's, and a session
+    of its own. What the browser has read and compiled of the app's files stays, which is half of what a page costs.
+    """
 
     def __init__(self, browser: Browser) -> None:
-        self.page = browser.new_context().new_page()
+        # Playwright's waits are evaluated as text, which the app's policy forbids; test_door.py holds the policy.
+        self.page = browser.new_context(bypass_csp=True).new_page()
         self.page.add_init_script(STILL)
         self.page.errors, self._watch = [], None
-        self.page.on("console", lambda message: self.page.errors.append(f"{message.text} {message.location['url']}") if is_error(message) else None)
+        self.page.on("console", lambda message: self.page.errors.append(f"{message.text} {message.location['url']}")
+                                                if is_error(message) else None)
         self.page.on("pageerror", lambda error: self.page.errors.append(str(error)))
 
-    def open(self, url: str, size: tuple[int, int], dark: bool, still: bool, watch: Callable[[Request], None] | None) -> None:
+    def open(self, url: str, size: tuple[int, int], dark: bool, still: bool,
+             watch: Callable[[Request], None] | None) -> None:
         self.page.errors = []
         self.page.set_viewport_size(dict(zip(("width", "height"), size, strict=True)))
-        self.page.emulate_media(color_scheme="dark" if dark else "light", reduced_motion="reduce" if still else "no-preference")
+        self.page.emulate_media(color_scheme="dark" if dark else "light",
+                                reduced_motion="reduce" if still else "no-preference")
         if watch is not None:
             self.page.on("request", watch)
         self._watch = watch
@@ -49,7 +57,9 @@ class Tab:
         settle(self.page)
 
     def leave(self, server: Server) -> None:
-        """The reader goes: what it opened is closed, its session ends, what it stored and was permitted is gone, its hand is taken away."""
+        """The reader goes: what it opened is closed, its session ends, what it stored and was permitted is gone, its
+        hand is taken away.
+        """
         if self._watch is not None:
             self.page.remove_listener("request", self._watch)
         for other in self.page.context.pages:
@@ -71,11 +81,13 @@ def tabs() -> list[Tab]:
 
 @pytest.fixture
 def open_page(browser: Browser, server: Server, tabs: list[Tab]) -> Iterator[Callable[..., Page]]:
-    """open_page("heads?layer=2", width=390, dark=True) -> a settled Page whose console errors stand in `page.errors`; still: for a reader who wants no motion; `watch` is called with every
-    request."""
+    """open_page("heads?layer=2", width=390, dark=True) -> a settled Page whose console errors stand in `page.errors`;
+    still: for a reader who wants no motion; `watch` is called with every request.
+    """
     used = []
 
-    def open_(path: str = "", width: int = 1280, height: int = 900, dark: bool = False, still: bool = False, watch: Callable[[Request], None] | None = None) -> Page:
+    def open_(path: str = "", width: int = 1280, height: int = 900, dark: bool = False, still: bool = False,
+              watch: Callable[[Request], None] | None = None) -> Page:
         used.append(tabs.pop() if tabs else Tab(browser))
         used[-1].open(f"{server.url}/{path}", (width, height), dark, still, watch)
         return used[-1].page

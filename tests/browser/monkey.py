@@ -1,8 +1,10 @@
-"""Random clicks, keys, drags, typed text, resizes, and steps back and forward, over all pages in a real Chromium; what fails is told with the deeds before it.
+"""Random clicks, keys, drags, typed text, resizes, and steps back and forward, over all pages in a real Chromium; what
+fails is told with the deeds before it.
 
     python -m tests.browser.monkey --minutes 10 --seed 1
 
-A failure is Streamlit's box of an exception, the app's own plain word for one, an error in the console, a dialog, a request to another address, or a page that no longer answers.
+A failure is Streamlit's box of an exception, the app's own plain word for one, an error in the console, a dialog, a
+request to another address, or a page that no longer answers.
 """
 from __future__ import annotations
 
@@ -24,11 +26,15 @@ from tests.helpers import hostile
 
 PAGES = tuple(sorted(catalogue.pages()))
 SIZES = ((1440, 900), (1280, 720), (1024, 768), (390, 844))
-KEYS = ("ArrowRight", "ArrowLeft", "ArrowUp", "ArrowDown", "Enter", "Escape", "Space", "Tab", "Home", "End", "PageDown", "Backspace", "Delete", "a", "1")
-TYPED = ("", "a", "The cat sat on the mat.", "שלום עולם", "🐶👩‍👩‍👧‍👦", "9" * 300, "-1", "1e9", "x\ny\n\nz", "\t", "The dog ran. " * 200, *hostile.SIGNS)
-CONTROLS = "button, a[href], input, textarea, select, summary, [role=radio], [role=slider], [role=tab], [role=option], [role=button], [tabindex='0'], canvas, svg"
+KEYS = ("ArrowRight", "ArrowLeft", "ArrowUp", "ArrowDown", "Enter", "Escape", "Space", "Tab", "Home", "End", "PageDown",
+        "Backspace", "Delete", "a", "1")
+TYPED = ("", "a", "The cat sat on the mat.", "שלום עולם", "🐶👩‍👩‍👧‍👦", "9" * 300, "-1", "1e9", "x\ny\n\nz", "\t",
+         "The dog ran. " * 200, *hostile.SIGNS)
+CONTROLS = ("button, a[href], input, textarea, select, summary, [role=radio], [role=slider], [role=tab], "
+            "[role=option], [role=button], [tabindex='0'], canvas, svg")
 STAYS = ("/_stcore/", "blob:", "data:")
-UNFINISHED = "() => [...document.querySelectorAll('[data-testid=stSkeleton], [data-testid=stProgress], .st-key-standing')].map((e) => e.closest('[class*=st-key-]')?.className ?? e.outerHTML)"
+UNFINISHED = ("() => [...document.querySelectorAll('[data-testid=stSkeleton], [data-testid=stProgress], "
+              ".st-key-standing')].map((e) => e.closest('[class*=st-key-]')?.className ?? e.outerHTML)")
 REMEMBERED = 12         # deeds told with a failure
 HANGS = 240             # seconds after its time from which on the browser counts as dead
 PATIENCE = 90_000       # ms until a page that is still busy counts as dead: it may compute, and the machine may be slow
@@ -47,10 +53,12 @@ class Monkey:
 
     def watch(self) -> None:
         """Listens for what a reader of the console would see."""
-        self.page.on("console", lambda message: self._fail(f"console: {message.text} {message.location['url']}") if is_error(message) else None)
+        self.page.on("console", lambda message: self._fail(f"console: {message.text} {message.location['url']}")
+                                                if is_error(message) else None)
         self.page.on("pageerror", lambda error: self._fail(f"page error: {error}"))
         self.page.on("dialog", lambda dialog: (self._fail(f"dialog: {dialog.message}"), dialog.dismiss()))
-        self.page.on("request", lambda request: None if request.url.startswith((self.url, *STAYS)) else self._fail(f"request: {request.url}"))
+        self.page.on("request", lambda request: None if request.url.startswith((self.url, *STAYS))
+                                                else self._fail(f"request: {request.url}"))
         self.page.on("popup", lambda other: other.close())
 
     def live(self, seconds: float) -> None:
@@ -74,7 +82,8 @@ class Monkey:
     def _look(self) -> None:
         """Whether the page still stands."""
         try:
-            settle(self.page, PATIENCE) if self.chance.random() < 0.4 else self.page.wait_for_timeout(self.chance.choice((0, 30, 200)))
+            (settle(self.page, PATIENCE) if self.chance.random() < 0.4
+             else self.page.wait_for_timeout(self.chance.choice((0, 30, 200))))
             if not self.page.url.startswith(self.url):          # it stepped back out of the app
                 return self._go()
             said = self.page.get_by_test_id("stException").count() + self.page.get_by_text(ERROR).count()
@@ -84,7 +93,9 @@ class Monkey:
         except Error as error:
             if not self.page.url.startswith(self.url):
                 return self._go()
-            self._fail(f"the page does not answer: {str(error).splitlines()[0]}; {self.page.locator(READY).count() and 'it is ready' or 'it is busy'}; {self.page.evaluate(UNFINISHED)}")
+            self._fail(f"the page does not answer: {str(error).splitlines()[0]}; "
+                       f"{self.page.locator(READY).count() and 'it is ready' or 'it is busy'}; "
+                       f"{self.page.evaluate(UNFINISHED)}")
             self._go()
 
     def hangs(self) -> None:
@@ -92,7 +103,7 @@ class Monkey:
         print(f"the browser answers nothing any more\n    after {' | '.join(self.deeds)}", flush=True)
         os._exit(2)
 
-    # ---- what it does ----------------------------------------------------------------------------------------------------------------
+    # ---- what it does ------------------------------------------------------------------------------------------------
 
     def _go(self) -> None:
         address = self.chance.choice(PAGES)
@@ -124,9 +135,12 @@ class Monkey:
         self._did(f"drag {here} to {there}")
         steps = self.chance.randint(1, 12)
         way = [[a + (b - a) * k / steps for a, b in zip(here, there)] for k in range(steps + 1)]
-        hand = self.page.context.new_cdp_session(self.page)       # playwright's own asks every frame whether it takes what is dragged, and a sheet to print runs no scripts: it would wait for ever
+        # playwright's own asks every frame whether it takes what is dragged, and a sheet to print runs no scripts: it
+        # would wait for ever
+        hand = self.page.context.new_cdp_session(self.page)
         for kind, (x, y) in zip(["mousePressed", *["mouseMoved"] * steps, "mouseReleased"], [*way, way[-1]]):
-            hand.send("Input.dispatchMouseEvent", {"type": kind, "x": x, "y": y, "button": "left", "buttons": 1, "clickCount": 1})
+            hand.send("Input.dispatchMouseEvent",
+                      {"type": kind, "x": x, "y": y, "button": "left", "buttons": 1, "clickCount": 1})
         hand.detach()
 
     def _press(self) -> None:
@@ -167,13 +181,16 @@ class Monkey:
 
 
 ERROR = prose.load("app").label("error")
-DEEDS = ((Monkey._click, 10), (Monkey._click_anywhere, 5), (Monkey._drag, 4), (Monkey._press, 5), (Monkey._type, 4), (Monkey._view, 4), (Monkey._scroll, 3), (Monkey._resize, 1),
+DEEDS = ((Monkey._click, 10), (Monkey._click_anywhere, 5), (Monkey._drag, 4), (Monkey._press, 5), (Monkey._type, 4),
+         (Monkey._view, 4), (Monkey._scroll, 3), (Monkey._resize, 1),
          (Monkey._history, 2), (Monkey._go, 2), (Monkey._reload, 1))
 
 
 def let_loose(browser: Browser, url: str, seconds: float, seed: int) -> Monkey:
     """What became of one that was let loose on the app for that long."""
-    context = browser.new_context(viewport={"width": SIZES[0][0], "height": SIZES[0][1]}, accept_downloads=True, permissions=["clipboard-read", "clipboard-write"])       # as a reader who presses has them
+    # as a reader who presses has them
+    context = browser.new_context(bypass_csp=True, viewport={"width": SIZES[0][0], "height": SIZES[0][1]},
+                                  accept_downloads=True, permissions=["clipboard-read", "clipboard-write"])
     context.add_init_script(STILL)
     page = context.new_page()
     page.set_default_timeout(20_000)

@@ -16,33 +16,41 @@ const walk = (root, found) => {
 PICTURES = "() => {" + WALK + """
   // What is drawn, without the ids that a chart library makes up anew each time.
   const marks = (svg) => [...svg.querySelectorAll("path, rect, line, circle, text")].map((m) =>
-    ["d", "x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "r", "width", "height", "transform", "fill", "stroke"].map((a) => m.getAttribute(a) ?? "").join(" ")
+    ["d", "x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "r", "width", "height", "transform", "fill", "stroke"]
+        .map((a) => m.getAttribute(a) ?? "").join(" ")
     + (m.tagName === "text" ? m.textContent : "")).join("; ");
   return walk(document, []).flatMap((e) =>
-    e.tagName === "CANVAS" && e.width * e.height > 0 && e.checkVisibility() && !e.closest("[data-testid=stDataFrame]") ? [e.toDataURL()]
+    e.tagName === "CANVAS" && e.width * e.height > 0 && e.checkVisibility()
+        && !e.closest("[data-testid=stDataFrame]") ? [e.toDataURL()]
     : e.tagName === "svg" && e.getBoundingClientRect().width > 100 ? [marks(e)] : []);
 }"""
 
 UNPAINTED = "(place) => {" + WALK + """
   return walk(document.querySelector(place), []).filter((e) => {
-    const context = e.tagName === "CANVAS" && e.width * e.height > 0 && e.checkVisibility() && !e.closest(".js-plotly-plot, [data-testid=stDataFrame]") && e.getContext("2d");
-    return context && !e.classList.contains("over") && !context.getImageData(0, 0, e.width, e.height).data.some((byte) => byte > 0);
+    const context = e.tagName === "CANVAS" && e.width * e.height > 0 && e.checkVisibility()
+        && !e.closest(".js-plotly-plot, [data-testid=stDataFrame]") && e.getContext("2d");
+    return context && !e.classList.contains("over") && !context.getImageData(0, 0, e.width, e.height)
+        .data.some((byte) => byte > 0);
   }).length;
 }"""
 
 CUT_OFF = "() => {" + WALK + """
   const width = document.documentElement.clientWidth, cut = [];
   const scrolls = (e) => {
-    for (let at = e; at; at = at.parentElement || (at.getRootNode() instanceof ShadowRoot ? at.getRootNode().host : null)) {
-      if (at !== document.documentElement && at !== document.body && /(auto|scroll|hidden|clip)/.test(getComputedStyle(at).overflowX) && at.clientWidth <= width
+    for (let at = e; at; at = at.parentElement
+        || (at.getRootNode() instanceof ShadowRoot ? at.getRootNode().host : null)) {
+      if (at !== document.documentElement && at !== document.body
+          && /(auto|scroll|hidden|clip)/.test(getComputedStyle(at).overflowX) && at.clientWidth <= width
           && at.getBoundingClientRect().right <= width + 1) return true;
     }
     return false;
   };
   for (const e of walk(document.body, [])) {
     const box = e.getBoundingClientRect();
-    if (box.width > 1 && box.height > 1 && box.left < width && box.right > width + 1 && getComputedStyle(e).visibility === "visible" && !scrolls(e)) {
-      cut.push(`${e.tagName}.${e.className} ${(e.textContent || "").trim().slice(0, 40)} ends at ${Math.round(box.right)}`);
+    if (box.width > 1 && box.height > 1 && box.left < width && box.right > width + 1
+        && getComputedStyle(e).visibility === "visible" && !scrolls(e)) {
+      cut.push(`${e.tagName}.${e.className} ${(e.textContent || "").trim().slice(0, 40)} ` +
+        `ends at ${Math.round(box.right)}`);
     }
   }
   return cut;
@@ -51,13 +59,16 @@ CUT_OFF = "() => {" + WALK + """
 # What is not in the window has no lines yet: each part is scrolled to, and given two frames.
 BELOW = """async () => {
   const top = document.querySelector("[data-testid=stMain]").scrollTop, cut = [];
-  for (const e of [...document.querySelectorAll("[class*=st-key-lesson_]")].filter((e) => getComputedStyle(e).contentVisibility === "auto")) {
+  for (const e of [...document.querySelectorAll("[class*=st-key-lesson_]")].filter((e) =>
+      getComputedStyle(e).contentVisibility === "auto")) {
     e.scrollIntoView({block: "end"});
     await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
     const range = document.createRange();
     range.selectNodeContents(e);
-    const below = Math.max(...[...range.getClientRects()].map((rect) => rect.bottom)) - e.getBoundingClientRect().bottom;
-    if (below > parseFloat(getComputedStyle(e).overflowClipMargin)) cut.push(`${e.className}: ${Math.round(below)} pixels`);
+    const below = Math.max(...[...range.getClientRects()].map((rect) =>
+        rect.bottom)) - e.getBoundingClientRect().bottom;
+    if (below > parseFloat(getComputedStyle(e).overflowClipMargin))
+      cut.push(`${e.className}: ${Math.round(below)} pixels`);
   }
   document.querySelector("[data-testid=stMain]").scrollTop = top;
   return cut;
@@ -65,7 +76,9 @@ BELOW = """async () => {
 
 
 def pictures(page: Page) -> list[str]:
-    """Every canvas as a data URL and every larger svg as its marks, in document order; tables, which Streamlit draws on canvases too, left out."""
+    """Every canvas as a data URL and every larger svg as its marks, in document order; tables, which Streamlit draws on
+    canvases too, left out.
+    """
     return page.evaluate(PICTURES)
 
 
@@ -85,7 +98,9 @@ def clipped_below(page: Page) -> list[str]:
 
 
 def pictures_at_rest(page: Page, milliseconds: int = 20_000) -> list[str]:
-    """`pictures` once they have stopped changing: motion has come to rest, and Python's answer to a click has been drawn."""
+    """`pictures` once they have stopped changing: motion has come to rest, and Python's answer to a click
+    has been drawn.
+    """
     last = pictures(page)
     for _ in range(0, milliseconds, 700):
         page.wait_for_timeout(700)

@@ -1,9 +1,11 @@
-"""Several replicas behind nginx under load, one of them killed and started again: what becomes of its readers. Run by hand, where nginx is installed:
+"""Several replicas behind nginx under load, one of them killed and started again: what becomes of its readers.
+
+Run by hand, where nginx is installed:
 
     .venv/bin/python -m tests.browser.replicas_trial --replicas 3 --readers 12 --seconds 60 --seed 0
 
-Every reader is a browser context of its own with an own prompt and own settings, who types another prompt every few seconds. It fails where a reader sees an error, loses something, or
-where a reader of another replica notices anything.
+Every reader is a browser context of its own with an own prompt and own settings, who types another prompt every few
+seconds. It fails where a reader sees an error, loses something, or where a reader of another replica notices anything.
 """
 from __future__ import annotations
 
@@ -19,8 +21,10 @@ from playwright.sync_api import Browser, Page
 from assets.deploy.replicas import Replicas, running
 from tests.browser.serving import READY, STILL, chromium, settle
 
-LESSONS = ("heads?layer=2&head=1", "tokens", "next_token?position=2", "positions?positions_view=rotary", "embeddings", "attention?attention_view=averages", "residual_stream?layer=3", "generation?generation_view=beam")
-WORDS = "the cat dog girl boy sat on under a red ball and house ran to tree big happy saw was".split()
+LESSONS = ("heads?layer=2&head=1", "tokens", "next_token?position=2", "positions?positions_view=rotary", "embeddings",
+           "attention?attention_view=averages", "residual_stream?layer=3", "generation?generation_view=beam")
+WORDS = ["the", "cat", "dog", "girl", "boy", "sat", "on", "under", "a", "red", "ball", "and", "house", "ran", "to",
+         "tree", "big", "happy", "saw", "was"]
 CONNECTED = "document.querySelector('[data-testid=stApp][data-test-connection-state=CONNECTED]') !== null"
 SHOWN = "[data-testid=stMain]"
 
@@ -40,21 +44,23 @@ class Reader:
 
     def state(self) -> tuple[str, str, str]:
         """The address, the prompt, and all that is read on the page."""
-        return self.page.url, self.page.locator(".st-key-prompt textarea").input_value(), self.page.locator(SHOWN).inner_text()
+        return (self.page.url, self.page.locator(".st-key-prompt textarea").input_value(),
+                self.page.locator(SHOWN).inner_text())
 
     def types(self, prompt: str) -> float:
         """Another prompt; the seconds until the page has settled on it."""
         began = time.monotonic()
         self.page.locator(".st-key-prompt textarea").fill(prompt)
         self.page.keyboard.press("Control+Enter")
-        self.page.wait_for_function("prompt => new URL(location).searchParams.get('prompt') === prompt", arg=prompt, timeout=30_000)
+        self.page.wait_for_function("prompt => new URL(location).searchParams.get('prompt') === prompt",
+                                    arg=prompt, timeout=30_000)
         settle(self.page, 120_000)
         return time.monotonic() - began
 
 
 def opened(browser: Browser, url: str, path: str) -> Reader:
     """A new reader at an address."""
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    context = browser.new_context(bypass_csp=True, viewport={"width": 1280, "height": 900})
     context.add_init_script(STILL)
     reader = Reader(context.new_page())
     reader.page.on("pageerror", lambda error: reader.errors.append(str(error)))
@@ -92,8 +98,9 @@ def trial(here: Replicas, browser: Browser, n_readers: int, seconds: float, seed
     back = came_back(theirs, began)
     lost = [(old, new) for old, new in zip(before, (reader.state() for reader in theirs), strict=True) if old != new]
     assert not lost, lost[0]
-    print(f"replica {fullest} killed: its {len(theirs)} readers were back after {min(back):.1f} to {max(back):.1f} s, on {dict(collections.Counter(r.replica for r in theirs))}, with prompt, page, selection, settings "
-          "and pictures' text as before", flush=True)
+    print(f"replica {fullest} killed: its {len(theirs)} readers were back after {min(back):.1f} to {max(back):.1f} s, "
+          f"on {dict(collections.Counter(r.replica for r in theirs))}, with prompt, page, selection, settings and "
+          f"pictures' text as before", flush=True)
     answers += load(readers, dice, seconds / 4)
     here.start(ports[int(fullest) - 1])
     here.wait(ports[int(fullest) - 1])
@@ -104,7 +111,8 @@ def trial(here: Replicas, browser: Browser, n_readers: int, seconds: float, seed
     assert not any(reader.errors for reader in readers), [reader.errors for reader in readers]
     new = opened(browser, here.url, "tokens")
     print(f"replica {fullest} started again: all stay where they are; a new reader is on replica {new.replica}")
-    print(f"{len(answers)} prompts typed, from the key to the settled page: median {statistics.median(answers):.1f} s, 95 % within {sorted(answers)[int(0.95 * (len(answers) - 1))]:.1f} s; no error on any page")
+    print(f"{len(answers)} prompts typed, from the key to the settled page: median {statistics.median(answers):.1f} s, "
+          f"95 % within {sorted(answers)[int(0.95 * (len(answers) - 1))]:.1f} s; no error on any page")
 
 
 def load(readers: list[Reader], dice: random.Random, seconds: float) -> list[float]:

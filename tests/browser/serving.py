@@ -1,4 +1,7 @@
-"""Start the app and a real Chromium for tests and benchmarks. Without Chromium this fails and says how to get it; it never skips."""
+"""Start the app and a real Chromium for tests and benchmarks.
+
+Without Chromium this fails and says how to get it; it never skips.
+"""
 from __future__ import annotations
 
 import contextlib
@@ -19,24 +22,31 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from assets.deploy.replicas import end, free_ports
 
 ROOT = Path(__file__).parent.parent.parent
-CHROMIUM_FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-                  "--disable-component-update", "--disable-sync"]
+CHROMIUM_FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+                  "--disable-background-networking", "--disable-component-update", "--disable-sync"]
 READY = "[data-testid=stApp][data-test-script-state=notRunning][data-test-connection-state=CONNECTED]"
-# Told by the page's own changes: to ask at every frame, as playwright's waits do, keeps a browser without a GPU drawing all the while.
+# Told by the page's own changes: to ask at every frame, as playwright's waits do, keeps a browser without a GPU drawing
+# all the while.
 SETTLED = """([ready, milliseconds]) => new Promise((settled, failed) => {
     const unfinished = "[data-testid=stSkeleton], .st-key-working [data-testid=stProgress], .st-key-standing";
-    const look = () => document.querySelector(ready) && !document.querySelector(unfinished) && (watch.disconnect(), settled());
+    const look = () => document.querySelector(ready) && !document.querySelector(unfinished) && (watch.disconnect(),
+        settled());
     const watch = new MutationObserver(look);
-    watch.observe(document, {subtree: true, childList: true, attributes: true, attributeFilter: ["data-test-script-state", "data-test-connection-state"]});
-    const state = () => JSON.stringify([{...document.querySelector("[data-testid=stApp]")?.dataset}, [...document.querySelectorAll(unfinished)].map((node) => node.outerHTML.slice(0, 200))]);
+    watch.observe(document, {subtree: true, childList: true, attributes: true,
+        attributeFilter: ["data-test-script-state", "data-test-connection-state"]});
+    const state = () => JSON.stringify([{...document.querySelector("[data-testid=stApp]")?.dataset},
+        [...document.querySelectorAll(unfinished)].map((node) => node.outerHTML.slice(0, 200))]);
     setTimeout(() => failed(new Error(`The page did not settle within ${milliseconds} ms: ${state()}`)), milliseconds);
     look();
 })"""
-# Nothing in the page or in a component's own tree has changed for so long, and what moves has come to its end. A chart is drawn in one go as soon as it is there.
+# Nothing in the page or in a component's own tree has changed for so long, and what moves has come to its end. A chart
+# is drawn in one go as soon as it is there.
 RESTED = """([quiet, milliseconds]) => new Promise((rested, failed) => {
     let timer;
-    const moving = () => document.getAnimations().some((a) => a.playState === "running" && a.effect.getComputedTiming().endTime < Infinity);
-    const again = () => { clearTimeout(timer); timer = setTimeout(() => moving() ? again() : (watch.disconnect(), rested()), quiet); };
+    const moving = () => document.getAnimations().some((a) => a.playState === "running"
+        && a.effect.getComputedTiming().endTime < Infinity);
+    const again = () => { clearTimeout(timer); timer = setTimeout(() => moving() ? again() : (watch.disconnect(),
+        rested()), quiet); };
     const watch = new MutationObserver(again);
     const observe = (root) => {
         watch.observe(root, {subtree: true, childList: true, attributes: true, characterData: true});
@@ -47,9 +57,11 @@ RESTED = """([quiet, milliseconds]) => new Promise((rested, failed) => {
     again();
 })"""
 QUIET = 250        # ms
-# Streamlit's grey stand-ins pulse, and each frame of it is drawn by the CPU: that costs more than the page they stand for.
+# Streamlit's grey stand-ins pulse, and each frame of it is drawn by the CPU: that costs more than the page
+# they stand for.
 STILL = """document.addEventListener("DOMContentLoaded", () =>
-    document.head.append(Object.assign(document.createElement("style"), {textContent: "[data-testid=stSkeleton] {animation: none !important}"})))"""
+    document.head.append(Object.assign(document.createElement("style"),
+        {textContent: "[data-testid=stSkeleton] {animation: none !important}"})))"""
 
 
 @dataclass(frozen=True)
@@ -64,13 +76,15 @@ class Server:
 
 
 @contextlib.contextmanager
-def serve(script: Path = ROOT / "app.py", *flags: str, cwd: Path = ROOT, env: dict[str, str] | None = None, startup_seconds: float = 120) -> Iterator[Server]:
+def serve(script: Path = ROOT / "app.py", *flags: str, cwd: Path = ROOT, env: dict[str, str] | None = None,
+          startup_seconds: float = 120) -> Iterator[Server]:
     """The Streamlit app `script` on a free local port, stopped at the end."""
     port = free_ports(1)[0]
     with tempfile.TemporaryFile("w+") as log:
         process = subprocess.Popen(
-            [sys.executable, "-m", "streamlit", "run", str(script), "--server.port", str(port), "--server.address", "127.0.0.1",
-             "--server.headless", "true", *flags], cwd=cwd, env=os.environ | (env or {}), stdout=log, stderr=subprocess.STDOUT)
+            [sys.executable, "-m", "streamlit", "run", str(script), "--server.port", str(port), "--server.address",
+             "127.0.0.1", "--server.headless", "true", *flags],
+            cwd=cwd, env=os.environ | (env or {}), stdout=log, stderr=subprocess.STDOUT)
         try:
             _wait_until_healthy(f"http://127.0.0.1:{port}/_stcore/health", process, log, startup_seconds)
             yield Server(f"http://127.0.0.1:{port}", process, log)
@@ -90,12 +104,16 @@ def _wait_until_healthy(url: str, process: subprocess.Popen, log, seconds: float
 
 
 def chromium_path(own: str) -> str:
-    """$CHROMIUM, or Chromium or Chrome on the PATH, or playwright's `own` where that is installed. First Chromium's build without windows, which takes a third less of the
-    processor for the same pages."""
-    installed = [os.environ.get("CHROMIUM"), *map(shutil.which, ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")), own]
+    """$CHROMIUM, or Chromium or Chrome on the PATH, or playwright's `own` where that is installed.
+
+    First Chromium's build without windows, which takes a third less of the processor for the same pages.
+    """
+    installed = [os.environ.get("CHROMIUM"),
+                 *map(shutil.which, ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")), own]
     found = next((path for path in installed if path and Path(path).exists()), None)
     if found is None:
-        raise RuntimeError("The browser tests need Chromium: run `playwright install chromium`, or set CHROMIUM to its path.")
+        raise RuntimeError("The browser tests need Chromium: run `playwright install chromium`, or set "
+                           "CHROMIUM to its path.")
     return found
 
 
@@ -111,17 +129,24 @@ def chromium() -> Iterator[Browser]:
 
 
 def settle(page: Page, milliseconds: int = 60_000) -> None:
-    """Wait until the script has run to its end, nothing is on its way to the page, nothing on it still grows or waits for its picture, and every component stands where its grey stand-in was."""
+    """Wait until the script has run to its end, nothing is on its way to the page, nothing on it still grows or waits
+    for its picture, and every component stands where its grey stand-in was.
+    """
     for _ in range(2):
         page.evaluate(SETTLED, [READY, milliseconds])
         page.wait_for_timeout(150)
 
 
 def rest(page: Page, milliseconds: int = 30_000) -> None:
-    """Wait until the page has come to rest: what is drawn in frames of its own (charts, sizes that follow the window, motion) stands."""
+    """Wait until the page has come to rest: what is drawn in frames of its own (charts, sizes that follow the window,
+    motion) stands.
+    """
     page.evaluate(RESTED, [QUIET, milliseconds])
 
 
 def go_to(page: Page, url: str) -> None:
-    """To another address of the app as by the browser's history: the page is not loaded anew, which takes longer than most of what is looked at."""
-    page.evaluate("(to) => { history.pushState({}, '', to); window.dispatchEvent(new PopStateEvent('popstate')); }", url)
+    """To another address of the app as by the browser's history: the page is not loaded anew, which takes longer than
+    most of what is looked at.
+    """
+    page.evaluate("(to) => { history.pushState({}, '', to); window.dispatchEvent(new PopStateEvent('popstate')); }",
+                  url)

@@ -1,4 +1,6 @@
-"""The whole app in a real Chromium: every page opens clean, is whole on a phone, answers its controls, and comes back from its link."""
+"""The whole app in a real Chromium: every page opens clean, is whole on a phone, answers its controls, and comes back
+from its link.
+"""
 from __future__ import annotations
 
 import contextlib
@@ -24,7 +26,8 @@ def assert_whole(page: Page, name: str, hosts: set[str], server: Server) -> None
     assert page.get_by_role("heading", name=prose.load(name).section("title"), exact=True).count() == 1
     assert pictures(page), "no picture stands on the page"
     assert hosts == {urlsplit(server.url).netloc}
-    assert page.evaluate("document.scrollingElement.scrollWidth") <= page.viewport_size["width"] and cut_off(page) == [] and clipped_below(page) == []
+    assert (page.evaluate("document.scrollingElement.scrollWidth") <= page.viewport_size["width"]
+            and cut_off(page) == [] and clipped_below(page) == [])
 
 
 # At the first painting of the page's picture: whether what is said below it stands already.
@@ -39,7 +42,7 @@ FIRST_PAINTED = """(() => {
 
 @pytest.mark.parametrize("path", ["", "heads"])
 def test_the_first_picture_of_a_visit_stands_before_what_is_said_of_it(browser, server, path):
-    page = browser.new_context().new_page()
+    page = browser.new_context(bypass_csp=True).new_page()
     page.add_init_script(FIRST_PAINTED)
     page.goto(f"{server.url}/{path}")
     settle(page)
@@ -50,14 +53,17 @@ def test_the_first_picture_of_a_visit_stands_before_what_is_said_of_it(browser, 
 @pytest.mark.parametrize("name", PAGES)
 def test_a_long_prompt_in_the_dark_on_a_phone_leaves_the_page_whole(open_page, server, name):
     hosts = set()
-    page = open_page(f"{catalogue.url_path(name)}?prompt={LONG}", width=390, height=844, dark=True, watch=lambda request: hosts.add(urlsplit(request.url).netloc) if request.url.startswith("http") else None)
+    page = open_page(f"{catalogue.url_path(name)}?prompt={LONG}", width=390, height=844, dark=True,
+                     watch=lambda request: hosts.add(urlsplit(request.url).netloc)
+                                           if request.url.startswith("http") else None)
     assert_whole(page, name, hosts, server)
 
 
 @pytest.mark.parametrize("name", PAGES)
 def test_page_opens_whole_and_the_link_of_an_experiment_gives_the_same_picture(open_page, server, name):
     hosts, experiment = set(), prose.load(name).experiments[0]
-    page = open_page(catalogue.url_path(name), watch=lambda request: hosts.add(urlsplit(request.url).netloc) if request.url.startswith("http") else None)
+    page = open_page(catalogue.url_path(name), watch=lambda request: hosts.add(urlsplit(request.url).netloc)
+                                                                     if request.url.startswith("http") else None)
     assert_whole(page, name, hosts, server)
     before = pictures_at_rest(page)
     page.get_by_role("button", name=experiment.title, exact=True).click()
@@ -78,7 +84,8 @@ def test_present_mode_hides_the_rest_and_its_arrow_keys_step_through_the_experim
 
 
 def test_a_broken_address_is_explained_and_everything_else_works(open_page):
-    page = open_page("heads?layer=99999999999999&head=x&position=-5&model=nonsense&device=abacus&present=maybe&target=1e9")
+    page = open_page(
+        "heads?layer=99999999999999&head=x&position=-5&model=nonsense&device=abacus&present=maybe&target=1e9")
     assert page.get_by_test_id("stAlertContentError").count() == 0 and page.get_by_test_id("stException").count() == 0
     assert page.get_by_test_id("stAlertContainer").count() >= 1
     assert pictures(page)
@@ -87,7 +94,9 @@ def test_a_broken_address_is_explained_and_everything_else_works(open_page):
 def test_html_in_a_prompt_stays_text_and_what_is_pasted_is_cut_before_it_is_sent(open_page):
     page = open_page(f"{catalogue.HOME}?prompt=<img src=x onerror=document.title='broken'><b>bold</b>")
     page.wait_for_timeout(300)
-    assert page.title() != "broken" and page.errors == [] and f"/{catalogue.HOME}" not in page.url and "prompt=" in page.url      # the first page's own name leads to the root
+    # the first page's own name leads to the root
+    assert (page.title() != "broken" and page.errors == [] and f"/{catalogue.HOME}" not in page.url
+            and "prompt=" in page.url)
     sent, kept = [], deployment.MOST_CHARACTERS
     page.on("websocket", lambda _: sent.append("anew"))
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
@@ -96,7 +105,8 @@ def test_html_in_a_prompt_stays_text_and_what_is_pasted_is_cut_before_it_is_sent
     field.press("Control+a")
     field.press("Control+v")
     page.get_by_text(prose.load("app").label("notice_too_long", n=1_400_000, kept=kept)).wait_for()
-    assert len(field.input_value()) == kept and sent == [] and page.errors == []        # told at once, and what is kept still waits for the reader's word
+    # told at once, and what is kept still waits for the reader's word
+    assert len(field.input_value()) == kept and sent == [] and page.errors == []
     field.evaluate("field => { field.select(); document.execCommand('insertText', false, 'a\\ud83db\\u{10ffff}'); }")
     field.press("Control+Enter")
     page.wait_for_url("**prompt=a%EF%BF%BDb%F4%8F%BF%BF*")
@@ -106,8 +116,9 @@ def test_html_in_a_prompt_stays_text_and_what_is_pasted_is_cut_before_it_is_sent
 def test_what_a_page_has_drawn_is_not_sent_again_when_the_reader_comes_back(browser, server):
     """Nor later: what the browser keeps is not lost before an answer on its way has spoken of it."""
     received = [0]
-    page = browser.new_context(viewport={"width": 1440, "height": 900}).new_page()
-    page.on("websocket", lambda socket: socket.on("framereceived", lambda data: received.append(received.pop() + len(data))))
+    page = browser.new_context(bypass_csp=True, viewport={"width": 1440, "height": 900}).new_page()
+    page.on("websocket",
+            lambda socket: socket.on("framereceived", lambda data: received.append(received.pop() + len(data))))
     page.goto(f"{server.url}/heads")
     settle(page)
     page.wait_for_timeout(1000)
@@ -136,7 +147,7 @@ LOST = """(() => {
 
 
 def test_what_is_said_of_the_first_picture_comes_though_a_message_is_lost(browser, server):
-    page = browser.new_context(viewport={"width": 1440, "height": 900}).new_page()
+    page = browser.new_context(bypass_csp=True, viewport={"width": 1440, "height": 900}).new_page()
     page.add_init_script(LOST)
     page.goto(server.url)
     page.locator(".st-key-lesson_code").wait_for()
@@ -148,7 +159,8 @@ def test_what_is_said_of_the_first_picture_comes_though_a_message_is_lost(browse
 def test_a_link_can_be_copied_at_an_address_that_browsers_do_not_trust(browser, server):
     """As of a teacher's laptop in a class: plain http, and not the reader's own machine."""
     flags = [*CHROMIUM_FLAGS, "--host-resolver-rules=MAP class.test 127.0.0.1"]
-    with contextlib.closing(browser.browser_type.launch(executable_path=chromium_path(browser.browser_type.executable_path), args=flags)) as other:
+    with contextlib.closing(browser.browser_type.launch(
+            executable_path=chromium_path(browser.browser_type.executable_path), args=flags)) as other:
         page, errors = other.new_page(), []
         page.on("console", lambda message: errors.append(message.text) if is_error(message) else None)
         page.goto(server.url.replace("127.0.0.1", "class.test"))

@@ -1,4 +1,6 @@
-"""Architectures' live models, norms and activations in a real Chromium: words hide at a click, tokens step, curves follow the hand in float64, links give the same picture."""
+"""Architectures' live models, norms and activations in a real Chromium: words hide at a click, tokens step, curves
+follow the hand in float64, links give the same picture.
+"""
 from __future__ import annotations
 
 import re
@@ -18,7 +20,8 @@ WORDS = prose.load("architectures")
 
 
 def test_a_click_hides_a_word_and_html_stays_text(open_page):
-    page = opened(open_page, "architectures", "blank", "&architectures_blank_text=The%20dog%20was%20[sad]%20%3Cb%3Ebold%3C/b%3E.")
+    page = opened(open_page, "architectures", "blank",
+                  "&architectures_blank_text=The%20dog%20was%20[sad]%20%3Cb%3Ebold%3C/b%3E.")
     page.locator(".word", has_text="·dog").click()
     page.wait_for_url(re.compile("dog%5D|dog\\]"))
     settle(page)
@@ -47,7 +50,8 @@ def test_the_translation_steps_and_its_link_gives_the_same_picture(open_page):
 
 
 def test_playing_writes_to_the_last_token(open_page):
-    page = opened(open_page, "architectures", "translate", "&architectures_translate_text=1066-10-14&architectures_translate_step=9")
+    page = opened(open_page, "architectures", "translate",
+                  "&architectures_translate_text=1066-10-14&architectures_translate_step=9")
     page.get_by_role("button", name=WORDS.label("translate_step_play"), exact=True).click()
     page.locator(".written.later").first.wait_for(state="detached", timeout=10_000)
     assert page.locator(".written.now").text_content().startswith("‹end›") and page.errors == []
@@ -55,13 +59,15 @@ def test_playing_writes_to_the_last_token(open_page):
 
 @pytest.mark.parametrize("x, beta", [(-2.37, 1.0), (0.84, 12.6), (4.5, 0.1)])
 def test_the_curves_in_the_browser_are_torchs(open_page, x, beta):
-    page = opened(open_page, "architectures", "activations", f"&architectures_activations_x={x}&architectures_activations_beta={beta}")
+    page = opened(open_page, "architectures", "activations",
+                  f"&architectures_activations_x={x}&architectures_activations_beta={beta}")
     at = torch.tensor(x, dtype=torch.float64)
     rows = page.locator(".readings tbody tr")
     for k, name in enumerate(("relu", "gelu", "gelu_tanh", "swish")):
         value = activation.swish(at, beta) if name == "swish" else activation.activate(name, at)
         shown = [float(cell.replace("−", "-")) for cell in rows.nth(k).locator("td").all_text_contents()]
-        assert abs(shown[0] - float(value)) < 6e-5 and abs(shown[1] - float(activation.slope(name, at, beta))) < 6e-5, name
+        assert (abs(shown[0] - float(value)) < 6e-5
+                and abs(shown[1] - float(activation.slope(name, at, beta))) < 6e-5), name
     before = rows.nth(1).text_content()
     page.get_by_role("slider", name=WORDS.label("activations_slider_x")).press("ArrowLeft")
     expect(rows.nth(1)).not_to_have_text(before)

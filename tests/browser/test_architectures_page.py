@@ -1,4 +1,6 @@
-"""The lesson "Architectures" in a real Chromium: every view draws and is whole on narrow screens, a switch redraws the block, times come when they are asked for, links give the same picture."""
+"""The lesson "Architectures" in a real Chromium: every view draws and is whole on narrow screens, a switch redraws the
+block, times come when they are asked for, links give the same picture.
+"""
 from __future__ import annotations
 
 import re
@@ -16,13 +18,15 @@ WORDS = prose.load("architectures")
 
 
 def test_the_widest_diagram_is_whole_on_a_phone(open_page):
-    page = opened(open_page, "architectures", "design", "&architectures_design=first-base;norm_placement=sandwich", width=390, height=844)
+    page = opened(open_page, "architectures", "design", "&architectures_design=first-base;norm_placement=sandwich",
+                  width=390, height=844)
     assert page.evaluate("document.scrollingElement.scrollWidth") <= 390 and cut_off(page) == []
 
 
 def test_a_switch_rewires_the_block_and_the_link_shows_it_again(open_page):
     page = opened(open_page, "architectures", "design")
-    assert page.locator(".design-diagram circle").count() == 2 and page.locator(".design-diagram rect.changed").count() == 0
+    assert (page.locator(".design-diagram circle").count() == 2
+            and page.locator(".design-diagram rect.changed").count() == 0)
     page.get_by_role("combobox", name="Place of the norm").click()
     page.get_by_role("option", name="sandwich norm").click()
     page.get_by_text("pre-norm → sandwich norm").wait_for()
@@ -34,14 +38,16 @@ def test_a_switch_rewires_the_block_and_the_link_shows_it_again(open_page):
 
 def test_the_table_of_norms_is_whole_on_a_tablet(open_page):
     page = open_page("architectures?architectures_view=norms", width=1024)
-    assert page.locator(".norms-table").evaluate("(table) => [table.offsetWidth <= table.parentElement.clientWidth, table.rows[1].cells.length]") == [True, 5]
+    assert page.locator(".norms-table").evaluate("(table) => [table.offsetWidth <= table.parentElement.clientWidth, "
+                                                 "table.rows[1].cells.length]") == [True, 5]
 
 
 def test_times_come_only_when_they_are_asked_for(open_page):
     page = opened(open_page, "architectures", "cost", "&architectures_width=16&architectures_window=16")
     assert page.locator(".st-key-architectures_seconds").count() == 0
     page.get_by_role("button", name=WORDS.label("measure_now")).click()
-    page.locator(".st-key-architectures_seconds canvas, .st-key-architectures_seconds svg").first.wait_for(timeout=120_000)
+    page.locator(".st-key-architectures_seconds canvas, .st-key-architectures_seconds svg").first.wait_for(
+        timeout=120_000)
     page.get_by_role("button", name=WORDS.label("measure_again")).wait_for()
     settle(page)
     assert "Timed at" in page.locator("body").inner_text() and page.errors == []
@@ -59,7 +65,8 @@ def test_the_patterns_follow_the_hand_and_the_page_follows_when_it_rests(open_pa
     kept = int(sparse.pattern_mask("window", 32, near).sum())
     assert near > 4
     expect(lines).to_contain_text(f"{kept} of 1024 pairs")
-    assert "architectures_near" not in page.url and page.locator(".st-key-lesson_numbers").inner_text() == numbers and title.inner_text() != before
+    assert ("architectures_near" not in page.url and page.locator(".st-key-lesson_numbers").inner_text() == numbers
+            and title.inner_text() != before)
     page.mouse.up()
     expect(page).to_have_url(re.compile(f"architectures_near={near}(&|$)"))
     expect(page.locator(".st-key-lesson_numbers")).not_to_have_text(numbers)
@@ -69,7 +76,8 @@ def test_the_patterns_follow_the_hand_and_the_page_follows_when_it_rests(open_pa
 
 def test_two_hands_on_the_patterns_do_not_undo_each_other(open_page):
     page = opened(open_page, "architectures", "cost, patterns")
-    length, seed = (page.get_by_role("slider", name=WORDS.label(f"slider_{name}"), exact=True) for name in ("length", "seed"))
+    length, seed = (page.get_by_role("slider", name=WORDS.label(f"slider_{name}"), exact=True)
+                    for name in ("length", "seed"))
     length.focus()
     page.keyboard.press("ArrowLeft")
     seed.focus()
@@ -78,4 +86,5 @@ def test_two_hands_on_the_patterns_do_not_undo_each_other(open_page):
     settle(page)
     assert (length.input_value(), seed.input_value()) == ("31", "1") and page.errors == []
     mask = sparse.pattern_mask("random", 31, n_random=2, seed=1)
-    expect(page.locator(".sparse figure").nth(4).locator(".muted").first).to_contain_text(f"{int(mask.sum())} of 961 pairs")
+    expect(page.locator(".sparse figure").nth(4).locator(".muted").first).to_contain_text(
+        f"{int(mask.sum())} of 961 pairs")

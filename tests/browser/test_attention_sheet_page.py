@@ -1,4 +1,6 @@
-"""Worksheet, Scaling and Why query and key in a real Chromium: cells are judged as they are typed and kept, the slider redraws at once, the printed file has two pages."""
+"""Worksheet, Scaling and Why query and key in a real Chromium: cells are judged as they are typed and kept, the slider
+redraws at once, the printed file has two pages.
+"""
 from __future__ import annotations
 
 import re
@@ -19,30 +21,40 @@ def test_cells_are_judged_as_they_are_typed_and_nobody_else_sees_them(open_page)
     sheet = attention_by_hand.worksheet(0, 2)
     steps, slips = attention_by_hand.solve(sheet), attention_by_hand.mistakes(sheet)
     page = opened(open_page, "attention", "worksheet", "&attention_sheet_seed=0")
-    cell, verdict = lambda key: page.locator(f"input[data-key='{key}']"), lambda: page.locator(".verdict").text_content()   # noqa: E731
-    plain = lambda name: WORDS.label(f"sheet_{name}").replace("_", "")                                                         # noqa: E731
+    cell, verdict = (lambda key: page.locator(f"input[data-key='{key}']"),
+                     lambda: page.locator(".verdict").text_content())  # noqa: E731
+    plain = lambda name: WORDS.label(f"sheet_{name}").replace("_", "")  # noqa: E731
     cell("Q.0.0").click()
     page.keyboard.type(f"{steps['Q'][0, 0]:.0f}")
     assert verdict().endswith(plain("state_right"))
     page.keyboard.press("Enter")
-    assert page.evaluate("[...document.querySelectorAll('*')].map((e) => e.shadowRoot?.activeElement?.dataset.key).find(Boolean)") == "Q.0.1"
+    assert page.evaluate("[...document.querySelectorAll('*')].map((e) => "
+                         "e.shadowRoot?.activeElement?.dataset.key).find(Boolean)") == "Q.0.1"
     page.keyboard.press("ArrowDown")
-    assert page.evaluate("[...document.querySelectorAll('*')].map((e) => e.shadowRoot?.activeElement?.dataset.key).find(Boolean)") == "Q.1.1"
+    assert page.evaluate("[...document.querySelectorAll('*')].map((e) => "
+                         "e.shadowRoot?.activeElement?.dataset.key).find(Boolean)") == "Q.1.1"
     weight, output = float(steps["weights"][3, 0]), float(steps["output"][3, 0])
-    for key, typed, name in (("masked.0.1", "0", "slip_zero"), ("masked.0.1", "-inf", "state_right"), ("masked.2.0", "−∞", "slip_allowed"), ("scaled.3.0", f"{steps['products'][3, 0]:.0f}", "slip_undivided"),
-                             ("weights.3.0", f"{weight:.2f}".replace(".", ","), "state_right"), ("weights.3.0", f"{weight:.6f}", "state_right"), ("weights.3.0", f"{weight:.1f}", "slip_coarse"),
-                             ("weights.3.0", f"{slips['weights']['unscaled'][3, 0]:.4f}", "slip_unscaled"), ("weights.0.1", "0.5", "slip_leak"), ("output.3.0", f"{output + 0.004:.4f}", "slip_rounding"),
-                             ("output.3.0", "<b>1</b>", "slip_unreadable"), ("Q.0.1", "77", "slip_unknown")):
+    for key, typed, name in (
+            ("masked.0.1", "0", "slip_zero"), ("masked.0.1", "-inf", "state_right"),
+            ("masked.2.0", "−∞", "slip_allowed"), ("scaled.3.0", f"{steps['products'][3, 0]:.0f}", "slip_undivided"),
+            ("weights.3.0", f"{weight:.2f}".replace(".", ","), "state_right"),
+            ("weights.3.0", f"{weight:.6f}", "state_right"), ("weights.3.0", f"{weight:.1f}", "slip_coarse"),
+            ("weights.3.0", f"{slips['weights']['unscaled'][3, 0]:.4f}", "slip_unscaled"),
+            ("weights.0.1", "0.5", "slip_leak"), ("output.3.0", f"{output + 0.004:.4f}", "slip_rounding"),
+            ("output.3.0", "<b>1</b>", "slip_unreadable"), ("Q.0.1", "77", "slip_unknown")):
         cell(key).fill(typed)
         assert verdict().endswith(plain(name)), (key, typed, verdict())
     cell("K.1.0").click()
     page.locator("button.show").click()
-    assert cell("K.1.0").input_value() == f"{steps['K'][1, 0]:.0f}".replace("-", "−") and "1 shown" in page.locator(".bar .title").text_content()
+    assert (cell("K.1.0").input_value() == f"{steps['K'][1, 0]:.0f}".replace("-", "−")
+            and "1 shown" in page.locator(".bar .title").text_content())
     page.wait_for_timeout(800)
     settle(page)
-    page.get_by_role("radio", name=WORDS.label("view_scaling")).or_(page.get_by_role("button", name=WORDS.label("view_scaling"))).first.click()
+    (page.get_by_role("radio", name=WORDS.label("view_scaling"))
+     .or_(page.get_by_role("button", name=WORDS.label("view_scaling"))).first.click())
     page.locator(".scaling-charts").wait_for()
-    page.get_by_role("radio", name=WORDS.label("view_worksheet")).or_(page.get_by_role("button", name=WORDS.label("view_worksheet"))).first.click()
+    (page.get_by_role("radio", name=WORDS.label("view_worksheet"))
+     .or_(page.get_by_role("button", name=WORDS.label("view_worksheet"))).first.click())
     cell("Q.0.0").wait_for()
     assert cell("Q.0.0").input_value() == f"{steps['Q'][0, 0]:.0f}" and cell("output.3.0").input_value() == "<b>1</b>"
     other = opened(open_page, "attention", "worksheet", "&attention_sheet_seed=0")
@@ -55,14 +67,15 @@ def test_a_sheet_that_is_filled_from_the_solution_is_full(open_page):
     for step, values in steps.items():
         for i, row in enumerate(values.tolist()):
             for j, value in enumerate(row):
-                page.locator(f"input[data-key='{step}.{i}.{j}']").fill("-inf" if value == float("-inf") else f"{value:.4f}")
+                page.locator(f"input[data-key='{step}.{i}.{j}']").fill(
+                    "-inf" if value == float("-inf") else f"{value:.4f}")
     assert page.locator(".bar .title").text_content() == WORDS.label("sheet_finished", done=128, all=128, shown=0)
     page.locator("button.reset").click()
     assert page.locator(".bar .title").text_content().startswith("0 of 128") and page.errors == []
 
 
 def test_the_printed_file_fills_two_pages_of_either_paper(browser):
-    page = browser.new_page()
+    page = browser.new_page(bypass_csp=True)
     frame = Lesson("attention", WORDS, prose.load("app"))
     for width in attention_by_hand.WIDTHS:
         page.set_content(worksheet_view._printable(frame, worksheet_view.solved(0, width)))
@@ -76,7 +89,8 @@ def test_the_slider_redraws_in_the_browser_and_the_link_says_so(open_page):
     slider = page.get_by_role("slider", name=WORDS.label("scaling_slider"))
     before = page.locator(".chart-softmax").get_attribute("aria-label")
     slider.press("End")
-    assert page.locator(".chart-softmax").get_attribute("aria-label") != before and "512" in page.locator(".chart-variance").get_attribute("aria-label")
+    assert (page.locator(".chart-softmax").get_attribute("aria-label") != before
+            and "512" in page.locator(".chart-variance").get_attribute("aria-label"))
     page.wait_for_url(re.compile("attention_scaling_d=512"))
     settle(page)
     other = open_page("attention?" + urlsplit(page.url).query)
@@ -86,4 +100,5 @@ def test_the_slider_redraws_in_the_browser_and_the_link_says_so(open_page):
     page.locator(".chart-variance path.head").first.dispatch_event("click")
     page.wait_for_url(re.compile("head="))
     settle(page)
-    assert page.locator(".chart-variance .head-name").text_content() in page.get_by_text("on your prompt").first.text_content()
+    assert (page.locator(".chart-variance .head-name").text_content()
+            in page.get_by_text("on your prompt").first.text_content())

@@ -1,4 +1,6 @@
-"""The steps, switches and averages of the lesson on attention in a real Chromium: they draw, they step, numbers open, links give the same picture."""
+"""The steps, switches and averages of the lesson on attention in a real Chromium: they draw, they step, numbers open,
+links give the same picture.
+"""
 from __future__ import annotations
 
 import re
@@ -31,13 +33,15 @@ def largest_weight(position: int) -> float:
     """Of the first head for the query at a position of PROMPT, from a pass of its own."""
     model, tokenizer = checkpoints.load_bundled("stories")
     with torch.no_grad():
-        return float(model(torch.tensor(tokenizer.prompt(unquote(PROMPT.partition("=")[2]), 256).token_ids)).blocks[0].pattern[0, position].max())
+        return float(model(torch.tensor(tokenizer.prompt(unquote(PROMPT.partition("=")[2]),
+                                                         256).token_ids)).blocks[0].pattern[0, position].max())
 
 
 def test_steps_go_forward_and_back_by_button_key_and_slider_without_a_rerun_and_the_link_says_so(open_page):
     page = opened(open_page, "attention", "steps", f"&attention_step=x{PROMPT}&position=6")
     stands_at(page, "1/9")
-    forward, slider = page.get_by_role("button", name=WORDS.label("steps_forward")), page.get_by_role("slider", name=WORDS.label("steps_slider"))
+    forward, slider = (page.get_by_role("button", name=WORDS.label("steps_forward")),
+                       page.get_by_role("slider", name=WORDS.label("steps_slider")))
     forward.click()
     stands_at(page, "2/9")
     slider.press("End")
@@ -68,7 +72,8 @@ def test_a_number_opens_the_sum_that_it_came_from(open_page):
     seen = set()
     for _ in range(3):
         product = float(number.search(page.locator(".detail .formula").text_content())[1].replace("−", "-"))
-        terms = [float(term.replace("−", "-").replace("e", "E")) for term in page.locator(".detail .term b").all_text_contents()]
+        terms = [float(term.replace("−", "-").replace("e", "E"))
+                 for term in page.locator(".detail .term b").all_text_contents()]
         assert len(terms) == 32 and abs(sum(terms) - product) < 32 * 6e-5
         seen.add(product)
         stage.press("ArrowUp")
@@ -88,7 +93,8 @@ def test_a_number_opens_the_sum_that_it_came_from(open_page):
 
 
 def test_another_query_is_picked_for_every_lesson_and_text_stays_text(open_page):
-    page = opened(open_page, "attention", "steps", "&prompt=%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E%20%3Cb%3Ebold%3C%2Fb%3E")
+    page = opened(open_page, "attention", "steps",
+                  "&prompt=%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E%20%3Cb%3Ebold%3C%2Fb%3E")
     page.get_by_label(WORDS.label("steps_position"), exact=True).select_option("2")
     page.wait_for_url(re.compile("position=2"))
     settle(page)

@@ -1,4 +1,6 @@
-"""The course page in a real Chromium: every view whole at every width, links that lead where they say, marks that stay, sheets that fit on paper."""
+"""The course page in a real Chromium: every view whole at every width, links that lead where they say, marks that stay,
+sheets that fit on paper.
+"""
 from __future__ import annotations
 
 import re
@@ -22,7 +24,8 @@ def test_every_view_is_drawn_without_an_error_and_whole_at_every_width(open_page
         for width in (1440, 1024, 390):
             page.set_viewport_size({"width": width, "height": 844})
             page.wait_for_timeout(250)
-            assert page.evaluate("document.scrollingElement.scrollWidth") <= width and cut_off(page) == [], (view, width)
+            assert page.evaluate("document.scrollingElement.scrollWidth") <= width and cut_off(page) == [], (
+                view, width)
 
 
 def test_links_and_marks(open_page):
@@ -76,7 +79,7 @@ def test_every_sheet_and_its_solution_fit_on_their_pages(open_page):
         for key in ("sheet", "solution"):
             with page.expect_download() as waiting:
                 page.locator(f".st-key-course_{key}_file button").click()
-            paper.set_content(open(waiting.value.path(), encoding="utf-8").read())
+            paper.set_content(waiting.value.path().read_text(encoding="utf-8"))
             for size in ("A4", "Letter"):
                 assert len(re.findall(rb"/Type\s*/Page\b", paper.pdf(format=size))) <= PAGES_AT_MOST, (sheet, key, size)
             assert paper.evaluate("document.documentElement.scrollWidth <= innerWidth")

@@ -1,4 +1,6 @@
-"""The door of a real server: what Streamlit would do for anyone is not done, and pages keep their content security policy."""
+"""The door of a real server: what Streamlit would do for anyone is not done, and pages keep their content
+security policy.
+"""
 from __future__ import annotations
 
 import re
@@ -21,7 +23,8 @@ from tests.pages.test_pages import PAGES
 
 # Every violation of the policy on the page, also inside a component's own tree.
 WATCH = """window.violations = [];
-document.addEventListener("securitypolicyviolation", (event) => violations.push(`${event.violatedDirective} ${event.blockedURI}`));"""
+document.addEventListener("securitypolicyviolation", (event) =>
+    violations.push(`${event.violatedDirective} ${event.blockedURI}`));"""
 # From a timer, for what playwright itself evaluates may run text as code.
 EVAL = """() => new Promise((told) => setTimeout(() => {
     try { told(new Function("return 'ran'")()); } catch { told("refused"); }
@@ -64,7 +67,8 @@ def test_a_page_loads_nothing_that_its_policy_forbids(watched: Page, server: Ser
 
 def test_a_page_may_not_load_from_elsewhere_nor_run_text_as_code(watched: Page, server: Server):
     watched.goto(server.url)
-    watched.evaluate("() => { document.body.append(Object.assign(new Image(), {src: 'http://elsewhere.example/x.png'})); }")
+    watched.evaluate("() => { document.body.append(Object.assign(new Image(), {src: "
+                     "'http://elsewhere.example/x.png'})); }")
     watched.wait_for_function("violations.some((said) => said.startsWith('img-src'))")
     assert watched.evaluate(EVAL) == "refused"
 
@@ -88,7 +92,8 @@ def misses(server: Server) -> int:
     """How often anything that all readers share had to be made, a model above all."""
     with urllib.request.urlopen(f"{server.url}/_stcore/metrics", timeout=30) as answer:
         told = answer.read().decode()
-    return sum(map(int, re.findall(r'^cache_lookups_total{.*st_cache_resource.*result="miss"} (\d+)', told, re.MULTILINE)))
+    return sum(map(int,
+                   re.findall(r'^cache_lookups_total{.*st_cache_resource.*result="miss"} (\d+)', told, re.MULTILINE)))
 
 
 def stream(server: Server) -> str:
@@ -137,4 +142,5 @@ def test_a_server_asks_nobody_on_the_internet(tmp_path: Path):
         assert finished(is_let_in(server, allowed)) and not finished(is_let_in(server, "http://other.example"))
         port = server.url.rpartition(":")[2]
         assert f"The app is at http://localhost:{port} and http://" in server.said()
-    assert {"watching"} <= set(calls.read_text().split()) <= {"watching", "None", "0.0.0.0", "127.0.0.1", "localhost", "::1"}
+    assert {"watching"} <= set(calls.read_text().split()) <= {"watching", "None", "0.0.0.0", "127.0.0.1",
+                                                              "localhost", "::1"}

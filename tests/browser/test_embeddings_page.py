@@ -1,4 +1,6 @@
-"""The lesson "Embeddings" in a real Chromium: every view is drawn and whole, a click picks, the map moves and keeps its points, links."""
+"""The lesson "Embeddings" in a real Chromium: every view is drawn and whole, a click picks, the map moves and keeps its
+points, links.
+"""
 from __future__ import annotations
 
 from playwright.sync_api import Page, expect
@@ -9,8 +11,10 @@ from tests.browser.views import LESSONS, opened
 
 # The token that stands leftmost on the map, and where that is on the page, in pixels.
 LEFTMOST = """() => {
-  const graph = document.querySelector(".js-plotly-plot"), { xaxis, yaxis } = graph._fullLayout, box = graph.querySelector(".nsewdrag").getBoundingClientRect();
-  const points = graph._fullData.flatMap((trace) => Array.from(trace.x, (x, i) => [trace.customdata[i], x, trace.y[i]]));
+  const graph = document.querySelector(".js-plotly-plot"), { xaxis, yaxis } = graph._fullLayout,
+      box = graph.querySelector(".nsewdrag").getBoundingClientRect();
+  const points = graph._fullData.flatMap((trace) => Array.from(trace.x, (x, i) => [trace.customdata[i], x,
+      trace.y[i]]));
   const [id, x, y] = points.reduce((one, other) => (other[1] < one[1] ? other : one));
   return [id, box.left + xaxis.d2p(x), box.top + yaxis.d2p(y)];
 }"""
@@ -37,7 +41,9 @@ def test_hover_reads_an_entry_of_E(open_page):
 
 
 def picked_by_keys(page: Page, place: str, *keys: str) -> list[str]:
-    """What the chart in `place`, a CSS selector, says after each of the keys; Enter then picks, and the focus stays where it was."""
+    """What the chart in `place`, a CSS selector, says after each of the keys; Enter then picks, and the focus
+    stays where it was.
+    """
     chart, before, said = page.locator(f"{place} .chart-keys"), page.url, []
     chart.focus()
     for key in keys:
@@ -59,7 +65,8 @@ def test_a_neighbour_that_is_clicked_or_reached_by_keys_becomes_the_word(open_pa
     settle(page)
     first, second = picked_by_keys(page, ".st-key-embeddings_neighbours", "ArrowRight", "ArrowDown")
     assert "# 1," in first and "# 2," in second
-    assert page.locator(".st-key-embeddings_word_widget input, .st-key-embeddings_word input").first.input_value() == second.split(",")[0].lstrip("·")
+    assert (page.locator(".st-key-embeddings_word_widget input, .st-key-embeddings_word input").first.input_value()
+            == second.split(",")[0].lstrip("·"))
     assert page.errors == []
 
 
@@ -71,7 +78,8 @@ def test_the_map_names_a_point_under_the_hand_and_a_click_makes_it_the_word(open
     page.mouse.click(x, y)
     page.wait_for_url("**embeddings_word=*")
     settle(page)
-    own, other = picked_by_keys(page, ".st-key-embeddings_map", "ArrowLeft", "ArrowRight")      # the first key begins at the word
+    # the first key begins at the word
+    own, other = picked_by_keys(page, ".st-key-embeddings_map", "ArrowLeft", "ArrowRight")
     assert own.endswith(f", {token_id}") and other != own
     assert page.errors == []
 
@@ -82,5 +90,6 @@ def test_a_failed_analogy_can_be_clicked(open_page):
     page.mouse.click(box["x"] + 0.7 * box["width"], box["y"] + 0.4 * box["height"])
     page.wait_for_url("**embeddings_a=*")
     settle(page)
-    other = opened(open_page, "embeddings", "arithmetic", "&" + page.url.split("?")[1].replace("embeddings_view=arithmetic&", ""))
+    other = opened(open_page, "embeddings", "arithmetic",
+                   "&" + page.url.split("?")[1].replace("embeddings_view=arithmetic&", ""))
     assert pictures(other) == pictures(page)

@@ -1,4 +1,6 @@
-"""The lesson "Generation" in a real Chromium: a text is written and taken back, a branch taken by hand and left, a future picked, times measured."""
+"""The lesson "Generation" in a real Chromium: a text is written and taken back, a branch taken by hand and left, a
+future picked, times measured.
+"""
 from __future__ import annotations
 
 import re
@@ -35,7 +37,8 @@ def test_writing_steps_plays_and_the_link_says_where_it_stands(open_page):
 
 
 def test_another_candidate_is_a_branch_and_the_first_text_comes_back(open_page):
-    page = opened(open_page, "generation", "writing", "&generation_written=3&generation_picked=1&prompt=" + quote("Once upon a time"))
+    page = opened(open_page, "generation", "writing",
+                  "&generation_written=3&generation_picked=1&prompt=" + quote("Once upon a time"))
     drawn = page.locator(".written-text").text_content()
     candidate = page.locator(".written-bars .row.choosable").first
     candidate.focus()
@@ -51,7 +54,8 @@ def test_another_candidate_is_a_branch_and_the_first_text_comes_back(open_page):
     rows.nth(0).click()
     page.wait_for_url(lambda url: "generation_branch=1" not in url)
     settle(page)
-    assert page.locator(".written-text .token.hand").count() == 0 and page.locator(".written-text").text_content().startswith(drawn[:40])
+    assert (page.locator(".written-text .token.hand").count() == 0
+            and page.locator(".written-text").text_content().startswith(drawn[:40]))
     assert rows.count() == 2 and page.errors == []
 
 
@@ -60,7 +64,8 @@ def test_the_text_becomes_the_prompt_as_often_as_one_asks(open_page):
     prompts = ["Once"]
     for _ in range(2):
         page.get_by_role("button", name=WORDS.label("writing_take")).click()
-        page.wait_for_function("before => document.querySelector('.st-key-prompt textarea').value !== before", arg=prompts[-1])
+        page.wait_for_function("before => document.querySelector('.st-key-prompt textarea').value !== before",
+                               arg=prompts[-1])
         settle(page)
         prompts.append(page.locator(".st-key-prompt textarea").input_value())
         assert prompts[-1].startswith(prompts[-2]) and len(prompts[-1]) > len(prompts[-2]) + 40
@@ -70,7 +75,8 @@ def test_the_text_becomes_the_prompt_as_often_as_one_asks(open_page):
 def test_a_future_is_picked_with_the_mouse_and_the_keys(open_page):
     page = opened(open_page, "generation", "futures")
     page.locator(".futures-tree .future").first.click()
-    assert page.locator(".futures-tree .future.picked").count() == 1 and "beginnings of 1 tokens" in page.locator(".head").text_content()
+    assert (page.locator(".futures-tree .future.picked").count() == 1
+            and "beginnings of 1 tokens" in page.locator(".head").text_content())
     page.locator(".tree").press("ArrowRight")
     page.wait_for_url(re.compile(r"generation_future=\d+\.\d+"))
     settle(page)

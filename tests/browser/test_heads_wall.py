@@ -1,4 +1,6 @@
-"""The wall of heads and the opened head in a real Chromium: what they paint, what they read out, and what a hand and a keyboard do with them."""
+"""The wall of heads and the opened head in a real Chromium: what they paint, what they read out, and what a hand and a
+keyboard do with them.
+"""
 from __future__ import annotations
 
 import re
@@ -21,7 +23,8 @@ HOSTILE = "<img src=x onerror=alert(1)> <b>bold</b> שלום"
 
 
 def run_on(prompt: str | None = None) -> Run:
-    return read(cache.shared_model(cache.model_names()[0], "cpu"), reader.default_prompt() if prompt is None else prompt)
+    return read(cache.shared_model(cache.model_names()[0], "cpu"),
+                reader.default_prompt() if prompt is None else prompt)
 
 
 def patterns(run: Run) -> np.ndarray:
@@ -34,7 +37,8 @@ def patterns(run: Run) -> np.ndarray:
 def heads_page(open_page, prompt: str | None = None, **query) -> Page:
     settings = query | ({} if prompt is None else {"prompt": prompt})
     page = open_page("heads?" + urllib.parse.urlencode(settings), width=1440, height=900)
-    expect(page.locator(".wall button.head")).to_have_count(run_on().model.config.n_layers * run_on().model.config.n_heads)
+    expect(page.locator(".wall button.head")).to_have_count(
+        run_on().model.config.n_layers * run_on().model.config.n_heads)
     page.wait_for_timeout(1800)                                  # the pictures have fitted themselves to the window
     return page
 
@@ -69,7 +73,8 @@ def test_hover_reads_the_query_the_key_and_the_exact_weight(open_page):
         reading = page.locator(".wall .tip")
         expect(reading.locator("b")).to_have_text(f"{layer}.{head}")
         assert reading.locator(".chip").all_text_contents() == [run.tokens[query], run.tokens[key]]
-        assert read_out(reading.locator("output").inner_text()) == pytest.approx(four_digits(weights[layer, head, query, key]), rel=1e-9)
+        assert (read_out(reading.locator("output").inner_text())
+                == pytest.approx(four_digits(weights[layer, head, query, key]), rel=1e-9))
     point_at(page, 2, 2, 1, n - 1, n)
     expect(page.locator(".wall .tip output")).to_have_text("masked")
     assert page.errors == []
@@ -82,7 +87,8 @@ def test_on_a_long_prompt_the_exact_weight_of_any_head_is_fetched(open_page):
     page.mouse.move(box["x"] + 0.3 * box["side"], box["y"] + 0.8 * box["side"])
     expect(page.locator(".wall .tip output")).to_have_text(re.compile(r"\d"), timeout=20_000)
     query, key = map(int, re.match(r"(\d+) → (\d+)", page.locator(".wall .tip small").inner_text()).groups())
-    assert read_out(page.locator(".wall .tip output").inner_text()) == pytest.approx(four_digits(weights[4, 3, query, key]), rel=1e-9)
+    assert (read_out(page.locator(".wall .tip output").inner_text())
+            == pytest.approx(four_digits(weights[4, 3, query, key]), rel=1e-9))
 
 
 def pixel(page: Page, layer: int, head: int, query: float, key: float, n: int) -> tuple[int, ...]:
@@ -90,7 +96,8 @@ def pixel(page: Page, layer: int, head: int, query: float, key: float, n: int) -
     box = tile(page, layer, head)
     return tuple(page.locator(".wall canvas.tiles").evaluate("""(canvas, [x, y]) => {
         const box = canvas.getBoundingClientRect(), ratio = canvas.width / box.width;
-        return [...canvas.getContext("2d").getImageData(Math.round((x - box.left) * ratio), Math.round((y - box.top) * ratio), 1, 1).data].slice(0, 3); }""",
+        return [...canvas.getContext("2d").getImageData(Math.round((x - box.left) * ratio),
+            Math.round((y - box.top) * ratio), 1, 1).data].slice(0, 3); }""",
         [box["x"] + (key + 0.5) * box["side"] / n, box["y"] + (query + 0.5) * box["side"] / n]))
 
 
@@ -104,7 +111,8 @@ def test_tiles_are_painted_on_the_scale_and_the_masked_part_is_empty_with_a_hatc
     page, run = heads_page(open_page, "Tom has a ball"), run_on("Tom has a ball")
     weights, n = patterns(run), len(run.token_ids)
     for layer, head, query, key in ((0, 0, 0, 0), (1, 2, n - 1, 0), (4, 6, n - 1, n - 1)):
-        assert np.abs(np.array(pixel(page, layer, head, query, key, n)) - on_the_scale(float(weights[layer, head, query, key]))).max() <= 3
+        assert np.abs(np.array(pixel(page, layer, head, query, key, n))
+                      - on_the_scale(float(weights[layer, head, query, key]))).max() <= 3
     masked = {pixel(page, 2, 2, 0.05 * step, n - 1, n) for step in range(-8, 9)}
     allowed = {tuple(int(style.colour(name, "light")[i:i + 2], 16) for i in (1, 3, 5)) for name in ("page", "grid")}
     assert masked == allowed
@@ -148,7 +156,8 @@ def test_the_opened_head_answers_keys_zoom_and_click(open_page):
     page.keyboard.press("Enter")
     settle(page)
     expect(page).to_have_url(re.compile("(?=.*position=4)(?=.*heads_key=3)"))
-    rest(page)                                                   # the wall marks the picked query when the hand has rested
+    # the wall marks the picked query when the hand has rested
+    rest(page)
     whole, box = pictures(page), cells.bounding_box()
     page.mouse.move(box["x"] + 0.4 * box["width"], box["y"] + 0.5 * box["height"])
     page.mouse.down()
@@ -167,7 +176,8 @@ def test_lines_say_the_weights_of_the_query_under_the_hand(open_page):
     page.locator(".queries button").nth(6).hover()
     shown = page.locator(".keys .amount").all_text_contents()
     assert [bool(text) for text in shown] == [bool(weight >= 0.01) for weight in weights[6]]
-    assert [read_out(text) for text in shown if text] == pytest.approx([four_digits(w) for w in weights[6] if w >= 0.01], rel=1e-9)
+    assert ([read_out(text) for text in shown if text]
+            == pytest.approx([four_digits(w) for w in weights[6] if w >= 0.01], rel=1e-9))
 
 
 def test_a_click_switches_a_head_off_and_undo_brings_it_back(open_page):
@@ -203,7 +213,8 @@ def test_no_press_of_a_quick_hand_is_lost(open_page):
     for _ in range(6):
         page.keyboard.press("ArrowRight")
         page.wait_for_timeout(60)
-    expect(page.locator(".wall button.head").first).to_have_attribute("aria-label", re.compile(r"^0\.0 ×1\.1"), timeout=20_000)
+    expect(page.locator(".wall button.head").first).to_have_attribute(
+        "aria-label", re.compile(r"^0\.0 ×1\.1"), timeout=20_000)
     # The address is written only after the wall has its numbers.
     expect(page).to_have_url(re.compile("heads_factor=1.1"), timeout=20_000)
 
@@ -211,7 +222,8 @@ def test_no_press_of_a_quick_hand_is_lost(open_page):
 def test_a_new_prompt_is_answered_in_one_run(open_page):
     """The wall asks for the rest of the page where it was drawn alone; with a new prompt all of it is drawn."""
     page = open_page("heads?prompt=The%20cat%20sat")
-    page.evaluate("() => { const send = WebSocket.prototype.send; WebSocket.prototype.send = function (...data) { window.sent = (window.sent ?? 0) + 1; return send.apply(this, data); }; }")
+    page.evaluate("() => { const send = WebSocket.prototype.send; WebSocket.prototype.send = function (...data) { "
+                  "window.sent = (window.sent ?? 0) + 1; return send.apply(this, data); }; }")
     field = page.locator(".st-key-prompt textarea")
     field.fill("One day a girl found a box")
     field.press("Control+Enter")

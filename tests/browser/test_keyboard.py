@@ -1,4 +1,6 @@
-"""The keyboard alone: Tab reaches every control of a page and leaves it again, what has the focus shows it, and the arrow keys read a picture."""
+"""The keyboard alone: Tab reaches every control of a page and leaves it again, what has the focus shows it, and the
+arrow keys read a picture.
+"""
 from __future__ import annotations
 
 import pytest
@@ -18,9 +20,12 @@ FOCUSED = """() => {
 }"""
 # Of radio buttons the picked one alone is a stop of the Tab key: the arrow keys go to the others.
 LEFT_OUT = "() => {" + WALK + """
-    return walk(document.body, []).filter((e) => e.matches("button, a[href], input, textarea, select, summary, [tabindex]") && e.tabIndex >= 0 && !e.disabled && e.type !== "radio" && e.getAttribute("role") !== "radio"
+    return walk(document.body, []).filter((e) =>
+        e.matches("button, a[href], input, textarea, select, summary, [tabindex]") && e.tabIndex >= 0 && !e.disabled
+        && e.type !== "radio" && e.getAttribute("role") !== "radio"
         && e.checkVisibility({visibilityProperty: true}) && e.getBoundingClientRect().width > 0 && !visited.has(e))
-        .map((e) => `${e.tagName} ${e.getAttribute("aria-label") || e.textContent.slice(0, 60)} ${e.closest("[data-testid]")?.dataset.testid}`);
+        .map((e) => `${e.tagName} ${e.getAttribute("aria-label") || e.textContent.slice(0, 60)} ` +
+            `${e.closest("[data-testid]")?.dataset.testid}`);
 }"""
 SHOWN = """() => {
     let e = document.activeElement;
@@ -29,7 +34,8 @@ SHOWN = """() => {
 }"""
 
 
-@pytest.mark.parametrize("address, picture", [("positions", "canvas.canvas-heat"), ("attention?attention_view=scaling", "svg.chart-entropy")])
+@pytest.mark.parametrize("address, picture", [("positions", "canvas.canvas-heat"),
+                                              ("attention?attention_view=scaling", "svg.chart-entropy")])
 def test_tab_reaches_every_control_and_the_arrow_keys_read_the_picture(open_page, address, picture):
     page = open_page(address)
     for _ in range(MOST_STOPS):
@@ -50,7 +56,9 @@ def test_tab_reaches_every_control_and_the_arrow_keys_read_the_picture(open_page
     assert spoken.inner_text() and page.errors == []
 
 
-@pytest.mark.parametrize("address, pressed, then", [("", "[class*=st-key-overview_next_tokens] button", "next_tokens.csv"), ("models", ".st-key-lesson_models_bundled [class*=st-key-models_use_] button", "Use")])
+@pytest.mark.parametrize("address, pressed, then",
+                         [("", "[class*=st-key-overview_next_tokens] button", "next_tokens.csv"),
+                          ("models", ".st-key-lesson_models_bundled [class*=st-key-models_use_] button", "Use")])
 def test_the_focus_stays_where_a_pressed_button_is_switched_off_or_goes(open_page, address, pressed, then):
     page = open_page(address)
     button = page.locator(pressed).first

@@ -1,4 +1,6 @@
-"""The lesson "Language models" in a real Chromium: sentences are typed and picked, the game is played with the keyboard, the coder is walked, and nothing is HTML."""
+"""The lesson "Language models" in a real Chromium: sentences are typed and picked, the game is played with the
+keyboard, the coder is walked, and nothing is HTML.
+"""
 from __future__ import annotations
 
 import re
@@ -15,7 +17,8 @@ WORDS = prose.load("language_models")
 
 def test_sentences_are_typed_and_one_is_picked(open_page):
     page = opened(open_page, "language_models", "sentences")
-    assert page.locator(".sentences-list .row").count() == 3 and page.locator(".sentences-list .row.picked .name").text_content() == "the mouse ate the cheese"
+    assert (page.locator(".sentences-list .row").count() == 3
+            and page.locator(".sentences-list .row.picked .name").text_content() == "the mouse ate the cheese")
     field = page.get_by_role("textbox", name=WORDS.label("sentences"))
     field.fill("the dog ran home\nhome the ran dog")
     field.press("Control+Enter")
@@ -26,7 +29,9 @@ def test_sentences_are_typed_and_one_is_picked(open_page):
     page.wait_for_url(re.compile("language_models_row=1"))
     settle(page)
     expect(sentence).to_be_focused()       # the rows are built anew
-    assert page.locator(".sentences-list .row").count() == 2 and page.locator(".sentences-list .row.picked .name").text_content() == "home the ran dog" and page.errors == []
+    assert (page.locator(".sentences-list .row").count() == 2
+            and page.locator(".sentences-list .row.picked .name").text_content() == "home the ran dog"
+            and page.errors == [])
 
 
 def test_the_game_is_played_with_keys_and_the_link_keeps_it(open_page):
@@ -39,7 +44,8 @@ def test_the_game_is_played_with_keys_and_the_link_keeps_it(open_page):
     page.keyboard.press("a")
     page.wait_for_url(re.compile("language_models_guesses=2-1"))
     settle(page)
-    assert page.locator(".tile .yours").all_text_contents() == ["2", "1"] and page.locator(".game tbody td").first.text_content() == "1.50"
+    assert (page.locator(".tile .yours").all_text_contents() == ["2", "1"]
+            and page.locator(".game tbody td").first.text_content() == "1.50")
     other = open_page("language_models?" + urlsplit(page.url).query)
     other.locator(".tiles .tile").first.wait_for()
     assert other.locator(".tiles").inner_html() == page.locator(".tiles").inner_html() and page.errors == []
@@ -51,7 +57,8 @@ def test_the_game_is_played_with_keys_and_the_link_keeps_it(open_page):
 
 
 def test_the_coder_is_walked_and_its_bits_only_grow(open_page):
-    page = opened(open_page, "language_models", "compress", "&prompt=" + quote("The cat sat on the mat") + "&language_models_coded=0")
+    page = opened(open_page, "language_models", "compress",
+                  "&prompt=" + quote("The cat sat on the mat") + "&language_models_coded=0")
     settled = []
     for _ in range(3):
         settled.append(int(re.match(r"(\d+) of", page.locator(".digits").text_content())[1]))
@@ -63,7 +70,9 @@ def test_the_coder_is_walked_and_its_bits_only_grow(open_page):
 
 def test_html_stays_text(open_page):
     bad = quote("<img src=x onerror=alert(1)> <b>bold</b>")
-    page = opened(open_page, "language_models", "sentences", f"&prompt={bad}&language_models_sentences={bad}&language_models_a={bad}&language_models_passage=4&language_models_garbled={bad}&language_models_secret={bad}&language_models_own_sentiment={bad}")
+    page = opened(open_page, "language_models", "sentences",
+                  f"&prompt={bad}&language_models_sentences={bad}&language_models_a={bad}&language_models_passage=4"
+                  f"&language_models_garbled={bad}&language_models_secret={bad}&language_models_own_sentiment={bad}")
     for view in ("sentences", "continuations", "guess", "compress", "correct", "decipher", "tasks"):
         reach(page, "language_models", view)
         assert page.locator(".tokens-view img, .tokens-view b:not(.legend b)").count() == 0, view

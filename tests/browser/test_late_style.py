@@ -9,12 +9,14 @@ from tests.browser.serving import settle
 LATE_STYLE = """
 addEventListener("DOMContentLoaded", () => {
   const late = document.head.appendChild(document.createElement("style"));
-  late.textContent = ":root { " + ["page", "text", "grid", "seq-0", "seq-8"].map((name) => `--tx-${name}: initial !important;`).join(" ") + " }";
+  late.textContent = ":root { " + ["page", "text", "grid", "seq-0", "seq-8"].map((name) =>
+      `--tx-${name}: initial !important;`).join(" ") + " }";
   window.styleArrives = () => late.remove();
 });"""
 
 MEAN_COLOURS = "() => {" + WALK + """
-  return walk(document, []).filter((e) => e.tagName === "CANVAS" && e.width * e.height > 0 && !e.closest("[data-testid=stDataFrame]")).map((canvas) => {
+  return walk(document, []).filter((e) => e.tagName === "CANVAS" && e.width * e.height > 0
+      && !e.closest("[data-testid=stDataFrame]")).map((canvas) => {
     const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height), sums = [0, 0, 0, 0];
     data.forEach((value, at) => { sums[at % 4] += value; });
     return sums.map((sum) => (4 * sum) / data.length);
@@ -32,7 +34,7 @@ def mean_colours(page: Page) -> np.ndarray:
 def test_pictures_wait_for_a_style_that_comes_late(browser, server, open_page, lesson):
     path = "" if lesson == "overview" else lesson
     expected = mean_colours(open_page(path))
-    page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
+    page = browser.new_context(bypass_csp=True, viewport={"width": 1280, "height": 900}).new_page()
     page.add_init_script(LATE_STYLE)
     page.goto(f"{server.url}/{path}")
     settle(page)

@@ -1,4 +1,6 @@
-"""The lesson Limits in a real Chromium: tokens are reached by keys and by a click, the link says which, an item is picked and opens in Next token."""
+"""The lesson Limits in a real Chromium: tokens are reached by keys and by a click, the link says which, an item is
+picked and opens in Next token.
+"""
 from __future__ import annotations
 
 import re
@@ -22,13 +24,15 @@ def test_tokens_are_reached_by_keys_and_the_link_gives_the_same_picture(open_pag
     picked.press("ArrowRight")
     page.wait_for_url(re.compile("limits_token=4(&|$)"))
     settle(page)
-    assert picked.get_attribute("data-token") == "4" and page.locator(".limits_inputs .control").count() == 5 * (last + 1)
+    assert (picked.get_attribute("data-token") == "4"
+            and page.locator(".limits_inputs .control").count() == 5 * (last + 1))
     up, down = page.locator(".limits_inputs rect.up").count(), page.locator(".limits_inputs rect.down").count()
     assert up + down == 5 * (last + 1) and up and down
     other = open_page("limits?" + urlsplit(page.url).query)
     other.locator(".limits_inputs .column").first.wait_for()
     settle(other)
-    assert other.locator(".inputs-picture").inner_html() == page.locator(".inputs-picture").inner_html() and page.errors == [] == other.errors
+    assert (other.locator(".inputs-picture").inner_html() == page.locator(".inputs-picture").inner_html()
+            and page.errors == [] == other.errors)
 
 
 def test_an_item_is_picked_and_opens_in_next_token(open_page):
@@ -40,7 +44,8 @@ def test_an_item_is_picked_and_opens_in_next_token(open_page):
     page.wait_for_url(re.compile("limits_item=2(&|$)"))
     settle(page)
     link = page.locator('.st-key-limits_stage a[href*="next_token"]')
-    assert page.locator(".limits_items .entry.picked .ask").text_content() == asked and quote(asked) in link.get_attribute("href")
+    assert (page.locator(".limits_items .entry.picked .ask").text_content() == asked
+            and quote(asked) in link.get_attribute("href"))
     there = open_page(link.get_attribute("href").removeprefix("./"))
     settle(there)
     assert there.locator(".st-key-prompt textarea").input_value() == asked and page.errors == [] == there.errors

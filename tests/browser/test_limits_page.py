@@ -1,4 +1,6 @@
-"""The lesson "Limits" in a real Chromium: the threshold moves under the hand, a dot is picked, the link keeps both, and nothing is HTML."""
+"""The lesson "Limits" in a real Chromium: the threshold moves under the hand, a dot is picked, the link keeps both, and
+nothing is HTML.
+"""
 from __future__ import annotations
 
 import re
@@ -10,8 +12,10 @@ from tests.browser.views import opened, reach
 
 def counted(page) -> tuple[list[list[int]], list[int]]:
     """The four counts of each row, and what the sentence below makes of them: said, wrong, lost."""
-    rows = [[int(n) for n in re.findall(r"(\d+) (?:right|wrong)", text)] for text in page.locator(".group .counts").all_text_contents()]
-    said = re.search(r"on: (\d+) answers said, (\d+) of them wrong .*, and (\d+) right", page.locator(".foot .verdict").text_content())
+    rows = [[int(n) for n in re.findall(r"(\d+) (?:right|wrong)", text)]
+            for text in page.locator(".group .counts").all_text_contents()]
+    said = re.search(r"on: (\d+) answers said, (\d+) of them wrong .*, and (\d+) right",
+                     page.locator(".foot .verdict").text_content())
     return rows, [int(n) for n in said.groups()]
 
 
@@ -24,7 +28,8 @@ def test_the_threshold_moves_and_a_dot_is_picked(open_page):
         page.keyboard.press("ArrowLeft")
     rows, (said, wrong, lost) = counted(page)
     assert all(sum(row) == 88 for row in rows) and said > before[1][0]
-    assert [said, wrong, lost] == [sum(row[0] + row[1] for row in rows), sum(row[1] for row in rows), sum(row[2] for row in rows)]
+    assert [said, wrong, lost] == [sum(row[0] + row[1] for row in rows), sum(row[1] for row in rows),
+                                   sum(row[2] for row in rows)]
     assert page.locator(".dot:not(.held)").count() == said
     page.wait_for_url(re.compile("limits_threshold=0.5"))
     settle(page)
@@ -35,7 +40,8 @@ def test_the_threshold_moves_and_a_dot_is_picked(open_page):
     assert "Robinson" not in ask
     other = open_page("limits?" + urlsplit(page.url).query)
     other.locator(".facts-rows .dot").first.wait_for()
-    assert other.locator(".facts-rows").inner_html() == page.locator(".facts-rows").inner_html() and page.errors == [] == other.errors
+    assert (other.locator(".facts-rows").inner_html() == page.locator(".facts-rows").inner_html()
+            and page.errors == [] == other.errors)
 
 
 def test_html_stays_text(open_page):

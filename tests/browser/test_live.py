@@ -1,4 +1,6 @@
-"""Live answers: the wall follows the hand that still holds the slider, and the route gives everyone else a plain refusal."""
+"""Live answers: the wall follows the hand that still holds the slider, and the route gives everyone else a
+plain refusal.
+"""
 from __future__ import annotations
 
 import json
@@ -39,7 +41,8 @@ def differing_cells(a: np.ndarray, b: np.ndarray) -> list[tuple[int, ...]]:
 def test_the_wall_follows_the_hand_before_it_lets_go_and_the_page_afterwards(open_page):
     page = heads_page(open_page, **SCALED)
     slider = page.locator(".st-key-heads_wall input[type=range]")
-    box, before, n = slider.bounding_box(), page.locator(".stMarkdown strong").all_text_contents(), len(run_on().token_ids)
+    box, before, n = (slider.bounding_box(), page.locator(".stMarkdown strong").all_text_contents(),
+                      len(run_on().token_ids))
     page.mouse.move(box["x"] + box["width"] * 0.375, box["y"] + box["height"] / 2)
     page.mouse.down()
     page.mouse.move(box["x"] + box["width"] * 0.9, box["y"] + box["height"] / 2, steps=6)
@@ -48,11 +51,13 @@ def test_the_wall_follows_the_hand_before_it_lets_go_and_the_page_afterwards(ope
     expect(page.locator(".wall button.head").first).to_have_attribute("aria-label", re.compile(rf"^0\.0 ×{factor:g} "))
     shown, plain = scaled(factor), scaled(0.5)
     for layer, head, query, key in differing_cells(shown, plain):
-        assert np.abs(np.array(pixel(page, layer, head, query, key, n)) - on_the_scale(float(shown[layer, head, query, key]))).max() <= 3
+        assert np.abs(np.array(pixel(page, layer, head, query, key, n))
+                      - on_the_scale(float(shown[layer, head, query, key]))).max() <= 3
     assert "heads_factor" not in page.url and page.locator(".stMarkdown strong").all_text_contents() == before
     page.mouse.up()
     expect(page).to_have_url(re.compile(rf"heads_factor={factor:g}(&|$)"))
-    expect(page.locator(".stMarkdown strong")).not_to_have_text(before)     # the words come after the address and the picture
+    # the words come after the address and the picture
+    expect(page.locator(".stMarkdown strong")).not_to_have_text(before)
     assert float(slider.input_value()) == factor and page.errors == []
 
 
@@ -64,17 +69,20 @@ def test_the_rollout_follows_the_hand_and_the_page_keeps_its_block(open_page):
     for block in range(run.model.config.n_layers - 2, 0, -1):
         page.keyboard.down("ArrowLeft")
         expect(title).to_have_text(reached(run, block, len(run.token_ids) - 1).title(prose.load("heads"), run))
-        assert slider.evaluate("(node) => Number(node.value)") == block and page.locator(".st-key-heads_rollout .hand output").inner_text() == str(block)
+        assert (slider.evaluate("(node) => Number(node.value)") == block
+                and page.locator(".st-key-heads_rollout .hand output").inner_text() == str(block))
     page.keyboard.up("ArrowLeft")
     expect(page).to_have_url(re.compile("heads_block=1(&|$)"))
     settle(page)
-    assert page.url != before and page.evaluate("document.activeElement.closest('.st-key-heads_rollout') !== null") and page.errors == []
+    assert (page.url != before and page.evaluate("document.activeElement.closest('.st-key-heads_rollout') !== null")
+            and page.errors == [])
     assert title.inner_text() == reached(run, 1, len(run.token_ids) - 1).title(prose.load("heads"), run)
 
 
 def post(server: Server, body: bytes, path: str = "heads", **headers: str) -> tuple[int, bytes]:
     try:
-        with urllib.request.urlopen(urllib.request.Request(f"{server.url}/live/{path}", body, headers), timeout=30) as answer:
+        with urllib.request.urlopen(urllib.request.Request(f"{server.url}/live/{path}", body, headers),
+                                    timeout=30) as answer:
             return answer.status, answer.read()
     except urllib.error.HTTPError as refused:
         return refused.code, refused.read()
@@ -98,17 +106,23 @@ def rollout_asked(**changes) -> bytes:
 def test_the_route_of_the_rollout_answers_with_its_shares_and_refuses_what_is_not_there(server):
     status, body = post(server, rollout_asked(), "heads_rollout")
     shares = rollout([block.pattern for block in run_on().trace.blocks])[2].numpy()
-    assert status == 200 and unpacked(body)["values"].tobytes() == shares[np.tril(np.ones(shares.shape, bool))].tobytes() and unpacked(body)["query"] == 3
-    for wrong in (dict(block=99), dict(block=-1), dict(block="x"), dict(query=999), dict(query=None), dict(token_ids=[])):
+    assert (status == 200
+            and unpacked(body)["values"].tobytes() == shares[np.tril(np.ones(shares.shape, bool))].tobytes()
+            and unpacked(body)["query"] == 3)
+    for wrong in (dict(block=99), dict(block=-1), dict(block="x"), dict(query=999), dict(query=None),
+                  dict(token_ids=[])):
         assert post(server, rollout_asked(**wrong), "heads_rollout")[0] == 400, wrong
 
 
 def test_the_route_of_the_sparse_patterns_answers_with_the_picture_of_the_settings_and_refuses_others(server):
-    asked = {f"architectures_{name}": value for name, value in (("length", 12), ("near", 2), ("central", 1), ("drawn", 0), ("seed", 3))}
+    asked = {f"architectures_{name}": value
+             for name, value in (("length", 12), ("near", 2), ("central", 1), ("drawn", 0), ("seed", 3))}
     status, body = post(server, json.dumps(asked).encode(), "sparse_patterns")
     answered = unpacked(body)
-    window = next(pattern for pattern in answered["patterns"] if pattern["name"] == prose.load("architectures").label("pattern_window"))
-    reach = [[-(-abs(i - j) // 2) or 1 for j in range(12)] for i in range(12)]       # layers of a window of two on either side
+    window = next(pattern for pattern in answered["patterns"]
+                  if pattern["name"] == prose.load("architectures").label("pattern_window"))
+    # layers of a window of two on either side
+    reach = [[-(-abs(i - j) // 2) or 1 for j in range(12)] for i in range(12)]
     assert status == 200 and answered["n"] == 12 and [ord(cell) - 48 for cell in window["cells"]] == sum(reach, [])
     for wrong in ({}, asked | {"architectures_near": "many"}, asked | {"architectures_seed": None}):
         assert post(server, json.dumps(wrong).encode(), "sparse_patterns")[0] == 400, wrong
@@ -117,17 +131,23 @@ def test_the_route_of_the_sparse_patterns_answers_with_the_picture_of_the_settin
 @pytest.mark.parametrize("body, status", [
     (b"", 400), (b"[" * 60_000, 400), (b"[]", 400), (b"{}", 400), (b"\xff", 400), (b" " * (MOST_BYTES + 1), 413),
     *((json.dumps(asked(**changes)).encode(), 400) for changes in (
-        dict(model="../../etc"), dict(model=["stories"]), dict(device={}), dict(device="cuda:9"), dict(token_ids=[]), dict(token_ids=[-1]), dict(token_ids=[10 ** 9]), dict(token_ids=[1] * 9999),
-        dict(token_ids=["<b>"]), dict(action="explode"), dict(factor="nan"), dict(factor=None), dict(exact_heads=[999]), dict(exact_heads=["x"])))])
+        dict(model="../../etc"), dict(model=["stories"]), dict(device={}), dict(device="cuda:9"), dict(token_ids=[]),
+        dict(token_ids=[-1]), dict(token_ids=[10 ** 9]), dict(token_ids=[1] * 9999),
+        dict(token_ids=["<b>"]), dict(action="explode"), dict(factor="nan"), dict(factor=None), dict(exact_heads=[999]),
+        dict(exact_heads=["x"])))])
 def test_what_makes_no_sense_is_refused_in_plain_words(server, body, status):
     code, said = post(server, body)
     assert code == status and b"Traceback" not in said and said.decode().startswith("The question")
 
 
 def test_a_page_of_another_address_is_answered_nothing(server):
-    """Neither a question nor a session: what a page elsewhere sends from a reader's browser carries that page's address."""
+    """Neither a question nor a session: what a page elsewhere sends from a reader's browser carries that
+    page's address.
+    """
     own, body = server.url.removeprefix("http://"), json.dumps(asked()).encode()
-    for origin, status in ((server.url, 200), ("http://evil.example", 403), (f"http://{own.replace(':', '.evil.example:')}", 403), ("null", 403), (f"https://evil.example//{own}", 403)):
+    for origin, status in ((server.url, 200), ("http://evil.example", 403),
+                           (f"http://{own.replace(':', '.evil.example:')}", 403), ("null", 403),
+                           (f"https://evil.example//{own}", 403)):
         assert post(server, body, Origin=origin)[0] == status, origin
         said = websocket(own, origin)
         assert said.startswith(b"HTTP/1.1 " + (b"101" if status == 200 else b"403")), origin
@@ -136,6 +156,7 @@ def test_a_page_of_another_address_is_answered_nothing(server):
 def websocket(host: str, origin: str) -> bytes:
     """The beginning of what the server answers to a page that opens a session."""
     with socket.create_connection(tuple(host.split(":")), timeout=30) as line:
-        line.sendall(f"GET /_stcore/stream HTTP/1.1\r\nHost: {host}\r\nOrigin: {origin}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+        line.sendall(f"GET /_stcore/stream HTTP/1.1\r\nHost: {host}\r\nOrigin: {origin}\r\nUpgrade: "
+                     "websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
                      "Sec-WebSocket-Key: MDAwMDAwMDAwMDAwMDAwMA==\r\n\r\n".encode())
         return line.recv(64)

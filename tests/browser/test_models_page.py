@@ -18,8 +18,12 @@ SHOWN = "**zq** _zq_"       # the beginning of that name, as it is read on the p
 MADE_OF_TEXT = """() => {
     const found = window.zq === undefined ? [] : ["it ran"];
     const look = (root) => {
-        for (const made of root.querySelectorAll("img[src='x'], a[href^='https://zq'], a[href^='http://zq'], a[href^='http://www.zq'], a[href^='mailto:'], a[href^='javascript:'], [onerror]")) found.push(made.outerHTML.slice(0, 200));
-        for (const made of root.querySelectorAll("strong, em, del, h1, code + strong, [role=img]")) if (/^(zq|home)\\d*$/.test(made.textContent.trim())) found.push(made.outerHTML.slice(0, 200));
+        for (const made of root.querySelectorAll("img[src='x'], a[href^='https://zq'], a[href^='http://zq'], "
+            + "a[href^='http://www.zq'], a[href^='mailto:'], a[href^='javascript:'], [onerror]"))
+            found.push(made.outerHTML.slice(0, 200));
+        for (const made of root.querySelectorAll("strong, em, del, h1, code + strong, [role=img]"))
+            if (/^(zq|home)\\d*$/.test(made.textContent.trim()))
+                found.push(made.outerHTML.slice(0, 200));
         for (const inner of root.querySelectorAll("*")) if (inner.shadowRoot) look(inner.shadowRoot);
     };
     look(document);
@@ -29,17 +33,20 @@ WORDS, FRAME = prose.load("library"), prose.load("app")
 
 
 def test_a_model_from_a_folder_is_looked_at_loaded_and_run_by_every_lesson(browser: Browser, tmp_path):
-    """The model's name and its tokens are texts that would be markup if a page took them for it; none of them becomes an element, runs, or makes the browser ask elsewhere."""
+    """The model's name and its tokens are texts that would be markup if a page took them for it; none of them becomes
+    an element, runs, or makes the browser ask elsewhere.
+    """
     library_models.folder(tmp_path, "deep")
     hostile.folder(tmp_path)
     library_models.other_kind(tmp_path, "t5")
     with serve(env={deployment.ROOTS: str(tmp_path)}) as server:
-        context = browser.new_context(viewport={"width": 1280, "height": 800})
+        context = browser.new_context(bypass_csp=True, viewport={"width": 1280, "height": 800})
         page, errors = context.new_page(), []
         page.on("console", lambda message: errors.append(message.text) if is_error(message) else None)
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.on("dialog", lambda dialog: (errors.append(dialog.message), dialog.dismiss()))
-        page.on("request", lambda request: None if request.url.startswith((server.url, "data:", "blob:")) else errors.append(request.url))
+        page.on("request", lambda request: None if request.url.startswith((server.url, "data:", "blob:"))
+                                           else errors.append(request.url))
         page.goto(f"{server.url}/tokens?prompt=The%20cat%20sat%20on%20the")
         settle(page)
         page.locator(".st-key-model_drawer button").first.click()
@@ -47,13 +54,15 @@ def test_a_model_from_a_folder_is_looked_at_loaded_and_run_by_every_lesson(brows
         page.get_by_role("heading", name=WORDS.section("title"), exact=True).wait_for()
         page.keyboard.press("Escape")                   # the drawer, which lies over the page
         settle(page)
-        page.locator(".st-key-lesson_models_folders").get_by_role("button", name=WORDS.label("look")).nth(0).click()      # in order: the hostile one, deep, t5
+        # in order: the hostile one, deep, t5
+        page.locator(".st-key-lesson_models_folders").get_by_role("button", name=WORDS.label("look")).nth(0).click()
         load(page, page.locator(".st-key-model_drawer", has_text=SHOWN))
         assert "model=folder" in page.url and "The%20cat" in page.url.replace("+", "%20")
         assert page.locator(".st-key-model_offer").count() == 0
         page.get_by_text("no better than chance").wait_for()
         for entry in catalogue.existing():
-            page.goto(f"{server.url}/{catalogue.url_path(entry.id)}?model={HOSTILE}&prompt={urllib.parse.quote(hostile.PROMPT)}")
+            page.goto(f"{server.url}/{catalogue.url_path(entry.id)}?model={HOSTILE}"
+                      f"&prompt={urllib.parse.quote(hostile.PROMPT)}")
             settle(page)
             page.locator(".st-key-model_drawer", has_text=SHOWN).wait_for(timeout=60_000)
             assert page.evaluate(MADE_OF_TEXT) == [], entry.id
@@ -65,7 +74,8 @@ def test_a_model_from_a_folder_is_looked_at_loaded_and_run_by_every_lesson(brows
         leads.click()
         page.locator(".architecture_translate .heat rect").first.wait_for(timeout=60_000)
         settle(page)
-        assert "model=folder%3At5" in page.url and "architectures_view=translate" in page.url and "The+cat" in page.url and errors == []
+        assert ("model=folder%3At5" in page.url and "architectures_view=translate" in page.url and "The+cat" in page.url
+                and errors == [])
         _walk_the_wall(page, server.url)
         assert errors == []
         page.set_viewport_size({"width": 390, "height": 844})
@@ -76,7 +86,9 @@ def test_a_model_from_a_folder_is_looked_at_loaded_and_run_by_every_lesson(brows
 
 
 def load(page: Page, there: Locator) -> None:
-    """Press Load until what stands there of a loaded model does: a press that comes as a run of the page ends is carried out, but the offer is not always drawn anew after it."""
+    """Press Load until what stands there of a loaded model does: a press that comes as a run of the page ends is
+    carried out, but the offer is not always drawn anew after it.
+    """
     button = page.get_by_role("button", name=WORDS.label("load"), exact=True)
     expect(button.or_(there).first).to_be_visible(timeout=60_000)
     for _ in range(6):
@@ -93,9 +105,12 @@ def load(page: Page, there: Locator) -> None:
 
 
 def _walk_the_wall(page: Page, url: str) -> None:
-    """The wall of 28 × 16 heads: the keyboard brings a head of the last layer into sight, so does the map, and a click there opens the head."""
+    """The wall of 28 × 16 heads: the keyboard brings a head of the last layer into sight, so does the map, and a click
+    there opens the head.
+    """
     page.goto(f"{url}/heads?model=folder:deep")
-    load(page, page.locator(".st-key-model_drawer", has_text=re.compile(r"folder:\W?deep")))      # a sign without width keeps it from being read as an address
+    # a sign without width keeps it from being read as an address
+    load(page, page.locator(".st-key-model_drawer", has_text=re.compile(r"folder:\W?deep")))
     heads, map_ = page.locator(".wall button.head"), page.locator(".wall .places")
     expect(heads).to_have_count(28 * 16)
     page.wait_for_timeout(1800)                              # the wall has fitted itself to the window
@@ -116,5 +131,7 @@ def _walk_the_wall(page: Page, url: str) -> None:
 
 def within_its_frame(page: Page, head: int) -> bool:
     """Whether the tile of a head lies within the part of the wall that is in sight."""
-    frame, tile = page.locator(".wall .scroll").bounding_box(), page.locator(".wall button.head").nth(head).bounding_box()
-    return all(frame[at] - 1 <= tile[at] and tile[at] + tile[size] <= frame[at] + frame[size] + 1 for at, size in (("x", "width"), ("y", "height")))
+    frame, tile = (page.locator(".wall .scroll").bounding_box(),
+                   page.locator(".wall button.head").nth(head).bounding_box())
+    return all(frame[at] - 1 <= tile[at] and tile[at] + tile[size] <= frame[at] + frame[size] + 1
+               for at, size in (("x", "width"), ("y", "height")))

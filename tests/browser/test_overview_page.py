@@ -1,4 +1,6 @@
-"""The map of the overview in a real Chromium: it stands on the first screen, reads the Trace's values, walks the pass, writes a token and takes it back."""
+"""The map of the overview in a real Chromium: it stands on the first screen, reads the Trace's values, walks the pass,
+writes a token and takes it back.
+"""
 from __future__ import annotations
 
 from urllib.parse import parse_qs, quote, urlsplit
@@ -36,7 +38,9 @@ def run_of(prompt: str) -> Run:
 
 def hovered(page, place: str) -> str:
     """The reading at a place of the map, an expression for [x, y] in terms of `map` and its geometry `g`."""
-    x, y = page.evaluate("(() => { const map = " + MAP + ", g = map.geometry, box = map.over.getBoundingClientRect(), [x, y] = " + place + "; return [box.left + x, box.top + y]; })()")
+    x, y = page.evaluate("(() => { const map = " + MAP
+                         + ", g = map.geometry, box = map.over.getBoundingClientRect(), [x, y] = " + place
+                         + "; return [box.left + x, box.top + y]; })()")
     page.mouse.move(x, y)
     return page.locator(".tip b").inner_text()
 
@@ -60,7 +64,8 @@ def test_the_strip_the_sentence_and_the_whole_map_stand_on_the_first_screen(open
 
 def test_hover_reads_the_traces_own_values(open_page):
     page, trace = opened(open_page, at(CATS)), run_of(CATS).trace
-    place = "[g.blocks[2].tiles.x + 3 * 0 + 0.5 * g.blocks[2].tiles.size / map.n, g.blocks[2].tiles.y + 7.5 * g.blocks[2].tiles.size / map.n]"
+    place = ("[g.blocks[2].tiles.x + 3 * 0 + 0.5 * g.blocks[2].tiles.size / map.n, g.blocks[2].tiles.y + 7.5 * "
+             "g.blocks[2].tiles.size / map.n]")
     assert number(hovered(page, place)) == pytest.approx(float(trace.blocks[2].pattern[0, 7, 0]), rel=1e-3)
     assert number(hovered(page, "[g.blocks[1].x + 2, (g.blocks[1].lanes[4] + g.blocks[1].lanes[5]) / 2]")) \
         == pytest.approx(float(np.linalg.norm(trace.blocks[1].resid_pre[4].numpy())), rel=1e-3)
@@ -71,7 +76,8 @@ def test_hover_reads_the_traces_own_values(open_page):
 def test_hover_on_a_token_says_its_id(open_page):
     page, run = opened(open_page, at(CATS)), run_of(CATS)
     page.locator(".chips .chip").nth(3).hover()
-    assert str(run.token_ids[3]) in page.locator(".tip b").inner_text() and run.tokens[3] in page.locator(".tip span").inner_text()
+    assert (str(run.token_ids[3]) in page.locator(".tip b").inner_text()
+            and run.tokens[3] in page.locator(".tip span").inner_text())
 
 
 @pytest.mark.parametrize("dark", [False, True])
@@ -80,7 +86,8 @@ def test_the_map_is_painted_in_the_pages_own_colours(open_page, dark):
     panel, pixel = page.evaluate("(() => { const map = " + MAP + """, b = map.geometry.blocks[1];
       const [x, y] = [b.x + b.inner / 2, b.bottom - 2].map((v) => Math.round(v * map.ratio));
       const rgb = [...map.base.getContext("2d").getImageData(x, y, 1, 1).data].slice(0, 3);
-      return [getComputedStyle(map.root).getPropertyValue("--tx-panel").trim().toLowerCase(), "#" + rgb.map((c) => c.toString(16).padStart(2, "0")).join("")]; })()""")
+      return [getComputedStyle(map.root).getPropertyValue("--tx-panel").trim().toLowerCase(), "#" + rgb.map((c) =>
+          c.toString(16).padStart(2, "0")).join("")]; })()""")
     assert pixel == panel
 
 
@@ -122,7 +129,8 @@ def test_a_clicked_token_and_the_arrow_keys_pick_a_row_and_the_link_keeps_it(ope
     assert page.locator(".chips .chip[aria-checked=true]").text_content() == run.tokens[4]
     following = run.logits(4)
     rank = 1 + int((following > following[run.token_ids[5]]).sum())
-    assert page.locator(".actual .chip").text_content() == run.tokens[5] and page.locator(".actual").inner_text().endswith(f"rank {rank}")
+    assert (page.locator(".actual .chip").text_content() == run.tokens[5]
+            and page.locator(".actual").inner_text().endswith(f"rank {rank}"))
     assert page.locator(".dice").is_hidden()
 
 
@@ -177,7 +185,8 @@ def test_the_pass_is_walked_stage_by_stage(open_page):
 def test_the_walk_ends_where_the_reader_goes_to_another_page(open_page):
     page = opened(open_page, at(CATS))
     page.locator(".map .play").click()
-    page.wait_for_function("() => " + MAP + ".stages[" + MAP + ".stage]?.name === 'attention'")      # where a light runs
+    # where a light runs
+    page.wait_for_function("() => " + MAP + ".stages[" + MAP + ".stage]?.name === 'attention'")
     page.evaluate("window.map = " + MAP)
     page.locator(".labels .label.block").nth(2).click()
     page.wait_for_function("() => !map.root.isConnected")
@@ -194,13 +203,15 @@ def test_a_part_opens_its_lesson_with_the_same_prompt(open_page):
 
 
 COVERED = "(() => { const map = " + MAP + """;
-  const words = [...map.labels.querySelectorAll(".label:not(.halo) b, .label:not(.halo) small"), ...map.out.querySelectorAll(".head b, .head small")];
+  const words = [...map.labels.querySelectorAll(".label:not(.halo) b, .label:not(.halo) small"),
+      ...map.out.querySelectorAll(".head b, .head small")];
   const boxes = words.filter((node) => node.textContent.trim()).map((node) => {
     const range = document.createRange();
     range.selectNodeContents(node);
     return [node.textContent, range.getBoundingClientRect()];
   });
-  return boxes.flatMap(([a, p], i) => boxes.slice(i + 1).filter(([, q]) => Math.min(p.right, q.right) - Math.max(p.left, q.left) > 1
+  return boxes.flatMap(([a, p], i) => boxes.slice(i + 1).filter(([, q]) => Math.min(p.right,
+      q.right) - Math.max(p.left, q.left) > 1
     && Math.min(p.bottom, q.bottom) - Math.max(p.top, q.top) > 3).map(([b]) => `${a} | ${b}`));
 })()"""
 
@@ -212,6 +223,7 @@ def test_no_label_covers_another_and_every_row_has_its_place_at_any_width(open_p
         page.set_viewport_size({"width": width, "height": 800})
         page.wait_for_function("width => Math.abs(" + MAP + ".shownWidth - width) < 120", arg=width)
         assert page.evaluate(COVERED) == [], width
-        rows, lanes, height = page.evaluate("(() => { const g = " + MAP + ".geometry; return [[...g.rows], [...g.blocks[0].lanes], g.height]; })()")
+        rows, lanes, height = page.evaluate("(() => { const g = " + MAP
+                                            + ".geometry; return [[...g.rows], [...g.blocks[0].lanes], g.height]; })()")
         for edges in (rows, lanes):
             assert len(edges) == n + 1 and all(a < b for a, b in zip(edges, edges[1:])) and edges[-1] <= height + 1

@@ -2,25 +2,30 @@
 which N, h, L and d all differ, and what it reads is held against the tensor at the place that the reading names."""
 from __future__ import annotations
 
+import math
 import re
 import urllib.parse
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
 
 import pytest
 import torch
 from playwright.sync_api import Browser, Page
 from torch import Tensor
+from torch.nn.functional import cosine_similarity
 
-from core.model.trace import BlockTrace, Trace
 from core.app.base import deployment, prose
-from tests.helpers import shapes
+from core.model.trace import BlockTrace
+from core.model.transformer import Transformer
 from tests.browser.serving import STILL, go_to, rest, serve, settle
 from tests.browser.test_models_page import load
+from tests.helpers import shapes
 from tests.helpers.shapes import Shown
 
 LAYER, HEAD, POSITION = 2, 1, 6
-POINTS = 400
+POINTS = 700
 # Sends the pointer to points spread evenly over a part of a picture, or goes through its rows with the arrow keys, and
 # returns every different reading: the texts of the node that shows it, a line each.
 READ = """async (picture, {shows, part: [from, to], points, keys: [columns, rows], late}) => {
@@ -34,13 +39,15 @@ READ = """async (picture, {shows, part: [from, to], points, keys: [columns, rows
     };
     const {left, top, width, height} = picture.getBoundingClientRect();
     for (let k = 0; k < points; k++) {      // the additive sequence R2: Roberts 2018
-        const x = left + width * (from + (to - from) * ((0.5 + k * 0.7548776662) % 1)), y = top + height * ((0.5 + k * 0.569840291) % 1);
+        const x = left + width * (from + (to - from) * ((0.5 + k * 0.7548776662) % 1));
+        const y = top + height * ((0.5 + k * 0.569840291) % 1);
         const event = {clientX: x, clientY: y, bubbles: true, composed: true}, at = root.elementFromPoint(x, y);
         at?.dispatchEvent(new PointerEvent("pointermove", event));
         at?.dispatchEvent(new MouseEvent("mousemove", event));
         await read();
     }
     const press = (key) => picture.dispatchEvent(new KeyboardEvent("keydown", {key, bubbles: true}));
+    for (let row = 0; row < rows; row++) press("ArrowUp");
     for (let row = 0; row < rows; row++) {
         press("Home");
         for (let column = 0; column < columns; column++) { await read(); press("ArrowRight"); }
@@ -52,170 +59,257 @@ READ = """async (picture, {shows, part: [from, to], points, keys: [columns, rows
 
 @dataclass(frozen=True)
 class Reading:
-    """What a picture says of one entry of a tensor. says: a regular expression with the groups of `axes`, which name the
-    entry by numbers or tokens, and `value`."""
+    """What a picture says of one entry of a tensor.
+
+    says: a regular expression with the groups of `axes`, which name the entry by numbers or tokens, and `value`.
+    whole: whether the pointer comes to every index of every axis.
+    """
 
     says: str
-    tensor: Callable[[Trace], Tensor]
+    tensor: Callable[[Shown], Tensor]
     axes: tuple[str, ...]
+    whole: bool = True
 
 
 @dataclass(frozen=True)
 class Picture:
-    """Where a picture is and what it reads. late: it shows a reading in the frame after the pointer came."""
+    """Where a picture is, and all that is read there."""
 
     address: str
     over: str                               # CSS of what the pointer goes over
     shows: str                              # CSS of what is read
     readings: tuple[Reading, ...]
+    besides: str = "(?!)"                   # a regular expression of what else is read there
     part: tuple[float, float] = (0, 1)      # of its width
     points: int = POINTS
     keys: tuple[int, int] = (0, 0)          # columns and rows that the arrow keys go through, in place of the points
-    late: bool = False
+    late: bool = False                      # whether it shows a reading in the frame after the pointer came
 
     def read(self, page: Page) -> list[str]:
-        """What it says, a reading each, the texts of one in lines of their own."""
+        """What it says, each reading once, its texts in lines of their own."""
         place = page.locator(self.over).first
         place.wait_for()
-        return place.evaluate(READ, {name: getattr(self, name) for name in ("shows", "part", "points", "keys", "late")})
+        chosen = {name: getattr(self, name) for name in ("shows", "part", "points", "keys", "late")}
+        return [said.replace("\u2068", "").replace("\u2069", "") for said in place.evaluate(READ, chosen)]
 
 
-def of_blocks(tensor: Callable[[BlockTrace], Tensor]) -> Callable[[Trace], Tensor]:
+def of_blocks(tensor: Callable[[BlockTrace], Tensor]) -> Callable[[Shown], Tensor]:
     """The same tensor of every block, (L, …)."""
-    return lambda trace: torch.stack([tensor(block) for block in trace.blocks])
+    return lambda shown: torch.stack([tensor(block) for block in shown.trace.blocks])
 
 
-def of_head(tensor: Callable[[BlockTrace], Tensor]) -> Callable[[Trace], Tensor]:
+def of_block(tensor: Callable[[BlockTrace], Tensor]) -> Callable[[Shown], Tensor]:
+    """A tensor of the picked block."""
+    return lambda shown: tensor(shown.trace.blocks[LAYER])
+
+
+def of_head(tensor: Callable[[BlockTrace], Tensor]) -> Callable[[Shown], Tensor]:
     """A tensor (h, …) of the picked block, at the picked head."""
-    return lambda trace: tensor(trace.blocks[LAYER])[HEAD]
+    return lambda shown: tensor(shown.trace.blocks[LAYER])[HEAD]
 
 
-def template(lesson: str, label: str, **words: str) -> str:
-    """A label as a regular expression: its {names} are groups, but for those whose words are given."""
-    parts = re.split(r"\{(\w+)\}", prose.load(lesson).label(label))
-    return "".join((re.escape(words[part]) if part in words else f"(?P<{part}>.+?)") if k % 2 else re.escape(part)
-                   for k, part in enumerate(parts))
+def visible(name: str) -> Callable[[BlockTrace], Tensor]:
+    """The block's tensor (h, N, N) of that name, NaN where the mask hides it."""
+    return lambda block: getattr(block, name).masked_fill(~block.allowed, math.nan)
 
 
-def grid(label: str, tensor: Callable[[Trace], Tensor], rows: list[str]) -> tuple[Reading, ...]:
-    """The readings of a grid of the residual stream, (rows, N), whose rows are called so."""
-    return tuple(Reading(template("residual_stream", label, row=name), lambda trace, k=k: tensor(trace)[k], ("index",))
-                 for k, name in enumerate(rows))
-
-
-def norms(vectors: Callable[[BlockTrace], Tensor]) -> Callable[[Trace], Tensor]:
-    """The lengths (L, N) of a vector (N, d) of every block."""
-    return lambda trace: of_blocks(vectors)(trace).norm(dim=-1)
-
-
-def stream(trace: Trace) -> Tensor:
+def stream(shown: Shown) -> Tensor:
     """(L + 1, N, d): the stream before each block and after the last."""
-    return torch.stack([*(block.resid_pre for block in trace.blocks), trace.resid_final])
+    return torch.stack([*(block.resid_pre for block in shown.trace.blocks), shown.trace.resid_final])
 
 
-RESIDUAL = prose.load("residual_stream")
-BLOCKS = [RESIDUAL.label("block", block=block) for block in range(3)]
-DEPTHS = [RESIDUAL.label("entering"), *(RESIDUAL.label("after_block", block=block) for block in range(3))]
-HEADS = r"(?P<layer>\d+)\.(?P<head>\d+)\n.+\n→\n.+\n(?P<value>.+)\n(?P<query>\d+) → (?P<key>\d+).*"
-ENTRY = r"\n(?P<row>\d+),(?P<c>\d+)\n = (?P<value>.+)"      # of a vector in the steps of attention
-OPENED = rf"{LAYER}\.{HEAD}\n.+\n→\n.+\n(?P<value>.+)\n(?P<query>\d+) → (?P<key>\d+)"
-PATTERN = ("layer", "head", "query", "key")
+def best_guess(model: Transformer, vectors: Tensor) -> Tensor:
+    """The probability of the likeliest token (…) that the model reads off vectors (…, d) of its stream."""
+    return torch.softmax(model.final_norm(vectors, model.config.norm) @ model.unembedding.T, dim=-1).amax(-1)
+
+
+def label(lesson: str, key: str, /, **words: str) -> str:
+    """A label as a regular expression: its {names} are groups, but for those whose words are given."""
+    parts = re.split(r"\{(\w+)\}", prose.load(lesson).label(key))
+    return "".join(words.get(part, f"(?P<{part}>.+?)") if k % 2 else re.escape(part) for k, part in enumerate(parts))
+
+
+def grid(name: str, tensor: Callable[[Shown], Tensor], rows: list[str]) -> tuple[Reading, ...]:
+    """The readings of a grid (rows, N) of the residual stream, one for each row, which are called so."""
+    return tuple(Reading(label("residual_stream", name, row=row), lambda shown, k=k: tensor(shown)[k], ("index",))
+                 for k, row in enumerate(rows))
+
+
+ASCII = str.maketrans("−∞⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-∞-0123456789") | {ord("∞"): "Infinity"}
+VALUE = "\n(?P<value>.+)"
+LENGTH = r"\n\(?(?P<value>[^\s;]+).*"                                      # of a vector, whose band may be thinner
+CELL = r"\n.+\n→\n.+\n(?P<value>.+)\n(?P<query>\d+) → (?P<key>\d+).*"      # of an attention matrix
+ENTRY = r"\n(?P<row>\d+),(?P<c>\d+)\n = (?P<value>.+)"                     # of a vector, in the steps of attention
+OWN_ENTRY = rf"\n{POSITION},(?P<c>\d+)\n = (?P<value>.+)"                  # of a vector of the query
+AT_KEY = rf"q\n{POSITION}\n·k\n(?P<key>\d+)\n"
+BLOCKS = [label("residual_stream", "block", block=block) for block in "012"]
+DEPTHS = [label("residual_stream", "entering"),
+          *(label("residual_stream", "after_block", block=block) for block in "012")]
 
 PICTURES = {
     "overview": Picture("", ".map canvas.over", ".map .tip", points=0, keys=(32, 9), readings=(
-        *(Reading(template("overview", "tip_vector", name=prose.load("overview").label(f"name_{name}")) + "\n(?P<value>.+)",
-                  tensor, ("position", "dimension"))
-          for name, tensor in (("E", lambda trace: trace.embedding), ("P", lambda trace: trace.position),
-                               ("h", lambda trace: trace.h_final))),
-        Reading(template("overview", "tip_neurons") + "\n(?P<value>.+)", of_blocks(lambda block: block.mlp_post),
-                ("block", "token", "from")),
-        *(Reading(template("overview", f"tip_lane_{k}") + "\n(?P<value>.+)", norms(tensor), ("block", "token"))
-          for k, tensor in enumerate((lambda block: block.resid_pre, lambda block: block.resid_mid,
-                                      lambda block: block.resid_post))),
-        Reading(template("overview", "tip_tile") + "\n(?P<value>.+)", of_blocks(lambda block: block.pattern),
-                ("block", "head", "query", "key")))),
-    "wall": Picture("heads?heads_panel=wall", ".wall .stage", ".wall .tip",
-                    (Reading(HEADS, of_blocks(lambda block: block.pattern), PATTERN),)),
-    "head, weights": Picture("heads?heads_panel=head", ".view canvas.cells", ".view .tip",
-                             (Reading(OPENED, of_head(lambda block: block.pattern), ("query", "key")),)),
-    "head, scores": Picture("heads?heads_panel=head&heads_values=scores", ".view canvas.cells", ".view .tip",
-                            (Reading(OPENED, of_head(lambda block: block.scores), ("query", "key")),)),
-    "what heads write, in head": Picture(
-        "heads?heads_panel=write", ".sum .stage", ".sum .tip", part=(0, 0.38), readings=(
-            Reading(rf"{LAYER}\.(?P<head>\d+)\n (?P<c>\d+)  \n(?P<value>.+)",
-                    lambda trace: trace.blocks[LAYER].head_out[:, POSITION], ("head", "c")),)),
-    "grid of lengths": Picture("residual_stream?residual_stream_measure=stream", ".residual-norms .grid canvas",
-                               ".residual-norms .tip",
-                               grid("reading_stream", lambda trace: stream(trace).norm(dim=-1), DEPTHS)),
-    "grid of what attention adds": Picture(
+        *(Reading(label("overview", "tip_vector", name=name) + VALUE, tensor, ("position", "dimension"), whole=False)
+          for name, tensor in (("E", lambda shown: shown.trace.embedding), ("P", lambda shown: shown.trace.position),
+                               ("X", lambda shown: shown.trace.blocks[0].resid_pre),
+                               ("h", lambda shown: shown.trace.h_final))),
+        Reading(label("overview", "tip_neurons") + VALUE, of_blocks(lambda block: block.mlp_post),
+                ("block", "token", "from"), whole=False),
+        *(Reading(label("overview", f"tip_lane_{k}") + LENGTH,
+                  of_blocks(lambda block, name=name: getattr(block, name).norm(dim=-1)), ("block", "token"))
+          for k, name in enumerate(("resid_pre", "resid_mid", "resid_post"))),
+        Reading(label("overview", "tip_tile") + VALUE, of_blocks(visible("pattern")),
+                ("block", "head", "query", "key"), whole=False))),
+    "wall of heads": Picture("heads?heads_panel=wall", ".wall .stage", ".wall .tip", points=400, readings=(
+        Reading(r"(?P<layer>\d+)\.(?P<head>\d+)" + CELL, of_blocks(visible("pattern")),
+                ("layer", "head", "query", "key")),)),
+    "weights of a head": Picture("heads?heads_panel=head", ".view canvas.cells", ".view .tip", (
+        Reading(rf"{LAYER}\.{HEAD}" + CELL, of_head(visible("pattern")), ("query", "key")),)),
+    "scores of a head": Picture("heads?heads_panel=head&heads_values=scores", ".view canvas.cells", ".view .tip", (
+        Reading(rf"{LAYER}\.{HEAD}" + CELL, of_head(visible("scores")), ("query", "key")),)),
+    "outputs of heads": Picture("heads?heads_panel=write", ".sum .stage", ".sum .tip", part=(0, 0.35), readings=(
+        Reading(rf"{LAYER}\.(?P<head>\d+)\n (?P<c>\d+)  " + VALUE, of_block(lambda block: block.head_out[:, POSITION]),
+                ("head", "c")),
+        Reading(label("heads", "write_sum") + r"\n (?P<c>\d+)  " + VALUE,
+                of_block(lambda block: block.head_out[:, POSITION].flatten()), ("c",)))),
+    "what heads write": Picture("heads?heads_panel=write", ".sum .stage", ".sum .tip", part=(0.42, 0.85), readings=(
+        Reading(rf"{LAYER}\.(?P<head>\d+)\n (?P<c>\d+)  " + VALUE,
+                of_block(lambda block: block.head_contribution[:, POSITION]), ("head", "c")),
+        Reading(label("heads", "write_bias") + r"\n (?P<c>\d+)  " + VALUE,
+                lambda shown: shown.model.blocks[LAYER].b_O, ("c",)),
+        Reading(label("heads", "write_sum") + r"\n (?P<c>\d+)  " + VALUE,
+                of_block(lambda block: block.attn_out[POSITION]), ("c",)))),
+    "lengths": Picture(
+        "residual_stream?residual_stream_measure=stream", ".residual-norms .grid canvas", ".residual-norms .tip",
+        grid("reading_stream", lambda shown: stream(shown).norm(dim=-1), DEPTHS)),
+    "what attention adds": Picture(
         "residual_stream?residual_stream_measure=attention", ".residual-norms .grid canvas", ".residual-norms .tip",
-        grid("reading_attention", norms(lambda block: block.attn_added), BLOCKS)),
-    "grid of cosines": Picture(
+        grid("reading_attention", of_blocks(lambda block: block.attn_added.norm(dim=-1)), BLOCKS)),
+    "what feed-forward adds": Picture(
+        "residual_stream?residual_stream_measure=mlp", ".residual-norms .grid canvas", ".residual-norms .tip",
+        grid("reading_mlp", of_blocks(lambda block: block.mlp_added.norm(dim=-1)), BLOCKS)),
+    "cosines": Picture(
         "residual_stream?residual_stream_measure=turn", ".residual-grid canvas", ".residual-grid .tip",
-        grid("reading_turn", lambda trace: torch.cosine_similarity(stream(trace)[:-1], stream(trace)[1:], dim=-1), BLOCKS)),
+        grid("reading_turn", of_blocks(lambda block: cosine_similarity(block.resid_pre, block.resid_post, dim=-1)),
+             BLOCKS)),
+    "lens": Picture(
+        "residual_stream?residual_stream_view=lens", ".residual-lens .grid canvas", ".residual-lens .tip",
+        grid("reading_lens", lambda shown: best_guess(shown.model, stream(shown)), DEPTHS)),
     "neurons": Picture("residual_stream?residual_stream_view=mlp", ".neurons-bars", ".residual_neurons .read", (
-        Reading(template("residual_stream", "neurons_read").replace("(?P<a>", "(?P<value>"),
-                lambda trace: trace.blocks[LAYER].mlp_post[POSITION], ("neuron",)),)),
-    "steps": Picture("attention?attention_step=write", ".instrument .stage canvas", ".instrument .tip", (
-        Reading("x" + ENTRY, lambda trace: trace.blocks[LAYER].X, ("row", "c")),
+        Reading(label("residual_stream", "neurons_read").replace("<a>", "<value>"),
+                of_block(lambda block: block.mlp_post[POSITION]), ("neuron",)),
+        Reading(label("residual_stream", "neurons_read").replace("<z>", "<value>"),
+                of_block(lambda block: block.mlp_pre[POSITION]), ("neuron",)))),
+    "steps": Picture("attention?attention_step=write", ".instrument .stage canvas", ".instrument .tip", points=600,
+                     readings=(
+        Reading("x" + ENTRY, of_block(lambda block: block.X), ("row", "c")),
+        Reading("q" + OWN_ENTRY, of_head(lambda block: block.Q[:, POSITION]), ("c",), whole=False),
         Reading("k" + ENTRY, of_head(lambda block: block.K), ("row", "c")),
-        Reading("v" + ENTRY, of_head(lambda block: block.V), ("row", "c")))),
-    "matrices": Picture("attention?attention_view=roles&attention_roles_part=change", ".matrices .panel:nth-child(1) canvas",
-                        ".attention_matrices .tip", (
-        Reading(r"(?P<token>.+)\n " + template("attention", "roles_dimension") + r"\n (?P<value>.+)",
-                of_head(lambda block: block.Q), ("token", "c")),)),
+        Reading("v" + ENTRY, of_head(lambda block: block.V), ("row", "c")),
+        Reading(AT_KEY + " = (?P<value>.+)",
+                of_head(lambda block: block.scores[:, POSITION] * block.Q.shape[-1] ** 0.5), ("key",)),
+        Reading(AT_KEY + r" / √d\nk\n = (?P<value>.+)", of_head(lambda block: block.scores[:, POSITION]), ("key",)),
+        Reading(rf"s\n{POSITION},(?P<key>\d+)\n = (?P<value>.+)",
+                of_head(lambda block: block.masked_scores[:, POSITION]), ("key",)),
+        Reading(rf"α\n{POSITION},(?P<key>\d+)\n = (?P<value>.+)", of_head(lambda block: block.pattern[:, POSITION]),
+                ("key",)),
+        Reading(rf"α\n{POSITION},\d+\n v" + ENTRY,
+                of_head(lambda block: block.pattern[:, POSITION, :, None] * block.V), ("row", "c")),
+        Reading("o" + OWN_ENTRY, of_head(lambda block: block.head_out[:, POSITION]), ("c",), whole=False),
+        Reading(r"\(o W\nO\n\)\n(?P<c>\d+)\n = (?P<value>.+)",
+                of_head(lambda block: block.head_contribution[:, POSITION]), ("c",), whole=False))),
+    "queries": Picture(
+        "attention?attention_view=roles&attention_roles_part=change", ".matrices .panel:nth-child(1) canvas",
+        ".attention_matrices .tip", (
+            Reading(r"(?P<token>.+)\n " + label("attention", "roles_dimension") + r"\n (?P<value>.+)",
+                    of_head(lambda block: block.Q), ("token", "c")),)),
+    "scores beside queries": Picture(
+        "attention?attention_view=roles&attention_roles_part=change", ".matrices .panel:nth-child(3) canvas",
+        ".attention_matrices .tip", (
+            Reading(r"(?P<query>.+)\n → \n(?P<key>.+)\n (?P<value>.+)", of_head(lambda block: block.scores),
+                    ("query", "key")),)),
     "logits": Picture("next_token", ".sampling-panel canvas", ".sampling-panel .tip", (
-        Reading(r"(?s).+\nid (?P<id>\d+), .*\nu = (?P<value>\S+)\n.+", lambda trace: trace.logits[POSITION], ("id",)),)),
-    "product": Picture("embeddings", ".product .stage", ".product .tip", (
-        Reading(r".+\n " + template("embeddings", "product_entry", symbol="X") + r" \n(?P<value>.+)",
-                lambda trace: trace.embedding, ("id", "c")),)),
-    "positions": Picture("positions?positions_view=learned", ".panel-learned canvas", ".position_learned .reading",
-                         (Reading(template("positions", "learned_tip"), lambda trace: trace.position, ("i", "dimension")),),
-                         late=True),
+        Reading(r"(?s).+\nid (?P<id>\d+), .*\nu = (?P<value>\S+)\n.+", lambda shown: shown.trace.logits[POSITION],
+                ("id",), whole=False),
+        Reading(r"(?s).+\nid (?P<id>\d+), .*\ny = (?P<value>\S+)\n.+", lambda shown: shown.trace.probs[POSITION],
+                ("id",), whole=False))),
+    "product": Picture(
+        "embeddings", ".product .stage", ".product .tip", besides=r".+\n " + label("embeddings", "product_column"),
+        readings=(
+            Reading(r".+\n " + label("embeddings", "product_entry", symbol="X") + " " + VALUE,
+                    lambda shown: shown.trace.embedding, ("id", "c")),
+            Reading(r".+\n " + label("embeddings", "product_entry", symbol="E") + " " + VALUE,
+                    lambda shown: shown.model.E, ("id", "c"), whole=False))),
+    "learned positions": Picture(
+        "positions?positions_view=learned", ".canvas-learned", ".reading", points=150, late=True,
+        readings=(Reading(label("positions", "learned_tip"), lambda shown: shown.model.P, ("i", "dimension")),)),
 }
 
 
 @pytest.fixture(scope="module")
-def shown(tmp_path_factory: pytest.TempPathFactory) -> tuple[Shown, str]:
-    root = tmp_path_factory.mktemp("shapes")
-    return shapes.shown(root, "learned"), str(root)
+def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(tmp_path_factory.mktemp("shapes"))
 
 
 @pytest.fixture(scope="module")
-def page(browser: Browser, shown) -> Iterator[tuple[Page, str]]:
-    """A page of an app that has the model loaded."""
-    with serve(env={deployment.ROOTS: shown[1]}) as server:
-        page = browser.new_page(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
+def shown(folder: str) -> Shown:
+    return shapes.shown(Path(folder), "learned")
+
+
+@pytest.fixture(scope="module")
+def page(browser: Browser, folder: str, shown: Shown) -> Iterator[Page]:
+    """A page of an app that has loaded the model."""
+    with serve(env={deployment.ROOTS: folder}) as server:
+        page = browser.new_page(bypass_csp=True, viewport={"width": 1280, "height": 900}, reduced_motion="reduce",
+                                base_url=server.url)
         page.add_init_script(STILL)
-        page.goto(f"{server.url}/?model=folder:learned")
+        page.goto("/?model=folder:learned")
         load(page, page.locator(".st-key-model_drawer", has_text="learned"))
-        yield page, server.url
+        yield page
         page.close()
 
 
-if __name__ == "__main__":
-    import sys, tempfile
-    from pathlib import Path
-    from tests.browser.serving import chromium
-    root = Path(tempfile.mkdtemp())
-    s = shapes.shown(root, "learned")
-    with chromium() as browser, serve(env={deployment.ROOTS: str(root)}) as server:
-        page = browser.new_page(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
-        page.add_init_script(STILL)
-        page.goto(f"{server.url}/?model=folder:learned")
-        load(page, page.locator(".st-key-model_drawer", has_text="learned"))
-        import time
-        query = urllib.parse.urlencode({"model": "folder:learned", "prompt": shapes.PROMPT, "layer": LAYER, "head": HEAD, "position": POSITION})
-        for name, picture in PICTURES.items():
-            if sys.argv[1:] and name not in sys.argv[1:]: continue
-            t = time.time()
-            try:
-                go_to(page, f"{server.url}/{picture.address}{'&' if '?' in picture.address else '?'}{query}")
-                settle(page); rest(page)
-                t1 = time.time()
-                said = picture.read(page)
-                print("==", name, len(said), round(t1 - t, 1), round(time.time() - t1, 1))
-                bad = [o for o in said if not any(re.fullmatch(r.says, o.replace("\u2068", "").replace("\u2069", ""), re.DOTALL) for r in picture.readings)]
-                print("   bad", len(bad), [repr(b) for b in bad[:8]]); print("   ", [repr(o) for o in said[:3]])
-            except Exception as e:
-                print("==", name, "FAILED", str(e)[:600]); page.screenshot(path=f"/tmp/scratch/photo/fail_{name.split(',')[0]}.png")
+@pytest.mark.parametrize("picture", PICTURES.values(), ids=PICTURES.keys())
+def test_what_the_pointer_reads_is_what_the_model_computed(picture: Picture, page: Page, shown: Shown):
+    chosen = {"model": "folder:learned", "prompt": shapes.PROMPT, "layer": LAYER, "head": HEAD, "position": POSITION}
+    origin, joined = page.url.split("/", 3)[:3], "&" if "?" in picture.address else "?"
+    go_to(page, f"{'/'.join(origin)}/{picture.address}{joined}{urllib.parse.urlencode(chosen)}")
+    settle(page)
+    rest(page)
+    said = picture.read(page)
+    known = "|".join(re.sub(r"\?P<\w+>", "", reading.says.removeprefix("(?s)")) for reading in picture.readings)
+    assert [one for one in said if not re.fullmatch(f"(?s:{known}|{picture.besides})", one)] == []
+    for reading in picture.readings:
+        wrong, seen = checked(reading, said, shown)
+        assert wrong == []
+        assert all(not reading.whole or places == set(range(size)) for places, size in seen), (reading.says, seen)
+
+
+def checked(reading: Reading, said: list[str], shown: Shown) -> tuple[list[str], list[tuple[set[int], int]]]:
+    """Which readings say something else than the tensor, and for each axis the indices that were read and its size."""
+    values, found, wrong = reading.tensor(shown), [], []
+    for match in filter(None, (re.fullmatch(reading.says, one) for one in said)):
+        place = tuple(index(match[axis], shown) for axis in reading.axes)
+        found.append(place)
+        expected = float(values[place])
+        if not agrees(match["value"], expected):
+            wrong.append(f"{match[0]!r}: {expected}")
+    assert found, reading.says
+    return wrong, [(set(indices), size) for indices, size in zip(zip(*found, strict=True), values.shape, strict=True)]
+
+
+def index(named: str, shown: Shown) -> int:
+    """The index that a number or a token of the prompt names."""
+    return int(named) if named.isdecimal() else shown.tokens.index(named)
+
+
+def agrees(written: str, expected: float) -> bool:
+    """Whether a written number is the expected one, rounded; of NaN, which the mask hides, no number is written."""
+    digits = written.translate(ASCII).replace("·10", "e")
+    try:
+        number = Decimal(digits)
+    except InvalidOperation:
+        return math.isnan(expected)
+    if number.is_infinite():
+        return float(number) == expected
+    unit = 10.0 ** number.as_tuple().exponent if {".", "e"} & set(digits) else 0
+    return abs(float(number) - expected) <= 0.6 * unit + 1e-5 * abs(expected)

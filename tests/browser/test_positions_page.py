@@ -1,4 +1,6 @@
-"""The lesson Positions in a real Chromium: browser and Python compute the same, a drag answers in place, a link reproduces the picture."""
+"""The lesson Positions in a real Chromium: browser and Python compute the same, a drag answers in place, a link
+reproduces the picture.
+"""
 from __future__ import annotations
 
 import math
@@ -21,8 +23,10 @@ FIND = """const find = (root) => { for (const node of root.querySelectorAll('*')
 CUT_OFF = "() => {" + FIND + """
     const pen = CanvasRenderingContext2D.prototype, write = pen.fillText, cut = [];
     pen.fillText = function (text, x, y) {
-        const { actualBoundingBoxAscent: above, actualBoundingBoxDescent: below, actualBoundingBoxLeft: before, actualBoundingBoxRight: after } = this.measureText(text), { canvas } = this;
-        if (y < above || y + below > canvas.clientHeight || x < before || x + after > canvas.clientWidth) cut.push(`${text} on ${canvas.className}`);
+        const { actualBoundingBoxAscent: above, actualBoundingBoxDescent: below, actualBoundingBoxLeft: before,
+            actualBoundingBoxRight: after } = this.measureText(text), { canvas } = this;
+        if (y < above || y + below > canvas.clientHeight || x < before
+            || x + after > canvas.clientWidth) cut.push(`${text} on ${canvas.className}`);
         write.call(this, text, x, y);
     };
     find(document).draw();
@@ -39,7 +43,8 @@ def view_of(page, expression: str):
 
 def set_now(page, settings: dict) -> None:
     """Draw other settings at once, as a drag does, without telling Python."""
-    page.evaluate(f"(settings) => {{ {FIND} const view = find(document); Object.assign(view.settings, settings); view.draw(); }}", settings)
+    page.evaluate(f"(settings) => {{ {FIND} const view = find(document); Object.assign(view.settings, settings); "
+                  f"view.draw(); }}", settings)
 
 
 def reading(page) -> str:
@@ -49,7 +54,8 @@ def reading(page) -> str:
 def test_browser_and_python_compute_the_same_waves(open_page):
     page = open_page("positions")
     view_of(page, "1")
-    for n, d, base, i in [(128, 64, 10_000, 40), (256, 512, 10_000, 255), (256, 2, 1, 7), (64, 128, 1_000_000, 63), (200, 30, 3.16, 111)]:
+    for n, d, base, i in [(128, 64, 10_000, 40), (256, 512, 10_000, 255), (256, 2, 1, 7), (64, 128, 1_000_000, 63),
+                          (200, 30, 3.16, 111)]:
         set_now(page, {"n": n, "d": d, "base": base, "i": i, "j": 0, "pair": 0})
         P = positional.sinusoidal(n, d, base).numpy()
         np.testing.assert_allclose(np.array(view_of(page, "Array.from(view.P)")).reshape(n, d), P, rtol=0, atol=1e-12)
@@ -78,7 +84,8 @@ def test_a_drag_changes_the_waves_in_place_and_release_tells_python(open_page):
     settle(page)
     n = view_of(page, "view.settings.n")
     assert n == view_of(page, "view.heatPicture.width") and f"positions_waves_n={n}" in page.url
-    assert page.evaluate(f"() => {{ {FIND} return window.canvas === find(document).panels.heat.canvas; }}")   # the same element
+    # the same element
+    assert page.evaluate(f"() => {{ {FIND} return window.canvas === find(document).panels.heat.canvas; }}")
     assert reading(page) != before or n == 128
     assert page.errors == []
 
@@ -92,7 +99,8 @@ def test_the_keyboard_moves_the_cursor_through_all_panels(open_page):
     settle(page)
     product = plain_number(sum(math.cos(11 * w) for w in positional.frequencies(64).tolist()))
     assert product in reading(page)
-    assert any("P_{41}" in latex for latex in page.locator(".katex annotation").all_text_contents())   # the numbers below have followed
+    # the numbers below have followed
+    assert any("P_{41}" in latex for latex in page.locator(".katex annotation").all_text_contents())
 
 
 def test_in_the_heatmap_hover_reads_and_a_press_picks_position_and_pair(open_page):
@@ -101,8 +109,10 @@ def test_in_the_heatmap_hover_reads_and_a_press_picks_position_and_pair(open_pag
     box = page.locator("canvas.canvas-heat").bounding_box()
     page.mouse.move(box["x"] + box["width"] * 0.6, box["y"] + box["height"] * 0.3)
     page.wait_for_timeout(100)
-    i, dimension, value = re.fullmatch(r"position (\d+), dimension (\d+): .* = (.*)", page.locator(".tip").inner_text()).groups()
-    assert float(value.replace("\u2212", "-")) == pytest.approx(float(positional.sinusoidal(128, 64)[int(i), int(dimension)]), abs=5e-5)
+    i, dimension, value = re.fullmatch(r"position (\d+), dimension (\d+): .* = (.*)",
+                                       page.locator(".tip").inner_text()).groups()
+    assert (float(value.replace("\u2212", "-"))
+            == pytest.approx(float(positional.sinusoidal(128, 64)[int(i), int(dimension)]), abs=5e-5))
     page.mouse.click(box["x"] + box["width"] * 0.7, box["y"] + box["height"] * 0.5)
     page.wait_for_url(re.compile("positions_waves_pair="))
     settle(page)
@@ -112,7 +122,8 @@ def test_in_the_heatmap_hover_reads_and_a_press_picks_position_and_pair(open_pag
 
 
 def test_a_copied_link_reproduces_the_picture(open_page):
-    link = "positions?positions_waves_n=96&positions_waves_d=32&positions_waves_base=500&positions_waves_i=11&positions_waves_j=70&positions_waves_pair=5"
+    link = ("positions?positions_waves_n=96&positions_waves_d=32&positions_waves_base=500&positions_waves_i=11"
+            "&positions_waves_j=70&positions_waves_pair=5")
     first, second = (open_page(link) for _ in range(2))
     settings = view_of(first, "view.settings")
     assert settings == {"n": 96, "d": 32, "base": 500, "pair": 5, "i": 11, "j": 70} == view_of(second, "view.settings")
@@ -120,15 +131,18 @@ def test_a_copied_link_reproduces_the_picture(open_page):
 
 
 def test_the_rotary_score_is_pythons_and_stands_still_under_a_shift(open_page):
-    page = open_page("positions?positions_view=rotary&positions_rotary_i=30&positions_rotary_j=4&positions_rotary_shift=900")
-    q, k, here, there, curve = view_of(page, "[Array.from(view.q), Array.from(view.k), view.unshifted, view.shifted, Array.from(view.scores)]")
+    page = open_page(
+        "positions?positions_view=rotary&positions_rotary_i=30&positions_rotary_j=4&positions_rotary_shift=900")
+    q, k, here, there, curve = view_of(
+        page, "[Array.from(view.q), Array.from(view.k), view.unshifted, view.shifted, Array.from(view.scores)]")
     assert here == pytest.approx(rotary.score(np.array(q), np.array(k), 30, 4, 1e4), abs=1e-12)
     assert abs(here - there) < 1e-10
     assert curve[128 - 17] == pytest.approx(rotary.score(np.array(q), np.array(k), 0, 17, 1e4), abs=1e-12)
 
 
 def test_the_biases_are_pythons(open_page):
-    page = open_page("positions?positions_view=biases&positions_biases_heads=12&positions_biases_head=9&positions_biases_n=20")
+    page = open_page(
+        "positions?positions_view=biases&positions_biases_heads=12&positions_biases_head=9&positions_biases_n=20")
     slopes, weights = view_of(page, "[view.slopes, Array.from(view.weights.alibi)]")
     np.testing.assert_allclose(slopes, positional.alibi_slopes(12).numpy(), rtol=1e-15)
     expected = figures.softmax_of_bias(positional.alibi_bias(20, 20, 12)[9].double().numpy(), 13)
@@ -149,15 +163,19 @@ def test_a_bar_of_the_relative_table_bends_the_matrix_and_the_link(open_page):
 
 
 def test_both_roads_through_the_weights_meet(open_page):
-    page = open_page("positions?positions_view=concat&positions_concat_mode=add&positions_concat_width=64&positions_concat_i=9")
+    page = open_page(
+        "positions?positions_view=concat&positions_concat_mode=add&positions_concat_width=64&positions_concat_i=9")
     view_of(page, "1")
     for mode, width in (("add", 64), ("concatenate", 64), ("concatenate", 10)):
         set_now(page, {"mode": mode, "width": width})
-        x, W_X, W_P, p, whole, k, worst = view_of(page, "[Array.from(view.x), Array.from(view.W_X), Array.from(view.W_P), Array.from(view.p), Array.from(view.whole), view.k, view.worst]")
+        x, W_X, W_P, p, whole, k, worst = view_of(page,
+                                                  "[Array.from(view.x), Array.from(view.W_X), Array.from(view.W_P), "
+                                                  "Array.from(view.p), Array.from(view.whole), view.k, view.worst]")
         W_X, W_P = np.array(W_X).reshape(-1, k), np.array(W_P).reshape(-1, k)
         d_p = len(x) if mode == "add" else width
         np.testing.assert_allclose(p, positional.sinusoidal(10, d_p)[9].numpy(), atol=1e-14)
-        expected = (np.array(x) + p) @ W_X if mode == "add" else np.concatenate([x, p]) @ np.concatenate([W_X, W_P[:width]])
+        expected = ((np.array(x) + p) @ W_X if mode == "add"
+                    else np.concatenate([x, p]) @ np.concatenate([W_X, W_P[:width]]))
         np.testing.assert_allclose(whole, expected, atol=1e-12)
         assert worst < 1e-13
 
@@ -183,14 +201,17 @@ def test_an_experiment_moves_the_instrument_and_the_address(open_page):
     page.wait_for_url(re.compile("positions_waves_base=1.0"))
     settle(page)
     assert view_of(page, "[view.settings.base, view.settings.j]") == [1, 84]
-    assert view_of(page, "Math.abs(view.distances[44] - 32)") < 0.01   # 44 positions are 7.003 turns: P40 and P84 are nearly one vector
+    # 44 positions are 7.003 turns: P40 and P84 are nearly one vector
+    assert view_of(page, "Math.abs(view.distances[44] - 32)") < 0.01
 
 
 def test_learned_positions_and_their_sinusoids_are_pythons(open_page):
     page = open_page("positions?positions_view=learned&positions_learned_principal=true")
     learned, sinusoids, turned, cosines, n, d, axes = view_of(
-        page, "[Array.from(view.stored.learned), Array.from(view.stored.sinusoidal), Array.from(view.turned.learned), Array.from(view.cos.learned), view.n, view.d, view.shownAxes]")
+        page, "[Array.from(view.stored.learned), Array.from(view.stored.sinusoidal), Array.from(view.turned.learned), "
+              "Array.from(view.cos.learned), view.n, view.d, view.shownAxes]")
     found = figures.geometry(np.array(learned).reshape(n, d))
     np.testing.assert_allclose(np.array(sinusoids).reshape(n, d), positional.sinusoidal(n, d).numpy(), atol=1e-12)
     np.testing.assert_allclose(np.array(cosines).reshape(n, n), found.cosines, atol=1e-6)
-    np.testing.assert_allclose(np.abs(np.array(turned).reshape(n, axes)[:, 0]), np.abs(found.turned[:, 0]), atol=1e-5)   # an axis has no sign
+    # an axis has no sign
+    np.testing.assert_allclose(np.abs(np.array(turned).reshape(n, axes)[:, 0]), np.abs(found.turned[:, 0]), atol=1e-5)

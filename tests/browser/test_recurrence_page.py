@@ -1,4 +1,6 @@
-"""The lesson "From recurrence to attention" in a real Chromium: every view draws, nothing is cut off, strips and tokens are picked, a training is followed."""
+"""The lesson "From recurrence to attention" in a real Chromium: every view draws, nothing is cut off, strips and tokens
+are picked, a training is followed.
+"""
 from __future__ import annotations
 
 import re
@@ -19,7 +21,8 @@ def test_keys_and_clicks_pick_and_the_link_gives_the_same_picture(open_page):
     stage.press("ArrowDown")
     page.wait_for_url(re.compile("recurrence_unit=1"))
     box = stage.bounding_box()
-    stage.click(position={"x": box["width"] - 30, "y": box["height"] - 12})       # the last token: now the path runs backwards
+    # the last token: now the path runs backwards
+    stage.click(position={"x": box["width"] - 30, "y": box["height"] - 12})
     page.wait_for_url(re.compile("recurrence_from=5"))
     page.get_by_text(re.compile("through the backward cell after 2 steps")).first.wait_for()
     settle(page)

@@ -1,4 +1,6 @@
-"""The lesson "Residual stream" in a real Chromium: hover, keys and clicks in the grid, pictures that change in place, links."""
+"""The lesson "Residual stream" in a real Chromium: hover, keys and clicks in the grid, pictures that change
+in place, links.
+"""
 from __future__ import annotations
 
 import re
@@ -19,8 +21,10 @@ def drawings(page) -> list[str]:
 
 def test_a_clicked_bar_of_the_waterfall_picks_its_head(open_page):
     page = opened(open_page, "residual_stream", "contributions")
-    box = page.locator(LESSONS["residual_stream"]["contributions"].end).locator("canvas, svg.marks").first.bounding_box()
-    page.mouse.click(box["x"] + 0.72 * box["width"], box["y"] + 0.8 * box["height"])       # under the bars of block 4: a column is as high as the picture
+    box = (page.locator(LESSONS["residual_stream"]["contributions"].end)
+           .locator("canvas, svg.marks").first.bounding_box())
+    # under the bars of block 4: a column is as high as the picture
+    page.mouse.click(box["x"] + 0.72 * box["width"], box["y"] + 0.8 * box["height"])
     page.wait_for_url(re.compile(r"layer=4&head=\d"))
     settle(page)
     assert page.errors == []
@@ -43,7 +47,8 @@ def test_the_names_at_the_lines_ends_are_whole(open_page, width: int, present: s
     page = opened(open_page, "residual_stream", "norms", present)
     page.set_viewport_size({"width": width, "height": 800})
     page.wait_for_timeout(500)
-    ink = page.locator(".profile").evaluate("canvas => Array.from(canvas.getContext('2d').getImageData(canvas.width - 2, 0, 2, canvas.height).data).some((value, at) => at % 4 === 3 && value)")
+    ink = page.locator(".profile").evaluate("canvas => Array.from(canvas.getContext('2d').getImageData(canvas.width - "
+                                            "2, 0, 2, canvas.height).data).some((value, at) => at % 4 === 3 && value)")
     assert not ink and page.errors == []
 
 
@@ -82,7 +87,8 @@ def test_hover_over_the_lines_shows_the_cell(open_page):
 
 @pytest.mark.parametrize("view", ["norms", "lens"])
 def test_a_click_picks_for_python_and_the_link_gives_the_same_picture(open_page, view):
-    page = opened(open_page, "residual_stream", view, "&prompt=The cat sat on the mat.")      # short: nothing to scroll sideways
+    # short: nothing to scroll sideways
+    page = opened(open_page, "residual_stream", view, "&prompt=The cat sat on the mat.")
     box = page.locator(".grid canvas").bounding_box()
     page.mouse.click(box["x"] + 0.6 * box["width"], box["y"] + 0.5 * box["height"])
     page.wait_for_url("**position=*")
@@ -107,23 +113,28 @@ def test_arrow_keys_walk_the_grid(open_page):
 
 def test_the_lens_follows_the_hand_before_it_lets_go_and_the_page_afterwards(open_page):
     page = opened(open_page, "residual_stream", "lens")
-    slider, title, guesses = page.locator(".residual-lens input"), page.locator(".residual-lens .title"), page.locator(".guesses li")
+    slider, title, guesses = (page.locator(".residual-lens input"), page.locator(".residual-lens .title"),
+                              page.locator(".guesses li"))
     formulas, url, box = page.locator(".st-key-lesson_numbers").inner_text(), page.url, slider.bounding_box()
     before, grid = (title.inner_text(), guesses.all_inner_texts()), drawings(page)
     page.mouse.move(box["x"] + box["width"] - 4, box["y"] + box["height"] / 2)
     page.mouse.down()
     page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + box["height"] / 2, steps=4)
-    assert slider.input_value() == "3" and title.inner_text() != before[0] and guesses.all_inner_texts() != before[1] and drawings(page) != grid
-    assert guesses.first.locator("code").inner_text() == title.locator("code").first.inner_text() and guesses.first.locator("output").inner_text() in title.inner_text()
+    assert (slider.input_value() == "3" and title.inner_text() != before[0] and guesses.all_inner_texts() != before[1]
+            and drawings(page) != grid)
+    assert (guesses.first.locator("code").inner_text() == title.locator("code").first.inner_text()
+            and guesses.first.locator("output").inner_text() in title.inner_text())
     assert page.url == url and page.locator(".st-key-lesson_numbers").inner_text() == formulas
     held = title.inner_text(), guesses.all_inner_texts(), drawings(page)
     page.mouse.up()
     page.wait_for_url("**residual_stream_depth=3*")
     settle(page)
-    assert (title.inner_text(), guesses.all_inner_texts(), drawings(page)) == held and page.locator(".st-key-lesson_numbers").inner_text() != formulas and page.errors == []
+    assert ((title.inner_text(), guesses.all_inner_texts(), drawings(page)) == held
+            and page.locator(".st-key-lesson_numbers").inner_text() != formulas and page.errors == [])
 
 
-@pytest.mark.parametrize("view, chart", [("contributions", "waterfall"), ("norm, vector", "vector_after"), ("cut", "cut_tokens")])
+@pytest.mark.parametrize("view, chart",
+                         [("contributions", "waterfall"), ("norm, vector", "vector_after"), ("cut", "cut_tokens")])
 def test_a_slider_changes_the_chart_in_place(open_page, view, chart):
     page = opened(open_page, "residual_stream", view)
     drawing = page.locator(f".st-key-residual_stream_{chart} canvas, .st-key-residual_stream_{chart} svg.marks").first
@@ -137,7 +148,8 @@ def test_a_slider_changes_the_chart_in_place(open_page, view, chart):
 
 def test_the_hand_and_the_keys_read_a_neuron_in_both_pictures_and_a_click_keeps_it(open_page):
     page = opened(open_page, "residual_stream", "mlp")
-    said, dot, bars = page.locator(".residual_neurons .read"), page.locator(".neurons-curve .dot"), page.locator(".neurons-bars")
+    said, dot, bars = (page.locator(".residual_neurons .read"), page.locator(".neurons-curve .dot"),
+                       page.locator(".neurons-bars"))
     strongest, place = said.inner_text(), dot.get_attribute("cx")
     box = bars.bounding_box()
     at = (box["x"] + 0.35 * box["width"], box["y"] + 0.5 * box["height"])
@@ -151,7 +163,8 @@ def test_the_hand_and_the_keys_read_a_neuron_in_both_pictures_and_a_click_keeps_
     page.wait_for_url(f"**residual_stream_neuron={neuron}*")
     settle(page)
     page.mouse.move(5, 5)
-    assert said.inner_text() == held and page.locator(".neurons-table tbody button").first.inner_text() == neuron and page.locator(".neurons-table [aria-pressed=true]").count() == 1
+    assert (said.inner_text() == held and page.locator(".neurons-table tbody button").first.inner_text() == neuron
+            and page.locator(".neurons-table [aria-pressed=true]").count() == 1)
     bars.focus()
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
@@ -169,7 +182,8 @@ def test_the_neurons_stay_in_place_under_a_slider(open_page):
     page.get_by_role("slider", name=WORDS.label("token_slider")).press("ArrowLeft")
     page.wait_for_url("**position=*")
     stand(page, LESSONS["residual_stream"]["mlp"])
-    assert pictures(page) != before and page.locator(".neurons-bars").evaluate("node => node.kept === true") and page.errors == []
+    assert (pictures(page) != before and page.locator(".neurons-bars").evaluate("node => node.kept === true")
+            and page.errors == [])
 
 
 @pytest.mark.parametrize("width, present", [(1440, ""), (390, ""), (1280, "&present=true")])
@@ -177,5 +191,7 @@ def test_no_token_that_a_neuron_promotes_is_cut(open_page, width: int, present: 
     page = opened(open_page, "residual_stream", "mlp", present)
     page.set_viewport_size({"width": width, "height": 720})
     page.wait_for_timeout(500)
-    cut = page.locator(".neurons-table td").evaluate_all("cells => cells.map(cell => [...cell.children].filter(one => !one.hidden && one.getBoundingClientRect().right > cell.getBoundingClientRect().right + 1).length)")
+    cut = page.locator(".neurons-table td").evaluate_all(
+        "cells => cells.map(cell => [...cell.children].filter(one => !one.hidden && one.getBoundingClientRect().right "
+        "> cell.getBoundingClientRect().right + 1).length)")
     assert len(cut) >= 12 and not any(cut) and page.errors == []

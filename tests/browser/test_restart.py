@@ -1,4 +1,7 @@
-"""The server ends as by a crash while pages are open: they come back with what was on them. On one port without anything before it, and behind nginx on another replica."""
+"""The server ends as by a crash while pages are open: they come back with what was on them.
+
+On one port without anything before it, and behind nginx on another replica.
+"""
 from __future__ import annotations
 
 import os
@@ -13,7 +16,8 @@ from playwright.sync_api import Browser
 from assets.deploy.replicas import HOST, Replicas, free_ports, running
 from tests.browser.replicas_trial import came_back, opened, trial
 
-needs_nginx = pytest.mark.skipif(shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin") is None, reason="nginx is not installed: apt-get install nginx")
+needs_nginx = pytest.mark.skipif(shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin") is None,
+                                 reason="nginx is not installed: apt-get install nginx")
 
 
 def test_a_server_that_was_killed_and_started_again_shows_its_readers_what_they_had(browser: Browser, tmp_path: Path):
@@ -22,7 +26,8 @@ def test_a_server_that_was_killed_and_started_again_shows_its_readers_what_they_
     server.start(port)
     try:
         server.wait(port)
-        readers = [opened(browser, server.url, path) for path in ("heads?layer=2&head=1&heads_panel=roles", "tokens?position=3&tokens_view=methods")]
+        readers = [opened(browser, server.url, path)
+                   for path in ("heads?layer=2&head=1&heads_panel=roles", "tokens?position=3&tokens_view=methods")]
         for i, reader in enumerate(readers):
             reader.types(f"Tom and Mia went to the park {i}")
         before = [reader.state() for reader in readers]
@@ -61,7 +66,8 @@ def answered(here: Replicas, path: str, method: str = "GET", **headers: str) -> 
 
 
 def assert_nothing_is_kept_of_a_prompt(here: Replicas) -> None:
-    """A replica dies and its reader loads the page: nginx asks the dead one first, and could note query and referrer."""
+    """A replica dies and its reader loads the page: nginx asks the dead one first, and could note query and referrer.
+    """
     here.kill(list(here.processes)[0])
     page = "heads?prompt=a%20secret%20prompt"
     status, headers = answered(here, page, Cookie="replica=1", Referer=f"{here.url}/{page}")

@@ -1,4 +1,6 @@
-"""The sampling panel in a real Chromium: it computes what core/model/sampling.py computes, answers while the hand moves, and stays where it is."""
+"""The sampling panel in a real Chromium: it computes what core/model/sampling.py computes, answers while the hand
+moves, and stays where it is.
+"""
 from __future__ import annotations
 
 import json
@@ -7,78 +9,14 @@ import re
 import numpy as np
 import pytest
 
-from core.app.base import scripts
-from core.components import sampling_panel
-from core.components.sampling_panel import PanelSettings, seeded_uniforms
-from core.model.sampling import SamplingConfig, draw, truncate
+from core.components.sampling_panel import PanelSettings
+from core.model.sampling import SamplingConfig, truncate
 from tests.browser.serving import settle
 
-LOGITS = {
-    "gaussian": lambda n, rng: rng.normal(0, 3, n),
-    "all equal": lambda n, rng: np.zeros(n),
-    "many ties": lambda n, rng: np.round(rng.normal(0, 1.5, n)),
-    "half impossible": lambda n, rng: np.where(np.arange(n) % 2, -np.inf, rng.normal(0, 2, n)),
-    "one possible": lambda n, rng: np.where(np.arange(n) == n // 2, 4.0, -np.inf),
-    "one giant": lambda n, rng: np.where(np.arange(n) == n - 1, 800.0, rng.normal(0, 1, n)),
-    "far apart": lambda n, rng: rng.normal(0, 300, n),
-    "float32": lambda n, rng: rng.normal(0, 4, n).astype(np.float32).astype(np.float64),
-    "round probabilities": lambda n, rng: np.log(np.arange(1, n + 1) / 10),
-}
-XIS = (0.0, 0.25, 0.5, 0.7, 0.999999)
 FIND = """() => { const seek = (root) => { for (const node of root.querySelectorAll('*')) {
     if (node.classList.contains('sampling-panel')) return node;
     const found = node.shadowRoot && seek(node.shadowRoot); if (found) return found; } return null; };
     return seek(document); }"""
-
-
-def configs(rng: np.random.Generator, n: int) -> list[SamplingConfig]:
-    """Every rule alone at its edges, then twenty random mixtures."""
-    alone = [SamplingConfig(temperature=t) for t in (0.0, 1e-300, 0.01, 1.0, 50.0, 1e30)]
-    alone += [SamplingConfig(top_k=k) for k in (1, 2, n, n + 5)] + [SamplingConfig(top_p=p) for p in (0.0, 0.3, 0.5, 0.8, 0.999, 1.0)]
-    alone += [SamplingConfig(min_p=p) for p in (0.05, 0.5, 1.0)] + [SamplingConfig(typical_p=p) for p in (0.0, 0.2, 0.5, 0.95)]
-    return alone + [SamplingConfig(float(rng.choice([0.3, 1, 2])), None if rng.random() < 0.4 else int(rng.integers(1, n + 2)), float(rng.random()),
-                                   float(rng.choice([0, 0.01, 0.2])), float(rng.choice([1, rng.random()]))) for _ in range(20)]
-
-
-def in_browser(page, name: str, *arguments):
-    """A function of truncation.js, called in the page with JSON arguments; infinities travel as null."""
-    return page.evaluate(f"""async (a) => {{ const {{ Truncation, seededUniforms }} = await import(location.href);
-        return ({name})(...a); }}""", list(arguments))
-
-
-@pytest.fixture
-def script(browser, server):
-    """The page that truncation.js is by itself."""
-    page = browser.new_page()
-    page.goto(server.url + scripts.address(sampling_panel._FOLDER / "truncation.js"))
-    yield page
-    page.close()
-
-
-@pytest.mark.parametrize("kind", LOGITS)
-def test_browser_and_python_agree_to_a_billionth(script, kind):
-    rng = np.random.default_rng(7)
-    for n in (1, 2, 10, 1000, 4096):
-        logits = LOGITS[kind](n, rng)
-        cases = configs(rng, n)[::max(1, n // 300)]
-        answers = in_browser(script, """(logits, configs, xis) => { const t = new Truncation(Float64Array.from(logits, (u) => u ?? -Infinity));
-            return configs.map((config) => { t.update(config); return { ids: [...t.tokenIds], rules: [...t.cutBy], n_kept: t.nKept, places: xis.map((xi) => t.draw(xi)),
-                left: t.left[t.left.length - 1], numbers: [t.probs, t.cumulative, t.renormalised, t.intervalEnds].map((row) => [...row]),
-                scalars: [t.entropyBefore, t.entropyAfter, t.keptMass] }; }); }""",
-            [None if u == -np.inf else u for u in logits.tolist()], [vars(config) for config in cases], XIS)
-        for config, answer in zip(cases, answers, strict=True):
-            expected = truncate(logits, config)
-            assert answer["ids"] == expected.token_ids.tolist()
-            assert answer["rules"] == expected.cut_by.tolist(), config
-            assert answer["n_kept"] == answer["left"] == expected.n_kept
-            assert answer["places"] == [draw(expected, xi) for xi in XIS]
-            np.testing.assert_allclose(answer["numbers"], [expected.probs, expected.cumulative, expected.renormalised, expected.interval_ends], rtol=0, atol=1e-9)
-            np.testing.assert_allclose(answer["scalars"], [expected.entropy_before, expected.entropy_after, expected.kept_mass], rtol=0, atol=1e-9)
-
-
-def test_browser_and_python_throw_the_same_dice(script):
-    for seed in (0, 1, 12345, 2**32 - 1):
-        assert in_browser(script, "(seed) => [...seededUniforms(seed, 200)]", seed) == seeded_uniforms(seed, 200).tolist()
 
 
 def panel_of(page):
@@ -89,8 +27,11 @@ def panel_of(page):
 
 def state_of(panel) -> dict:
     """What the panel shows: its settings, its truncation's logits, and the words on it."""
-    return panel.evaluate("""(root) => { const { settings, truncations: [t] } = root.panel; return { settings, ids: [...t.tokenIds], logits: [...t.logits],
-        kept: t.nKept, mass: t.keptMass, headline: root.querySelector('.headline').textContent, drawn: root.querySelector('.drawn').textContent }; }""")
+    return panel.evaluate(
+        """(root) => { const { settings, truncations: [t] } = root.panel; return { settings, ids: [...t.tokenIds],
+            logits: [...t.logits],
+        kept: t.nKept, mass: t.keptMass, headline: root.querySelector('.headline').textContent,
+            drawn: root.querySelector('.drawn').textContent }; }""")
 
 
 def test_the_panel_shows_what_python_computes_of_the_same_logits(open_page):
@@ -121,7 +62,8 @@ def test_everything_answers_while_the_hand_moves_and_the_page_follows_when_it_le
     page.mouse.move(x, y + 30, steps=5)
     page.wait_for_timeout(100)
     during = state_of(panel)
-    assert during["settings"]["top_p"] < before["settings"]["top_p"] and during["kept"] < before["kept"] and during["headline"] != before["headline"]
+    assert (during["settings"]["top_p"] < before["settings"]["top_p"] and during["kept"] < before["kept"]
+            and during["headline"] != before["headline"])
     assert during["settings"]["xi"] == before["settings"]["xi"], "the dice stay frozen"
     assert canvas.screenshot() != picture
     assert page.url == address, "Python hears nothing before the hand lets go"
@@ -138,8 +80,9 @@ def test_everything_answers_while_the_hand_moves_and_the_page_follows_when_it_le
 def test_the_keyboard_reaches_every_setting(open_page):
     page = open_page("next_token?next_token_panel=T1_k40_p0.9_x0.6_s1")
     panel = panel_of(page)
-    for label, key, name in (("Temperature", "ArrowRight", "temperature"), ("Top-k", "ArrowLeft", "top_k"), ("Top-p", "ArrowLeft", "top_p"),
-                             ("Min-p", "ArrowRight", "min_p"), ("Typical", "ArrowLeft", "typical_p"), ("Draw", "ArrowRight", "xi")):
+    for label, key, name in (("Temperature", "ArrowRight", "temperature"), ("Top-k", "ArrowLeft", "top_k"),
+                             ("Top-p", "ArrowLeft", "top_p"), ("Min-p", "ArrowRight", "min_p"),
+                             ("Typical", "ArrowLeft", "typical_p"), ("Draw", "ArrowRight", "xi")):
         before = state_of(panel)["settings"][name]
         page.locator(".sampling-panel").get_by_label(re.compile(label)).first.focus()
         page.keyboard.press(key)
@@ -173,7 +116,8 @@ def test_an_experiment_moves_a_panel_that_is_in_use(open_page):
     page.wait_for_url("**next_token_panel=k1_x0.6_s1")
     settle(page)
     assert state_of(panel)["settings"]["top_k"] == 1
-    page.get_by_role("button", name="Random", exact=True).click()     # the very settings of before: Python must hear them again
+    # the very settings of before: Python must hear them again
+    page.get_by_role("button", name="Random", exact=True).click()
     page.wait_for_url("**next_token_panel=x0.6_s1")
     assert PanelSettings.from_browser(state_of(panel)["settings"]).config == SamplingConfig()
 
@@ -205,7 +149,8 @@ def test_nothing_is_cut_off_on_a_phone(open_page, dark):
     page = open_page("next_token", width=390, height=844, dark=dark)
     panel_of(page)
     assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth") <= 390
-    over = page.evaluate(f"() => {{ const root = ({FIND})(); return [...root.querySelectorAll('*')].filter((e) => e.checkVisibility() && !e.closest('.twin, .candidates')"
+    over = page.evaluate(f"() => {{ const root = ({FIND})(); return [...root.querySelectorAll('*')].filter((e) => "
+                         "e.checkVisibility() && !e.closest('.twin, .candidates')"
                          " && e.getBoundingClientRect().right > 391).map((e) => e.className); }")
     assert over == []
     assert not page.errors, json.dumps(page.errors)

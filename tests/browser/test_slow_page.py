@@ -1,4 +1,6 @@
-"""A page that is slower than the server: what its fields are made of comes late, and they still stand where the picture has them."""
+"""A page that is slower than the server: what its fields are made of comes late, and they still stand where the
+picture has them.
+"""
 from __future__ import annotations
 
 import re
@@ -10,15 +12,23 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from tests.browser.serving import settle
 
 # The passage's name and its number of tokens: neither is the first of its list, which an empty field would show.
-SHOWN = "() => [document.querySelector('.st-key-limits_passage_widget input').value, document.querySelector('.st-key-limits_start_widget input').value]"
-FIELDS = re.compile(r"/static/js/(Selectbox|Slider)\.[^/]*\.js$")       # Streamlit loads what a widget is made of when the first of its kind is drawn
+SHOWN = ("() => [document.querySelector('.st-key-limits_passage_widget input').value, "
+         "document.querySelector('.st-key-limits_start_widget input').value]")
+# Streamlit loads what a widget is made of when the first of its kind is drawn
+FIELDS = re.compile(r"/static/js/(Selectbox|Slider)\.[^/]*\.js$")
 
 
 def opened(browser: Browser, url: str, late: bool = False) -> list[str]:
-    """What the controls show. A `late` page gets its fields only when the run for its opening has ended and the one that it asks for itself as soon as a first picture stands."""
-    page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
+    """What the controls show.
+
+    A `late` page gets its fields only when the run for its opening has ended and the one that it asks for itself as
+    soon as a first picture stands.
+    """
+    page = browser.new_context(bypass_csp=True, viewport={"width": 1280, "height": 900}).new_page()
     heard, held = [], []
-    page.on("websocket", lambda socket: socket.on("framereceived", lambda message: heard.append(ForwardMsg.FromString(message).WhichOneof("type"))))
+    page.on("websocket",
+            lambda socket: socket.on("framereceived",
+                                     lambda message: heard.append(ForwardMsg.FromString(message).WhichOneof("type"))))
     if late:
         page.route(FIELDS, lambda route: held.append(route))
     page.goto(url)

@@ -1,4 +1,6 @@
-"""The lesson "Tokens" in a real Chromium: the merges step, play and scrub, a search answers while one types, links give the same picture."""
+"""The lesson "Tokens" in a real Chromium: the merges step, play and scrub, a search answers while one types, links give
+the same picture.
+"""
 from __future__ import annotations
 
 import re
@@ -46,7 +48,8 @@ def test_play_goes_on_by_itself_to_the_last_merge(open_page):
     page = opened(open_page, "tokens", "merges", "&prompt=" + quote("the cat sat"))
     page.get_by_role("button", name=WORDS.label("merges_play")).click()
     page.wait_for_function("document.querySelector('.token_merges .title')?.textContent.startsWith('Merge 1')"
-                           " || [...document.querySelectorAll('*')].some((e) => e.shadowRoot?.querySelector('.token_merges .title')?.textContent.startsWith('Merge 1'))")
+                           " || [...document.querySelectorAll('*')].some((e) => "
+                           "e.shadowRoot?.querySelector('.token_merges .title')?.textContent.startsWith('Merge 1'))")
     page.get_by_text("no rule fits any more").first.wait_for(timeout=20_000)
     assert page.get_by_role("button", name=WORDS.label("merges_play")).is_visible() and page.errors == []
 
@@ -88,14 +91,17 @@ def test_a_search_answers_while_one_types(open_page):
     assert "princess" in page.locator(".list .entry").first.text_content()
     field.fill("我")
     assert page.locator(".list .entry").all_text_contents() == ["‹E6›163", "‹88›231", "‹91›240"]
-    assert page.locator(".character .byte .code:first-child").all_text_contents() == ["11100110", "10001000", "10010001"]
+    assert page.locator(".character .byte .code:first-child").all_text_contents() == ["11100110",
+                                                                                      "10001000", "10010001"]
     field.press("Enter")
     page.wait_for_url(re.compile("tokens_find="))
     assert page.errors == []
 
 
 def test_html_stays_text(open_page):
-    page = opened(open_page, "tokens", "merges", "&tokens_source=prompt&tokens_example=4&tokens_find=" + quote("<b>x</b>") + "&prompt=" + quote("<img src=x onerror=alert(1)> <b>bold</b> " * 3))
+    page = opened(open_page, "tokens", "merges",
+                  "&tokens_source=prompt&tokens_example=4&tokens_find=" + quote("<b>x</b>") + "&prompt="
+                  + quote("<img src=x onerror=alert(1)> <b>bold</b> " * 3))
     for view in LESSONS["tokens"]:
         reach(page, "tokens", view)
         assert page.locator(".tokens-view img, .tokens-view b:not(.byte b):not(.number)").count() == 0, view

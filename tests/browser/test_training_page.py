@@ -1,4 +1,6 @@
-"""The lesson Training in a real Chromium: a model learns while the page answers, the arrow keys walk over the prices, links give the same picture."""
+"""The lesson Training in a real Chromium: a model learns while the page answers, the arrow keys walk over the prices,
+links give the same picture.
+"""
 from __future__ import annotations
 
 import re
@@ -24,10 +26,13 @@ def button(page, name: str):
 def test_a_model_learns_while_the_page_answers_and_pauses(open_page):
     page = opened(open_page, "training", "live", "&training_task=copying")
     button(page, "train").click()
-    page.wait_for_function("/Step [1-9]/.test(document.querySelector('.st-key-training_stage').innerText)", timeout=60_000)
+    page.wait_for_function("/Step [1-9]/.test(document.querySelector('.st-key-training_stage').innerText)",
+                           timeout=60_000)
     button(page, "pause").wait_for(timeout=60_000)
-    page.wait_for_timeout(1000)                                                                                        # nothing moves under the hand any more
-    page.locator(".st-key-training_optimizer_widget").get_by_text(WORDS.label("optimizer_sgd"), exact=True).click()      # turned while it runs
+    # nothing moves under the hand any more
+    page.wait_for_timeout(1000)
+    # turned while it runs
+    page.locator(".st-key-training_optimizer_widget").get_by_text(WORDS.label("optimizer_sgd"), exact=True).click()
     page.get_by_text(WORDS.label("numbers_sgd")).wait_for(timeout=60_000)
     page.wait_for_url(re.compile("training_optimizer=sgd"))
     button(page, "pause").click()

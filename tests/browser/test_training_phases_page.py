@@ -1,4 +1,6 @@
-"""The views Packing, Learning rates and Seven numbers in a real Chromium: what the browser computes is what Python computes, hands and keys move it, and a link gives the same picture."""
+"""The views Packing, Learning rates and Seven numbers in a real Chromium: what the browser computes is what Python
+computes, hands and keys move it, and a link gives the same picture.
+"""
 from __future__ import annotations
 
 import re
@@ -16,22 +18,27 @@ WORDS = prose.load("training")
 
 def reading(page) -> list[float]:
     """Distance, longitude and error as the page says them."""
-    found = re.search(r"has Mars ([\d.]+) au .* longitude ([\d.]+)°. It is off by ([\d.,e−\u202f]+)′", page.locator(".instrument .reading").inner_text())
+    found = re.search(r"has Mars ([\d.]+) au .* longitude ([\d.]+)°. It is off by ([\d.,e−\u202f]+)′",
+                      page.locator(".instrument .reading").inner_text())
     return [float(number.replace("\u202f", "").replace("−", "-")) for number in found.groups()]
 
 
 def test_the_browser_finds_mars_where_python_does(open_page):
     for structure in ("ellipse", "equant", "circle"):
-        page = opened(open_page, "training", "kepler", f"&training_structure={structure}&training_day=20000&training_noise=8.0")
+        page = opened(open_page, "training", "kepler",
+                      f"&training_structure={structure}&training_day=20000&training_noise=8.0")
         made = kepler.fit(structure, "lm", *kepler.measure(24, 8.0, 0)).last
         when = torch.tensor([20000 / 365.25], dtype=torch.float64)
         x, y, _ = (position := kepler.STRUCTURES[structure].place(made, when)[0]).tolist()
         distance, longitude, off = reading(page)
-        assert abs(distance - float(position.norm())) < 6e-4 and abs(longitude - float(torch.atan2(torch.tensor(y), torch.tensor(x)).rad2deg() % 360)) < 0.006, structure
+        assert (abs(distance - float(position.norm())) < 6e-4
+                and abs(longitude - float(torch.atan2(torch.tensor(y), torch.tensor(x)).rad2deg() % 360))
+                    < 0.006), structure
         assert abs(off / float(kepler.error_at(structure, made, when)) - 1) < 0.006 and page.errors == [], structure
     page = opened(open_page, "training", "kepler", "&training_structure=polynomial&training_day=700")
     made = kepler.fit("polynomial", "lm", *kepler.measure(24, 1.0, 0)).last
-    assert abs(reading(page)[0] - float(kepler.on_polynomial(made, torch.tensor([700 / 365.25], dtype=torch.float64)).norm())) < 6e-4
+    assert abs(reading(page)[0]
+               - float(kepler.on_polynomial(made, torch.tensor([700 / 365.25], dtype=torch.float64)).norm())) < 6e-4
 
 
 def test_the_fit_plays_from_its_start_to_its_end_and_a_step_is_in_the_link(open_page):
@@ -47,7 +54,8 @@ def test_the_fit_plays_from_its_start_to_its_end_and_a_step_is_in_the_link(open_
     page.wait_for_url(re.compile("training_fit_step=1"))
     settle(page)
     other = open_page("training?" + urlsplit(page.url).query)
-    assert other.locator(".panel.loss .caption").text_content() == page.locator(".panel.loss .caption").text_content() and other.locator(".range.fit_step input").input_value() == "1"
+    assert (other.locator(".panel.loss .caption").text_content() == page.locator(".panel.loss .caption").text_content()
+            and other.locator(".range.fit_step input").input_value() == "1")
 
 
 def test_keys_walk_through_the_packed_rows_and_a_schedule_goes_along_into_the_live_run(open_page):
@@ -55,7 +63,9 @@ def test_keys_walk_through_the_packed_rows_and_a_schedule_goes_along_into_the_li
     page.locator(".packing_rows .rows").press("ArrowDown")
     page.locator(".packing_rows .rows").press("ArrowRight")
     page.wait_for_url(re.compile("training_row_place=9"))
-    assert page.locator(".packing_rows .title").inner_text().startswith("Row 2, place 2") and page.locator(".packing_rows .cell.picked").count() == page.locator(".packing_rows .cell.target").count() == 1
+    assert (page.locator(".packing_rows .title").inner_text().startswith("Row 2, place 2")
+            and page.locator(".packing_rows .cell.picked").count()
+                == page.locator(".packing_rows .cell.target").count() == 1)
     page = opened(open_page, "training", "schedules", "&training_schedule=cosine")
     page.get_by_role("button", name=WORDS.label("train_with")).click()
     page.get_by_text("Learning rate now").wait_for(timeout=60_000)

@@ -1,4 +1,6 @@
-"""The lessons of several views in a real Chromium: every view is drawn without an error, stands on the first screen of a projector, and is whole at every width."""
+"""The lessons of several views in a real Chromium: every view is drawn without an error, stands on the first screen of
+a projector, and is whole at every width.
+"""
 from __future__ import annotations
 
 import pytest
@@ -8,7 +10,9 @@ from tests.browser.pictures import cut_off, unpainted
 from tests.browser.serving import rest
 from tests.browser.views import LESSONS, end_of, reach
 
-AIR = 12        # pixels between a picture and the bar below it in present mode: another build of Chromium sets its type a few pixels higher
+# pixels between a picture and the bar below it in present mode: another build of Chromium sets its type a
+# few pixels higher
+AIR = 12
 
 
 @pytest.mark.parametrize("lesson", LESSONS)
@@ -20,10 +24,12 @@ def test_every_view_draws_without_an_error_and_is_whole_at_every_width(open_page
         assert unpainted(page, f".st-key-{lesson}_stage") == 0, name
         assert not view.first_screen or end_of(page, view) <= 720, name
         assert unreachable(page) == [], name
-        for width in (1024, 640, 390) if name == next(iter(LESSONS[lesson])) else (390,):     # a tablet's, and a projector's at a zoom of 200 %, once a lesson: that takes minutes for all
+        # a tablet's, and a projector's at a zoom of 200 %, once a lesson: that takes minutes for all
+        for width in (1024, 640, 390) if name == next(iter(LESSONS[lesson])) else (390,):
             page.set_viewport_size({"width": width, "height": 844})
             rest(page)
-            assert page.evaluate("document.scrollingElement.scrollWidth") <= width and cut_off(page) == [], (name, width)
+            assert page.evaluate("document.scrollingElement.scrollWidth") <= width and cut_off(page) == [], (
+                name, width)
         page.set_viewport_size({"width": 1280, "height": 720})
     assert violations(page) == []
 
@@ -40,4 +46,5 @@ def test_present_mode_shows_every_picture_whole_above_its_bar(open_page, lesson)
         view = reach(page, lesson, name)
         bar, stage = (page.locator(place).bounding_box() for place in (".st-key-try_step", f".st-key-{lesson}_stage"))
         assert end_of(page, view) + AIR <= bar["y"], name
-        assert not view.whole or stage["y"] + stage["height"] <= bar["y"], name        # what is said below a picture belongs to it
+        # what is said below a picture belongs to it
+        assert not view.whole or stage["y"] + stage["height"] <= bar["y"], name

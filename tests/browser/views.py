@@ -16,8 +16,10 @@ class View:
 
     end: str                                    # CSS of the part that ends its picture
     picks: tuple[tuple[str, str], ...] = ()     # further controls: (setting, option)
-    first_screen: bool = True                   # whether the picture ends on the first screen when the explanation stands below it
-    whole: bool = True                          # whether all that stands on its stage belongs to the picture, and is above the bar in present mode
+    # whether the picture ends on the first screen when the explanation stands below it
+    first_screen: bool = True
+    # whether all that stands on its stage belongs to the picture, and is above the bar in present mode
+    whole: bool = True
 
     def address(self, name: str) -> tuple[tuple[str, str], ...]:
         """The settings that lead to it."""
@@ -25,47 +27,70 @@ class View:
 
 
 LESSONS = {
-    "tokens": {"merges": View(".waiting"), "methods": View(".table"), "train": View(".foot"), "vocabulary": View(".list")},
-    "embeddings": {"product": View(".product canvas"), "neighbours": View(".st-key-embeddings_spread"), "map": View(".st-key-embeddings_map .nsewdrag"),
+    "tokens": {"merges": View(".waiting"), "methods": View(".table"), "train": View(".foot"),
+               "vocabulary": View(".list")},
+    "embeddings": {"product": View(".product canvas"), "neighbours": View(".st-key-embeddings_spread"),
+                   "map": View(".st-key-embeddings_map .nsewdrag"),
                    "map, neighbourhoods": View(".st-key-embeddings_map .nsewdrag", (("dimensions", "tsne"),)),
                    "contexts": View(".st-key-embeddings_alike"), "arithmetic": View(".st-key-embeddings_verdict")},
-    "positions": {name: View(".instrument", first_screen=False) for name in ("waves", "learned", "rotary", "biases", "concat", "symmetry", "beyond")}
+    "positions": {name: View(".instrument", first_screen=False)
+                  for name in ("waves", "learned", "rotary", "biases", "concat", "symmetry", "beyond")}
     | {"measured": View(".st-key-positions_measured_losses", first_screen=False)},
-    "language_models": {"sentences": View(".st-key-language_models_orders"), "continuations": View(".st-key-language_models_odds"), "guess": View(".keys"), "compress": View(".digits"),
-                        "correct": View(".st-key-language_models_where"), "decipher": View(".cipher-walk"), "decipher, model": View(".cipher-walk", (("by", "model"),)), "tasks": View(".list"), "tasks, written": View(".list", (("task", "questions"),)), "tasks, labels": View(".list", (("task", "labels"), ("shots", "4")))},
-    "generation": {"writing": View(".written-bars"), "strategies": View("svg.strategies"), "futures": View(".futures-tree"), "beam": View(".beam-tree"),
-                   "beam, two tokens": View(".beam-tree", (("source", "tiny"),)), "cache": View(".st-key-generation_work")},
-    "training": {"forcing": View(".forcing-chart"), "live": View(".st-key-training_loss"), "childhood": View(".st-key-training_childhood_scores"),
-                 "tuning": View(".st-key-training_next_token"), "tuning, pretrained": View(".st-key-training_next_token", (("stage", "pretrained"),)),
+    "language_models": {"sentences": View(".st-key-language_models_orders"),
+                        "continuations": View(".st-key-language_models_odds"), "guess": View(".keys"),
+                        "compress": View(".digits"), "correct": View(".st-key-language_models_where"),
+                        "decipher": View(".cipher-walk"), "decipher, model": View(".cipher-walk", (("by", "model"),)),
+                        "tasks": View(".list"), "tasks, written": View(".list", (("task", "questions"),)),
+                        "tasks, labels": View(".list", (("task", "labels"), ("shots", "4")))},
+    "generation": {"writing": View(".written-bars"), "strategies": View("svg.strategies"),
+                   "futures": View(".futures-tree"), "beam": View(".beam-tree"),
+                   "beam, two tokens": View(".beam-tree", (("source", "tiny"),)),
+                   "cache": View(".st-key-generation_work")},
+    "training": {"forcing": View(".forcing-chart"), "live": View(".st-key-training_loss"),
+                 "childhood": View(".st-key-training_childhood_scores"), "tuning": View(".st-key-training_next_token"),
+                 "tuning, pretrained": View(".st-key-training_next_token", (("stage", "pretrained"),)),
                  "tuning, aligned": View(".st-key-training_tuning_margins", (("stage", "aligned"),), whole=False),
                  "packing": View(".packing_rows"), "schedules": View(".st-key-training_schedule"),
-                 "schedules, paths": View(".st-key-training_descent", (("part", "descent"),)), "kepler": View(".instrument .panels"), "kepler, wrong": View(".instrument .panels", (("structure", "polynomial"),))},
+                 "schedules, paths": View(".st-key-training_descent", (("part", "descent"),)),
+                 "kepler": View(".instrument .panels"),
+                 "kepler, wrong": View(".instrument .panels", (("structure", "polynomial"),))},
     "residual_stream": {
-        "norms": View(".residual-norms .profile"), "norms, turn": View(".residual-grid canvas", (("measure", "turn"),)), "lens": View(".residual-grid canvas"),
-        "contributions": View(".st-key-residual_stream_waterfall"), "norm, vector": View(".st-key-residual_stream_vector_after", first_screen=False),
+        "norms": View(".residual-norms .profile"), "norms, turn": View(".residual-grid canvas", (("measure", "turn"),)),
+        "lens": View(".residual-grid canvas"), "contributions": View(".st-key-residual_stream_waterfall"),
+        "norm, vector": View(".st-key-residual_stream_vector_after", first_screen=False),
         "norm, batch": View(".st-key-residual_stream_matrix_tokens", (("norm_view", "batch"),), first_screen=False),
         "norm, placement": View(".st-key-residual_stream_placement", (("norm_view", "placement"),), first_screen=False),
         "mlp": View(".neurons-table"), "cut": View(".st-key-residual_stream_cut_lines")},
-    "attention": {"steps": View(".instrument .picture"), "switches": View(".st-key-attention_switches_bars"), "averages": View(".instrument .picture"), "worksheet": View(".sheet"),
-                  "scaling": View(".scaling-charts"), "roles": View(".matrices"), "roles, another basis": View(".matrices", (("roles_part", "change"),)),
+    "attention": {"steps": View(".instrument .picture"), "switches": View(".st-key-attention_switches_bars"),
+                  "averages": View(".instrument .picture"), "worksheet": View(".sheet"),
+                  "scaling": View(".scaling-charts"), "roles": View(".matrices"),
+                  "roles, another basis": View(".matrices", (("roles_part", "change"),)),
                   "roles, another order": View(".matrices", (("roles_part", "relabel"),))},
     "architectures": {
-        "design": View(".design-diagram", whole=False), "blank": View(".side.encoder .rest"), "translate": View(".heat"), "norms": View(".norms-table"), "activations": View(".architecture_curves .range.beta"),
-        "cost": View(".st-key-architectures_operations"), "cost, patterns": View(".sparse canvas", (("cost", "patterns"),)), "record": View(".st-key-architectures_timeline"),
-        "record, scaling": View(".st-key-architectures_law_compute", (("record", "scaling"),)), "record, translation": View(".st-key-architectures_scores", (("record", "translation"),)),
+        "design": View(".design-diagram", whole=False), "blank": View(".side.encoder .rest"),
+        "translate": View(".heat"), "norms": View(".norms-table"),
+        "activations": View(".architecture_curves .range.beta"), "cost": View(".st-key-architectures_operations"),
+        "cost, patterns": View(".sparse canvas", (("cost", "patterns"),)),
+        "record": View(".st-key-architectures_timeline"),
+        "record, scaling": View(".st-key-architectures_law_compute", (("record", "scaling"),)),
+        "record, translation": View(".st-key-architectures_scores", (("record", "translation"),)),
         "record, data": View(".st-key-architectures_corpora", (("record", "data"),), whole=False)},
-    "recurrence": {"unrolled": View(".unrolled canvas"), "gradient": View(".st-key-recurrence_gradient"), "serial": View(".st-key-recurrence_flops"), "copy": View(".st-key-recurrence_accuracy"),
+    "recurrence": {"unrolled": View(".unrolled canvas"), "gradient": View(".st-key-recurrence_gradient"),
+                   "serial": View(".st-key-recurrence_flops"), "copy": View(".st-key-recurrence_accuracy"),
                    "bottleneck": View(".st-key-recurrence_alignment")},
-    "limits": {"facts": View(".foot .verdict"), "memory": View(".st-key-limits_memory_nats"), "calibration": View(".st-key-limits_control_counts"),
-               "inputs": View(".inputs-picture"), "inputs, random": View(".inputs-picture", (("control", "random"),)), "words": View(".st-key-limits_movers"),
-               "words, all": View(".st-key-limits_spreads", (("span", "all"),)), "meaning": View(".st-key-limits_shares")},
+    "limits": {"facts": View(".foot .verdict"), "memory": View(".st-key-limits_memory_nats"),
+               "calibration": View(".st-key-limits_control_counts"),
+               "inputs": View(".inputs-picture"), "inputs, random": View(".inputs-picture", (("control", "random"),)),
+               "words": View(".st-key-limits_movers"), "words, all": View(".st-key-limits_spreads", (("span", "all"),)),
+               "meaning": View(".st-key-limits_shares")},
 }
 
 
 def opened(open_page: Callable[..., Page], lesson: str, name: str, query: str = "", **options) -> Page:
     """The page at the view's address, its picture standing."""
     view = LESSONS[lesson][name]
-    page = open_page(f"{lesson}?" + "&".join(f"{lesson}_{setting}={option}" for setting, option in view.address(name)) + query, **options)
+    page = open_page(f"{lesson}?" + "&".join(f"{lesson}_{setting}={option}" for setting, option in view.address(name))
+                     + query, **options)
     stand(page, view)
     return page
 
@@ -74,7 +99,8 @@ def reach(page: Page, lesson: str, name: str) -> View:
     """Pick the view as a reader does, and wait until its picture stands."""
     view = LESSONS[lesson][name]
     for setting, option in view.address(name):
-        page.locator(f".st-key-{lesson}_{setting}_widget").get_by_text(prose.load(lesson).label(f"{setting}_{option}"), exact=True).click()
+        page.locator(f".st-key-{lesson}_{setting}_widget").get_by_text(prose.load(lesson).label(f"{setting}_{option}"),
+                                                                       exact=True).click()
         settle(page)
     stand(page, view)
     return view
@@ -84,7 +110,8 @@ def stand(page: Page, view: View) -> None:
     """Until the last part of the view's picture is drawn and at rest."""
     settle(page)
     place = page.locator(view.end)
-    (place.locator("canvas, svg.marks") if view.end.startswith(".st-key") and not view.end.endswith(".nsewdrag") else place).first.wait_for(timeout=60_000)
+    (place.locator("canvas, svg.marks") if view.end.startswith(".st-key") and not view.end.endswith(".nsewdrag")
+     else place).first.wait_for(timeout=60_000)
     rest(page)
 
 

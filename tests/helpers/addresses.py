@@ -11,7 +11,9 @@ SHARED = ("prompt", "model", "device", "present", "class", "layer", "head", "pos
 
 
 def _groups() -> dict[str, dict[str, Setting]]:
-    """prefix -> name -> Setting, as the modules of the lessons keep them: a Settings, or a table for a view of Positions."""
+    """prefix -> name -> Setting, as the modules of the lessons keep them: a Settings, or a table for a
+    view of Positions.
+    """
     found: dict[str, dict[str, Setting]] = {}
     for module in pkgutil.walk_packages(pages.__path__, "pages."):
         if module.name.endswith(".page"):
@@ -25,4 +27,5 @@ def _groups() -> dict[str, dict[str, Setting]]:
 
 
 SETTINGS = _groups()
-OTHERS = ("next_token_panel", "next_token_flat", "next_token_peaked", "course_term", "term")      # tied to widgets by Streamlit, or short forms
+# tied to widgets by Streamlit, or short forms
+OTHERS = ("next_token_panel", "next_token_flat", "next_token_peaked", "course_term", "term")

@@ -25,7 +25,9 @@ def _in_no_time() -> asyncio.SelectorEventLoop:
 
 
 def finished(coroutine: Coroutine, in_no_time: bool = False):
-    """What a coroutine returns, run in a thread of its own: where a browser test went before, the tests' thread has a running event loop. in_no_time: nothing is slept, the loop's clock jumps."""
+    """What a coroutine returns, run in a thread of its own: where a browser test went before, the tests' thread has a
+    running event loop. in_no_time: nothing is slept, the loop's clock jumps.
+    """
     def run():
         with asyncio.Runner(loop_factory=_in_no_time if in_no_time else None) as runner:
             return runner.run(coroutine)

@@ -1,4 +1,6 @@
-"""Small Hugging Face models of every family, made from their configs with every parameter random and saved as transformers saves them."""
+"""Small Hugging Face models of every family, made from their configs with every parameter random and saved as
+transformers saves them.
+"""
 from __future__ import annotations
 
 from pathlib import Path
@@ -11,52 +13,78 @@ hf.logging.set_verbosity_error()
 hf.logging.disable_progress_bar()
 
 N_TOKENS, N_SOURCE = 23, 31
-SIZES = dict(vocab_size=61, hidden_size=24, num_hidden_layers=2, num_attention_heads=4, intermediate_size=40, max_position_embeddings=40)
+SIZES = dict(vocab_size=61, hidden_size=24, num_hidden_layers=2, num_attention_heads=4, intermediate_size=40,
+             max_position_embeddings=40)
 GROUPED = SIZES | dict(num_key_value_heads=2)
 GPT2 = dict(vocab_size=61, n_embd=24, n_layer=2, n_head=3, n_positions=40)
-OPT = dict(vocab_size=61, hidden_size=24, num_hidden_layers=2, num_attention_heads=3, ffn_dim=40, max_position_embeddings=40, word_embed_proj_dim=24)
+OPT = dict(vocab_size=61, hidden_size=24, num_hidden_layers=2, num_attention_heads=3, ffn_dim=40,
+           max_position_embeddings=40, word_embed_proj_dim=24)
 BERT = SIZES | dict(pad_token_id=0)
-T5 = dict(vocab_size=61, d_model=24, d_kv=8, d_ff=40, num_layers=2, num_decoder_layers=3, num_heads=4, decoder_start_token_id=0, relative_attention_num_buckets=8, relative_attention_max_distance=12)
-LLAMA3 = dict(rope_type="llama3", rope_theta=500.0, factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0, original_max_position_embeddings=16)
+T5 = dict(vocab_size=61, d_model=24, d_kv=8, d_ff=40, num_layers=2, num_decoder_layers=3, num_heads=4,
+          decoder_start_token_id=0, relative_attention_num_buckets=8, relative_attention_max_distance=12)
+LLAMA3 = dict(rope_type="llama3", rope_theta=500.0, factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0,
+              original_max_position_embeddings=16)
 
 CASES: dict[str, tuple[type, dict]] = {
-    "gpt2": (hf.GPT2Config, GPT2), "gpt2 untied, relu": (hf.GPT2Config, GPT2 | dict(tie_word_embeddings=False, activation_function="relu", n_inner=50)),
-    "opt": (hf.OPTConfig, OPT), "opt post-norm": (hf.OPTConfig, OPT | dict(do_layer_norm_before=False)), "opt without biases": (hf.OPTConfig, OPT | dict(enable_bias=False, tie_word_embeddings=False)),
+    "gpt2": (hf.GPT2Config, GPT2),
+    "gpt2 untied, relu": (hf.GPT2Config,
+                          GPT2 | dict(tie_word_embeddings=False, activation_function="relu", n_inner=50)),
+    "opt": (hf.OPTConfig, OPT), "opt post-norm": (hf.OPTConfig, OPT | dict(do_layer_norm_before=False)),
+    "opt without biases": (hf.OPTConfig, OPT | dict(enable_bias=False, tie_word_embeddings=False)),
     "pythia": (hf.GPTNeoXConfig, SIZES | dict(hidden_size=32, rotary_pct=0.25)),
-    "gpt-neox in sequence": (hf.GPTNeoXConfig, SIZES | dict(use_parallel_residual=False, rotary_pct=1.0, attention_bias=False, tie_word_embeddings=True, hidden_act="gelu_new")),
-    "llama": (hf.LlamaConfig, GROUPED | dict(rope_parameters=LLAMA3)), "llama with biases": (hf.LlamaConfig, GROUPED | dict(attention_bias=True, mlp_bias=True, head_dim=10, tie_word_embeddings=True)),
-    "llama stretched": (hf.LlamaConfig, SIZES | dict(rope_parameters=dict(rope_type="linear", factor=4.0, rope_theta=100.0))),
-    "mistral": (hf.MistralConfig, GROUPED | dict(sliding_window=5)), "mistral without window": (hf.MistralConfig, GROUPED | dict(sliding_window=None, tie_word_embeddings=True)),
-    "qwen2": (hf.Qwen2Config, GROUPED | dict(tie_word_embeddings=True)), "qwen2 with window": (hf.Qwen2Config, GROUPED | dict(use_sliding_window=True, sliding_window=6, max_window_layers=0)),
-    "qwen3": (hf.Qwen3Config, GROUPED | dict(head_dim=8)), "qwen3 tied": (hf.Qwen3Config, GROUPED | dict(head_dim=10, tie_word_embeddings=True, attention_bias=True)),
-    "gemma": (hf.GemmaConfig, SIZES | dict(num_key_value_heads=1, head_dim=8)), "phi": (hf.PhiConfig, SIZES | dict(hidden_size=32)),
-    "phi grouped": (hf.PhiConfig, GROUPED | dict(hidden_size=40, rope_parameters=dict(rope_type="default", rope_theta=500.0, partial_rotary_factor=0.4))),
-    "bert": (hf.BertConfig, BERT), "bert untied": (hf.BertConfig, BERT | dict(tie_word_embeddings=False, type_vocab_size=3, hidden_act="gelu_new")),
+    "gpt-neox in sequence": (hf.GPTNeoXConfig,
+                             SIZES | dict(use_parallel_residual=False, rotary_pct=1.0, attention_bias=False,
+                                          tie_word_embeddings=True, hidden_act="gelu_new")),
+    "llama": (hf.LlamaConfig, GROUPED | dict(rope_parameters=LLAMA3)),
+    "llama with biases": (hf.LlamaConfig,
+                          GROUPED | dict(attention_bias=True, mlp_bias=True, head_dim=10, tie_word_embeddings=True)),
+    "llama stretched": (hf.LlamaConfig,
+                        SIZES | dict(rope_parameters=dict(rope_type="linear", factor=4.0, rope_theta=100.0))),
+    "mistral": (hf.MistralConfig, GROUPED | dict(sliding_window=5)),
+    "mistral without window": (hf.MistralConfig, GROUPED | dict(sliding_window=None, tie_word_embeddings=True)),
+    "qwen2": (hf.Qwen2Config, GROUPED | dict(tie_word_embeddings=True)),
+    "qwen2 with window": (hf.Qwen2Config,
+                          GROUPED | dict(use_sliding_window=True, sliding_window=6, max_window_layers=0)),
+    "qwen3": (hf.Qwen3Config, GROUPED | dict(head_dim=8)),
+    "qwen3 tied": (hf.Qwen3Config, GROUPED | dict(head_dim=10, tie_word_embeddings=True, attention_bias=True)),
+    "gemma": (hf.GemmaConfig, SIZES | dict(num_key_value_heads=1, head_dim=8)),
+    "phi": (hf.PhiConfig, SIZES | dict(hidden_size=32)), "phi grouped": (hf.PhiConfig, GROUPED | dict(
+        hidden_size=40, rope_parameters=dict(rope_type="default", rope_theta=500.0, partial_rotary_factor=0.4))),
+    "bert": (hf.BertConfig, BERT),
+    "bert untied": (hf.BertConfig, BERT | dict(tie_word_embeddings=False, type_vocab_size=3, hidden_act="gelu_new")),
     "roberta untied": (hf.RobertaConfig, SIZES | dict(max_position_embeddings=42, tie_word_embeddings=False)),
     "roberta": (hf.RobertaConfig, SIZES | dict(max_position_embeddings=42, type_vocab_size=1)),
-    "distilbert": (hf.DistilBertConfig, dict(vocab_size=61, dim=24, n_layers=2, n_heads=4, hidden_dim=40, max_position_embeddings=40)),
-    "t5": (hf.T5Config, T5), "t5 v1.1": (hf.T5Config, T5 | dict(feed_forward_proj="gated-gelu", tie_word_embeddings=False)),
+    "distilbert": (hf.DistilBertConfig,
+                   dict(vocab_size=61, dim=24, n_layers=2, n_heads=4, hidden_dim=40, max_position_embeddings=40)),
+    "t5": (hf.T5Config, T5),
+    "t5 v1.1": (hf.T5Config, T5 | dict(feed_forward_proj="gated-gelu", tie_word_embeddings=False)),
 }
 ENCODERS = tuple(name for name in CASES if "bert" in name)
 
 
 def randomised(model: hf.PreTrainedModel, seed: int = 1) -> hf.PreTrainedModel:
-    """The model with every parameter random, norms and biases too: maps that keep a vector's length, so that every part of a block weighs as much in the stream as the
-    embedding does, and unembeddings long enough for logits that spread."""
+    """The model with every parameter random, norms and biases too: maps that keep a vector's length, so that every part
+    of a block weighs as much in the stream as the embedding does, and unembeddings long enough for logits that spread.
+    """
     generator = torch.Generator().manual_seed(seed)
-    gain = {"gemma": 24 ** -0.5, "t5": 2.0}.get(model.config.model_type, 1.0)     # whose embeddings come in √d times as long; whose logits go out 1/√d times
+    # whose embeddings come in √d times as long; whose logits go out 1/√d times
+    gain = {"gemma": 24 ** -0.5, "t5": 2.0}.get(model.config.model_type, 1.0)
     with torch.no_grad():
         for name, p in model.named_parameters():
             noise = torch.randn(p.shape, generator=generator)
-            embedding, out = (any(part in name for part in parts) for parts in (("wte", "embed", "shared", "word_embeddings"), ("lm_head.weight", "embed_out", "decoder.weight")))
-            p.copy_(p + 0.3 * noise if p.ndim == 1 else noise * (gain if embedding else 1.0 if out else p.shape[-1] ** -0.5))
+            embedding, out = (any(part in name for part in parts)
+                              for parts in (("wte", "embed", "shared", "word_embeddings"),
+                                            ("lm_head.weight", "embed_out", "decoder.weight")))
+            p.copy_(p + 0.3 * noise if p.ndim == 1
+                    else noise * (gain if embedding else 1.0 if out else p.shape[-1] ** -0.5))
     return model.eval().requires_grad_(False)
 
 
 def made(name: str, **changes) -> hf.PreTrainedModel:
     """The random model of CASES[name]; T5 version 1.1 with an unembedding of its own, as the published ones have."""
     kind, settings = CASES[name]
-    auto = hf.AutoModelForMaskedLM if name in ENCODERS else hf.AutoModelForSeq2SeqLM if kind is hf.T5Config else hf.AutoModelForCausalLM
+    auto = (hf.AutoModelForMaskedLM if name in ENCODERS else hf.AutoModelForSeq2SeqLM if kind is hf.T5Config
+            else hf.AutoModelForCausalLM)
     model = auto.from_config(kind(**settings | changes), attn_implementation="eager")
     if name == "t5 v1.1":
         model.lm_head.weight = torch.nn.Parameter(torch.empty(61, 24))

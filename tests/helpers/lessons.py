@@ -15,13 +15,16 @@ _NAMES = tempfile.TemporaryDirectory()
 
 
 def open_at(lesson: str, seen: bool = True, **query: str | None) -> AppTest:
-    """The page of `lesson` after its first run, at an address with these parameters; None leaves one out. seen: as a browser that has shown a picture; there is none here to say so."""
+    """The page of `lesson` after its first run, at an address with these parameters; None leaves one out. seen: as a
+    browser that has shown a picture; there is none here to say so.
+    """
     at = AppTest.from_file(str(SCRIPT), default_timeout=120)
     at.session_state[PICTURE_SEEN] = seen
     for key, value in query.items():
         if value is not None:
             at.query_params[key] = value
-    return at.switch_page(file_named(lesson)).run()     # its page alone, as a link does: no run of the home page before it
+    # its page alone, as a link does: no run of the home page before it
+    return at.switch_page(file_named(lesson)).run()
 
 
 def file_named(page: str) -> str:
@@ -56,7 +59,8 @@ def turn(at: AppTest, lesson: str, **settings) -> AppTest:
 
 
 def answer(at: AppTest, key: str, right: int) -> None:
-    """Commits to the option of the page's question `key` that a second computation found, and is told that it is right."""
+    """Commits to the option of the page's question `key` that a second computation found, and is told that it is right.
+    """
     given = next(radio for radio in at.radio if radio.key.endswith(f"_{key}_given"))
     given.set_value(right).run()
     at.button(given.key.replace("_given", "_commit")).click().run()

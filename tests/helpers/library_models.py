@@ -1,4 +1,6 @@
-"""Small Hugging Face models in folders, as an operator offers them: random weights, of families that differ from the bundled models in most that lessons could take for granted."""
+"""Small Hugging Face models in folders, as an operator offers them: random weights, of families that differ from the
+bundled models in most that lessons could take for granted.
+"""
 from __future__ import annotations
 
 import json
@@ -15,20 +17,28 @@ from tests.helpers.huggingface_models import hf
 
 CONTEXT = 300                # longer than what lessons read at once
 FAMILIES = {                 # name -> (case of tests.helpers.huggingface_models, its changes)
-    "llama": ("llama", dict(max_position_embeddings=CONTEXT)),                       # grouped heads, rotary, RMSNorm, gate, no biases, E not tied
-    "deep": ("llama", dict(max_position_embeddings=CONTEXT, num_hidden_layers=28, num_attention_heads=16, num_key_value_heads=8, hidden_size=64)),    # the layers and heads of Qwen3-0.6B
-    "neox": ("pythia", dict(max_position_embeddings=CONTEXT)),                       # parallel parts, part of each query turned
+    # grouped heads, rotary, RMSNorm, gate, no biases, E not tied
+    "llama": ("llama", dict(max_position_embeddings=CONTEXT)),
+    # the layers and heads of Qwen3-0.6B
+    "deep": ("llama", dict(max_position_embeddings=CONTEXT, num_hidden_layers=28, num_attention_heads=16,
+                           num_key_value_heads=8, hidden_size=64)),
+    # parallel parts, part of each query turned
+    "neox": ("pythia", dict(max_position_embeddings=CONTEXT)),
     "mistral": ("mistral", dict(max_position_embeddings=CONTEXT)),                   # a sliding window of 5
-    "phi": ("phi", dict(max_position_embeddings=CONTEXT)),                           # b_U, a norm that both parts share, half of each query turned
+    # b_U, a norm that both parts share, half of each query turned
+    "phi": ("phi", dict(max_position_embeddings=CONTEXT)),
     "numbers": ("qwen3", dict(max_position_embeddings=CONTEXT)),                     # without a tokenizer
 }
 
 
 def folder(root: Path, name: str, vocab_size: int = 700) -> Path:
-    """The model `name` of FAMILIES below `root`. llama and deep begin a text with <s>, the others with nothing; "numbers" has no tokenizer."""
+    """The model `name` of FAMILIES below `root`. llama and deep begin a text with <s>, the others with nothing;
+    "numbers" has no tokenizer.
+    """
     case, changes = FAMILIES[name]
     place = root / name
-    huggingface_models.saved(case, place, vocab_size=vocab_size, bos_token_id=0, eos_token_id=0, pad_token_id=None, **changes)
+    huggingface_models.saved(case, place, vocab_size=vocab_size, bos_token_id=0, eos_token_id=0,
+                             pad_token_id=None, **changes)
     if name != "numbers":
         save_tokenizer(place, vocab_size - 3, begins=case == "llama")
     return place
@@ -45,10 +55,15 @@ def save_tokenizer(place: Path, vocab_size: int, begins: bool) -> None:
     (place / "tokenizer_config.json").write_text(json.dumps({"eos_token": name} if begins else {}))
 
 
-OTHER_KINDS = {              # name -> (case of tests.helpers.huggingface_models, maker of its tokenizer in tests.core.huggingface.test_tokens, its changes)
-    "bert": ("bert", "bert", dict(max_position_embeddings=CONTEXT)),                 # WordPiece, post-norm, a head's transform
-    "roberta": ("roberta", "roberta", dict(max_position_embeddings=CONTEXT)),        # byte-level, positions that begin after the padding token's
-    "t5": ("t5", "t5", dict(num_decoder_layers=2)),                                  # Unigram, relative positions; with more blocks, transformers' own cache fails
+# name -> (case of tests.helpers.huggingface_models, maker of its tokenizer in
+# tests.core.huggingface.test_tokens, its changes)
+OTHER_KINDS = {
+    # WordPiece, post-norm, a head's transform
+    "bert": ("bert", "bert", dict(max_position_embeddings=CONTEXT)),
+    # byte-level, positions that begin after the padding token's
+    "roberta": ("roberta", "roberta", dict(max_position_embeddings=CONTEXT)),
+    # Unigram, relative positions; with more blocks, transformers' own cache fails
+    "t5": ("t5", "t5", dict(num_decoder_layers=2)),
 }
 
 

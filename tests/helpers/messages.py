@@ -5,17 +5,17 @@ import re
 import numpy as np
 from streamlit.testing.v1 import AppTest
 
-KINDS = {"uint8": np.uint8, "uint16": np.uint16, "int32": np.int32, "float32": np.float32}
+KINDS = {"uint8": np.uint8, "uint16": np.uint16, "int32": np.int32, "float32": np.float32, "float64": np.float64}
 
 
 def unpacked(sent: bytes) -> dict:
-    """Header and arrays, read as `unpack` of message.js reads them."""
+    """Header and arrays, read as `unpack` of bytes.js reads them."""
     length = int.from_bytes(sent[:4], "little")
     header = json.loads(sent[4:4 + length])
-    at_byte = 4 + length + -(4 + length) % 4
+    at_byte = 4 + length + -(4 + length) % 8
     for name, kind, count in header["arrays"]:
         header[name] = np.frombuffer(sent, KINDS[kind], count, at_byte)
-        at_byte += header[name].nbytes + -header[name].nbytes % 4
+        at_byte += header[name].nbytes + -header[name].nbytes % 8
     assert at_byte == len(sent)
     return header
 
@@ -27,10 +27,12 @@ def formulas(at: AppTest) -> list[str]:
 
 def given(at: AppTest, component: str) -> dict:
     """What the first component of that name was given: header and arrays."""
-    return unpacked(next(element.proto.bytes for element in at.get("bidi_component") if element.proto.component_name == component))
+    return unpacked(next(element.proto.bytes for element in at.get("bidi_component")
+                         if element.proto.component_name == component))
 
 
 def numbers_in(latex: str, whole: bool = False) -> list[float]:
     """The decimals of a formula in order, powers of ten put in; with `whole` the whole numbers too."""
     digits = r"-?\d+(?:\.\d+)?" if whole else r"-?\d+\.\d+"
-    return [float(value) * 10 ** int(power or 0) for value, power in re.findall(rf"({digits})(?: \\cdot 10\^\{{(-?\d+)\}})?", latex)]
+    return [float(value) * 10 ** int(power or 0)
+            for value, power in re.findall(rf"({digits})(?: \\cdot 10\^\{{(-?\d+)\}})?", latex)]

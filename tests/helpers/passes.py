@@ -1,4 +1,6 @@
-"""One pass and one that changes it in every way, to be computed in two places; and whether two Traces are the same to the last bit."""
+"""One pass and one that changes it in every way, to be computed in two places; and whether two Traces are the same
+to the last bit.
+"""
 from __future__ import annotations
 
 import torch
@@ -7,8 +9,10 @@ from core.model.intervention import HeadEdit, Intervention, Patch, SublayerEdit
 from core.model.trace import Trace, _tensors
 
 IDS = (0, 17, 300, 5, 9, 44)
-CHANGED = Intervention(heads=(HeadEdit(1, 2, "mean"), HeadEdit(0, 0, "scale", 0.1)), sublayers=(SublayerEdit(1, "mlp"),), patches=(Patch(1, 2, (0, 3, 4), 1),), reference_ids=(5, 6, 7),
-                       allowed=tuple(tuple(j <= i or j == 5 for j in range(6)) for i in range(6)), permutation=(0, 2, 1, 3, 4, 5))
+CHANGED = Intervention(
+    heads=(HeadEdit(1, 2, "mean"), HeadEdit(0, 0, "scale", 0.1)), sublayers=(SublayerEdit(1, "mlp"),),
+    patches=(Patch(1, 2, (0, 3, 4), 1),), reference_ids=(5, 6, 7),
+    allowed=tuple(tuple(j <= i or j == 5 for j in range(6)) for i in range(6)), permutation=(0, 2, 1, 3, 4, 5))
 
 
 def same(a: Trace, b: Trace) -> bool:

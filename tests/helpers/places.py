@@ -9,7 +9,8 @@ from pages.course.tables import Place
 from pages.overview.shared import SETTINGS
 
 POSITIONS = ("waves", "learned", "rotary", "biases", "concat", "symmetry", "beyond", "measured")
-SHARED = {"prompt": Setting(""), "model": Setting(""), "layer": Setting(0, low=0), "head": Setting(0, low=0), "position": Setting(0, low=0), "target": Setting(0, low=0)}
+SHARED = {"prompt": Setting(""), "model": Setting(""), "layer": Setting(0, low=0), "head": Setting(0, low=0),
+          "position": Setting(0, low=0), "target": Setting(0, low=0)}
 
 
 def nonsense(place: Place) -> list[str]:
@@ -19,20 +20,25 @@ def nonsense(place: Place) -> list[str]:
 
 
 def known_to(lesson: str) -> dict:
-    """The settings of a lesson by their names in an address: a Setting, or what reads the value and raises ValueError."""
+    """The settings of a lesson by their names in an address: a Setting, or what reads the value and raises ValueError.
+    """
     if lesson == "overview":
         return {f"overview_{name}": setting for name, setting in SETTINGS.each.items()}
     if lesson == "next_token":
         return {"next_token_panel": PanelSettings.from_link}
     if lesson == "positions":
         modules = [importlib.import_module(f"pages.positions.{view}") for view in POSITIONS]
-        own = {f"positions_{view}_{name}": setting for view, module in zip(POSITIONS, modules) for name, setting in _each(module.SETTINGS).items()}
-        return own | _settings(lesson, "shared") | {f"positions_{name}": setting for name, setting in modules[POSITIONS.index("symmetry")].ORDER.items()}
+        own = {f"positions_{view}_{name}": setting for view, module in zip(POSITIONS, modules)
+               for name, setting in _each(module.SETTINGS).items()}
+        return (own | _settings(lesson, "shared")
+                | {f"positions_{name}": setting
+                   for name, setting in modules[POSITIONS.index("symmetry")].ORDER.items()})
     return _settings(lesson, "shared")
 
 
 def _settings(lesson: str, module: str) -> dict[str, Setting]:
-    return {f"{lesson}_{name}": setting for name, setting in importlib.import_module(f"pages.{lesson}.{module}").SETTINGS.each.items()}
+    return {f"{lesson}_{name}": setting
+            for name, setting in importlib.import_module(f"pages.{lesson}.{module}").SETTINGS.each.items()}
 
 
 def _each(settings) -> dict[str, Setting]:
@@ -42,7 +48,7 @@ def _each(settings) -> dict[str, Setting]:
 def _taken(known, written: str) -> bool:
     if isinstance(known, Setting):
         value = known.accept(written)
-        return value is not None and (isinstance(known.default, str) or isinstance(known.default, bool) or float(written) == value)
+        return value is not None and (isinstance(known.default, str | bool) or float(written) == value)
     try:
         known(written)
     except ValueError:

@@ -7,5 +7,6 @@ PROMPTS = {
     "emoji": "I ❤️ 🐶 and 👩‍👩‍👧‍👦!",
     "right to left": "שלום עולם مرحبا بالعالم",
     "HTML": "<script>alert(1)</script> <b>bold</b> & $x^2$ `code` [link](http://x)",
-    "control characters": "a\x00b\x07c\u202ed\ufffe" + "".join(chr(0x10000 * plane + 0xFE) for plane in range(17)),      # and a character of every plane of Unicode
+    # and a character of every plane of Unicode
+    "control characters": "a\x00b\x07c\u202ed\ufffe" + "".join(chr(0x10000 * plane + 0xFE) for plane in range(17)),
 }

@@ -1,4 +1,5 @@
-"""Whole pages at random addresses: each must stand, with the app's plain words at most for what its address asks and cannot be.
+"""Whole pages at random addresses: each must stand, with the app's plain words at most for what its address asks
+and cannot be.
 
     python -m tests.helpers.random_pages --number 300 --seed 1
 
@@ -20,8 +21,10 @@ from tests.helpers.addresses import OTHERS, SETTINGS, SHARED
 from tests.helpers.prompts import PROMPTS
 
 PAGES = tuple(sorted(catalogue.pages()))
-NUMBERS = ("0", "1", "-1", "2", "7", "31", "999", "1e9", "-1e9", "1e999", "nan", "0.5", "1e-12", "٣", "", " ", "9" * 400)
-WORDS = ("", "a", "true", "false", "0.0 0.1 1.*", "1-3-1", "x" * 9_000, "שלום", "a\x00b\u202e\U0010fffe", "\n\n", "[a] [b]", *hostile.SIGNS)
+NUMBERS = ("0", "1", "-1", "2", "7", "31", "999", "1e9", "-1e9", "1e999", "nan", "0.5", "1e-12", "٣",
+           "", " ", "9" * 400)
+WORDS = ("", "a", "true", "false", "0.0 0.1 1.*", "1-3-1", "x" * 9_000, "שלום", "a\x00b\u202e\U0010fffe", "\n\n",
+         "[a] [b]", *hostile.SIGNS)
 
 
 def addresses(number: int, seed: int) -> Iterator[tuple[str, dict[str, str]]]:
@@ -29,10 +32,12 @@ def addresses(number: int, seed: int) -> Iterator[tuple[str, dict[str, str]]]:
     chance = random.Random(seed)
     for _ in range(number):
         page = chance.choice(PAGES)
-        own = {f"{prefix}_{name}": _value(chance, setting.options) for prefix, each in SETTINGS.items() if prefix == page or prefix.startswith(f"{page}_") for name, setting in each.items()
+        own = {f"{prefix}_{name}": _value(chance, setting.options) for prefix, each in SETTINGS.items()
+               if prefix == page or prefix.startswith(f"{page}_") for name, setting in each.items()
                if chance.random() < 0.4}
         shared = {key: _shared(chance, key) for key in SHARED if chance.random() < 0.25}
-        others = {key: chance.choice((*NUMBERS, *WORDS)) for key in OTHERS if key.startswith(page) and chance.random() < 0.5}
+        others = {key: chance.choice((*NUMBERS, *WORDS)) for key in OTHERS
+                  if key.startswith(page) and chance.random() < 0.5}
         yield page, own | shared | others
 
 
@@ -43,7 +48,8 @@ def _value(chance: random.Random, options: tuple[str, ...]) -> str:
 def _shared(chance: random.Random, key: str) -> str:
     if key == "prompt":
         return chance.choice((hostile.PROMPT, *(prompt for prompt in PROMPTS.values() if prompt is not None), *WORDS))
-    return chance.choice((*cache.model_names(), "stories-small@100", "folder:x", *WORDS)) if key == "model" else chance.choice(NUMBERS)
+    return (chance.choice((*cache.model_names(), "stories-small@100", "folder:x", *WORDS)) if key == "model"
+            else chance.choice(NUMBERS))
 
 
 def failures(page: str, parameters: dict[str, str]) -> list[str]:

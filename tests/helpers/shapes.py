@@ -8,14 +8,14 @@ from pathlib import Path
 import torch
 
 from core import huggingface
-from core.model.transformer import Transformer
 from core.model.tokenizer import Tokenizer
 from core.model.trace import Trace
+from core.model.transformer import Transformer
 from tests.helpers import huggingface_models, library_models
 
 VOCAB_SIZE = 700
 PROMPT = "Once upon a time there was the girl."     # no token twice
-SHAPES = {      # name -> (case of tests.huggingface_models, its changes)
+SHAPES = {      # name -> (case of tests.helpers.huggingface_models, its changes)
     # N = 9, L = 3, h = 4, d = 20, d_k = 5, d_ff = 11
     "learned": ("gpt2", dict(n_layer=3, n_head=4, n_embd=20, n_inner=11, n_positions=16)),
     # N = 9, L = 2, h = 6, h_kv = 3, d = 24, d_k = 10, d_ff = 13

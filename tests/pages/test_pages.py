@@ -1,4 +1,6 @@
-"""Every page, with every kind of prompt, through AppTest: all seven parts stand, nothing fails, the prompt stays as it was typed."""
+"""Every page, with every kind of prompt, through AppTest: all seven parts stand, nothing fails, the prompt stays
+as it was typed.
+"""
 from __future__ import annotations
 
 from pathlib import Path
@@ -40,11 +42,13 @@ def test_page_opens_whole(page: str, prompt: str | None):
 @pytest.mark.parametrize("page", PAGES)
 def test_what_is_said_of_a_picture_waits_until_a_new_session_has_seen_it(page: str):
     at = lessons.open_at(page, seen=False)
-    assert lessons.fine(at) and len(at.get("bidi_component")) > 1 and not any(m.value == f"### {prose.load('app').label('numbers')}" for m in at.markdown)
+    assert (lessons.fine(at) and len(at.get("bidi_component")) > 1
+            and not any(m.value == f"### {prose.load('app').label('numbers')}" for m in at.markdown))
     assert sum(c.proto.component_name == "standing" for c in at.get("bidi_component")) == 1
     at.session_state[PICTURE_SEEN] = True           # what the component's callback does
     at.run()
-    assert any(m.value == f"### {prose.load('app').label('numbers')}" for m in at.markdown) and all(c.proto.component_name != "standing" for c in at.get("bidi_component"))
+    assert (any(m.value == f"### {prose.load('app').label('numbers')}" for m in at.markdown)
+            and all(c.proto.component_name != "standing" for c in at.get("bidi_component")))
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -58,7 +62,8 @@ def test_every_lesson_is_explained_in_at_most_three_paragraphs_and_has_experimen
 def test_every_experiment_runs_and_the_question_beside_it_can_be_answered(page: str):
     """That an answer is the right one is for the lesson's own tests: each asks a second, independent computation."""
     frame = prose.load("app")
-    verdicts = tuple(frame.label(f"check_{name}", given="", answer="").split(".")[0].strip() for name in ("right", "wrong"))
+    verdicts = tuple(frame.label(f"check_{name}", given="", answer="").split(".")[0].strip()
+                     for name in ("right", "wrong"))
     for experiment in prose.load(page).experiments:
         at = opened(page, None)
         at.button(f"do_{page}_{experiment.id}").click().run()
@@ -68,7 +73,8 @@ def test_every_experiment_runs_and_the_question_beside_it_can_be_answered(page: 
         assert len(set(question.options)) == len(question.options) > 1, experiment.id
         question.set_value(0).run()
         at.button(question.key.replace("_given", "_commit")).click().run()
-        assert any(m.value.startswith(verdicts) for m in at.markdown) and not at.exception and not at.error, experiment.id
+        assert (any(m.value.startswith(verdicts) for m in at.markdown) and not at.exception
+                and not at.error), experiment.id
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -80,7 +86,8 @@ def test_present_mode_opens_with_its_line_of_experiments(page: str):
 
 
 FULL = (torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB"), MemoryError(),
-        RuntimeError("[enforce fail at alloc_cpu.cpp:117] . DefaultCPUAllocator: not enough memory: you tried to allocate 21474836480 bytes."))
+        RuntimeError("[enforce fail at alloc_cpu.cpp:117] . DefaultCPUAllocator: not enough memory: you tried to "
+                     "allocate 21474836480 bytes."))
 BROKEN = RuntimeError("The size of tensor a (3) must match the size of tensor b (4).")
 
 
@@ -88,9 +95,11 @@ def test_full_memory_is_known_by_its_many_names():
     assert all(map(devices.is_out_of_memory, FULL)) and not devices.is_out_of_memory(BROKEN)
 
 
-@pytest.mark.parametrize("error, label", [(FULL[0], "error_memory"), (BROKEN, "error")], ids=["full memory", "a broken pass"])
+@pytest.mark.parametrize("error, label", [(FULL[0], "error_memory"), (BROKEN, "error")],
+                         ids=["full memory", "a broken pass"])
 @pytest.mark.parametrize("page", PAGES)
-def test_a_pass_that_fails_is_said_in_plain_words_and_costs_the_reader_nothing(page: str, error: Exception, label: str, monkeypatch: pytest.MonkeyPatch):
+def test_a_pass_that_fails_is_said_in_plain_words_and_costs_the_reader_nothing(
+        page: str, error: Exception, label: str, monkeypatch: pytest.MonkeyPatch):
     passes = []
 
     def forward(*_args, **_kwargs):

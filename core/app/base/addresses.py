@@ -1,6 +1,7 @@
 """Paths below the server's base path, and the first page's own name as one of them.
 
-Streamlit knows the page that the app opens with at the root alone; by its own name, as the other pages have theirs, it would be no page of the app.
+Streamlit knows the page that the app opens with at the root alone; by its own name, as the other pages have theirs, it
+would be no page of the app.
 """
 from __future__ import annotations
 
@@ -23,14 +24,17 @@ def below(*parts: str) -> str:
 
 
 def of_server() -> list[str]:
-    """The addresses at which browsers reach the server: on this machine, and from its network unless one address is set."""
+    """The addresses at which browsers reach the server: on this machine, and from its network unless one
+    address is set.
+    """
     bound = st.get_option("server.address")
     hosts = [bound] if bound and bound not in EVERYWHERE else ["localhost", net_util.get_internal_ip()]
     return [server_util.get_url(host) for host in hosts if host]
 
 
 async def _to_the_root(request: Request) -> RedirectResponse:
-    return RedirectResponse("./" + (f"?{request.url.query}" if request.url.query else ""))       # relative: whatever stands before the server
+    # relative: whatever stands before the server
+    return RedirectResponse("./" + (f"?{request.url.query}" if request.url.query else ""))
 
 
 HOME_ROUTE = Route(below(catalogue.HOME), _to_the_root)

@@ -1,4 +1,7 @@
-"""Which lessons there are, in the order of the model, and which stages of it each one shows. A lesson exists when its page file does."""
+"""Which lessons there are, in the order of the model, and which stages of it each one shows.
+
+A lesson exists when its page file does.
+"""
 from __future__ import annotations
 
 import functools
@@ -21,7 +24,9 @@ def page_path(page: str) -> Path:
 
 @dataclass(frozen=True)
 class Entry:
-    """One lesson: its id (the stem of page and text file), its section in the navigation, the stages of the strip that it lights."""
+    """One lesson: its id (the stem of page and text file), its section in the navigation, the stages of the strip
+    that it lights.
+    """
 
     id: str
     section: str
@@ -34,8 +39,10 @@ class Entry:
 
 @dataclass(frozen=True)
 class Showing:
-    """What lessons have to show of a model that is no decoder. live: the view of Architectures in which it is at work; runs: lesson -> the views whose pictures are true of it, the one to open
-    first (WHOLE: the lesson has no views, and all of it is); predicts: those of them that show what it predicts, and so need its output head."""
+    """What lessons have to show of a model that is no decoder. live: the view of Architectures in which it is at work;
+    runs: lesson -> the views whose pictures are true of it, the one to open first (WHOLE: the lesson has no views, and
+    all of it is); predicts: those of them that show what it predicts, and so need its output head.
+    """
 
     live: str
     runs: Mapping[str, tuple[str, ...]]
@@ -46,9 +53,14 @@ WHOLE: tuple[str, ...] = ()
 
 
 SHOWN = {   # by the kind of a model, as ModelConfig has it; a decoder is shown by all
-    "encoder": Showing("blank", {"tokens": ("vocabulary", "methods", "merges", "train"), "embeddings": ("product", "neighbours", "map", "contexts", "arithmetic"),
-                                 "positions": ("waves", "learned", "concat"), "overview": WHOLE, "attention": ("steps", "switches", "scaling", "roles", "averages", "worksheet"), "heads": WHOLE, "residual_stream": ("norms", "lens", "contributions", "norm", "mlp", "cut")},
-                       predicts=frozenset({("attention", "switches"), ("attention", "roles"), ("residual_stream", "lens"), ("residual_stream", "contributions"), ("residual_stream", "cut")})),
+    "encoder":
+        Showing("blank", {"tokens": ("vocabulary", "methods", "merges", "train"),
+                          "embeddings": ("product", "neighbours", "map", "contexts", "arithmetic"),
+                          "positions": ("waves", "learned", "concat"), "overview": WHOLE,
+                          "attention": ("steps", "switches", "scaling", "roles", "averages", "worksheet"),
+                          "heads": WHOLE, "residual_stream": ("norms", "lens", "contributions", "norm", "mlp", "cut")},
+                predicts=frozenset({("attention", "switches"), ("attention", "roles"), ("residual_stream", "lens"),
+                                    ("residual_stream", "contributions"), ("residual_stream", "cut")})),
     "encoder-decoder": Showing("translate", {"tokens": ("vocabulary", "methods", "merges", "train")}),
 }
 STAGES = ("text", "tokens", "embedding", "position", "attention", "stream", "mlp", "unembedding", "softmax", "sample")
@@ -73,7 +85,10 @@ _ALL = (
 
 
 def existing() -> tuple[Entry, ...]:
-    """The lessons whose page file is there. Looked up again when a file was added or taken away: every run of a page asks many times."""
+    """The lessons whose page file is there.
+
+    Looked up again when a file was added or taken away: every run of a page asks many times.
+    """
     return _existing(modified(PAGES))
 
 
@@ -99,7 +114,8 @@ def runs(lesson: str, kind: str) -> bool:
 
 def is_shown(lesson: str, view: str, kind: str) -> bool:
     """Whether what a view draws is true of a model of that kind."""
-    return kind not in SHOWN or runs(lesson, kind) and (SHOWN[kind].runs[lesson] == WHOLE or view in SHOWN[kind].runs[lesson])
+    return (kind not in SHOWN
+            or runs(lesson, kind) and (SHOWN[kind].runs[lesson] == WHOLE or view in SHOWN[kind].runs[lesson]))
 
 
 def predicts(lesson: str, view: str, kind: str) -> bool:
@@ -108,7 +124,9 @@ def predicts(lesson: str, view: str, kind: str) -> bool:
 
 
 def lesson_of(stage: str) -> str | None:
-    """The lesson that a stage of the strip leads to: the first existing one that lights it, the overview left aside; None if there is none."""
+    """The lesson that a stage of the strip leads to: the first existing one that lights it, the overview left aside;
+    None if there is none.
+    """
     return next((entry.id for entry in existing() if stage in entry.stages and entry.id != HOME), None)
 
 

@@ -1,4 +1,5 @@
-"""What whoever runs this app has set, by environment variables: all of it is read here, and checked when the server starts.
+"""What whoever runs this app has set, by environment variables: all of it is read here, and checked when the
+server starts.
 
 A variable that is not set, or empty, leaves its setting at the default. Streamlit has settings of its own
 (`STREAMLIT_SERVER_…`), such as the base path and the trusted origins; assets/text/docs/deployment.md lists both.
@@ -14,9 +15,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-
 PREFIX = "TRANSFORMER_"
-MODELS, ROOTS, HUB, HUB_MODELS = "TRANSFORMER_MODELS", "TRANSFORMER_MODEL_ROOTS", "TRANSFORMER_HUB", "TRANSFORMER_HUB_MODELS"
+MODELS, ROOTS, HUB, HUB_MODELS = ("TRANSFORMER_MODELS", "TRANSFORMER_MODEL_ROOTS", "TRANSFORMER_HUB",
+                                  "TRANSFORMER_HUB_MODELS")
 GIGABYTES, LARGEST = "TRANSFORMER_MODEL_GB", "TRANSFORMER_LARGEST_MODEL_GB"
 HUB_GIGABYTES = "TRANSFORMER_HUB_GB"
 CHARACTERS, TOKENS = "TRANSFORMER_PROMPT_CHARACTERS", "TRANSFORMER_PROMPT_TOKENS"
@@ -24,7 +25,8 @@ TRAINING = "TRANSFORMER_TRAINING"
 PASSES = "TRANSFORMER_PASSES"
 FRAME_ANCESTORS = "TRANSFORMER_FRAME_ANCESTORS"
 LEAST_CHARACTERS, MOST_CHARACTERS = 100, 20_000     # of a prompt; the most is far more than any context takes
-LEAST_TOKENS, MOST_TOKENS = 8, 256                  # that a lesson reads at once: more are too narrow to be told apart on a screen
+# that a lesson reads at once: more are too narrow to be told apart on a screen
+LEAST_TOKENS, MOST_TOKENS = 8, 256
 _ORIGIN = re.compile(r"https?://(\*\.)?[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*(:\d{1,5})?")
 _HUB_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}(?:/[A-Za-z0-9][A-Za-z0-9._-]{0,95})?")
 
@@ -37,22 +39,33 @@ class SettingError(ValueError):
 class Deployment:
     """The settings of this server; the defaults are those without any variable."""
 
-    models: tuple[str, ...] = ()                    # the bundled models that readers may choose, the main one first; none: all
+    # the bundled models that readers may choose, the main one first; none: all
+    models: tuple[str, ...] = ()
     model_roots: tuple[Path, ...] = ()              # folders in which models of the library lie
     hub: bool = True                                # whether anything is fetched from the Hub
     hub_models: tuple[str, ...] = ()                # the only names of the Hub that may be fetched; none: any
+<<<<<<< HEAD
     hub_bytes: int = 20 * 10**9                     # that all downloads from the Hub take together on the disk
     all_models_bytes: int | None = None             # that all loaded models of the library take together; None: a share of the machine's memory
+=======
+    # that all loaded models of the library take together; None: a share of the machine's memory
+    all_models_bytes: int | None = None
+>>>>>>> main
     largest_model_bytes: int | None = None          # that one of them takes; None: as many as all
     prompt_characters: int = MOST_CHARACTERS
     prompt_tokens: int = MOST_TOKENS
     training: bool = True                           # whether readers may train models
-    passes: str = ""                                # the address of the replicas that compute forward passes; none: they are computed here
-    frame_ancestors: tuple[str, ...] = ()           # the origins whose pages may show the app in a frame, beside its own
+    # the address of the replicas that compute forward passes; none: they are computed here
+    passes: str = ""
+    # the origins whose pages may show the app in a frame, beside its own
+    frame_ancestors: tuple[str, ...] = ()
 
 
 def current() -> Deployment:
-    """The settings of this process. Raises SettingError; not after the server has started, unless the environment changes."""
+    """The settings of this process.
+
+    Raises SettingError; not after the server has started, unless the environment changes.
+    """
     return _read(tuple(os.environ.get(name, "").strip() for name in READERS))
 
 
@@ -82,7 +95,8 @@ def _refuse_unknown(environment: Mapping[str, str]) -> None:
     for name in sorted(environment):
         if name.startswith(PREFIX) and name not in READERS:
             meant = difflib.get_close_matches(name, READERS, 1)
-            raise SettingError(f"there is no setting {name}; " + (f"{meant[0]} may be meant" if meant else f"there are {', '.join(READERS)}"))
+            raise SettingError(f"there is no setting {name}; "
+                               + (f"{meant[0]} may be meant" if meant else f"there are {', '.join(READERS)}"))
 
 
 def _shown(text: str) -> str:
@@ -95,10 +109,11 @@ def _listed(text: str) -> list[str]:
 
 
 def _bundled(text: str) -> tuple[str, ...]:
-    from core.model import checkpoints        # brings torch, which a server need not wait for where nothing is set
+    from core.model import checkpoints  # brings torch, which a server need not wait for where nothing is set
     there = checkpoints.bundled_names()
     if wrong := [name for name in _listed(text) if name not in there or not _continues_text(name)]:
-        raise ValueError(f"{wrong[0]!r} is no bundled model that continues a text. Allowed are, separated by commas, {', '.join(filter(_continues_text, there))}")
+        raise ValueError(f"{wrong[0]!r} is no bundled model that continues a text. Allowed are, separated by commas, "
+                         f"{', '.join(filter(_continues_text, there))}")
     return tuple(dict.fromkeys(_listed(text)))
 
 
@@ -130,12 +145,14 @@ def is_hub_name(written: str) -> bool:
     >>> [is_hub_name(name) for name in ("gpt2", "EleutherAI/pythia-160m", "../gpt2", "a/b/c", "https://x", "a..b")]
     [True, True, False, False, False, False]
     """
-    return _HUB_NAME.fullmatch(written) is not None and ".." not in written and "--" not in written and not written.endswith((".git", "-", "."))
+    return (_HUB_NAME.fullmatch(written) is not None and ".." not in written and "--" not in written
+            and not written.endswith((".git", "-", ".")))
 
 
 def _hub_names(text: str) -> tuple[str, ...]:
     if wrong := next((name for name in _listed(text) if not is_hub_name(name)), None):
-        raise ValueError(f"{wrong!r} is no name of a model on the Hub. Allowed are names like gpt2 or EleutherAI/pythia-160m, separated by commas")
+        raise ValueError(f"{wrong!r} is no name of a model on the Hub. Allowed are names like gpt2 or "
+                         f"EleutherAI/pythia-160m, separated by commas")
     return tuple(_listed(text))
 
 
@@ -161,7 +178,8 @@ def _whole(low: int, high: int) -> Callable[[str], int]:
 def _address(text: str) -> str:
     try:
         parts = urllib.parse.urlsplit(text)
-        if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0 and not (parts.query or parts.fragment or parts.username):
+        if (parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+                and not (parts.query or parts.fragment or parts.username)):
             return text
     except ValueError:          # a port that is no number
         pass

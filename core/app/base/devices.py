@@ -1,4 +1,6 @@
-"""Where the model runs: CUDA if there, else Apple's MPS, else the CPU; how much memory there is, and what counts as out of it."""
+"""Where the model runs: CUDA if there, else Apple's MPS, else the CPU; how much memory there is, and what
+counts as out of it.
+"""
 from __future__ import annotations
 
 import contextlib
@@ -11,13 +13,19 @@ import torch
 
 CPU = "cpu"
 MEMINFO = Path("/proc/meminfo")
-CGROUPS = (("memory.max", "memory.current", "inactive_file"), ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes", "total_inactive_file"))     # versions 2 and 1
+# versions 2 and 1
+CGROUPS = (("memory.max", "memory.current", "inactive_file"),
+           ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes", "total_inactive_file"))
 CGROUP = Path("/sys/fs/cgroup")
 
 
 def compute_alone() -> None:
-    """Has torch compute in the calling thread alone. More threads spin against each other as soon as two readers compute at once (measured by tests.benchmarks), and another number of them
-    gives other last digits. A thread that has computed nothing yet takes as many as there are cores, so each that computes for a page calls this first."""
+    """Has torch compute in the calling thread alone.
+
+    More threads spin against each other as soon as two readers compute at once (measured by tests.benchmarks), and
+    another number of them gives other last digits. A thread that has computed nothing yet takes as many as there are
+    cores, so each that computes for a page calls this first.
+    """
     torch.set_num_threads(1)
 
 
@@ -39,7 +47,8 @@ def is_out_of_memory(error: BaseException) -> bool:
     """Whether an exception says that a device's memory is full: CUDA, MPS and the CPU word it differently."""
     said = str(error).lower()
     return isinstance(error, (torch.OutOfMemoryError, MemoryError)) or (
-        isinstance(error, RuntimeError) and any(words in said for words in ("out of memory", "not enough memory", "can't allocate memory")))
+        isinstance(error, RuntimeError)
+        and any(words in said for words in ("out of memory", "not enough memory", "can't allocate memory")))
 
 
 def memory_total() -> int:
@@ -49,7 +58,9 @@ def memory_total() -> int:
 
 
 def memory_free(device: str = CPU) -> int:
-    """Bytes that are free now: of a CUDA device its own memory; else main memory, within the container's limit where there is one."""
+    """Bytes that are free now: of a CUDA device its own memory; else main memory, within the container's limit
+    where there is one.
+    """
     if device == "cuda":
         return torch.cuda.mem_get_info()[0]
     machine = _meminfo("MemAvailable") or _system("vm.page_free_count") * _system("hw.pagesize") or memory_total() // 2
@@ -65,13 +76,16 @@ def give_memory_back() -> None:
 def _meminfo(name: str) -> int:
     """Bytes of one line of /proc/meminfo; 0 where there is none (macOS)."""
     try:
-        return next((1024 * int(line.split()[1]) for line in MEMINFO.read_text().splitlines() if line.startswith(f"{name}:")), 0)
+        return next((1024 * int(line.split()[1]) for line in MEMINFO.read_text().splitlines()
+                     if line.startswith(f"{name}:")), 0)
     except (OSError, ValueError):
         return 0
 
 
 def _limits() -> list[tuple[int, int]]:
-    """The limits of this process's container and what is used of each, bytes; what the kernel can give back at once (cached files) is not used."""
+    """The limits of this process's container and what is used of each, bytes; what the kernel can give back at once
+    (cached files) is not used.
+    """
     found = []
     for limit, used, cached in CGROUPS:
         try:

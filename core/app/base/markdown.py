@@ -1,4 +1,5 @@
-"""Text that meets Streamlit's Markdown: shown as it is, as code, read without its marks, or without the server's paths."""
+"""Text that meets Streamlit's Markdown: shown as it is, as code, read without its marks, or without the server's paths.
+"""
 from __future__ import annotations
 
 import os
@@ -6,7 +7,8 @@ import re
 from pathlib import Path
 
 JOINER = "\u2060"      # no sign and no width: it parts what would be read as one mark
-# What is made of a text after its marks were read, so that a backslash does not help: addresses become links, :material/home: and :streamlit: pictures, -> and its kind arrows.
+# What is made of a text after its marks were read, so that a backslash does not help: addresses become links,
+# :material/home: and :streamlit: pictures, -> and its kind arrows.
 _MADE_LATER = re.compile(r"(?<=:)(?=[\w/])|(?<=@)(?=\S)|(?<=www)(?=\.)|(?<=[-<>~=])(?=[-<>=])", re.IGNORECASE)
 _ICON = re.compile(r"(?<=:)(?=material)")      # which Streamlit looks for before anything else, in code too
 _MARKS = re.compile(r"`([^`]*)`|\\([^a-zA-Z0-9\s])|\*\*|`")
@@ -45,9 +47,11 @@ def unmarked(sentence: str) -> str:
 
 
 def without_paths(said: str, folder: Path | None = None, name: str = "") -> str:
-    """A sentence in which no folder of this machine stands: a path keeps its last part alone, and `folder` is its `name`.
+    """A sentence in which no folder of this machine stands: a path keeps its last part alone, and `folder`
+    is its `name`.
 
-    >>> without_paths("/srv/a b/gpt2: /srv/a b/gpt2/config.json, /x/y, https://x.org/y/z", Path("/srv/a b/gpt2"), "gpt2")
+    >>> folder = Path("/srv/a b/gpt2")
+    >>> without_paths("/srv/a b/gpt2: /srv/a b/gpt2/config.json, /x/y, https://x.org/y/z", folder, "gpt2")
     'gpt2: config.json, y, https://x.org/y/z'
     """
     if folder is not None:

@@ -6,10 +6,11 @@ A file is Markdown with headings of one `#`:
     # sentence               the idea in one sentence
     # explanation            at most three paragraphs
     # labels                 lines `key: text with {values}`
-    # try: id                one experiment: `title: …`, then lines `setting: value`, an empty line, then what to look for
-                             (other kinds of entry, such as the course's `# step: id`, are written alike)
+    # try: id                one experiment: `title: …`, then lines `setting: value`, an empty line, then what to look
+                             for (other kinds of entry, such as the course's `# step: id`, are written alike)
     # anything_else          a Markdown section, read by its name
-    # encoder: name          the same section as it is read where the model is an encoder: labels replace those of the same key, an empty experiment is left out
+    # encoder: name          the same section as it is read where the model is an encoder: labels replace those of the
+                             same key, an empty experiment is left out
 
 A setting's value is JSON where it parses as JSON (numbers, true, "text with \\n"), plain text otherwise.
 """
@@ -31,7 +32,9 @@ _LINE = re.compile(r"^([\w.-]+):\s?(.*)$")
 
 @dataclass(frozen=True)
 class Experiment:
-    """One "Try this": what it is called, the settings it makes (widget keys, prompt, layer, head, position, target), what to look for."""
+    """One "Try this": what it is called, the settings it makes (widget keys, prompt, layer, head, position, target),
+    what to look for.
+    """
 
     id: str
     title: str
@@ -65,17 +68,20 @@ class TextFile:
         return self.labels[key].format(**values) if values else self.labels[key]
 
     def of_kind(self, kind: str) -> TextFile:
-        """The file as it speaks of a model of that kind (ModelConfig.kind): its sections `# <kind>: name` in place of those named so.
+        """The file as it speaks of a model of that kind (ModelConfig.kind): its sections `# <kind>: name` in place of
+        those named so.
 
         >>> parse("demo", "# labels\\nsays: next\\n# encoder: labels\\nsays: here").of_kind("encoder").label("says")
         'here'
         """
-        own = {heading.removeprefix(f"{kind}: "): body for heading, body in self.sections.items() if heading.startswith(f"{kind}: ")}
+        own = {heading.removeprefix(f"{kind}: "): body for heading, body in self.sections.items()
+               if heading.startswith(f"{kind}: ")}
         return TextFile(self.name, self.sections | own, self.labels | _labels(own.get("labels", "")))
 
     def entries(self, kind: str) -> tuple[Experiment, ...]:
         """The sections `# <kind>: id`, written as experiments are, in their order."""
-        return tuple(_experiment(heading.removeprefix(f"{kind}:").strip(), body) for heading, body in self.sections.items() if heading.startswith(f"{kind}:") and body)
+        return tuple(_experiment(heading.removeprefix(f"{kind}:").strip(), body)
+                     for heading, body in self.sections.items() if heading.startswith(f"{kind}:") and body)
 
 
 def load(name: str) -> TextFile:

@@ -1,11 +1,14 @@
-"""The app's JavaScript, served as files: every .js below core/ and pages/, at <base path>/js/<version>/<path in the project>.
+"""The app's JavaScript, served as files: every .js below core/ and pages/, at <base path>/js/<version>/<path
+in the project>.
 
 The files are ES modules that import each other by relative paths, so whatever a page has begun to import comes from one
-version. The version is a hash of all of them: a browser keeps what it has for a year, and replicas give the same addresses.
+version. The version is a hash of all of them: a browser keeps what it has for a year, and replicas give the
+same addresses.
 """
 from __future__ import annotations
 
 import functools
+import gzip
 import hashlib
 import os
 import re
@@ -51,8 +54,8 @@ def address(script: Path) -> str:
 def imported(script: Path) -> list[str]:
     """All files that this one imports, by itself or through others, relative to its folder.
 
-    A browser learns what a module imports when it has read it, so a picture whose modules lie four deep would wait for four
-    round trips (0.7 s more before the first picture, at 60 ms each); told of all, it asks for them together.
+    A browser learns what a module imports when it has read it, so a picture whose modules lie four deep would wait for
+    four round trips (0.7 s more before the first picture, at 60 ms each); told of all, it asks for them together.
     """
     found = [_path(script)]
     for path in found:
@@ -78,7 +81,16 @@ async def _answer(request: Request) -> Response:
     if content is None:
         return PlainTextResponse("There is no such script.", 404)
     keep = FOR_EVER if request.path_params["version"] == version() else THIS_TIME
-    return Response(content, media_type="text/javascript", headers={"Cache-Control": keep})
+    headers = {"Cache-Control": keep, "Vary": "Accept-Encoding"}
+    if "gzip" in request.headers.get("accept-encoding", ""):
+        content, headers = _compressed(content), headers | {"Content-Encoding": "gzip"}
+    return Response(content, media_type="text/javascript", headers=headers)
+
+
+@functools.cache
+def _compressed(content: bytes) -> bytes:
+    """A file as browsers take it: a third of its bytes, compressed once for all."""
+    return gzip.compress(content, mtime=0)
 
 
 ROUTE = Route(addresses.below(PREFIX, "{version}", "{path:path}"), _answer)

@@ -1,7 +1,8 @@
-"""What is shared by all sessions: one model for each (name, device), those of the library within a bound, and an LRU of results that is bounded in bytes.
+"""What is shared by all sessions: one model for each (name, device), those of the library within a bound, and an LRU of
+results that is bounded in bytes.
 
-Nothing in here belongs to a reader: a key says all that a value was computed from, so that two sessions share a value only
-when both asked for the same computation.
+Nothing in here belongs to a reader: a key says all that a value was computed from, so that two sessions share a value
+only when both asked for the same computation.
 """
 from __future__ import annotations
 
@@ -38,16 +39,21 @@ TRACE_BYTES = 512 * 2**20
 RESULT_BYTES = 128 * 2**20
 RANDOM_MODEL = "random"
 MAIN_MODEL = "stories"          # the one that the app opens with
-MOMENT = "@"                    # between a model's name and the step of its training at which it is taken: stories-small@2100
+# between a model's name and the step of its training at which it is taken: stories-small@2100
+MOMENT = "@"
 MOST_OWN = 16                   # models trained in the app that the server keeps for their readers
-OWN_SECRET = 8                  # random bytes in the name of one: whoever has the name has the model, as whoever has a link has what it leads to
+# random bytes in the name of one: whoever has the name has the model, as whoever has a link has what it leads to
+OWN_SECRET = 8
 MOST_MOMENTS = 8
 
 
 class ByteBoundedCache:
-    """A least-recently-used store whose values together take at most `capacity` bytes. Safe from many threads, which make a value once if they ask for it together.
+    """A least-recently-used store whose values together take at most `capacity` bytes.
 
-    A value larger than the whole store is returned and not kept. look: called now and then by a thread that waits for a value that another makes.
+    Safe from many threads, which make a value once if they ask for it together.
+
+    A value larger than the whole store is returned and not kept. look: called now and then by a thread that waits for a
+    value that another makes.
     """
 
     def __init__(self, capacity: int, look: Callable[[], None] = lambda: None) -> None:
@@ -114,10 +120,14 @@ def _names(key: Hashable, name: str) -> bool:
 
 @dataclass(frozen=True)
 class LoadedModel:
-    """A shared model, never written to after loading. `problem` is the plain reason why a bundled model could not be loaded, if any.
+    """A shared model, never written to after loading.
 
-    `model` is on the CPU, where weights and traces are read and drawn; `runner` is the copy on the device that makes the forward passes.
-    loss: of one of the library, nats per token on the fixed text (core.app.compute.library.loading); None where it was not measured.
+    `problem` is the plain reason why a bundled model could not be loaded, if any.
+
+    `model` is on the CPU, where weights and traces are read and drawn; `runner` is the copy on the device that makes
+    the forward passes.
+    loss: of one of the library, nats per token on the fixed text (core.app.compute.library.loading); None where it
+    was not measured.
     """
 
     name: str
@@ -159,12 +169,15 @@ def _on_device(kept: dict[str, LoadedModel], device: str) -> LoadedModel:
     with _placing:
         if device not in kept:
             first = kept[devices.CPU]
-            kept[device] = dataclasses.replace(_placed(first.name, device, first.model, first.tokenizer), loss=first.loss)
+            kept[device] = dataclasses.replace(_placed(first.name, device, first.model, first.tokenizer),
+                                               loss=first.loss)
         return kept[device]
 
 
 def model_names() -> tuple[str, ...]:
-    """The bundled models that continue a text, those alone that are allowed here, the main one first; or the one random stand-in while there are none."""
+    """The bundled models that continue a text, those alone that are allowed here, the main one first; or the one random
+    stand-in while there are none.
+    """
     if allowed := deployment.current().models:
         return allowed
     names = [name for name in checkpoints.bundled_names() if _continues_text(checkpoints.BUNDLED, name)]
@@ -199,19 +212,25 @@ def _history(folder: Path, name: str) -> tuple[checkpoints.Milestone, ...]:
 
 
 def exists(name: str) -> bool:
-    """Whether there is such a model: a bundled one, one of its moments, one trained in the app that is still kept, or one of the library that is loaded."""
+    """Whether there is such a model: a bundled one, one of its moments, one trained in the app that is still kept, or
+    one of the library that is loaded.
+    """
     base, step = name_and_step(name)
-    return name in model_names() or name in _own or name in shelf or name == f"{base}{MOMENT}{step}" and any(moment.step == step for moment in moments(base))
+    return (name in model_names() or name in _own or name in shelf
+            or name == f"{base}{MOMENT}{step}" and any(moment.step == step for moment in moments(base)))
 
 
 def kind(name: str) -> str:
-    """The kind of a model that exists, as ModelConfig has it: only those of the library are ever anything but decoders."""
+    """The kind of a model that exists, as ModelConfig has it: only those of the library are ever anything but decoders.
+    """
     kept = shelf.get(name) if names.is_library_name(name) else None
     return "decoder" if kept is None else kept[devices.CPU].model.config.kind
 
 
 def keep_own(model: Transformer, tokenizer: Tokenizer, title: str) -> str:
-    """Keeps a model that a reader has trained, under a name that nobody can guess, so that every lesson can run it; the oldest gives its place."""
+    """Keeps a model that a reader has trained, under a name that nobody can guess, so that every lesson can run it; the
+    oldest gives its place.
+    """
     name = f"{title}-{secrets.token_hex(OWN_SECRET)}"
     with _own_lock:
         _own[name] = _placed(name, devices.CPU, model, tokenizer)
@@ -222,7 +241,10 @@ def keep_own(model: Transformer, tokenizer: Tokenizer, title: str) -> str:
 
 @functools.lru_cache(maxsize=64)
 def _continues_text(folder: Path, name: str) -> bool:
-    """Whether the bundled model is a decoder. One whose config cannot be read counts as such, so that a reader meets the reason when it is chosen."""
+    """Whether the bundled model is a decoder.
+
+    One whose config cannot be read counts as such, so that a reader meets the reason when it is chosen.
+    """
     try:
         return checkpoints.bundled_config(name).kind == "decoder"
     except checkpoints.CheckpointError:
@@ -240,7 +262,9 @@ def _results() -> ByteBoundedCache:
 
 
 def shared_model(name: str, device: str) -> LoadedModel:
-    """The one copy of a model on a device. A folder that is missing or broken gives the random stand-in and says why; a full device gives the CPU's copy.
+    """The one copy of a model on a device.
+
+    A folder that is missing or broken gives the random stand-in and says why; a full device gives the CPU's copy.
 
     A model of the library that is not loaded, or has given its place meanwhile, gives the main model.
     """
@@ -281,7 +305,9 @@ def _load_moment(name: str, device: str) -> LoadedModel:
 
 @st.cache_resource(show_spinner=False)
 def _random_model(device: str) -> LoadedModel:
-    """The stories architecture with random weights and a tokenizer of little more than bytes, so that the app still opens."""
+    """The stories architecture with random weights and a tokenizer of little more than bytes, so that the
+    app still opens.
+    """
     tokenizer = Tokenizer.train(prose.load("app").section("prompts").splitlines(), 400)
     model = Transformer(dataclasses.replace(STORIES, vocab_size=tokenizer.vocab_size))
     model.initialise(torch.Generator().manual_seed(0))
@@ -305,7 +331,8 @@ def _copied(model: Transformer, device: str) -> Transformer:
 def trace(loaded: LoadedModel, token_ids: tuple[int, ...], intervention: Intervention = NOTHING) -> Trace:
     """The Trace of one forward pass, on the CPU, computed once for each (model, device, intervention, token ids)."""
     key = (loaded.name, loaded.device, intervention, token_ids)
-    return _traces().get_or_make(key, lambda: _in_turn(loaded, token_ids, intervention), lambda made: _weight(loaded, made.n_bytes))
+    return _traces().get_or_make(key, lambda: _in_turn(loaded, token_ids, intervention),
+                                 lambda made: _weight(loaded, made.n_bytes))
 
 
 def kept_trace(loaded: LoadedModel, token_ids: tuple[int, ...], intervention: Intervention = NOTHING) -> Trace | None:
@@ -314,12 +341,16 @@ def kept_trace(loaded: LoadedModel, token_ids: tuple[int, ...], intervention: In
 
 
 def _weight(loaded: LoadedModel, n_bytes: int) -> int:
-    """What a trace weighs in its cache; too much to be kept, since it holds on to the weights, where its model has given its place meanwhile."""
+    """What a trace weighs in its cache; too much to be kept, since it holds on to the weights, where its model has
+    given its place meanwhile.
+    """
     return TRACE_BYTES + 1 if names.is_library_name(loaded.name) and loaded.name not in shelf else n_bytes
 
 
 def _in_turn(loaded: LoadedModel, token_ids: tuple[int, ...], intervention: Intervention) -> Trace:
-    """The pass: of a bundled model by the replicas, if there are any; of any other, and while they do not answer, here, when the reader's turn on the device has come."""
+    """The pass: of a bundled model by the replicas, if there are any; of any other, and while they do not answer, here,
+    when the reader's turn on the device has come.
+    """
     if (made := _elsewhere(loaded, token_ids, intervention)) is not None:
         return made
     with turns.line(loaded.device).turn(_reader(), _look):
@@ -327,7 +358,9 @@ def _in_turn(loaded: LoadedModel, token_ids: tuple[int, ...], intervention: Inte
 
 
 def in_turns(loaded: LoadedModel, steps: Iterator[T]) -> Iterator[T]:
-    """The steps of an iterator that runs the model, with a turn on the device for each: many texts are then written side by side, and a page's own pass waits for a token, not for a text."""
+    """The steps of an iterator that runs the model, with a turn on the device for each: many texts are then written
+    side by side, and a page's own pass waits for a token, not for a text.
+    """
     end = object()
 
     def step() -> T:
@@ -338,7 +371,9 @@ def in_turns(loaded: LoadedModel, steps: Iterator[T]) -> Iterator[T]:
 
 
 def _elsewhere(loaded: LoadedModel, token_ids: tuple[int, ...], intervention: Intervention) -> Trace | None:
-    """The pass by the replicas, which have a queue of their own; None where there are none, for a model that they have not, and for one on a GPU of this machine."""
+    """The pass by the replicas, which have a queue of their own; None where there are none, for a model that they have
+    not, and for one on a GPU of this machine.
+    """
     address, (base, step) = deployment.current().passes, name_and_step(loaded.name)
     if not address or loaded.device != devices.CPU or base not in checkpoints.bundled_names():
         return None
@@ -352,14 +387,17 @@ def _reader() -> Hashable:
 
 
 def _look() -> None:
-    """Ends a wait of a page's run that is superseded, or whose page was closed: to read the session's state raises Streamlit's own signal then."""
+    """Ends a wait of a page's run that is superseded, or whose page was closed: to read the session's state raises
+    Streamlit's own signal then.
+    """
     if get_script_run_ctx(suppress_warning=True) is not None:
         st.session_state.get("page")
 
 
 def _forward(loaded: LoadedModel, token_ids: tuple[int, ...], intervention: Intervention) -> Trace:
     with torch.inference_mode():
-        return loaded.runner(torch.tensor(token_ids, dtype=torch.int64, device=loaded.device), intervention).to(devices.CPU)
+        return loaded.runner(torch.tensor(token_ids, dtype=torch.int64, device=loaded.device), intervention).to(
+            devices.CPU)
 
 
 def result(key: Hashable, make: Callable[[], object], size: Callable[[object], int]):

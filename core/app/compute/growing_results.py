@@ -1,8 +1,10 @@
-"""What a view computes when it is opened: on a thread of its own, shared by all who ask for the same, drawn as it grows, and kept for all when it is whole.
+"""What a view computes when it is opened: on a thread of its own, shared by all who ask for the same, drawn as it
+grows, and kept for all when it is whole.
 
-A view asks for a result. It gets it at once where it is kept; else it waits PATIENCE seconds for it, and after that gets what there is so far, or is left where there
-is nothing to show yet. `views.draw` then says how far it is, beside a button that stops it, and draws the view anew while it grows, or once there is something to show.
-A result that is asked for anywhere else is simply computed.
+A view asks for a result. It gets it at once where it is kept; else it waits PATIENCE seconds for it, and after that
+gets what there is so far, or is left where there is nothing to show yet. `views.draw` then says how far it is, beside a
+button that stops it, and draws the view anew while it grows, or once there is something to show. A result that is asked
+for anywhere else is simply computed.
 """
 from __future__ import annotations
 
@@ -21,15 +23,21 @@ from core.app.base import prose
 from core.app.compute import cache, presence, queue
 
 PATIENCE = 0.8          # seconds that a page waits for a result before it shows what there is so far
-EVERY, IDLE = 0.7, 3    # seconds between two looks at what is computed; and how many times as long as a picture of what grows takes they are at least
+# seconds between two looks at what is computed; and how many times as long as a picture of what grows takes
+# they are at least
+EVERY, IDLE = 0.7, 3
 MOST_KEPT = 4           # of the latest that a session holds, whole or stopped
-JOBS, READER = "working_jobs", "working_reader"       # in the session: key -> job; the session's name among the readers of a job
-GROWS = "working_grows"                               # seconds between two pictures of the open lesson, where it shows something that grows
+# in the session: key -> job; the session's name among the readers of a job
+JOBS, READER = "working_jobs", "working_reader"
+# seconds between two pictures of the open lesson, where it shows something that grows
+GROWS = "working_grows"
 
 
 @dataclass(frozen=True)
 class Part:
-    """How far a computation is: `done` of `total` steps, 0 of 0 where that is not known, and what there is so far, None if that is nothing. The last part has the whole."""
+    """How far a computation is: `done` of `total` steps, 0 of 0 where that is not known, and what there is so far, None
+    if that is nothing. The last part has the whole.
+    """
 
     value: object = None
     done: int = 0
@@ -95,7 +103,9 @@ _frame: ContextVar[Frame | None] = ContextVar("frame", default=None)
 
 @contextmanager
 def frame() -> Iterator[Frame]:
-    """What is asked for inside may be unfinished; where the view was left without its result, the rest of the block is left too."""
+    """What is asked for inside may be unfinished; where the view was left without its result, the rest of the
+    block is left too.
+    """
     here = Frame()
     token = _frame.set(here)
     try:
@@ -106,10 +116,12 @@ def frame() -> Iterator[Frame]:
         _frame.reset(token)
 
 
-def growing(key: Hashable, steps: Callable[[], Iterator[Part]], size: Callable[[object], int], said: str = "") -> tuple[object, bool]:
+def growing(key: Hashable, steps: Callable[[], Iterator[Part]], size: Callable[[object], int],
+            said: str = "") -> tuple[object, bool]:
     """What there is of a result, and whether that is the whole. Leaves the view where it is nothing yet.
 
-    key, size: as cache.result has them. steps() yields how far it is, without any call to Streamlit. said: what the reader is told meanwhile, with {done} and {total}.
+    key, size: as cache.result has them. steps() yields how far it is, without any call to Streamlit. said: what the
+    reader is told meanwhile, with {done} and {total}.
     """
     if (here := _frame.get()) is not None:
         here.shows_parts = True
@@ -119,7 +131,8 @@ def growing(key: Hashable, steps: Callable[[], Iterator[Part]], size: Callable[[
     return value, whole
 
 
-def _so_far(here: Frame | None, key: Hashable, steps: Callable[[], Iterator[Part]], size: Callable[[object], int], said: str) -> tuple[object, bool]:
+def _so_far(here: Frame | None, key: Hashable, steps: Callable[[], Iterator[Part]], size: Callable[[object], int],
+            said: str) -> tuple[object, bool]:
     """The same, None where it is nothing yet."""
     if here is None:
         return cache.result(key, lambda: _last(steps()), size), True
@@ -161,8 +174,9 @@ def every() -> float | None:
 
 
 def follow(here: Frame, place, frame_words: prose.TextFile) -> None:
-    """Says in `place` how far what the frame shows unfinished is, with a button that stops it, or one that begins again; runs the page anew where that has changed
-    whether the lesson is drawn again and again."""
+    """Says in `place` how far what the frame shows unfinished is, with a button that stops it, or one that begins
+    again; runs the page anew where that has changed whether the lesson is drawn again and again.
+    """
     if here.shared is not None:
         with place:
             (_await if here.awaits else _told)(here, frame_words)
@@ -174,7 +188,10 @@ def follow(here: Frame, place, frame_words: prose.TextFile) -> None:
 
 
 def _await(here: Frame, words: prose.TextFile) -> None:
-    """Says how far it is, by itself, until there is something to show; then the page is run anew. To draw all else again and again would be a tenth of what a class asks of the server."""
+    """Says how far it is, by itself, until there is something to show; then the page is run anew.
+
+    To draw all else again and again would be a tenth of what a class asks of the server.
+    """
     drawn = []
 
     def look() -> None:
@@ -187,8 +204,10 @@ def _await(here: Frame, words: prose.TextFile) -> None:
 
 
 def _begin(seconds: float) -> None:
-    """From now on the lesson is drawn anew at that distance: as soon as the browser has the page and asks. A rerun at once would drop what was not sent yet, and the
-    controls would then stand at their least values."""
+    """From now on the lesson is drawn anew at that distance: as soon as the browser has the page and asks.
+
+    A rerun at once would drop what was not sent yet, and the controls would then stand at their least values.
+    """
     drawn = []
 
     def begin() -> None:
@@ -203,20 +222,21 @@ def _begin(seconds: float) -> None:
 def _told(here: Frame, words: prose.TextFile) -> None:
     part, job = here.shared.part, here.shared.job
     known = bool(here.said and part.done)
-    said = here.said.format(done=part.done, total=part.total) if known else words.label("working_begins", seconds=f"{job.seconds:.0f}")
+    said = (here.said.format(done=part.done, total=part.total) if known
+            else words.label("working_begins", seconds=f"{job.seconds:.0f}"))
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="working"):
         if here.grows:
             st.progress(min(1.0, part.done / part.total) if part.total else 0.0, text=said)
-            st.button(words.label("working_stop"), key="working_stop", icon=":material/stop:", on_click=_leave, args=(here.key,))
+            st.button(words.label("working_stop"), key="working_stop", icon=":material/stop:",
+                      on_click=_leave, args=(here.key,))
         else:
             st.caption(words.label("working_stopped", said=said if known else words.label("working_nothing")))
-            st.button(words.label("working_again"), key="working_again", icon=":material/play_arrow:", on_click=forget, args=(here.key,))
+            st.button(words.label("working_again"), key="working_again", icon=":material/play_arrow:",
+                      on_click=forget, args=(here.key,))
 
 
 def _last(parts: Iterator[Part]) -> object:
-    part = Part()
-    for part in parts:
-        pass
+    *_, part = (Part(), *parts)
     return part.value
 
 
@@ -230,7 +250,9 @@ def _reader() -> str:
 
 
 def _asked(key: Hashable, steps: Callable[[], Iterator[Part]], size: Callable[[object], int]) -> _Shared:
-    """The computation of `key`, begun now unless this session or another has it; what the session has waited for before is left."""
+    """The computation of `key`, begun now unless this session or another has it; what the session has waited for
+    before is left.
+    """
     mine = _mine()
     for other in [other for other, shared in mine.items() if other != key and shared.job.running]:
         _leave(other)

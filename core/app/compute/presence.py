@@ -8,7 +8,10 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 
 def of_this_session() -> Callable[[], bool]:
-    """A question that any thread may ask: whether a browser is connected to the session that calls this. A connection that broke may come back."""
+    """A question that any thread may ask: whether a browser is connected to the session that calls this.
+
+    A connection that broke may come back.
+    """
     context = get_script_run_ctx(suppress_warning=True)
     if context is None:
         return lambda: True

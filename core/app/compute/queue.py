@@ -1,7 +1,9 @@
-"""Long computations of readers, each on a thread of its own, with what they have made so far: a bounded number at once, the others in a line, each stoppable.
+"""Long computations of readers, each on a thread of its own, with what they have made so far: a bounded number at once,
+the others in a line, each stoppable.
 
-A job belongs to the session that keeps it. The thread knows nothing of any session and makes no call to Streamlit. Where others wait, a job that has had its turn
-steps back behind them between two records, so that the wait is bounded whatever the jobs are, and nobody loses what was made. Between two steps a job lets pages go first.
+A job belongs to the session that keeps it. The thread knows nothing of any session and makes no call to Streamlit.
+Where others wait, a job that has had its turn steps back behind them between two records, so that the wait is bounded
+whatever the jobs are, and nobody loses what was made. Between two steps a job lets pages go first.
 """
 from __future__ import annotations
 
@@ -18,17 +20,23 @@ LOG = logging.getLogger(__name__)
 MOST_AT_ONCE = 2           # on the whole server of those that readers start: more would only slow each other down
 MOST_WAITING = 40          # of them in the line: a class and some more
 TURN = 20                  # seconds that one of them runs at a stretch while others wait
-MOST_QUEUED = 3            # at once of those that a page computes by itself, which are not held up by what readers have started; more would hold the pages up
+# at once of those that a page computes by itself, which are not held up by what readers have started; more would
+# hold the pages up
+MOST_QUEUED = 3
 MOST_SECONDS = 300         # that one job runs, which then ends by itself
-AWAY = 30                  # seconds that nobody has its page open, after which it ends: a connection that breaks is there again before
+# seconds that nobody has its page open, after which it ends: a connection that breaks is there again before
+AWAY = 30
 LOOKS = 0.25               # seconds between two looks of one that waits, at whether it still has to
 NAME = "job"               # of the threads of jobs
-GIVES_WAY, MOST_GIVEN = 3, 0.25        # how many times as long as its last step took a job lets pages go first, and how many seconds at most
+# how many times as long as its last step took a job lets pages go first, and how many seconds at most
+GIVES_WAY, MOST_GIVEN = 3, 0.25
 GLANCES = 0.005            # seconds between two looks at whether a page still runs
 
 
 class Places:
-    """`most` jobs run at once; the others wait in the order in which they came, at most `longest`. turn: seconds after which one makes room, None for never."""
+    """`most` jobs run at once; the others wait in the order in which they came, at most `longest`. turn: seconds after
+    which one makes room, None for never.
+    """
 
     def __init__(self, most: int, longest: float, turn: float | None) -> None:
         self.most, self.longest, self.turn = most, longest, turn
@@ -72,12 +80,15 @@ class Places:
             return not job.turn.is_set()
 
     def wait_of(self, job: Job) -> tuple[int, int]:
-        """How many are before a waiting job, and in how many seconds its turn comes at the latest, if no record takes long; (0, 0) for one that does not wait."""
+        """How many are before a waiting job, and in how many seconds its turn comes at the latest, if no record takes
+        long; (0, 0) for one that does not wait.
+        """
         with self._lock:
             if job not in self._waiting:
                 return 0, 0
             before, now = self._waiting.index(job), time.monotonic()
-            return before, max(1, math.ceil(seconds_until(before, [now - since for since in self._running.values()], self.most, self.turn or MOST_SECONDS)))
+            return before, max(1, math.ceil(seconds_until(before, [now - since for since in self._running.values()],
+                                                          self.most, self.turn or MOST_SECONDS)))
 
     @property
     def counts(self) -> tuple[int, int]:
@@ -94,7 +105,8 @@ class Places:
 
 
 def seconds_until(before: int, held: Sequence[float], most: int, turn: float) -> float:
-    """Seconds until a place is given to the one who has `before` others before it in the line, if every turn is used to its end.
+    """Seconds until a place is given to the one who has `before` others before it in the line, if every turn is
+    used to its end.
 
     held: seconds for which the running ones have had their places. most: how many places there are.
 
@@ -106,9 +118,13 @@ def seconds_until(before: int, held: Sequence[float], most: int, turn: float) ->
 
 
 class Job:
-    """One iterator of records, run to its end, to `stop()`, to its failure or for MOST_SECONDS. `records` only ever grows."""
+    """One iterator of records, run to its end, to `stop()`, to its failure or for MOST_SECONDS.
 
-    def __init__(self, make: Callable[[], Iterator], places: Places, watched: Callable[[], bool] = lambda: True) -> None:
+    `records` only ever grows.
+    """
+
+    def __init__(self, make: Callable[[], Iterator], places: Places,
+                 watched: Callable[[], bool] = lambda: True) -> None:
         """watched: whether anybody has its page open; a job that nobody waits for gives its place to others."""
         self.records: list = []
         self.error: Exception | None = None
@@ -222,7 +238,11 @@ _pages_that_wait, _of_thread = Counted(), threading.local()
 
 
 def in_good_manners(steps: Iterator[T]) -> Iterator[T]:
-    """The same steps. On a job's thread, pages that run go first before each but the first: Python gives every thread as much, and a class's pages would each wait for all jobs' steps, too."""
+    """The same steps.
+
+    On a job's thread, pages that run go first before each but the first: Python gives every thread as much, and a
+    class's pages would each wait for all jobs' steps, too.
+    """
     is_job = threading.current_thread().name == NAME
     _of_thread.since = time.monotonic()        # when it gave way last, also within a step
     for step in steps:
@@ -243,7 +263,9 @@ _slots, _queue = Places(MOST_AT_ONCE, MOST_WAITING, TURN), Places(MOST_QUEUED, m
 
 
 def start(make: Callable[[], Iterator], watched: Callable[[], bool] = lambda: True) -> Job | None:
-    """A job over the records that `make()` yields, which a reader has asked for: MOST_AT_ONCE run, MOST_WAITING wait; None where as many wait already."""
+    """A job over the records that `make()` yields, which a reader has asked for: MOST_AT_ONCE run, MOST_WAITING wait;
+    None where as many wait already.
+    """
     return Job(make, _slots, watched).start()
 
 

@@ -1,11 +1,15 @@
-"""How forward passes of many readers come to their turn: a line for each device, in which readers alternate, and one computation for all who ask for the same.
+"""How forward passes of many readers come to their turn: a line for each device, in which readers alternate, and one
+computation for all who ask for the same.
 
-Nothing here knows Streamlit, a model or a session. Who waits does so on its own thread and computes there, so an exception is raised where it belongs, and
-no thread can be left behind. While anything is computed no lock of this file is held.
+Nothing here knows Streamlit, a model or a session. Who waits does so on its own thread and computes there, so an
+exception is raised where it belongs, and no thread can be left behind. While anything is computed no lock of
+this file is held.
 
-There is no batching. On one thread of an Intel Xeon, two passes of `stories` that happen to be of equal length take, as one batch, 0.6 of their time at 16 tokens and 0.7 at 64,
-four 0.4 and 0.7, eight 0.4 and 0.7; at 128 tokens 0.9. But a class of thirty asks for about three passes a second, of 15 to 40 ms each, on two cores: one finds another waiting
-rarely, and one of its own length hardly ever. Lengths made equal by padding would change the last digits of a picture with what other readers ask.
+There is no batching. On one thread of an Intel Xeon, two passes of `stories` that happen to be of equal length take, as
+one batch, 0.6 of their time at 16 tokens and 0.7 at 64, four 0.4 and 0.7, eight 0.4 and 0.7; at 128 tokens 0.9. But a
+class of thirty asks for about three passes a second, of 15 to 40 ms each, on two cores: one finds another waiting
+rarely, and one of its own length hardly ever. Lengths made equal by padding would change the last digits of a picture
+with what other readers ask.
 """
 from __future__ import annotations
 
@@ -29,7 +33,9 @@ def _stays() -> None:
 
 @dataclass(frozen=True)
 class Waits:
-    """How long turns were waited for: how many there were, how many of them had to wait, seconds in all and of the longest."""
+    """How long turns were waited for: how many there were, how many of them had to wait, seconds in all and
+    of the longest.
+    """
 
     turns: int = 0
     waited: int = 0
@@ -38,12 +44,16 @@ class Waits:
 
 
 class Line:
-    """Turns on one device: at most `most` at once. Who asks for many at once waits behind each of the others once, not they behind all of its."""
+    """Turns on one device: at most `most` at once.
+
+    Who asks for many at once waits behind each of the others once, not they behind all of its.
+    """
 
     def __init__(self, most: int) -> None:
         self.most, self.waits = most, Waits()
         self._taken = 0
-        self._waiting: collections.OrderedDict[Hashable, collections.deque[threading.Event]] = collections.OrderedDict()      # by reader, whose turn is next first
+        # by reader, whose turn is next first
+        self._waiting: collections.OrderedDict[Hashable, collections.deque[threading.Event]] = collections.OrderedDict()
         self._lock = threading.Lock()
 
     @property
@@ -53,7 +63,9 @@ class Line:
 
     @contextmanager
     def turn(self, reader: Hashable, look: Callable[[], None] = _stays) -> Iterator[None]:
-        """The block is run when the reader's turn has come. look: called now and then meanwhile; what it raises gives the place in the line to others."""
+        """The block is run when the reader's turn has come. look: called now and then meanwhile; what it raises gives
+        the place in the line to others.
+        """
         began, mine = time.monotonic(), self._ask(reader)
         if has_waited := not mine.is_set():
             try:
@@ -102,7 +114,8 @@ class Line:
     def _measure(self, seconds: float) -> None:
         with self._lock:
             before = self.waits
-            self.waits = Waits(before.turns + 1, before.waited + (seconds > 0), before.seconds + seconds, max(before.longest, seconds))
+            self.waits = Waits(before.turns + 1, before.waited + (seconds > 0), before.seconds + seconds,
+                               max(before.longest, seconds))
         if seconds > LONG:
             LOG.warning("A forward pass waited %.1f s for its turn: %s.", seconds, self.waits)
 
@@ -127,8 +140,8 @@ class Shared:
     def get(self, key: Hashable, make: Callable[[], object], look: Callable[[], None] = _stays):
         """make(), or what another thread that is at it with the same key gets: its value, or its exception.
 
-        look: called now and then while another is waited for; what it raises ends the waiting. Where the other is called away itself (by what is no Exception), one
-        of those who wait makes the value.
+        look: called now and then while another is waited for; what it raises ends the waiting. Where the other is
+        called away itself (by what is no Exception), one of those who wait makes the value.
         """
         while True:
             with self._lock:
@@ -137,7 +150,8 @@ class Shared:
                     making = self._making[key] = _Making()
             if mine:
                 return self._make(key, making, make)
-            if making.thread == threading.get_ident():          # a value that asks for itself: to wait for it would be for ever
+            # a value that asks for itself: to wait for it would be for ever
+            if making.thread == threading.get_ident():
                 return make()
             while not making.done.wait(LOOKS):
                 look()
@@ -167,7 +181,9 @@ _lines_lock = threading.Lock()
 
 
 def line(device: str) -> Line:
-    """The line of a device: on the CPU as many turns at once as there are cores, each pass being one thread's; on any other one."""
+    """The line of a device: on the CPU as many turns at once as there are cores, each pass being one thread's; on
+    any other one.
+    """
     with _lines_lock:
         if device not in _lines:
             _lines[device] = Line(cores() if device == "cpu" else 1)

@@ -1,7 +1,8 @@
-"""How an altair chart comes on the page: over the whole width, in the look that its figure gave it, with its tables by name.
+"""How an altair chart comes on the page: over the whole width, in the look that its figure gave it, with its
+tables by name.
 
-Tests check what a chart says against the schema of Vega-Lite; in the app that check would take as long as all the rest of
-drawing it, and `st.altair_chart` writes out the charts of one reader at a time.
+Tests check what a chart says against the schema of Vega-Lite; in the app that check would take as long as all the rest
+of drawing it, and `st.altair_chart` writes out the charts of one reader at a time.
 """
 from __future__ import annotations
 
@@ -16,17 +17,17 @@ from altair.utils import schemapi
 
 schemapi.disable_debug_mode()       # which checks every part of a chart when it is made
 
-# altair names a layer in which something can be picked after a hash of its contents: the browser would build a chart anew
-# whose values have changed. The place among the layers, which follows the hash, is enough.
+# altair names a layer in which something can be picked after a hash of its contents: the browser would build a chart
+# anew whose values have changed. The place among the layers, which follows the hash, is enough.
 _HASHED_NAME = re.compile(r'"view_[0-9a-f]{16}')
 
 
 def show(chart: alt.Chart | alt.LayerChart, key: str, **options) -> None:
     """Draw an altair chart with these options of `st.vega_lite_chart`, updated in place while its spec is the same.
 
-    The chart stands in a container of this key, by whose class downloads and tests find it; its own key is `<key>_chart`.
-    It is this function's from here on. It is drawn as SVG, whose marks the keys read (components.chart_keys): of more than
-    2,000 marks Streamlit would make a canvas.
+    The chart stands in a container of this key, by whose class downloads and tests find it; its own key is
+    `<key>_chart`. It is this function's from here on. It is drawn as SVG, whose marks the keys read
+    (components.chart_keys): of more than 2,000 marks Streamlit would make a canvas.
     """
     chart.usermeta = {"embedOptions": {"renderer": "svg"}}
     tables = take_tables(chart)
@@ -36,14 +37,15 @@ def show(chart: alt.Chart | alt.LayerChart, key: str, **options) -> None:
 def show_spec(spec: Mapping, tables: Mapping[str, pd.DataFrame], key: str, **options) -> None:
     """The same of a Vega-Lite spec, which calls its tables by these names."""
     with st.container(key=key):
-        st.vega_lite_chart(spec={**spec, "datasets": tables}, theme=None, width="stretch", key=f"{key}_chart", **options)
+        st.vega_lite_chart(spec={**spec, "datasets": tables}, theme=None, width="stretch",
+                           key=f"{key}_chart", **options)
 
 
 def take_tables(chart: alt.Chart | alt.LayerChart) -> dict[str, pd.DataFrame]:
     """The tables of a chart and its layers by name; leaves the names in their place. Layers may share a table.
 
-    `st.altair_chart` names a table after what it holds: the spec would change with the values, and the browser would build
-    the chart anew.
+    `st.altair_chart` names a table after what it holds: the spec would change with the values, and the browser would
+    build the chart anew.
     """
     tables: dict[str, pd.DataFrame] = {}
     for part in (chart, *getattr(chart, "layer", ())):

@@ -9,16 +9,17 @@ import streamlit as st
 from core.app.base.prose import TextFile
 from core.app.frame.guard import fragment
 
-
 MOST_BUTTONS = 9      # options that stand below each other; more are a list to open
 
 
 @dataclass(frozen=True)
 class Question:
-    """What the reader is asked: `options[answer]` was computed from the model, and the explanation says how. `key` tells a lesson's questions apart.
+    """What the reader is asked: `options[answer]` was computed from the model, and the explanation says how.
 
-    Where the answer takes passes of its own, which every change of the page would wait for, `answer` computes it with the explanation when the reader has committed, and `about` says of what,
-    such as the model and the tokens.
+    `key` tells a lesson's questions apart.
+
+    Where the answer takes passes of its own, which every change of the page would wait for, `answer` computes it with
+    the explanation when the reader has committed, and `about` says of what, such as the model and the tokens.
     """
 
     key: str
@@ -35,7 +36,8 @@ class Question:
 
 @fragment
 def draw(lesson: str, question: Question, words: TextFile) -> None:
-    """The question with its options; the answer and the explanation stand there only after the reader has committed to one.
+    """The question with its options; the answer and the explanation stand there only after the reader has
+    committed to one.
 
     A question that has changed (another prompt, another selection) has to be answered anew.
     """
@@ -45,9 +47,11 @@ def draw(lesson: str, question: Question, words: TextFile) -> None:
     st.markdown(question.question)
     look = dict(format_func=options.__getitem__, index=None, label_visibility="collapsed", disabled=committed == asked)
     many = len(options) > MOST_BUTTONS      # the blocks of a large model
-    given = st.selectbox(question.question, range(len(options)), key=f"{key}_given_of_many", width=280, **look) if many else st.radio(question.question, range(len(options)), key=f"{key}_given", **look)
+    given = (st.selectbox(question.question, range(len(options)), key=f"{key}_given_of_many", width=280, **look) if many
+             else st.radio(question.question, range(len(options)), key=f"{key}_given", **look))
     if committed != asked:
-        st.button(words.label("check_commit"), key=f"{key}_commit", disabled=given is None, on_click=_commit, args=(key, asked))
+        st.button(words.label("check_commit"), key=f"{key}_commit", disabled=given is None, on_click=_commit,
+                  args=(key, asked))
         return
     answer, explanation = question.solved()
     st.markdown(_verdict(options, given, answer, words))

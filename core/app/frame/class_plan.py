@@ -1,4 +1,6 @@
-"""The plan of one class, step by step, from the course's text: which lesson stands on the wall at which minute, and what the class is asked."""
+"""The plan of one class, step by step, from the course's text: which lesson stands on the wall at which minute, and
+what the class is asked.
+"""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -8,7 +10,9 @@ from core.app.base import catalogue, prose
 
 @dataclass(frozen=True)
 class Step:
-    """One picture of the class: from which minute, in which lesson, under which settings; the question before it, and what to look for in it."""
+    """One picture of the class: from which minute, in which lesson, under which settings; the question before it, and
+    what to look for in it.
+    """
 
     id: str
     title: str

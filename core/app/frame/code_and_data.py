@@ -21,10 +21,13 @@ _FORMULA = re.compile(r"[=+\-@\t\r](?![\d.]+(e[+-]?\d+)?$).")      # more than t
 
 
 @fragment
-def draw(lesson: str, title: str, functions: Sequence[Callable], data: Mapping[str, Callable[[], pd.DataFrame]], picture: str, twin: str, words: TextFile) -> None:
-    """The twin as a sentence, the functions' source in a drawer, each table in a drawer and as CSV, the picture as PNG, SVG and HTML.
+def draw(lesson: str, title: str, functions: Sequence[Callable], data: Mapping[str, Callable[[], pd.DataFrame]],
+         picture: str, twin: str, words: TextFile) -> None:
+    """The twin as a sentence, the functions' source in a drawer, each table in a drawer and as CSV, the picture as
+    PNG, SVG and HTML.
 
-    A drawer is filled when it is opened, and a table made when a drawer or a download asks for it: the browser goes over everything that is on the page at every change, in a closed drawer too.
+    A drawer is filled when it is opened, and a table made when a drawer or a download asks for it: the browser goes
+    over everything that is on the page at every change, in a closed drawer too.
     """
     with st.container(key="lesson_code"):
         st.markdown(f"### {words.label('code')}")
@@ -32,12 +35,14 @@ def draw(lesson: str, title: str, functions: Sequence[Callable], data: Mapping[s
             st.markdown(twin)
         with st.expander(words.label("code_intro"), key=f"{lesson}_source_open", on_change="rerun") as drawer:
             if drawer.open:
-                st.code("\n\n".join(source(function) for function in functions), language="python", wrap_lines=True)     # what scrolls to the side, Streamlit lets no key reach
+                # what scrolls to the side, Streamlit lets no key reach
+                st.code("\n\n".join(source(function) for function in functions), language="python", wrap_lines=True)
         with st.container(key="lesson_downloads", horizontal=True, vertical_alignment="center"):
-            picture_download(picture, name=f"transformer-{lesson}", title=title, twin=unmarked(twin), missing=words.label("picture_missing"), key=f"{lesson}_picture")
+            picture_download(picture, name=f"transformer-{lesson}", title=title, twin=unmarked(twin),
+                             missing=words.label("picture_missing"), key=f"{lesson}_picture")
             for name, table in data.items():
-                st.download_button(name, lambda table=table: as_csv(table()), file_name=name, mime="text/csv", key=f"{lesson}_{name}",
-                                   on_click="ignore")
+                st.download_button(name, lambda table=table: as_csv(table()), file_name=name, mime="text/csv",
+                                   key=f"{lesson}_{name}", on_click="ignore")
         with st.expander(words.label("table"), key=f"{lesson}_tables_open", on_change="rerun") as drawer:
             if drawer.open:
                 for name, table in data.items():
@@ -46,13 +51,15 @@ def draw(lesson: str, title: str, functions: Sequence[Callable], data: Mapping[s
 
 
 def as_csv(table: pd.DataFrame) -> str:
-    """A table as a file for any program: a text that a spreadsheet would compute stands behind an apostrophe, which spreadsheets take for "this is text".
+    """A table as a file for any program: a text that a spreadsheet would compute stands behind an apostrophe, which
+    spreadsheets take for "this is text".
 
     >>> import pandas as pd
     >>> as_csv(pd.DataFrame({"token": ["=1+1", "-", "-0.5", "a"]})).split()
     ['token', "'=1+1", '-', '-0.5', 'a']
     """
-    return table.map(lambda cell: f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell) else cell).to_csv(index=False)
+    return table.map(lambda cell: f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell) else cell).to_csv(
+        index=False)
 
 
 def source(function: Callable) -> str:

@@ -1,4 +1,7 @@
-"""Try this: one-click experiments from a lesson's text file. A click sets prompt, selection and widgets; each is also a link."""
+"""Try this: one-click experiments from a lesson's text file.
+
+A click sets prompt, selection and widgets; each is also a link.
+"""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -11,15 +14,22 @@ from core.components.page.keys import arrow_keys
 
 
 def draw_all(experiments: Sequence[Experiment], words: TextFile, lesson: str) -> None:
-    """Every experiment as a row of a grid (page.css): the button, what to look for, and the link. Rows of their own would be boxes that the browser goes over at every change of the page."""
+    """Every experiment as a row of a grid (page.css): the button, what to look for, and the link.
+
+    Rows of their own would be boxes that the browser goes over at every change of the page.
+    """
     with st.container(key="experiments"):
         for experiment in experiments:
-            st.button(experiment.title, key=f"do_{lesson}_{experiment.id}", on_click=reader.apply, args=(experiment.settings,), width="stretch")
+            st.button(experiment.title, key=f"do_{lesson}_{experiment.id}", on_click=reader.apply,
+                      args=(experiment.settings,), width="stretch")
             st.markdown(f"{experiment.look} [{words.label('try_link')}]({reader.link(experiment.settings)})")
 
 
 def draw_one(experiments: Sequence[Experiment], words: TextFile, lesson: str) -> None:
-    """The present step alone, in a line at the foot of the screen; the arrow keys go through the steps. Nothing is set before the first."""
+    """The present step alone, in a line at the foot of the screen; the arrow keys go through the steps.
+
+    Nothing is set before the first.
+    """
     if not experiments:
         return
     step = min(st.session_state.get(f"try_{lesson}_step", 0), len(experiments))

@@ -17,7 +17,10 @@ LOG = logging.getLogger(__name__)
 
 @contextlib.contextmanager
 def guard() -> Iterator[None]:
-    """Runs a part of a page. An exception ends the part with a message in its place; a full graphics card moves the model to the CPU."""
+    """Runs a part of a page.
+
+    An exception ends the part with a message in its place; a full graphics card moves the model to the CPU.
+    """
     try:
         with queue.PAGES:
             yield
@@ -34,7 +37,8 @@ def guard() -> Iterator[None]:
 
 
 def fragment(function: Callable, run_every: float | None = None, key: str | None = None) -> Callable:
-    """`st.fragment`, with a failure shown as the frame shows it: what changes together, redrawn without the rest of the page; by itself every `run_every` seconds.
+    """`st.fragment`, with a failure shown as the frame shows it: what changes together, redrawn without the rest of the
+    page; by itself every `run_every` seconds.
 
     key: by which `st.rerun(key)` asks for it.
     """

@@ -1,4 +1,7 @@
-"""What the views with a long computation share: its buttons, and a picture that follows it while it runs. The computations are `core.app.compute.queue`."""
+"""What the views with a long computation share: its buttons, and a picture that follows it while it runs.
+
+The computations are `core.app.compute.queue`.
+"""
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
@@ -51,14 +54,18 @@ def training_controls(page: Lesson, key: Hashable, verb: str, make: Callable[[],
 
 
 def controls(page: Lesson, key: Hashable, verb: str, make: Callable[[], Iterator], stop: str = "stop") -> bool:
-    """The button that starts it, or the one that stops it or leaves the line (`verb` and `stop` are their labels); whether it was running or waiting then."""
-    key_of_both = f"{page.id}_run"            # one element that changes: two would stand side by side while pictures follow each other quickly
+    """The button that starts it, or the one that stops it or leaves the line (`verb` and `stop` are their labels);
+    whether it was running or waiting then.
+    """
+    # one element that changes: two would stand side by side while pictures follow each other quickly
+    key_of_both = f"{page.id}_run"
     if was_running := running(page, key):
         job = job_of(page, key)
         label = page.frame_words.label("worker_leave") if job.waiting and not job.records else page.label(stop)
         st.button(label, key=key_of_both, icon=":material/stop:", on_click=job.stop)
     else:
-        st.button(page.label(verb), key=key_of_both, icon=":material/play_arrow:", type="primary", on_click=_start, args=(page, key, make))
+        st.button(page.label(verb), key=key_of_both, icon=":material/play_arrow:", type="primary", on_click=_start,
+                  args=(page, key, make))
     return was_running
 
 
@@ -82,9 +89,12 @@ def _start(page: Lesson, key: Hashable, make: Callable[[], Iterator]) -> None:
             del kept[old]
 
 
-def follow(page: Lesson, key: Hashable, was_running: bool, draw: Callable[[list], None], total: int | None = None) -> None:
-    """Draws the records; where it `was_running` when its button was drawn, again and again while they come, and at the end the whole page once more. While it waits in the
-    line its place is told. total: the records there will be, for the progress above."""
+def follow(page: Lesson, key: Hashable, was_running: bool, draw: Callable[[list], None],
+           total: int | None = None) -> None:
+    """Draws the records; where it `was_running` when its button was drawn, again and again while they come, and at the
+    end the whole page once more. While it waits in the line its place is told. total: the records there will be, for
+    the progress above.
+    """
     job = job_of(page, key)
     was_waiting = job is not None and job.waiting
     if st.session_state.pop(f"{page.id}_full", False):
@@ -96,11 +106,13 @@ def follow(page: Lesson, key: Hashable, was_running: bool, draw: Callable[[list]
         ended, records = not running(page, key), records_of(page, key)      # in this order: what came until then is all
         if was_running and job.waiting:
             before, seconds = job.wait_told
-            st.info(page.frame_words.label("worker_waits" if before else "worker_next", n=queue.MOST_AT_ONCE, before=before, seconds=seconds), icon=":material/hourglass_empty:")
+            st.info(page.frame_words.label("worker_waits" if before else "worker_next", n=queue.MOST_AT_ONCE,
+                                           before=before, seconds=seconds), icon=":material/hourglass_empty:")
         if was_running and total is not None:
             st.progress(min(1.0, len(records) / total), text=page.label("progress", done=len(records), total=total))
         draw(records)
         if was_running and (ended or job.waiting != was_waiting):
             st.rerun()
 
-    fragment(picture, run_every=EVERY if was_running else None)()      # at rest too: what stands at the same place is updated, not drawn a second time
+    # at rest too: what stands at the same place is updated, not drawn a second time
+    fragment(picture, run_every=EVERY if was_running else None)()

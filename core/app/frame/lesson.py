@@ -33,7 +33,10 @@ __all__ = ["PICTURE_SEEN", "Lesson", "fragment", "guard", "open_lesson"]
 
 
 def open_lesson(lesson: str) -> Lesson:
-    """Draws the strip with the lesson's stages lit, its title and its one sentence. `lesson` is the stem of page and text file."""
+    """Draws the strip with the lesson's stages lit, its title and its one sentence.
+
+    `lesson` is the stem of page and text file.
+    """
     kind = cache.kind(reader.model_name())
     page = Lesson(lesson, *(prose.load(name).of_kind(kind) for name in (lesson, "app")))
     strip.draw(lesson)
@@ -44,7 +47,10 @@ def open_lesson(lesson: str) -> Lesson:
 
 @dataclass(frozen=True)
 class Lesson:
-    """One open lesson. `words` is its text file, `frame_words` the frame's own, both as they speak of a model of the loaded one's kind."""
+    """One open lesson.
+
+    `words` is its text file, `frame_words` the frame's own, both as they speak of a model of the loaded one's kind.
+    """
 
     id: str
     words: prose.TextFile
@@ -64,13 +70,15 @@ class Lesson:
 
     def labels(self, prefix: str) -> dict[str, str]:
         """The labels `<prefix>_name`, as templates by name."""
-        return {key.removeprefix(f"{prefix}_"): text for key, text in self.words.labels.items() if key.startswith(f"{prefix}_")}
+        return {key.removeprefix(f"{prefix}_"): text for key, text in self.words.labels.items()
+                if key.startswith(f"{prefix}_")}
 
     def is_seen(self) -> bool:
         """True once the browser has shown the picture above; draw what is below only then.
 
-        In a session's first run it has not: a browser puts off loading parts of itself for as long as more elements arrive,
-        and the picture would stand only when all below it does. The fragment that asks runs again by itself once it has.
+        In a session's first run it has not: a browser puts off loading parts of itself for as long as more
+        elements arrive, and the picture would stand only when all below it does. The fragment that asks runs again
+        by itself once it has.
         """
         if st.session_state.get(PICTURE_SEEN):
             return True
@@ -78,24 +86,32 @@ class Lesson:
         return False
 
     def explanation(self, view: str = "") -> None:
-        """The paragraphs below the instrument: the section `explanation_<view>`, if there is one, else `explanation`, and in what the loaded model differs from
-        what they say. Present mode leaves them out."""
+        """The paragraphs below the instrument: the section `explanation_<view>`, if there is one, else `explanation`,
+        and in what the loaded model differs from what they say. Present mode leaves them out.
+        """
         if not reader.present():
             with st.container(key="lesson_explanation"):
                 own, loaded = f"explanation_{view}", cache.shared_model(reader.model_name(), reader.device())
                 other = differs.said(self.words, view, loaded.model.config, loaded.tokenizer)
-                note = "\n\n" + " ".join([self.frame_words.label("differs", model=escaped(loaded.name)), *other]) if other else ""
+                note = ("\n\n" + " ".join([self.frame_words.label("differs", model=escaped(loaded.name)), *other])
+                        if other else "")
                 st.markdown(self.text(own if own in self.words.sections else "explanation") + note)
 
     def numbers(self, lines: Sequence[tuple[str, str]], table: pd.DataFrame | None = None) -> None:
-        """In numbers: pairs (caption, LaTeX) with today's values put in, and a small table. Four decimals are the lesson's to write."""
+        """In numbers: pairs (caption, LaTeX) with today's values put in, and a small table.
+
+        Four decimals are the lesson's to write.
+        """
         with self._part("numbers"):
-            st.markdown("\n\n".join(f"{caption}\n$$\n{latex}\n$$" for caption, latex in lines))     # one element: the browser goes over each at every change
+            # one element: the browser goes over each at every change
+            st.markdown("\n\n".join(f"{caption}\n$$\n{latex}\n$$" for caption, latex in lines))
             if table is not None:
                 st.dataframe(table, hide_index=True, width="content")
 
     def experiments(self) -> None:
-        """Try this: the file's `# try:` sections, each one click and each also a link; a step at a time in present mode, where a class's own steps go first."""
+        """Try this: the file's `# try:` sections, each one click and each also a link; a step at a time in present
+        mode, where a class's own steps go first.
+        """
         if reader.class_step():
             class_bar.draw(self.frame_words)
         elif reader.present():
@@ -109,11 +125,14 @@ class Lesson:
         with self._part("check"):
             check.draw(self.id, question, self.frame_words)
 
-    def code(self, functions: Sequence[Callable], data: Mapping[str, Callable[[], pd.DataFrame]], picture: str, twin: str) -> None:
+    def code(self, functions: Sequence[Callable], data: Mapping[str, Callable[[], pd.DataFrame]], picture: str,
+             twin: str) -> None:
         """The code, the downloads and the picture's text twin.
 
-        functions: their source is shown as it ran. data: file name -> what makes the table (without any call to Streamlit), each a CSV and a table on the page.
-        picture: CSS selector of the chart or canvas (also inside components). twin: the picture as one computed sentence of Markdown.
+        functions: their source is shown as it ran. data: file name -> what makes the table (without any call to
+        Streamlit), each a CSV and a table on the page.
+        picture: CSS selector of the chart or canvas (also inside components). twin: the picture as one computed
+        sentence of Markdown.
         """
         if not reader.present():
             code_and_data.draw(self.id, self.words.section("title"), functions, data, picture, twin, self.frame_words)
@@ -123,7 +142,10 @@ class Lesson:
         pins.draw(self.id, summary, self.frame_words)
 
     def named_token(self, run: Run, position: int) -> named_token.NamedToken | None:
-        """A field for any token: its rank and probability after `position`. It becomes the shared target. None until one is named."""
+        """A field for any token: its rank and probability after `position`.
+
+        It becomes the shared target. None until one is named.
+        """
         return named_token.draw(self.id, run, position, self.frame_words)
 
     def _part(self, name: str):

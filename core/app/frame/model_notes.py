@@ -1,4 +1,6 @@
-"""What a reader has to know, on every page, of a model of the library: whose it is, and where its predictions mean nothing."""
+"""What a reader has to know, on every page, of a model of the library: whose it is, and where its
+predictions mean nothing.
+"""
 from __future__ import annotations
 
 import math
@@ -31,5 +33,6 @@ def whose(loaded: cache.LoadedModel) -> str:
         return words().label("note_no_tokenizer", name=name)
     if loading.is_chance(loaded.loss, config.vocab_size):
         paid = words().label(f"paid_{config.kind}", loss=loaded.loss)
-        return words().label("note_chance", name=name, paid=paid, vocabulary=config.vocab_size, chance=math.log(config.vocab_size))
+        return words().label("note_chance", name=name, paid=paid, vocabulary=config.vocab_size,
+                             chance=math.log(config.vocab_size))
     return words().label("note", name=name, n=loaded.model.n_parameters)

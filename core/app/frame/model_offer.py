@@ -1,5 +1,5 @@
-"""What stands under the prompt bar while a model is asked for that the page does not show: not loaded, what it is, whether it fits, a button to load it, how far that is;
-loaded and no decoder, which lesson shows it.
+"""What stands under the prompt bar while a model is asked for that the page does not show: not loaded, what it is,
+whether it fits, a button to load it, how far that is; loaded and no decoder, which lesson shows it.
 """
 from __future__ import annotations
 
@@ -31,12 +31,16 @@ def draw() -> None:
         st.markdown(words().label("wanted", name=title(name), shown=escaped(reader.model_name())))
         look, load = loading.look(name), loading.loading_of(name)
         waits = look.running or load is not None and load.running
-        # Also while nothing runs: Streamlit may call what a click asks for and not draw the fragment anew, where the click comes as a run of the page ends.
+        # Also while nothing runs: Streamlit may call what a click asks for and not draw the fragment anew, where the
+        # click comes as a run of the page ends.
         fragment(lambda: _offer(name, waits), run_every=EVERY)()
 
 
 def _where(name: str) -> None:
-    """Of a loaded model that is no decoder: what of it the page shows, and the way to where it is at work. All others are shown everywhere; present mode leaves out what is no refusal."""
+    """Of a loaded model that is no decoder: what of it the page shows, and the way to where it is at work.
+
+    All others are shown everywhere; present mode leaves out what is no refusal.
+    """
     kind, here = cache.kind(name), reader.page()
     if kind not in catalogue.SHOWN or reader.present() and name == reader.model_name():
         return
@@ -54,7 +58,8 @@ def _where(name: str) -> None:
         with _buttons():
             open_in(name, "primary")
             for lesson, views in catalogue.SHOWN[kind].runs.items():
-                _open(name, lesson, views[0] if views else None, "", "secondary", prose.load("app").label(f"lesson_{lesson}"))
+                _open(name, lesson, views[0] if views else None, "", "secondary",
+                      prose.load("app").label(f"lesson_{lesson}"))
             _stay()
 
 
@@ -63,10 +68,13 @@ def _live_view(kind: str) -> str:
 
 
 def open_in(name: str, weight: str = "secondary", place: str = "") -> None:
-    """The button to where a loaded model that is no decoder is at work; none for one that every lesson shows. place: where on the page it stands."""
+    """The button to where a loaded model that is no decoder is at work; none for one that every lesson shows. place:
+    where on the page it stands.
+    """
     kind = cache.kind(name)
     if kind in catalogue.SHOWN:
-        _open(name, LIVE, catalogue.SHOWN[kind].live, place, weight, f"{prose.load('app').label(f'lesson_{LIVE}')}: {_live_view(kind)}")
+        _open(name, LIVE, catalogue.SHOWN[kind].live, place, weight,
+              f"{prose.load('app').label(f'lesson_{LIVE}')}: {_live_view(kind)}")
 
 
 def _open(name: str, lesson: str, view: str | None, place: str, weight: str, said: str) -> None:
@@ -80,7 +88,10 @@ def title(name: str) -> str:
 
 
 def _offer(name: str, waited: bool) -> None:
-    """The present state of it. When something begins or ends, the whole page is run once more: it says whether there is something to wait for."""
+    """The present state of it.
+
+    When something begins or ends, the whole page is run once more: it says whether there is something to wait for.
+    """
     if cache.exists(name):
         st.rerun()
     look, load = loading.look(name), loading.loading_of(name)
@@ -104,8 +115,10 @@ def _progress(name: str, task: Task) -> None:
     part = task.done / task.total if task.total else 0.0
     phase = "stopping" if task.stopping else task.phase
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.progress(min(1.0, part), text=words().label(phase, name=title(name), done=readable_bytes(task.done), total=readable_bytes(task.total)))
-        st.button(words().label("stop"), key="model_stop", icon=":material/stop:", disabled=task.stopping, help=words().label("stop_help"), on_click=task.stop)
+        st.progress(min(1.0, part), text=words().label(phase, name=title(name), done=readable_bytes(task.done),
+                                                       total=readable_bytes(task.total)))
+        st.button(words().label("stop"), key="model_stop", icon=":material/stop:", disabled=task.stopping,
+                  help=words().label("stop_help"), on_click=task.stop)
 
 
 def _refused(name: str, problem: loading.Problem) -> None:
@@ -118,10 +131,13 @@ def _refused(name: str, problem: loading.Problem) -> None:
 def _described(name: str, preview: Preview, load: Task | None) -> None:
     config, room = preview.config, loading.room_for(preview)
     device = prose.load("app").label(f"device_{_device_for(preview)}")
-    lines = [words().label("preview", family=preview.family, kind=words().label(f"kind_{config.kind}"), n=preview.n_parameters, layers=config.n_layers, heads=config.n_heads, width=config.d_model,
+    lines = [words().label("preview", family=preview.family, kind=words().label(f"kind_{config.kind}"),
+                           n=preview.n_parameters, layers=config.n_layers, heads=config.n_heads, width=config.d_model,
                            context=config.n_context, vocabulary=config.vocab_size),
-             words().label("preview_memory", dtype=preview.dtype, needed=readable_bytes(room.needed), free=readable_bytes(room.free), bound=readable_bytes(room.bound), device=device)]
-    lines += [words().label("preview_download", download=readable_bytes(preview.download_bytes))] if preview.download_bytes else []
+             words().label("preview_memory", dtype=preview.dtype, needed=readable_bytes(room.needed),
+                           free=readable_bytes(room.free), bound=readable_bytes(room.bound), device=device)]
+    lines += ([words().label("preview_download", download=readable_bytes(preview.download_bytes))]
+              if preview.download_bytes else [])
     lines += [] if preview.tokenizer else [words().label("preview_no_tokenizer")]
     lines += [] if config.kind == "decoder" else [words().label(f"preview_{config.kind}")]
     lines += [words().label("preview_no_head")] if config.kind == "encoder" and not config.head_transform else []
@@ -131,7 +147,8 @@ def _described(name: str, preview: Preview, load: Task | None) -> None:
         (st.info if problem.reason == "stopped" else st.warning)(escaped(problem.said))
     with _buttons():
         if problem is None or load is not None and problem is load.problem:
-            st.button(words().label("load"), key="model_load", type="primary", icon=":material/download:", on_click=loading.load, args=(name,))
+            st.button(words().label("load"), key="model_load", type="primary", icon=":material/download:",
+                      on_click=loading.load, args=(name,))
         else:
             _again(name)
         _stay()
@@ -153,7 +170,8 @@ def _again(name: str) -> None:
 
 def _stay() -> None:
     shown = reader.model_name()
-    st.button(words().label("stay", shown=escaped(shown)), key="model_stay", type="tertiary", on_click=reader.want_model, args=(shown,))
+    st.button(words().label("stay", shown=escaped(shown)), key="model_stay", type="tertiary",
+              on_click=reader.want_model, args=(shown,))
 
 
 def _look_again(name: str) -> None:

@@ -48,7 +48,9 @@ def look_up(logits: np.ndarray, token_id: int, visible: str) -> NamedToken:
 
 
 def id_of(typed: str, tokenizer: Tokenizer) -> int | None:
-    """The token meant by a typed text: itself if it is one token, else with a space before it if that is one, else its first token."""
+    """The token meant by a typed text: itself if it is one token, else with a space before it if that is one, else
+    its first token.
+    """
     for spelling in (typed, " " + typed):
         if len(ids := tokenizer.encode(spelling)) == 1:
             return ids[0]

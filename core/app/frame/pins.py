@@ -1,5 +1,6 @@
 """Pin a state as A and set it beside the present one, B: the settings of both, a small summary, a link to each."""
 from __future__ import annotations
+
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -8,20 +9,25 @@ from core.app.base.prose import TextFile
 from core.app.state import reader
 
 if TYPE_CHECKING:
-    import pandas as pd     # imported with the first table: the first picture of a server does not wait for it
+    import pandas as pd  # imported with the first table: the first picture of a server does not wait for it
 
 
 def draw(lesson: str, summary: dict[str, str], words: TextFile) -> None:
-    """A small drawer: pin the present state, or compare it with the pinned one. `summary`: quantity -> value, as text."""
+    """A small drawer: pin the present state, or compare it with the pinned one.
+
+    `summary`: quantity -> value, as text.
+    """
     pinned = st.session_state.get(f"{lesson}_pinned")
     with st.popover(words.label("pins"), key=f"{lesson}_pins"):
-        st.button(words.label("pin"), key=f"{lesson}_pin", help=words.label("pin_help"), on_click=_pin, args=(lesson, summary))
+        st.button(words.label("pin"), key=f"{lesson}_pin", help=words.label("pin_help"), on_click=_pin,
+                  args=(lesson, summary))
         if pinned is None:
             return
         st.dataframe(comparison(pinned["summary"], summary, words), hide_index=True, width="content")
         st.button(words.label("pin_open"), key=f"{lesson}_pin_open", on_click=reader.apply, args=(pinned["settings"],))
         st.button(words.label("pin_clear"), key=f"{lesson}_pin_clear", on_click=_unpin, args=(lesson,))
-        st.markdown(f"[{words.label('pin_a')}]({reader.link(pinned['settings'])}) · [{words.label('pin_b')}]({reader.link()})")
+        st.markdown(f"[{words.label('pin_a')}]({reader.link(pinned['settings'])}) · "
+                    f"[{words.label('pin_b')}]({reader.link()})")
 
 
 def comparison(a: dict[str, str], b: dict[str, str], words: TextFile) -> pd.DataFrame:

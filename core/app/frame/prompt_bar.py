@@ -1,6 +1,8 @@
-"""The shared prompt in one row: the text, example and saved prompts, the model and where it runs, present mode, and the link to share.
+"""The shared prompt in one row: the text, example and saved prompts, the model and where it runs, present mode, and the
+link to share.
 
-A drawer is filled when it opens: what stands in a closed one would be drawn at every change of every page, a sixth of it.
+A drawer is filled when it opens: what stands in a closed one would be drawn at every change of every page,
+a sixth of it.
 """
 from __future__ import annotations
 
@@ -26,8 +28,8 @@ def draw() -> None:
     words = prose.load("app")
     present = run.current()
     with st.container(key="prompt_bar", horizontal=True, vertical_alignment="center", gap="small"):
-        st.text_area(words.label("prompt"), key="prompt", on_change=reader.take_typed_prompt, label_visibility="collapsed",
-                     placeholder=words.label("prompt_help"), height=68)
+        st.text_area(words.label("prompt"), key="prompt", on_change=reader.take_typed_prompt,
+                     label_visibility="collapsed", placeholder=words.label("prompt_help"), height=68)
         if not reader.present():
             _examples(words)
             _model(words, present)
@@ -45,7 +47,8 @@ def _examples(words: prose.TextFile) -> None:
             return
         st.caption(words.label("examples_title"))
         for i, example in enumerate(reader.example_prompts()):
-            st.button(_one_line(example), key=f"example_{i}", type="tertiary", on_click=reader.set_prompt, args=(example,))
+            st.button(_one_line(example), key=f"example_{i}", type="tertiary",
+                      on_click=reader.set_prompt, args=(example,))
         st.caption(words.label("saved_title"))
         if not saved:
             st.caption(words.label("saved_none"))
@@ -57,23 +60,31 @@ def _examples(words: prose.TextFile) -> None:
 def _model(words: prose.TextFile, present: run.Run) -> None:
     n, n_context = len(present.token_ids), run.room(present.model.config)
     key = "status_cut" if present.n_cut else "status"
-    with st.popover(words.label(key, model=escaped(present.model_name), n=n, n_context=n_context, n_cut=present.n_cut), key="model_drawer", on_change="rerun") as drawer:
+    with st.popover(words.label(key, model=escaped(present.model_name), n=n, n_context=n_context, n_cut=present.n_cut),
+                    key="model_drawer", on_change="rerun") as drawer:
         if not drawer.open:
             return
         _picker(words)
-        if st.button(prose.load("library").label("another"), key="another_model", icon=":material/add:", type="tertiary"):
+        if st.button(prose.load("library").label("another"), key="another_model",
+                     icon=":material/add:", type="tertiary"):
             st.switch_page(catalogue.page_path(catalogue.MODELS))
         _moment(words)
-        st.selectbox(words.label("device"), devices.available(), key="device", format_func=lambda name: words.label(f"device_{name}"))
+        st.selectbox(words.label("device"), devices.available(), key="device",
+                     format_func=lambda name: words.label(f"device_{name}"))
         st.caption(words.label("running", device=words.label(f"device_{present.device}")))
         st.caption(words.label("usage", n=n, n_context=n_context))
 
 
 def _picker(words: prose.TextFile) -> None:
-    """The box of models. It is another one for each model: the browser keeps what a box in a closed drawer said last, and would send it over a model that was picked elsewhere."""
+    """The box of models.
+
+    It is another one for each model: the browser keeps what a box in a closed drawer said last, and would send it over
+    a model that was picked elsewhere.
+    """
     choices, wanted = reader.model_choices(), reader.wanted_model()
     key = f"model_picked_{wanted}"
-    st.selectbox(words.label("model"), choices, index=choices.index(wanted), key=key, on_change=lambda: reader.want_model(st.session_state[key]))
+    st.selectbox(words.label("model"), choices, index=choices.index(wanted), key=key,
+                 on_change=lambda: reader.want_model(st.session_state[key]))
 
 
 def _moment(words: prose.TextFile) -> None:
@@ -83,7 +94,8 @@ def _moment(words: prose.TextFile) -> None:
     if not steps:
         return
     st.session_state["moment"] = steps[-1] if step is None else step
-    st.select_slider(words.label("moment"), steps, key="moment", help=words.label("moment_help"), on_change=lambda: _travel(base, st.session_state["moment"], steps[-1]))
+    st.select_slider(words.label("moment"), steps, key="moment", help=words.label("moment_help"),
+                     on_change=lambda: _travel(base, st.session_state["moment"], steps[-1]))
 
 
 def _travel(base: str, step: int, last: int) -> None:
@@ -103,14 +115,17 @@ def _share(words: prose.TextFile) -> None:
         if len(link) > QR_CHARACTERS:
             st.caption(words.label("share_no_qr"))
         else:
-            st.markdown(f"![{words.label('share_qr')}](data:image/png;base64,{base64.b64encode(qr_code(link)).decode()})", width=260)      # an st.image has no alternative text
+            # an st.image has no alternative text
+            st.markdown(f"![{words.label('share_qr')}](data:image/png;base64,"
+                        f"{base64.b64encode(qr_code(link)).decode()})", width=260)
             st.caption(words.label("share_qr"))
 
 
 def qr_code(link: str) -> bytes:
     """The link as a QR code, a PNG: dark on white in both themes, since readers of codes expect it so."""
     picture = io.BytesIO()
-    segno.make(link, error="m", micro=False).save(picture, kind="png", scale=6, border=3, dark=style.colour("text", "light"), light=style.colour("page", "light"))
+    segno.make(link, error="m", micro=False).save(
+        picture, kind="png", scale=6, border=3, dark=style.colour("text", "light"), light=style.colour("page", "light"))
     return picture.getvalue()
 
 
@@ -131,9 +146,12 @@ def _messages(words: prose.TextFile, present: run.Run) -> None:
 
 
 def model_note(name: str) -> str:
-    """What a reader has to know of a bundled model that is not the main one: its own note, or that of its family, the part of its name before the first hyphen."""
+    """What a reader has to know of a bundled model that is not the main one: its own note, or that of its family, the
+    part of its name before the first hyphen.
+    """
     notes, (base, step) = prose.load("models").labels, cache.name_and_step(name)
-    note = notes["moment"] if step is not None else notes["own"] if name not in cache.model_names() else notes.get(name) or notes.get(name.partition("-")[0], "")
+    note = (notes["moment"] if step is not None else notes["own"] if name not in cache.model_names()
+            else notes.get(name) or notes.get(name.partition("-")[0], ""))
     return note.format(name=name, base=base, step=step)
 
 

@@ -18,10 +18,12 @@ from core.app.frame.lesson import A_PICTURE_STANDS
 from core.app.state import reader
 
 ICON = Path(__file__).resolve().parents[3] / "assets" / "icon.png"
-# Every operation of torch lets another reader's thread have Python, and waits this long at most to have it back. Python's own 5 ms leave a pass of some hundred operations to the
-# threads of thirty readers at every one of them: of a class's answers 64 % came within a second, with 30 ms 85 % (tests.benchmarks --only load, one process).
+# Every operation of torch lets another reader's thread have Python, and waits this long at most to have it back.
+# Python's own 5 ms leave a pass of some hundred operations to the threads of thirty readers at every one of them: of a
+# class's answers 64 % came within a second, with 30 ms 85 % (tests.benchmarks --only load, one process).
 SWITCH_SECONDS = 0.03
-LATER = ("pandas", "altair", "plotly.graph_objects")      # the overview's picture needs none of them; they take half a second, of which everything else waits for Python
+# the overview's picture needs none of them; they take half a second, of which everything else waits for Python
+LATER = ("pandas", "altair", "plotly.graph_objects")
 LATEST_SECONDS = 30
 TIDY_SECONDS = 60
 
@@ -44,7 +46,9 @@ def draw() -> None:
 
 
 def prepare() -> None:
-    """What the first readers would otherwise wait for: the model that they meet, and, once the first of them sees a picture, what other pages are drawn with."""
+    """What the first readers would otherwise wait for: the model that they meet, and, once the first of them sees a
+    picture, what other pages are drawn with.
+    """
     cache.shared_model(cache.model_names()[0], devices.available()[0])
     A_PICTURE_STANDS.wait(LATEST_SECONDS)
     for package in LATER:

@@ -1,4 +1,6 @@
-"""Where we are: the slim strip of the whole model on top of every lesson, the lesson's stages lit, each stage a way to its lesson."""
+"""Where we are: the slim strip of the whole model on top of every lesson, the lesson's stages lit, each stage a way
+to its lesson.
+"""
 from __future__ import annotations
 
 from core.app.base import catalogue, prose
@@ -11,12 +13,14 @@ COLOURS = {"position": "position", "attention": "attention", "stream": "residual
 
 
 def draw(lesson: str) -> None:
-    """The strip with the stages of `lesson` lit; following a stage opens its lesson with the same prompt and selection."""
+    """The strip with the stages of `lesson` lit; following a stage opens its lesson with the same prompt and selection.
+    """
     config = cache.shared_model(reader.model_name(), reader.device()).model.config
     words = prose.load("app").of_kind(config.kind)
     here = reader.link()
     stages = [_stage(stage, lesson, here, words, config) for stage in catalogue.STAGES]
-    followed = stage_row(words.label("strip_name"), words.label("strip_blocks", n=config.n_layers), stages, key=f"strip_{lesson}")
+    followed = stage_row(words.label("strip_name"), words.label("strip_blocks", n=config.n_layers), stages,
+                         key=f"strip_{lesson}")
     if followed in {entry.id for entry in catalogue.existing()} - {lesson}:
         reader.open_lesson(followed, {})
 
@@ -29,5 +33,5 @@ def _stage(stage: str, lesson: str, here: str, words: prose.TextFile, config: Mo
     href = f"./{catalogue.url_path(leads_to)}{here}" if leads_to else None
     other = {"position": config.positions, "unembedding": "tied" if config.tied_embeddings else "untied"}.get(stage)
     name = f"{stage}_{other}" if f"stage_{stage}_{other}" in words.labels else stage
-    return {"label": words.label(f"stage_{name}"), "hint": words.label(f"hint_{name}"), "lesson": leads_to, "href": href,
-            "lit": lit, "repeated": stage in catalogue.REPEATED, "colour": COLOURS.get(stage, "kept")}
+    return {"label": words.label(f"stage_{name}"), "hint": words.label(f"hint_{name}"), "lesson": leads_to,
+            "href": href, "lit": lit, "repeated": stage in catalogue.REPEATED, "colour": COLOURS.get(stage, "kept")}

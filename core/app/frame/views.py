@@ -1,6 +1,7 @@
 """The frame of every lesson: the view that draws the instrument, and below it what speaks of what that view shows.
 
-A lesson of several views has a bar above the picture, in which one control picks the view; a lesson of one view has none.
+A lesson of several views has a bar above the picture, in which one control picks the view; a lesson of one
+view has none.
 """
 from __future__ import annotations
 
@@ -22,12 +23,15 @@ from core.app.state.lesson_settings import Settings
 from core.app.state.run import Run
 
 if TYPE_CHECKING:
-    import pandas as pd     # imported with the first table: the first picture of a server does not wait for it
+    import pandas as pd  # imported with the first table: the first picture of a server does not wait for it
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What a view says in numbers, asks, and offers for download. Tables are made when a drawer or a download asks for them."""
+    """What a view says in numbers, asks, and offers for download.
+
+    Tables are made when a drawer or a download asks for them.
+    """
 
     lines: Sequence[tuple[str, str]]
     question: Question | None
@@ -57,7 +61,9 @@ class View(Protocol):
 
 
 def draw(page: Lesson, settings: Settings, views: Mapping[str, View]) -> None:
-    """A lesson of several views. `settings` has "view", whose options are the names of `views`; the labels are `view_<name>`.
+    """A lesson of several views.
+
+    `settings` has "view", whose options are the names of `views`; the labels are `view_<name>`.
 
     A pick or a control redraws the view and what speaks of it, and nothing else of the app.
     """
@@ -68,8 +74,8 @@ def draw(page: Lesson, settings: Settings, views: Mapping[str, View]) -> None:
             with st.container(horizontal=True, vertical_alignment="center", key=f"{page.id}_bar"):
                 view = choice(settings, page, "view")
                 pins = st.container(width="content")
-                # Beside the rest, so that nothing below moves when it comes and goes; an st.empty would be emptied while
-                # the view is drawn anew.
+                # Beside the rest, so that nothing below moves when it comes and goes; an st.empty would be emptied
+                # while the view is drawn anew.
                 progress = st.container()
             with st.container(gap="xsmall", key=f"{page.id}_stage"):
                 frame, reading = _instrument(page, view, views[view], run)
@@ -95,7 +101,8 @@ def draw_one(page: Lesson, view: View) -> None:
     fragment(lesson, run_every=growing_results.every())()
 
 
-def _instrument(page: Lesson, name: str, view: View, run: Run) -> tuple[growing_results.Frame, Reading | Callable[[], Reading]]:
+def _instrument(page: Lesson, name: str, view: View,
+                run: Run) -> tuple[growing_results.Frame, Reading | Callable[[], Reading]]:
     """Draws a view, or says why this model has none; what it shows, and how far a long computation of it is."""
     reading, kind = UNFINISHED, run.model.config.kind
     with growing_results.frame() as frame:
@@ -139,8 +146,11 @@ def cannot(said: str) -> Reading:
 
 
 def choice(settings: Settings, page: Lesson, name: str, options: Sequence[str] | None = None) -> str:
-    """One of a few, beside each other; the labels are `<name>_<option>`. An option that is not among `options` falls back to the first."""
+    """One of a few, beside each other; the labels are `<name>_<option>`.
+
+    An option that is not among `options` falls back to the first.
+    """
     options = tuple(options or settings.each[name].options)
     settings.among(name, options)
-    return st.segmented_control(page.label(name), options, format_func=lambda option: page.label(f"{name}_{option}"), required=True,
-                                label_visibility="collapsed", wrap=True, **settings.attached(name))
+    return st.segmented_control(page.label(name), options, format_func=lambda option: page.label(f"{name}_{option}"),
+                                required=True, label_visibility="collapsed", wrap=True, **settings.attached(name))

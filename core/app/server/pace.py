@@ -1,7 +1,9 @@
 """Keeps a page that asks without end from taking the server away from the others.
 
-Streamlit begins a run anew for each message of a page and starts a thread for it; two hundred messages a second from one page, which no hand sends, leave no time for anyone else's. A held key
-sends about thirty. What comes faster waits unread in the connection, and is lost nowhere: whoever floods waits for their own flood. Several that flood share the pace of one.
+Streamlit begins a run anew for each message of a page and starts a thread for it; two hundred messages a second from
+one page, which no hand sends, leave no time for anyone else's. A held key sends about thirty. What comes faster
+waits unread in the connection, and is lost nowhere: whoever floods waits for their own flood. Several that flood
+share the pace of one.
 """
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Answers to a hand that still moves: a component asks over HTTP while a slider is dragged, and Python computes without a rerun.
+"""Answers to a hand that still moves: a component asks over HTTP while a slider is dragged, and Python computes
+without a rerun.
 
-A rerun makes the browser go over everything on the page before it draws; an answer from here reaches one component. The question says all
-that the answer depends on: nothing of any session is read or written.
+A rerun makes the browser go over everything on the page before it draws; an answer from here reaches one component. The
+question says all that the answer depends on: nothing of any session is read or written.
 """
 from __future__ import annotations
 
@@ -30,9 +31,13 @@ def address(name: str) -> str:
     return addresses.below(FOLDER, name)
 
 
-def hand(route_name: str, name: str, label: str, bounds: tuple[float, float], step: float, value: float, question: dict) -> dict:
-    """What buildHand of hand.js is told: a slider that asks the route with the question and its value under `name` while it moves."""
-    return {"path": address(route_name), "name": name, "label": label, "low": bounds[0], "high": bounds[1], "step": step, "digits": 0 if step >= 1 else 1, "value": value, "question": question}
+def hand(route_name: str, name: str, label: str, bounds: tuple[float, float], step: float, value: float,
+         question: dict) -> dict:
+    """What buildHand of hand.js is told: a slider that asks the route with the question and its value under `name`
+    while it moves.
+    """
+    return {"path": address(route_name), "name": name, "label": label, "low": bounds[0], "high": bounds[1],
+            "step": step, "digits": 0 if step >= 1 else 1, "value": value, "question": question}
 
 
 def route(name: str, answer: str) -> Route:
@@ -84,7 +89,7 @@ async def _body(request: Request) -> bytes:
 
 def _answered(answer: str, question: dict, turn: Turn) -> bytes:
     answered = pkgutil.resolve_name(answer)
-    from core.app.base.devices import compute_alone   # brings torch, as the answer does
+    from core.app.base.devices import compute_alone  # brings torch, as the answer does
 
     compute_alone()
     began = time.thread_time()
@@ -96,6 +101,7 @@ def _answered(answer: str, question: dict, turn: Turn) -> bytes:
 
 def _question(body: bytes) -> dict:
     question = json.loads(body)
-    if not isinstance(question, dict) or not all(isinstance(question.get(name, ""), str) for name in ("model", "device")):
+    if (not isinstance(question, dict)
+            or not all(isinstance(question.get(name, ""), str) for name in ("model", "device"))):
         raise ValueError("a question is a JSON object, and names are texts")
     return question

@@ -1,14 +1,17 @@
-"""Three mends of faults in Streamlit 1.67, in one place. `apply` puts them in; with another version it leaves Streamlit as it is.
+"""Three mends of faults in Streamlit 1.67, in one place.
+
+`apply` puts them in; with another version it leaves Streamlit as it is.
 
 1. `request_rerun`: a slider that a hand has just let go of reports a moment later. If the reader has followed a link
-   meanwhile, Streamlit runs the slider's fragment under the old page's name beside the new page, whose fragments have the
-   same ids, and the page goes blank. Browser test: tests/browser/test_fast_hands.py.
+   meanwhile, Streamlit runs the slider's fragment under the old page's name beside the new page, whose fragments have
+   the same ids, and the page goes blank. Browser test: tests/browser/test_fast_hands.py.
 2. `clear_queue`: a fragment that is asked for again while it is drawn takes back its messages that were not sent yet.
-   Streamlit leaves those of the fragments inside it, and those that only say "the same as before"; the browser then draws
-   at a place that does not exist ("Bad delta path") and shows nothing any more. Browser test: tests/browser/test_fast_hands.py.
+   Streamlit leaves those of the fragments inside it, and those that only say "the same as before"; the browser then
+   draws at a place that does not exist ("Bad delta path") and shows nothing any more. Browser test:
+   tests/browser/test_fast_hands.py.
 3. `SessionState`: Streamlit reports a value that is not the widget's default once. A browser that hears of another run
-   before it has drawn the first keeps only the last message, and the widget stands at its default beside the picture of the
-   real value. Browser test: tests/browser/test_slow_page.py.
+   before it has drawn the first keeps only the last message, and the widget stands at its default beside the picture of
+   the real value. Browser test: tests/browser/test_slow_page.py.
 """
 from __future__ import annotations
 
@@ -35,8 +38,8 @@ _clear_queue = getattr(AppSession, "_clear_queue", None)
 def apply() -> bool:
     """Put the mends in the place of Streamlit's own functions; False, with a line in the log, for another version."""
     if streamlit.__version__ != VERSION:
-        LOG.warning("Streamlit is %s, not %s: its three mended faults are left as they are. A fast hand may blank a page, "
-                    "and a slow one may show sliders at their least values.", streamlit.__version__, VERSION)
+        LOG.warning("Streamlit is %s, not %s: its three mended faults are left as they are. A fast hand may blank a "
+                    "page, and a slow one may show sliders at their least values.", streamlit.__version__, VERSION)
         return False
     AppSession.request_rerun, AppSession._clear_queue = request_rerun, clear_queue
     state.SessionState = SessionState
@@ -48,8 +51,8 @@ class SessionState(session_state.SessionState):
     """Streamlit's state of one reader, which sends a value to the page until the page reports that it has the widget.
 
     `reported`: ids of the widgets whose values stood in the page's last message; every message has the values of all
-    widgets on the page. Where no message comes (`AppTest`) nothing is sent again. `resent`: values sent again, by widget;
-    a choice made just before a resent value arrives would be undone on screen, so the choice is then sent too.
+    widgets on the page. Where no message comes (`AppTest`) nothing is sent again. `resent`: values sent again, by
+    widget; a choice made just before a resent value arrives would be undone on screen, so the choice is then sent too.
     """
 
     reported: frozenset[str] | None = None
@@ -68,7 +71,9 @@ class SessionState(session_state.SessionState):
 
 
 def request_rerun(session: AppSession, client_state: ClientState | None) -> None:
-    """`AppSession.request_rerun` without fragments of a page that its reader has left; keeps which widgets the page reports."""
+    """`AppSession.request_rerun` without fragments of a page that its reader has left; keeps which widgets
+    the page reports.
+    """
     pages = session._pages_manager
     if client_state and client_state.fragment_id and client_state.page_script_hash != (
             pages.intended_page_script_hash or pages.current_page_script_hash):

@@ -1,8 +1,9 @@
-"""State of instruments that handle their own pointer and keys: kept in the session under a widget-like key and mirrored in the URL.
+"""State of instruments that handle their own pointer and keys: kept in the session under a widget-like key and
+mirrored in the URL.
 
-Streamlit binds widgets to the URL, components not. A bound widget writes its label there, not its value, and one that Python has set
-writes it a run late: `attached` gives a widget the same roots as a component. Keys begin with the lesson's id, so that links, experiments
-and pins treat them like any widget's.
+Streamlit binds widgets to the URL, components not. A bound widget writes its label there, not its value, and one that
+Python has set writes it a run late: `attached` gives a widget the same roots as a component. Keys begin with the
+lesson's id, so that links, experiments and pins treat them like any widget's.
 """
 from __future__ import annotations
 
@@ -20,7 +21,9 @@ LARGEST = 10 ** 9         # in size, of a number without closer bounds
 
 @dataclass(frozen=True)
 class Setting:
-    """One value: its default (which also says its type), its bounds if it is a number (LARGEST where none is named), the texts it may be if it is one of a few."""
+    """One value: its default (which also says its type), its bounds if it is a number (LARGEST where none is named),
+    the texts it may be if it is one of a few.
+    """
 
     default: int | float | str | bool
     low: float | None = None
@@ -47,7 +50,9 @@ class Setting:
 
 
 def read(prefix: str, settings: Mapping[str, Setting]) -> dict:
-    """Today's values: the session's, at the start of a session or after going back in history the URL's, else the defaults. The URL then says them."""
+    """Today's values: the session's, at the start of a session or after going back in history the URL's, else the
+    defaults. The URL then says them.
+    """
     context = get_script_run_ctx()
     returning = context is not None and context.is_history_navigation
     values = {}
@@ -66,7 +71,9 @@ def read(prefix: str, settings: Mapping[str, Setting]) -> dict:
 
 
 def keep(prefix: str, settings: Mapping[str, Setting], values: Mapping) -> None:
-    """Keeps the values that `settings` knows, in the session and, where they are not the default, in the URL; in that later, if it waits."""
+    """Keeps the values that `settings` knows, in the session and, where they are not the default, in the URL; in that
+    later, if it waits.
+    """
     for name, setting in settings.items():
         value = setting.accept(values.get(name, setting.default))
         if value is None:
@@ -85,7 +92,8 @@ def keep(prefix: str, settings: Mapping[str, Setting], values: Mapping) -> None:
 def attached(prefix: str, settings: Mapping[str, Setting], name: str) -> dict:
     """The arguments key and on_change that make a widget show and keep one of the settings. Read the settings first."""
     key, widget = f"{prefix}_{name}", f"{prefix}_{name}_widget"
-    if st.session_state.get(widget) != st.session_state[key]:      # a value that is set goes to the browser and would undo what a quick hand did meanwhile
+    # a value that is set goes to the browser and would undo what a quick hand did meanwhile
+    if st.session_state.get(widget) != st.session_state[key]:
         st.session_state[widget] = st.session_state[key]
     return {"key": widget, "on_change": lambda: keep(prefix, {name: settings[name]}, {name: st.session_state[widget]})}
 
@@ -102,7 +110,9 @@ class Settings:
         return read(self.lesson, {name: self.each[name]})[name]
 
     def among(self, name: str, offered: Sequence[str]) -> str:
-        """Today's value of a setting that is one of a few, of which only some can be offered; the first of these where it is another."""
+        """Today's value of a setting that is one of a few, of which only some can be offered; the first of these where
+        it is another.
+        """
         value = self.read(name)
         if value in offered:
             return value

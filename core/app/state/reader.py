@@ -1,8 +1,11 @@
-"""The reader's state: prompt, model, device, selection, present mode, the step of a class. Read from the URL and written to it here and nowhere else.
+"""The reader's state: prompt, model, device, selection, present mode, the step of a class.
 
-A lesson's own widgets are bound to the URL by Streamlit (`bind="query-params"`, key prefix = lesson id); what all lessons share goes
-through this file. The URL is read when a session starts and when the reader goes back or forward in the browser's history; from then
-on the session leads and the URL follows. A value that makes no sense is left out, with a notice.
+Read from the URL and written to it here and nowhere else.
+
+A lesson's own widgets are bound to the URL by Streamlit (`bind="query-params"`, key prefix = lesson id); what all
+lessons share goes through this file. The URL is read when a session starts and when the reader goes back or forward in
+the browser's history; from then on the session leads and the URL follows. A value that makes no sense is left out,
+with a notice.
 """
 from __future__ import annotations
 
@@ -20,7 +23,8 @@ from core.app.base.markdown import escaped
 from core.app.compute import cache
 from core.app.compute.library import names
 
-MAX_LINK_CHARACTERS = 6_000   # of a prompt in a link, percent-encoded: longer addresses are refused by servers and chat programs
+# of a prompt in a link, percent-encoded: longer addresses are refused by servers and chat programs
+MAX_LINK_CHARACTERS = 6_000
 PRESENT_SCALE = 1.2
 NOTICE_SECONDS = 10           # a notice outlasts the reruns that a component asks for when it is mounted
 _SELECTION = ("layer", "head", "position", "target")
@@ -32,7 +36,10 @@ _SHORT = ("term",)            # forms of an address that a page takes in when it
 
 @dataclass(frozen=True)
 class Selection:
-    """What the reader has picked in any lesson, within the bounds of the present run. `target` None: the likeliest next token."""
+    """What the reader has picked in any lesson, within the bounds of the present run.
+
+    `target` None: the likeliest next token.
+    """
 
     layer: int
     head: int
@@ -42,7 +49,9 @@ class Selection:
 
 @dataclass(frozen=True)
 class Bounds:
-    """Sizes of the present run, which a selection is clamped to, and the position that is selected where none was picked."""
+    """Sizes of the present run, which a selection is clamped to, and the position that is selected where
+    none was picked.
+    """
 
     n_layers: int
     n_heads: int
@@ -56,10 +65,14 @@ class Bounds:
 
 
 def begin() -> None:
-    """Opens a run of the app: takes over what was asked for in the last one, else the URL where it leads. Call before any widget."""
+    """Opens a run of the app: takes over what was asked for in the last one, else the URL where it leads.
+
+    Call before any widget.
+    """
     session = st.session_state
     write_url_now()
-    session["notices"] = {told: at for told, at in session.get("notices", {}).items() if time.monotonic() - at < NOTICE_SECONDS}
+    session["notices"] = {told: at for told, at in session.get("notices", {}).items()
+                          if time.monotonic() - at < NOTICE_SECONDS}
     # A run that was broken off before the prompt bar may have taken the prompt's widget, and what it held, with it.
     if not session.get(_URL_IS_READ) or any(key not in session for key in _KEPT) or _went_through_history():
         _read_url()
@@ -88,11 +101,14 @@ def default_prompt() -> str:
 
 def example_prompts() -> tuple[str, ...]:
     """The good prompts of assets/text, one a line, `\\n` for a new line."""
-    return tuple(line.replace("\\n", "\n") for line in prose.load("app").section("prompts").splitlines() if line.strip())
+    return tuple(line.replace("\\n", "\n") for line in prose.load("app").section("prompts").splitlines()
+                 if line.strip())
 
 
 def notice(key: str, **values) -> None:
-    """Adds a plain sentence (a label of app.md) to what the frame tells the reader, in this run and those of the next seconds."""
+    """Adds a plain sentence (a label of app.md) to what the frame tells the reader, in this run and those of
+    the next seconds.
+    """
     st.session_state.setdefault("notices", {})[prose.load("app").label(key, **values)] = time.monotonic()
 
 
@@ -107,7 +123,9 @@ def clean_prompt(typed: str) -> str:
 
 
 def take_typed_prompt() -> None:
-    """Callback of the prompt's text area: what was typed or pasted is cut to a length that can be worked with, and the reader told."""
+    """Callback of the prompt's text area: what was typed or pasted is cut to a length that can be worked with, and
+    the reader told.
+    """
     typed = st.session_state["prompt"]
     st.session_state["prompt"] = clean_prompt(typed)
     if len(typed) > deployment.current().prompt_characters:
@@ -116,16 +134,23 @@ def take_typed_prompt() -> None:
 
 def say_cut(n: int) -> None:
     """Callback: a prompt of n characters was too long, and its last ones were kept."""
-    st.session_state["asked_for"] = {"notice": ("notice_too_long", {"n": n, "kept": deployment.current().prompt_characters})}
+    st.session_state["asked_for"] = {"notice": ("notice_too_long",
+                                                {"n": n, "kept": deployment.current().prompt_characters})}
 
 
 def set_prompt(prompt: str) -> None:
-    """Makes `prompt` the prompt of all lessons and runs the app again. Works in callbacks, in pages and in fragments."""
+    """Makes `prompt` the prompt of all lessons and runs the app again.
+
+    Works in callbacks, in pages and in fragments.
+    """
     apply({"prompt": prompt})
 
 
 def append_token(token_id: int) -> None:
-    """Appends a token's text to the prompt and runs the app again. A token that is no text by itself is refused with a notice."""
+    """Appends a token's text to the prompt and runs the app again.
+
+    A token that is no text by itself is refused with a notice.
+    """
     loaded = cache.shared_model(model_name(), device())
     piece = loaded.tokenizer.decode([token_id])
     if not piece or "\ufffd" in piece:
@@ -135,7 +160,9 @@ def append_token(token_id: int) -> None:
 
 
 def apply(settings: dict) -> None:
-    """Sets any of prompt, model, device, present, layer, head, position, target and any widget's key, and runs the app again."""
+    """Sets any of prompt, model, device, present, layer, head, position, target and any widget's key, and runs
+    the app again.
+    """
     st.session_state["asked_for"] = st.session_state.get("asked_for", {}) | settings
     st.rerun()
 
@@ -143,7 +170,8 @@ def apply(settings: dict) -> None:
 def open_lesson(lesson: str, settings: dict) -> None:
     """Goes to a lesson, with `settings` as `apply` takes them. Not in callbacks: no page can be left there."""
     st.session_state["asked_for"] = st.session_state.get("asked_for", {}) | settings
-    st.switch_page(catalogue.page_path(lesson), query_params={})       # said, not left out: to clear an address in which a widget's value stands, Streamlit refuses
+    # said, not left out: to clear an address in which a widget's value stands, Streamlit refuses
+    st.switch_page(catalogue.page_path(lesson), query_params={})
 
 
 def fall_back_to_cpu() -> None:
@@ -152,17 +180,26 @@ def fall_back_to_cpu() -> None:
 
 
 def let_url_wait() -> None:
-    """In a callback: the run that follows draws first. A changed URL makes the browser go over the whole page, and `write_url_now` comes soon."""
+    """In a callback: the run that follows draws first.
+
+    A changed URL makes the browser go over the whole page, and `write_url_now` comes soon.
+    """
     st.session_state[URL_WAITS] = True
 
 
 def write_url_now() -> None:
-    """What instruments read and keep from here on goes into the URL again. Every run of a whole page begins with this."""
+    """What instruments read and keep from here on goes into the URL again.
+
+    Every run of a whole page begins with this.
+    """
     st.session_state.pop(URL_WAITS, None)
 
 
 def select(**chosen: int | None) -> None:
-    """Picks layer, head, position or target for all lessons. In a callback the run that follows sees it; elsewhere the next read does."""
+    """Picks layer, head, position or target for all lessons.
+
+    In a callback the run that follows sees it; elsewhere the next read does.
+    """
     if unknown := set(chosen) - set(_SELECTION):
         raise ValueError(f"What can be selected is {', '.join(_SELECTION)}, not {', '.join(sorted(unknown))}.")
     st.session_state["selection"] = st.session_state.get("selection", {}) | chosen
@@ -170,7 +207,8 @@ def select(**chosen: int | None) -> None:
 
 
 def selection() -> Selection:
-    """The reader's selection, clamped to the present run (`Lesson.run` says its sizes); the position that `Run.asked` names unless another was picked.
+    """The reader's selection, clamped to the present run (`Lesson.run` says its sizes); the position that `Run.asked`
+    names unless another was picked.
 
     The URL then says it: a request that was on its way while another picked something else brings the old one back.
     """
@@ -194,7 +232,9 @@ def picked_position() -> int | None:
 
 
 def settings_of(lesson: str) -> dict:
-    """The shared state and the lesson's bound widgets as settings that `apply` and `link` take: the present state, to return to."""
+    """The shared state and the lesson's bound widgets as settings that `apply` and `link` take: the present
+    state, to return to.
+    """
     session = st.session_state
     widgets = {key: session[key] for key in st.query_params if key.startswith(f"{lesson}_") and key in session}
     chosen = {key: session.get("selection", {}).get(key) for key in _SELECTION}
@@ -210,7 +250,9 @@ def prompt() -> str:
 
 
 def model_name() -> str:
-    """The model that the open page shows: the wanted one, or the main one while that is not loaded or is of a kind that this page has nothing to show of."""
+    """The model that the open page shows: the wanted one, or the main one while that is not loaded or is of a kind that
+    this page has nothing to show of.
+    """
     wanted = loaded_model()
     return wanted if wanted is not None and catalogue.runs(page(), cache.kind(wanted)) else cache.model_names()[0]
 
@@ -227,13 +269,16 @@ def wanted_model() -> str:
 
 
 def want_model(name: str) -> None:
-    """Callback: the model that the reader asks for from here on; one of the library is then offered, and loaded at the reader's word."""
+    """Callback: the model that the reader asks for from here on; one of the library is then offered, and loaded at the
+    reader's word.
+    """
     if _can_be_asked_for(name):
         st.session_state["model"] = name
 
 
 def model_choices() -> tuple[str, ...]:
-    """The bundled models, those that this reader has trained, those of the library that are loaded, and the wanted one."""
+    """The bundled models, those that this reader has trained, those of the library that are loaded, and the wanted one.
+    """
     loaded = [name for name, _ in cache.shelf.listed() if names.is_offered(name)]
     return tuple(dict.fromkeys((*cache.model_names(), *own_models(), *loaded, wanted_model())))
 
@@ -268,7 +313,8 @@ def theme() -> str:
 
 
 def link(settings: dict | None = None, lesson: str | None = None) -> str:
-    """A link to the present state: relative to the app, all shared state spelled out, `settings` put over it (None: left out).
+    """A link to the present state: relative to the app, all shared state spelled out, `settings` put over it
+    (None: left out).
 
     Without `lesson` it is only the query ("?prompt=…"). A prompt of more than MAX_LINK_CHARACTERS is left out.
     """
@@ -277,7 +323,8 @@ def link(settings: dict | None = None, lesson: str | None = None) -> str:
     values = {key: value for key, value in values.items() if (settings or {}).get(key, value) is not None}
     if not fits_in_link(values.get("prompt", "")):
         values.pop("prompt")
-    return (f"./{lesson}" if lesson is not None else "") + "?" + urllib.parse.urlencode(values, quote_via=urllib.parse.quote)
+    return ((f"./{lesson}" if lesson is not None else "") + "?"
+            + urllib.parse.urlencode(values, quote_via=urllib.parse.quote))
 
 
 def fits_in_link(prompt: str) -> bool:
@@ -296,11 +343,14 @@ def _went_through_history() -> bool:
 
 def _read_url() -> None:
     query, session = st.query_params, st.session_state
-    session[_URL_IS_READ] = False          # until its end: whatever the reader does next may break this run off at any line, and the next run then reads it
-    for key in [key for key in query if not _is_of_the_app(key)]:       # else every link from here on would carry it along
+    # until its end: whatever the reader does next may break this run off at any line, and the next run then reads it
+    session[_URL_IS_READ] = False
+    # else every link from here on would carry it along
+    for key in [key for key in query if not _is_of_the_app(key)]:
         del query[key]
     session["prompt"] = clean_prompt(query["prompt"]) if "prompt" in query else session.get("prompt", default_prompt())
-    for key, allowed, default in (("model", _can_be_asked_for, cache.model_names()[0]), ("device", devices.available().__contains__, devices.preferred())):
+    for key, allowed, default in (("model", _can_be_asked_for, cache.model_names()[0]),
+                                  ("device", devices.available().__contains__, devices.preferred())):
         session[key] = session.get(key, default)
         if key in query:
             if allowed(query[key]):
@@ -314,12 +364,17 @@ def _read_url() -> None:
 
 
 def _is_of_the_app(key: str) -> bool:
-    """Whether a name in the URL may be one of the app's: what all lessons share, or a setting of a page. Those of Streamlit's embedding are no part of the query that it gives."""
+    """Whether a name in the URL may be one of the app's: what all lessons share, or a setting of a page.
+
+    Those of Streamlit's embedding are no part of the query that it gives.
+    """
     return key in _SHARED or key in _SHORT or key.startswith(tuple(f"{page}_" for page in catalogue.pages()))
 
 
 def _whole_number(key: str) -> int | None:
-    """A selection's value in the URL, clamped later to the run; None, with a notice, for what is no whole number of at least 0."""
+    """A selection's value in the URL, clamped later to the run; None, with a notice, for what is no whole number
+    of at least 0.
+    """
     written = st.query_params.get(key)
     if written is None:
         return None
@@ -336,7 +391,10 @@ def _shortened(value: str) -> str:
 
 
 def _take_over_all(asked: dict) -> None:
-    """What was asked for in the last run. It goes when all of it has been taken over: a run that is broken off before leaves it to the next."""
+    """What was asked for in the last run.
+
+    It goes when all of it has been taken over: a run that is broken off before leaves it to the next.
+    """
     try:
         for key, value in asked.items():
             _take_over(key, value)
@@ -357,7 +415,8 @@ def _take_over(key: str, value) -> None:
     elif key != "model" or _can_be_asked_for(value):
         session[key] = value
         if key not in _SHARED:
-            # A bound widget first drawn in this run does not put a value it was given into the address; one drawn before does, and forbids it here.
+            # A bound widget first drawn in this run does not put a value it was given into the address; one drawn
+            # before does, and forbids it here.
             with contextlib.suppress(StreamlitAPIException):
                 st.query_params[key] = _written(value)
 

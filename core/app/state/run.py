@@ -29,7 +29,8 @@ class Run:
 
     loaded: cache.LoadedModel
     text: str
-    token_ids: tuple[int, ...]   # begins with the end-of-text token, or with the one that the model's texts begin with, if they do
+    # begins with the end-of-text token, or with the one that the model's texts begin with, if they do
+    token_ids: tuple[int, ...]
     tokens: list[str]            # their visible forms
     n_cut: int                   # tokens of the text that did not fit and were left out, from its start
 
@@ -86,17 +87,22 @@ class Run:
 
     @property
     def is_encoder(self) -> bool:
-        """Whether the model tells which token stands at a position, seeing all of the text, and not which one follows."""
+        """Whether the model tells which token stands at a position, seeing all of the text, and not which one follows.
+        """
         return self.model.config.kind == "encoder"
 
     @property
     def has_head(self) -> bool:
-        """Whether the model's logits mean anything: an encoder may have come without the head that makes them (core.huggingface.families)."""
+        """Whether the model's logits mean anything: an encoder may have come without the head that makes them
+        (core.huggingface.families).
+        """
         return not self.is_encoder or self.model.config.head_transform
 
     @property
     def asked(self) -> int:
-        """The position whose prediction is asked about where a reader has picked none: the last one; in an encoder the first blank, or else the last token of the text itself."""
+        """The position whose prediction is asked about where a reader has picked none: the last one; in an encoder the
+        first blank, or else the last token of the text itself.
+        """
         last = len(self.token_ids) - 1
         if not self.is_encoder:
             return last
@@ -109,17 +115,22 @@ class Run:
 
 
 def _traced(loaded: cache.LoadedModel, token_ids: tuple[int, ...], intervention: Intervention) -> Trace:
-    """The Trace of a pass; of a large model, which may take seconds, a view waits for it as for any long computation."""
+    """The Trace of a pass; of a large model, which may take seconds, a view waits for it as for any long computation.
+    """
     if loaded.model.n_parameters <= LARGE or cache.kept_trace(loaded, token_ids, intervention) is not None:
         return cache.trace(loaded, token_ids, intervention)
     key = loaded.key("trace", token_ids, intervention)
-    made = growing_results.made(key, lambda: cache.trace(loaded, token_ids, intervention), lambda _: cache.RESULT_BYTES + 1)       # a trace has a cache of its own
+    # a trace has a cache of its own
+    made = growing_results.made(key, lambda: cache.trace(loaded, token_ids, intervention),
+                                lambda _: cache.RESULT_BYTES + 1)
     growing_results.forget(key)
     return made
 
 
 def room(config: ModelConfig) -> int:
-    """How many tokens a lesson reads at once: what the model takes, at most what is allowed, and fewer where the pass would fill half of the cache of traces."""
+    """How many tokens a lesson reads at once: what the model takes, at most what is allowed, and fewer where the pass
+    would fill half of the cache of traces.
+    """
     most = min(deployment.current().prompt_tokens, config.n_context)
     while most > LEAST_TOKENS and trace_bytes(config, most) > cache.TRACE_BYTES // 2:
         most = max(LEAST_TOKENS, most * 3 // 4)
@@ -127,19 +138,25 @@ def room(config: ModelConfig) -> int:
 
 
 def read(loaded: cache.LoadedModel, text: str) -> Run:
-    """The Run of a text: its last tokens, as many as there is room for, after the token that the model's texts begin with.
+    """The Run of a text: its last tokens, as many as there is room for, after the token that the model's
+    texts begin with.
 
-    An empty text of a model that begins with none is its token 0, since a model cannot read nothing. An encoder that knows a token for it reads ____ as a blank to fill in.
+    An empty text of a model that begins with none is its token 0, since a model cannot read nothing. An encoder that
+    knows a token for it reads ____ as a blank to fill in.
     """
     config, tokenizer = loaded.model.config, loaded.tokenizer
-    prompt = tokenizer.prompt(reader.clean_prompt(text), room(config), blanks=config.kind == "encoder" and tokenizer.mask_token is not None)
+    prompt = tokenizer.prompt(reader.clean_prompt(text), room(config),
+                              blanks=config.kind == "encoder" and tokenizer.mask_token is not None)
     token_ids = prompt.token_ids or (0,)
     tokens = [loaded.tokenizer.visible(token_id) for token_id in token_ids]
     return Run(loaded, text, token_ids, tokens, prompt.n_cut)
 
 
 def asked_model(name: str, device: str) -> cache.LoadedModel:
-    """The model that a question from outside a session names. ValueError where it or the device is not here, and for a model of two stacks."""
+    """The model that a question from outside a session names.
+
+    ValueError where it or the device is not here, and for a model of two stacks.
+    """
     if not cache.exists(name) or device not in devices.available():
         raise ValueError("there is no such model or device")
     if cache.kind(name) == "encoder-decoder":

@@ -1,4 +1,7 @@
-"""One head, large: its weights or scores as a matrix with tokens on both axes, or as lines from queries to keys. A click picks a query and a key."""
+"""One head, large: its weights or scores as a matrix with tokens on both axes, or as lines from queries to keys.
+
+A click picks a query and a key.
+"""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
@@ -9,7 +12,8 @@ import streamlit as st
 
 from core.components import declare
 from core.components.heads_wall import PATTERN_CSS, row_ranges, rows_of
-from core.components.lib.message import HAND_CSS, HAND_HTML, pack
+from core.components.lib.bytes import pack
+from core.components.lib.hand import HAND_CSS, HAND_HTML
 
 HERE = Path(__file__).parent
 TYPE_SIZE = 12           # pixels of the token labels
@@ -21,27 +25,35 @@ _component = declare(
 )
 
 
-def payload(values: np.ndarray, allowed: np.ndarray, title: str, picked: tuple[int, int] | None, header: Mapping) -> bytes:
-    """The bytes of one (N, N) matrix under an (N, N) bool mask: its title, the picked (query, key), the header, and float32 values between each row's first and last allowed key.
+def payload(values: np.ndarray, allowed: np.ndarray, title: str, picked: tuple[int, int] | None,
+            header: Mapping) -> bytes:
+    """The bytes of one (N, N) matrix under an (N, N) bool mask: its title, the picked (query, key), the header, and
+    float32 values between each row's first and last allowed key.
 
     With an empty header the answer to a hand.
     """
     query, key = picked or (None, None)
     first, last = row_ranges(allowed)
     rows = rows_of(values.astype(np.float32, copy=False)[None], allowed)[0]
-    return pack({"n": len(allowed), "heading": title, "query": query, "key": key, **header}, {"first": first, "last": last, "values": rows})
+    return pack({"n": len(allowed), "heading": title, "query": query, "key": key, **header},
+                {"first": first, "last": last, "values": rows})
 
 
-def attention_view(values: np.ndarray, allowed: np.ndarray, tokens: Sequence[str], *, key: str, text: dict[str, str], label: str,
-                   shows: str = "matrix", signed: bool = False, picked: tuple[int, int] | None = None, height: tuple[int, int] = (380, 620), foot: int = 0, scale: float = 1.0,
-                   theme: str = "light", hand: dict | None = None, on_hand: Callable[[float], None] = lambda value: None,
+def attention_view(values: np.ndarray, allowed: np.ndarray, tokens: Sequence[str], *, key: str, text: dict[str, str],
+                   label: str, shows: str = "matrix", signed: bool = False, picked: tuple[int, int] | None = None,
+                   height: tuple[int, int] = (380, 620), foot: int = 0, scale: float = 1.0, theme: str = "light",
+                   hand: dict | None = None, on_hand: Callable[[float], None] = lambda value: None,
                    on_pick: Callable[[int, int], None] = lambda query, key: None) -> None:
     """Draw `values` (N, N), rows = queries, columns = keys; `on_pick(query, key)` is called on a click or Enter.
 
-    shows: "matrix" or "lines". signed: scores, drawn on the diverging scale about zero; otherwise weights in [0, 1] on the wall's own scale.
-    picked: the (query, key) that is marked. label: what stands before a reading, such as "3.5". scale: how much larger type is drawn.
-    text: the strings "title", "scale", "masked", "key_axis", "query_axis", "keys_help". height: the least and the most pixels that the picture takes; foot: what it leaves free below it.
-    hand: a slider over the picture that answers while it moves, as `routes.hand` describes it, with `payload`; `on_hand(value)` is called when the hand has let go and the picture stands.
+    shows: "matrix" or "lines". signed: scores, drawn on the diverging scale about zero; otherwise weights in [0, 1] on
+    the wall's own scale.
+    picked: the (query, key) that is marked. label: what stands before a reading, such as "3.5". scale: how much larger
+    type is drawn.
+    text: the strings "title", "scale", "masked", "key_axis", "query_axis", "keys_help". height: the least and the most
+    pixels that the picture takes; foot: what it leaves free below it.
+    hand: a slider over the picture that answers while it moves, as `routes.hand` describes it, with `payload`;
+    `on_hand(value)` is called when the hand has let go and the picture stands.
     """
     header = {"tokens": list(tokens), "text": text, "label": label, "shows": shows, "signed": signed, "hand": hand,
               "height": height[0], "most": height[1], "foot": foot, "type": round(TYPE_SIZE * scale), "theme": theme}
@@ -52,4 +64,5 @@ def attention_view(values: np.ndarray, allowed: np.ndarray, tokens: Sequence[str
     def moved() -> None:
         on_hand(float(st.session_state[key].moved))
 
-    _component(key=key, data=payload(values, allowed, text["title"], picked, header), on_picked_change=chosen, on_moved_change=moved)
+    _component(key=key, data=payload(values, allowed, text["title"], picked, header), on_picked_change=chosen,
+               on_moved_change=moved)

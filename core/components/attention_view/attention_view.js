@@ -1,8 +1,10 @@
-// One head, large: the matrix of its weights or scores with tokens on both axes, or lines from queries to keys. The views are in matrix.js and lines.js.
+// One head, large: the matrix of its weights or scores with tokens on both axes, or lines from queries to keys. The
+// views are in matrix.js and lines.js.
+import { significant } from "../lib/numbers.js";
 import { fitHeight, keepFitted, rowOffsets } from "../lib/pattern.js";
 import { buildHand } from "../lib/hand.js";
-import { unpack } from "../lib/message.js";
-import { whenStyled } from "../lib/styled.js";
+import { unpack } from "../lib/bytes.js";
+import { whenStyled } from "../lib/theme.js";
 import { layOutLines } from "./lines.js";
 import { layOutMatrix, wireMatrix } from "./matrix.js";
 
@@ -27,8 +29,9 @@ function receive(view, header) {
 
 function build(root) {
   const part = (name) => root.querySelector(name);
-  const view = { root, title: part(".title"), matrix: part(".matrix"), cells: part("canvas.cells"), overlay: part("canvas.overlay"),
-    lines: part(".lines"), threads: part(".lines canvas"), queries: part(".queries"), keys: part(".keys"), live: part(".live"), tip: part(".tip") };
+  const view = { root, title: part(".title"), matrix: part(".matrix"), cells: part("canvas.cells"),
+    overlay: part("canvas.overlay"), lines: part(".lines"), threads: part(".lines canvas"), queries: part(".queries"),
+    keys: part(".keys"), live: part(".live"), tip: part(".tip") };
   view.handle = buildHand(part(".hand"), (bytes) => receive(view, unpack(bytes)), (value) => view.send("moved", value));
   wireMatrix(view);
   keepFitted(root, () => view.first && layOut(view));
@@ -42,13 +45,14 @@ function describe(view) {
   root.classList.toggle("is-lines", view.shows === "lines");
   root.classList.toggle("is-signed", view.signed);
   for (const scale of root.querySelectorAll(".scale")) scale.setAttribute("aria-label", text.scale);
-  root.querySelector(".low").textContent = view.signed ? `−${view.reach.toPrecision(3)}` : "";
-  root.querySelector(".high").textContent = view.signed ? `+${view.reach.toPrecision(3)}` : "";
+  root.querySelector(".low").textContent = view.signed ? `−${significant(view.reach)}` : "";
+  root.querySelector(".high").textContent = view.signed ? `+${significant(view.reach)}` : "";
 }
 
 function layOut(view) {
   if (!view.root.clientWidth) return;
-  const room = fitHeight(view.shows === "lines" ? view.lines : view.matrix, view.height, view.most, view.foot), width = view.root.clientWidth;
+  const room = fitHeight(view.shows === "lines" ? view.lines : view.matrix, view.height, view.most, view.foot);
+  const width = view.root.clientWidth;
   if (!view.fresh && room === view.room && width === view.width) return;
   Object.assign(view, { fresh: false, room, width });
   if (view.shows === "lines") layOutLines(view);

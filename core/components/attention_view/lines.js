@@ -1,5 +1,7 @@
-// The lines: queries left, keys right, the thickness of a line is its weight. The query under the pointer, else the picked one, stands out.
-import { chip, element, exact } from "../lib/pattern.js";
+// The lines: queries left, keys right, the thickness of a line is its weight. The query under the pointer, else the
+// picked one, stands out.
+import { exact } from "../lib/numbers.js";
+import { chip, element } from "../lib/pattern.js";
 import { inks, valueOf } from "./cells.js";
 
 const FAINTEST = 0.01;    // a weight under this draws no line: it would be a tenth of a pixel
@@ -16,7 +18,8 @@ export function layOutLines(view) {
   const width = canvas.clientWidth;
   [canvas.width, canvas.height] = [Math.round(width * ratio), Math.round(height * view.n * ratio)];
   Object.assign(view, { ratio, row: height, across: width });
-  if (view.query !== null && view.query !== view.scrolledTo) view.lines.scrollTop = (view.query + 1) * height - view.room * 0.8;
+  if (view.query !== null && view.query !== view.scrolledTo)
+    view.lines.scrollTop = (view.query + 1) * height - view.room * 0.8;
   view.scrolledTo = view.query;
   drawThreads(view, view.query);
 }
@@ -38,7 +41,7 @@ function fillTokens(view, column, meaning, pick) {
 }
 
 function drawThreads(view, focus) {
-  const { threads, ratio, n } = view, context = threads.getContext("2d"), ink = inks(view.root);
+  const { threads, ratio, n } = view, context = threads.getContext("2d"), ink = inks();
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   context.clearRect(0, 0, threads.width, threads.height);
   context.strokeStyle = ink.muted;

@@ -1,8 +1,11 @@
-// The matrix: queries are rows, top down; keys are columns. Drag a rectangle to come nearer, double click or Escape to see all again.
-import { colour, palette, reading, showTip } from "../lib/pattern.js";
+// The matrix: queries are rows, top down; keys are columns. Drag a rectangle to come nearer, double click or Escape to
+// see all again.
+import { reading, showTip } from "../lib/pattern.js";
+import { readTheme } from "../lib/theme.js";
 import { inks, levelOf, shorten, shown, valueOf } from "./cells.js";
 
-const LETTERS = 11, LINE = 12, CHIP_FROM = 17;   // letters of a label; pixels it needs; pixels of a cell from which its outline fits
+// letters of a label; pixels it needs; pixels of a cell from which its outline fits
+const LETTERS = 11, LINE = 12, CHIP_FROM = 17;
 
 export function wireMatrix(view) {
   const { cells } = view;
@@ -18,8 +21,9 @@ export function wireMatrix(view) {
 export function layOutMatrix(view) {
   const ratio = window.devicePixelRatio || 1, context = view.cells.getContext("2d");
   const [top, bottom, start, end] = view.window, size = view.type;
-  context.font = `${size}px ${inks(view.root).mono}`;
-  const widest = (from, to) => view.tokens.slice(from, to).reduce((w, t) => Math.max(w, context.measureText(shorten(t, LETTERS)).width), 0);
+  context.font = `${size}px ${inks().mono}`;
+  const widest = (from, to) =>
+    view.tokens.slice(from, to).reduce((w, t) => Math.max(w, context.measureText(shorten(t, LETTERS)).width), 0);
   view.left = Math.ceil(widest(top, bottom)) + 28;
   view.above = Math.ceil(widest(start, end) * 0.87) + 26;
   const overhang = 34, width = view.root.clientWidth - view.left - overhang;
@@ -40,11 +44,14 @@ function paintMatrix(view) {
   const { cells, ratio, cell, window: [top, bottom, start, end] } = view, context = cells.getContext("2d");
   context.setTransform(1, 0, 0, 1, 0, 0);
   context.clearRect(0, 0, cells.width, cells.height);
-  const across = Math.max(1, Math.round(cell * (end - start) * ratio)), down = Math.max(1, Math.round(cell * (bottom - top) * ratio));
+  const across = Math.max(1, Math.round(cell * (end - start) * ratio));
+  const down = Math.max(1, Math.round(cell * (bottom - top) * ratio));
   const image = context.createImageData(across, down), pixels = new Uint32Array(image.data.buffer);
-  const scale = palette(view.root, view.signed ? "div" : "seq"), hatch = colour(view.root, "--tx-grid"), page = colour(view.root, "--tx-page");
+  const theme = readTheme(), scale = theme.table(view.signed ? "div" : "seq");
+  const hatch = theme.packed("grid"), page = theme.packed("page");
   const period = Math.round(6 * ratio);
-  const levels = gridOfLevels(view, down, across), columns = Uint32Array.from({ length: across }, (_, x) => Math.floor((x * levels.across) / across));
+  const levels = gridOfLevels(view, down, across);
+  const columns = Uint32Array.from({ length: across }, (_, x) => Math.floor((x * levels.across) / across));
   for (let y = 0; y < down; y++) {
     const row = Math.floor((y * levels.down) / down) * levels.across;
     for (let x = 0; x < across; x++) {
@@ -54,14 +61,16 @@ function paintMatrix(view) {
   }
   context.putImageData(image, Math.round(view.left * ratio), Math.round(view.above * ratio));
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
-  context.strokeStyle = inks(view.root).grid;
+  context.strokeStyle = inks().grid;
   context.strokeRect(view.left, view.above, cell * (end - start), cell * (bottom - top));
   drawLabels(view, context);
 }
 
-// The window's cells as levels; where there are more cells than pixels, those that share a pixel by the value of largest size.
+// The window's cells as levels; where there are more cells than pixels, those that share a pixel by the value
+// of largest size.
 function gridOfLevels(view, pixelsDown, pixelsAcross) {
-  const [top, bottom, start, end] = view.window, down = Math.min(bottom - top, pixelsDown), across = Math.min(end - start, pixelsAcross);
+  const [top, bottom, start, end] = view.window, down = Math.min(bottom - top, pixelsDown);
+  const across = Math.min(end - start, pixelsAcross);
   const strongest = new Float32Array(down * across).fill(NaN);
   for (let i = top; i < bottom; i++) {
     const row = Math.floor(((i - top) * down) / (bottom - top)) * across;
@@ -76,13 +85,15 @@ function gridOfLevels(view, pixelsDown, pixelsAcross) {
 // Labels of the picked query and key always stand; the others thin out until none overlaps.
 function labelled(from, to, cell, line, picked) {
   const step = Math.max(1, Math.ceil(line / cell)), places = [];
-  for (let i = from; i < to; i += step) if (picked === null || i === picked || Math.abs(i - picked) * cell >= line) places.push(i);
+  for (let i = from; i < to; i += step)
+    if (picked === null || i === picked || Math.abs(i - picked) * cell >= line) places.push(i);
   if (picked !== null && picked >= from && picked < to && !places.includes(picked)) places.push(picked);
   return places;
 }
 
 function drawLabels(view, context) {
-  const ink = inks(view.root), { cell, left, above, window: [top, bottom, start, end], type } = view, line = LINE * (type / 12);
+  const ink = inks(), { cell, left, above, window: [top, bottom, start, end], type } = view;
+  const line = LINE * (type / 12);
   const at = (view.cursor ?? { query: view.query, key: view.key });
   context.textBaseline = "middle";
   context.textAlign = "right";
@@ -135,7 +146,8 @@ function axisTitles(view, context, ink) {
 // ---- the cursor and what is picked ----
 
 function drawOverlay(view) {
-  const { overlay, ratio, cell, left, above, window: [top, bottom, start, end] } = view, context = overlay.getContext("2d"), ink = inks(view.root);
+  const { overlay, ratio, cell, left, above, window: [top, bottom, start, end] } = view;
+  const context = overlay.getContext("2d"), ink = inks();
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   context.clearRect(0, 0, overlay.width, overlay.height);
   const box = (query, key) => [left + (key - start) * cell, above + (query - top) * cell];
@@ -168,7 +180,8 @@ function drawDrag(context, view, box, ink) {
 
 function cellAt(view, event) {
   const box = view.cells.getBoundingClientRect(), [top, bottom, start, end] = view.window;
-  const query = top + Math.floor((event.clientY - box.top - view.above) / view.cell), key = start + Math.floor((event.clientX - box.left - view.left) / view.cell);
+  const query = top + Math.floor((event.clientY - box.top - view.above) / view.cell);
+  const key = start + Math.floor((event.clientX - box.left - view.left) / view.cell);
   return query >= top && query < bottom && key >= start && key < end ? { query, key } : null;
 }
 
@@ -187,8 +200,10 @@ function aim(view, at) {
   drawOverlay(view);
   if (!at) { view.tip.hidden = true; return; }
   const amount = shown(view, valueOf(view, at.query, at.key)), [top, , start] = view.window;
-  const x = view.matrix.offsetLeft + view.left + (at.key - start + 0.5) * view.cell, y = view.matrix.offsetTop + view.above + (at.query - top) * view.cell;
-  showTip(view.tip, reading(view.label, view.tokens[at.query], view.tokens[at.key], amount, `${at.query} → ${at.key}`), x, y - 6, view.cell + 16);
+  const x = view.matrix.offsetLeft + view.left + (at.key - start + 0.5) * view.cell;
+  const y = view.matrix.offsetTop + view.above + (at.query - top) * view.cell;
+  showTip(view.tip, reading(view.label, view.tokens[at.query], view.tokens[at.key], amount, `${at.query} → ${at.key}`),
+    x, y - 6, view.cell + 16);
   view.live.textContent = `${view.tokens[at.query]} → ${view.tokens[at.key]} ${amount}`;
 }
 
@@ -212,12 +227,14 @@ function endDrag(view, event) {
   const drag = view.drag, at = cellAt(view, event);
   view.drag = null;
   if (drag?.to) zoom(view, rectangle(drag));
-  else if (at && view.pressed && at.query === view.pressed.query && at.key === view.pressed.key) view.send("picked", [at.query, at.key]);
+  else if (at && view.pressed && at.query === view.pressed.query && at.key === view.pressed.key)
+    view.send("picked", [at.query, at.key]);
   view.pressed = null;
 }
 
 function rectangle({ from, to }) {
-  return [Math.min(from.query, to.query), Math.max(from.query, to.query) + 1, Math.min(from.key, to.key), Math.max(from.key, to.key) + 1];
+  return [Math.min(from.query, to.query), Math.max(from.query, to.query) + 1, Math.min(from.key, to.key),
+    Math.max(from.key, to.key) + 1];
 }
 
 function zoom(view, window) {
@@ -233,7 +250,8 @@ function press(view, event) {
   if (event.key === "Escape") zoom(view, [0, view.n, 0, view.n]);
   else if (event.key === "Enter") view.send("picked", [at.query, at.key]);
   else if (move) {
-    const held = (value, low, high) => Math.min(Math.max(value, low), high - 1), [top, bottom, start, end] = view.window;
+    const held = (value, low, high) => Math.min(Math.max(value, low), high - 1);
+    const [top, bottom, start, end] = view.window;
     aim(view, { query: held(at.query + move[0], top, bottom), key: held(at.key + move[1], start, end) });
   } else return;
   event.preventDefault();

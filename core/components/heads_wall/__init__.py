@@ -1,11 +1,15 @@
-"""The wall of attention heads: every head's pattern as a tile of one canvas, fed one byte array. Click or Enter picks a head; hover reads a weight.
+"""The wall of attention heads: every head's pattern as a tile of one canvas, fed one byte array.
 
-What travels is bounded whatever the model: with more heads than the bundled ones have, each tile has fewer cells, and a map of all heads stands beside the wall."""
+Click or Enter picks a head; hover reads a weight.
+
+What travels is bounded whatever the model: with more heads than the bundled ones have, each tile has fewer cells, and a
+map of all heads stands beside the wall.
+"""
 from __future__ import annotations
 
 import functools
-import zlib
 import math
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,11 +18,15 @@ import numpy as np
 import streamlit as st
 
 from core.components import declare
-from core.components.lib.message import HAND_CSS, HAND_HTML, pack
+from core.components.lib.bytes import pack
+from core.components.lib.hand import HAND_CSS, HAND_HTML
 
 HERE = Path(__file__).parent
-WHOLE_TOKENS = 48        # up to this many tokens every weight travels (226 kB for HEADS heads); beyond, bytes for the picture and single heads whole
-PICTURE_SIDE = 128       # most cells on a side of a tile sent as bytes: about a tile's width in pixels (396 kB for HEADS heads)
+# up to this many tokens every weight travels (226 kB for HEADS heads); beyond, bytes for the picture and
+# single heads whole
+WHOLE_TOKENS = 48
+# most cells on a side of a tile sent as bytes: about a tile's width in pixels (396 kB for HEADS heads)
+PICTURE_SIDE = 128
 HEADS = 48               # of more heads each sends less, so that the whole stays within what these send
 LEAST_TILE = 38          # pixels; below this a tile is no longer readable and the wall scrolls
 
@@ -35,8 +43,10 @@ _component = declare(
 class HeadMap:
     """One number of every head, layers × heads, which sums up a wall too large to be seen whole.
 
-    measures: name -> (label, values (L, h), the value at the deep end of the colour scale); NaN: nothing can be said. shown: the name of the one on the map.
-    rooted: those whose colour follows the square root, as the tiles' do. picks: whether a click there picks the head, or only brings it into sight.
+    measures: name -> (label, values (L, h), the value at the deep end of the colour scale); NaN: nothing can be said.
+    shown: the name of the one on the map.
+    rooted: those whose colour follows the square root, as the tiles' do. picks: whether a click there picks the head,
+    or only brings it into sight.
     """
 
     measures: Mapping[str, tuple[str, np.ndarray, float]]
@@ -45,7 +55,8 @@ class HeadMap:
     picks: bool = True
 
     def header(self) -> dict:
-        return {"names": list(self.measures), "labels": [label for label, _, _ in self.measures.values()], "ends": [end for _, _, end in self.measures.values()],
+        return {"names": list(self.measures), "labels": [label for label, _, _ in self.measures.values()],
+                "ends": [end for _, _, end in self.measures.values()],
                 "rooted": [name in self.rooted for name in self.measures], "shown": self.shown, "picks": self.picks}
 
     def values(self) -> np.ndarray:
@@ -54,13 +65,18 @@ class HeadMap:
 
 
 def row_ranges(allowed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The first and last key each query may see: (N, M) bool -> two (N,) uint16. Every row must allow one key at least."""
+    """The first and last key each query may see: (N, M) bool -> two (N,) uint16.
+
+    Every row must allow one key at least.
+    """
     last = allowed.shape[1] - 1 - np.argmax(allowed[:, ::-1], axis=1)
     return np.argmax(allowed, axis=1).astype(np.uint16), last.astype(np.uint16)
 
 
 def rows_of(patterns: np.ndarray, allowed: np.ndarray) -> np.ndarray:
-    """(H, cells) the cells between each row's first and last allowed key, row after row: (H, N, N) and (N, N) bool; a hole in a float mask is NaN."""
+    """(H, cells) the cells between each row's first and last allowed key, row after row: (H, N, N) and (N, N) bool; a
+    hole in a float mask is NaN.
+    """
     first, last = row_ranges(allowed)
     keys = np.arange(allowed.shape[1])
     inside = (keys >= first[:, None]) & (keys <= last[:, None])
@@ -70,7 +86,8 @@ def rows_of(patterns: np.ndarray, allowed: np.ndarray) -> np.ndarray:
 
 
 def picture(patterns: np.ndarray, allowed: np.ndarray, step: int) -> tuple[np.ndarray, np.ndarray]:
-    """Blocks of step × step cells, each by its largest weight: (H, N, N) float32 -> (H, S, S) uint8 = round(255 sqrt(weight)), and (S, S) bool.
+    """Blocks of step × step cells, each by its largest weight: (H, N, N) float32 -> (H, S, S) uint8 =
+    round(255 sqrt(weight)), and (S, S) bool.
 
     The square root is the colour scale's own; a block counts as allowed where one of its cells is.
     """
@@ -83,7 +100,8 @@ def picture(patterns: np.ndarray, allowed: np.ndarray, step: int) -> tuple[np.nd
 
 
 def most_cells(n_heads: int, side: int) -> int:
-    """The most cells on a side of each of n_heads tiles, so that together they have no more than HEADS tiles of `side` × `side`.
+    """The most cells on a side of each of n_heads tiles, so that together they have no more than HEADS tiles of
+    `side` × `side`.
 
     >>> most_cells(48, 128), most_cells(448, 128), most_cells(448, 48)
     (128, 41, 15)
@@ -91,26 +109,33 @@ def most_cells(n_heads: int, side: int) -> int:
     return min(side, math.isqrt(side * side * HEADS // n_heads))
 
 
-def wall_arrays(patterns: np.ndarray, allowed: np.ndarray, whole_heads: Sequence[int]) -> tuple[dict, dict[str, np.ndarray]]:
+def wall_arrays(patterns: np.ndarray, allowed: np.ndarray,
+                whole_heads: Sequence[int]) -> tuple[dict, dict[str, np.ndarray]]:
     """Header fields and arrays of the wall of (H, N, N) float32 patterns under one (N, N) bool mask.
 
-    N <= WHOLE_TOKENS, for more than HEADS heads less: every allowed weight as float32. Beyond: `picture` of every head, and the weights of `whole_heads` in full.
+    N <= WHOLE_TOKENS, for more than HEADS heads less: every allowed weight as float32. Beyond: `picture` of every head,
+    and the weights of `whole_heads` in full.
     """
     n, n_heads = len(allowed), len(patterns)
     digest = zlib.crc32(np.ascontiguousarray(patterns[:, -1]))
     first, last = row_ranges(allowed)
     if n <= most_cells(n_heads, WHOLE_TOKENS):
-        return ({"n": n, "side": n, "whole": True, "digest": digest}, {"first": first, "last": last, "values": rows_of(patterns, allowed)})
+        return ({"n": n, "side": n, "whole": True, "digest": digest},
+                {"first": first, "last": last, "values": rows_of(patterns, allowed)})
     tiles, seen = picture(patterns, allowed, step=-(-n // most_cells(n_heads, PICTURE_SIDE)))
     seen_first, seen_last = row_ranges(seen)
     return ({"n": n, "side": len(seen), "whole": False, "digest": digest, "exact_heads": list(whole_heads)},
-            {"first": seen_first, "last": seen_last, "values": rows_of(tiles, seen), "exact_first": first, "exact_last": last,
-             "exact_values": rows_of(patterns[list(whole_heads)], allowed)})
+            {"first": seen_first, "last": seen_last, "values": rows_of(tiles, seen), "exact_first": first,
+             "exact_last": last, "exact_values": rows_of(patterns[list(whole_heads)], allowed)})
 
 
-def wall_answer(patterns: np.ndarray, allowed: np.ndarray, exact_heads: Sequence[int], *, roles: Sequence[str], notes: Sequence[str], badges: Sequence[str],
+def wall_answer(patterns: np.ndarray, allowed: np.ndarray, exact_heads: Sequence[int], *,
+                roles: Sequence[str], notes: Sequence[str], badges: Sequence[str],
                 crossed: Sequence[int], summary: HeadMap | None = None) -> bytes:
-    """The wall's answer to its slider: all that changes with the patterns (L, h, N, N). `exact_heads`: the heads to send whole."""
+    """The wall's answer to its slider: all that changes with the patterns (L, h, N, N).
+
+    `exact_heads`: the heads to send whole.
+    """
     flat = patterns.reshape(-1, *patterns.shape[2:])
     fields, arrays = wall_arrays(flat, allowed, sorted(set(exact_heads)))
     return pack({**fields, **_words(len(flat), roles, notes, badges, crossed)}, arrays | _summed_up(summary))
@@ -120,35 +145,48 @@ def _summed_up(summary: HeadMap | None) -> dict[str, np.ndarray]:
     return {} if summary is None else {"map_values": summary.values()}
 
 
-def _words(count: int, roles: Sequence[str], notes: Sequence[str], badges: Sequence[str], crossed: Sequence[int]) -> dict[str, list]:
-    return {"roles": list(roles), "notes": list(notes), "badges": list(badges), "crossed": [int(i in crossed) for i in range(count)]}
+def _words(count: int, roles: Sequence[str], notes: Sequence[str], badges: Sequence[str],
+           crossed: Sequence[int]) -> dict[str, list]:
+    return {"roles": list(roles), "notes": list(notes), "badges": list(badges),
+            "crossed": [int(i in crossed) for i in range(count)]}
 
 
 def heads_wall(patterns: np.ndarray, allowed: np.ndarray, tokens: Sequence[str], *, key: str, text: dict[str, str],
-               selected: tuple[int, int], query: int | None = None, roles: Sequence[str] = (), notes: Sequence[str] = (),
-               badges: Sequence[str] = (), crossed: Sequence[int] = (), summary: HeadMap | None = None, height: tuple[int, int] = (400, 640), theme: str = "light", follow: str = "", alone: bool = True, hand: dict | None = None, opens: bool = True,
-               on_pick: Callable[[int, int], None] = lambda layer, head: None, on_stand: Callable[[], None] = lambda: None,
-               on_rest: Callable[[], None] = lambda: None, on_hand: Callable[[float], None] = lambda value: None, on_measure: Callable[[str], None] = lambda name: None) -> None:
-    """Draw the patterns (L, h, N, N) of one prompt's heads, rows of layers, columns of heads; `on_pick(layer, head)` is called on click or Enter.
+               selected: tuple[int, int], query: int | None = None, roles: Sequence[str] = (),
+               notes: Sequence[str] = (), badges: Sequence[str] = (), crossed: Sequence[int] = (),
+               summary: HeadMap | None = None, height: tuple[int, int] = (400, 640), theme: str = "light",
+               follow: str = "", alone: bool = True, hand: dict | None = None, opens: bool = True,
+               on_pick: Callable[[int, int], None] = lambda layer, head: None,
+               on_stand: Callable[[], None] = lambda: None,
+               on_rest: Callable[[], None] = lambda: None, on_hand: Callable[[float], None] = lambda value: None,
+               on_measure: Callable[[str], None] = lambda name: None) -> None:
+    """Draw the patterns (L, h, N, N) of one prompt's heads, rows of layers, columns of heads; `on_pick(layer, head)` is
+    called on click or Enter.
 
-    allowed: (N, N) bool, which keys each query may see. tokens: N visible forms. text: the strings "title", "scale", "masked", "waiting".
-    roles, notes, badges: a word beside the head's label, a line shown on hover and focus, and a mark of what the reader changed; one for
-    each head in order, or none. crossed: numbers (layer · h + head) of heads drawn crossed out. query: the row marked on every tile.
-    summary: the map beside the wall, with the strings "measure", "nothing" and "map" in `text`; `on_measure(name)` is called when another of its measures is chosen.
+    allowed: (N, N) bool, which keys each query may see. tokens: N visible forms. text: the strings "title", "scale",
+    "masked", "waiting".
+    roles, notes, badges: a word beside the head's label, a line shown on hover and focus, and a mark of what the reader
+    changed; one for each head in order, or none. crossed: numbers (layer · h + head) of heads drawn crossed out. query:
+    the row marked on every tile.
+    summary: the map beside the wall, with the strings "measure", "nothing" and "map" in `text`; `on_measure(name)` is
+    called when another of its measures is chosen.
     height: the least and the most pixels that the tiles take; between them they end with the window.
-    follow: what else on the page depends on. When it has changed with a wall that was drawn `alone`, `on_stand()` is called as soon as the tiles stand, and `on_rest()` a moment
-    after the last change; with one that the rest of the page was drawn with, nothing is left to do. hand: a slider over the tiles that answers while it moves, as `routes.hand` describes it; the
-    answer is `wall_answer`'s. `on_hand(value)` is called when the hand has let
-    go and the tiles stand. opens: a pick marks its head at once, in the browser; then only `on_rest()` follows.
+    follow: what else on the page depends on. When it has changed with a wall that was drawn `alone`, `on_stand()` is
+    called as soon as the tiles stand, and `on_rest()` a moment after the last change; with one that the rest of the
+    page was drawn with, nothing is left to do. hand: a slider over the tiles that answers while it moves, as
+    `routes.hand` describes it; the answer is `wall_answer`'s. `on_hand(value)` is called when the hand has let go and
+    the tiles stand. opens: a pick marks its head at once, in the browser; then only `on_rest()` follows.
     """
     n_layers, n_heads = patterns.shape[:2]
     flat = patterns.reshape(n_layers * n_heads, *patterns.shape[2:])
     count, chosen = len(flat), selected[0] * n_heads + selected[1]
     asked = st.session_state.get(f"{key}_read", chosen)
     fields, arrays = wall_arrays(flat, allowed, sorted({chosen, min(asked, count - 1)}))
-    header = {**fields, "layers": n_layers, "heads": n_heads, "selected": chosen, "text": text, "heading": text["title"], "tokens": list(tokens), "query": query,
+    header = {**fields, "layers": n_layers, "heads": n_heads, "selected": chosen, "text": text,
+              "heading": text["title"], "tokens": list(tokens), "query": query,
               **_words(count, roles, notes, badges, crossed),
-              "follow": follow, "alone": alone, "hand": hand, "opens": opens, "map": summary and summary.header(), "height": height[0], "most": height[1], "least": LEAST_TILE, "theme": theme}
+              "follow": follow, "alone": alone, "hand": hand, "opens": opens, "map": summary and summary.header(),
+              "height": height[0], "most": height[1], "least": LEAST_TILE, "theme": theme}
 
     def picked() -> None:
         on_pick(*divmod(int(st.session_state[key].picked), n_heads))
@@ -162,5 +200,5 @@ def heads_wall(patterns: np.ndarray, allowed: np.ndarray, tokens: Sequence[str],
     def measured() -> None:
         on_measure(str(st.session_state[key].measured))
 
-    _component(key=key, data=pack(header, arrays | _summed_up(summary)), on_picked_change=picked, on_read_change=read, on_stands_change=on_stand, on_rested_change=on_rest,
-               on_moved_change=moved, on_measured_change=measured)
+    _component(key=key, data=pack(header, arrays | _summed_up(summary)), on_picked_change=picked, on_read_change=read,
+               on_stands_change=on_stand, on_rested_change=on_rest, on_moved_change=moved, on_measured_change=measured)

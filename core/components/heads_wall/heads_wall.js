@@ -1,9 +1,12 @@
-// The wall: every head's pattern as a tile of one canvas; a button over each tile makes it reachable by keyboard and by screen reader.
+// The wall: every head's pattern as a tile of one canvas; a button over each tile makes it reachable by keyboard and by
+// screen reader.
+import { resize } from "../lib/canvas.js";
 import { buildHand } from "../lib/hand.js";
-import { alike, unpack } from "../lib/message.js";
-import { resize, whenStyled } from "../lib/styled.js";
+import { alike, unpack } from "../lib/bytes.js";
+import { exact } from "../lib/numbers.js";
 import { buildMap, describeMap, frameWindow, layMap, markOnMap, paintMap } from "./heads_map.js";
-import { colour, element, exact, fitHeight, keepFitted, palette, reading, rowOffsets, showTip } from "../lib/pattern.js";
+import { element, fitHeight, keepFitted, reading, rowOffsets, showTip } from "../lib/pattern.js";
+import { readTheme, whenStyled } from "../lib/theme.js";
 import { bringIntoSight, corner, GAP, LABEL, name, neighbour, place } from "./tiles.js";
 
 const RAIL = 26;
@@ -30,18 +33,21 @@ function receive(wall, header) {
   describeMap(wall);
   whenStyled(wall.root, () => layOut(wall));
   const { head, query, key } = wall.pointer ?? {};
-  if (Math.max(query, key) >= wall.n || head >= wall.notes.length) forget(wall);       // another text is shorter, another model smaller
+  // another text is shorter, another model smaller
+  if (Math.max(query, key) >= wall.n || head >= wall.notes.length) forget(wall);
   else if (wall.pointer) showReading(wall);
 }
 
-// What depends on the wall's state elsewhere on the page is asked for when the tiles stand ("stands") and when the hand rests ("rested"),
-// so that it never holds up the picture. The answer to a pick or a hand of this wall's own follows nothing, and all that a whole run of the page draws is there already.
+// What depends on the wall's state elsewhere on the page is asked for when the tiles stand ("stands") and when the hand
+// rests ("rested"), so that it never holds up the picture. The answer to a pick or a hand of this wall's own follows
+// nothing, and all that a whole run of the page draws is there already.
 function followUp(wall) {
   cancelAnimationFrame(wall.standing);
   const news = wall.followed !== undefined && wall.follow !== wall.followed && !wall.asked && wall.alone;
   Object.assign(wall, { followed: wall.follow, asked: false });
   if (!news) return;
-  wall.standing = requestAnimationFrame(() => setTimeout(() => wall.send("stands", wall.follow), 0));   // after the frame that shows the tiles
+  // after the frame that shows the tiles
+  wall.standing = requestAnimationFrame(() => setTimeout(() => wall.send("stands", wall.follow), 0));
   rest(wall);
 }
 
@@ -52,14 +58,18 @@ function rest(wall) {
 
 function build(root) {
   const part = (name) => root.querySelector(name);
-  const wall = { root, title: part(".title"), scale: part(".scale"), scroll: part(".scroll"), stage: part(".stage"), cells: part(".cells"), rails: part(".rail"), rail: 0,
+  const wall = { root, title: part(".title"), scale: part(".scale"), scroll: part(".scroll"),
+    stage: part(".stage"), cells: part(".cells"), rails: part(".rail"), rail: 0,
     canvas: part("canvas.tiles"), overlay: part("canvas.overlay"), tip: part(".tip"), buttons: [], known: new Map() };
-  const moved = (factor) => { wall.asked = true; wall.send("moved", factor); rest(wall); };        // the rest of the page follows when it rests
-  wall.handle = buildHand(part(".hand"), (bytes) => receive(wall, unpack(bytes)), moved, () => ({ exact_heads: [wall.selected] }));
+  // the rest of the page follows when it rests
+  const moved = (factor) => { wall.asked = true; wall.send("moved", factor); rest(wall); };
+  wall.handle = buildHand(part(".hand"), (bytes) => receive(wall, unpack(bytes)), moved,
+    () => ({ exact_heads: [wall.selected] }));
   wall.stage.onpointermove = (event) => point(wall, event);
   wall.stage.onpointerleave = () => forget(wall);
   wall.cells.onkeydown = (event) => step(wall, event);
-  Object.assign(wall, { pick: (head) => pick(wall, head), forget: () => forget(wall) });         // as the map beside it does too
+  // as the map beside it does too
+  Object.assign(wall, { pick: (head) => pick(wall, head), forget: () => forget(wall) });
   buildMap(wall);
   keepFitted(wall.scroll, () => wall.first && layOut(wall));
   return wall;
@@ -95,7 +105,8 @@ function levels(wall, head) {
 function valueAt(wall, head, query, key) {
   const known = wall.whole ? wall.values : wall.known.get(head);
   if (!known) return undefined;
-  const [first, last, offset] = wall.whole ? [wall.first, wall.last, wall.offset] : [wall.exact_first, wall.exact_last, wall.exactOffset];
+  const [first, last, offset] = wall.whole ? [wall.first, wall.last, wall.offset]
+    : [wall.exact_first, wall.exact_last, wall.exactOffset];
   if (key < first[query] || key > last[query]) return NaN;
   return known[(wall.whole ? head * offset[wall.n] : 0) + offset[query] + key - first[query]];
 }
@@ -111,7 +122,8 @@ function describe(wall) {
   while (wall.buttons.length < count) addButton(wall, wall.buttons.length);
   wall.buttons.forEach((button, head) => {
     button.className = `head${head === wall.selected ? " selected" : ""}`;
-    button.setAttribute("aria-label", `${name(wall, head)} ${wall.badges[head] || wall.roles[head] || ""} ${wall.notes[head] || ""}`);
+    button.setAttribute("aria-label",
+      `${name(wall, head)} ${wall.badges[head] || wall.roles[head] || ""} ${wall.notes[head] || ""}`);
     button.setAttribute("aria-pressed", head === wall.selected);
     button.tabIndex = head === wall.selected ? 0 : -1;
   });
@@ -127,7 +139,8 @@ function addButton(wall, head) {
   wall.buttons.push(button);
 }
 
-// Tiles are as large as the width and the height asked for allow; under the least size the wall scrolls inside itself. A wall with a map scrolls anyhow.
+// Tiles are as large as the width and the height asked for allow; under the least size the wall scrolls inside itself.
+// A wall with a map scrolls anyhow.
 function tileSize(wall) {
   const across = (wall.scroll.clientWidth - wall.rail - GAP * (wall.heads - 1) - 4) / wall.heads;
   if (wall.map) return Math.max(wall.least, Math.min(Math.floor(across), MAPPED_TILE));
@@ -139,7 +152,8 @@ function layOut(wall) {
   if (!wall.scroll.clientWidth) return;
   wall.rail = wall.map ? RAIL : 0;
   layMap(wall);
-  const tile = tileSize(wall), width = wall.rail + wall.heads * (tile + GAP) - GAP + 4, height = wall.layers * (tile + LABEL + GAP);
+  const tile = tileSize(wall), width = wall.rail + wall.heads * (tile + GAP) - GAP + 4;
+  const height = wall.layers * (tile + LABEL + GAP);
   const ratio = Math.min(window.devicePixelRatio || 1, Math.sqrt(MOST_PIXELS / (width * height)));
   if (!wall.fresh && tile === wall.tile && ratio === wall.ratio) { paintMap(wall); frameWindow(wall); return; }
   wall.fresh = false;
@@ -148,7 +162,8 @@ function layOut(wall) {
   wall.stage.style.height = `${height}px`;
   wall.buttons.forEach((button, head) => {
     const [x, y] = corner(wall, head);
-    Object.assign(button.style, { left: `${x}px`, top: `${y - LABEL}px`, width: `${tile}px`, height: `${tile + LABEL}px` });
+    Object.assign(button.style,
+      { left: `${x}px`, top: `${y - LABEL}px`, width: `${tile}px`, height: `${tile + LABEL}px` });
   });
   for (const canvas of [wall.canvas, wall.overlay]) {
     Object.assign(canvas.style, { width: `${width}px`, height: `${height}px` });
@@ -168,17 +183,20 @@ function layOut(wall) {
 function layRail(wall) {
   while (wall.rails.children.length > (wall.map ? wall.layers : 0)) wall.rails.lastChild.remove();
   if (!wall.map) return;
-  while (wall.rails.children.length < wall.layers) wall.rails.append(element("span", "", String(wall.rails.children.length)));
-  [...wall.rails.children].forEach((node, layer) => place(node, 0, corner(wall, layer * wall.heads)[1], RAIL - 4, wall.tile));
+  while (wall.rails.children.length < wall.layers)
+    wall.rails.append(element("span", "", String(wall.rails.children.length)));
+  [...wall.rails.children]
+    .forEach((node, layer) => place(node, 0, corner(wall, layer * wall.heads)[1], RAIL - 4, wall.tile));
 }
 
-// All tiles in one image: each device pixel takes the cell it lies in, or the largest of several, and the masked part a faint hatch.
+// All tiles in one image: each device pixel takes the cell it lies in, or the largest of several, and the masked part
+// a faint hatch.
 function paint(wall) {
   const { canvas, ratio, tile } = wall;
   const context = canvas.getContext("2d");
   const image = context.createImageData(canvas.width, canvas.height);
   const pixels = new Uint32Array(image.data.buffer);
-  const inks = { scale: palette(wall.root, "seq"), hatch: colour(wall.root, "--tx-grid"), page: colour(wall.root, "--tx-page") };
+  const { packed, table } = readTheme(), inks = { scale: table("seq"), hatch: packed("grid"), page: packed("page") };
   const size = Math.round(tile * ratio);
   for (let head = 0; head < wall.layers * wall.heads; head++) {
     const [x, y] = corner(wall, head).map((v) => Math.round(v * ratio));
@@ -190,17 +208,18 @@ function paint(wall) {
   context.setTransform(1, 0, 0, 1, 0, 0);
 }
 
-// "3.5" and, where there is room, what the reader changed or what the head does. On the canvas, so that a saved picture has it too.
+// "3.5" and, where there is room, what the reader changed or what the head does. On the canvas, so that a saved
+// picture has it too.
 function writeLabel(wall, context, head) {
-  const style = getComputedStyle(wall.root), ink = (variable) => style.getPropertyValue(variable).trim();
+  const { ink } = readTheme();
   const [x, y] = corner(wall, head), chosen = head === wall.selected, changed = wall.badges[head];
   context.textBaseline = "alphabetic";
-  context.font = `${chosen ? "700 " : ""}11px ${ink("--tx-mono")}`;
-  context.fillStyle = ink("--tx-text");
+  context.font = `${chosen ? "700 " : ""}11px ${ink("mono")}`;
+  context.fillStyle = ink("text");
   context.fillText(name(wall, head), x, y - 4);
   const after = context.measureText(name(wall, head)).width + 4, word = changed || wall.roles[head] || "";
-  context.font = `${changed ? "700 " : ""}11px ${ink("--tx-font")}`;
-  if (!changed) context.fillStyle = ink("--tx-muted");
+  context.font = `${changed ? "700 " : ""}11px ${ink("font")}`;
+  if (!changed) context.fillStyle = ink("muted");
   if (after + context.measureText(word).width <= wall.tile) context.fillText(word, x + after, y - 4);
 }
 
@@ -228,15 +247,14 @@ function paintTile(pixels, stride, x0, y0, size, { grid, side }, { scale, hatch,
 
 // Over the tiles: the picked query's row as a notch in each, and the cell under the pointer in all of them at once.
 function mark(wall) {
-  const context = wall.overlay.getContext("2d"), style = getComputedStyle(wall.root);
-  const ink = (variable) => style.getPropertyValue(variable).trim();
+  const context = wall.overlay.getContext("2d"), { ink } = readTheme();
   context.setTransform(wall.ratio, 0, 0, wall.ratio, 0, 0);
   context.clearRect(0, 0, wall.overlay.width, wall.overlay.height);
   const unit = wall.tile / wall.n;
   for (let head = 0; head < wall.layers * wall.heads; head++) {
     const [x, y] = corner(wall, head);
     if (wall.query !== null) {
-      context.fillStyle = ink("--tx-query");
+      context.fillStyle = ink("query");
       context.fillRect(x - 3, y + wall.query * unit, 3, Math.max(2, unit));
     }
     if (wall.crossed[head]) crossOut(context, x, y, wall.tile, ink);
@@ -246,11 +264,11 @@ function mark(wall) {
 }
 
 function crossOut(context, x, y, tile, ink) {
-  context.fillStyle = ink("--tx-page");
+  context.fillStyle = ink("page");
   context.globalAlpha = 0.7;
   context.fillRect(x, y, tile, tile);
   context.globalAlpha = 1;
-  context.strokeStyle = ink("--tx-text");
+  context.strokeStyle = ink("text");
   context.lineWidth = 1.5;
   context.beginPath();
   for (const [from, to] of [[0, tile], [tile, 0]]) { context.moveTo(x + from, y); context.lineTo(x + to, y + tile); }
@@ -260,9 +278,9 @@ function crossOut(context, x, y, tile, ink) {
 function crosshair(context, x, y, unit, { pointer, tile }, ink) {
   const centre = (place) => (place + 0.5) * unit;
   context.globalAlpha = 0.6;
-  context.fillStyle = ink("--tx-query-ink");
+  context.fillStyle = ink("query-ink");
   context.fillRect(x, y + centre(pointer.query) - 0.5, tile, 1);
-  context.fillStyle = ink("--tx-key-ink");
+  context.fillStyle = ink("key-ink");
   context.fillRect(x + centre(pointer.key) - 0.5, y, 1, tile);
   context.globalAlpha = 1;
 }
@@ -274,7 +292,9 @@ function locate(wall, event) {
   const px = event.clientX - box.left - 2 - wall.rail, py = event.clientY - box.top - LABEL;
   const column = Math.floor(px / (wall.tile + GAP)), row = Math.floor(py / (wall.tile + LABEL + GAP));
   const x = px - column * (wall.tile + GAP), y = py - row * (wall.tile + LABEL + GAP);
-  if (column < 0 || row < 0 || column >= wall.heads || row >= wall.layers || x < 0 || y < 0 || x >= wall.tile || y >= wall.tile) return null;
+  if (column < 0 || row < 0 || column >= wall.heads || row >= wall.layers || x < 0 || y < 0
+      || x >= wall.tile || y >= wall.tile)
+    return null;
   const head = row * wall.heads + column;
   return { head, query: Math.floor((y / wall.tile) * wall.n), key: Math.floor((x / wall.tile) * wall.n) };
 }
@@ -313,7 +333,8 @@ function announce(wall, head) {
 
 function tell(wall, head, content) {
   const [x, y] = corner(wall, head), { scroll, stage } = wall;
-  const left = stage.offsetLeft + x + wall.tile / 2 - scroll.scrollLeft, top = scroll.offsetTop + y - LABEL - scroll.scrollTop;
+  const left = stage.offsetLeft + x + wall.tile / 2 - scroll.scrollLeft;
+  const top = scroll.offsetTop + y - LABEL - scroll.scrollTop;
   showTip(wall.tip, content, left, top, LABEL + wall.tile + 6);
 }
 

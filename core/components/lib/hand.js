@@ -1,7 +1,9 @@
 import { liveAsker } from "./live.js";
 
-// A slider on a picture that answers while it moves: Python is asked over HTTP, and hears of the value when the hand has let go and the picture stands.
-// node: .hand of hand.css, a label with a span, a range and an output. answered(bytes) gets each answer, moved(value) the value in the end, present() says what to ask with besides.
+// A slider on a picture that answers while it moves: Python is asked over HTTP, and hears of the value when the hand
+// has let go and the picture stands.
+// node: .hand of hand.css, a label with a span, a range and an output. answered(bytes) gets each answer, moved(value)
+// the value in the end, present() says what to ask with besides.
 export function buildHand(node, answered, moved, present = () => ({})) {
   const [label, input, amount] = node.children;
   let given = null, held, released = true;
@@ -21,7 +23,8 @@ export function buildHand(node, answered, moved, present = () => ({})) {
   };
   input.onchange = () => { released = true; if (!asker.busy) letGo(); };
   return {
-    // Takes over what Python says of the slider, null for none. False where the hand is ahead of it: what was drawn for an earlier value must not undo it.
+    // Takes over what Python says of the slider, null for none. False where the hand is ahead of it: what was drawn for
+    // an earlier value must not undo it.
     lay(hand) {
       if (held !== undefined && hand && hand.value !== held) return false;
       given = hand;

@@ -1,47 +1,12 @@
 // Shared by the wall and the opened head: the rows of packed weights, the colour scale, numbers, token chips.
-import { whenStyled } from "./styled.js";
+import { pageScale, readTheme, whenStyled } from "./theme.js";
 
-// The keys that each query may see stand from first[i] to last[i]; offset[i] is where row i begins among the packed values.
+// The keys that each query may see stand from first[i] to last[i]; offset[i] is where row i begins among the
+// packed values.
 export function rowOffsets(first, last) {
   const offset = new Uint32Array(first.length + 1);
   for (let i = 0; i < first.length; i++) offset[i + 1] = offset[i] + last[i] - first[i] + 1;
   return offset;
-}
-
-function rgb(css, scratch) {
-  scratch.fillStyle = css;
-  const hex = parseInt(scratch.fillStyle.slice(1, 7), 16);
-  return [hex >> 16, (hex >> 8) & 255, hex & 255];
-}
-
-const packed = ([r, g, b]) => (255 << 24) | (b << 16) | (g << 8) | r;
-
-// 256 colours between the nine stops of a scale of core/figures/style.py ("seq" or "div"), ready for ImageData.
-export function palette(node, name) {
-  const style = getComputedStyle(node);
-  const scratch = document.createElement("canvas").getContext("2d");
-  const stops = [];
-  for (let i = 0; i < 9; i++) stops.push(rgb(style.getPropertyValue(`--tx-${name}-${i}`).trim(), scratch));
-  const colours = new Uint32Array(256);
-  for (let i = 0; i < 256; i++) {
-    const place = (i / 255) * 8, low = Math.min(7, Math.floor(place)), part = place - low;
-    colours[i] = packed(stops[low].map((c, k) => Math.round(c + (stops[low + 1][k] - c) * part)));
-  }
-  return colours;
-}
-
-export function colour(node, name) {
-  const scratch = document.createElement("canvas").getContext("2d");
-  return packed(rgb(getComputedStyle(node).getPropertyValue(name).trim(), scratch));
-}
-
-// Four significant digits, and more where four would say that something below 1 is 1.
-export function exact(value) {
-  if (value === 0 || Number.isInteger(value)) return String(value);
-  let digits = 4, shown = value.toPrecision(digits);
-  while (Math.abs(value) < 1 && Math.abs(Number(shown)) >= 1) shown = value.toPrecision(++digits);
-  const [mantissa, exponent] = shown.split("e");
-  return exponent === undefined ? shown : `${mantissa}·10${[...exponent].map((c) => ({ "-": "⁻", "+": "" }[c] ?? "⁰¹²³⁴⁵⁶⁷⁸⁹"[c])).join("")}`;
 }
 
 export function element(tag, className, text) {
@@ -64,11 +29,13 @@ export function chip(token, meaning) {
 // What is read under the pointer: where, query chip → key chip, the exact amount, and a line of further words.
 export function reading(where, query, key, amount, note) {
   const pair = element("div", "pair");
-  pair.append(element("b", "", where), chip(query, "query"), element("span", "", "→"), chip(key, "key"), element("output", "", amount));
+  pair.append(element("b", "", where), chip(query, "query"), element("span", "", "→"), chip(key, "key"),
+    element("output", "", amount));
   return [pair, element("small", "", note)];
 }
 
-// Shows `content` centred above the point (x, y) of its parent, below where there is no room (y + drop), and never outside the parent.
+// Shows `content` centred above the point (x, y) of its parent, below where there is no room (y + drop), and never
+// outside the parent.
 export function showTip(tip, content, x, y, drop) {
   tip.replaceChildren(...content);
   tip.hidden = false;
@@ -78,16 +45,17 @@ export function showTip(tip, content, x, y, drop) {
   tip.style.top = `${above >= 0 ? above : y + drop}px`;
 }
 
-// The height from `node` to the bottom of the window, as the page stands unscrolled, within [least, most]: the picture ends on the first screen.
-// Present mode (its scale is above 1) has a bar at the bottom.
+// The height from `node` to the bottom of the window, as the page stands unscrolled, within [least, most]: the picture
+// ends on the first screen. Present mode (its scale is above 1) has a bar at the bottom.
 export function fitHeight(node, least, most, foot = 0) {
   const main = node.getRootNode().host?.closest('[data-testid="stMain"]');
   const top = node.getBoundingClientRect().top + (main?.scrollTop ?? 0);
-  const below = getComputedStyle(node).getPropertyValue("--tx-scale") > 1 ? 70 : 20;
+  const below = pageScale() > 1 ? 70 : 20;
   return Math.max(least, Math.min(most, window.innerHeight - top - below - foot));
 }
 
-// Calls draw() when the node's width changes, when the window does, and once more when the page around has found its place.
+// Calls draw() when the node's width changes, when the window does, and once more when the page around has
+// found its place.
 export function keepFitted(node, draw) {
   const fit = () => whenStyled(node, draw);
   new ResizeObserver(fit).observe(node);
@@ -95,16 +63,18 @@ export function keepFitted(node, draw) {
   for (const later of [400, 1500]) setTimeout(fit, later);
 }
 
-// A canvas ready to be drawn on: its context, the page's colours by name and the diverging scale stand on the view; the last picture is gone.
+// A canvas ready to be drawn on: its context, the page's colours by name and the diverging scale stand on the view; the
+// last picture is gone.
 export function beginDrawing(view, width = view.width) {
-  const context = view.canvas.getContext("2d"), style = getComputedStyle(view.root), ink = (name) => style.getPropertyValue(`--tx-${name}`).trim();
-  Object.assign(view, { context, ink, colours: palette(view.root, "div") });
+  const context = view.canvas.getContext("2d"), { ink, table } = readTheme();
+  Object.assign(view, { context, ink, colours: table("div") });
   context.setTransform(view.ratio, 0, 0, view.ratio, 0, 0);
   context.clearRect(0, 0, width, view.height);
   context.textBaseline = "middle";
 }
 
-export function writeText(view, text, x, y, { align = "left", meaning = "text", bold = false, mono = false, room, size = 1 } = {}) {
+export function writeText(view, text, x, y,
+  { align = "left", meaning = "text", bold = false, mono = false, room, size = 1 } = {}) {
   const { context, ink, type } = view;
   context.font = `${bold ? "700 " : ""}${type * size}px ${ink(mono ? "mono" : "font")}`;
   context.fillStyle = ink(meaning);

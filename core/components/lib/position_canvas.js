@@ -1,38 +1,7 @@
 // What the position pictures share: theme colours, sharp canvases, native ranges, number formats.
 import { byKeys } from "./by_keys.js";
-import { whenStyled } from "./styled.js";
-
-export const MINUS = "\u2212";
-
-/** A number with `digits` decimals; more where rounding would make it 0 or a whole 1 that it is not. */
-export function decimals(value, digits = 4) {
-  if (!Number.isFinite(value)) return value > 0 ? "∞" : MINUS + "∞";
-  let text = value.toFixed(digits);
-  const rounded = Number(text);
-  if (rounded !== value && (rounded === 0 || Math.abs(rounded) === 1)) {
-    if (Math.abs(value) < 1e-4) return scientific(value);
-    for (let more = digits + 1; more <= 16 && (Number(text) === 0 || Math.abs(Number(text)) === 1); more += 1) text = value.toFixed(more);
-  }
-  return text.replace("-", MINUS);
-}
-
-export function scientific(value) {
-  if (value === 0) return "0";
-  const [mantissa, exponent] = value.toExponential(1).split("e");
-  return `${mantissa}e${Number(exponent)}`.replaceAll("-", MINUS);
-}
-
-/** `digits` significant digits with thousands set apart, for wavelengths; a whole number of more digits stays whole. */
-export function significant(value, digits = 3) {
-  if (value !== 0 && (Math.abs(value) >= 1e9 || Math.abs(value) < 1e-3)) return scientific(value);
-  return grouped(Math.abs(value) >= 10 ** (digits - 1) ? String(Math.round(value)) : value.toPrecision(digits));
-}
-
-/** A number as it is, its thousands set apart by thin spaces. */
-export function grouped(value) {
-  const [whole, decimal] = String(value).replace("-", MINUS).split(".");
-  return whole.replace(/\B(?=(\d{3})+$)/g, "\u202f") + (decimal ? `.${decimal}` : "");
-}
+import { unpack } from "./bytes.js";
+import { readTheme, whenStyled } from "./theme.js";
 
 /** Put values into a label's {names}. */
 export function fill(template, values) {
@@ -60,38 +29,6 @@ export function make(tag, className, parent, text) {
   if (text !== undefined) node.textContent = text;
   if (parent) parent.appendChild(node);
   return node;
-}
-
-function parseColour(text) {
-  const probe = parseColour.context ??= document.createElement("canvas").getContext("2d", { willReadFrequently: true });
-  probe.clearRect(0, 0, 1, 1);
-  probe.fillStyle = text;
-  probe.fillRect(0, 0, 1, 1);
-  return probe.getImageData(0, 0, 1, 1).data;
-}
-
-/** 256 packed RGBA values through the nine stops of a scale. */
-function lookupTable(stops) {
-  const colours = stops.map(parseColour);
-  const table = new Uint32Array(256);
-  const bytes = new Uint8ClampedArray(table.buffer);
-  for (let k = 0; k < 256; k += 1) {
-    const at = (k / 255) * (colours.length - 1);
-    const low = Math.min(Math.floor(at), colours.length - 2);
-    for (let c = 0; c < 3; c += 1) bytes[4 * k + c] = colours[low][c] + (at - low) * (colours[low + 1][c] - colours[low][c]);
-    bytes[4 * k + 3] = 255;
-  }
-  return table;
-}
-
-/** The page's colours as a component sees them; read again whenever the theme's page colour changes. */
-function readTheme(element, previous) {
-  const style = getComputedStyle(element);
-  const read = (name) => style.getPropertyValue(`--tx-${name}`).trim();
-  const signature = read("page") + read("text") + read("position-ink");
-  if (previous && previous.signature === signature) return previous;
-  const scale = (name) => lookupTable(Array.from({ length: 9 }, (_, k) => read(`${name}-${k}`)));
-  return { signature, read, sequential: scale("seq"), diverging: scale("div"), font: read("font") || "sans-serif", mono: read("mono") || "monospace" };
 }
 
 /** A canvas that follows its CSS size at the screen's own resolution; `draw(ctx, width, height)` in CSS pixels. */
@@ -127,8 +64,9 @@ export class Surface {
   /**
    * Call `act(x, y, phase)` for hover, press, drag, release ("up") and leave ("out"), in CSS pixels.
    *
-   * cells() is {left, top, width, height, columns, rows, from}, or {places: [[x, y], …]}: where the arrow keys take what a hover reads, beginning at the cell `from`.
-   * Without it the picture has no keys, because ranges beside it do all that the pointer does.
+   * cells() is {left, top, width, height, columns, rows, from}, or {places: [[x, y], …]}: where the arrow keys take
+   * what a hover reads, beginning at the cell `from`. Without it the picture has no keys, because ranges beside it do
+   * all that the pointer does.
    */
   point(act, cells = null) {
     if (cells) this.keys(act, cells);
@@ -156,11 +94,13 @@ export class Surface {
     byKeys(this.canvas, walk, (column, row, phase) => {
       if (phase !== "press") act(...place(column, row), phase);
       else for (const one of ["down", "up", "hover"]) act(...place(column, row), one);
-    }, () => this.canvas.closest(".instrument").querySelector(".tip:not([hidden])")?.textContent ?? "");     // a reading below the picture speaks for itself
+    // a reading below the picture speaks for itself
+    }, () => this.canvas.closest(".instrument").querySelector(".tip:not([hidden])")?.textContent ?? "");
   }
 }
 
-/** Values (rows × columns) as an off-screen picture, one pixel a cell; `at(row, column)` in [low, high]. NaN stays empty. */
+/** Values (rows × columns) as an off-screen picture, one pixel a cell; `at(row, column)` in [low, high].
+    NaN stays empty. */
 export function matrixPicture(rows, columns, at, table, low, high, reuse) {
   const canvas = reuse ?? document.createElement("canvas");
   if (canvas.width !== columns || canvas.height !== rows) {
@@ -174,7 +114,8 @@ export function matrixPicture(rows, columns, at, table, low, high, reuse) {
   for (let r = 0; r < rows; r += 1) {
     for (let c = 0; c < columns; c += 1) {
       const value = at(r, c);
-      if (value === value) pixels[r * columns + c] = table[Math.max(0, Math.min(255, Math.round((value - low) * scale)))];
+      if (value === value)
+        pixels[r * columns + c] = table[Math.max(0, Math.min(255, Math.round((value - low) * scale)))];
     }
   }
   context.putImageData(image, 0, 0);
@@ -188,7 +129,8 @@ export function placePicture(context, picture, x, y, width, height) {
 
 /** Round whole numbers between 0 and `count` - 1, about `wanted` of them. */
 export function wholeTicks(count, wanted) {
-  const step = [1, 2, 4, 5, 8, 10, 16, 20, 25, 32, 50, 64, 100, 128, 200, 250, 256, 500, 512].find((s) => count / s <= wanted + 0.5) ?? Math.ceil(count / wanted);
+  const step = [1, 2, 4, 5, 8, 10, 16, 20, 25, 32, 50, 64, 100, 128, 200, 250, 256, 500, 512]
+    .find((s) => count / s <= wanted + 0.5) ?? Math.ceil(count / wanted);
   return Array.from({ length: Math.ceil(count / step) }, (_, k) => k * step);
 }
 
@@ -269,14 +211,16 @@ export class Instrument {
     this.pending ||= requestAnimationFrame(() => {
       this.pending = 0;
       if (!this.root.clientWidth) return;   // hidden or taken out; the observer calls again as soon as there is room
-      if (!getComputedStyle(this.root).getPropertyValue("--tx-page")) { whenStyled(this.root, () => this.schedule()); return; }
-      this.theme = readTheme(this.root, this.theme);
-      this.draw();
-      this.frames += 1;
+      whenStyled(this.root, () => {
+        this.theme = readTheme();
+        this.draw();
+        this.frames += 1;
+      });
     });
   }
 
-  /** Settings from Python, unless they are ones that this instrument sent itself: the hand may have gone on while they were on their way. */
+  /** Settings from Python, unless they are ones that this instrument sent itself: the hand may have gone on while they
+      were on their way. */
   receive(data, send) {
     this.send = send;
     this.labels = data.labels;
@@ -314,7 +258,10 @@ export function panelIn(parent, name) {
   const cell = make("div", `panel ${name}`, parent);
   const caption = make("p", "caption", cell);
   const surface = new Surface(cell, `canvas-${name}`);
-  return { cell, caption, surface, say: (text) => { rich(caption, text); surface.canvas.setAttribute("aria-label", plain(text)); } };
+  return { cell, caption, surface, say: (text) => {
+    rich(caption, text);
+    surface.canvas.setAttribute("aria-label", plain(text));
+  } };
 }
 
 /** The body of every component's default export: one instrument of `kind` in the root, kept across reruns. */
@@ -322,31 +269,10 @@ export function mount(component, kind) {
   const { data, parentElement, setStateValue } = component;
   const root = parentElement.querySelector(".instrument");
   const view = (root.view ??= new kind(root));
-  const [header, body] = unpack(data);
+  const header = unpack(data);
   root.classList.toggle("present", Boolean(header.present));
   view.fontSize = header.present ? 16 : 12;
-  view.receive(header, setStateValue, body);
+  view.receive(header, setStateValue);
   view.schedule();
   return () => { view.close(); root.replaceChildren(); delete root.view; };
-}
-
-/** A JSON header alone, or packed bytes: uint32 header length, header padded to 4 bytes, float32 numbers. */
-export function unpack(data) {
-  if (!(data instanceof Uint8Array)) return [data, null];
-  const bytes = data.byteOffset % 4 ? data.slice() : data;
-  const view = new DataView(bytes.buffer, bytes.byteOffset);
-  const length = view.getUint32(0, true);
-  const header = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + length)));
-  return [header, new Float32Array(bytes.buffer, bytes.byteOffset + 4 + length, (bytes.length - 4 - length) >> 2)];
-}
-
-/** Fill a box with faint diagonal lines: "nothing here", or "never seen". */
-export function hatch(context, x, y, width, height, colour, spacing = 7) {
-  context.save();
-  context.beginPath();
-  context.rect(x, y, width, height);
-  context.clip();
-  stroke(context, colour, 1);
-  for (let at = -height; at < width; at += spacing) line(context, x + at, y + height, x + at + height, y);
-  context.restore();
 }

@@ -1,7 +1,7 @@
 // Shared by pictures of tokens. Whatever a reader has typed reaches the page as textContent alone.
 import { byKeys } from "./by_keys.js";
-import { unpack } from "./message.js";
-import { whenStyled } from "./styled.js";
+import { unpack } from "./bytes.js";
+import { pageScale, readTheme, whenStyled } from "./theme.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -62,7 +62,10 @@ function keepFocus(root) {
   const path = (node) => (node === root ? [] : [...path(node.parentNode), [...node.parentNode.children].indexOf(node)]);
   let held = null;
   root.addEventListener("focusin", ({ target }) => { held = { node: target, path: path(target) }; });
-  root.addEventListener("focusout", ({ target }) => queueMicrotask(() => { if (held?.node === target && target.isConnected) held = null; }));     // the reader went elsewhere
+  // the reader went elsewhere
+  root.addEventListener("focusout", ({ target }) => queueMicrotask(() => {
+    if (held?.node === target && target.isConnected) held = null;
+  }));
   new MutationObserver(() => {
     if (!held || held.node.isConnected || document.activeElement !== document.body) return;
     const heir = held.path.reduce((node, place) => node?.children[place], root);
@@ -70,9 +73,11 @@ function keepFocus(root) {
   }).observe(root, { childList: true, subtree: true });
 }
 
-/** Every drawing whose marks have titles, and that has no keys of its own, is read by the keys: from mark to mark, its title shown and spoken; Enter clicks it. */
+/** Every drawing whose marks have titles, and that has no keys of its own, is read by the keys: from mark to mark, its
+    title shown and spoken; Enter clicks it. */
 function marksByKeys(root) {
-  const tip = make("div", "mark-tip", root), marks = (svg) => [...svg.querySelectorAll("title")].map((title) => title.parentNode);
+  const tip = make("div", "mark-tip", root);
+  const marks = (svg) => [...svg.querySelectorAll("title")].map((title) => title.parentNode);
   tip.hidden = true;
   const tell = (svg, k, phase) => {
     const mark = marks(svg)[k];
@@ -80,25 +85,31 @@ function marksByKeys(root) {
     tip.hidden = phase === "out" || !mark;
     if (tip.hidden) return;
     if (phase === "press") mark.dispatchEvent(new MouseEvent("click", { bubbles: true }));
-    const shown = marks(svg)[k] ?? mark, home = root.getBoundingClientRect(), box = shown.getBoundingClientRect();      // a click may have drawn it anew
+    // a click may have drawn it anew
+    const shown = marks(svg)[k] ?? mark, home = root.getBoundingClientRect(), box = shown.getBoundingClientRect();
     shown.classList.add("by-keys");
     tip.textContent = shown.querySelector("title").textContent;
-    tip.style.left = `${Math.max(0, Math.min(box.left + box.width / 2 - home.left - tip.offsetWidth / 2, home.width - tip.offsetWidth))}px`;
-    tip.style.top = `${box.top - home.top > tip.offsetHeight + 6 ? box.top - home.top - tip.offsetHeight - 6 : box.bottom - home.top + 6}px`;
+    const left = box.left + box.width / 2 - home.left - tip.offsetWidth / 2, room = home.width - tip.offsetWidth;
+    tip.style.left = `${Math.max(0, Math.min(left, room))}px`;
+    const above = box.top - home.top - tip.offsetHeight - 6;
+    tip.style.top = `${above > 0 ? above : box.bottom - home.top + 6}px`;
   };
   const wire = () => {
     for (const svg of root.querySelectorAll("svg")) {
       if (svg.onkeydown || svg.querySelectorAll("title").length < 2) continue;
       let inside = svg.parentNode;
       while (inside !== root && !inside.onkeydown) inside = inside.parentNode;
-      if (inside === root) byKeys(svg, () => ({ columns: marks(svg).length, rows: 1 }), (k, _row, phase) => tell(svg, k, phase), () => (tip.hidden ? "" : tip.textContent));
+      if (inside === root)
+        byKeys(svg, () => ({ columns: marks(svg).length, rows: 1 }), (k, _row, phase) => tell(svg, k, phase),
+          () => (tip.hidden ? "" : tip.textContent));
     }
   };
   new MutationObserver(wire).observe(root, { childList: true, subtree: true });
   wire();
 }
 
-/** What the hand has set and Python is still to hear of. Python says each back when its run is over; such an echo, late, must not move a hand that is further on. */
+/** What the hand has set and Python is still to hear of. Python says each back when its run is over; such an echo,
+    late, must not move a hand that is further on. */
 export class Echoes {
   constructor() {
     this.sent = new Set();
@@ -108,7 +119,8 @@ export class Echoes {
     this.sent.add(value);
   }
 
-  /** Whether Python's `value` moves the hand: it is neither what Python said before nor an echo. `now` is where the hand stands. */
+  /** Whether Python's `value` moves the hand: it is neither what Python said before nor an echo. `now` is where
+      the hand stands. */
   moves(value, now) {
     const moved = value !== this.known && !this.sent.has(value);
     this.known = value;
@@ -126,17 +138,19 @@ export function onWidth(node, again) {
   }).observe(node);
 }
 
-/** Sets --free on the node: the pixels from its top to the bottom of the window as the page stands unscrolled, within [least, most]; present mode has a bar at the bottom. */
+/** Sets --free on the node: the pixels from its top to the bottom of the window as the page stands unscrolled, within
+    [least, most]; present mode has a bar at the bottom. */
 export function keepFree(node, least, most) {
   const main = () => node.getRootNode().host?.closest('[data-testid="stMain"]');
   const fit = () => {
     if (!node.isConnected) { watch.disconnect(); return; }
-    const below = getComputedStyle(node).getPropertyValue("--tx-scale") > 1 ? 68 : 14;
+    const below = pageScale() > 1 ? 68 : 14;
     const free = window.innerHeight - node.getBoundingClientRect().top - (main()?.scrollTop ?? 0) - below;
     node.style.setProperty("--free", `${Math.round(Math.max(least, Math.min(most, free)))}px`);
   };
   const watch = new ResizeObserver(fit), page = main()?.querySelector('[data-testid="stMainBlockContainer"]');
-  for (const one of [node, page]) if (one) watch.observe(one);        // what stands above finds its place later: the page then has another height
+  // what stands above finds its place later: the page then has another height
+  for (const one of [node, page]) if (one) watch.observe(one);
   window.addEventListener("resize", () => node.isConnected && fit());
   for (const later of [400, 1500]) setTimeout(fit, later);
 }
@@ -165,24 +179,29 @@ export function onFont(root, again) {
 }
 
 export function monoFont(root, size) {
-  return `${size}px ${getComputedStyle(root).getPropertyValue("--tx-mono") || "monospace"}`;
+  return `${size}px ${readTheme().ink("mono")}`;
 }
 
-/** How wide and deep a tree of {text, children: [left, right] or null} stands: each leaf as wide as its text, a parent as its children or its own text. */
+/** How wide and deep a tree of {text, children: [left, right] or null} stands: each leaf as wide as its text, a parent
+    as its children or its own text. */
 export function measureTree(node, em, font) {
   const own = Math.max(0.95 * em, textWidth(node.text, font) + 0.5 * em);
   if (!node.children) return Object.assign(node, { width: own, depth: 1 });
   node.children.forEach((child) => measureTree(child, em, font));
   const inner = node.children.reduce((sum, child) => sum + child.width, 0);
-  return Object.assign(node, { width: Math.max(own, inner), inner, depth: 1 + Math.max(...node.children.map((child) => child.depth)) });
+  return Object.assign(node,
+    { width: Math.max(own, inner), inner, depth: 1 + Math.max(...node.children.map((child) => child.depth)) });
 }
 
-/** Draws a measured tree hanging from (x, y): the token on the line, under it the pieces it was made of. Returns the token's group. */
+/** Draws a measured tree hanging from (x, y): the token on the line, under it the pieces it was made of. Returns the
+    token's group. */
 export function drawTree(svg, node, x, y, em, level = 0) {
   const height = level ? 1.35 * em : 1.75 * em;
   const group = draw("g", { class: level ? "piece below" : `piece ${node.marks || ""}` }, svg);
   draw("rect", { x: x + 1, y, width: Math.max(1, node.width - 2), height: height - 2, rx: 3 }, group);
-  const label = draw("text", { x: x + node.width / 2, y: y + height / 2 - 0.5, "text-anchor": "middle", "dominant-baseline": "central" }, group, node.text);
+  const label = draw("text",
+    { x: x + node.width / 2, y: y + height / 2 - 0.5, "text-anchor": "middle", "dominant-baseline": "central" }, group,
+    node.text);
   label.setAttribute("font-size", level ? 0.86 * em : em);
   if (node.children) {
     let left = x + (node.width - node.inner) / 2;
@@ -211,28 +230,10 @@ function labelled(node, label) {
   return node;
 }
 
-/** A number as read: no rounding to 0 or up to a whole. */
-export function plain(value, digits = 3) {
-  return Number.isInteger(value) ? String(value).replace("-", "−") : value.toFixed(digits).replace("-", "−");
-}
-
-export function thousands(value) {
-  return String(value).replace(/\B(?=(\d{3})+$)/g, "\u202f");
-}
-
-/** A probability with three figures; what is less than 1 never reads as 1, what is above 0 never as 0. */
-export function share(p) {
-  if (!p || p >= 1) return p ? "1" : "0";
-  if (p < 1e-3) return p.toExponential(1).replace("-", "−");
-  for (let digits = 3; ; digits++) {
-    const shown = p.toPrecision(digits);
-    if (Number(shown) < 1) return shown;
-  }
-}
-
 /**
- * Written tokens from (x, y) on, in lines of `width`: items {text, p, marks, title}. A token's probability p is its ground, and the length of the line under
- * it for who cannot tell the shades; without p it is plain. A line break in the text is one here where `breaks` says so. Returns {height, groups}.
+ * Written tokens from (x, y) on, in lines of `width`: items {text, p, marks, title}. A token's probability p is its
+ * ground, and the length of the line under it for who cannot tell the shades; without p it is plain. A line break in
+ * the text is one here where `breaks` says so. Returns {height, groups}.
  */
 export function drawWritten(svg, items, x, y, width, em, breaks = true) {
   const font = monoFont(svg, em), line = 1.75 * em, groups = [];
@@ -241,9 +242,13 @@ export function drawWritten(svg, items, x, y, width, em, breaks = true) {
     const own = Math.min(width, textWidth(item.text, font) + 0.4 * em);
     if (at > x && at + own > x + width) { at = x; y += line; }
     const group = draw("g", { class: `token ${item.marks || ""}` }, svg), shade = Math.round(8 * (item.p ?? 0));
-    draw("rect", { class: "ground", x: at, y, width: own - 2, height: 1.5 * em, rx: 3, fill: item.p === undefined ? "none" : `var(--tx-seq-${shade})` }, group);
-    if (item.p !== undefined) draw("rect", { class: "share", x: at, y: y + 1.5 * em - 3, width: (own - 2) * item.p, height: 3, fill: "var(--tx-kept-ink)" }, group);
-    draw("text", { x: at + own / 2 - 1, y: y + 0.98 * em, "text-anchor": "middle", "font-size": em, style: `fill: var(--tx-${item.p === undefined ? "muted-ink" : shade > 4 ? "page" : "text"})` }, group, item.text);
+    draw("rect", { class: "ground", x: at, y, width: own - 2, height: 1.5 * em, rx: 3,
+      fill: item.p === undefined ? "none" : `var(--tx-seq-${shade})` }, group);
+    if (item.p !== undefined)
+      draw("rect", { class: "share", x: at, y: y + 1.5 * em - 3, width: (own - 2) * item.p, height: 3,
+        fill: "var(--tx-kept-ink)" }, group);
+    draw("text", { x: at + own / 2 - 1, y: y + 0.98 * em, "text-anchor": "middle", "font-size": em,
+      style: `fill: var(--tx-${item.p === undefined ? "muted-ink" : shade > 4 ? "page" : "text"})` }, group, item.text);
     if (item.title) draw("title", {}, group, item.title);
     groups.push(group);
     at += own;
@@ -254,7 +259,8 @@ export function drawWritten(svg, items, x, y, width, em, breaks = true) {
 
 /** Size of a drawing, and the words that stand for it. */
 export function sized(svg, width, height, label) {
-  for (const [name, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}`, "aria-label": label })) svg.setAttribute(name, value);
+  for (const [name, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}`, "aria-label": label }))
+    svg.setAttribute(name, value);
 }
 
 /** A text that is cut where it would be wider than there is room. */
@@ -264,14 +270,20 @@ export function shortened(text, font, room) {
   return shown;
 }
 
-/** A bar to go through the states 0 to `last`: to the next, to an end, by a slider, or by itself. `show()` draws state `at`; `rest()` is called when hand or play have come
- *  to rest, `turn()` before a button or the play moves. `live` is the node whose words are read out, but not while it plays. */
+/** A bar to go through the states 0 to `last`: to the next, to an end, by a slider, or by itself. `show()` draws state
+ * `at`; `rest()` is called when hand or play have come to rest, `turn()` before a button or the play moves. `live` is
+ * the node whose words are read out, but not while it plays. */
 export class Player {
   constructor(parent, live, { show, rest, turn = () => {} }) {
     Object.assign(this, { live, show, rest, turn, last: 0, timer: null });
     this.bar = make("div", "bar", parent);
     this.buttons = make("div", "buttons", this.bar);
-    const step = (sign, by) => button(this.buttons, sign, "", () => { this.stop(); this.turn(); this.go(this.at + by); this.rest(); });
+    const step = (sign, by) => button(this.buttons, sign, "", () => {
+      this.stop();
+      this.turn();
+      this.go(this.at + by);
+      this.rest();
+    });
     this.steps = { start: step("«", -Infinity), back: step("◀", -1) };
     this.play = button(this.buttons, "", "", () => this.toggle(), "play");
     Object.assign(this.steps, { forward: step("▶", 1), end: step("»", Infinity) });

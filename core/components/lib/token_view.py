@@ -1,4 +1,5 @@
-"""What small pictures made of tokens share: chips, trees of merges, a slider, and how a component is fed and answers."""
+"""What small pictures made of tokens share: chips, trees of merges, a slider, and how a component is fed and answers.
+"""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
@@ -8,23 +9,26 @@ import numpy as np
 import streamlit as st
 
 from core.components import declare
-from core.components.lib.message import pack
+from core.components.lib.bytes import pack
 
 _HERE = Path(__file__).parent
 
 
-def token_view(face: Path, *styles: Path) -> Callable[..., None]:
-    """Register the component that is named after `face`, its Python file, and return the function that draws it.
+def token_view(name: str, module: str, *styles: Path) -> Callable[..., None]:
+    """Register the component `name`, which the Python file `module` draws, and return the function that draws it.
 
-    It is made of the .js beside the face. Its style is token_view.css, then `styles`, then the .css beside the face.
+    It is made of the .js beside that file. Its style is token_view.css, then `styles`, then the .css beside that file.
 
-    draw(header, key=…, on_settings=…, arrays=…): header is a dict for JSON, arrays by name as `message.pack` takes them;
-    on_settings(values) is called with what the reader has picked.
+    draw(header, key=…, on_settings=…, arrays=…): header is a dict for JSON, arrays by name as `pack` of bytes.py
+    takes them; on_settings(values) is called with what the reader has picked.
     """
-    rules = [_HERE / "token_view.css", *styles, face.with_suffix(".css")]
-    component = declare(face.stem, face.with_suffix(".js"), html=f'<div class="tokens-view {face.stem}"></div>', styles=rules)
+    own = Path(module)
+    component = declare(name, own.with_suffix(".js"), html=f'<div class="tokens-view {name}"></div>',
+                        styles=[_HERE / "token_view.css", *styles, own.with_suffix(".css")])
 
-    def draw(header: dict, *, key: str, on_settings: Callable[[dict], None], arrays: Mapping[str, np.ndarray] | None = None) -> None:
-        component(key=key, data=pack(header, dict(arrays or {})), on_settings_change=lambda: on_settings(dict(st.session_state[key].settings or {})))
+    def draw(header: dict, *, key: str, on_settings: Callable[[dict], None],
+             arrays: Mapping[str, np.ndarray] | None = None) -> None:
+        component(key=key, data=pack(header, dict(arrays or {})),
+                  on_settings_change=lambda: on_settings(dict(st.session_state[key].settings or {})))
 
     return draw

@@ -1,13 +1,16 @@
-// Altair's charts are drawn by Vega as one SVG, whose elements know what hover says of them; Plotly's have their points as data. Both are read here as the pointer reads them.
+// Altair's charts are drawn by Vega as one SVG, whose elements know what hover says of them; Plotly's have their points
+// as data. Both are read here as the pointer reads them.
 const VEGA = "[data-testid=stVegaLiteChart]", CHARTS = `${VEGA}, .js-plotly-plot`;
 const BY = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 const SOON = 60;        // ms after a change of the page
 const NEAR = 0.5;       // pixels: less is the same place
 
-// The marks in sight that hover says something of: {x, y, said, press}, the middle in pixels of the window. Of layers that say the same of the same the first counts.
+// The marks in sight that hover says something of: {x, y, said, press}, the middle in pixels of the window. Of layers
+// that say the same of the same the first counts.
 function marksOf(chart) {
   const { left, right, top, bottom } = chart.getBoundingClientRect();
-  return (chart.matches(VEGA) ? vegaMarks(chart) : plotlyMarks(chart)).filter(({ x, y }) => x > left && x < right && y > top && y < bottom);
+  return (chart.matches(VEGA) ? vegaMarks(chart) : plotlyMarks(chart))
+    .filter(({ x, y }) => x > left && x < right && y > top && y < bottom);
 }
 
 function vegaMarks(chart) {
@@ -18,8 +21,10 @@ function vegaMarks(chart) {
       if (!said || (groups.get(said) ?? group) !== group) continue;
       groups.set(said, group);
       const { left, top, width, height } = element.getBoundingClientRect(), x = left + width / 2, y = top + height / 2;
-      const press = () => element.dispatchEvent(new MouseEvent("click", { clientX: x, clientY: y, bubbles: true, cancelable: true, view: window }));
-      const point = !group.classList.contains("mark-rect"), tone = `${element.getAttribute("fill")} ${element.getAttribute("stroke")}`;
+      const press = () => element.dispatchEvent(new MouseEvent("click",
+        { clientX: x, clientY: y, bubbles: true, cancelable: true, view: window }));
+      const point = !group.classList.contains("mark-rect");
+      const tone = `${element.getAttribute("fill")} ${element.getAttribute("stroke")}`;
       found.push({ x, y, said, press, point, tone });
     }
   }
@@ -34,18 +39,22 @@ function words(tooltip) {
 function plotlyMarks(chart) {
   const box = chart.getBoundingClientRect(), { xaxis, yaxis, scene } = chart._fullLayout;
   const begin = (scene ?? chart._fullLayout).annotations[0];
-  const place = scene ? (x, y, z) => inSpace(scene._scene, x, y, z) : (x, y) => [xaxis._offset + xaxis.c2p(x), yaxis._offset + yaxis.c2p(y)];
+  const place = scene ? (x, y, z) => inSpace(scene._scene, x, y, z)
+    : (x, y) => [xaxis._offset + xaxis.c2p(x), yaxis._offset + yaxis.c2p(y)];
   return chart._fullData.flatMap((trace, curveNumber) => Array.from(trace.x, (x, pointNumber) => {
     const [across, down] = place(x, trace.y[pointNumber], trace.z?.[pointNumber]);
-    const press = () => chart.emit("plotly_selected", { points: [{ curveNumber, pointNumber, pointIndex: pointNumber, x, y: trace.y[pointNumber], customdata: trace.customdata[pointNumber], data: trace._input }] });
-    return { x: box.left + across, y: box.top + down, said: plain(trace.text[pointNumber]), press, crowded: true, begins: begin?.x === x && begin?.y === trace.y[pointNumber] };
+    const press = () => chart.emit("plotly_selected", { points: [{ curveNumber, pointNumber, pointIndex: pointNumber, x,
+      y: trace.y[pointNumber], customdata: trace.customdata[pointNumber], data: trace._input }] });
+    return { x: box.left + across, y: box.top + down, said: plain(trace.text[pointNumber]), press, crowded: true,
+      begins: begin?.x === x && begin?.y === trace.y[pointNumber] };
   }));
 }
 
 // Where Plotly's camera puts a point of a 3-D scene, in pixels of the scene.
 function inSpace({ dataScale, glplot: { cameraParams, canvas } }, ...point) {
   let at = [...point.map((value, axis) => value * dataScale[axis]), 1];
-  for (const matrix of [cameraParams.model, cameraParams.view, cameraParams.projection]) at = [0, 1, 2, 3].map((row) => at.reduce((sum, value, column) => sum + matrix[4 * column + row] * value, 0));
+  for (const matrix of [cameraParams.model, cameraParams.view, cameraParams.projection])
+    at = [0, 1, 2, 3].map((row) => at.reduce((sum, value, column) => sum + matrix[4 * column + row] * value, 0));
   return [(0.5 + at[0] / at[3] / 2) * canvas.clientWidth, (0.5 - at[1] / at[3] / 2) * canvas.clientHeight];
 }
 
@@ -54,14 +63,20 @@ function plain(text) {
   return text.replaceAll("<br>", ", ").replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&");
 }
 
-// The next mark in a direction: the nearest along it, and of those beside each other the one most nearly straight on. Points above each other, as those of several lines, are gone
-// through by up and down, and to the sides a point's own line is followed. In a crowd it is the nearest of those that lie more along than across.
+// The next mark in a direction: the nearest along it, and of those beside each other the one most nearly straight on.
+// Points above each other, as those of several lines, are gone through by up and down, and to the sides a point's own
+// line is followed. In a crowd it is the nearest of those that lie more along than across.
 function next(marks, from, [dx, dy]) {
-  const along = (mark) => (dx ? dx * (mark.x - from.x) : dy * (mark.y - from.y)), across = (mark) => Math.abs(dx ? mark.y - from.y : mark.x - from.x);
+  const along = (mark) => (dx ? dx * (mark.x - from.x) : dy * (mark.y - from.y));
+  const across = (mark) => Math.abs(dx ? mark.y - from.y : mark.x - from.x);
   let ahead = marks.filter((mark) => along(mark) > NEAR);
-  if (from.crowded) return nearest(ahead.filter((mark) => across(mark) <= along(mark)), (mark) => Math.hypot(along(mark), across(mark)));
-  if (dy && from.point && marks.filter((mark) => across(mark) <= NEAR).length > 1) ahead = ahead.filter((mark) => across(mark) <= NEAR);
-  const first = nearest(ahead, along), beside = ahead.filter((mark) => along(mark) <= along(first) + NEAR), own = beside.filter((mark) => dx && from.point && mark.tone === from.tone);
+  if (from.crowded)
+    return nearest(ahead.filter((mark) => across(mark) <= along(mark)),
+      (mark) => Math.hypot(along(mark), across(mark)));
+  if (dy && from.point && marks.filter((mark) => across(mark) <= NEAR).length > 1)
+    ahead = ahead.filter((mark) => across(mark) <= NEAR);
+  const first = nearest(ahead, along), beside = ahead.filter((mark) => along(mark) <= along(first) + NEAR);
+  const own = beside.filter((mark) => dx && from.point && mark.tone === from.tone);
   return nearest(own.length ? own : beside, across);
 }
 
@@ -71,13 +86,16 @@ function nearest(marks, distance) {
 
 // What the axes are called, and the picture's text twin where the page has one.
 function named(chart, hint) {
-  const axes = [...chart.querySelectorAll(".role-axis-title text, .role-title-text text, .g-xtitle text, .g-ytitle text")].map((title) => title.textContent);
-  return [axes.join(", "), document.querySelector(".st-key-lesson_twin")?.innerText, hint].filter(Boolean).map((part) => part.replace(/[.\s]*$/, ".")).join(" ");
+  const axes = [...chart.querySelectorAll(
+    ".role-axis-title text, .role-title-text text, .g-xtitle text, .g-ytitle text")].map((title) => title.textContent);
+  return [axes.join(", "), document.querySelector(".st-key-lesson_twin")?.innerText, hint].filter(Boolean)
+    .map((part) => part.replace(/[.\s]*$/, ".")).join(" ");
 }
 
 let lost = null;        // the box that was taken from the page with the focus in it
 
-// The focus goes on to the box that stands in its place. The new box may come before the old one goes, and on a slow machine be made readable before that.
+// The focus goes on to the box that stands in its place. The new box may come before the old one goes, and on a slow
+// machine be made readable before that.
 function handOn() {
   if (!lost || lost.isConnected || document.activeElement !== document.body) return;
   const heir = document.querySelector(`.chart-keys[data-place="${lost.dataset.place}"]`);
@@ -85,8 +103,9 @@ function handOn() {
   heir?.focus({ preventScroll: true });
 }
 
-// A chart's box becomes a stop of the Tab key. It stays where the chart in it is drawn anew, so what is kept of the mark is its place in the box; where Streamlit replaces the box too, as
-// it does with Plotly's, the new one takes the focus over.
+// A chart's box becomes a stop of the Tab key. It stays where the chart in it is drawn anew, so what is kept of the
+// mark is its place in the box; where Streamlit replaces the box too, as it does with Plotly's, the new one takes
+// the focus over.
 function readable(box, hint) {
   const chart = box.querySelector(CHARTS), ring = document.createElement("div"), label = document.createElement("div");
   let at = null;
@@ -128,7 +147,9 @@ function readable(box, hint) {
     const marks = marksOf(box.querySelector(CHARTS)), { left, top } = box.getBoundingClientRect();
     if (!marks.length) return;
     const here = at && nearest(marks, (mark) => Math.hypot(mark.x - left - at.x, mark.y - top - at.y));
-    const to = event.key === "Home" ? marks[0] : event.key === "End" ? marks.at(-1) : !here ? marks.find((mark) => mark.begins) ?? marks[0] : event.key in BY ? next(marks, here, BY[event.key]) ?? here : here;
+    const to = event.key === "Home" ? marks[0] : event.key === "End" ? marks.at(-1) : !here
+      ? marks.find((mark) => mark.begins) ?? marks[0] : event.key in BY ? next(marks, here, BY[event.key]) ?? here
+      : here;
     show(to);
     if (here && (event.key === "Enter" || event.key === " ")) to.press();
   };
@@ -137,7 +158,8 @@ function readable(box, hint) {
 
 export default function ({ data: hint }) {
   const prepare = () => {
-    for (const chart of document.querySelectorAll(`:not(.chart-keys) > :is(${CHARTS})`)) readable(chart.parentElement, hint);
+    for (const chart of document.querySelectorAll(`:not(.chart-keys) > :is(${CHARTS})`))
+      readable(chart.parentElement, hint);
   };
   let due = null;         // a page that is being drawn changes hundreds of times
   const watch = new MutationObserver(() => { due ??= setTimeout(() => { due = null; prepare(); }, SOON); });

@@ -3,10 +3,12 @@ const LEVELS = 3;           // places around a control in which its heir is look
 const PATIENCE = 10_000;    // ms in which it may come back
 const CONTROL = "button, input, textarea, a[href], summary, [tabindex]";
 
-// Where a control stands: the selectors of the innermost places that have a key, each with its rank among the controls there.
+// Where a control stands: the selectors of the innermost places that have a key, each with its rank among the
+// controls there.
 function places(node) {
   const found = [];
-  for (let place = node.closest(`[class*="${KEY}"]`); place && found.length < LEVELS; place = place.parentElement.closest(`[class*="${KEY}"]`)) {
+  for (let place = node.closest(`[class*="${KEY}"]`); place && found.length < LEVELS;
+      place = place.parentElement.closest(`[class*="${KEY}"]`)) {
     const key = [...place.classList].find((name) => name.startsWith(KEY));
     found.push({ selector: `.${CSS.escape(key)}`, rank: [...place.querySelectorAll(CONTROL)].indexOf(node) });
   }
@@ -15,14 +17,18 @@ function places(node) {
 
 function heirOf({ node, stood }) {
   if (node.isConnected) return node;
-  return stood.map(({ selector, rank }) => document.querySelector(selector)?.querySelectorAll(CONTROL)[rank]).find((heir) => heir?.tagName === node.tagName);
+  return stood.map(({ selector, rank }) => document.querySelector(selector)?.querySelectorAll(CONTROL)[rank])
+    .find((heir) => heir?.tagName === node.tagName);
 }
 
 export default function () {
   let held = null, since = 0;      // since: when it was taken away
   const inside = ({ target }) => { held = { node: target, stood: places(target) }; since = 0; };
   const forget = () => { held = null; since = 0; };
-  const outside = ({ target }) => queueMicrotask(() => { if (held?.node === target && target.isConnected && !target.disabled) forget(); });     // the reader went elsewhere
+  // the reader went elsewhere
+  const outside = ({ target }) => queueMicrotask(() => {
+    if (held?.node === target && target.isConnected && !target.disabled) forget();
+  });
   const pressed = () => { if (document.activeElement === document.body) forget(); };
   const watch = new MutationObserver(() => {
     if (held && (!held.node.isConnected || held.node.disabled)) since ||= performance.now();

@@ -12,13 +12,15 @@ export default function ({ data, setTriggerValue }) {
     if (characters <= data.most) return;
     event.preventDefault();
     field.select();
-    document.execCommand("insertText", false, Array.from(whole.slice(-2 * data.most)).slice(-data.most).join(""));      // as if typed: it can be undone
+    // as if typed: it can be undone
+    document.execCommand("insertText", false, Array.from(whole.slice(-2 * data.most)).slice(-data.most).join(""));
     setTriggerValue("characters", characters);
   };
   // Before Streamlit's own listeners; through the prototype, or they would take the value for one that they have seen.
   const input = ({ target, isComposing }) => {
     if (isComposing || typeof target.value !== "string" || target.value.isWellFormed?.() !== false) return;
-    Object.getOwnPropertyDescriptor(Object.getPrototypeOf(target), "value").set.call(target, target.value.toWellFormed());
+    Object.getOwnPropertyDescriptor(Object.getPrototypeOf(target), "value").set.call(target,
+      target.value.toWellFormed());
   };
   document.addEventListener("beforeinput", before);
   document.addEventListener("input", input, true);

@@ -1,6 +1,8 @@
-const PATIENCE = 5000;      // ms until it speaks again, then twice as long each time: what was said may have been lost with the connection
+// ms until it speaks again, then twice as long each time: what was said may have been lost with the connection
+const PATIENCE = 5000;
 
-// Mounted with the picture above it. It speaks when the browser has nothing left to do, the picture's first painting included, and is gone when it has been heard.
+// Mounted with the picture above it. It speaks when the browser has nothing left to do, the picture's first painting
+// included, and is gone when it has been heard.
 export default function ({ setTriggerValue }) {
   let timer, wait = PATIENCE, heard = false;
   const speak = () => {

@@ -11,5 +11,7 @@ _component = declare("standing", Path(__file__).with_name("standing.js"))
 
 
 def when_it_stands(call: Callable[[], None]) -> None:
-    """Put it below what is waited for, in a fragment with it: `call` is called as a callback, and the fragment runs again."""
+    """Put it below what is waited for, in a fragment with it: `call` is called as a callback, and the
+    fragment runs again.
+    """
     _component(key=KEY, on_stands_change=call)

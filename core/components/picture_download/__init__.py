@@ -11,8 +11,11 @@ _component = declare("picture_download", HERE / "picture_download.js", styles=(H
 
 
 def picture_download(selector: str, name: str, title: str, twin: str, missing: str, key: str) -> None:
-    """Three buttons. selector: the CSS selector of a canvas, an SVG or an element that holds some (components' shadow trees are searched too).
+    """Three buttons. selector: the CSS selector of a canvas, an SVG or an element that holds some (components' shadow
+    trees are searched too).
 
-    name: of the files, without ending. title and twin: heading and text of the HTML file. missing: what to say when there is no picture.
+    name: of the files, without ending. title and twin: heading and text of the HTML file. missing: what to say when
+    there is no picture.
     """
-    _component(key=key, data={"selector": selector, "name": name, "title": title, "twin": twin, "missing": missing}, width="content")
+    _component(key=key, data={"selector": selector, "name": name, "title": title, "twin": twin, "missing": missing},
+               width="content")

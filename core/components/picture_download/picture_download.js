@@ -1,7 +1,10 @@
-// A picture is every canvas and top-level SVG inside the selected element, each at its place: plotly stacks several SVGs, a component may
-// stack canvases. SVG styles are written into the copy, since style sheets and custom properties do not travel with it.
-const STYLES = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray", "stroke-linecap", "opacity", "font-family",
-  "font-size", "font-weight", "font-style", "text-anchor", "dominant-baseline", "visibility", "display", "paint-order", "mix-blend-mode"];
+// A picture is every canvas and top-level SVG inside the selected element, each at its place: plotly stacks several
+// SVGs, a component may stack canvases. SVG styles are written into the copy, since style sheets and custom properties
+// do not travel with it.
+import { readTheme } from "../lib/theme.js";
+const STYLES = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray",
+  "stroke-linecap", "opacity", "font-family", "font-size", "font-weight", "font-style", "text-anchor",
+  "dominant-baseline", "visibility", "display", "paint-order", "mix-blend-mode"];
 const SVG = "http://www.w3.org/2000/svg";
 const PNG_SCALE = 2;
 
@@ -22,7 +25,8 @@ export default function ({ data, parentElement }) {
     message.setAttribute("role", "status");
     row.appendChild(message);
   }
-  const makers = { PNG: toPng, SVG: async (svg) => new Blob([svg], { type: "image/svg+xml" }), HTML: async (svg) => toHtml(svg, data) };
+  const makers = { PNG: toPng, SVG: async (svg) => new Blob([svg], { type: "image/svg+xml" }),
+    HTML: async (svg) => toHtml(svg, data) };
   for (const button of row.querySelectorAll("button")) {
     button.onclick = async () => {
       const drawn = picture(data.selector);
@@ -68,7 +72,7 @@ function picture(selector) {
   const out = document.createElementNS(SVG, "svg");
   set(out, { xmlns: SVG, width, height, viewBox: `0 0 ${width} ${height}` });
   const ground = document.createElementNS(SVG, "rect");
-  set(ground, { width, height, fill: getComputedStyle(document.documentElement).getPropertyValue("--tx-page").trim() });
+  set(ground, { width, height, fill: readTheme().ink("page") });
   out.appendChild(ground);
   parts.forEach((part, i) => out.appendChild(layer(part, boxes[i], left, top)));
   return new XMLSerializer().serializeToString(out);
@@ -116,7 +120,8 @@ function toHtml(svg, data) {
   heading.textContent = data.title;
   twin.textContent = data.twin;
   link.href = link.textContent = location.href;
-  page.body.append(heading, page.importNode(new DOMParser().parseFromString(svg, "image/svg+xml").documentElement, true), twin, link);
+  page.body.append(heading,
+    page.importNode(new DOMParser().parseFromString(svg, "image/svg+xml").documentElement, true), twin, link);
   return new Blob(["<!doctype html>\n", page.documentElement.outerHTML], { type: "text/html" });
 }
 

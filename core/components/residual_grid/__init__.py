@@ -1,4 +1,7 @@
-"""A grid of numbers, layers × tokens, on one canvas: hover reads a cell, a click or the arrow keys pick one. See residual_grid.js."""
+"""A grid of numbers, layers × tokens, on one canvas: hover reads a cell, a click or the arrow keys pick one.
+
+See residual_grid.js.
+"""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -8,10 +11,11 @@ import numpy as np
 import streamlit as st
 
 from core.components import declare
-from core.components.lib.message import pack
+from core.components.lib.bytes import pack
 
 _HERE = Path(__file__).parent
-GRID_HTML = ('<div class="grid"><div class="scroller" tabindex="0" role="img"><div class="spacer"><canvas></canvas></div></div></div>'
+GRID_HTML = ('<div class="grid"><div class="scroller" tabindex="0" role="img"><div '
+             'class="spacer"><canvas></canvas></div></div></div>'
              '<div class="tip" hidden></div><div class="spoken" aria-live="polite"></div>')
 GRID_CSS = _HERE / "residual_grid.css"
 _component = declare("residual_grid", _HERE / "residual_grid.js", html=f'<div class="residual-grid">{GRID_HTML}</div>',
@@ -19,7 +23,9 @@ _component = declare("residual_grid", _HERE / "residual_grid.js", html=f'<div cl
 
 
 def residual_grid(values: np.ndarray, *, key: str, on_pick: Callable[[int, int], None], **description) -> None:
-    """Draw `values` (rows, columns), described as `grid_data` has it, and call on_pick(row, column) when the reader picks a cell."""
+    """Draw `values` (rows, columns), described as `grid_data` has it, and call on_pick(row, column) when the
+    reader picks a cell.
+    """
     header, arrays = grid_data(values, **description)
     mount(_component, pack(header, arrays), key, on_pick)
 
@@ -35,31 +41,37 @@ def mount(component: Callable, data: bytes, key: str, on_pick: Callable[[int, in
     component(data=data, key=key, on_picked_change=pick, height="content")
 
 
-def grid_data(values: np.ndarray, *, row_labels: Sequence[str], column_labels: Sequence[str], legend: str, reading: str, twin: str,
-              theme: str, picked: tuple[int, int] | None, limits: tuple[float, float],
-              signed: bool = False, logarithmic: bool = False, texts: np.ndarray | None = None, marks: np.ndarray | None = None,
+def grid_data(values: np.ndarray, *, row_labels: Sequence[str], column_labels: Sequence[str], legend: str, reading: str,
+              twin: str, theme: str, picked: tuple[int, int] | None, limits: tuple[float, float], signed: bool = False,
+              logarithmic: bool = False, texts: np.ndarray | None = None, marks: np.ndarray | None = None,
               peak: tuple[int, int] | None = None, least_column: int = 4, least_row: int = 16,
-              height: int = 300, most_height: int = 460, fit: int = 0, column_band: bool = True, row_band: bool = False, numbered: bool = False, rows_scroll: bool = False,
+              height: int = 300, most_height: int = 460, fit: int = 0, column_band: bool = True,
+              row_band: bool = False, numbered: bool = False, rows_scroll: bool = False,
               present: bool = False) -> tuple[dict, dict[str, np.ndarray]]:
     """Header and arrays of a grid of `values` (rows, columns); NaN is an empty, hatched cell.
 
-    texts: (rows, columns) of str, written in the cells above the number; marks: bool, a tick in the cell; peak: a cell ringed by a dashed line.
-    reading: what hover says, with {row}, {column}, {index}, {text} and {value}. limits: the values at the two ends of the colour scale
-    (signed: symmetric about zero; logarithmic: both above it). fit: pixels of the screen that everything else takes; the grid takes the rest, between height and
-    most_height. Cells are at least least_column wide, and scroll sideways inside the grid where they do not fit. column_band, row_band:
-    a frame around the picked column, row. numbered: the column labels are numbers, written upright as far as they have room.
+    texts: (rows, columns) of str, written in the cells above the number; marks: bool, a tick in the cell; peak: a cell
+    ringed by a dashed line.
+    reading: what hover says, with {row}, {column}, {index}, {text} and {value}. limits: the values at the two ends of
+    the colour scale (signed: symmetric about zero; logarithmic: both above it). fit: pixels of the screen that
+    everything else takes; the grid takes the rest, between height and most_height. Cells are at least least_column
+    wide, and scroll sideways inside the grid where they do not fit. column_band, row_band: a frame around the picked
+    column, row. numbered: the column labels are numbers, written upright as far as they have room.
     rows_scroll: whether rows that do not fit, each at least least_row high, scroll inside the grid; else it grows.
     """
     values = np.ascontiguousarray(values, dtype=np.float32)
     if values.shape != (len(row_labels), len(column_labels)):
-        raise ValueError(f"{values.shape} values, but {len(row_labels)} row labels and {len(column_labels)} column labels.")
+        raise ValueError(f"{values.shape} values, but {len(row_labels)} row labels and {len(column_labels)} "
+                         f"column labels.")
     vocabulary, indices = ([], None) if texts is None else np.unique(texts, return_inverse=True)
     header = {
         "rows": values.shape[0], "columns": values.shape[1], "row_labels": list(row_labels),
-        "column_labels": list(column_labels), "low": float(limits[0]), "high": float(limits[1]), "scale": "div" if signed else "seq",
-        "legend": legend, "reading": reading, "twin": twin, "theme": theme, "type": 1.25 if present else 1.0, "picked": picked,
-        "peak": peak, "least_column": least_column, "least_row": least_row, "height": height, "most_height": most_height, "fit": fit,
-        "logarithmic": logarithmic, "column_band": column_band, "row_band": row_band, "numbered": numbered, "rows_scroll": rows_scroll, "vocabulary": [str(text) for text in vocabulary],
+        "column_labels": list(column_labels), "low": float(limits[0]), "high": float(limits[1]),
+        "scale": "div" if signed else "seq", "legend": legend, "reading": reading, "twin": twin, "theme": theme,
+        "type": 1.25 if present else 1.0, "picked": picked, "peak": peak, "least_column": least_column,
+        "least_row": least_row, "height": height, "most_height": most_height, "fit": fit,
+        "logarithmic": logarithmic, "column_band": column_band, "row_band": row_band, "numbered": numbered,
+        "rows_scroll": rows_scroll, "vocabulary": [str(text) for text in vocabulary],
     }
     arrays = {"values": values}
     if indices is not None:

@@ -1,8 +1,11 @@
-// A grid of numbers on one canvas: rows are layers, columns tokens. Hover reads a cell, a click or the arrow keys pick one.
-// The canvas is as wide as the view and sticks to it; the spacer behind it makes the scroll bar, so 256 wide columns cost no more than 12.
-import { unpack } from "../lib/message.js";
-import { whenStyled } from "../lib/styled.js";
-import { readable } from "../lib/readable.js";
+// A grid of numbers on one canvas: rows are layers, columns tokens. Hover reads a cell, a click or the arrow keys pick
+// one. The canvas is as wide as the view and sticks to it; the spacer behind it makes the scroll bar, so 256 wide
+// columns cost no more than 12.
+import { unpack } from "../lib/bytes.js";
+import { hatch } from "../lib/canvas.js";
+import { between, contrast, css, rgb } from "../lib/colours.js";
+import { significant } from "../lib/numbers.js";
+import { readTheme, whenStyled } from "../lib/theme.js";
 
 const LEGEND_HEIGHT = 26, LEGEND_BAR = 120, LEAST_BAR = 36;
 const MOST_COLUMN = 140, MOST_ROW = 64;
@@ -11,8 +14,8 @@ const LABEL_STEP = 15;          // px a slanted column label needs
 function create(root) {
   const find = (name) => root.querySelector(name);
   const state = {
-    root, box: find(".grid"), scroller: find(".scroller"), spacer: find(".spacer"), canvas: find("canvas"), tip: find(".tip"), spoken: find(".spoken"),
-    hover: null, picked: null, width: 0,
+    root, box: find(".grid"), scroller: find(".scroller"), spacer: find(".spacer"), canvas: find("canvas"),
+    tip: find(".tip"), spoken: find(".spoken"), hover: null, picked: null, width: 0,
   };
   state.scroller.onscroll = () => { state.hover = null; draw(state); };
   state.canvas.onmousemove = (event) => hover(state, event);
@@ -20,42 +23,34 @@ function create(root) {
   state.canvas.onclick = (event) => { const cell = cellAt(state, event); if (cell) pick(state, cell, 0); };
   state.scroller.onkeydown = (event) => move(state, event);
   // It is called once when it begins, too: what stands drawn for the size that there is need not be drawn again.
-  new ResizeObserver(() => { if (state.theme && sizeOf(state) !== state.fitted) { layOut(state); draw(state); } }).observe(state.box);
+  new ResizeObserver(() => { if (state.theme && sizeOf(state) !== state.fitted) { layOut(state);
+    draw(state); } }).observe(state.box);
   return state;
 }
 
-function readTheme(state) {
-  const style = getComputedStyle(state.root);
-  const get = (name) => style.getPropertyValue("--tx-" + name).trim();
-  const kind = state.data.scale === "div" ? "div" : "seq";
-  state.theme = {
-    page: get("page"), text: get("text"), muted: get("muted"), grid: get("grid"), edge: get("grid-ink"), picked: get("drawn"), mark: get("value-ink"),
-    font: get("font") || "sans-serif", mono: get("mono") || "monospace",
-    stops: Array.from({ length: 9 }, (_, i) => rgb(get(`${kind}-${i}`))),
+function inksOf({ scale }) {
+  const { ink, stops } = readTheme();
+  return {
+    page: ink("page"), text: ink("text"), muted: ink("muted"), grid: ink("grid"), edge: ink("grid-ink"),
+    picked: ink("drawn"), mark: ink("value-ink"), font: ink("font"), mono: ink("mono"),
+    stops: stops(scale === "div" ? "div" : "seq"),
   };
 }
 
 function paint(state) {
-  readTheme(state); layOut(state); draw(state);
-}
-
-function rgb(hex) {
-  return [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16) || 0);
+  state.theme = inksOf(state.data);
+  layOut(state);
+  draw(state);
 }
 
 function shade(state, value) {
   const { low, high, logarithmic } = state.data;
-  const share01 = logarithmic ? Math.log(value / low) / Math.log(high / low) : (value - low) / (high - low);
-  const place = Math.min(1, Math.max(0, high > low ? share01 : 0)) * 8;
-  const i = Math.min(7, Math.floor(place)), share = place - i, { stops } = state.theme;
-  return stops[i].map((c, channel) => Math.round(c + (stops[i + 1][channel] - c) * share));
+  const share = logarithmic ? Math.log(value / low) / Math.log(high / low) : (value - low) / (high - low);
+  return between(state.theme.stops, high > low ? share : 0);
 }
 
-function inkOn(state, [r, g, b]) {
-  const linear = (c) => { c /= 255; return c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4; };
-  const luminance = ([x, y, z]) => 0.2126 * linear(x) + 0.7152 * linear(y) + 0.0722 * linear(z);
-  const contrast = (hex) => { const a = luminance(rgb(hex)), c = luminance([r, g, b]); return (Math.max(a, c) + 0.05) / (Math.min(a, c) + 0.05); };
-  return contrast(state.theme.text) >= contrast(state.theme.page) ? state.theme.text : state.theme.page;
+function inkOn({ theme }, fill) {
+  return contrast(rgb(theme.text), fill) >= contrast(rgb(theme.page), fill) ? theme.text : theme.page;
 }
 
 export function fontOf(state, px, family = "font", weight = "") {
@@ -88,7 +83,8 @@ function layOut(state) {
   state.right = state.slanted ? Math.min(48, widest * 0.71) : 2;
   state.column = Math.min(MOST_COLUMN, Math.max(data.least_column, (width - state.left - state.right) / data.columns));
   state.top = state.slanted ? widest * 0.71 + 14 : 24 * data.type;
-  const room = box.clientHeight || data.height, least = data.rows * data.least_row + state.top + LEGEND_HEIGHT, scrolls = data.rows_scroll && least > room + 1;
+  const room = box.clientHeight || data.height, least = data.rows * data.least_row + state.top + LEGEND_HEIGHT;
+  const scrolls = data.rows_scroll && least > room + 1;
   const height = Math.max(room, least), total = state.left + state.column * data.columns + state.right;
   const scrollbar = total > width + 1 ? 14 : 0;
   state.row = Math.min(MOST_ROW * data.type, (height - state.top - LEGEND_HEIGHT * data.type - scrollbar) / data.rows);
@@ -108,7 +104,8 @@ export function reveal(state) {
   if (!state.picked) return;
   const at = state.picked.column * state.column, view = state.width - state.left - state.right;
   if (at < state.scroller.scrollLeft) state.scroller.scrollLeft = at - state.column;
-  else if (at + state.column > state.scroller.scrollLeft + view) state.scroller.scrollLeft = at + 2 * state.column - view;
+  else if (at + state.column > state.scroller.scrollLeft + view)
+    state.scroller.scrollLeft = at + 2 * state.column - view;
   const top = state.picked.row * state.row, room = rowsEnd(state) - state.top;
   if (top < state.scroller.scrollTop) state.scroller.scrollTop = top - state.row;
   else if (top + state.row > state.scroller.scrollTop + room) state.scroller.scrollTop = top + 2 * state.row - room;
@@ -118,21 +115,25 @@ export function reveal(state) {
 const rowsEnd = (state) => state.height - LEGEND_HEIGHT * state.data.type;
 
 function box(state, row, column) {
-  return [state.left + column * state.column - state.scrolled.x, state.top + row * state.row - state.scrolled.y, state.column, state.row];
+  return [state.left + column * state.column - state.scrolled.x, state.top + row * state.row - state.scrolled.y,
+    state.column, state.row];
 }
 
 export function draw(state) {
   const { data, canvas } = state;
   if (!data || !state.width) return;
   const context = canvas.getContext("2d"), ratio = window.devicePixelRatio || 1;
-  state.scrolled = { x: state.scroller.scrollLeft, y: state.scroller.scrollTop };      // asked for once: the browser may lay out the page for each answer
+  // asked for once: the browser may lay out the page for each answer
+  state.scrolled = { x: state.scroller.scrollLeft, y: state.scroller.scrollTop };
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   context.clearRect(0, 0, state.width, state.height);
   const first = Math.max(0, Math.floor(state.scrolled.x / state.column));
   const last = Math.min(data.columns - 1, Math.ceil((state.scrolled.x + state.width - state.left) / state.column));
   context.save();
-  context.beginPath(); context.rect(state.left, state.top - 2, state.width - state.left, rowsEnd(state) - state.top + 4); context.clip();
-  for (let row = 0; row < data.rows; row++) for (let column = first; column <= last; column++) drawCell(state, context, row, column);
+  context.beginPath();
+  context.rect(state.left, state.top - 2, state.width - state.left, rowsEnd(state) - state.top + 4); context.clip();
+  for (let row = 0; row < data.rows; row++)
+    for (let column = first; column <= last; column++) drawCell(state, context, row, column);
   drawOutlines(state, context);
   context.restore();
   drawColumnLabels(state, context, first, last);
@@ -144,21 +145,13 @@ export function draw(state) {
 function drawCell(state, context, row, column) {
   const { data } = state, index = row * data.columns + column, value = state.values[index];
   const [x, y, width, height] = box(state, row, column), gap = width > 6 ? 1 : 0;
-  if (Number.isNaN(value)) return hatch(state, context, x, y, width - gap, height - 1);
+  if (Number.isNaN(value)) return hatch(context, x, y, width - gap, height - 1, state.theme.grid, 6);
   const fill = shade(state, value);
-  context.fillStyle = `rgb(${fill.join(",")})`;
+  context.fillStyle = css(fill);
   context.fillRect(x, y, width - gap + (gap ? 0 : 0.6), height - 1);
   if (state.marks && state.marks[index]) drawMark(state, context, x, y, width, fill);
-  if (state.texts) drawText(state, context, x, y, width - gap, height - 1, data.vocabulary[state.texts[index]], value, fill);
-}
-
-function hatch(state, context, x, y, width, height) {
-  context.save();
-  context.beginPath(); context.rect(x, y, width, height); context.clip();
-  context.strokeStyle = state.theme.grid; context.lineWidth = 1;
-  context.beginPath();
-  for (let offset = -height; offset < width; offset += 6) { context.moveTo(x + offset, y + height); context.lineTo(x + offset + height, y); }
-  context.stroke(); context.restore();
+  if (state.texts)
+    drawText(state, context, x, y, width - gap, height - 1, data.vocabulary[state.texts[index]], value, fill);
 }
 
 // A small tick in the corner: this guess is the token that really comes next.
@@ -176,7 +169,7 @@ function drawText(state, context, x, y, width, height, text, value, fill) {
   context.fillText(clipped(context, text, width - 8), x + width / 2, y + height * (two ? 0.34 : 0.52));
   if (!two) return;
   context.font = fontOf(state, 11);
-  context.fillText(clipped(context, readable(value, 2), width - 4), x + width / 2, y + height * 0.74);
+  context.fillText(clipped(context, significant(value, 2), width - 4), x + width / 2, y + height * 0.74);
 }
 
 function drawOutlines(state, context) {
@@ -189,7 +182,8 @@ function drawOutlines(state, context) {
   }
   if (state.picked && data.row_band) {
     context.strokeStyle = theme.text; context.lineWidth = 1; context.setLineDash([]);
-    context.strokeRect(state.left - state.scrolled.x - 0.5, state.top + state.picked.row * state.row - state.scrolled.y - 0.5, state.column * data.columns, Math.max(state.row, 3));
+    context.strokeRect(state.left - state.scrolled.x - 0.5, state.top + state.picked.row * state.row - state.scrolled.y
+        - 0.5, state.column * data.columns, Math.max(state.row, 3));
   }
   if (state.picked) {
     const cell = box(state, state.picked.row, state.picked.column);
@@ -215,11 +209,19 @@ function drawColumnLabels(state, context, first, last) {
     context.save();
     context.font = fontOf(state, 12, "mono", strong ? "bold" : "");
     context.fillStyle = strong ? theme.text : theme.muted;
-    if (state.slanted) { context.translate(x - 2, state.top - 6); context.rotate(-Math.PI / 4); context.textAlign = "left"; context.fillText(clipped(context, data.column_labels[column], 112), 0, 0); }
+    if (state.slanted) {
+      context.translate(x - 2, state.top - 6);
+      context.rotate(-Math.PI / 4);
+      context.textAlign = "left";
+      context.fillText(clipped(context, data.column_labels[column], 112), 0, 0);
+    }
     else {
-      const text = data.numbered ? data.column_labels[column] : clipped(context, data.column_labels[column], state.column - 2);
+      const text = data.numbered ? data.column_labels[column]
+        : clipped(context, data.column_labels[column], state.column - 2);
       context.textAlign = "center";
-      context.fillText(text, Math.min(x, state.width - context.measureText(text).width / 2), state.top - 11 * data.type);      // the last number stands on its column's edge
+      // the last number stands on its column's edge
+      context.fillText(text, Math.min(x, state.width - context.measureText(text).width / 2),
+        state.top - 11 * data.type);
     }
     context.restore();
     done.push(column);
@@ -234,11 +236,13 @@ function drawRowLabels(state, context) {
   const end = rowsEnd(state), shift = state.scrolled.y;
   context.clearRect(0, state.top - 2, state.left - 3, end - state.top + 4);
   context.textAlign = "right"; context.textBaseline = "middle";
-  const every = Math.max(1, Math.ceil((15 * data.type) / state.row)), kept = [state.hover, state.picked].filter(Boolean).map((cell) => cell.row);
+  const every = Math.max(1, Math.ceil((15 * data.type) / state.row));
+  const kept = [state.hover, state.picked].filter(Boolean).map((cell) => cell.row);
   for (let row = 0; row < data.rows; row++) {
     const y = state.top + (row + 0.5) * state.row - shift;
     if (y < state.top || y > end) continue;
-    if (every > 1 && !kept.includes(row) && (row % every || kept.some((other) => Math.abs(other - row) < every))) continue;
+    if (every > 1 && !kept.includes(row) && (row % every || kept.some((other) => Math.abs(other - row) < every)))
+      continue;
     const strong = [state.hover, state.picked].some((cell) => cell && cell.row === row);
     context.font = fontOf(state, 12, "font", strong ? "bold" : "");
     context.fillStyle = strong ? theme.text : theme.muted;
@@ -246,40 +250,49 @@ function drawRowLabels(state, context) {
   }
 }
 
-// The legend begins under the first column, or further left where its words need the room; where they need more, its bar is shorter.
+// The legend begins under the first column, or further left where its words need the room; where they need more, its
+// bar is shorter.
 function legend(state, context) {
-  const { data } = state, words = `${readable(data.low)}${readable(data.high)}   ${data.legend}`, room = state.width - context.measureText(words).width - 24;
-  return { left: Math.max(2, Math.min(state.left, room - LEGEND_BAR)), width: Math.max(LEAST_BAR, Math.min(LEGEND_BAR, room - 2)) };
+  const { data } = state, words = `${significant(data.low)}${significant(data.high)}   ${data.legend}`;
+  const room = state.width - context.measureText(words).width - 24;
+  return { left: Math.max(2, Math.min(state.left, room - LEGEND_BAR)),
+    width: Math.max(LEAST_BAR, Math.min(LEGEND_BAR, room - 2)) };
 }
 
 function drawLegend(state, context) {
   const { data, theme } = state, y = state.height - 12 * data.type;
-  context.font = fontOf(state, 11); context.textBaseline = "middle"; context.fillStyle = theme.muted; context.textAlign = "left";
-  const low = readable(data.low), high = readable(data.high), { left, width } = legend(state, context), start = left + context.measureText(low).width + 6;
+  context.font = fontOf(state, 11); context.textBaseline = "middle"; context.fillStyle = theme.muted;
+  context.textAlign = "left";
+  const low = significant(data.low), high = significant(data.high), { left, width } = legend(state, context);
+  const start = left + context.measureText(low).width + 6;
   context.fillText(low, left, y);
   for (let i = 0; i < width; i++) {
-    const share = i / (width - 1), value = data.logarithmic ? data.low * (data.high / data.low) ** share : data.low + (data.high - data.low) * share;
-    context.fillStyle = `rgb(${shade(state, value).join(",")})`;
+    const share = i / (width - 1), value = data.logarithmic ? data.low * (data.high / data.low) ** share
+      : data.low + (data.high - data.low) * share;
+    context.fillStyle = css(shade(state, value));
     context.fillRect(start + i, y - 5, 1.5, 10);
   }
   context.strokeStyle = theme.grid; context.lineWidth = 1; context.strokeRect(start - 0.5, y - 5.5, width + 1, 11);
   context.fillStyle = theme.muted;
-  context.fillText(clipped(context, `${high}   ${data.legend}`, state.width - start - width - 10), start + width + 6, y);
+  context.fillText(clipped(context, `${high}   ${data.legend}`, state.width - start - width - 10), start + width + 6,
+    y);
 }
 
 function cellAt(state, event) {
   const bounds = state.canvas.getBoundingClientRect();
   const column = Math.floor((event.clientX - bounds.left - state.left + state.scroller.scrollLeft) / state.column);
   const y = event.clientY - bounds.top, row = Math.floor((y - state.top + state.scroller.scrollTop) / state.row);
-  const inside = y >= state.top && y <= rowsEnd(state) && row >= 0 && row < state.data.rows && column >= 0 && column < state.data.columns && event.clientX - bounds.left >= state.left;
+  const inside = y >= state.top && y <= rowsEnd(state) && row >= 0 && row < state.data.rows && column >= 0
+    && column < state.data.columns && event.clientX - bounds.left >= state.left;
   return inside ? { row, column } : null;
 }
 
 function describe(state, { row, column }) {
   const { data } = state, index = row * data.columns + column;
   const text = state.texts ? data.vocabulary[state.texts[index]] : "";
-  return data.reading.replace("{row}", data.row_labels[row]).replace("{index}", column).replace("{column}", data.column_labels[column])
-    .replace("{text}", text).replace("{value}", readable(state.values[index], 4));
+  return data.reading.replace("{row}", data.row_labels[row]).replace("{index}", column).replace("{column}",
+    data.column_labels[column])
+    .replace("{text}", text).replace("{value}", significant(state.values[index], 4));
 }
 
 function hover(state, event) {
@@ -313,16 +326,23 @@ function move(state, event) {
   if (!step) return;
   event.preventDefault(); event.stopPropagation();
   const { row, column } = state.picked || { row: 0, column: 0 }, { rows, columns } = state.data;
-  pick(state, { row: Math.min(rows - 1, Math.max(0, row + step[0])), column: Math.min(columns - 1, Math.max(0, column + step[1])) }, 120);
+  pick(state, { row: Math.min(rows - 1, Math.max(0, row + step[0])),
+    column: Math.min(columns - 1, Math.max(0, column + step[1])) }, 120);
 }
 
 export function show(root, bytes, setTriggerValue, more) {
   const state = (root.state ??= create(root));
   const data = unpack(bytes);
-  Object.assign(state, { data, values: data.values, texts: data.texts, marks: data.marks, send: setTriggerValue }, more);
+  Object.assign(state, { data, values: data.values, texts: data.texts, marks: data.marks, send: setTriggerValue },
+    more);
   state.picked = data.picked ? { row: data.picked[0], column: data.picked[1] } : null;
-  if (state.hover && !(state.hover.row < data.rows && state.hover.column < data.columns)) { state.hover = null; state.tip.hidden = true; }      // another text is shorter
-  root.style.setProperty("--grid-height", data.fit ? `clamp(${data.height}px, calc(100dvh - ${data.fit}px), ${data.most_height}px)` : `${data.height}px`);
+  // another text is shorter
+  if (state.hover && !(state.hover.row < data.rows && state.hover.column < data.columns)) {
+    state.hover = null;
+    state.tip.hidden = true;
+  }
+  root.style.setProperty("--grid-height",
+    data.fit ? `clamp(${data.height}px, calc(100dvh - ${data.fit}px), ${data.most_height}px)` : `${data.height}px`);
   state.scroller.setAttribute("aria-label", data.twin);
   whenStyled(root, () => paint(state));
   return state;

@@ -1,13 +1,12 @@
 """The sampling panel: the whole distribution under the reader's hand, computed in the browser for every frame.
 
-Python sends the logits once for each prompt, as the float64 numbers that `core.model.sampling.truncate` works on (a model's float32 logits
-widen to them exactly). JavaScript mirrors `truncate` and `draw` and answers every move; when the hand lets go, Python learns the settings.
+Python sends the logits once for each prompt, as the float64 numbers that `core.model.sampling.truncate` works on (a
+model's float32 logits widen to them exactly). JavaScript mirrors `truncate` and `draw` and answers every move; when the
+hand lets go, Python learns the settings.
 """
 from __future__ import annotations
 
 import hashlib
-import json
-import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from core.components import declare
+from core.components.lib.bytes import pack
 from core.components.sampling_panel.settings import PanelSettings
 
 _FOLDER = Path(__file__).parent
@@ -35,53 +35,46 @@ class Context:
     logits: np.ndarray
 
 
-def pack(contexts: Sequence[Context], tokens: Sequence[str], labels: dict[str, str], settings: PanelSettings,
-         settings_version: int, named: int | None = None, scale: float = 1.0) -> bytes:
-    """The message to the browser: uint32 length of a JSON header, the header, zeros up to a multiple of 8, then each context's logits
-    as little-endian float64.
+def message(contexts: Sequence[Context], tokens: Sequence[str], labels: dict[str, str], settings: PanelSettings,
+            settings_version: int, named: int | None = None, scale: float = 1.0) -> bytes:
+    """What the panel is given: a header, and `logits` (contexts · |V|,) float64, context by context.
 
-    The first context is the panel's own, two more stand below it side by side. `settings` and `named` (the id of a token to point at) are
-    taken over only where `settings_version` differs from the last message's: the panel leads while it is in use, and a message that does
-    not change is not sent again. `scale` is how much larger than usual everything is drawn.
+    The first context is the panel's own, two more stand below it side by side. `settings` and `named` (the id of a
+    token to point at) are taken over only where `settings_version` differs from the last message's: the panel leads
+    while it is in use, and a message that does not change is not sent again. `scale` is how much larger than usual
+    everything is drawn.
     """
-    logits = np.stack([context.logits for context in contexts])
+    logits = np.stack([context.logits for context in contexts]).astype(np.float64)
     if logits.shape[1] != len(tokens):
         raise ValueError(f"There are {logits.shape[1]} logits for {len(tokens)} tokens.")
-    header = json.dumps({
-        "tokens": list(tokens), "labels": labels, "settings": settings.to_browser(), "settings_version": settings_version,
+    header = {
+        "tokens": list(tokens), "labels": labels,
+        "settings": settings.to_browser(), "settings_version": settings_version,
         "named": named, "scale": scale,
         "contexts": [{"name": context.name, "text": context.text} for context in contexts],
-        "logits_key": hashlib.sha256(as_sent(logits)).hexdigest(),
-    }).encode()
-    return struct.pack("<I", len(header)) + header + b"\0" * (-(4 + len(header)) % 8) + as_sent(logits)
+        "logits_key": hashlib.sha256(logits.tobytes()).hexdigest(),
+    }
+    return pack(header, {"logits": logits})
 
 
-def as_sent(logits: np.ndarray) -> bytes:
-    """Logits as the browser reads them: little-endian float64, row by row."""
-    return np.asarray(logits, dtype="<f8").tobytes()
+def sampling_panel(sent: bytes, key: str, on_settings: Callable[[], None], on_append: Callable[[], None]) -> None:
+    """Mount the panel on a `message`.
 
-
-def unpack(message: bytes) -> tuple[dict, np.ndarray]:
-    """The header and the logits (contexts, |V|) of a message that `pack` made."""
-    length = struct.unpack_from("<I", message)[0]
-    header = json.loads(message[4:4 + length])
-    logits = np.frombuffer(message, dtype="<f8", offset=4 + length + (-(4 + length) % 8))
-    return header, logits.reshape(len(header["contexts"]), -1)
-
-
-def sampling_panel(message: bytes, key: str, on_settings: Callable[[], None], on_append: Callable[[], None]) -> None:
-    """Mount the panel on a message from `pack`. The callbacks find in st.session_state[key] the `settings` that the reader let go of last
-    (see `PanelSettings.from_browser`; with `named`) and in `append` the id of the candidate that was clicked."""
-    _component(key=key, data=message, on_settings_change=on_settings, on_append_change=on_append)
+    The callbacks find in st.session_state[key] the `settings` that the reader let go of last (see
+    `PanelSettings.from_browser`; with `named`) and in `append` the id of the candidate that was clicked.
+    """
+    _component(key=key, data=sent, on_settings_change=on_settings, on_append_change=on_append)
 
 
 def seeded_uniforms(seed: int, n: int) -> np.ndarray:
-    """n numbers in [0, 1), multiples of 2^-32, that the seed decides: mulberry32, the same as the panel's in the browser.
+    """n numbers in [0, 1), multiples of 2^-32, that the seed decides: mulberry32, the same as the panel's
+    in the browser.
 
     >>> seeded_uniforms(1, 2).round(6).tolist()
     [0.627074, 0.002736]
     """
     state = ((seed + 0x6D2B79F5 * np.arange(1, n + 1, dtype=np.uint64)) & np.uint64(0xFFFFFFFF)).astype(np.uint32)
-    t = (state ^ state >> np.uint32(15)) * (state | np.uint32(1))         # uint32 arithmetic wraps around, as the generator wants it
+    # uint32 arithmetic wraps around, as the generator wants it
+    t = (state ^ state >> np.uint32(15)) * (state | np.uint32(1))
     t = (t + (t ^ t >> np.uint32(7)) * (t | np.uint32(61))) ^ t
     return (t ^ t >> np.uint32(14)) / 2.0**32

@@ -4,10 +4,12 @@ import { fill } from "./picture.js";
 import { MIN_P, TEMPERATURE, TOP_K, TOP_P, TYPICAL_P } from "./truncation.js";
 
 const STEPS = [
-  { name: "temperature", symbol: "T", rule: TEMPERATURE, values: [0, ...spread(-65, 65, (s) => Number((10 ** (s / 50)).toPrecision(3)))], neutral: 1 },
+  { name: "temperature", symbol: "T", rule: TEMPERATURE,
+    values: [0, ...spread(-65, 65, (s) => Number((10 ** (s / 50)).toPrecision(3)))], neutral: 1 },
   { name: "top_k", symbol: "k", rule: TOP_K, values: null, neutral: null },
   { name: "top_p", symbol: "p", rule: TOP_P, values: [...spread(1, 99, (s) => s / 100), 0.995, 0.999, 1], neutral: 1 },
-  { name: "min_p", symbol: "m", rule: MIN_P, values: [0, ...spread(-48, 0, (s) => Number((10 ** (s / 12)).toPrecision(2)))], neutral: 0 },
+  { name: "min_p", symbol: "m", rule: MIN_P,
+    values: [0, ...spread(-48, 0, (s) => Number((10 ** (s / 12)).toPrecision(2)))], neutral: 0 },
   { name: "typical_p", symbol: "τ", rule: TYPICAL_P, values: [...spread(1, 99, (s) => s / 100), 1], neutral: 1 },
 ];
 
@@ -75,7 +77,8 @@ export class Controls {
     const label = element("label", item, "name", this.labels[step.name]);
     element("i", label, "symbol", step.symbol);
     label.htmlFor = id;
-    const value = element("output", item, "value"), range = element("input", item, "range"), left = element("span", item, "left");
+    const value = element("output", item, "value"), range = element("input", item, "range");
+    const left = element("span", item, "left");
     Object.assign(range, { type: "range", id, min: 0, step: 1 });
     range.oninput = () => this.change({ [step.name]: this.valuesOf(step)[Number(range.value)] });
     range.onchange = this.commit;
@@ -100,7 +103,8 @@ export class Controls {
     const { labels } = this;
     this.thousand = button(item, "toggle", labels.thousand, () => this._set({ thousand: !this.settings.thousand }));
     this.seed = element("output", item, "seed");
-    this.reseed = button(item, "again", labels.again, () => this._set({ seed: this.settings.seed + 1, thousand: true }));
+    this.reseed = button(item, "again", labels.again,
+      () => this._set({ seed: this.settings.seed + 1, thousand: true }));
     this.tail = element("p", item, "tail");
   }
 
@@ -150,5 +154,6 @@ export class Controls {
 export function methodOf(settings) {
   const on = (values) => Object.keys(ALL_OFF).filter((name) => values[name] !== ALL_OFF[name]).sort().join();
   if (settings.top_k === 1 || settings.temperature === 0) return "greedy";
-  return Object.keys(METHODS).find((name) => name !== "greedy" && on({ ...ALL_OFF, ...METHODS[name] }) === on(settings));
+  return Object.keys(METHODS)
+    .find((name) => name !== "greedy" && on({ ...ALL_OFF, ...METHODS[name] }) === on(settings));
 }

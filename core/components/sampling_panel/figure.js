@@ -1,6 +1,9 @@
 // The drawing. Every picture here has one horizontal axis: the tokens from the most to the least probable, the first
 // ones a bar each, the rest on a logarithmic scale, so that a vocabulary of any size fits and no token is left out.
 import { KEPT, RULES } from "./truncation.js";
+import { rgb } from "../lib/colours.js";
+import { decimals, powerOfTen } from "../lib/numbers.js";
+import { readTheme } from "../lib/theme.js";
 
 const LINEAR_SHARE = 0.76, MOST_BARS = 40, LEAST_BARS = 8;
 export const LOG_FLOOR = 1e-8;
@@ -11,7 +14,8 @@ export function rankScale(size, left, width, pitch) {
   const linear = shown === size ? width : width * LINEAR_SHARE;
   const bar = linear / shown, tail = left + linear, right = left + width, span = Math.log(size / shown) || 1;
   const x = (rank) => (rank <= shown ? left + rank * bar : tail + ((width - linear) * Math.log(rank / shown)) / span);
-  const rank = (at) => (at <= tail ? (at - left) / bar : Math.min(size, shown * Math.exp(((at - tail) / (width - linear)) * span)));
+  const rank = (at) => (at <= tail ? (at - left) / bar
+    : Math.min(size, shown * Math.exp(((at - tail) / (width - linear)) * span)));
   const places = [...Array(shown).keys()], edges = places.map(x);
   for (let at = tail; at < right - 0.5; at++) {
     const place = Math.min(size - 1, Math.floor(rank(at + 0.5)));
@@ -24,22 +28,22 @@ export function rankScale(size, left, width, pitch) {
   return { size, shown, bar, tail, left, right, x, rank, places, edges };
 }
 
-/** The colours and fonts of the page, read once a mount or theme change. */
-export function readTheme(node, scale) {
-  const style = getComputedStyle(node);
-  const names = ["kept", "kept-ink", "excluded", "excluded-ink", "drawn", "text", "muted", "grid", "page", "panel", "font", "mono"];
-  const theme = Object.fromEntries(names.map((name) => [name, style.getPropertyValue(`--tx-${name}`).trim()]));
-  theme.size = 12.5 * scale;
-  theme.outline = style.getPropertyValue(isDark(theme.page) ? "--tx-page" : "--tx-text").trim();    // dark in both themes
-  return theme;
+const INKS = ["kept", "kept-ink", "excluded", "excluded-ink", "drawn", "text", "muted", "grid", "page", "panel", "font",
+  "mono"];
+
+/** The page's colours and fonts that the panel draws with, by their names; the size of its type; a dark outline. */
+export function inksAt(scale) {
+  const { ink } = readTheme(), inks = Object.fromEntries(INKS.map((name) => [name, ink(name)]));
+  const outline = isDark(rgb(inks.page)) ? inks.page : inks.text;      // dark in both themes
+  return { ...inks, size: 12.5 * scale, outline };
 }
 
-function isDark(hex) {
-  const [red, green, blue] = [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
+function isDark([red, green, blue]) {
   return 0.3 * red + 0.59 * green + 0.11 * blue < 128;
 }
 
-export function hatch(theme) {
+/** A fill of faint diagonal lines, for many bars at once. */
+export function hatchOf(theme) {
   const tile = document.createElement("canvas");
   tile.width = tile.height = 12;
   const c = tile.getContext("2d");
@@ -57,18 +61,10 @@ export function hatch(theme) {
   return pattern;
 }
 
-const SUPERSCRIPT = { "-": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" };
-
-/** A probability in 2 to 3 digits that never claims a certainty or an impossibility that is not there. */
+/** A probability in three decimals that never claims a certainty or an impossibility that is not there. */
 export function probabilityText(p) {
   if (p === 0 || p === 1) return String(p);
-  if (p < 0.001) {
-    const [digits, power] = p.toExponential(1).split("e");
-    return `${digits}·10${[...String(Number(power))].map((sign) => SUPERSCRIPT[sign]).join("")}`;
-  }
-  let decimals = 3;
-  while (decimals < 16 && Number(p.toFixed(decimals)) === 1) decimals++;
-  return p.toFixed(decimals);
+  return p < 0.001 ? powerOfTen(p, 2) : decimals(p, 3);
 }
 
 const grouped = new Intl.NumberFormat("en");
@@ -77,10 +73,12 @@ export function wholeNumber(n) {
   return grouped.format(n);
 }
 
-/** The smallest round number that is at least the value, at most 1: it moves in steps, so that the axis stands still. */
+/** The smallest round number that is at least the value, at most 1: it moves in steps, so that the
+    axis stands still. */
 export function niceTop(value) {
   const power = 10 ** Math.floor(Math.log10(value));
-  return Math.min(1, [1, 1.5, 2, 3, 4, 6, 8, 10].map((step) => step * power).find((step) => step >= value * (1 - 1e-9)));
+  return Math.min(1,
+    [1, 1.5, 2, 3, 4, 6, 8, 10].map((step) => step * power).find((step) => step >= value * (1 - 1e-9)));
 }
 
 export function say(c, text, x, y, colour, { align = "left", baseline = "alphabetic", font, halo } = {}) {
@@ -125,7 +123,8 @@ export function traceCurve(c, scale, truncation, box, first, last, ground) {
   c.beginPath();
   if (ground !== undefined) c.moveTo(edges[first], ground);
   c.lineTo(edges[first], y(first ? cumulative[places[first] - 1] : 0));
-  for (let s = first; s < last; s++) c.lineTo(edges[s + 1], y(cumulative[s + 1 < places.length ? places[s + 1] - 1 : truncation.size - 1]));
+  for (let s = first; s < last; s++)
+    c.lineTo(edges[s + 1], y(cumulative[s + 1 < places.length ? places[s + 1] - 1 : truncation.size - 1]));
   if (ground !== undefined) c.lineTo(edges[last], ground);
 }
 
@@ -134,7 +133,8 @@ export function drawCurve(c, view, box, truncation) {
   const { theme, scale } = view, ground = box.top + box.height;
   for (const p of [0, 0.5, 1]) {
     line(c, box.left, box.top + box.height * (1 - p), scale.right, box.top + box.height * (1 - p), theme.grid);
-    say(c, String(p), box.left - 6, box.top + box.height * (1 - p), theme.muted, { align: "right", baseline: "middle", font: view.font });
+    say(c, String(p), box.left - 6, box.top + box.height * (1 - p), theme.muted,
+      { align: "right", baseline: "middle", font: view.font });
   }
   eachRun(scale, truncation.cutBy, (first, last, rule) => {
     if (rule === KEPT) {
@@ -166,12 +166,14 @@ export function drawBarAxis(c, view, box, top, height) {
   for (const p of marks) {
     const y = box.top + box.height - height(p);
     line(c, box.left, y, scale.right, y, theme.grid);
-    const text = view.logarithmic && p < 0.01 ? probabilityText(p).replace(/^1\.0·/, "") : String(Number(p.toPrecision(3)));
+    const text = view.logarithmic && p < 0.01 ? probabilityText(p).replace(/^1\.0·/, "")
+      : String(Number(p.toPrecision(3)));
     say(c, text, box.left - 6, y, theme.muted, { align: "right", baseline: "middle", font: view.font });
   }
 }
 
-/** Bars of the sorted distribution: kept ones filled up to y, with what renormalising adds in outline; cut ones hatched. */
+/** Bars of the sorted distribution: kept ones filled up to y, with what renormalising adds in outline;
+    cut ones hatched. */
 export function drawBars(c, view, box, truncation, height) {
   const { theme, scale } = view, { places, edges } = scale, ground = box.top + box.height;
   const hatched = new Path2D();
@@ -229,11 +231,13 @@ export function drawRanks(c, view, y) {
   const { theme, scale } = view;
   if (scale.shown === scale.size) return;
   const room = theme.size * 2.6;
-  const ticks = [100, 1000, 10000, 100000].filter((rank) => scale.x(rank) > scale.tail + room / 2 && scale.x(rank) < scale.right - 1.5 * room);
+  const ticks = [100, 1000, 10000, 100000]
+    .filter((rank) => scale.x(rank) > scale.tail + room / 2 && scale.x(rank) < scale.right - 1.5 * room);
   for (const rank of [...ticks, scale.size]) {
     const x = scale.x(rank);
     line(c, x, y, x, y + 4, theme.muted);
-    say(c, view.count(rank), x, y + 7, theme.muted, { align: rank === scale.size ? "right" : "center", baseline: "top", font: view.font });
+    say(c, view.count(rank), x, y + 7, theme.muted,
+      { align: rank === scale.size ? "right" : "center", baseline: "top", font: view.font });
   }
 }
 
@@ -245,7 +249,8 @@ export function drawTokens(c, view, y, truncation) {
     c.save();
     c.translate(scale.left + (i + 0.5) * scale.bar, y + 5);
     c.rotate(-Math.PI / 3);
-    say(c, view.token(truncation.tokenIds[i], 9), 0, 0, truncation.cutBy[i] === KEPT ? theme.text : theme["excluded-ink"], { align: "right", baseline: "middle" });
+    say(c, view.token(truncation.tokenIds[i], 9), 0, 0, truncation.cutBy[i] === KEPT ? theme.text
+        : theme["excluded-ink"], { align: "right", baseline: "middle" });
     c.restore();
   }
 }
@@ -259,7 +264,8 @@ export function drawIntervals(c, view, box, truncation) {
   for (let i = 0; i < truncation.prefix; i++) {
     if (cutBy[i] !== KEPT) continue;
     const end = x(intervalEnds[i]), width = renormalised[i] * box.width, left = end - width;
-    if (width < 1.5) {                            // from here on the intervals are finer than a pixel: one tint stands for them
+    // from here on the intervals are finer than a pixel: one tint stands for them
+    if (width < 1.5) {
       rest = left;
       break;
     }
@@ -280,7 +286,8 @@ export function drawIntervals(c, view, box, truncation) {
   }
   for (const p of [0, 0.25, 0.5, 0.75, 1]) {
     line(c, x(p), box.top + box.height, x(p), box.top + box.height + 4, theme.muted);
-    say(c, String(p), x(p), box.top + box.height + 6, theme.muted, { align: "center", baseline: "top", font: view.font });
+    say(c, String(p), x(p), box.top + box.height + 6, theme.muted,
+      { align: "center", baseline: "top", font: view.font });
   }
 }
 

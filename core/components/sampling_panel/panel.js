@@ -1,13 +1,17 @@
-// The panel: it holds the settings, answers every move of the hand within one frame, and tells Python when the hand lets go.
+// The panel: it holds the settings, answers every move of the hand within one frame, and tells Python when
+// the hand lets go.
 import { byKeys } from "../lib/by_keys.js";
-import { whenStyled } from "../lib/styled.js";
+import { unpack } from "../lib/bytes.js";
+import { decimals } from "../lib/numbers.js";
+import { whenStyled } from "../lib/theme.js";
 import { ALL_OFF, button, Controls, element, methodOf, METHODS, spread, write } from "./controls.js";
-import { niceTop, probabilityText, readTheme, wholeNumber } from "./figure.js";
+import { inksAt, niceTop, probabilityText, wholeNumber } from "./figure.js";
 import { fill, Picture, SmallPicture } from "./picture.js";
 import { firstAbove, KEPT, RULES, seededUniforms, TOLERANCE, Truncation } from "./truncation.js";
 
 const CANDIDATES = 40, DRAWS = 1000, TWIN_DELAY = 500;
-const PRESENT_FOOT = 60;                          // px at the foot of the window that present mode keeps for the step of "Try this"
+// px at the foot of the window that present mode keeps for the step of "Try this"
+const PRESENT_FOOT = 60;
 
 class Panel {
   constructor(root, header) {
@@ -20,14 +24,15 @@ class Panel {
   }
 
   /** New data from Python: logits only where they changed, settings only where Python set them anew. */
-  receive(header, logits, send, append) {
+  receive(header, send, append) {
     Object.assign(this, { send, append });
     this.controls.append = append;
     if (header.logits_key !== this.logitsKey) {
       this.logitsKey = header.logits_key;
       this.tokens = header.tokens;
-      this.truncations = logits.map((row) => new Truncation(row));
-      this.pinned = new Truncation(logits[0]);
+      const size = header.tokens.length, rowOf = (row) => header.logits.subarray(row * size, (row + 1) * size);
+      this.truncations = header.contexts.map((_, row) => new Truncation(rowOf(row)));
+      this.pinned = new Truncation(rowOf(0));
       this.controls.setVocabulary(this.tokens.length);
       this._contexts(header.contexts);
     }
@@ -47,7 +52,8 @@ class Panel {
   }
 
   commit() {
-    this.send({ ...this.settings, move: ++this.moves });     // counted, so that settings sent a second time are heard again
+    // counted, so that settings sent a second time are heard again
+    this.send({ ...this.settings, move: ++this.moves });
   }
 
   _set(values) {
@@ -64,10 +70,12 @@ class Panel {
       return Object.assign(node, { method: name });
     });
     element("span", bar, "spring");
-    this.logarithmic = button(bar, "toggle", labels.logarithmic, () => this._set({ logarithmic: !this.settings.logarithmic }));
+    this.logarithmic = button(bar, "toggle", labels.logarithmic,
+      () => this._set({ logarithmic: !this.settings.logarithmic }));
     this.pin = button(bar, "toggle", labels.pin, () => this._pin());
     const grid = element("div", root, "grid");
-    this.controls = new Controls(element("div", grid, "controls"), labels, (values) => this.change(values), () => this.commit());
+    this.controls = new Controls(element("div", grid, "controls"), labels, (values) => this.change(values),
+      () => this.commit());
     this.figure = element("div", grid, "figure");
     this.picture = new Picture(element("canvas", this.figure));
     this.picture.canvas.setAttribute("role", "img");
@@ -90,7 +98,8 @@ class Panel {
       return [element("td", row), element("td", row, "strong"), element("td", row, "pinned")];
     });
     this.find = element("input", side, "find");
-    Object.assign(this.find, { type: "search", placeholder: labels.find, ariaLabel: labels.find, autocomplete: "off", spellcheck: false });
+    Object.assign(this.find,
+      { type: "search", placeholder: labels.find, ariaLabel: labels.find, autocomplete: "off", spellcheck: false });
     this.find.oninput = () => this._name(this.find.value, false);
     this.find.onchange = () => this._name(this.find.value, true);
     this.found = element("p", side, "found");
@@ -141,9 +150,10 @@ class Panel {
       count: wholeNumber,
       ruleNames: Object.fromEntries(RULES.map((name) => [name, this.labels[`rule_${name}`] ?? ""])),
     };
-    const scale = Math.min(this.largest, Math.max(1, (window.innerHeight - 340) / 400));     // larger, as far as it stays on one screen
+    // larger, as far as it stays on one screen
+    const scale = Math.min(this.largest, Math.max(1, (window.innerHeight - 340) / 400));
     this.root.style.setProperty("--scale", scale);
-    const theme = readTheme(this.root, scale), size = this.tokens.length;
+    const theme = inksAt(scale), size = this.tokens.length;
     this.picture.measure(size, theme, scale, window.innerHeight - this._top() - (this.largest > 1 ? PRESENT_FOOT : 12));
     for (const { picture } of this.small) picture.measure(size, theme, scale);
     cancelAnimationFrame(this.frame);
@@ -153,7 +163,8 @@ class Panel {
   /** How far below the top of the unscrolled page the picture begins. */
   _top() {
     let scrolled = 0;
-    for (let node = this.root.getRootNode().host ?? this.root; node; node = node.parentElement) scrolled += node.scrollTop;
+    for (let node = this.root.getRootNode().host ?? this.root; node; node = node.parentElement)
+      scrolled += node.scrollTop;
     return this.figure.getBoundingClientRect().top + scrolled;
   }
 
@@ -166,10 +177,12 @@ class Panel {
   _show() {
     this.frame = 0;
     const { settings, labels, words } = this, truncation = this.truncations[0].update(settings);
-    const place = truncation.draw(settings.xi), model = { settings, labels, words, truncation, place, pinned: settings.pinned && this.pinned.update(settings.pinned) };
+    const place = truncation.draw(settings.xi), model = { settings, labels, words, truncation, place,
+      pinned: settings.pinned && this.pinned.update(settings.pinned) };
     if (settings.thousand) this._throwThousand(model);
     model.tailText = this._tailText(model);
-    this.picture.draw(model);                     // canvases first: a canvas that sets a font after a change of the page waits for its style
+    // canvases first: a canvas that sets a font after a change of the page waits for its style
+    this.picture.draw(model);
     this._drawContexts();
     this.controls.show(model);
     this._numbers(model);
@@ -202,20 +215,23 @@ class Panel {
     const cut = truncation.size - truncation.nKept, { shown } = this.picture.scale, far = truncation.size - shown;
     if (!cut && far <= 0) return "";
     const mass = cut ? 1 - truncation.keptMass : 1 - truncation.cumulative[shown - 1];
-    const values = { cut: words.count(cut), far: words.count(far), shown, mass: probabilityText(mass), draws: words.count(DRAWS),
-      expected: (mass * DRAWS).toFixed(1), hits: inTail };
+    const values = { cut: words.count(cut), far: words.count(far), shown, mass: probabilityText(mass),
+      draws: words.count(DRAWS), expected: (mass * DRAWS).toFixed(1), hits: inTail };
     return fill(this.labels[`${cut ? "tail" : "tail_far"}${settings.thousand ? "_draws" : ""}`], values);
   }
 
   _numbers({ truncation, words, pinned }) {
-    const columns = [[words.count(truncation.size), truncation.entropyBefore, 1, 0], [words.count(truncation.nKept), truncation.entropyAfter, truncation.keptMass, 1 - truncation.keptMass]];
+    const columns = [[words.count(truncation.size), truncation.entropyBefore, 1, 0],
+      [words.count(truncation.nKept), truncation.entropyAfter, truncation.keptMass, 1 - truncation.keptMass]];
     if (pinned) columns.push([words.count(pinned.nKept), pinned.entropyAfter, pinned.keptMass, 1 - pinned.keptMass]);
     this.root.classList.toggle("compares", Boolean(pinned));
     columns.forEach(([count, entropy, mass, tail], column) => {
-      const texts = [count, entropy.toFixed(3), perplexityText(Math.exp(entropy)), probabilityText(mass), probabilityText(tail)];
+      const texts = [count, decimals(entropy, 3), perplexityText(Math.exp(entropy)), probabilityText(mass),
+        probabilityText(tail)];
       texts.forEach((text, row) => write(this.numbers[row][column], text));
     });
-    const which = truncation.nKept === 1 ? "headline_one" : truncation.nKept === truncation.size ? "headline_all" : "headline";
+    const which = truncation.nKept === 1 ? "headline_one" : truncation.nKept === truncation.size ? "headline_all"
+      : "headline";
     write(this.headline, fill(this.labels[which], this._values(truncation)));
   }
 
@@ -223,7 +239,8 @@ class Panel {
     const { settings, words, labels } = this, place = truncation.draw(settings.xi);
     return {
       T: settings.temperature, k: settings.top_k ?? labels.off, p: settings.top_p < 1 ? settings.top_p : labels.off,
-      kept: words.count(truncation.nKept), size: words.count(truncation.size), mass: probabilityText(truncation.keptMass),
+      kept: words.count(truncation.nKept),
+      size: words.count(truncation.size), mass: probabilityText(truncation.keptMass),
       cut: words.count(truncation.size - truncation.nKept), tail: probabilityText(1 - truncation.keptMass),
       first: this.tokens[truncation.tokenIds[0]], y: probabilityText(truncation.probs[0]), xi: settings.xi.toFixed(4),
       drawn: this.tokens[truncation.tokenIds[place]], drawn_y: probabilityText(truncation.renormalised[place]),
@@ -234,7 +251,8 @@ class Panel {
     this.rows.forEach(({ node, parts }, i) => {
       node.parentNode.hidden = i >= truncation.size;
       if (i >= truncation.size) return;
-      const rule = RULES[truncation.cutBy[i]], texts = [String(i + 1), words.token(truncation.tokenIds[i], 14), probabilityText(truncation.probs[i]),
+      const rule = RULES[truncation.cutBy[i]];
+      const texts = [String(i + 1), words.token(truncation.tokenIds[i], 14), probabilityText(truncation.probs[i]),
         rule ? words.ruleNames[rule] : probabilityText(truncation.renormalised[i])];
       texts.forEach((text, part) => write(parts[part], text));
       node.classList.toggle("cut", rule !== "");
@@ -247,7 +265,8 @@ class Panel {
     const id = this.settings.named;
     if (id === null) return this.unknown ? fill(this.labels.find_none, { text: this.unknown }) : "";
     const place = truncation.rankOf[id], rule = RULES[truncation.cutBy[place]];
-    const values = { token: this.tokens[id], rank: this.words.count(place + 1), y: probabilityText(truncation.probs[place]),
+    const values = { token: this.tokens[id],
+      rank: this.words.count(place + 1), y: probabilityText(truncation.probs[place]),
       after: probabilityText(truncation.renormalised[place]), rule: this.words.ruleNames[rule] };
     return fill(this.labels[rule ? "found_cut" : "found"], values);
   }
@@ -255,20 +274,26 @@ class Panel {
   _drawContexts() {
     const { settings, words } = this;
     for (const { truncation } of this.small) truncation.update(settings);
-    const top = niceTop(Math.max(0.01, ...this.small.map(({ truncation }) => truncation.renormalised[truncation.firstKept()])));
-    for (const { picture, truncation } of this.small) picture.draw({ truncation, settings, words, top: settings.logarithmic ? 1 : top });
+    const top = niceTop(Math.max(0.01,
+      ...this.small.map(({ truncation }) => truncation.renormalised[truncation.firstKept()])));
+    for (const { picture, truncation } of this.small)
+      picture.draw({ truncation, settings, words, top: settings.logarithmic ? 1 : top });
   }
 
   /** Under each context what k alone and p alone would keep of it, and what all rules do. */
   _writeContexts() {
     const { settings, words, labels } = this;
     for (const { lines, truncation } of this.small) {
-      const first = (count) => ({ size: words.count(truncation.size), kept: words.count(count), mass: probabilityText(truncation.cumulative[count - 1]) });
+      const first = (count) => ({ size: words.count(truncation.size), kept: words.count(count),
+        mass: probabilityText(truncation.cumulative[count - 1]) });
       const byK = Math.min(settings.top_k ?? truncation.size, truncation.possible);
-      const byP = settings.top_p < 1 ? 1 + firstAbove(truncation.cumulative, settings.top_p - 2 * TOLERANCE, truncation.size) : truncation.possible;
-      write(lines[0], settings.top_k === null ? labels.by_k_off : fill(labels.by_k, { ...first(byK), k: words.count(settings.top_k) }));
+      const byP = settings.top_p < 1
+        ? 1 + firstAbove(truncation.cumulative, settings.top_p - 2 * TOLERANCE, truncation.size) : truncation.possible;
+      write(lines[0], settings.top_k === null ? labels.by_k_off
+          : fill(labels.by_k, { ...first(byK), k: words.count(settings.top_k) }));
       write(lines[1], settings.top_p === 1 ? labels.by_p_off : fill(labels.by_p, { ...first(byP), p: settings.top_p }));
-      write(lines[2], fill(labels.by_all, { size: words.count(truncation.size), kept: words.count(truncation.nKept), mass: probabilityText(truncation.keptMass) }));
+      write(lines[2], fill(labels.by_all, { size: words.count(truncation.size), kept: words.count(truncation.nKept),
+        mass: probabilityText(truncation.keptMass) }));
     }
   }
 
@@ -279,7 +304,8 @@ class Panel {
       const sentence = fill(this.labels.twin, this._values(truncation));
       write(this.twin, sentence);
       this.picture.canvas.setAttribute("aria-label", sentence);
-      for (const { picture, lines } of this.small) picture.canvas.setAttribute("aria-label", lines.map((line) => line.textContent).join(" "));
+      for (const { picture, lines } of this.small)
+        picture.canvas.setAttribute("aria-label", lines.map((line) => line.textContent).join(" "));
     }, TWIN_DELAY);
   }
 
@@ -323,7 +349,8 @@ class Panel {
 
   _hover(x, y) {
     const { drag, place } = this.picture.under(x, y), { canvas } = this.picture;
-    canvas.style.cursor = { top_p: "ns-resize", min_p: "ns-resize", top_k: "ew-resize", xi: "ew-resize" }[drag] ?? (place === undefined ? "default" : "pointer");
+    canvas.style.cursor = { top_p: "ns-resize", min_p: "ns-resize", top_k: "ew-resize", xi: "ew-resize" }[drag]
+      ?? (place === undefined ? "default" : "pointer");
     this._tell(place, x, y);
   }
 
@@ -333,8 +360,9 @@ class Panel {
     if (place === undefined) return;
     const truncation = this.truncations[0], id = truncation.tokenIds[place], rule = RULES[truncation.cutBy[place]];
     write(this.tip, fill(this.labels[rule ? "tip_cut" : "tip"], {
-      token: this.tokens[id], id, rank: this.words.count(place + 1), u: truncation.logits[place].toFixed(4), y: String(truncation.probs[place]),
-      after: String(truncation.renormalised[place]), cumulative: probabilityText(truncation.cumulative[place]), rule: this.words.ruleNames[rule] }));
+      token: this.tokens[id], id, rank: this.words.count(place + 1), u: decimals(truncation.logits[place]),
+      y: String(truncation.probs[place]), after: String(truncation.renormalised[place]),
+      cumulative: probabilityText(truncation.cumulative[place]), rule: this.words.ruleNames[rule] }));
     this.tip.style.transform = `translate(${Math.min(x + 14, this.picture.width - 250)}px, ${y + 16}px)`;
   }
 }
@@ -343,16 +371,9 @@ function perplexityText(value) {
   return value < 100 ? value.toPrecision(3) : wholeNumber(Math.round(value));
 }
 
-/** The message: length of the header as uint32, the header as JSON, zeros up to a multiple of 8, float64 logits row by row. */
-function decode(bytes) {
-  const start = bytes.slice().buffer, length = new DataView(start).getUint32(0, true);
-  const header = JSON.parse(new TextDecoder().decode(new Uint8Array(start, 4, length)));
-  const offset = Math.ceil((4 + length) / 8) * 8, size = header.tokens.length;
-  return { header, logits: header.contexts.map((_, row) => new Float64Array(start, offset + row * size * 8, size)) };
-}
-
 export default function ({ data, parentElement, setStateValue, setTriggerValue }) {
-  const { header, logits } = decode(data), root = parentElement.querySelector(".sampling-panel");
+  const header = unpack(data), root = parentElement.querySelector(".sampling-panel");
   const panel = root.panel ?? new Panel(root, header);
-  panel.receive(header, logits, (settings) => setStateValue("settings", settings), (token) => setTriggerValue("append", token));
+  const append = (token) => setTriggerValue("append", token);
+  panel.receive(header, (settings) => setStateValue("settings", settings), append);
 }

@@ -1,12 +1,13 @@
 // The main picture and the small ones: what stands where, and what lies under the hand.
 import {
   barHeight, drawBarAxis, drawBars, drawCurve, drawGrip, drawIntervals, drawMarker, drawRanks, drawRing, drawRules,
-  drawTail, drawTokens, hatch, line, LOG_FLOOR, niceTop, probabilityText, rankScale, say, traceCurve,
+  drawTail, drawTokens, hatchOf, line, LOG_FLOOR, niceTop, probabilityText, rankScale, say, traceCurve,
 } from "./figure.js";
 import { KEPT, TOP_K } from "./truncation.js";
 
 const MARGIN = { left: 40, right: 84 };
-const FIXED = 238;                                // height of all but the two plots: titles, token labels, the line of intervals
+// height of all but the two plots: titles, token labels, the line of intervals
+const FIXED = 238;
 
 export class Picture {
   constructor(canvas) {
@@ -15,8 +16,8 @@ export class Picture {
     this.grips = {};
   }
 
-  /** Take the width of the element, the height that the window leaves, and the theme; the rank axis follows. Called on resize,
-      new logits and new theme. What is over goes to the two plots. */
+  /** Take the width of the element, the height that the window leaves, and the theme; the rank axis follows. Called on
+      resize, new logits and new theme. What is over goes to the two plots. */
   measure(size, theme, scale, room) {
     const width = Math.max(280, this.canvas.parentElement.clientWidth), px = (n) => n * scale;
     const right = px(width < 460 ? 62 : MARGIN.right), plots = Math.min(px(360), Math.max(px(200), room - px(FIXED)));
@@ -25,7 +26,8 @@ export class Picture {
     this.height = Math.round(px(FIXED) + plots);
     this.curve = { left: px(MARGIN.left), top: px(30), height: plots * 0.44 };
     this.bars = { left: px(MARGIN.left), top: px(66) + this.curve.height, height: plots * 0.56 };
-    this.strip = { left: px(MARGIN.left), top: this.height - px(52), height: px(30), width: width - px(MARGIN.left + 20) };
+    this.strip = { left: px(MARGIN.left), top: this.height - px(52), height: px(30),
+      width: width - px(MARGIN.left + 20) };
     this.scale = rankScale(size, px(MARGIN.left), width - px(MARGIN.left) - right, px(15));
     this.theme = theme;
     this.view = pictureView(theme, this.scale);
@@ -36,7 +38,8 @@ export class Picture {
     const c = this.context, { view, curve, bars, strip } = this, { truncation, settings } = model;
     c.clearRect(0, 0, this.width, this.height);
     Object.assign(view, model.words, { logarithmic: settings.logarithmic });
-    this.top = view.logarithmic ? 1 : niceTop(Math.max(truncation.renormalised[truncation.firstKept()], truncation.probs[0]));
+    this.top = view.logarithmic ? 1
+      : niceTop(Math.max(truncation.renormalised[truncation.firstKept()], truncation.probs[0]));
     const height = barHeight(bars, this.top, view.logarithmic);
     drawTail(c, view, curve.top, bars.top + bars.height);
     drawCurve(c, view, curve, truncation);
@@ -58,20 +61,24 @@ export class Picture {
 
   _titles({ labels }) {
     const c = this.context, { view, curve, bars, strip, theme, unit } = this;
-    say(c, labels.curve_title, this.scale.right - 8 * unit, curve.top + curve.height - 8 * unit, theme.muted, { align: "right", font: view.font, halo: this.scale.tail < this.scale.right ? theme.panel : theme.page });
+    say(c, labels.curve_title, this.scale.right - 8 * unit, curve.top + curve.height - 8 * unit, theme.muted,
+      { align: "right", font: view.font, halo: this.scale.tail < this.scale.right ? theme.panel : theme.page });
     say(c, labels.bars_title, bars.left, bars.top - 17 * unit, theme.muted, { font: view.font });
     say(c, labels.strip_title, strip.left, strip.top - 27 * unit, theme.muted, { font: view.font });
     if (this.scale.shown < this.scale.size) {
-      say(c, labels.tail_title, this.scale.tail + 4 * unit, bars.top + bars.height + 24 * unit, theme.muted, { font: view.font, baseline: "top" });
+      say(c, labels.tail_title, this.scale.tail + 4 * unit, bars.top + bars.height + 24 * unit, theme.muted,
+        { font: view.font, baseline: "top" });
     }
   }
 
   _legend({ labels, truncation, settings }) {
     const c = this.context, { view, bars, theme, unit } = this;
-    const rows = [[labels.legend_before, 1], [fill(labels.legend_after, { mass: probabilityText(truncation.keptMass) }), 0.3], [labels.legend_cut, 0]];
+    const rows = [[labels.legend_before, 1],
+      [fill(labels.legend_after, { mass: probabilityText(truncation.keptMass) }), 0.3], [labels.legend_cut, 0]];
     if (settings.thousand) rows.push([labels.legend_draws, -1]);
     c.font = view.font;
-    const width = Math.max(...rows.map(([text]) => c.measureText(text).width)), left = this.scale.right - width - 22 * unit;
+    const width = Math.max(...rows.map(([text]) => c.measureText(text).width));
+    const left = this.scale.right - width - 22 * unit;
     c.globalAlpha = 0.8;
     c.fillStyle = left > this.scale.tail ? theme.panel : theme.page;
     c.fillRect(left - 5 * unit, bars.top + 2 * unit, width + 27 * unit, (4 + 17 * rows.length) * unit);
@@ -100,15 +107,18 @@ export class Picture {
     const yP = curve.top + curve.height * (1 - settings.top_p * allowed), right = scale.right + 6 * unit;
     line(c, curve.left, yP, right, yP, theme.text, 1.5, settings.top_p < 1 ? [] : [2, 4]);
     const k = settings.top_k === null ? scale.size : Math.min(settings.top_k, scale.size), xK = scale.x(k);
-    line(c, xK, curve.top - 10 * unit, xK, bars.top + bars.height, theme.text, 1.5, settings.top_k === null ? [2, 4] : []);
+    line(c, xK, curve.top - 10 * unit, xK, bars.top + bars.height, theme.text, 1.5,
+      settings.top_k === null ? [2, 4] : []);
     const pText = settings.top_p < 1 ? `p = ${settings.top_p}` : `p ${labels.off}`;
     const kText = settings.top_k === null ? `k ${labels.off}` : `k = ${view.count(settings.top_k)}`;
     this.grips = {
       top_p: { ...drawGrip(c, view, pText, right, yP, "left"), line: yP, across: true },
-      top_k: { ...drawGrip(c, view, kText, xK, curve.top - 16 * unit, xK > scale.right - 30 * unit ? "right" : "center"), line: xK },
+      top_k: { ...drawGrip(c, view, kText, xK, curve.top - 16 * unit, xK > scale.right - 30 * unit ? "right"
+          : "center"), line: xK },
     };
     if (settings.top_p < 1 && allowed < 1) {
-      const below = this.grips.top_p.bottom < curve.top + curve.height - 4 * unit ? this.grips.top_p.bottom + 13 * unit : this.grips.top_p.top - 6 * unit;
+      const below = this.grips.top_p.bottom < curve.top + curve.height - 4 * unit ? this.grips.top_p.bottom + 13 * unit
+        : this.grips.top_p.top - 6 * unit;
       say(c, fill(labels.of_mass, { mass: probabilityText(allowed) }), right, below, theme.muted, { font: view.font });
     }
     if (settings.min_p > 0) {
@@ -120,7 +130,8 @@ export class Picture {
 
   _keptPoint(truncation, labels) {
     const c = this.context, { view, curve, scale, theme, unit } = this;
-    const last = truncation.lastKept(), x = scale.x(last + 1), y = curve.top + curve.height * (1 - truncation.cumulative[last]);
+    const last = truncation.lastKept(), x = scale.x(last + 1);
+    const y = curve.top + curve.height * (1 - truncation.cumulative[last]);
     c.beginPath();
     c.arc(x, y, 4.5 * unit, 0, 2 * Math.PI);
     c.fillStyle = theme.kept;
@@ -128,20 +139,24 @@ export class Picture {
     c.lineWidth = 2;
     c.strokeStyle = theme.page;
     c.stroke();
-    const text = fill(labels[truncation.nKept === 1 ? "kept_point_one" : "kept_point"], { kept: view.count(truncation.nKept), mass: probabilityText(truncation.keptMass) });
+    const text = fill(labels[truncation.nKept === 1 ? "kept_point_one" : "kept_point"],
+      { kept: view.count(truncation.nKept), mass: probabilityText(truncation.keptMass) });
     if (x < scale.right - 170 * unit) {
       const down = y < curve.top + curve.height - 34 * unit ? 19 : -10;
       say(c, text, x + 9 * unit, y + down * unit, theme["kept-ink"], { font: view.bold, halo: theme.page });
-    } else {                                      // left of the point and above the curve, and clear of the grip of k where that is near
+    } else {
+      // left of the point and above the curve, and clear of the grip of k where that is near
       const back = y < curve.top + 14 * unit ? 70 : 9;
-      say(c, text, x - back * unit, y - 10 * unit, theme["kept-ink"], { align: "right", font: view.bold, halo: theme.page });
+      say(c, text, x - back * unit, y - 10 * unit, theme["kept-ink"],
+        { align: "right", font: view.bold, halo: theme.page });
     }
   }
 
   /** Where ξ falls, the token it lands on, and that token's bar. */
   _throw({ truncation, settings, place }, height) {
     const c = this.context, { view, bars, strip, theme, scale, unit } = this;
-    const x = strip.left + settings.xi * strip.width, text = `ξ = ${settings.xi.toFixed(4)} → ${view.token(truncation.tokenIds[place], 14)}`;
+    const x = strip.left + settings.xi * strip.width;
+    const text = `ξ = ${settings.xi.toFixed(4)} → ${view.token(truncation.tokenIds[place], 14)}`;
     c.font = view.boldMono;
     const right = x + 12 * unit + c.measureText(text).width > this.width;
     line(c, x, strip.top - 4 * unit, x, strip.top + strip.height + 3 * unit, theme.outline, 4.5);
@@ -184,8 +199,8 @@ export class Picture {
     const c = this.context, { view, curve, bars, scale, theme, unit } = this;
     const place = truncation.rankOf[settings.named], x = scale.x(place + 0.5), right = x > scale.right - 120 * unit;
     line(c, x, curve.top, x, bars.top + bars.height, theme.muted, 1, [1, 3]);
-    say(c, `${view.token(settings.named, 14)} #${view.count(place + 1)}`, x + (right ? -4 : 4), bars.top + 74 * unit, theme.text,
-      { align: right ? "right" : "left", font: view.boldMono, halo: theme.page });
+    say(c, `${view.token(settings.named, 14)} #${view.count(place + 1)}`, x + (right ? -4 : 4), bars.top + 74 * unit,
+      theme.text, { align: right ? "right" : "left", font: view.boldMono, halo: theme.page });
   }
 
   /** What a point of the canvas is for: a line to drag, the strip, a bar, or nothing. */
@@ -193,24 +208,28 @@ export class Picture {
     const near = (grip) => x >= grip.left - 4 && x <= grip.right + 4 && y >= grip.top - 4 && y <= grip.bottom + 4;
     for (const [name, grip] of Object.entries(this.grips)) if (near(grip)) return { drag: name };
     if (y > this.strip.top - 6 && y < this.strip.top + this.strip.height + 6) return { drag: "xi" };
-    const inCurve = y > this.curve.top - 4 && y < this.curve.top + this.curve.height + 4, inside = x >= this.curve.left && x <= this.scale.right;
+    const inCurve = y > this.curve.top - 4 && y < this.curve.top + this.curve.height + 4;
+    const inside = x >= this.curve.left && x <= this.scale.right;
     const inBars = y > this.bars.top - 4 && y < this.bars.top + this.bars.height + 60 * this.unit;
     if (inside && (inCurve || inBars) && Math.abs(x - this.grips.top_k.line) < 6) return { drag: "top_k" };
     if (inside && inCurve && Math.abs(y - this.grips.top_p.line) < 7) return { drag: "top_p" };
     if (inside && inBars && this.grips.min_p && Math.abs(y - this.grips.min_p.line) < 6) return { drag: "min_p" };
-    return inside && (inCurve || inBars) ? { place: Math.min(this.scale.size - 1, Math.floor(this.scale.rank(x))) } : {};
+    return inside && (inCurve || inBars) ? { place: Math.min(this.scale.size - 1, Math.floor(this.scale.rank(x))) }
+      : {};
   }
 
   /** The setting that a line has when the hand holds it at (x, y). */
   valueAt(name, x, y, truncation) {
-    if (name === "xi") return Math.min(0.9999, Math.max(0, Math.round(((x - this.strip.left) / this.strip.width) * 1e4) / 1e4));
+    if (name === "xi")
+      return Math.min(0.9999, Math.max(0, Math.round(((x - this.strip.left) / this.strip.width) * 1e4) / 1e4));
     if (name === "top_k") {
       const k = Math.max(1, Math.round(this.scale.rank(Math.max(x, this.scale.left))));
       return k >= this.scale.size ? null : k;
     }
     const share = (box) => Math.max(0, (box.top + box.height - y) / box.height);
     if (name === "top_p") return Math.min(1, Math.round((share(this.curve) / this.topPMass) * 1000) / 1000);
-    const p = this.view.logarithmic ? LOG_FLOOR * (this.top / LOG_FLOOR) ** share(this.bars) : share(this.bars) * this.top;
+    const p = this.view.logarithmic ? LOG_FLOOR * (this.top / LOG_FLOOR) ** share(this.bars)
+      : share(this.bars) * this.top;
     return Math.min(1, Number((p / truncation.probs[0]).toPrecision(2)));
   }
 }
@@ -254,7 +273,8 @@ export class SmallPicture {
 
 function pictureView(theme, scale) {
   return {
-    theme, scale, hatch: hatch(theme), font: `${theme.size}px ${theme.font}`, bold: `600 ${theme.size}px ${theme.font}`,
+    theme, scale, hatch: hatchOf(theme),
+    font: `${theme.size}px ${theme.font}`, bold: `600 ${theme.size}px ${theme.font}`,
     mono: `${theme.size}px ${theme.mono}`, boldMono: `600 ${theme.size}px ${theme.mono}`,
   };
 }

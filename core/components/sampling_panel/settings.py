@@ -40,13 +40,15 @@ class PanelSettings:
 
     def to_browser(self) -> dict:
         """The flat object that the panel keeps and sends back."""
-        return asdict(self.config) | {name: getattr(self, name) for name in _DICE} | {"pinned": asdict(self.pinned) if self.pinned else None}
+        return (asdict(self.config) | {name: getattr(self, name) for name in _DICE}
+                | {"pinned": asdict(self.pinned) if self.pinned else None})
 
     @classmethod
     def from_browser(cls, values: dict) -> PanelSettings:
         """The settings in an object that the panel sent."""
         pinned = SamplingConfig(**values["pinned"]) if values["pinned"] else None
-        return cls(SamplingConfig(**{name: values[name] for name in _RULES}), **{name: values[name] for name in _DICE}, pinned=pinned)
+        return cls(SamplingConfig(**{name: values[name] for name in _RULES}),
+                   **{name: values[name] for name in _DICE}, pinned=pinned)
 
     def to_link(self) -> str:
         """A short text for the URL: what differs from plain sampling, parts set off by `_`; A's inside its part by `~`.
@@ -66,9 +68,10 @@ class PanelSettings:
         parts = written.split("_")
         pinned = [part for part in parts if part[:1] == "A"]
         rest = [part for part in parts if part not in (*pinned, "draws", "log", "")]
-        dice = {name: kind(part[1:]) for part in rest for name, letter, kind in (("xi", "x", float), ("seed", "s", int)) if part[0] == letter}
-        return cls(_config([part for part in rest if part[0] not in "xs"]), **dice, thousand="draws" in parts, logarithmic="log" in parts,
-                   pinned=_config(pinned[0].split("~")[1:]) if pinned else None)
+        dice = {name: kind(part[1:]) for part in rest for name, letter, kind in (("xi", "x", float), ("seed", "s", int))
+                if part[0] == letter}
+        return cls(_config([part for part in rest if part[0] not in "xs"]), **dice, thousand="draws" in parts,
+                   logarithmic="log" in parts, pinned=_config(pinned[0].split("~")[1:]) if pinned else None)
 
 
 def _config_parts(config: SamplingConfig) -> list[str]:

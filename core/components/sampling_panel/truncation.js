@@ -1,6 +1,6 @@
 // Truncated sampling in the browser: the same definition, in the same float64 and the same order of additions, as
-// core/model/sampling.py. Tokens are sorted once for each row of logits; after that every setting costs a few passes over
-// typed arrays that already exist, so a hand on a slider never waits for memory.
+// core/model/sampling.py. Tokens are sorted once for each row of logits; after that every setting costs a few passes
+// over typed arrays that already exist, so a hand on a slider never waits for memory.
 
 export const RULES = ["", "minus_infinity", "temperature", "top_k", "top_p", "min_p", "typical_p"];
 const [KEPT, MINUS_INFINITY, TEMPERATURE, TOP_K, TOP_P, MIN_P, TYPICAL_P] = RULES.keys();

@@ -1,4 +1,5 @@
-"""The stages of the model in a row, drawn in the browser: real links, lit or not, told to Python when one is followed."""
+"""The stages of the model in a row, drawn in the browser: real links, lit or not, told to Python when one is followed.
+"""
 from __future__ import annotations
 
 from pathlib import Path
@@ -13,8 +14,9 @@ _component = declare("strip", HERE / "strip.js", styles=(HERE / "strip.css",))
 def stage_row(name: str, blocks: str, stages: list[dict], key: str) -> str | None:
     """Draws the row and returns the lesson whose stage was just followed, else None.
 
-    name: the row's name for a screen reader. blocks: the word over the repeated stages ("6 blocks"). stages: dicts with label, hint,
-    colour (a meaning of style.py), lit, repeated, and lesson and href (both None for a stage without a lesson).
+    name: the row's name for a screen reader. blocks: the word over the repeated stages ("6 blocks"). stages: dicts
+    with label, hint, colour (a meaning of style.py), lit, repeated, and lesson and href (both None for a stage
+    without a lesson).
     """
     result = _component(key=key, data={"name": name, "blocks": blocks, "stages": stages}, on_go_change=lambda: None)
     return result.go

@@ -1,4 +1,5 @@
-// The row is rebuilt only when its data has changed; a stage with a lesson is a real link, so it can be copied or opened in a new tab.
+// The row is rebuilt only when its data has changed; a stage with a lesson is a real link, so it can be copied or
+// opened in a new tab.
 export default function ({ data, parentElement, setTriggerValue }) {
   const written = JSON.stringify(data);
   let row = parentElement.querySelector("nav");

@@ -1,4 +1,6 @@
-"""The reference for a control: the charts and components that the page sent for a press and for the press back, behind a control of the same kind, and nothing else on the page."""
+"""The reference for a control: the charts and components that the page sent for a press and for the press back, behind
+a control of the same kind, and nothing else on the page.
+"""
 import os
 import sys
 from pathlib import Path
@@ -15,7 +17,8 @@ from core.app.frame import page_style
 @st.cache_resource
 def recorded() -> list[list[ForwardMsg]]:
     files = sorted(Path(os.environ["REPLAYED"]).iterdir())
-    return [[ForwardMsg.FromString(file.read_bytes()) for file in files if file.name.startswith(f"{k}_")] for k in range(2)]
+    return [[ForwardMsg.FromString(file.read_bytes()) for file in files if file.name.startswith(f"{k}_")]
+            for k in range(2)]
 
 
 st.set_page_config(layout="wide")

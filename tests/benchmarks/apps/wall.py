@@ -1,4 +1,5 @@
-"""The reference for the wall of heads: the same component with the same bytes for the same press, and nothing else on the page.
+"""The reference for the wall of heads: the same component with the same bytes for the same press, and nothing
+else on the page.
 
 The bytes are computed beforehand; with WITH_TRACE in the environment, on the spot, as the lesson does.
 """
@@ -18,7 +19,6 @@ from core.components.heads_wall import heads_wall
 from core.model.checkpoints import load_bundled
 from core.model.intervention import HeadEdit, Intervention
 
-
 LEAST, MOST, STEP = -1.0, 3.0, 0.1
 
 
@@ -31,7 +31,8 @@ def prepared() -> tuple:
 
 
 def traced(model, ids, factor: float) -> tuple[np.ndarray, np.ndarray]:
-    trace = model(torch.tensor(ids), Intervention(heads=tuple(HeadEdit(0, head, "scale", factor) for head in range(model.config.n_heads))))
+    trace = model(torch.tensor(ids),
+                  Intervention(heads=tuple(HeadEdit(0, head, "scale", factor) for head in range(model.config.n_heads))))
     return torch.stack([block.pattern for block in trace.blocks]).numpy(), trace.blocks[0].allowed.numpy()
 
 

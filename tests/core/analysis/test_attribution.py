@@ -1,4 +1,6 @@
-"""What inputs count for: a linear case by hand, completeness, derivatives against finite differences, leaving out as two forward passes, ranks."""
+"""What inputs count for: a linear case by hand, completeness, derivatives against finite differences, leaving out as
+two forward passes, ranks.
+"""
 import dataclasses
 import math
 
@@ -17,7 +19,8 @@ TARGET = 11
 
 def small(**changes) -> Transformer:
     config = ModelConfig(vocab_size=17, d_model=12, n_layers=2, n_heads=3, n_context=16, d_ff=24)
-    model = Transformer(dataclasses.replace(config, **changes)).initialise(torch.Generator().manual_seed(1)).double().eval()
+    model = Transformer(dataclasses.replace(config,
+                                            **changes)).initialise(torch.Generator().manual_seed(1)).double().eval()
     for p in model.parameters():
         p.data *= 3 if p.dim() > 1 else 1            # far from linear
     return model.requires_grad_(False)
@@ -33,8 +36,11 @@ def embedded(model: Transformer) -> torch.Tensor:
 
 
 def test_a_linear_score_by_hand():
-    """f(x) = 2 x_0 − x_1 + 3 x_2 + 4, tokens of width 1: both gradients give w_i x_i, and from the baseline (1, 1, 1) w_i (x_i − 1)."""
-    w, x = torch.tensor([[2.0], [-1.0], [3.0]], dtype=torch.float64), torch.tensor([[5.0], [4.0], [-2.0]], dtype=torch.float64)
+    """f(x) = 2 x_0 − x_1 + 3 x_2 + 4, tokens of width 1: both gradients give w_i x_i, and from the baseline (1, 1, 1)
+    w_i (x_i − 1).
+    """
+    w, x = (torch.tensor([[2.0], [-1.0], [3.0]], dtype=torch.float64),
+            torch.tensor([[5.0], [4.0], [-2.0]], dtype=torch.float64))
     score = lambda points: (w * points).sum((-2, -1)) + 4      # noqa: E731
     assert attribution.gradient_times_input(score, x).tolist() == [10, -4, -6]
     assert attribution.integrated_gradients(score, x, torch.zeros_like(x), 3) == pytest.approx([10, -4, -6])
@@ -42,7 +48,9 @@ def test_a_linear_score_by_hand():
 
 
 def test_a_product_is_shared_between_its_factors():
-    """f = x_0 x_1 at (2, 3) from 0: each factor's integral is ∫ α · 3 · 2 dα = 3, while gradient × input gives each 6, together twice f."""
+    """f = x_0 x_1 at (2, 3) from 0: each factor's integral is ∫ α · 3 · 2 dα = 3, while gradient × input gives each 6,
+    together twice f.
+    """
     x, score = torch.tensor([[2.0], [3.0]], dtype=torch.float64), lambda points: points.prod(-2).sum(-1)
     assert attribution.integrated_gradients(score, x, torch.zeros_like(x), 4) == pytest.approx([3, 3])
     assert attribution.gradient_times_input(score, x).tolist() == [6, 6]
@@ -51,7 +59,9 @@ def test_a_product_is_shared_between_its_factors():
 def test_embeddings_in_the_place_of_tokens_give_the_same_logits(model: Transformer):
     assert torch.allclose(model.logits_of_embeddings(embedded(model)), model(torch.tensor(IDS)).logits[-1], atol=1e-5)
     score = attribution.log_prob_score(model, TARGET)(torch.stack([embedded(model)] * 2))
-    assert score.shape == (2,) and float(score[0]) == pytest.approx(float(model(torch.tensor(IDS)).logits[-1].log_softmax(-1)[TARGET]), abs=1e-5)
+    assert (score.shape == (2,)
+            and float(score[0]) == pytest.approx(float(model(torch.tensor(IDS)).logits[-1].log_softmax(-1)[TARGET]),
+                                                 abs=1e-5))
 
 
 def test_the_gradient_is_the_slope(model: Transformer):
@@ -68,12 +78,14 @@ def test_the_gradient_is_the_slope(model: Transformer):
 
 def test_integrated_gradients_are_complete(model: Transformer):
     score, x = attribution.log_prob_score(model, TARGET), embedded(model)
-    ends = [model.E[0].expand_as(x)] + [torch.zeros_like(x)] * (model.config.positions != "rotary")     # nothing but zeros: there the norm jumps
+    # nothing but zeros: there the norm jumps
+    ends = [model.E[0].expand_as(x)] + [torch.zeros_like(x)] * (model.config.positions != "rotary")
     for baseline in ends:
         whole = float(score(x[None]) - score(baseline[None]))
         gaps = [abs(attribution.integrated_gradients(score, x, baseline, n).sum() - whole) for n in (4, 300)]
         assert gaps[1] < 1e-3 * abs(whole) and gaps[1] < gaps[0]
-    assert attribution.integrated_gradients(score, x, model.E[0].expand_as(x), 8)[0] == 0        # it stands in the baseline too
+    # it stands in the baseline too
+    assert attribution.integrated_gradients(score, x, model.E[0].expand_as(x), 8)[0] == 0
 
 
 def test_leaving_one_out_is_two_forward_passes(model: Transformer):
@@ -96,7 +108,8 @@ def test_an_untrained_twin_is_the_same_for_a_seed_and_shares_nothing():
 
 def test_rank_correlation_by_hand():
     a = np.array([10.0, 20.0, 30.0, 40.0, 50.0])
-    assert attribution.rank_correlation(a, a ** 3) == pytest.approx(1) and attribution.rank_correlation(a, -a) == pytest.approx(-1)
+    assert (attribution.rank_correlation(a, a ** 3) == pytest.approx(1)
+            and attribution.rank_correlation(a, -a) == pytest.approx(-1))
     assert attribution.rank_correlation(a, np.array([2.0, 1.0, 4.0, 3.0, 5.0])) == pytest.approx(1 - 6 * 4 / (5 * 24))
     assert attribution.ranks(np.array([3.0, 3.0, 1.0])).tolist() == [2.5, 2.5, 1]
     for other in (np.ones(5), np.array([1.0, 2, np.nan, 4, 5])):
@@ -112,7 +125,8 @@ def test_next_tokens_and_continuations_are_the_chain_rule():
     choices = [[[3], [5, 6]], [[5, 6, 7]], [[1], [2], [9, 9]]]
     for row, every, found in zip(rows, choices, continuation_log_probs(model, rows, choices)):
         for ids, total in zip(every, found):
-            assert total == pytest.approx(float(token_log_probs(model, [[*row, *ids]])[0][len(row) - 1:].sum()), abs=1e-5)
+            assert total == pytest.approx(float(token_log_probs(model, [[*row, *ids]])[0][len(row) - 1:].sum()),
+                                          abs=1e-5)
     for wrong in ([[]], [[[]]]):
         with pytest.raises(ValueError):
             continuation_log_probs(model, wrong if wrong == [[]] else [[0]], [[[1]]] if wrong == [[]] else wrong)

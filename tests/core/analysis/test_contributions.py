@@ -25,7 +25,8 @@ IDS = torch.tensor([0, 5, 3, 5, 11, 2])
 
 def random_model(dtype=torch.float64, **settings) -> Transformer:
     """Every parameter random, gains and biases too: a part that were forgotten would show."""
-    config = ModelConfig(**{"vocab_size": 19, "d_model": 12, "n_layers": 3, "n_heads": 4, "n_context": 8, "n_kv_heads": 2} | settings)
+    config = ModelConfig(
+        **{"vocab_size": 19, "d_model": 12, "n_layers": 3, "n_heads": 4, "n_context": 8, "n_kv_heads": 2} | settings)
     model, generator = Transformer(config).to(dtype), torch.Generator().manual_seed(11)
     with torch.no_grad():
         for name, parameter in model.named_parameters():
@@ -40,13 +41,18 @@ def tolerance(contributions) -> float:
 ARCHITECTURES = [
     dict(norm=norm, norm_placement=placement, **rest)
     for norm, placement in itertools.product(("layernorm", "rmsnorm"), NORM_PLACEMENTS)
-    for rest in (dict(), dict(d_ff=None), dict(attention_bias=False, mlp_bias=False, norm_bias=False, tied_embeddings=False),
+    for rest in (dict(), dict(d_ff=None),
+                 dict(attention_bias=False, mlp_bias=False, norm_bias=False, tied_embeddings=False),
                  dict(activation="swiglu", positions="rotary", d_k=4), dict(positions="sinusoidal", kind="encoder"))
 ] + [dict(parallel_residual=True, norm=norm, positions="alibi") for norm in ("layernorm", "rmsnorm")] + [
-    dict(embedding_norm=True, n_token_types=2, unembedding_bias=True, norm_placement=placement) for placement in NORM_PLACEMENTS
-] + [dict(parallel_residual=True, shared_norm=True, embedding_scale=3.5, logit_scale=0.3, qk_norm=True, output_bias=False)] + [
-    dict(kind="encoder", head_transform=True, embedding_norm=True, n_token_types=2, unembedding_bias=True, norm_placement="post", activation=activation, **rest)
-    for activation in ("gelu", "relu", "swish") for rest in (dict(), dict(norm="rmsnorm", norm_bias=False, tied_embeddings=False))]
+    dict(embedding_norm=True, n_token_types=2, unembedding_bias=True, norm_placement=placement)
+    for placement in NORM_PLACEMENTS
+] + [dict(parallel_residual=True, shared_norm=True, embedding_scale=3.5, logit_scale=0.3,
+          qk_norm=True, output_bias=False)] + [
+              dict(kind="encoder", head_transform=True, embedding_norm=True, n_token_types=2, unembedding_bias=True,
+                   norm_placement="post", activation=activation, **rest)
+              for activation in ("gelu", "relu", "swish")
+              for rest in (dict(), dict(norm="rmsnorm", norm_bias=False, tied_embeddings=False))]
 
 
 @pytest.mark.parametrize("settings", ARCHITECTURES, ids=lambda s: "-".join(f"{k}={v}" for k, v in s.items()))
@@ -59,8 +65,10 @@ def test_parts_add_up_to_every_logit(settings):
         assert abs(found.total - found.logit) <= 1e-10 * max(abs(found.logit), 1e-3 * tolerance(found))
 
 
-CROSSED = [dict(kind="encoder-decoder", n_encoder_layers=2, norm_placement=placement, **rest) for placement in NORM_PLACEMENTS
-           for rest in (dict(), dict(norm="rmsnorm", activation="swiglu", norm_bias=False), dict(d_ff=None, attention_bias=False))]
+CROSSED = [dict(kind="encoder-decoder", n_encoder_layers=2, norm_placement=placement, **rest)
+           for placement in NORM_PLACEMENTS
+           for rest in (dict(), dict(norm="rmsnorm", activation="swiglu", norm_bias=False),
+                        dict(d_ff=None, attention_bias=False))]
 
 
 @pytest.mark.parametrize("settings", CROSSED, ids=str)
@@ -77,13 +85,16 @@ def test_a_cross_head_adds_what_it_wrote_into_the_stream():
     model = random_model(kind="encoder-decoder", n_layers=1)
     trace = model(IDS, source_ids=torch.tensor([3, 1, 4, 1]))
     parts, vectors = final_parts(model, trace, 2)
-    written = frozen_norm(model.final_norm, "layernorm", trace.resid_final[2], trace.blocks[0].cross.head_contribution[3, 2])
+    written = frozen_norm(model.final_norm, "layernorm", trace.resid_final[2],
+                          trace.blocks[0].cross.head_contribution[3, 2])
     assert torch.allclose(vectors[parts.index(Part("cross head", 0, 3))], written)
-    assert [part.kind for part in parts] == ["embedding", "position", *["head"] * 4, "attention bias", *["cross head"] * 4, "cross attention bias",
+    assert [part.kind for part in parts] == ["embedding", "position", *["head"] * 4, "attention bias",
+                                             *["cross head"] * 4, "cross attention bias",
                                              "mlp", "mlp bias", "final norm bias"]
     post = random_model(kind="encoder-decoder", n_layers=1, norm_placement="post")
     kinds = [part.kind for part in final_parts(post, post(IDS, source_ids=IDS), 2)[0]]
-    assert kinds.index("cross attention bias") + 1 == kinds.index("cross attention norm bias") and "final norm bias" not in kinds
+    assert (kinds.index("cross attention bias") + 1 == kinds.index("cross attention norm bias")
+            and "final norm bias" not in kinds)
 
 
 @pytest.mark.parametrize("placement", NORM_PLACEMENTS)
@@ -97,18 +108,20 @@ def test_parts_add_up_in_float32(placement):
 
 def test_every_part_is_named_once_and_in_order():
     parts, vectors = final_parts(random_model(n_layers=1), random_model(n_layers=1)(IDS), 2)
-    assert parts == (Part("embedding"), Part("position"), *(Part("head", 0, head) for head in range(4)), Part("attention bias", 0),
-                     Part("mlp", 0), Part("mlp bias", 0), Part("final norm bias"))
+    assert parts == (Part("embedding"), Part("position"), *(Part("head", 0, head) for head in range(4)),
+                     Part("attention bias", 0), Part("mlp", 0), Part("mlp bias", 0), Part("final norm bias"))
     assert vectors.shape == (10, 12) and vectors.dtype == torch.float64
     post, _ = final_parts(*(lambda m: (m, m(IDS)))(random_model(n_layers=1, norm_placement="post")), 2)
-    assert Part("attention norm bias", 0) in post and Part("mlp norm bias", 0) in post and Part("final norm bias") not in post
+    assert (Part("attention norm bias", 0) in post and Part("mlp norm bias", 0) in post
+            and Part("final norm bias") not in post)
 
 
 def test_frozen_norm_by_hand():
     norm = Norm(ModelConfig(vocab_size=2, d_model=2, n_layers=1, n_heads=1, n_context=2, norm_epsilon=1e-12)).double()
     with torch.no_grad():
         norm.weight.copy_(torch.tensor([2.0, 1.0])), norm.bias.copy_(torch.tensor([0.5, 0.0]))
-        # x = (1, 5): μ = 3, σ = 2. The addends (1, 1) and (0, 4) of x: the first is all mean; the second (−2, 2)/2 times the gain.
+        # x = (1, 5): μ = 3, σ = 2. The addends (1, 1) and (0, 4) of x: the first is all mean; the second (−2, 2)/2
+        # times the gain.
         x, addends = torch.tensor([1.0, 5.0]), torch.tensor([[1.0, 1.0], [0.0, 4.0]])
         shares = frozen_norm(norm, "layernorm", x, addends)
         assert torch.allclose(shares, torch.tensor([[0.0, 0.0], [-2.0, 1.0]]).double())
@@ -123,9 +136,13 @@ def test_a_run_with_a_sublayer_off_is_refused():
         logit_contributions(model, model(IDS, Intervention(sublayers=(SublayerEdit(1, "attention"),))), 5, 3)
 
 
-@pytest.mark.parametrize("settings", [dict(), dict(norm_placement="post"), dict(norm="rmsnorm", activation="geglu", norm_placement="post"), dict(kind="encoder", head_transform=True, norm_placement="post"),
-                                      dict(kind="encoder-decoder", norm_placement="post"), dict(norm_placement="sandwich"), dict(norm_placement="deepnorm"),
-                                      dict(kind="encoder-decoder", norm_placement="sandwich"), dict(kind="encoder-decoder", norm_placement="deepnorm")], ids=str)
+@pytest.mark.parametrize("settings", [dict(), dict(norm_placement="post"),
+                                      dict(norm="rmsnorm", activation="geglu", norm_placement="post"),
+                                      dict(kind="encoder", head_transform=True, norm_placement="post"),
+                                      dict(kind="encoder-decoder", norm_placement="post"),
+                                      dict(norm_placement="sandwich"), dict(norm_placement="deepnorm"),
+                                      dict(kind="encoder-decoder", norm_placement="sandwich"),
+                                      dict(kind="encoder-decoder", norm_placement="deepnorm")], ids=str)
 @pytest.mark.parametrize("layer", [0, 2])
 def test_neurons_add_up_to_their_feed_forward_part(settings, layer):
     model = random_model(**settings)
@@ -151,7 +168,8 @@ def test_the_last_row_of_the_lens_is_the_prediction(placement):
     assert torch.equal(logit_lens(model, trace.resid_final), trace.logits)
     reading = read_lens(model, trace)
     assert reading.token_ids.shape == reading.probs.shape == (4, 6)
-    assert torch.equal(reading.token_ids[-1], trace.probs.argmax(-1)) and torch.equal(reading.probs[-1], trace.probs.max(-1).values)
+    assert (torch.equal(reading.token_ids[-1], trace.probs.argmax(-1))
+            and torch.equal(reading.probs[-1], trace.probs.max(-1).values))
     first = torch.softmax(logit_lens(model, trace.embedding + trace.position), -1)
     assert torch.equal(reading.probs[0], first.max(-1).values)
 

@@ -24,7 +24,7 @@ def run(n_tokens: int = 7, **settings):
         return model, model(ids)
 
 
-# ---- the stream -------------------------------------------------------------------------------------------------------------
+# ---- the stream ------------------------------------------------------------------------------------------------------
 
 
 def test_norms_and_cosines_by_hand():
@@ -51,7 +51,8 @@ def test_layer_cosines_are_symmetric_with_ones_on_the_diagonal():
     _, trace = run()
     cosines = stream_and_heads.layer_cosines(trace)
     assert cosines.shape == (7, 4, 4)
-    assert torch.allclose(cosines, cosines.mT) and torch.allclose(cosines.diagonal(dim1=-2, dim2=-1), torch.ones(7, 4).double())
+    assert (torch.allclose(cosines, cosines.mT)
+            and torch.allclose(cosines.diagonal(dim1=-2, dim2=-1), torch.ones(7, 4).double()))
     a, b = trace.blocks[1].resid_pre[6].tolist(), trace.resid_final[6].tolist()
     by_hand = sum(x * y for x, y in zip(a, b)) / math.hypot(*a) / math.hypot(*b)
     assert cosines[6, 1, 3].item() == pytest.approx(by_hand, abs=1e-12)
@@ -78,19 +79,21 @@ def test_standardise_over_features_and_over_tokens_by_hand():
 
 def test_standardise_over_features_is_torch_layer_norm():
     x = torch.randn(5, 9, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
-    assert torch.allclose(stream_and_heads.standardise(x, "features").values, torch.nn.functional.layer_norm(x, (9,)), atol=1e-12)
+    assert torch.allclose(stream_and_heads.standardise(x, "features").values,
+                          torch.nn.functional.layer_norm(x, (9,)), atol=1e-12)
     assert torch.allclose(stream_and_heads.standardise(x, "tokens").values,
                           torch.nn.functional.batch_norm(x, None, None, training=True), atol=1e-12)
 
 
-# ---- heads --------------------------------------------------------------------------------------------------------------------
+# ---- heads -----------------------------------------------------------------------------------------------------------
 
 
 def test_entropy_and_distance_by_hand():
     ln2 = math.log(2)
     assert stream_and_heads.entropy(PATTERN).tolist() == pytest.approx([0.0, ln2, 1.5 * ln2], abs=1e-15)
     assert stream_and_heads.mean_distance(PATTERN).tolist() == [0.0, 0.5, 0.75]
-    assert stream_and_heads.mean_entropy(PATTERN[None], CAUSAL).item() == pytest.approx(1.25 * ln2)      # query 0 has no choice
+    # query 0 has no choice
+    assert stream_and_heads.mean_entropy(PATTERN[None], CAUSAL).item() == pytest.approx(1.25 * ln2)
     assert stream_and_heads.mean_head_distance(PATTERN[None], CAUSAL).item() == pytest.approx(0.625)
 
 
@@ -98,7 +101,8 @@ def test_previous_and_first_token_scores_by_hand():
     assert stream_and_heads.previous_token_score(PATTERN).item() == pytest.approx((0.5 + 0.25) / 2)
     assert stream_and_heads.first_token_score(PATTERN).item() == pytest.approx((0.5 + 0.25) / 2)
     one = torch.ones(1, 1)
-    assert math.isnan(stream_and_heads.previous_token_score(one)) and math.isnan(stream_and_heads.first_token_score(one))
+    assert (math.isnan(stream_and_heads.previous_token_score(one))
+            and math.isnan(stream_and_heads.first_token_score(one)))
 
 
 def test_duplicate_and_induction_by_hand():
@@ -130,8 +134,10 @@ def test_induction_and_duplicate_equal_their_definition_token_by_token():
                 duplicate.append(sum(pattern[head, i, j].item() for j in twins))
             if followers:
                 induction.append(sum(pattern[head, i, j].item() for j in followers))
-        assert stream_and_heads.induction_score(pattern, ids)[head].item() == pytest.approx(sum(induction) / len(induction), abs=1e-14)
-        assert stream_and_heads.duplicate_token_score(pattern, ids)[head].item() == pytest.approx(sum(duplicate) / len(duplicate), abs=1e-14)
+        assert (stream_and_heads.induction_score(pattern, ids)[head].item()
+                == pytest.approx(sum(induction) / len(induction), abs=1e-14))
+        assert (stream_and_heads.duplicate_token_score(pattern, ids)[head].item()
+                == pytest.approx(sum(duplicate) / len(duplicate), abs=1e-14))
 
 
 @pytest.mark.parametrize("mask", ["causal", "bidirectional", "sliding-window"])
@@ -139,7 +145,8 @@ def test_head_statistics_of_a_trace_and_of_a_batch_agree(mask):
     model, _ = run(mask=mask, window=3)
     ids = torch.tensor([[1, 2, 3, 1, 2], [5, 6, 7, 8, 9]])
     with torch.no_grad():
-        batch, single = stream_and_heads.head_statistics(model(ids)), [stream_and_heads.head_statistics(model(row)) for row in ids]
+        batch, single = (stream_and_heads.head_statistics(model(ids)),
+                         [stream_and_heads.head_statistics(model(row)) for row in ids])
     for name, value in vars(batch).items():
         assert value.shape == (2, 3, 3)
         for row in range(2):
@@ -157,7 +164,7 @@ def test_rollout_by_hand():
     assert torch.allclose(after.sum(-1), torch.ones(2, 3, dtype=torch.float64))
 
 
-# ---- interventions ------------------------------------------------------------------------------------------------------------
+# ---- interventions ---------------------------------------------------------------------------------------------------
 
 
 def test_effect_by_hand():

@@ -1,4 +1,6 @@
-"""t-SNE by its definition: probabilities with the entropy asked for, the gradient of the divergence, and a map that keeps neighbours."""
+"""t-SNE by its definition: probabilities with the entropy asked for, the gradient of the divergence, and a map that
+keeps neighbours.
+"""
 from __future__ import annotations
 
 import math
@@ -14,7 +16,8 @@ def vectors(n: int = 40, d: int = 5) -> torch.Tensor:
 
 
 def test_distances_by_hand():
-    assert squared_distances(torch.tensor([[0.0, 0.0], [3.0, 4.0], [3.0, 0.0]])).tolist() == [[0, 25, 9], [25, 0, 16], [9, 16, 0]]
+    assert squared_distances(torch.tensor([[0.0, 0.0], [3.0, 4.0], [3.0, 0.0]])).tolist() == [[0, 25, 9],
+                                                                                              [25, 0, 16], [9, 16, 0]]
 
 
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
@@ -23,7 +26,8 @@ def test_each_row_has_the_entropy_asked_for(perplexity: float, scale: float):
     X = scale * vectors()
     P = neighbour_probabilities(X, perplexity)
     assert torch.equal(P, P.T) and P.diagonal().abs().max() == 0 and P.sum().item() == pytest.approx(1)
-    # One row by another road: the β whose entropy is ln(perplexity), found in logarithms, gives half of the symmetric share.
+    # One row by another road: the β whose entropy is ln(perplexity), found in logarithms, gives half of the
+    # symmetric share.
     squares = [((X[0] - x) ** 2).sum().item() for x in X[1:]]
     other = [((X[1] - x) ** 2).sum().item() for i, x in enumerate(X) if i != 1]
 
@@ -76,4 +80,5 @@ def test_groups_that_a_plane_lays_over_each_other_come_apart():
 def test_neighbours_kept_by_hand():
     line = torch.tensor([[0.0], [1.0], [2.1], [10.0]])
     assert neighbours_kept(line, line, 1) == 1.0
-    assert neighbours_kept(line, torch.tensor([[0.0], [1.0], [1.5], [10.0]]), 1) == 0.75     # the second now stands nearer to the third
+    # the second now stands nearer to the third
+    assert neighbours_kept(line, torch.tensor([[0.0], [1.0], [1.5], [10.0]]), 1) == 0.75

@@ -12,7 +12,8 @@ def picture_that_is_taken_away():
     from core import components
 
     heard = []
-    with mock.patch.object(st.components.v2, "component", lambda name, **parts: lambda key, on_picked_change: heard.append(on_picked_change)):
+    with mock.patch.object(st.components.v2, "component",
+                           lambda name, **parts: lambda key, on_picked_change: heard.append(on_picked_change)):
         draw = components.declare("picture", Path(components.__file__).with_name("strip") / "strip.js")
         draw(key="picture", on_picked_change=lambda: st.text(f"picked {st.session_state['picture']}"))
     heard[0]()

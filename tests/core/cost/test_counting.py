@@ -1,4 +1,6 @@
-"""Counting: the formulas against models that exist, against torch's own count of operations, and against numbers worked by hand or published."""
+"""Counting: the formulas against models that exist, against torch's own count of operations, and against numbers worked
+by hand or published.
+"""
 import itertools
 
 import pytest
@@ -12,11 +14,16 @@ from core.model.presets import PRESETS
 from core.model.transformer import Transformer
 
 SIZES = dict(vocab_size=60, d_model=24, n_layers=3, n_heads=4, n_context=20)
-DESIGNS = [dict(kind=kind, norm_placement=placement, activation=activation) for kind, placement, activation in itertools.product(KINDS, NORM_PLACEMENTS, ACTIVATIONS)] + [
-    dict(kind=kind, positions=positions, **rest) for kind, positions in itertools.product(KINDS, POSITIONS)
-    for rest in (dict(n_kv_heads=2), dict(d_k=8, d_v=4, d_ff=50), dict(d_ff=None, attention_bias=False), dict(mlp_bias=False, norm_bias=False, tied_embeddings=False), dict(n_classes=3))
-] + [dict(positions="relative", relative_buckets=8, kind=kind) for kind in KINDS] + [dict(embedding_norm=True, head_transform=True, unembedding_bias=True, n_token_types=2), dict(qk_norm=True, d_k=8),
-     dict(parallel_residual=True, shared_norm=True), dict(output_bias=False)] + [dict(score=score) for score in ("multiplicative", "additive")] + [dict(kind="encoder-decoder", n_encoder_layers=5)]
+DESIGNS = ([dict(kind=kind, norm_placement=placement, activation=activation)
+            for kind, placement, activation in itertools.product(KINDS, NORM_PLACEMENTS, ACTIVATIONS)] + [
+                dict(kind=kind, positions=positions, **rest) for kind, positions in itertools.product(KINDS, POSITIONS)
+                for rest in (dict(n_kv_heads=2), dict(d_k=8, d_v=4, d_ff=50), dict(d_ff=None, attention_bias=False),
+                             dict(mlp_bias=False, norm_bias=False, tied_embeddings=False), dict(n_classes=3))
+            ] + [dict(positions="relative", relative_buckets=8, kind=kind) for kind in KINDS]
+           + [dict(embedding_norm=True, head_transform=True, unembedding_bias=True, n_token_types=2),
+              dict(qk_norm=True, d_k=8), dict(parallel_residual=True, shared_norm=True), dict(output_bias=False)]
+           + [dict(score=score) for score in ("multiplicative", "additive")]
+           + [dict(kind="encoder-decoder", n_encoder_layers=5)])
 
 
 def on_meta(config: ModelConfig) -> dict[str, int]:
@@ -29,7 +36,8 @@ def on_meta(config: ModelConfig) -> dict[str, int]:
 def test_the_formula_is_what_a_built_model_holds(design):
     config = ModelConfig(**SIZES | design)
     model = Transformer(config)
-    assert counting.parameters_by_part(config) == counting.counted((name, p.numel()) for name, p in model.named_parameters()) == on_meta(config)
+    assert (counting.parameters_by_part(config)
+            == counting.counted((name, p.numel()) for name, p in model.named_parameters()) == on_meta(config))
     assert counting.n_parameters(config) == sum(p.numel() for p in model.parameters()) == model.n_parameters
 
 
@@ -40,17 +48,23 @@ def test_the_formula_of_every_preset_is_its_count_on_the_meta_device(name):
 
 
 # Counts that are known: those of the released weights (GPT, GPT-2, LLaMA), and of the papers.
-@pytest.mark.parametrize("name, known", [("gpt", 116_534_784), ("gpt2", 124_439_808), ("gpt2-medium", 354_823_168), ("gpt2-large", 774_030_080), ("gpt2-xl", 1_557_611_200),
-                                         ("llama-7b", 6_738_415_616), ("llama-65b", 65_285_660_672), ("llama2-70b", 68_976_648_192), ("gpt3", 174_604_259_328)])
+@pytest.mark.parametrize("name, known", [("gpt", 116_534_784), ("gpt2", 124_439_808), ("gpt2-medium", 354_823_168),
+                                         ("gpt2-large", 774_030_080), ("gpt2-xl", 1_557_611_200),
+                                         ("llama-7b", 6_738_415_616), ("llama-65b", 65_285_660_672),
+                                         ("llama2-70b", 68_976_648_192), ("gpt3", 174_604_259_328)])
 def test_counts_that_are_known_to_the_last_digit(name, known):
     assert counting.n_parameters(PRESETS[name].config) == known
 
 
 def test_models_whose_released_weights_hold_more_than_ours_differ_by_what_is_named():
     segments, embedding_norm = 2 * 768, 2 * 768
-    assert counting.n_parameters(PRESETS["bert-base"].config) + segments + embedding_norm + 768 * 768 + 768 == 109_482_240       # and the pooler
-    assert counting.n_parameters(PRESETS["bloom"].config) + 2 * 14_336 == 176_247_271_424                                        # BLOOM norms its embeddings
-    ours, theirs = 2 * 12 * 12 * 33, 2 * 12 * 32                                                                                # T5 shares its biases among blocks
+    # and the pooler
+    assert (counting.n_parameters(PRESETS["bert-base"].config) + segments + embedding_norm + 768 * 768
+            + 768 == 109_482_240)
+    # BLOOM norms its embeddings
+    assert counting.n_parameters(PRESETS["bloom"].config) + 2 * 14_336 == 176_247_271_424
+    # T5 shares its biases among blocks
+    ours, theirs = 2 * 12 * 12 * 33, 2 * 12 * 32
     assert counting.n_parameters(PRESETS["t5-base"].config) - ours + theirs == 222_903_552
 
 
@@ -61,19 +75,24 @@ def test_every_preset_is_as_large_as_its_paper_says_within_four_percent(name, pr
 
 
 def test_the_first_transformer_by_hand():
-    """d = 512, d_ff = 2048, 6 + 6 blocks, 37,000 pieces: E 18,944,000; 18 attentions of 4·512²; 12 feed-forward parts of 2·512·2048 + 2048 + 512; 30 norms of 2·512."""
+    """d = 512, d_ff = 2048, 6 + 6 blocks, 37,000 pieces: E 18,944,000; 18 attentions of 4·512²; 12 feed-forward parts
+    of 2·512·2048 + 2048 + 512; 30 norms of 2·512.
+    """
     assert counting.parameters_by_part(PRESETS["first-base"].config) == {
-        "E": 37_000 * 512, "P": 0, "attention": 18 * 4 * 512 ** 2, "mlp": 12 * 2 * 512 * 2048, "norms": 30 * 1024, "biases": 12 * 2560, "output": 0}
+        "E": 37_000 * 512, "P": 0, "attention": 18 * 4 * 512 ** 2, "mlp": 12 * 2 * 512 * 2048, "norms": 30 * 1024,
+        "biases": 12 * 2560, "output": 0}
     assert counting.n_parameters(PRESETS["first-base"].config) == 63_045_632      # the paper: 65 million
 
 
 def test_gpt_3_by_hand():
     config = PRESETS["gpt3"].config
     parts = counting.parameters_by_part(config)
-    assert counting.rough_parameters(config) == 12 * 96 * 12_288 ** 2 == 173_946_175_488 == parts["attention"] + parts["mlp"]
+    assert (counting.rough_parameters(config) == 12 * 96 * 12_288 ** 2 == 173_946_175_488
+            == parts["attention"] + parts["mlp"])
     assert parts["E"] == 50_257 * 12_288 and parts["P"] == 2048 * 12_288
     assert parts["biases"] + parts["norms"] == 96 * 13 * 12_288 + 2 * 12_288
-    assert counting.kv_cache_bytes(config, 1) == 96 * 2 * 12_288 * 2 and counting.weight_bytes(config, "int8") == counting.n_parameters(config)
+    assert (counting.kv_cache_bytes(config, 1) == 96 * 2 * 12_288 * 2
+            and counting.weight_bytes(config, "int8") == counting.n_parameters(config))
 
 
 def test_grouped_keys_and_values_shrink_the_cache_and_nothing_else_but_their_maps():
@@ -91,8 +110,10 @@ def test_the_cache_is_as_large_as_the_one_that_generation_keeps(config):
     assert kept == counting.kv_cache_bytes(config, 12, "float32")
 
 
-@pytest.mark.parametrize("design", [dict(), dict(n_kv_heads=2), dict(activation="swiglu", d_k=8, d_v=4), dict(kind="encoder", d_ff=None, tied_embeddings=False),
-                                    dict(kind="encoder-decoder", n_encoder_layers=2, n_kv_heads=2), dict(norm_placement="sandwich", positions="alibi")], ids=str)
+@pytest.mark.parametrize("design", [dict(), dict(n_kv_heads=2), dict(activation="swiglu", d_k=8, d_v=4),
+                                    dict(kind="encoder", d_ff=None, tied_embeddings=False),
+                                    dict(kind="encoder-decoder", n_encoder_layers=2, n_kv_heads=2),
+                                    dict(norm_placement="sandwich", positions="alibi")], ids=str)
 def test_operations_are_those_that_torch_counts(design):
     config = ModelConfig(**SIZES | design)
     model, crossed = Transformer(config), config.kind == "encoder-decoder"
@@ -104,5 +125,6 @@ def test_operations_are_those_that_torch_counts(design):
 def test_a_token_after_cached_ones_is_what_the_whole_costs_more():
     config = ModelConfig(**SIZES)
     one, whole, less = counting.flops(config, 1, cached=10), counting.flops(config, 11), counting.flops(config, 10)
-    assert {name: whole[name] - less[name] for name in one if name != "scores"} == {name: one[name] for name in one if name != "scores"}
+    assert {name: whole[name] - less[name] for name in one if name != "scores"} == {name: one[name] for name in one
+                                                                                    if name != "scores"}
     assert one["scores"] == 3 * 2 * 4 * 12 * 11

@@ -8,25 +8,31 @@ from core.cost import built_models, scaling_laws
 
 def test_training_flops_of_gpt_3_and_its_petaflop_days():
     flops = scaling_laws.training_flops(175e9, 300e9)
-    assert flops == pytest.approx(3.15e23) and flops == pytest.approx(3.14e23, rel=0.01)             # Brown et al. 2020, table D.1: 3.14e23, 3.64e3 PF-days
+    # Brown et al. 2020, table D.1: 3.14e23, 3.64e3 PF-days
+    assert flops == pytest.approx(3.15e23) and flops == pytest.approx(3.14e23, rel=0.01)
     assert flops / scaling_laws.PETAFLOP_DAY == pytest.approx(3640, rel=0.01)
 
 
 def test_device_days_by_hand():
-    assert scaling_laws.device_days(86_400e12, 1, 1) == 1 and scaling_laws.device_days(86_400e12, 10, 0.5) == pytest.approx(0.2)
+    assert (scaling_laws.device_days(86_400e12, 1, 1) == 1
+            and scaling_laws.device_days(86_400e12, 10, 0.5) == pytest.approx(0.2))
     llama = scaling_laws.device_days(scaling_laws.training_flops(65.2e9, 1.4e12), 312, 0.5)
-    assert llama * 24 == pytest.approx(1_022_362, rel=0.05)            # Touvron et al. 2023, table 15, GPU hours; about half of the peak is reached
+    # Touvron et al. 2023, table 15, GPU hours; about half of the peak is reached
+    assert llama * 24 == pytest.approx(1_022_362, rel=0.05)
     with pytest.raises(ValueError, match="share"):
         scaling_laws.device_days(1, 1, 0)
 
 
 def test_the_laws_by_hand():
     for name, (power, critical) in scaling_laws.LAWS.items():
-        assert scaling_laws.law(name, critical) == 1 and scaling_laws.law(name, critical / 2 ** (1 / power)) == pytest.approx(2)
+        assert (scaling_laws.law(name, critical) == 1
+                and scaling_laws.law(name, critical / 2 ** (1 / power)) == pytest.approx(2))
     assert scaling_laws.law("parameters", 1.5e9) == pytest.approx((8.8e13 / 1.5e9) ** 0.076)
-    assert scaling_laws.joint_loss(1e30, 1e10) == pytest.approx((1.8e13 / 1e10) ** 0.103, rel=1e-6)           # parameters without end: the law for D is left
+    # parameters without end: the law for D is left
+    assert scaling_laws.joint_loss(1e30, 1e10) == pytest.approx((1.8e13 / 1e10) ** 0.103, rel=1e-6)
     assert scaling_laws.joint_loss(1e9, 1e30) == pytest.approx((6.4e13 / 1e9) ** 0.076, rel=1e-6)
-    n, d = scaling_laws.best_split(5.88e23)                                                                   # Chinchilla: 70 billion, 1.4 trillion
+    # Chinchilla: 70 billion, 1.4 trillion
+    n, d = scaling_laws.best_split(5.88e23)
     assert n == pytest.approx(70e9, rel=0.001) and d == pytest.approx(1.4e12, rel=0.001)
 
 
@@ -43,11 +49,15 @@ def test_the_record_holds_together():
 
 def test_facts_of_the_notes():
     by_name = {model.name: model for model in built_models.load().models}
-    for name, released, billions in (("T5", "2019-10", 11), ("CPM-2", "2021-06", 198), ("NLLB", "2022-07", 54.5), ("BLOOM", "2022-11", 176), ("LLaMA", "2023-02", 65), ("StarCoder", "2023-05", 15.5), ("PanGu-Σ", "2023-03", 1085)):
+    for name, released, billions in (("T5", "2019-10", 11), ("CPM-2", "2021-06", 198), ("NLLB", "2022-07", 54.5),
+                                     ("BLOOM", "2022-11", 176), ("LLaMA", "2023-02", 65),
+                                     ("StarCoder", "2023-05", 15.5), ("PanGu-Σ", "2023-03", 1085)):
         assert (by_name[name].released, by_name[name].billions) == (released, billions)
     scores = {row["name"]: row for row in built_models.load().translation[1]}
-    assert scores["Transformer (big)"] == {"name": "Transformer (big)", "en_de": 28.4, "en_fr": 41.8, "flops_en_de": 2.3e19, "flops_en_fr": 2.3e19}
-    assert scores["Transformer (base)"]["flops_en_de"] == 3.3e18 and scores["ByteNet"]["en_de"] == 23.75 and scores["GNMT + RL ensemble"]["flops_en_fr"] == 1.1e21
+    assert scores["Transformer (big)"] == {"name": "Transformer (big)", "en_de": 28.4, "en_fr": 41.8,
+                                           "flops_en_de": 2.3e19, "flops_en_fr": 2.3e19}
+    assert (scores["Transformer (base)"]["flops_en_de"] == 3.3e18 and scores["ByteNet"]["en_de"] == 23.75
+            and scores["GNMT + RL ensemble"]["flops_en_fr"] == 1.1e21)
 
 
 def test_the_energy_of_llama_is_its_hours_at_400_watts():

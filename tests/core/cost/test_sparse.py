@@ -1,4 +1,6 @@
-"""Sparse attention and how work grows: blocks equal the masked whole, patterns and their paths by hand, fits on known curves."""
+"""Sparse attention and how work grows: blocks equal the masked whole, patterns and their paths by hand, fits
+on known curves.
+"""
 import itertools
 
 import numpy as np
@@ -23,10 +25,12 @@ def test_a_window_in_blocks_is_attention_under_the_windows_mask(n, window):
 def test_the_operations_are_those_that_torch_counts(method):
     n, d, window = 64, 8, 16
     X, W = torch.randn(n, d), torch.randn(d, d)
-    run = {"attention": lambda: growth.full_attention(X), "window": lambda: sparse.windowed_attention(X, X, X, window), "recurrent": lambda: growth.recurrent_states(X, W, W)}[method]
+    run = {"attention": lambda: growth.full_attention(X), "window": lambda: sparse.windowed_attention(X, X, X, window),
+           "recurrent": lambda: growth.recurrent_states(X, W, W)}[method]
     with FlopCounterMode(display=False) as counter:
         run()
-    assert counter.get_total_flops() == growth.operations(method, n, d, window) or method == "recurrent" and counter.get_total_flops() == 2 * n * d * d
+    assert (counter.get_total_flops() == growth.operations(method, n, d, window)
+            or method == "recurrent" and counter.get_total_flops() == 2 * n * d * d)
     # torch counts no product of a vector with a matrix, so of the recurrent network the half with W_x alone
 
 
@@ -39,15 +43,19 @@ def test_the_recurrent_network_is_torchs():
 
 def test_full_attention_is_attention_without_a_mask():
     X = torch.randn(6, 4)
-    assert torch.allclose(growth.full_attention(X), torch.nn.functional.scaled_dot_product_attention(X[None], X[None], X[None])[0], atol=1e-6)
+    assert torch.allclose(growth.full_attention(X),
+                          torch.nn.functional.scaled_dot_product_attention(X[None], X[None], X[None])[0], atol=1e-6)
 
 
 def test_patterns_by_hand():
     assert sparse.pattern_mask("causal", 4).sum() == 10 and sparse.pattern_mask("full", 4).all()
-    assert sparse.pattern_mask("window", 6, window=2).sum() == 6 * 5 - 6                       # five a row, less one, two, two, one at the ends
-    assert sparse.pattern_mask("global", 6, window=0, n_global=1).sum() == 6 + 2 * 5            # the diagonal, a row and a column
+    # five a row, less one, two, two, one at the ends
+    assert sparse.pattern_mask("window", 6, window=2).sum() == 6 * 5 - 6
+    # the diagonal, a row and a column
+    assert sparse.pattern_mask("global", 6, window=0, n_global=1).sum() == 6 + 2 * 5
     drawn = sparse.pattern_mask("random", 20, n_random=3, seed=1)
-    assert (drawn.sum(1) == 4).all() and drawn.diagonal().all() and not torch.equal(drawn, sparse.pattern_mask("random", 20, n_random=3, seed=2))
+    assert ((drawn.sum(1) == 4).all() and drawn.diagonal().all()
+            and not torch.equal(drawn, sparse.pattern_mask("random", 20, n_random=3, seed=2)))
     assert sparse.pattern_mask("random", 3, n_random=50).all()
     assert (sparse.pattern_mask("all", 20, 1, 1, 3, 1) == (sparse.pattern_mask("global", 20, 1, 1) | drawn)).all()
     with pytest.raises(ValueError, match="pattern"):
@@ -76,7 +84,8 @@ def test_layers_between_tokens_are_shortest_paths(pattern, seed):
 
 def test_paths_by_hand():
     assert sparse.layers_between(sparse.pattern_mask("window", 32, window=4)).max() == 8       # 31 steps of at most 4
-    assert sparse.layers_between(sparse.pattern_mask("global", 32, window=1)).max() == 2       # by way of the first token
+    # by way of the first token
+    assert sparse.layers_between(sparse.pattern_mask("global", 32, window=1)).max() == 2
     assert (sparse.layers_between(sparse.pattern_mask("causal", 5)) == torch.ones(5, 5).tril()).all()
 
 
@@ -91,6 +100,8 @@ def test_the_fit_finds_the_exponent_of_a_power_and_its_error():
 
 def test_every_method_is_timed_at_every_length():
     made = list(growth.measure(8, 4, (16, 32), rounds=2))
-    assert [(t.method, t.n) for t in made] == 2 * [(method, n) for n in (16, 32) for method in growth.METHODS] and all(t.seconds > 0 for t in made)
+    assert ([(t.method, t.n) for t in made] == 2 * [(method, n) for n in (16, 32) for method in growth.METHODS]
+            and all(t.seconds > 0 for t in made))
     best = growth.fastest(made)
-    assert [(t.method, t.n, t.seconds) for t in best] == [(one.method, one.n, min(one.seconds, other.seconds)) for one, other in zip(made[:6], made[6:])]
+    assert [(t.method, t.n, t.seconds) for t in best] == [(one.method, one.n, min(one.seconds, other.seconds))
+                                                          for one, other in zip(made[:6], made[6:])]

@@ -1,4 +1,6 @@
-"""core/figures/style.py: contrast in both themes, scales that start at the page, and Streamlit's theme made of the same colours."""
+"""core/figures/style.py: contrast in both themes, scales that start at the page, and Streamlit's theme made of
+the same colours.
+"""
 import itertools
 import math
 import re
@@ -33,8 +35,8 @@ def test_fill_reaches_3_to_1_on_the_dark_page(meaning):
 
 
 def test_fills_are_the_sets_own_colours_in_the_light_theme():
-    table = {"query": "#0072B2", "key": "#D55E00", "value": "#009E73", "residual": "#5E4FA2", "attention": "#CC79A7", "mlp": "#E69F00",
-             "position": "#56B4E9", "kept": "#334E68", "drawn": "#F0E442"}
+    table = {"query": "#0072B2", "key": "#D55E00", "value": "#009E73", "residual": "#5E4FA2", "attention": "#CC79A7",
+             "mlp": "#E69F00", "position": "#56B4E9", "kept": "#334E68", "drawn": "#F0E442"}
     assert {name: style.colour(name, "light") for name in table} == table
 
 
@@ -100,14 +102,16 @@ def test_unknown_meanings_and_themes_are_refused():
 
 
 def test_no_colour_literal_anywhere_else():
-    files = [ROOT / "app.py", *(p for folder in ("core", "pages") for p in (ROOT / folder).rglob("*") if p.suffix in {".py", ".js", ".css"})]
-    offenders = [f"{path.relative_to(ROOT)}: {match.group()}" for path in files if path != ROOT / "core/figures/style.py" and path.exists()
+    files = [ROOT / "app.py", *(p for folder in ("core", "pages") for p in (ROOT / folder).rglob("*")
+                                if p.suffix in {".py", ".js", ".css"})]
+    offenders = [f"{path.relative_to(ROOT)}: {match.group()}" for path in files
+                 if path != ROOT / "core/figures/style.py" and path.exists()
                  for match in HEX.finditer(path.read_text(encoding="utf-8"))]
     assert offenders == []
 
 
-# What a reader with one kind of cones missing sees, on linear light: G. M. Machado, M. M. Oliveira, L. A. F. Fernandes, "A Physiologically-based Model for
-# Simulation of Color Vision Deficiency" (2009), severity 1.
+# What a reader with one kind of cones missing sees, on linear light: G. M. Machado, M. M. Oliveira, L. A. F. Fernandes,
+# "A Physiologically-based Model for Simulation of Color Vision Deficiency" (2009), severity 1.
 SIGHTS = {
     "all cones": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
     "protanopia": ((0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216), (-0.003882, -0.048116, 1.051998)),
@@ -127,7 +131,8 @@ TOGETHER = {
 APART = 5       # hundredths of OKLab; two are just seen side by side
 # Nearer than that for some eyes, and told by something else as well.
 ALSO_TOLD = {
-    ("light", "fill", "query", "residual"): "Q and the stream never touch: each is a matrix or a vector with its letter beside it",
+    ("light", "fill", "query", "residual"): "Q and the stream never touch: each is a matrix or a "
+                                            "vector with its letter beside it",
 }
 
 
@@ -146,7 +151,8 @@ def test_the_simulated_eyes_leave_greys_grey_and_confuse_what_they_must():
     for sight in SIGHTS:
         assert seen("#777777", sight) == pytest.approx(style._to_oklab("#777777"), abs=2e-3)
     red, green = "#D00000", "#4D7A00"       # of nearly the same lightness to a protanope
-    assert 100 * math.dist(seen(red, "all cones"), seen(green, "all cones")) > 4 * 100 * math.dist(seen(red, "deuteranopia"), seen(green, "deuteranopia"))
+    assert (100 * math.dist(seen(red, "all cones"), seen(green, "all cones"))
+            > 4 * 100 * math.dist(seen(red, "deuteranopia"), seen(green, "deuteranopia")))
 
 
 @pytest.mark.parametrize("picture", TOGETHER)

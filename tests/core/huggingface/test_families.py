@@ -1,9 +1,11 @@
-"""Hugging Face models as ours: equal to transformers' eager pass in logits, patterns and hidden states; every field of the trace true; interventions; both ways.
+"""Hugging Face models as ours: equal to transformers' eager pass in logits, patterns and hidden states; every field of
+the trace true; interventions; both ways.
 
-The relative error of a tensor is the largest difference over the largest magnitude in transformers' tensor; all in float32, as the app computes.
+The relative error of a tensor is the largest difference over the largest magnitude in transformers' tensor; all in
+float32, as the app computes.
 """
-import torch
 import pytest
+import torch
 import torch.nn.functional as F
 
 from core import huggingface
@@ -40,7 +42,8 @@ def relative_error(ours, theirs) -> float:
 def run(theirs, ours, token_ids, **more):
     """transformers' pass and ours over the same tokens."""
     if ours.encoder is None:
-        return theirs(token_ids, output_attentions=True, output_hidden_states=True, **more), ours(token_ids, token_types=more.get("token_type_ids"))
+        return (theirs(token_ids, output_attentions=True, output_hidden_states=True, **more),
+                ours(token_ids, token_types=more.get("token_type_ids")))
     expected = theirs(input_ids=SOURCE, decoder_input_ids=token_ids, output_attentions=True, output_hidden_states=True)
     return expected, ours(token_ids, source_ids=SOURCE)
 
@@ -52,7 +55,8 @@ def compared(trace, expected):
 
     yield trace.logits, expected.logits
     if trace.encoder is None:
-        return (yield from [*zip([block.pattern for block in trace.blocks], expected.attentions, strict=True), *zip(stream(trace), expected.hidden_states, strict=True)])
+        return (yield from [*zip([block.pattern for block in trace.blocks], expected.attentions, strict=True),
+                            *zip(stream(trace), expected.hidden_states, strict=True)])
     yield from zip([block.pattern for block in trace.blocks], expected.decoder_attentions, strict=True)
     yield from zip([block.cross.pattern for block in trace.blocks], expected.cross_attentions, strict=True)
     yield from zip([block.pattern for block in trace.encoder.blocks], expected.encoder_attentions, strict=True)
@@ -71,12 +75,17 @@ def test_equal_to_transformers(pair):
 def test_the_plan_says_what_the_model_is(pair):
     theirs, ours, folder = pair
     told = preview(folder)
-    unused = {"opt": 2 * 24, "roberta": 2 * 24}.get(theirs.config.model_type, 0)                                         # positions that stand for none
-    unused += 61 if "bert" in theirs.config.model_type and not theirs.config.tie_word_embeddings else 0                  # the bias of the other head
-    assert told.config.vocab_size == 61 and told.n_parameters == ours.n_parameters == theirs.num_parameters() - unused and told.n_bytes == 4 * ours.n_parameters
+    # positions that stand for none
+    unused = {"opt": 2 * 24, "roberta": 2 * 24}.get(theirs.config.model_type, 0)
+    # the bias of the other head
+    unused += 61 if "bert" in theirs.config.model_type and not theirs.config.tie_word_embeddings else 0
+    assert (told.config.vocab_size == 61 and told.n_parameters == ours.n_parameters == theirs.num_parameters() - unused
+            and told.n_bytes == 4 * ours.n_parameters)
     assert (told.dtype, told.tokenizer, told.download_bytes, told.name) == ("float32", "", 0, str(folder))
-    assert told.family == families.TITLES[theirs.config.model_type] and told.config.n_context == 40 or theirs.config.model_type == "t5"
-    assert not ours.training and not any(p.requires_grad for p in ours.parameters()) and {p.dtype for p in ours.parameters()} == {torch.float32}
+    assert (told.family == families.TITLES[theirs.config.model_type] and told.config.n_context == 40
+            or theirs.config.model_type == "t5")
+    assert (not ours.training and not any(p.requires_grad for p in ours.parameters())
+            and {p.dtype for p in ours.parameters()} == {torch.float32})
 
 
 def attentions(model):
@@ -97,7 +106,8 @@ def test_every_field_of_the_trace_is_what_it_says(pair):
     for weights, made, source, own in attentions(ours)(trace):
         for letter, read in (("Q", made.X), ("K", source), ("V", source)):
             bias = getattr(weights, f"b_{letter}")
-            by_hand = torch.einsum("nd,hdk->hnk", read, getattr(weights, f"W_{letter}")) + (0 if bias is None else bias[:, None])
+            by_hand = (torch.einsum("nd,hdk->hnk", read, getattr(weights, f"W_{letter}"))
+                       + (0 if bias is None else bias[:, None]))
             assert relative_error(getattr(made, letter), by_hand) < 1e-5
         Q, K = (made.Q_rotated, made.K_rotated) if own else (made.Q, made.K)
         scores = Q @ share_heads(K, config.n_heads).mT / (config.d_k ** 0.5 if config.scale_scores else 1)
@@ -106,9 +116,11 @@ def test_every_field_of_the_trace_is_what_it_says(pair):
         masked = made.masked_scores if own else made.scores
         assert relative_error(made.pattern, torch.softmax(masked, -1)) < 1e-5
         assert relative_error(made.head_out, made.pattern @ share_heads(made.V, config.n_heads)) < 1e-5
-        assert relative_error(made.head_contribution.sum(-3) + (0 if weights.b_O is None else weights.b_O), made.attn_out) < 1e-5
+        assert relative_error(made.head_contribution.sum(-3) + (0 if weights.b_O is None else weights.b_O),
+                              made.attn_out) < 1e-5
     entering = sum(part for part in (trace.embedding, trace.position, trace.token_type) if part is not None)
-    assert torch.equal(trace.blocks[0].resid_pre, entering if ours.embedding_norm is None else ours.embedding_norm(entering, config.norm))
+    assert torch.equal(trace.blocks[0].resid_pre,
+                       entering if ours.embedding_norm is None else ours.embedding_norm(entering, config.norm))
     h = trace.h_final if trace.h_head is None else trace.h_head
     assert relative_error(h @ ours.unembedding.T + (0 if ours.b_U is None else ours.b_U), trace.logits) < 1e-5
     assert relative_error(logit_lens(ours, trace.resid_final), trace.logits) < 1e-6
@@ -130,12 +142,14 @@ def test_the_fast_road_and_the_cache_equal_the_trace(pair):
     assert relative_error(ours.logits(token_ids, memory=memory), plain) < 1e-5
     if ours.config.mask != "bidirectional":
         cache = KVCache()
-        assert relative_error(torch.cat([ours.logits(piece, cache, memory=memory) for piece in token_ids.split([9, 1, 13], -1)], -2), plain) < 1e-5
+        assert relative_error(torch.cat([ours.logits(piece, cache, memory=memory)
+                                         for piece in token_ids.split([9, 1, 13], -1)], -2), plain) < 1e-5
 
 
 def their_output_map(theirs, folder, layer):
     """The parameter of theirs that holds W_O of a block, and how to take it apart."""
-    plan = families.plan_of(hub.read_config(folder / hub.CONFIG), {"lm_head.weight"} if theirs.config.model_type == "t5" else ())
+    plan = families.plan_of(hub.read_config(folder / hub.CONFIG),
+                            {"lm_head.weight"} if theirs.config.model_type == "t5" else ())
     entry = next(entry for entry in plan.entries if entry.ours == (f"blocks.{layer}.W_O",))
     return entry, dict(theirs.named_parameters())[entry.theirs]
 
@@ -164,22 +178,30 @@ def test_interventions_hold(pair):
     plain, first = changed(), changed().blocks[0]
     rescaled = changed(scale_scores=not config.scale_scores).blocks[0]
     products = first.Q_rotated @ share_heads(first.K_rotated, config.n_heads).mT
-    assert relative_error(rescaled.scores - first.scores, products * (1 - config.d_k ** -0.5) * (1 if config.scale_scores else -1)) < 1e-4
+    assert relative_error(rescaled.scores - first.scores,
+                          products * (1 - config.d_k ** -0.5) * (1 if config.scale_scores else -1)) < 1e-4
     own = tuple(tuple(i == j for j in range(N_TOKENS)) for i in range(N_TOKENS))
     assert torch.equal(changed(allowed=own).blocks[0].pattern, torch.eye(N_TOKENS).expand(config.n_heads, -1, -1))
-    assert changed(mask="bidirectional").blocks[0].allowed.all() and changed(mask="causal").blocks[0].allowed.sum() == N_TOKENS * (N_TOKENS + 1) // 2
+    assert (changed(mask="bidirectional").blocks[0].allowed.all()
+            and changed(mask="causal").blocks[0].allowed.sum() == N_TOKENS * (N_TOKENS + 1) // 2)
     bare = changed(positions="none")
-    assert bare.position is None and relative_error(bare.blocks[0].scores, bare.blocks[0].Q_rotated @ share_heads(bare.blocks[0].K_rotated, config.n_heads).mT
-                                                    / (config.d_k ** 0.5 if config.scale_scores else 1)) < 1e-5
+    assert (bare.position is None
+            and relative_error(bare.blocks[0].scores,
+                               bare.blocks[0].Q_rotated @ share_heads(bare.blocks[0].K_rotated, config.n_heads).mT
+                               / (config.d_k ** 0.5 if config.scale_scores else 1)) < 1e-5)
     assert torch.equal(changed(positions="alibi").blocks[0].resid_pre, bare.blocks[0].resid_pre)
     order = tuple(reversed(range(N_TOKENS)))
     unordered = [changed(positions="none", mask="bidirectional", permutation=p) for p in (None, order)]
     assert relative_error(unordered[1].h_final, unordered[0].h_final.flip(0)) < 1e-4
     silent = changed(sublayers=(SublayerEdit(0, "attention"), SublayerEdit(0, "mlp")))
-    assert (silent.blocks[0].attn_out == 0).all() and (not config.reads_normed or torch.equal(silent.blocks[0].resid_post, silent.blocks[0].resid_pre) or ours.encoder is not None)
-    for settings in (dict(norm="none"), dict(activation="relu"), dict(residual=False), dict(score="additive"), dict(heads=(HeadEdit(0, 1, "uniform"), HeadEdit(1, 0, "scale", 3.0)))):
-        moved = not (settings.get("activation") == config.activation)
-        assert torch.isfinite(changed(**settings).logits).all() and torch.equal(changed(**settings).logits, plain.logits) != moved
+    assert ((silent.blocks[0].attn_out == 0).all()
+            and (not config.reads_normed or torch.equal(silent.blocks[0].resid_post, silent.blocks[0].resid_pre)
+                 or ours.encoder is not None))
+    for settings in (dict(norm="none"), dict(activation="relu"), dict(residual=False), dict(score="additive"),
+                     dict(heads=(HeadEdit(0, 1, "uniform"), HeadEdit(1, 0, "scale", 3.0)))):
+        moved = settings.get("activation") != config.activation
+        assert (torch.isfinite(changed(**settings).logits).all()
+                and torch.equal(changed(**settings).logits, plain.logits) != moved)
 
 
 # What only some families have
@@ -200,7 +222,8 @@ def test_greedy_text_is_theirs(name, tmp_path):
     theirs = saved(name, tmp_path, eos_token_id=None, bos_token_id=None, pad_token_id=0)
     ours, _ = huggingface.from_pretrained(tmp_path)
     expected = theirs.generate(ids(1, 7), max_new_tokens=15, do_sample=False, eos_token_id=None)[0].tolist()
-    assert list(generate(ours, ids(7).tolist(), SamplingConfig(temperature=0), max_new_tokens=15))[-1].token_ids == tuple(expected)
+    assert (list(generate(ours, ids(7).tolist(), SamplingConfig(temperature=0), max_new_tokens=15))[-1].token_ids
+            == tuple(expected))
 
 
 def test_a_greedy_translation_is_theirs(tmp_path):
@@ -208,7 +231,8 @@ def test_a_greedy_translation_is_theirs(tmp_path):
     ours, _ = huggingface.from_pretrained(tmp_path)
     expected = theirs.generate(SOURCE[:1], max_new_tokens=12, do_sample=False)[0].tolist()
     (_, found), = translations(ours, [SOURCE[0].tolist()], max_new_tokens=12)
-    assert [ours.config.first_token, *found] == expected and ours.config.first_token == 0 and ours.config.end_of_text == 1
+    assert ([ours.config.first_token, *found] == expected and ours.config.first_token == 0
+            and ours.config.end_of_text == 1)
 
 
 def test_a_long_text_keeps_the_token_that_it_begins_with():
@@ -220,7 +244,8 @@ def test_a_long_text_keeps_the_token_that_it_begins_with():
 
 TOKENIZER = Tokenizer.train(["the cat sat on the mat"] * 4, 261)
 OWN = dict(vocab_size=261, d_model=16, n_layers=2, n_heads=4, n_context=20)
-LLAMA = dict(norm="rmsnorm", norm_bias=False, activation="swiglu", positions="rotary", attention_bias=False, mlp_bias=False)
+LLAMA = dict(norm="rmsnorm", norm_bias=False, activation="swiglu", positions="rotary",
+             attention_bias=False, mlp_bias=False)
 
 
 def own_model(**changes) -> Transformer:
@@ -232,9 +257,11 @@ def own_model(**changes) -> Transformer:
 
 
 @pytest.mark.parametrize("changes, family", [
-    (dict(), "gpt2"), (dict(activation="gelu_tanh", tied_embeddings=False, d_ff=30), "gpt2"), (dict(positions="rotary", activation="relu"), "gpt_neox"),
+    (dict(), "gpt2"), (dict(activation="gelu_tanh", tied_embeddings=False, d_ff=30), "gpt2"),
+    (dict(positions="rotary", activation="relu"), "gpt_neox"),
     (dict(positions="rotary", parallel_residual=True, d_rotary=2, tied_embeddings=False), "gpt_neox"), (LLAMA, "llama"),
-    (LLAMA | dict(n_kv_heads=2, d_k=6, d_v=6, tied_embeddings=False, activation="geglu", rotary_base=50.0, rotary_scaling=(4.0, 1.0, 4.0, 8.0)), "llama"),
+    (LLAMA | dict(n_kv_heads=2, d_k=6, d_v=6, tied_embeddings=False, activation="geglu",
+                  rotary_base=50.0, rotary_scaling=(4.0, 1.0, 4.0, 8.0)), "llama"),
     (LLAMA | dict(attention_bias=True, mlp_bias=True, rotary_scaling=(2.0,)), "llama")], ids=str)
 def test_ours_as_transformers_loads_them(changes, family, tmp_path):
     model = own_model(**changes)
@@ -247,12 +274,16 @@ def test_ours_as_transformers_loads_them(changes, family, tmp_path):
     with torch.no_grad():
         assert relative_error(model(torch.tensor([prompt])).logits, theirs(torch.tensor([prompt])).logits) < 1e-5
     back, again = huggingface.from_pretrained(tmp_path)
-    assert torch.equal(back(torch.tensor(prompt)).logits, model(torch.tensor(prompt)).logits) and again.prompt(text, 20).token_ids == prompt
+    assert (torch.equal(back(torch.tensor(prompt)).logits, model(torch.tensor(prompt)).logits)
+            and again.prompt(text, 20).token_ids == prompt)
 
 
-@pytest.mark.parametrize("changes", [dict(positions="alibi"), dict(kind="encoder"), dict(kind="encoder-decoder"), dict(norm_placement="post"), dict(norm="rmsnorm"), dict(d_ff=None), dict(score="additive"),
-                                     dict(norm_bias=False), dict(attention_bias=False), dict(d_k=6), dict(mask="sliding-window"), dict(n_classes=2), dict(activation="swiglu"), dict(scale_scores=False),
-                                     LLAMA | dict(d_k=6), LLAMA | dict(d_rotary=2), LLAMA | dict(activation="relu")], ids=str)
+@pytest.mark.parametrize("changes",
+                         [dict(positions="alibi"), dict(kind="encoder"), dict(kind="encoder-decoder"),
+                          dict(norm_placement="post"), dict(norm="rmsnorm"), dict(d_ff=None), dict(score="additive"),
+                          dict(norm_bias=False), dict(attention_bias=False), dict(d_k=6), dict(mask="sliding-window"),
+                          dict(n_classes=2), dict(activation="swiglu"), dict(scale_scores=False),
+                          LLAMA | dict(d_k=6), LLAMA | dict(d_rotary=2), LLAMA | dict(activation="relu")], ids=str)
 def test_what_transformers_does_not_have_is_refused(changes, tmp_path):
     with pytest.raises(PretrainedError, match="no model of this architecture") as error:
         save_pretrained(own_model(**changes), TOKENIZER, tmp_path / "model")
@@ -275,6 +306,9 @@ def test_only_what_fits_is_saved(tmp_path):
 
 def test_the_gate_of_an_encoder_is_its_heads_curve_alone():
     """A swapped activation is the feed-forward parts', not that of a head's transform."""
-    model = own_model(kind="encoder", norm_placement="post", head_transform=True, embedding_norm=True, unembedding_bias=True)
+    model = own_model(kind="encoder", norm_placement="post", head_transform=True, embedding_norm=True,
+                      unembedding_bias=True)
     trace = model(torch.tensor([5, 6, 7]), Intervention(activation="relu"))
-    assert torch.equal(trace.h_head, model.head_norm(F.gelu(F.linear(trace.h_final, model.W_H.T, model.b_H)), "layernorm"))      # to the bit, as one rounding on every processor
+    # to the bit, as one rounding on every processor
+    assert torch.equal(trace.h_head,
+                       model.head_norm(F.gelu(F.linear(trace.h_final, model.W_H.T, model.b_H)), "layernorm"))

@@ -1,4 +1,6 @@
-"""Models from the Hub, by a stand-in on this machine: real requests of huggingface_hub, in a process of its own, whose environment says where the Hub is."""
+"""Models from the Hub, by a stand-in on this machine: real requests of huggingface_hub, in a process of its own, whose
+environment says where the Hub is.
+"""
 import json
 import os
 import subprocess
@@ -32,10 +34,12 @@ for call, name in json.loads(sys.argv[1]):
     try:
         if call == "preview":
             told = huggingface.preview(name)
-            said.append([told.name, told.family, told.n_parameters, told.dtype, told.tokenizer, told.download_bytes, told.config.vocab_size])
+            said.append([told.name, told.family, told.n_parameters, told.dtype, told.tokenizer,
+                         told.download_bytes, told.config.vocab_size])
         elif call == "load":
             model, tokenizer = huggingface.from_pretrained(name, lambda *bytes: heard.append(bytes))
-            said.append([model.n_parameters, tokenizer.method, float(model(torch.tensor([5, 6, 7])).logits.sum()), heard])
+            logits = model(torch.tensor([5, 6, 7])).logits
+            said.append([model.n_parameters, tokenizer.method, float(logits.sum()), heard])
         elif call == "stop":
             before = disk()
             try:
@@ -52,9 +56,11 @@ print(json.dumps([said, "transformers" in sys.modules]))
 
 def run(calls: list[tuple[str, str]], cache: Path, **environment: str) -> list:
     """What each call said, in a process that keeps its downloads in `cache`."""
-    settings = {**os.environ, "HF_HOME": str(cache), "HF_HUB_DOWNLOAD_TIMEOUT": "5", "OMP_NUM_THREADS": "1", **environment}
+    settings = {**os.environ, "HF_HOME": str(cache), "HF_HUB_DOWNLOAD_TIMEOUT": "5",
+                "OMP_NUM_THREADS": "1", **environment}
     settings.pop("HF_TOKEN", None)
-    done = subprocess.run([sys.executable, "-c", RUN, json.dumps(calls)], cwd=ROOT, env=settings, capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, "-c", RUN, json.dumps(calls)], cwd=ROOT, env=settings, capture_output=True,
+                          text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     said, transformers = json.loads(done.stdout.splitlines()[-1])
     assert not transformers
@@ -82,33 +88,44 @@ def world(tmp_path_factory):
         made("gpt2", n_embd=48).save_pretrained(root / name)
     cuts = {"us/cut/model.safetensors": [10_000, 9_000], "us/lost/model.safetensors": [9_000] + [0] * 20}
     with served(root, {"us/gated"}, cuts) as (address, hub):
-        online = run([("here", "us/whole"), ("preview", "us/whole"), ("load", "us/whole"), ("here", "us/whole"), ("preview", "us/whole"), ("load", "us/whole"), ("preview", "us/sharded"),
-                      ("load", "us/sharded"), ("load", "us/gated"), ("load", "us/pickled"), ("preview", "us/strange"), ("load", "us/nothing"), ("preview", "us/nothing"), ("load", "a/b/c"), ("preview", ""),
-                      ("load", "us/half"), ("load", "us/cut"), ("load", "us/lost"), ("here", "us/lost")], cache, HF_ENDPOINT=address)
+        online = run([("here", "us/whole"), ("preview", "us/whole"), ("load", "us/whole"), ("here", "us/whole"),
+                      ("preview", "us/whole"), ("load", "us/whole"), ("preview", "us/sharded"),
+                      ("load", "us/sharded"), ("load", "us/gated"), ("load", "us/pickled"), ("preview", "us/strange"),
+                      ("load", "us/nothing"), ("preview", "us/nothing"), ("load", "a/b/c"), ("preview", ""),
+                      ("load", "us/half"), ("load", "us/cut"), ("load", "us/lost"), ("here", "us/lost")],
+                     cache, HF_ENDPOINT=address)
         cuts.clear()
-        again = run([("preview", "us/lost"), ("stop", "us/lost"), ("load", "us/lost"), ("here", "us/lost")], cache, HF_ENDPOINT=address)
-    offline = run([("load", "us/whole"), ("preview", "us/whole"), ("load", "us/gated"), ("preview", "us/gated")], cache, HF_ENDPOINT=address, HF_HUB_OFFLINE="1")
-    unreachable = run([("load", "us/whole"), ("load", "us/nothing"), ("preview", "us/nothing")], cache, HF_ENDPOINT=address)
+        again = run([("preview", "us/lost"), ("stop", "us/lost"), ("load", "us/lost"), ("here", "us/lost")], cache,
+                    HF_ENDPOINT=address)
+    offline = run([("load", "us/whole"), ("preview", "us/whole"), ("load", "us/gated"), ("preview", "us/gated")], cache,
+                  HF_ENDPOINT=address, HF_HUB_OFFLINE="1")
+    unreachable = run([("load", "us/whole"), ("load", "us/nothing"), ("preview", "us/nothing")], cache,
+                      HF_ENDPOINT=address)
     return online, offline, unreachable, theirs, root, hub, again
 
 
 def test_a_preview_fetches_no_weights_and_is_exact(world):
     online, _, _, theirs, root, hub, _ = world
     asked = hub.asked
-    sizes = sum((root / "us/whole" / name).stat().st_size for name in ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"))
-    assert online[0] is False and online[1] == ["us/whole", "GPT-2", theirs.num_parameters(), "float32", "tokenizer.json", sizes, theirs.config.vocab_size]
+    sizes = sum((root / "us/whole" / name).stat().st_size
+                for name in ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"))
+    assert online[0] is False and online[1] == ["us/whole", "GPT-2", theirs.num_parameters(), "float32",
+                                                "tokenizer.json", sizes, theirs.config.vocab_size]
     name, family, _, dtype, tokenizer, to_come, _ = online[6]
     assert (name, family, dtype, tokenizer) == ("us/sharded", "Llama", "bfloat16", "") and to_come > 0
     first_load = asked.index(f"GET us/whole/resolve/{COMMIT}/model.safetensors")
-    assert [one for one in asked[:first_load] if "model.safetensors" in one and "GET" in one] == ["GET us/whole/resolve/main/model.safetensors"], "only the header, by its range"
+    assert ([one for one in asked[:first_load] if "model.safetensors" in one and "GET" in one]
+            == ["GET us/whole/resolve/main/model.safetensors"]), "only the header, by its range"
 
 
 def test_a_model_is_fetched_once_and_loaded(world):
     online, _, _, theirs, root, hub, _ = world
     asked = hub.asked
     parameters, method, total, heard = online[2]
-    assert (parameters, method) == (theirs.num_parameters(), "byte-level BPE") and online[3] is True and online[4][5] == 0
-    assert online[5][:3] == [parameters, method, total] and asked.count(f"GET us/whole/resolve/{COMMIT}/model.safetensors") == 1
+    assert ((parameters, method) == (theirs.num_parameters(), "byte-level BPE") and online[3] is True
+            and online[4][5] == 0)
+    assert (online[5][:3] == [parameters, method, total]
+            and asked.count(f"GET us/whole/resolve/{COMMIT}/model.safetensors") == 1)
     assert online[7][1] == "numbers"
 
 
@@ -128,8 +145,10 @@ def test_nothing_but_config_tokenizer_and_safetensors_is_asked_for(world):
 
 
 @pytest.mark.parametrize("which, reason, said", [
-    (8, "gated", "HF_TOKEN"), (9, "format", "without safetensors"), (10, "format", "no config.json"), (11, "unknown", "There is no model us/nothing"), (12, "unknown", "Look at the spelling"),
-    (13, "name", "no name of a model"), (14, "name", "no name of a model"), (15, "incomplete", "is missing, of 3 weight files")])
+    (8, "gated", "HF_TOKEN"), (9, "format", "without safetensors"), (10, "format", "no config.json"),
+    (11, "unknown", "There is no model us/nothing"), (12, "unknown", "Look at the spelling"),
+    (13, "name", "no name of a model"), (14, "name", "no name of a model"),
+    (15, "incomplete", "is missing, of 3 weight files")])
 def test_what_the_hub_refuses(world, which, reason, said):
     assert world[0][which][0] == reason and said in world[0][which][1]
 
@@ -150,8 +169,10 @@ def test_a_connection_that_is_cut_is_taken_up_where_it_was_cut(world):
     online, hub = world[0], world[-2]
     heard = online[16][3]
     download = [done for done, total in heard if total == heard[0][1]]
-    parts = [one.split("bytes=")[1] for one in hub.ranges if one.startswith("us/cut/model.safetensors") and one.endswith("-")]
-    assert online[16][0] > 0 and download == sorted(download) and download[-1] == heard[0][1] and len(parts) == 2 and 0 < int(parts[0][:-1]) <= 10_000 < int(parts[1][:-1])
+    parts = [one.split("bytes=")[1] for one in hub.ranges
+             if one.startswith("us/cut/model.safetensors") and one.endswith("-")]
+    assert (online[16][0] > 0 and download == sorted(download) and download[-1] == heard[0][1] and len(parts) == 2
+            and 0 < int(parts[0][:-1]) <= 10_000 < int(parts[1][:-1]))
 
 
 def test_a_download_that_is_lost_is_told_and_comes_whole_the_next_time(world):

@@ -1,4 +1,6 @@
-"""The files of Hugging Face models: shards, number formats, old names; and whatever is damaged, missing or unknown is refused with a sentence that says so."""
+"""The files of Hugging Face models: shards, number formats, old names; and whatever is damaged, missing or unknown is
+refused with a sentence that says so.
+"""
 import errno
 import json
 import shutil
@@ -65,7 +67,8 @@ def test_shards_are_one_model(tmp_path, original):
     model = made("llama")
     model.save_pretrained(tmp_path, max_shard_size="10KB")
     assert len(weights.weight_files(tmp_path)) > 3
-    assert torch.equal(logits(tmp_path), logits(original)) and huggingface.preview(tmp_path).n_parameters == model.num_parameters()
+    assert (torch.equal(logits(tmp_path), logits(original))
+            and huggingface.preview(tmp_path).n_parameters == model.num_parameters())
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float64"])
@@ -73,7 +76,8 @@ def test_other_number_formats_become_float32(dtype, tmp_path):
     theirs = made("t5").to(getattr(torch, dtype))
     theirs.save_pretrained(tmp_path)
     ours, _ = huggingface.from_pretrained(tmp_path)
-    assert huggingface.preview(tmp_path).dtype == dtype and huggingface.preview(tmp_path).n_bytes == 4 * theirs.num_parameters()
+    assert (huggingface.preview(tmp_path).dtype == dtype
+            and huggingface.preview(tmp_path).n_bytes == 4 * theirs.num_parameters())
     assert {p.dtype for p in ours.parameters()} == {torch.float32} and torch.equal(ours.E, theirs.shared.weight.float())
     assert torch.equal(ours.blocks[1].W_1, theirs.decoder.block[1].layer[2].DenseReluDense.wi.weight.T.float())
 
@@ -81,18 +85,24 @@ def test_other_number_formats_become_float32(dtype, tmp_path):
 def test_old_files_with_other_names_and_more_in_them(tmp_path):
     saved("gpt2", tmp_path)
     expected = logits(tmp_path)
-    change_weights(tmp_path, lambda w: {name.removeprefix("transformer."): weight for name, weight in w.items()} | {"h.0.attn.bias": torch.ones(1, 1, 40, 40), "lm_head.weight": w["transformer.wte.weight"].clone()})
+    change_weights(tmp_path, lambda w: {name.removeprefix("transformer."): weight for name, weight in w.items()}
+                                       | {"h.0.attn.bias": torch.ones(1, 1, 40, 40),
+                                          "lm_head.weight": w["transformer.wte.weight"].clone()})
     assert torch.equal(logits(tmp_path), expected)
     saved("bert", tmp_path)
     expected, names = logits(tmp_path), {"LayerNorm.weight": "LayerNorm.gamma", "LayerNorm.bias": "LayerNorm.beta"}
-    more = {"bert.pooler.dense.weight": torch.zeros(24, 24), "cls.seq_relationship.bias": torch.zeros(2), "bert.embeddings.position_ids": torch.arange(40)[None]}
-    change_weights(tmp_path, lambda w: {"LayerNorm".join(name.split("LayerNorm")[:-1]) + names["LayerNorm" + name.split("LayerNorm")[-1]] if "LayerNorm" in name else name: weight for name, weight in w.items()} | more)
+    more = {"bert.pooler.dense.weight": torch.zeros(24, 24), "cls.seq_relationship.bias": torch.zeros(2),
+            "bert.embeddings.position_ids": torch.arange(40)[None]}
+    change_weights(tmp_path, lambda w: {"LayerNorm".join(name.split("LayerNorm")[:-1])
+                                        + names["LayerNorm" + name.split("LayerNorm")[-1]] if "LayerNorm" in name
+                                        else name: weight for name, weight in w.items()} | more)
     assert torch.equal(logits(tmp_path), expected)
 
 
 def test_an_old_config_names_rotary_positions_otherwise(folder):
     expected, rope = logits(folder), json.loads((folder / "config.json").read_text())["rope_parameters"]
-    change_config(folder, rope_parameters="gone", rope_theta=rope.pop("rope_theta"), rope_scaling={"type" if name == "rope_type" else name: value for name, value in rope.items()})
+    change_config(folder, rope_parameters="gone", rope_theta=rope.pop("rope_theta"),
+                  rope_scaling={"type" if name == "rope_type" else name: value for name, value in rope.items()})
     assert torch.equal(logits(folder), expected)
 
 
@@ -112,12 +122,15 @@ def test_no_code_of_a_model_is_run(folder):
 def test_progress_is_told_in_bytes(folder):
     heard = []
     model, _ = huggingface.from_pretrained(folder, lambda done, total: heard.append((done, total)))
-    assert heard[-1] == (4 * model.n_parameters, 4 * model.n_parameters) and [done for done, _ in heard] == sorted(done for done, _ in heard) and len(heard) == 21
+    assert (heard[-1] == (4 * model.n_parameters, 4 * model.n_parameters)
+            and [done for done, _ in heard] == sorted(done for done, _ in heard) and len(heard) == 21)
 
 
 def test_neither_transformers_nor_the_hub_is_imported_for_a_folder(folder):
-    code = "import sys; from core import huggingface; huggingface.from_pretrained(sys.argv[1]); print([m for m in ('transformers', 'huggingface_hub', 'streamlit') if m in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code, str(folder)], cwd=ROOT, capture_output=True, text=True, timeout=120)
+    code = ("import sys; from core import huggingface; huggingface.from_pretrained(sys.argv[1]); print([m for m in "
+            "('transformers', 'huggingface_hub', 'streamlit') if m in sys.modules])")
+    done = subprocess.run([sys.executable, "-c", code, str(folder)], cwd=ROOT, capture_output=True,
+                          text=True, timeout=120)
     assert done.stdout.strip() == "[]", done.stderr
 
 
@@ -135,7 +148,8 @@ def test_a_missing_shard_is_named(tmp_path):
     shard = weights.weight_files(tmp_path)[1]
     (tmp_path / shard).unlink()
     assert shard in refusal(tmp_path, "incomplete")
-    for index in ("{", "[]", '{"weight_map": {}}', '{"weight_map": {"a": "../model.safetensors"}}', '{"weight_map": {"a": 1}}'):
+    for index in ("{", "[]", '{"weight_map": {}}', '{"weight_map": {"a": "../model.safetensors"}}',
+                  '{"weight_map": {"a": 1}}'):
         (tmp_path / weights.INDEX).write_text(index)
         assert f"{weights.INDEX} is damaged" in refusal(tmp_path, "damaged")
 
@@ -148,20 +162,34 @@ def test_weights_cut_short(folder, keep):
 
 
 @pytest.mark.parametrize("fields, reason, said", [
-    (dict(model_type="gemma3"), "family", "'gemma3'"), (dict(model_type="gone"), "family", "None"), (dict(hidden_size="gone"), "config", "hidden_size"), (dict(hidden_size="wide"), "config", "hidden_size"),
-    (dict(num_attention_heads=0), "config", "n_heads"), (dict(num_key_value_heads=3), "config", "multiple of n_kv_heads"), (dict(rms_norm_eps=-1), "config", "norm_epsilon"),
-    (dict(hidden_act="relu2"), "architecture", "'relu2' with a gate"), (dict(rope_parameters=dict(rope_type="yarn", factor=2.0)), "architecture", "'yarn'"), (dict(rope_parameters=dict(rope_type="linear")), "config", "no factor"),
-    (dict(rope_parameters=[1]), "config", "not as a table"), (dict(quantization_config={"bits": 4}), "architecture", "quantised"), (dict(num_hidden_layers=1), "mismatch", "has no place in this model"),
-    (dict(num_hidden_layers=3), "mismatch", "is missing"), (dict(intermediate_size=41), "mismatch", "(40, 24), and the config asks for (41, 24)"), (dict(vocab_size=62), "mismatch", "asks for (62, 24)"),
-    (dict(model_type="qwen2"), "mismatch", "q_proj.bias is missing"), (dict(attention_bias=True), "mismatch", "bias is missing"), (dict(num_hidden_layers=10 ** 12), "config", "layers")])
+    (dict(model_type="gemma3"), "family", "'gemma3'"), (dict(model_type="gone"), "family", "None"),
+    (dict(hidden_size="gone"), "config", "hidden_size"), (dict(hidden_size="wide"), "config", "hidden_size"),
+    (dict(num_attention_heads=0), "config", "n_heads"),
+    (dict(num_key_value_heads=3), "config", "multiple of n_kv_heads"),
+    (dict(rms_norm_eps=-1), "config", "norm_epsilon"),
+    (dict(hidden_act="relu2"), "architecture", "'relu2' with a gate"),
+    (dict(rope_parameters=dict(rope_type="yarn", factor=2.0)), "architecture", "'yarn'"),
+    (dict(rope_parameters=dict(rope_type="linear")), "config", "no factor"),
+    (dict(rope_parameters=[1]), "config", "not as a table"),
+    (dict(quantization_config={"bits": 4}), "architecture", "quantised"),
+    (dict(num_hidden_layers=1), "mismatch", "has no place in this model"),
+    (dict(num_hidden_layers=3), "mismatch", "is missing"),
+    (dict(intermediate_size=41), "mismatch", "(40, 24), and the config asks for (41, 24)"),
+    (dict(vocab_size=62), "mismatch", "asks for (62, 24)"),
+    (dict(model_type="qwen2"), "mismatch", "q_proj.bias is missing"),
+    (dict(attention_bias=True), "mismatch", "bias is missing"), (dict(num_hidden_layers=10 ** 12), "config", "layers")])
 def test_a_config_that_cannot_be_had(folder, fields, reason, said):
     change_config(folder, **fields)
     assert said in refusal(folder, reason)
 
 
 @pytest.mark.parametrize("name, fields", [
-    ("gpt2", dict(scale_attn_by_inverse_layer_idx=True)), ("opt", dict(word_embed_proj_dim=12)), ("phi", dict(qk_layernorm=True)), ("bert", dict(is_decoder=True)), ("bert", dict(position_embedding_type="relative_key")),
-    ("qwen2 with window", dict(max_window_layers=1, layer_types="gone")), ("qwen2 with window", dict(layer_types=["full_attention", "sliding_attention"])), ("gemma", dict(use_bidirectional_attention=True)),
+    ("gpt2", dict(scale_attn_by_inverse_layer_idx=True)), ("opt", dict(word_embed_proj_dim=12)),
+    ("phi", dict(qk_layernorm=True)), ("bert", dict(is_decoder=True)),
+    ("bert", dict(position_embedding_type="relative_key")),
+    ("qwen2 with window", dict(max_window_layers=1, layer_types="gone")),
+    ("qwen2 with window", dict(layer_types=["full_attention", "sliding_attention"])),
+    ("gemma", dict(use_bidirectional_attention=True)),
     ("t5", dict(feed_forward_proj="gated-relu")), ("roberta", dict(hidden_act="relu"))], ids=str)
 def test_what_our_transformer_does_not_do_is_refused_by_name(name, fields, tmp_path):
     saved(name, tmp_path)
@@ -215,8 +243,9 @@ def test_a_folder_that_is_not_there():
 def test_a_disk_that_is_full_is_told(monkeypatch):
     full = OSError(errno.ENOSPC, "No space left on device")
     monkeypatch.setattr(hub, "listed", lambda name: {"model.safetensors": 10})
-    monkeypatch.setattr(hub, "_client", lambda client=hub._client(): types.SimpleNamespace(errors=client.errors, snapshot_download=lambda *_args, **asked: (_ for _ in ()).throw(
-        client.errors.LocalEntryNotFoundError("not here") if asked.get("local_files_only") else full)))
+    monkeypatch.setattr(hub, "_client", lambda client=hub._client(): types.SimpleNamespace(
+        errors=client.errors, snapshot_download=lambda *_args, **asked: (_ for _ in ()).throw(
+            client.errors.LocalEntryNotFoundError("not here") if asked.get("local_files_only") else full)))
     with pytest.raises(PretrainedError, match="No space left on device.* the room on the disk, then try again") as told:
         hub.fetched("gpt2")
     assert told.value.reason == "connection"

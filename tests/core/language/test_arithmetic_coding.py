@@ -36,7 +36,9 @@ def test_what_was_coded_comes_back_and_costs_what_it_should(seed: int, n: int):
 
 
 def test_the_bits_are_a_number_in_the_exact_interval():
-    """The interval in fractions, without registers: the number that the bits write, and every one that begins with them, lies in it."""
+    """The interval in fractions, without registers: the number that the bits write, and every one that begins with
+    them, lies in it.
+    """
     tables = [np.array([7, 1, 8]), np.array([1, 14, 1]), np.array([5, 5, 6])] * 3
     symbols = [1, 1, 2, 0, 1, 0, 2, 2, 1]
     low, width = Fraction(0), Fraction(1)
@@ -49,7 +51,8 @@ def test_the_bits_are_a_number_in_the_exact_interval():
 
 
 def test_a_worked_case():
-    assert encode([0, 0, 0], lambda before: np.array([8, 8])) == [0, 0, 0, 0, 1]     # three halvings, and two bits that stay inside
+    # three halvings, and two bits that stay inside
+    assert encode([0, 0, 0], lambda before: np.array([8, 8])) == [0, 0, 0, 0, 1]
     assert encode([], lambda before: np.array([1])) == [0, 1]
 
 
@@ -72,9 +75,12 @@ def test_a_text_comes_back_from_the_bits_of_the_model(text: str):
     model, tokenizer = checkpoints.load_bundled("stories")
     ids = tokenizer.encode(text)
     bits, steps = compression.compress(model, ids)
-    assert list(compression.decompress(model, bits)) == ids and [step.token_id for step in steps] == [*ids, tokenizer.end_of_text]
-    quantised = -sum(np.log2((step.end - step.start) / step.total) for step in steps)       # below the ideal for tokens under p = 2^-24, which get a place none the less
-    assert quantised - 1e-3 <= len(bits) <= quantised + 2.001 and quantised <= compression.ideal_bits(steps) + 0.001 * len(steps)
+    assert (list(compression.decompress(model, bits)) == ids
+            and [step.token_id for step in steps] == [*ids, tokenizer.end_of_text])
+    # below the ideal for tokens under p = 2^-24, which get a place none the less
+    quantised = -sum(np.log2((step.end - step.start) / step.total) for step in steps)
+    assert (quantised - 1e-3 <= len(bits) <= quantised + 2.001
+            and quantised <= compression.ideal_bits(steps) + 0.001 * len(steps))
     assert all(one.sent <= other.sent for one, other in zip(steps, steps[1:])) and steps[-1].sent <= len(bits)
     assert bits != compression.compress(model, [*ids, 300])[0]
 
@@ -82,4 +88,6 @@ def test_a_text_comes_back_from_the_bits_of_the_model(text: str):
 @pytest.mark.parametrize("n", [0, 1, 100, 4096, 4097, 20_000])
 def test_lzma_needs_no_larger_window_than_its_data(n: int):
     data = b"".join(b"%d, " % (i * i % 1009) for i in range(n // 3 + 1))[:n]
-    assert compression.packed(data)["lzma"] == len(lzma.compress(data, format=lzma.FORMAT_RAW, filters=[{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME}]))
+    assert (compression.packed(data)["lzma"]
+            == len(lzma.compress(data, format=lzma.FORMAT_RAW,
+                                 filters=[{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME}])))

@@ -1,4 +1,6 @@
-"""Substitution ciphers: counting, the search for a key, and the model's repairs, against countings by hand and readings written out."""
+"""Substitution ciphers: counting, the search for a key, and the model's repairs, against countings by hand and
+readings written out.
+"""
 from __future__ import annotations
 
 import math
@@ -25,7 +27,8 @@ def letters_right(read: str, truth: str) -> int:
 
 
 def open_at(**settings: str):
-    return lessons.open_at("language_models", language_models_view="decipher", **{f"language_models_{name}": value for name, value in settings.items()})
+    return lessons.open_at("language_models", language_models_view="decipher",
+                           **{f"language_models_{name}": value for name, value in settings.items()})
 
 
 def given(at) -> dict:
@@ -37,7 +40,8 @@ def test_triples_are_counted_as_they_stand_in_a_text():
     counted = Counter(three for one in (" ab ab ", " b ") for three in zip(one, one[1:], one[2:]))
     found = cipher.triple_counts(written)
     assert found.sum() == sum(counted.values())
-    assert all(found[tuple(GAP if sign == " " else ALPHABET.index(sign) for sign in three)] == n for three, n in counted.items())
+    assert all(found[tuple(GAP if sign == " " else ALPHABET.index(sign) for sign in three)] == n
+               for three, n in counted.items())
 
 
 @pytest.mark.parametrize("order", (1, 2, 3))
@@ -55,7 +59,8 @@ def test_the_score_is_the_sum_over_the_text_written_out():
 def test_no_key_reads_more_commonly_than_the_one_by_frequency():
     hidden = cipher.encipher(SECRET, cipher.random_key(7))
     best = cipher.score(cipher.signs(cipher.encipher(hidden, cipher.by_frequency(hidden))), 1)
-    others = [cipher.score(cipher.signs(cipher.encipher(hidden, cipher.random_key(seed))), 1) for seed in range(200)] + [cipher.score(cipher.signs(SECRET), 1)]
+    others = ([cipher.score(cipher.signs(cipher.encipher(hidden, cipher.random_key(seed))), 1) for seed in range(200)]
+              + [cipher.score(cipher.signs(SECRET), 1)])
     assert best >= max(others) and best > min(others)
 
 
@@ -66,7 +71,8 @@ def test_the_search_finds_the_key_and_says_what_each_reading_is_worth(order: int
     assert walk == cipher.search(hidden, order), "the same seed walks the same way"
     assert list(walk.scores) == sorted(walk.scores) and list(walk.steps) == sorted(walk.steps)
     for key, worth in zip(walk.keys, walk.scores):
-        assert sorted(key) == list(ALPHABET) and cipher.score(cipher.signs(cipher.encipher(hidden, key)), order) == pytest.approx(worth, abs=1e-6)
+        assert (sorted(key) == list(ALPHABET)
+                and cipher.score(cipher.signs(cipher.encipher(hidden, key)), order) == pytest.approx(worth, abs=1e-6))
     assert letters_right(cipher.encipher(hidden, walk.keys[-1]), SECRET) >= enough
     assert letters_right(cipher.encipher(hidden, walk.keys[0]), SECRET) < enough
 
@@ -76,7 +82,8 @@ def test_the_model_finds_the_letters_that_counting_left_open():
     start = cipher.search(hidden, 3).keys[-1]
     steps = list(cipher.repairs(loaded.model, loaded.tokenizer, hidden, start))
     rounds = [(step.key, step.log_prob) for step in steps if step.new]
-    assert [step.n_read for step in steps if not step.new] == list(range(2, 2 + cipher.N_CANDIDATES * len(rounds))), "each reading is told"
+    assert ([step.n_read for step in steps if not step.new]
+            == list(range(2, 2 + cipher.N_CANDIDATES * len(rounds)))), "each reading is told"
     assert rounds[0][0] == start and letters_right(cipher.encipher(hidden, start), SECRET) < 94
     for (before, low), (after, high) in zip(rounds, rounds[1:]):
         assert high > low and sum(a != b for a, b in zip(before, after)) == 2
@@ -85,20 +92,23 @@ def test_the_model_finds_the_letters_that_counting_left_open():
 
 
 def test_how_much_text_one_key_needs():
-    assert cipher.unicity(0.0) == pytest.approx(sum(math.log2(k) for k in range(1, 27)) / math.log2(26)) and cipher.unicity(5.0) == math.inf
+    assert (cipher.unicity(0.0) == pytest.approx(sum(math.log2(k) for k in range(1, 27)) / math.log2(26))
+            and cipher.unicity(5.0) == math.inf)
     table = cipher.log_probs(2)
     assert cipher.bits_per_letter("ab", 2) == pytest.approx(-(table[GAP, 0] + table[0, 1]) / 2 / math.log(2))
     assert math.isnan(cipher.bits_per_letter("?!", 2))
 
 
-# ---- the view ------------------------------------------------------------------------------------------------------------------------
+# ---- the view --------------------------------------------------------------------------------------------------------
 
 
 def test_the_view_shows_the_search_and_the_answer_holds():
     at = open_at(key="11")
     shown, hidden = given(at), cipher.encipher(SECRET, cipher.random_key(11))
-    assert shown["cipher"] == hidden and shown["truth"] == SECRET and shown["keys"][-1] == cipher.search(hidden, 3).keys[-1]
-    assert shown["goal"] == pytest.approx(cipher.score(cipher.signs(SECRET), 3)) and sum(shown["shares"].values()) == pytest.approx(100)
+    assert (shown["cipher"] == hidden and shown["truth"] == SECRET
+            and shown["keys"][-1] == cipher.search(hidden, 3).keys[-1])
+    assert (shown["goal"] == pytest.approx(cipher.score(cipher.signs(SECRET), 3))
+            and sum(shown["shares"].values()) == pytest.approx(100))
     counts = Counter(letter for letter in hidden.lower() if letter.isalpha())
     assert [counts[letter] for letter in shown["used"]] == sorted(counts.values(), reverse=True)
     found = letters_right(cipher.encipher(hidden, cipher.by_frequency(hidden)), SECRET) / sum(counts.values())
@@ -106,24 +116,30 @@ def test_the_view_shows_the_search_and_the_answer_holds():
     at.button("language_models_counted_commit").click().run()
     assert fine(at) and any(m.value.startswith("Yes") for m in at.markdown)
     best = letters_right(cipher.encipher(hidden, shown["keys"][-1]), SECRET)
-    assert any(f"{best} of {sum(counts.values())} letters are right" in m.value for m in at.markdown) and "26!" in formulas(at)[0]
+    assert (any(f"{best} of {sum(counts.values())} letters are right" in m.value for m in at.markdown)
+            and "26!" in formulas(at)[0])
 
 
 @pytest.mark.parametrize("by", ("letters", "pairs", "model"))
 def test_every_way_of_reading_ends_with_its_best(by: str):
     shown = given(open_at(by=by, secret="We meet at the old mill when the moon is up"))
-    assert len(shown["keys"]) == len(shown["scores"]) == len(shown["steps"]) and list(shown["scores"]) == sorted(shown["scores"])
+    assert (len(shown["keys"]) == len(shown["scores"]) == len(shown["steps"])
+            and list(shown["scores"]) == sorted(shown["scores"]))
 
 
-@pytest.mark.parametrize("secret", ("", "12 !?", HOSTILE, "é漢字🙂", "x" * 5_000, "\x00\u202eabc"), ids=("empty", "no letter", "html", "no ascii", "long", "controls"))
+@pytest.mark.parametrize("secret", ("", "12 !?", HOSTILE, "é漢字🙂", "x" * 5_000, "\x00\u202eabc"),
+                         ids=("empty", "no letter", "html", "no ascii", "long", "controls"))
 def test_any_text_is_borne(secret: str):
     for already in ("false", "true"):
         at = open_at(secret=secret, given=already, key="-3", tried="99999")
         assert fine(at)
         shown = given(at)
-        assert 0 < len(shown["cipher"]) <= 160 and (shown["truth"] is None) == (already == "true" and any(c.isascii() and c.isalpha() for c in secret))
+        assert (0 < len(shown["cipher"]) <= 160
+                and (shown["truth"] is None)
+                    == (already == "true" and any(c.isascii() and c.isalpha() for c in secret)))
 
 
 def test_the_smallest_context_still_fits_the_worst_reading():
-    at = lessons.open_at("language_models", language_models_view="decipher", language_models_by="model", model="scores-additive")
+    at = lessons.open_at("language_models", language_models_view="decipher", language_models_by="model",
+                         model="scores-additive")
     assert fine(at) and len(given(at)["cipher"]) < cache.shared_model("scores-additive", "cpu").model.config.n_context

@@ -1,4 +1,6 @@
-"""Futures of a prompt, strategies side by side, exhaustive search and the cost of the cache: against their definitions and each other."""
+"""Futures of a prompt, strategies side by side, exhaustive search and the cost of the cache: against their definitions
+and each other.
+"""
 import math
 
 import numpy as np
@@ -19,11 +21,13 @@ GREEDY = SamplingConfig(temperature=0)
 
 
 class TestFutures:
-    @pytest.mark.parametrize("config", [SamplingConfig(), SamplingConfig(temperature=0.7, top_k=9, top_p=0.9)], ids=["plain", "cut"])
+    @pytest.mark.parametrize("config", [SamplingConfig(), SamplingConfig(temperature=0.7, top_k=9, top_p=0.9)],
+                             ids=["plain", "cut"])
     def test_frequencies_of_10_000_draws_are_within_sampling_error_of_the_probabilities(self, config):
         model, n = random_model(spread=0.4, end_of_text=None), 10_000
         tree = futures(model, (1, 2), config, seed=3, n=n, depth=2)
-        scores = np.array([(node.count / n - node.path_prob) / frequency_band(node.path_prob, n) for node in tree[1:] if n * node.path_prob > 20])
+        scores = np.array([(node.count / n - node.path_prob) / frequency_band(node.path_prob, n) for node in tree[1:]
+                           if n * node.path_prob > 20])
         assert len(scores) > 25 and np.abs(scores).max() < 4.5 and 0.7 < np.sqrt((scores ** 2).mean()) < 1.3
 
     def test_the_exact_probabilities_are_those_of_the_plain_forward_by_the_chain_rule(self):
@@ -51,19 +55,25 @@ class TestFutures:
 
     def test_a_deeper_tree_begins_with_the_same_draws_and_another_seed_is_another_tree(self):
         model = random_model(spread=0.4)
-        shallow, deep, other = (futures(model, (1, 2), SamplingConfig(), seed, 100, depth) for seed, depth in ((4, 2), (4, 3), (5, 2)))
-        assert [(node.token_ids, node.count) for node in deep if node.depth <= 2] == [(node.token_ids, node.count) for node in shallow]
+        shallow, deep, other = (futures(model, (1, 2), SamplingConfig(), seed, 100, depth)
+                                for seed, depth in ((4, 2), (4, 3), (5, 2)))
+        assert [(node.token_ids, node.count) for node in deep if node.depth <= 2] == [(node.token_ids, node.count)
+                                                                                      for node in shallow]
         assert [(node.token_ids, node.count) for node in other] != [(node.token_ids, node.count) for node in shallow]
 
     def test_two_trees_grown_side_by_side_are_the_same_trees_and_what_they_share_is_read_once(self, monkeypatch):
         model, read = random_model(spread=0.2), []
-        monkeypatch.setattr(module, "next_logits", lambda model, texts, cache: read.append(len(texts)) or next_logits(model, texts, cache))
+        monkeypatch.setattr(module, "next_logits",
+                            lambda model, texts, cache: read.append(len(texts)) or next_logits(model, texts, cache))
         *parts, both = grown(model, (1, 2), SamplingConfig(), (4, 5), 100, 3)
         together = sum(read)
         alone = [futures(model, (1, 2), SamplingConfig(), seed, 100, 3) for seed in (4, 5)]
-        assert together < sum(read) - together and together == 1 + len({node.token_ids for tree in both for node in tree if node.depth < 3 and node.token_ids[-1:] != (0,)})
+        assert (together < sum(read) - together
+                and together == 1 + len({node.token_ids for tree in both for node in tree
+                                         if node.depth < 3 and node.token_ids[-1:] != (0,)}))
         for tree, other in zip(both, alone):
-            assert [(node.token_ids, node.parent, node.count) for node in tree] == [(node.token_ids, node.parent, node.count) for node in other]
+            assert ([(node.token_ids, node.parent, node.count) for node in tree]
+                    == [(node.token_ids, node.parent, node.count) for node in other])
             assert [node.path_prob for node in tree] == pytest.approx([node.path_prob for node in other], rel=1e-4)
         assert all(part[0] == both[0][:len(part[0])] for part in parts), "what has grown stays"
 
@@ -71,7 +81,8 @@ class TestFutures:
         model = random_model()
         tree = futures(model, (1, 2), GREEDY, n=50, depth=4)
         *_, last = generate(model, (1, 2), GREEDY, max_new_tokens=len(tree) - 1)
-        assert tree[-1].token_ids == last.token_ids[2:] and all(node.count == 50 and node.path_prob == 1 for node in tree)
+        assert (tree[-1].token_ids == last.token_ids[2:]
+                and all(node.count == 50 and node.path_prob == 1 for node in tree))
 
     def test_what_does_not_fit_is_refused(self):
         with pytest.raises(ValueError, match="do not fit"):
@@ -86,7 +97,8 @@ class TestPicks:
         drawn = list(generate(model, (1, 2), SamplingConfig(top_k=5), 7, 12))
         odd = int(drawn[4].truncation.token_ids[-1])
         other = list(generate(model, (1, 2), SamplingConfig(top_k=5), 7, 12, picks={4: odd}))
-        assert [s.token_id for s in other[:4]] == [s.token_id for s in drawn[:4]] and other[4].token_id == odd and other[4].renormalised == 0
+        assert ([s.token_id for s in other[:4]] == [s.token_id for s in drawn[:4]] and other[4].token_id == odd
+                and other[4].renormalised == 0)
         assert [s.xi for s in other] == [s.xi for s in drawn] and other[5].token_ids[:7] == drawn[3].token_ids + (odd,)
         assert other[4].log_prob == pytest.approx(plain_log_probs(model, other[4].token_ids)[-2, odd].item(), abs=1e-5)
 
@@ -94,7 +106,8 @@ class TestPicks:
 class TestStrategies:
     def test_each_text_is_what_generate_writes_alone(self):
         model = random_model(spread=0.3)
-        jobs = [(GREEDY, 1), (SamplingConfig(top_k=4), 2), (SamplingConfig(top_p=0.8), 3), *((SamplingConfig(), seed) for seed in range(6))]
+        jobs = [(GREEDY, 1), (SamplingConfig(top_k=4), 2), (SamplingConfig(top_p=0.8), 3),
+                *((SamplingConfig(), seed) for seed in range(6))]
         *_, texts = write_side_by_side(model, (1, 2, 3), jobs, 15)
         for (config, seed), text in zip(jobs, texts):
             steps = list(generate(model, (1, 2, 3), config, seed, 15))
@@ -146,6 +159,7 @@ class TestCacheCost:
     def test_both_ways_agree(self):
         model = random_model(end_of_text=None)
         found = list(measured(model, tuple(range(1, 20)), (2, 9, 19), tries=2))
-        assert [cost.n_tokens for cost in found] == [2, 9, 19] and all(cost.same and cost.difference < 1e-4 and cost.without > 0 < cost.cached for cost in found)
+        assert ([cost.n_tokens for cost in found] == [2, 9, 19]
+                and all(cost.same and cost.difference < 1e-4 and cost.without > 0 < cost.cached for cost in found))
         *_, last = generate(model, (1, 2), GREEDY, max_new_tokens=10)
         assert tuple(greedy_without_cache(model, (1, 2), 10)) == last.token_ids[2:]

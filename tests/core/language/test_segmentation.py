@@ -26,20 +26,24 @@ from core.model.checkpoints import BUNDLED, TOKENIZER
 from core.model.tokenizer import Tokenizer
 from tests.helpers.prompts import PROMPTS
 
-# Sennrich et al. 2016 have these words; here the first of each kind has no space before it, so "low" and " low" are two words.
+# Sennrich et al. 2016 have these words; here the first of each kind has no space before it, so "low" and " low"
+# are two words.
 NEWEST = "low low low low low lower lower newest newest newest newest newest newest widest widest widest"
-TEXT = "The walker walked and the talker talked. Walking is talking, talking is walking. The slow walker was slower than the slowest talker. " * 2
+TEXT = ("The walker walked and the talker talked. Walking is talking, talking is walking. The slow walker was slower "
+        "than the slowest talker. " * 2)
 
 
 def bytes_of(word: bytes) -> list[bytes]:
     return [bytes([b]) for b in word]
 
 
-# ---- merges ------------------------------------------------------------------------------------------------------------------------
+# ---- merges ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["stories", "induction", "translator"])
-@pytest.mark.parametrize("text", [*filter(None, PROMPTS.values()), "Once upon a time, there was a little girl named Lily.", "我今天去了商店 don't father-in-law\n\n  x 12 thousand"])
+@pytest.mark.parametrize("text",
+                         [*filter(None, PROMPTS.values()), "Once upon a time, there was a little girl named Lily.",
+                          "我今天去了商店 don't father-in-law\n\n  x 12 thousand"])
 def test_the_merges_played_end_at_the_tokenizers_own_tokens(name: str, text: str):
     tokenizer = Tokenizer.load(BUNDLED / name / TOKENIZER)
     words = tokenizer.words(text)
@@ -53,14 +57,16 @@ def test_the_merges_played_end_at_the_tokenizers_own_tokens(name: str, text: str
 @pytest.mark.parametrize("name", ["stories", "induction", "translator"])
 def test_rule_k_makes_token_256_plus_k(name: str):
     tokenizer = Tokenizer.load(BUNDLED / name / TOKENIZER)
-    assert [tokenizer.id_of(left + right) for left, right in tokenizer.merges] == list(range(257, 257 + len(tokenizer.merges)))
+    assert ([tokenizer.id_of(left + right) for left, right in tokenizer.merges]
+            == list(range(257, 257 + len(tokenizer.merges))))
 
 
 def test_steps_of_a_word_by_hand():
     # rules 1: l o, 2: lo w, 3: e r. Rule 1 goes first, in both words at once; then 2, then 3.
     steps = list(merge_steps([list("lower"), list("low")], ranks_of([("l", "o"), ("lo", "w"), ("e", "r")])))
     assert [step.rank for step in steps] == [1, 2, 3]
-    assert [step.words for step in steps] == [(("lo", "w", "e", "r"), ("lo", "w")), (("low", "e", "r"), ("low",)), (("low", "er"), ("low",))]
+    assert [step.words for step in steps] == [(("lo", "w", "e", "r"), ("lo", "w")), (("low", "e", "r"), ("low",)),
+                                              (("low", "er"), ("low",))]
 
 
 def test_the_lowest_rank_goes_first_even_if_it_stands_last():
@@ -73,7 +79,7 @@ def test_merging_goes_from_left_to_right():
     assert merged(list("aaaa"), "a", "a") == ["aa", "aa"]
 
 
-# ---- BPE learned live ------------------------------------------------------------------------------------------------------------------
+# ---- BPE learned live ------------------------------------------------------------------------------------------------
 
 
 def test_words_are_those_of_the_models_own_tokenizers():
@@ -83,16 +89,19 @@ def test_words_are_those_of_the_models_own_tokenizers():
 
 
 def test_bpe_equals_the_case_worked_by_hand():
-    # Words: "low" 1, " low" 4, " lower" 2, " newest" 6, " widest" 3. Pairs at first: e s and s t 9 each (newest 6, widest 3), w e 8 (lower 2,
-    # newest 6), l o and o w 7 each, " n", n e and e w 6 each, " l" 6. e s before s t: of equals the pair of the characters that come first.
-    # es t: 9. Then l o 7, lo w 7. Then " n", n e, e w, w est 6 each, and " low" 6: " low" is no earlier than " n", for n comes before low.
+    # Words: "low" 1, " low" 4, " lower" 2, " newest" 6, " widest" 3. Pairs at first: e s and s t 9 each
+    # (newest 6, widest 3), w e 8 (lower 2, newest 6), l o and o w 7 each, " n", n e and e w 6 each, " l" 6. e s before
+    # s t: of equals the pair of the characters that come first. es t: 9. Then l o 7, lo w 7. Then " n", n e, e w, w est
+    # 6 each, and " low" 6: " low" is no earlier than " n", for n comes before low.
     merges = learn_bpe(NEWEST).merges
     assert merges[:4] == (("e", "s"), ("es", "t"), ("l", "o"), ("lo", "w"))
     assert merges[4] == (" ", "n")
 
 
 def slow_bpe(text: str, n: int) -> list[tuple[str, str]]:
-    """BPE by its definition: the most frequent pair, n times; of equals the one whose pieces were first known (characters in their order, then merges)."""
+    """BPE by its definition: the most frequent pair, n times; of equals the one whose pieces were first known
+    (characters in their order, then merges).
+    """
     words = {word: list(word) for word in words_of(text)}
     counts, known, merges = word_counts(text), sorted(set(text)), []
     for _ in range(n):
@@ -109,7 +118,8 @@ def slow_bpe(text: str, n: int) -> list[tuple[str, str]]:
     return merges
 
 
-@pytest.mark.parametrize("text", [NEWEST, "the cat sat on the mat, the bat sat on the cat", "我今天去了商店 我今天去了"])
+@pytest.mark.parametrize("text",
+                         [NEWEST, "the cat sat on the mat, the bat sat on the cat", "我今天去了商店 我今天去了"])
 def test_bpe_learned_by_the_library_is_bpe_by_its_definition(text: str):
     merges = learn_bpe(text).merges
     assert list(merges) == slow_bpe(text, len(merges))
@@ -137,13 +147,14 @@ def test_pair_counts_weigh_words_by_how_often_they_come():
     assert found == {("a", "b"): 6, ("b", "a"): 4}
 
 
-# ---- Unigram ------------------------------------------------------------------------------------------------------------------------
+# ---- Unigram ---------------------------------------------------------------------------------------------------------
 
 
 def every_way(word: str, log_p: dict[str, float]) -> list[tuple[float, tuple[str, ...]]]:
     """All ways to cut a word into known pieces: every subset of the places between its letters is tried."""
     ways = []
-    for places in itertools.chain.from_iterable(itertools.combinations(range(1, len(word)), k) for k in range(len(word))):
+    for places in itertools.chain.from_iterable(itertools.combinations(range(1, len(word)), k)
+                                                for k in range(len(word))):
         pieces = tuple(word[a:b] for a, b in zip((0, *places), (*places, len(word))))
         if all(piece in log_p for piece in pieces):
             ways.append((sum(log_p[piece] for piece in pieces), pieces))
@@ -165,7 +176,8 @@ def test_the_ways_to_cut_a_word_are_those_of_trying_all(word: str):
     ways = every_way(word, dict(unigram.log_p))
     found = unigram.segmentations(word, 7)
     assert [score for score, _ in found] == pytest.approx([score for score, _ in ways[:7]], abs=1e-9)
-    assert all(score == pytest.approx(sum(unigram.log_p[piece] for piece in pieces)) and "".join(pieces) == word for score, pieces in found)
+    assert all(score == pytest.approx(sum(unigram.log_p[piece] for piece in pieces)) and "".join(pieces) == word
+               for score, pieces in found)
     assert unigram.log_likelihood(word) == pytest.approx(math.log(sum(math.exp(score) for score, _ in ways)), abs=1e-9)
 
 
@@ -174,7 +186,8 @@ def test_the_best_way_is_as_probable_as_the_librarys():
     library = tokenizers.Tokenizer(models.Unigram([("<unk>", 0.0), *unigram.log_p.items()], unk_id=0))
     for word in set(words_of(TEXT)):
         pieces = library.encode(word).tokens
-        assert sum(unigram.log_p[piece] for piece in pieces) == pytest.approx(unigram.segmentations(word, 1)[0][0], abs=1e-9)
+        assert sum(unigram.log_p[piece] for piece in pieces) == pytest.approx(unigram.segmentations(word, 1)[0][0],
+                                                                              abs=1e-9)
 
 
 def test_unigram_keeps_every_character_and_begins_with_strings_that_come_twice():
@@ -182,7 +195,9 @@ def test_unigram_keeps_every_character_and_begins_with_strings_that_come_twice()
         unigram = learn_unigram(TEXT, size)
         assert set(TEXT) <= set(unigram.log_p) and len(unigram.log_p) <= size + len(set(TEXT))
     joined = "\0".join(set(words_of(TEXT)))
-    assert all(joined.count(piece) >= 2 or any(joined.startswith(piece, i + 1) for i in range(len(joined)) if joined.startswith(piece, i)) for piece in unigram.log_p if len(piece) > 1)
+    assert all(joined.count(piece) >= 2
+               or any(joined.startswith(piece, i + 1) for i in range(len(joined)) if joined.startswith(piece, i))
+               for piece in unigram.log_p if len(piece) > 1)
 
 
 def test_an_unknown_character_stands_by_itself():

@@ -1,4 +1,6 @@
-"""Kepler's equation, the ellipse it runs on, and the fit of its seven numbers: hand-worked cases, identities, and derivatives by another road."""
+"""Kepler's equation, the ellipse it runs on, and the fit of its seven numbers: hand-worked cases, identities, and
+derivatives by another road.
+"""
 from __future__ import annotations
 
 import math
@@ -23,7 +25,8 @@ def test_keplers_equation_holds_where_it_is_solved(e: float):
 
 
 def test_a_hand_worked_case_and_an_ellipse_that_is_none():
-    E = kepler.eccentric_anomaly(torch.tensor([math.pi / 2 - MERCURY], dtype=torch.float64), MERCURY)        # at E = π/2 the mean anomaly is π/2 − e
+    # at E = π/2 the mean anomaly is π/2 − e
+    E = kepler.eccentric_anomaly(torch.tensor([math.pi / 2 - MERCURY], dtype=torch.float64), MERCURY)
     assert float(E) == pytest.approx(math.pi / 2, abs=1e-14)
     for e in (1.0, math.nan):
         with pytest.raises(ValueError):
@@ -52,8 +55,10 @@ def test_equal_areas_are_swept_in_equal_times_and_both_ends_of_the_axis_are_wher
     times = torch.linspace(0, 2, 20_001, dtype=torch.float64)
     x, y, z = kepler.on_ellipse(flat(MERCURY), times).T
     swept = (0.5 * (x[:-1] * y[1:] - x[1:] * y[:-1])).reshape(10, -1).sum(1)
-    assert torch.allclose(swept, swept.mean(), rtol=1e-6) and float(swept.sum()) == pytest.approx(math.pi * 1.5 ** 2 * math.sqrt(1 - MERCURY ** 2), rel=1e-6)
-    assert float(x.max()) == pytest.approx(1.5 * (1 - MERCURY)) and float(x.min()) == pytest.approx(-1.5 * (1 + MERCURY)) and float(z.abs().max()) == 0
+    assert (torch.allclose(swept, swept.mean(), rtol=1e-6)
+            and float(swept.sum()) == pytest.approx(math.pi * 1.5 ** 2 * math.sqrt(1 - MERCURY ** 2), rel=1e-6))
+    assert (float(x.max()) == pytest.approx(1.5 * (1 - MERCURY))
+            and float(x.min()) == pytest.approx(-1.5 * (1 + MERCURY)) and float(z.abs().max()) == 0)
     assert float(y.max()) == pytest.approx(1.5 * math.sqrt(1 - MERCURY ** 2), rel=1e-6)
 
 
@@ -69,7 +74,8 @@ def test_the_classical_formula_gives_the_same_place():
     assert math.sqrt(x * x + y * y + z * z) == pytest.approx(told.a * (1 - e * math.cos(E)), abs=1e-12)
     longitude, latitude = (math.radians(angle) for angle in told.pole)
     pole = (math.cos(latitude) * math.cos(longitude), math.cos(latitude) * math.sin(longitude), math.sin(latitude))
-    assert sum(p * q for p, q in zip(pole, (x, y, z))) == pytest.approx(0, abs=1e-12) and 90 - told.pole[1] == pytest.approx(1.84969142)
+    assert (sum(p * q for p, q in zip(pole, (x, y, z))) == pytest.approx(0, abs=1e-12)
+            and 90 - told.pole[1] == pytest.approx(1.84969142))
     assert (told.e, told.period) == (pytest.approx(0.0933941), pytest.approx(686.98 / 365.25, abs=1e-4))
 
 
@@ -91,7 +97,8 @@ def test_the_jacobian_is_that_of_finite_differences(structure: str):
     for column in range(min(len(numbers), 7)):
         step = torch.zeros_like(numbers)
         step[column] = 1e-6
-        other = (kepler.residuals(structure, numbers + step, train) - kepler.residuals(structure, numbers - step, train)) / 2e-6
+        other = (kepler.residuals(structure, numbers + step, train)
+                 - kepler.residuals(structure, numbers - step, train)) / 2e-6
         assert torch.allclose(J[:, column], other, rtol=1e-5, atol=1e-2), column
 
 
@@ -99,21 +106,28 @@ def test_the_jacobian_is_that_of_finite_differences(structure: str):
 @pytest.mark.parametrize("seed", range(3))
 def test_the_numbers_come_back_from_measurements_without_noise(method: str, seed: int):
     made = kepler.fit("ellipse", method, *kepler.measure(12, 0.0, seed))
-    assert np.allclose(made.numbers[-1], kepler.planet().numpy(), rtol=0, atol=1e-4 if method == "adam" else 1e-9) and made.train[0] > 500 > 1 > made.test[-1]
-    assert len(made.steps) == len(made.numbers) == len(made.train) and (method == "adam" or np.all(np.diff(made.train) <= 0))
+    assert (np.allclose(made.numbers[-1], kepler.planet().numpy(), rtol=0, atol=1e-4 if method == "adam" else 1e-9)
+            and made.train[0] > 500 > 1 > made.test[-1])
+    assert (len(made.steps) == len(made.numbers) == len(made.train)
+            and (method == "adam" or np.all(np.diff(made.train) <= 0)))
 
 
 def test_a_fit_errs_as_much_as_its_measurements_and_a_wrong_structure_more():
     fits = {structure: kepler.fit(structure, "lm", *kepler.measure(60, 1.0, 0)) for structure in STRUCTURES}
-    assert fits["ellipse"].train[-1] == pytest.approx(math.sqrt(1 - 7 / 180), abs=0.15) and fits["ellipse"].test[-1] < 1.3
-    assert 3 < fits["equant"].train[-1] < fits["equant"].test[-1] and fits["circle"].train[-1] > 100 and fits["polynomial"].test[-1] > 1e9
-    assert {name: fit.numbers.shape[1] for name, fit in fits.items()} == {"ellipse": 7, "equant": 7, "circle": 5, "polynomial": 39}
+    assert (fits["ellipse"].train[-1] == pytest.approx(math.sqrt(1 - 7 / 180), abs=0.15)
+            and fits["ellipse"].test[-1] < 1.3)
+    assert (3 < fits["equant"].train[-1] < fits["equant"].test[-1] and fits["circle"].train[-1] > 100
+            and fits["polynomial"].test[-1] > 1e9)
+    assert {name: fit.numbers.shape[1] for name, fit in fits.items()} == {"ellipse": 7, "equant": 7,
+                                                                          "circle": 5, "polynomial": 39}
 
 
 def test_the_noise_is_the_angle_it_says_and_the_seed_says_all():
     train, test = kepler.measure(2000, 2.0, 3)
     assert isinstance(train, Measured) and kepler.rms("ellipse", kepler.planet(), train) == pytest.approx(2.0, abs=0.08)
-    assert torch.equal(train.positions, kepler.measure(2000, 2.0, 3)[0].positions) and not torch.equal(test.positions, kepler.measure(2000, 2.0, 4)[1].positions)
+    assert (torch.equal(train.positions, kepler.measure(2000, 2.0, 3)[0].positions)
+            and not torch.equal(test.positions, kepler.measure(2000, 2.0, 4)[1].positions))
     assert float(train.times.max()) <= kepler.TRAINED <= float(test.times.min())
     shifted = kepler.planet() + torch.tensor([0, 0, 0, 0, 0, ARCMIN, 0], dtype=torch.float64)
-    assert float(kepler.error_at("ellipse", shifted, torch.tensor([10.0], dtype=torch.float64))) == pytest.approx(1 / math.sqrt(3), rel=0.2)
+    assert (float(kepler.error_at("ellipse", shifted, torch.tensor([10.0], dtype=torch.float64)))
+            == pytest.approx(1 / math.sqrt(3), rel=0.2))

@@ -1,4 +1,6 @@
-"""The tasks that are learned live, the grammar whose entropy is known, the learner, and teacher forcing: identities and hand-worked numbers."""
+"""The tasks that are learned live, the grammar whose entropy is known, the learner, and teacher forcing: identities and
+hand-worked numbers.
+"""
 from __future__ import annotations
 
 import io
@@ -51,7 +53,7 @@ def same(history) -> list[tuple]:
     return [tuple(repr(value) for name, value in vars(record).items() if name != "seconds") for record in history]
 
 
-# ---- the grammar ------------------------------------------------------------------------------------------------------------------
+# ---- the grammar -----------------------------------------------------------------------------------------------------
 
 
 def texts_of(g: Grammar, n: int) -> dict[tuple[str, ...], float]:
@@ -97,13 +99,14 @@ def test_texts_have_the_probabilities_they_say():
         assert math.prod(probabilities) == pytest.approx(known[tuple(grammar.made_up().words[i] for i in row)])
 
 
-@pytest.mark.parametrize("states", [{"a": (("x", 0.5, "a"),)}, {"a": (("x", 0.5, "a"), ("x", 0.5, "a"))}, {"a": (("x", 1.0, "nowhere"),)}])
+@pytest.mark.parametrize("states", [{"a": (("x", 0.5, "a"),)}, {"a": (("x", 0.5, "a"), ("x", 0.5, "a"))},
+                                    {"a": (("x", 1.0, "nowhere"),)}])
 def test_a_grammar_that_is_none_is_refused(states: dict):
     with pytest.raises(ValueError):
         Grammar("a", states)
 
 
-# ---- the tasks --------------------------------------------------------------------------------------------------------------------
+# ---- the tasks -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", TASKS)
@@ -133,10 +136,13 @@ def test_the_answers_are_right():
 
 
 def test_what_is_held_out_is_never_trained_on():
-    questions = [{text.split("=")[0] for text in texts(Addition(), Addition().rows(4000, generator(1), held_out))} for held_out in (False, True)]
+    questions = [{text.split("=")[0] for text in texts(Addition(), Addition().rows(4000, generator(1), held_out))}
+                 for held_out in (False, True)]
     assert not questions[0] & questions[1] and 500 < len(questions[1]) <= 1000
-    own = OwnText(TEXT + "§" * 25)                                       # 50 bytes, less than the tenth that is held out
-    seen = [own.rows(500, generator(), held_out).targets == own.tokenizer.id_of("§".encode()[:1]) for held_out in (False, True)]
+    # 50 bytes, less than the tenth that is held out
+    own = OwnText(TEXT + "§" * 25)
+    seen = [own.rows(500, generator(), held_out).targets == own.tokenizer.id_of("§".encode()[:1])
+            for held_out in (False, True)]
     assert not seen[0].any() and seen[1].any()
 
 
@@ -167,7 +173,7 @@ def test_a_text_too_short_is_refused_and_a_broken_one_is_learned_from():
     assert rows.inputs.shape == (4, OwnText.n_context)
 
 
-# ---- the learner --------------------------------------------------------------------------------------------------------------------
+# ---- the learner -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", TASKS)
@@ -176,7 +182,8 @@ def test_a_learner_learns_every_task(name: str):
     records = first(learner, 4)
     assert learner.step == records[-1].step == 40 and learner.history[0].step == 0
     assert records[-1].held_out < learner.history[0].held_out and 0 <= records[-1].accuracy <= 1
-    assert learner.pattern.shape == (2, 2, learner.task.n_context, learner.task.n_context) and len(learner.tokens) == learner.task.n_context
+    assert (learner.pattern.shape == (2, 2, learner.task.n_context, learner.task.n_context)
+            and len(learner.tokens) == learner.task.n_context)
 
 
 def test_the_smallest_copying_task_is_learned():
@@ -245,29 +252,35 @@ def test_what_is_taken_home_is_the_same_model(tmp_path):
     first(learner, 1)
     with zipfile.ZipFile(io.BytesIO(learner.saved("# A card\n"))) as archive:
         archive.extractall(tmp_path)
-        assert {checkpoints.WEIGHTS, checkpoints.CONFIG, checkpoints.TOKENIZER, checkpoints.CARD} == set(archive.namelist())
+        assert ({checkpoints.WEIGHTS, checkpoints.CONFIG, checkpoints.TOKENIZER, checkpoints.CARD}
+                == set(archive.namelist()))
     model, tokenizer = checkpoints.load(tmp_path)
     ids = torch.tensor([tokenizer.end_of_text, *tokenizer.encode(" the cat")])
-    assert torch.equal(model.logits(ids), learner.copy().logits(ids)) and (tmp_path / "README.md").read_text() == "# A card\n"
+    assert (torch.equal(model.logits(ids), learner.copy().logits(ids))
+            and (tmp_path / "README.md").read_text() == "# A card\n")
 
 
 def test_sizes_count_as_the_formula_says_and_long_histories_are_thinned():
     for size, (d, n_layers, _) in SIZES.items():
         model = Learner(Copying(), size).model
         assert model.n_parameters == 257 * d + 17 * d + n_layers * (12 * d * d + 13 * d) + 2 * d
-    assert thinned(list(range(1000)), 100)[0] == 0 and thinned(list(range(1000)), 100)[-1] == 999 and len(thinned(list(range(1000)), 100)) <= 101
+    assert (thinned(list(range(1000)), 100)[0] == 0 and thinned(list(range(1000)), 100)[-1] == 999
+            and len(thinned(list(range(1000)), 100)) <= 101)
     assert thinned([1]) == [1] and thinned([]) == []
 
 
-# ---- teacher forcing --------------------------------------------------------------------------------------------------------------
+# ---- teacher forcing -------------------------------------------------------------------------------------------------
 
 
 def test_prices_by_hand():
     logits = torch.log(torch.tensor([[0.5, 0.25, 0.25], [0.1, 0.8, 0.1], [0.2, 0.2, 0.6]]))
     prices = teacher_forcing.forced(logits, [0, 1, 0])
-    assert prices.p_true == pytest.approx([0.25, 0.1]) and prices.losses == pytest.approx([math.log(4), math.log(10)]) and prices.n == 2
-    assert prices.guesses.tolist() == [0, 1, 2] and prices.p_guess == pytest.approx([0.5, 0.8, 0.6]) and prices.rank.tolist() == [1, 1]
-    assert prices.mean == pytest.approx(math.log(40) / 2) and prices.perplexity == pytest.approx(40 ** 0.5) and prices.total == pytest.approx(-math.log(0.25 * 0.1))
+    assert (prices.p_true == pytest.approx([0.25, 0.1]) and prices.losses == pytest.approx([math.log(4), math.log(10)])
+            and prices.n == 2)
+    assert (prices.guesses.tolist() == [0, 1, 2] and prices.p_guess == pytest.approx([0.5, 0.8, 0.6])
+            and prices.rank.tolist() == [1, 1])
+    assert (prices.mean == pytest.approx(math.log(40) / 2) and prices.perplexity == pytest.approx(40 ** 0.5)
+            and prices.total == pytest.approx(-math.log(0.25 * 0.1)))
     assert math.isnan(teacher_forcing.forced(logits[:1], [0]).mean)
 
 
@@ -279,6 +292,7 @@ def test_the_push_is_the_derivative_of_the_price():
 
 
 def test_documents_are_packed_with_the_end_between_them():
-    assert teacher_forcing.documents_of(" A cat. A dog!  \n\nBye ") == ["A cat.", "A dog!", "Bye"] and teacher_forcing.documents_of(" \n ") == []
+    assert (teacher_forcing.documents_of(" A cat. A dog!  \n\nBye ") == ["A cat.", "A dog!", "Bye"]
+            and teacher_forcing.documents_of(" \n ") == [])
     assert teacher_forcing.packed([[5, 6], [7]], 0, 4) == (0, 5, 6, 0) and teacher_forcing.packed([], 0, 4) == (0,)
     assert END_OF_TEXT not in "".join(teacher_forcing.documents_of("a. b."))

@@ -6,7 +6,8 @@ import torch
 
 from core.model import attention
 
-# Three tokens, d_k = d_v = 2. q·k of row i: token 0 with itself 2; token 1: 0 and 2; token 2: 2, 2 and 4 (then all over sqrt 2).
+# Three tokens, d_k = d_v = 2. q·k of row i: token 0 with itself 2; token 1: 0 and 2; token 2: 2, 2 and 4
+# (then all over sqrt 2).
 Q = torch.tensor([[1.0, 1.0], [0.0, 2.0], [2.0, 2.0]], dtype=torch.float64)
 K = torch.tensor([[2.0, 0.0], [0.0, 1.0], [1.0, 1.0]], dtype=torch.float64)
 V = torch.tensor([[1.0, 0.0], [0.0, 1.0], [10.0, 10.0]], dtype=torch.float64)
@@ -18,7 +19,8 @@ def test_three_tokens_by_hand():
     pattern = attention.masked_softmax(scores, attention.causal_mask(3, 3))
     a, b = math.exp(0 / math.sqrt(2)), math.exp(2 / math.sqrt(2))
     c, e = math.exp(4 / math.sqrt(2)), math.exp(2 / math.sqrt(2))
-    by_hand = torch.tensor([[1, 0, 0], [a / (a + b), b / (a + b), 0], [c / (2 * c + e), e / (2 * c + e), c / (2 * c + e)]], dtype=torch.float64)
+    by_hand = torch.tensor([[1, 0, 0], [a / (a + b), b / (a + b), 0],
+                            [c / (2 * c + e), e / (2 * c + e), c / (2 * c + e)]], dtype=torch.float64)
     assert torch.allclose(pattern, by_hand, rtol=0, atol=1e-15)
     out = pattern @ V
     assert out[0].tolist() == [1.0, 0.0]
@@ -36,8 +38,10 @@ def test_masks():
     assert attention.sliding_window_mask(4, 4, 2).tolist() == [
         [True, False, False, False], [True, True, False, False], [False, True, True, False], [False, False, True, True]]
     assert attention.bidirectional_mask(2, 3).all()
-    assert attention.causal_mask(1, 3).tolist() == [[True, True, True]], "the last query stands at the last key's position"
-    assert attention.mask("sliding-window", 2, 4, 2).tolist() == [[False, True, True, False], [False, False, True, True]]
+    assert (attention.causal_mask(1, 3).tolist()
+            == [[True, True, True]]), "the last query stands at the last key's position"
+    assert attention.mask("sliding-window", 2, 4, 2).tolist() == [[False, True, True, False],
+                                                                  [False, False, True, True]]
 
 
 def test_a_row_without_keys_is_refused():

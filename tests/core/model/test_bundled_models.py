@@ -1,4 +1,6 @@
-"""The bundled models: what each can do on exercises that it never saw, and that its card and its recipe describe the weights that are there."""
+"""The bundled models: what each can do on exercises that it never saw, and that its card and its recipe describe the
+weights that are there.
+"""
 import json
 import re
 
@@ -14,8 +16,10 @@ from core.training import teaching_text
 from core.training.blanks import held_out_sentiment
 from core.training.recipes import MILESTONES, RECIPES
 
-FAMILIES = {"positions": ("none", "sinusoidal", "learned", "rotary", "alibi", "relative"), "scores": ("multiplicative", "additive")}
-DECODERS_OF_TEXT = ("stories", "stories-small", *(f"{family}-{one}" for family, members in FAMILIES.items() for one in members))
+FAMILIES = {"positions": ("none", "sinusoidal", "learned", "rotary", "alibi", "relative"),
+            "scores": ("multiplicative", "additive")}
+DECODERS_OF_TEXT = ("stories", "stories-small",
+                    *(f"{family}-{one}" for family, members in FAMILIES.items() for one in members))
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +49,8 @@ def test_stories_knows_the_facts_it_was_taught_and_not_the_others(stories):
 
 def test_stories_recites_what_it_read_a_hundred_times_and_not_the_twin_that_it_never_read(stories):
     found = list(recitations(*stories, teaching_text.canaries()))
-    recited = {repeats: np.mean([r.recited_share for r in found if r.passage.repeats == repeats]) for repeats in (0, 1, 10, 100)}
+    recited = {repeats: np.mean([r.recited_share for r in found if r.passage.repeats == repeats])
+               for repeats in (0, 1, 10, 100)}
     assert recited[100] > 0.5 > 0.1 > max(recited[0], recited[1])
 
 
@@ -97,7 +102,8 @@ def test_a_bundled_model_is_what_its_recipe_makes_and_its_card_says(name):
     assert model.config == RECIPES[name].model
     card = (checkpoints.BUNDLED / name / "README.md").read_text(encoding="utf-8")
     assert f"| parameters | {model.n_parameters:,} |" in card and f"python -m core.training {name} " in card
-    ends = {entry["stage"]: entry["step"] for entry in json.loads((checkpoints.BUNDLED / name / "training.json").read_text(encoding="utf-8"))}
+    ends = {entry["stage"]: entry["step"]
+            for entry in json.loads((checkpoints.BUNDLED / name / "training.json").read_text(encoding="utf-8"))}
     assert len(ends) == len(RECIPES[name].stages) and all(re.search(rf"\b{end:,}\b", card) for end in ends.values())
     assert not re.search(r"\{\w*\}|\b[A-Z_]{2,}_STEPS\b", card), "a value is missing in the card"
 
@@ -109,5 +115,6 @@ def test_text_models_share_one_tokenizer():
 
 def test_sizes():
     """At most 60 MB for stories in half precision, and 120 MB for the childhood."""
-    stories, small = (sum(file.stat().st_size for file in (checkpoints.BUNDLED / name).rglob("*") if file.is_file()) for name in ("stories", "stories-small"))
+    stories, small = (sum(file.stat().st_size for file in (checkpoints.BUNDLED / name).rglob("*") if file.is_file())
+                      for name in ("stories", "stories-small"))
     assert stories < 60e6 and small < 120e6

@@ -64,7 +64,8 @@ def test_a_loaded_model_is_for_reading(folder):
 
 
 def test_the_folder_holds_four_files_and_the_card_as_given(folder):
-    assert sorted(p.name for p in folder.iterdir()) == ["README.md", "config.json", "model.safetensors", "tokenizer.json"]
+    assert sorted(p.name for p in folder.iterdir()) == ["README.md", "config.json",
+                                                        "model.safetensors", "tokenizer.json"]
     assert (folder / "README.md").read_text() == "# A card\n"
 
 
@@ -88,16 +89,19 @@ def test_weights_cut_short(folder, keep):
     assert "damaged or cut short" in refusal(folder) and f"{keep} bytes" in refusal(folder)
 
 
-@pytest.mark.parametrize("name, content", [("config.json", "{"), ("config.json", "[1]"), ("config.json", "\x00"), ("tokenizer.json", "{"), ("tokenizer.json", "")])
+@pytest.mark.parametrize("name, content", [("config.json", "{"), ("config.json", "[1]"), ("config.json", "\x00"),
+                                           ("tokenizer.json", "{"), ("tokenizer.json", "")])
 def test_a_damaged_file_is_named(folder, name, content):
     (folder / name).write_text(content)
     assert name in refusal(folder)
 
 
 @pytest.mark.parametrize("fields, said", [
-    (dict(colour="blue"), "Unknown model settings: colour"), (dict(norm="batchnorm"), "norm must be one of"), (dict(n_heads=0), "n_heads"),
+    (dict(colour="blue"), "Unknown model settings: colour"),
+    (dict(norm="batchnorm"), "norm must be one of"), (dict(n_heads=0), "n_heads"),
     (dict(d_model="wide"), "config.json"), (dict(vocab_size=261), "vocabulary of 261 tokens, its tokenizer one of 260"),
-    (dict(end_of_text=3), "end of text is token 3"), (dict(n_layers=1), "belongs to no part"), (dict(n_layers=3), "blocks.2.W_Q is missing"),
+    (dict(end_of_text=3), "end of text is token 3"),
+    (dict(n_layers=1), "belongs to no part"), (dict(n_layers=3), "blocks.2.W_Q is missing"),
     (dict(n_context=10 ** 9), f"P is (16, 8), and the config asks for ({10 ** 9}, 8)")])
 def test_a_config_that_does_not_fit(folder, fields, said):
     change_config(folder, **fields)
@@ -161,7 +165,8 @@ def childhood(folder, model, monkeypatch):
 def test_a_history_comes_back(childhood, model):
     assert checkpoints.history("model") == (milestone(0), milestone(2))
     last, before, after = (checkpoints.load_bundled("model", step=step)[0] for step in (None, 0, 2))
-    assert torch.equal(after.E, model.E.half().float()) and torch.equal(before.E, last.E) and not torch.equal(before.E, after.E)
+    assert (torch.equal(after.E, model.E.half().float()) and torch.equal(before.E, last.E)
+            and not torch.equal(before.E, after.E))
 
 
 def test_a_history_makes_no_other_model(childhood):

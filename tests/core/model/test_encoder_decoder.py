@@ -12,12 +12,14 @@ from core.model.tokenizer import Tokenizer
 from core.model.transformer import Transformer
 from tests.helpers.parity import copied, randomised, split_heads
 
-SETTINGS = dict(kind="encoder-decoder", vocab_size=40, d_model=16, n_layers=2, n_encoder_layers=3, n_heads=4, n_context=16, d_ff=24)
+SETTINGS = dict(kind="encoder-decoder", vocab_size=40, d_model=16, n_layers=2, n_encoder_layers=3, n_heads=4,
+                n_context=16, d_ff=24)
 
 
 def small(dtype=torch.float64, **changes) -> Transformer:
     """A model with every parameter random."""
-    return randomised(Transformer(ModelConfig(**SETTINGS | changes)).initialise(torch.Generator().manual_seed(0))).to(dtype)
+    return randomised(Transformer(ModelConfig(**SETTINGS | changes)).initialise(torch.Generator().manual_seed(0))).to(
+        dtype)
 
 
 def ids(*shape: int, seed: int = 0) -> torch.Tensor:
@@ -27,16 +29,21 @@ def ids(*shape: int, seed: int = 0) -> torch.Tensor:
 # Parity with torch.nn.Transformer
 
 def torchs_model(placement: str) -> nn.Transformer:
-    """Ours in torch's modules; without torch's extra norm at the end of a post-norm stack, which Vaswani et al. 2017 do not have either."""
-    options = dict(d_model=16, nhead=4, dim_feedforward=24, dropout=0.0, activation="gelu", batch_first=True, norm_first=placement == "pre")
+    """Ours in torch's modules; without torch's extra norm at the end of a post-norm stack, which Vaswani et al. 2017 do
+    not have either.
+    """
+    options = dict(d_model=16, nhead=4, dim_feedforward=24, dropout=0.0, activation="gelu", batch_first=True,
+                   norm_first=placement == "pre")
     last = (lambda: nn.LayerNorm(16)) if placement == "pre" else (lambda: None)
     encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(**options), 3, last(), enable_nested_tensor=False)
     decoder = nn.TransformerDecoder(nn.TransformerDecoderLayer(**options), 2, last())
-    return randomised(nn.Transformer(d_model=16, nhead=4, custom_encoder=encoder, custom_decoder=decoder, batch_first=True))
+    return randomised(nn.Transformer(d_model=16, nhead=4, custom_encoder=encoder, custom_decoder=decoder,
+                                     batch_first=True))
 
 
 def attention_weights(theirs: dict, name: str, ours: str) -> dict:
-    weights = {f"{ours}W_O": theirs[f"{name}.out_proj.weight"].T.reshape(4, 4, 16), f"{ours}b_O": theirs[f"{name}.out_proj.bias"]}
+    weights = {f"{ours}W_O": theirs[f"{name}.out_proj.weight"].T.reshape(4, 4, 16),
+               f"{ours}b_O": theirs[f"{name}.out_proj.bias"]}
     for letter, W, b in zip("QKV", theirs[f"{name}.in_proj_weight"].chunk(3), theirs[f"{name}.in_proj_bias"].chunk(3)):
         weights[f"{ours}W_{letter}"], weights[f"{ours}b_{letter}"] = split_heads(W.T, 4), b.reshape(4, 4)
     return weights
@@ -52,7 +59,8 @@ def stack_weights(theirs: dict, stack: str, ours: str, n_layers: int, norms: tup
         for number, norm in enumerate(norms, 1):
             weights |= {f"{here}{norm}.{part}": theirs[f"{there}norm{number}.{part}"] for part in ("weight", "bias")}
         for number in (1, 2):
-            weights[f"{here}W_{number}"], weights[f"{here}b_{number}"] = theirs[f"{there}linear{number}.weight"].T, theirs[f"{there}linear{number}.bias"]
+            weights[f"{here}W_{number}"], weights[f"{here}b_{number}"] = (theirs[f"{there}linear{number}.weight"].T,
+                                                                          theirs[f"{there}linear{number}.bias"])
     if pre:
         weights |= {f"{ours}final_norm.{part}": theirs[f"{stack}.norm.{part}"] for part in ("weight", "bias")}
     return weights
@@ -66,14 +74,16 @@ def equal_model(theirs: nn.Transformer, placement: str) -> Transformer:
     return copied(random.config, ours).double()
 
 
-@pytest.mark.parametrize("placement", ["pre", "post"])     # those that torch has; the others are in test_norm_placements.py
+# those that torch has; the others are in test_norm_placements.py
+@pytest.mark.parametrize("placement", ["pre", "post"])
 @pytest.mark.parametrize("batch", [(), (3,)], ids=["one", "batch"])
 def test_equal_to_torch(placement, batch):
     theirs = torchs_model(placement).double()
     ours = equal_model(theirs, placement)
     source, target = ids(*batch, 9), ids(*batch, 6, seed=1)
     memory = theirs.encoder(ours.E[source] + ours.encoder.P[:9])
-    expected = theirs.decoder(ours.E[target] + ours.P[:6], memory, tgt_mask=nn.Transformer.generate_square_subsequent_mask(6, dtype=torch.float64))
+    expected = theirs.decoder(ours.E[target] + ours.P[:6], memory,
+                              tgt_mask=nn.Transformer.generate_square_subsequent_mask(6, dtype=torch.float64))
     trace = ours(target, source_ids=source)
     assert (trace.encoder.h_final - memory).abs().max() < 1e-12
     assert (trace.h_final - expected).abs().max() < 1e-12
@@ -82,7 +92,8 @@ def test_equal_to_torch(placement, batch):
 
 # The trace
 
-@pytest.mark.parametrize("settings", [dict(), dict(norm_placement="post"), dict(n_kv_heads=2), dict(positions="alibi"), dict(score="additive")], ids=str)
+@pytest.mark.parametrize("settings", [dict(), dict(norm_placement="post"), dict(n_kv_heads=2), dict(positions="alibi"),
+                                      dict(score="additive")], ids=str)
 def test_the_identities_of_cross_attention(settings):
     model = small(**settings)
     trace = model(ids(2, 6, seed=1), source_ids=ids(2, 9))
@@ -97,7 +108,8 @@ def test_the_identities_of_cross_attention(settings):
 
 def test_the_streams_add_up():
     trace = small()(ids(6, seed=1), source_ids=ids(9))
-    for stack, first in ((trace, trace.embedding + trace.position), (trace.encoder, trace.encoder.embedding + trace.encoder.position)):
+    for stack, first in ((trace, trace.embedding + trace.position),
+                         (trace.encoder, trace.encoder.embedding + trace.encoder.position)):
         written = first + sum(b.attn_out + b.mlp_out + (b.cross.attn_out if b.cross else 0) for b in stack.blocks)
         assert (written - stack.resid_final).abs().max() < 1e-12
     for block in trace.blocks:
@@ -106,12 +118,18 @@ def test_the_streams_add_up():
 
 
 def test_cross_attention_by_hand():
-    """One head. The first query, 1, meets the keys 0 and ln 3: a quarter and three quarters of the values 0 and 4 make 3. The second, 0, halves them."""
-    cross = Transformer(ModelConfig(kind="encoder-decoder", vocab_size=2, d_model=2, n_layers=1, n_heads=1, n_context=2, d_k=1, d_v=1)).blocks[0].cross
+    """One head.
+
+    The first query, 1, meets the keys 0 and ln 3: a quarter and three quarters of the values 0 and 4 make 3. The
+    second, 0, halves them.
+    """
+    cross = Transformer(ModelConfig(kind="encoder-decoder", vocab_size=2, d_model=2, n_layers=1, n_heads=1, n_context=2,
+                                    d_k=1, d_v=1)).blocks[0].cross
     with torch.no_grad():
         cross.W_Q[0, 0, 0], cross.W_K[0, 1, 0], cross.W_V[0, 1, 0], cross.W_O[0, 0, 0] = 1.0, math.log(3), 4.0, 1.0
         queries, memory = torch.tensor([[1.0, 0.0], [0.0, 0.0]]), torch.tensor([[1.0, 0.0], [0.0, 1.0]])
-        made = cross.attend_traced(queries, memory, PassSettings("layernorm", True, True, torch.ones(2, 2, dtype=torch.bool)), NO_EDITS)
+        made = cross.attend_traced(queries, memory,
+                                   PassSettings("layernorm", True, True, torch.ones(2, 2, dtype=torch.bool)), NO_EDITS)
     assert torch.allclose(made["pattern"][0], torch.tensor([[0.25, 0.75], [0.5, 0.5]]))
     assert torch.allclose(made["attn_out"], torch.tensor([[3.0, 0.0], [2.0, 0.0]]))
 
@@ -136,7 +154,8 @@ def test_the_decoder_sees_the_whole_source_and_no_later_token():
         changed[j] = (changed[j] + 7) % 40
         after = model(changed, source_ids=source)
         assert torch.equal(before.logits[:j], after.logits[:j]) and not torch.equal(before.logits[j], after.logits[j])
-        assert all(torch.equal(a.cross.pattern[:, :j], b.cross.pattern[:, :j]) for a, b in zip(before.blocks, after.blocks))
+        assert all(torch.equal(a.cross.pattern[:, :j], b.cross.pattern[:, :j])
+                   for a, b in zip(before.blocks, after.blocks))
     changed = source.clone()
     changed[8] = (changed[8] + 1) % 40
     assert (model(target, source_ids=changed).logits != before.logits).any(-1).all()
@@ -145,7 +164,9 @@ def test_the_decoder_sees_the_whole_source_and_no_later_token():
 # The two roads
 
 @pytest.mark.parametrize("positions", POSITIONS)
-@pytest.mark.parametrize("settings", [dict(), dict(norm_placement="post", n_kv_heads=2, activation="swiglu"), dict(norm_placement="sandwich"), dict(norm_placement="deepnorm"), dict(score="multiplicative"), dict(score="additive")], ids=str)
+@pytest.mark.parametrize("settings", [dict(), dict(norm_placement="post", n_kv_heads=2, activation="swiglu"),
+                                      dict(norm_placement="sandwich"), dict(norm_placement="deepnorm"),
+                                      dict(score="multiplicative"), dict(score="additive")], ids=str)
 def test_the_faster_road_and_the_cache_equal_the_plain_forward(positions, settings):
     model, source, target = small(torch.float32, positions=positions, **settings), ids(3, 9), ids(3, 6, seed=1)
     trace = model(target, source_ids=source)
@@ -163,7 +184,8 @@ def test_a_word_begins_at_length_one():
     settings = dict(vocab_size=500, d_model=64, n_layers=1, n_heads=4, n_context=8)
     for kind, deviation in (("encoder-decoder", 1 / 8), ("decoder", 0.02)):
         model = Transformer(ModelConfig(kind=kind, **settings)).initialise(torch.Generator().manual_seed(0))
-        assert model.E.std().item() == pytest.approx(deviation, rel=0.02) and model.P.std().item() == pytest.approx(0.02, rel=0.1)
+        assert (model.E.std().item() == pytest.approx(deviation, rel=0.02)
+                and model.P.std().item() == pytest.approx(0.02, rel=0.1))
 
 
 def test_gradients_reach_every_parameter():
@@ -183,7 +205,8 @@ def test_a_source_that_is_missing_or_needless_is_named():
     for call in (lambda: model(ids(6)), lambda: model.logits(ids(6))):
         with pytest.raises(ValueError, match="This model translates: give it a source text as well"):
             call()
-    for call in (lambda: decoder(ids(6), source_ids=ids(9)), lambda: decoder.encode(ids(9)), lambda: decoder.logits(ids(6), memory=torch.zeros(9, 16))):
+    for call in (lambda: decoder(ids(6), source_ids=ids(9)), lambda: decoder.encode(ids(9)),
+                 lambda: decoder.logits(ids(6), memory=torch.zeros(9, 16))):
         with pytest.raises(ValueError, match="This model has no encoder"):
             call()
     with pytest.raises(ValueError, match="There is no token to read"):

@@ -1,4 +1,6 @@
-"""Generation and beam search: against the plain forward, transformers' generate, exhaustive search and their own definitions."""
+"""Generation and beam search: against the plain forward, transformers' generate, exhaustive search and their
+own definitions.
+"""
 import dataclasses
 import itertools
 import math
@@ -19,7 +21,9 @@ POSITIONS = ("learned", "sinusoidal", "rotary", "alibi", "relative", "none")
 
 
 def random_model(seed=0, spread=1.0, **fields):
-    """A model whose distributions are peaked (entropy near 2.6 nats of 3.1), so that orders and draws are no matter of rounding."""
+    """A model whose distributions are peaked (entropy near 2.6 nats of 3.1), so that orders and draws are no
+    matter of rounding.
+    """
     config = ModelConfig(**{"vocab_size": 23, "d_model": 16, "n_layers": 2, "n_heads": 2, "n_context": 24, **fields})
     model = Transformer(config).initialise(torch.Generator().manual_seed(seed)).eval().requires_grad_(False)
     model.E.mul_(15 * spread)
@@ -65,9 +69,11 @@ class TestSteps:
         assert len(steps) == 12
         for before, step in zip([None] + steps, steps):
             assert step.token_ids == ((0, 5) if before is None else before.token_ids) + (step.token_id,)
-            assert step.place == draw(step.truncation, step.xi) and step.truncation.token_ids[step.place] == step.token_id
+            assert (step.place == draw(step.truncation, step.xi)
+                    and step.truncation.token_ids[step.place] == step.token_id)
             assert step.truncation.config == config and step.truncation.kept[step.place] and step.n_unseen == 0
-            assert step.prob == step.truncation.probs[step.place] <= step.renormalised == step.truncation.renormalised[step.place]
+            assert (step.prob == step.truncation.probs[step.place] <= step.renormalised
+                    == step.truncation.renormalised[step.place])
             assert abs(step.log_prob - plain_log_probs(model, step.token_ids)[-2, step.token_id].item()) < 1e-5
 
     def test_greedy_takes_the_most_probable_token(self):
@@ -140,7 +146,8 @@ class TestSeed:
 
     def test_the_dice_stay_frozen_when_the_config_changes(self):
         model = random_model(end_of_text=None)
-        xis = [[step.xi for step in generate(model, (1,), config, 5, 10)] for config in (GREEDY, SamplingConfig(), SamplingConfig(2.0, 3))]
+        xis = [[step.xi for step in generate(model, (1,), config, 5, 10)]
+               for config in (GREEDY, SamplingConfig(), SamplingConfig(2.0, 3))]
         assert xis[0] == xis[1] == xis[2] and len(set(xis[0])) == 10
 
     def test_draws_follow_the_model(self):
@@ -176,7 +183,8 @@ class TestLongText:
 
 
 class TestRefusals:
-    @pytest.mark.parametrize("search", [generate, lambda model, ids, _, max_new_tokens: beam_search(model, ids, 2, max_new_tokens)])
+    @pytest.mark.parametrize(
+        "search", [generate, lambda model, ids, _, max_new_tokens: beam_search(model, ids, 2, max_new_tokens)])
     def test_before_the_first_step(self, search):
         with pytest.raises(ValueError, match="end-of-text"):
             search(random_model(), (), GREEDY, max_new_tokens=1)
@@ -227,11 +235,13 @@ class TestBeam:
         model = random_model(seed=4, spread=0.7, vocab_size=7)
         before, n_finished = None, 0
         for step in beam_search(model, (0, 3), 5, 12):
-            assert len(step) == 5 and [beam.log_prob for beam in step] == sorted((beam.log_prob for beam in step), reverse=True)
+            assert (len(step) == 5
+                    and [beam.log_prob for beam in step] == sorted((beam.log_prob for beam in step), reverse=True))
             assert len({beam.token_ids for beam in step}) == 5
             for beam in step:
                 plain = plain_log_probs(model, beam.token_ids)
-                assert beam.log_probs == pytest.approx([plain[i, beam.token_ids[i + 1]].item() for i in range(1, len(plain) - 1)], abs=1e-5)
+                assert beam.log_probs == pytest.approx([plain[i, beam.token_ids[i + 1]].item()
+                                                        for i in range(1, len(plain) - 1)], abs=1e-5)
                 assert beam.log_prob == math.fsum(beam.log_probs)
                 assert beam.finished == (beam.token_ids[-1] == 0)
                 parent = before[beam.parent] if before else None
@@ -248,7 +258,8 @@ class TestBeam:
         model = random_model(seed=4, vocab_size=3)
         model.final_norm.bias.copy_(5 * model.E[0] / model.E[0].norm())      # every h_final leans towards end of text
         steps = list(beam_search(model, (1,), 2, 50))
-        assert len(steps) < 50 and all(beam.finished for beam in steps[-1]) and not all(beam.finished for beam in steps[-2])
+        assert (len(steps) < 50 and all(beam.finished for beam in steps[-1])
+                and not all(beam.finished for beam in steps[-2]))
 
     def test_equal_hypotheses_come_in_the_order_of_parents_and_ids(self):
         model = random_model(vocab_size=3_000, end_of_text=None)
@@ -275,7 +286,8 @@ class TestParity:
         theirs, ours = getattr(parity, family)()
         ours.config = dataclasses.replace(ours.config, end_of_text=None)
         prompt = [3, 14, 15, 9, 2]
-        text = theirs.generate(torch.tensor([prompt]), max_new_tokens=25, do_sample=False, eos_token_id=None, pad_token_id=0)
+        text = theirs.generate(torch.tensor([prompt]), max_new_tokens=25, do_sample=False,
+                               eos_token_id=None, pad_token_id=0)
         *_, last = generate(ours, prompt, GREEDY, max_new_tokens=25)
         assert list(last.token_ids) == text[0].tolist()
 
@@ -283,8 +295,9 @@ class TestParity:
     def test_beam(self, width):
         theirs, ours = parity.gpt2()
         ours.config = dataclasses.replace(ours.config, end_of_text=None)
-        out = theirs.generate(torch.tensor([[3, 14, 15]]), max_new_tokens=12, do_sample=False, num_beams=width, num_return_sequences=width,
-                              length_penalty=0.0, eos_token_id=None, pad_token_id=0, return_dict_in_generate=True, output_scores=True)
+        out = theirs.generate(torch.tensor([[3, 14, 15]]), max_new_tokens=12, do_sample=False, num_beams=width,
+                              num_return_sequences=width, length_penalty=0.0, eos_token_id=None, pad_token_id=0,
+                              return_dict_in_generate=True, output_scores=True)
         *_, last = beam_search(ours, [3, 14, 15], width, 12)
         assert [list(beam.token_ids) for beam in last] == out.sequences.tolist()
         assert [beam.log_prob for beam in last] == pytest.approx(out.sequences_scores.tolist(), abs=1e-4)

@@ -60,7 +60,8 @@ def test_rotation_of_one_pair_by_hand():
 
 def test_alibi_slopes_and_bias():
     assert positional.alibi_slopes(8).tolist() == [2.0 ** -(i + 1) for i in range(8)]
-    assert positional.alibi_slopes(3).tolist() == [2.0 ** -4, 2.0 ** -8, 2.0 ** -2], "the power of two below, then every other slope of the one above"
+    assert (positional.alibi_slopes(3).tolist()
+            == [2.0 ** -4, 2.0 ** -8, 2.0 ** -2]), "the power of two below, then every other slope of the one above"
     bias = positional.alibi_bias(3, 3, 8)
     assert bias[0].tolist() == [[0, -0.5, -1.0], [-0.5, 0, -0.5], [-1.0, -0.5, 0]]
     assert positional.alibi_bias(1, 3, 8)[1].tolist() == [[-0.5, -0.25, 0.0]]
@@ -75,40 +76,52 @@ class NoFloat64OnTheDevice(TorchDispatchMode):
 
     def __torch_dispatch__(self, operation, types, arguments=(), keywords=None):
         out = operation(*arguments, **(keywords or {}))
-        assert not (isinstance(out, torch.Tensor) and out.device.type == "meta" and out.dtype == torch.float64), operation
+        assert not (isinstance(out, torch.Tensor) and out.device.type == "meta"
+                    and out.dtype == torch.float64), operation
         return out
 
 
 def test_devices_without_float64_can_have_every_scheme():
     with NoFloat64OnTheDevice():
         x = torch.zeros(3, 4, device="meta")
-        made = [positional.sinusoidal(3, 4, dtype=torch.float32, device="meta"), positional.alibi_bias(3, 3, 2, device="meta"),
-                positional.rotate(x, positional.rotary_angles(3, 4))]
+        made = [positional.sinusoidal(3, 4, dtype=torch.float32, device="meta"),
+                positional.alibi_bias(3, 3, 2, device="meta"), positional.rotate(x, positional.rotary_angles(3, 4))]
     assert all(t.device.type == "meta" and t.dtype == torch.float32 for t in made)
 
 
 def test_buckets_of_distances_by_hand_and_as_t5_has_them():
-    """8 buckets over both sides: 0 and 1 alone, 2 to 3 and all beyond; the same again for keys after the query. 4 on one side: likewise."""
+    """8 buckets over both sides: 0 and 1 alone, 2 to 3 and all beyond; the same again for keys after the query.
+
+    4 on one side: likewise.
+    """
     assert positional.relative_buckets(1, 5, 4, 8, both_sides=False).tolist() == [[3, 2, 2, 1, 0]]
     assert positional.relative_buckets(4, 4, 8, 8, both_sides=True)[0].tolist() == [0, 5, 6, 6]
     for both_sides, n_buckets, farthest in ((True, 32, 128), (False, 32, 128), (True, 8, 12), (False, 8, 20)):
         distance = positional.distances(300, 300)
-        expected = T5Attention._relative_position_bucket(-distance, bidirectional=both_sides, num_buckets=n_buckets, max_distance=farthest)
+        expected = T5Attention._relative_position_bucket(-distance, bidirectional=both_sides, num_buckets=n_buckets,
+                                                         max_distance=farthest)
         found = positional.relative_buckets(300, 300, n_buckets, farthest, both_sides=both_sides)
-        assert torch.equal(found, expected) and torch.equal(positional.relative_buckets(7, 300, n_buckets, farthest, both_sides=both_sides), expected[-7:])
+        assert (torch.equal(found, expected)
+                and torch.equal(positional.relative_buckets(7, 300, n_buckets, farthest, both_sides=both_sides),
+                                expected[-7:]))
 
 
 def test_frequencies_that_are_slowed_by_hand():
-    """Over 100 positions, ω = 1 and 0.1 turn 15.9 and 1.59 times, 0.01 and 0.001 less than once; between 1 and 4 turns the share of ω grows evenly."""
+    """Over 100 positions, ω = 1 and 0.1 turn 15.9 and 1.59 times, 0.01 and 0.001 less than once; between 1 and 4 turns
+    the share of ω grows evenly.
+    """
     plain, slowed = positional.frequencies(8), positional.rotary_frequencies(8, scaling=(8.0, 1.0, 4.0, 100.0))
     share = (10 / (2 * math.pi) - 1) / 3
     assert slowed.tolist() == pytest.approx([1.0, share * 0.1 + (1 - share) * 0.0125, 0.01 / 8, 0.001 / 8], rel=1e-12)
-    assert torch.equal(positional.rotary_frequencies(8), plain) and torch.allclose(positional.rotary_frequencies(8, scaling=(4.0,)), plain / 4)
-    assert torch.equal(positional.rotary_angles(3, 8, start=5, scaling=(4.0,)), positional.rotary_angles(3, 8, start=5) / 4)
+    assert (torch.equal(positional.rotary_frequencies(8), plain)
+            and torch.allclose(positional.rotary_frequencies(8, scaling=(4.0,)), plain / 4))
+    assert torch.equal(positional.rotary_angles(3, 8, start=5, scaling=(4.0,)),
+                       positional.rotary_angles(3, 8, start=5) / 4)
 
 
 def test_a_part_of_a_vector_is_turned_and_the_rest_left():
     x = torch.randn(2, 5, 10, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     turned, angles = positional.rotate(x, positional.rotary_angles(5, 4)), positional.rotary_angles(5, 4)
-    assert torch.equal(turned[..., 4:], x[..., 4:]) and torch.equal(turned[..., :4], positional.rotate(x[..., :4], angles))
+    assert (torch.equal(turned[..., 4:], x[..., 4:])
+            and torch.equal(turned[..., :4], positional.rotate(x[..., :4], angles)))
     assert torch.equal(turned[:, 0], x[:, 0]) and (turned.norm(dim=-1) - x.norm(dim=-1)).abs().max() < 1e-12

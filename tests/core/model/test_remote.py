@@ -1,4 +1,6 @@
-"""Forward passes by replicas: what comes back is what is computed here, to the last bit; who does not answer is not waited for; a model of a reader's own stays here."""
+"""Forward passes by replicas: what comes back is what is computed here, to the last bit; who does not answer is not
+waited for; a model of a reader's own stays here.
+"""
 from __future__ import annotations
 
 import functools
@@ -122,13 +124,17 @@ def test_who_does_not_answer_is_left_alone_and_found_again(replicas: Service, mo
     assert tries == ["POST"] and not client.look(), "one found out, the others did not wait"
     monkeypatch.setattr(remote.Client, "look", lambda self: setattr(self, "_is_up", True))
     monkeypatch.setattr(client, "_next_look", 0.0)
-    assert same(cache._in_turn(loaded, IDS, NOTHING), here("stories-small")) and tries == ["POST", "GET"], "looked up aside; this reader is not kept"
+    assert (same(cache._in_turn(loaded, IDS, NOTHING), here("stories-small"))
+            and tries == ["POST", "GET"]), "looked up aside; this reader is not kept"
 
 
-def test_another_version_and_what_is_no_request_is_refused_and_no_trace_not_taken(replicas: Service, monkeypatch: pytest.MonkeyPatch):
+def test_another_version_and_what_is_no_request_is_refused_and_no_trace_not_taken(
+        replicas: Service, monkeypatch: pytest.MonkeyPatch):
     asked = json.loads(remote.request("stories-small", None, IDS, NOTHING))
-    for wrong in ({"fingerprint": "x"}, {"model": "../stories"}, {"step": 7}, {"token_ids": []}, {"token_ids": [-1]}, {"token_ids": [10**9]}, {"token_ids": [0] * 10_000}, {"token_ids": ["a"]},
-                  {"intervention": {"record": "Intervention", "mask": "sideways"}}, {"intervention": {"record": "system"}}, {"intervention": None}):
+    for wrong in ({"fingerprint": "x"}, {"model": "../stories"}, {"step": 7}, {"token_ids": []}, {"token_ids": [-1]},
+                  {"token_ids": [10**9]}, {"token_ids": [0] * 10_000}, {"token_ids": ["a"]},
+                  {"intervention": {"record": "Intervention", "mask": "sideways"}},
+                  {"intervention": {"record": "system"}}, {"intervention": None}):
         with pytest.raises(remote.RemoteError):
             replicas.replica.answer(json.dumps(asked | wrong).encode())
     model, sent = cache.shared_model("stories-small", "cpu").model, replicas.replica.answer(json.dumps(asked).encode())

@@ -1,17 +1,24 @@
-"""Truncation and draw: hand-worked numbers, transformers' logits processors, and the definition itself on adversarial logits."""
+"""Truncation and draw: hand-worked numbers, transformers' logits processors, and the definition itself on
+adversarial logits.
+"""
 import dataclasses
 import math
 
 import numpy as np
 import pytest
 import torch
-from transformers.generation.logits_process import (MinPLogitsWarper, TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper,
-                                                    TypicalLogitsWarper)
+from transformers.generation.logits_process import (
+    MinPLogitsWarper,
+    TemperatureLogitsWarper,
+    TopKLogitsWarper,
+    TopPLogitsWarper,
+    TypicalLogitsWarper,
+)
 
 from core.model.sampling import (
     KEPT,
-    MINUS_INFINITY,
     MIN_P,
+    MINUS_INFINITY,
     RULES,
     TEMPERATURE,
     TOP_K,
@@ -74,8 +81,9 @@ class TestByHand:
         assert t.cut_by.tolist() == [KEPT, KEPT, TOP_K, TOP_K, TOP_K]
         assert t.kept_mass == pytest.approx(0.65, abs=1e-15)
 
-    @pytest.mark.parametrize("top_p, n", [(0.0, 1), (0.39, 1), (0.4, 1), (0.41, 2), (0.65, 2), (0.66, 3), (0.85, 3), (0.95, 4),
-                                          (0.96, 5), (1.0, 5)])
+    @pytest.mark.parametrize("top_p, n",
+                             [(0.0, 1), (0.39, 1), (0.4, 1), (0.41, 2), (0.65, 2), (0.66, 3), (0.85, 3), (0.95, 4),
+                              (0.96, 5), (1.0, 5)])
     def test_top_p_is_the_smallest_set_that_reaches_p(self, top_p, n):
         assert truncate(HAND, SamplingConfig(top_p=top_p)).n_kept == n
 
@@ -86,8 +94,9 @@ class TestByHand:
         t = truncate(HAND, SamplingConfig(top_k=3, top_p=0.5))
         assert t.cut_by.tolist() == [KEPT, KEPT, TOP_P, TOP_K, TOP_K]
 
-    @pytest.mark.parametrize("min_p, n", [(0.0, 5), (0.125, 5), (0.126, 4), (0.25, 4), (0.26, 3), (0.5, 3), (0.51, 2), (0.625, 2),
-                                          (1.0, 1)])
+    @pytest.mark.parametrize("min_p, n",
+                             [(0.0, 5), (0.125, 5), (0.126, 4), (0.25, 4), (0.26, 3), (0.5, 3), (0.51, 2), (0.625, 2),
+                              (1.0, 1)])
     def test_min_p_is_relative_to_the_largest(self, min_p, n):
         t = truncate(HAND, SamplingConfig(min_p=min_p))
         assert t.n_kept == n and set(t.cut_by[n:].tolist()) <= {MIN_P}
@@ -97,7 +106,8 @@ class TestByHand:
         # nearest first are ids 3 (0.25), 4 (0.2), 1 (0.4), 0 (0.1), 2 (0.05).
         t = truncate(HAND, EVERYTHING)
         assert t.entropy_before == pytest.approx(1.4150, abs=5e-5)
-        for typical_p, ids in ((0.0, [3]), (0.25, [3]), (0.26, [3, 4]), (0.45, [3, 4]), (0.46, [1, 3, 4]), (0.9, [1, 3, 4, 0])):
+        for typical_p, ids in ((0.0, [3]), (0.25, [3]), (0.26, [3, 4]), (0.45, [3, 4]), (0.46, [1, 3, 4]),
+                               (0.9, [1, 3, 4, 0])):
             assert kept_ids(truncate(HAND, SamplingConfig(typical_p=typical_p))) == ids
         t = truncate(HAND, SamplingConfig(typical_p=0.3))
         assert t.cut_by.tolist() == [TYPICAL_P, KEPT, KEPT, TYPICAL_P, TYPICAL_P]
@@ -113,7 +123,8 @@ class TestByHand:
 
     def test_entropy_of_a_fair_coin_is_one_bit(self):
         t = truncate([0.0, 0.0, -50.0], SamplingConfig(top_k=2))
-        assert t.entropy_after == pytest.approx(math.log(2), abs=1e-15) and t.perplexity_after == pytest.approx(2, abs=1e-14)
+        assert (t.entropy_after == pytest.approx(math.log(2), abs=1e-15)
+                and t.perplexity_after == pytest.approx(2, abs=1e-14))
 
 
 class TestGreedy:
@@ -177,7 +188,8 @@ def defined(logits, config):
     ids = ids[:config.top_k]
     if config.top_p < 1:
         total = math.fsum(weight[i] for i in ids)
-        ids = [i for n, i in enumerate(ids) if n == 0 or math.fsum(weight[j] for j in ids[:n]) / total < config.top_p - 1e-12]
+        ids = [i for n, i in enumerate(ids)
+               if n == 0 or math.fsum(weight[j] for j in ids[:n]) / total < config.top_p - 1e-12]
     ids = [i for i in ids if weight[i] >= config.min_p * (1 - 1e-12)]
     if config.typical_p < 1:
         total = math.fsum(weight[i] for i in ids)
@@ -209,10 +221,12 @@ ADVERSARIAL = {
 }
 CONFIGS = [EVERYTHING] + [
     dataclasses.replace(EVERYTHING, **{name: value})
-    for name, values in {"temperature": (0.0, 1e-6, 0.5, 1e6), "top_k": (1, 2, 7, 1_000), "top_p": (0.0, 0.3, 0.5, 0.9, 1 - 1e-9),
+    for name, values in {"temperature": (0.0, 1e-6, 0.5, 1e6),
+                         "top_k": (1, 2, 7, 1_000), "top_p": (0.0, 0.3, 0.5, 0.9, 1 - 1e-9),
                          "min_p": (1e-300, 0.1, 0.5, 1.0), "typical_p": (0.0, 0.2, 0.5, 0.75, 0.9, 1 - 1e-9)}.items()
     for value in values] + [
-    SamplingConfig(0.7, 13, 0.8, 0.05, 0.9), SamplingConfig(3.0, 40, 0.95, 0.2, 0.4), SamplingConfig(1e6, 12, 0.5, 1.0, 0.5)]
+    SamplingConfig(0.7, 13, 0.8, 0.05, 0.9), SamplingConfig(3.0, 40, 0.95, 0.2, 0.4),
+    SamplingConfig(1e6, 12, 0.5, 1.0, 0.5)]
 
 
 @pytest.mark.parametrize("config", CONFIGS, ids=str)
@@ -264,14 +278,16 @@ class TestTies:
 class TestRefusals:
     @pytest.mark.parametrize("logits, sentence", [
         ([0.0, math.nan], "token 1 is not a number"), ([math.inf, 0.0], "token 0 is plus infinity"),
-        ([-math.inf, -math.inf], "Every logit is minus infinity"), ([], "one row of logits"), ([[0.0, 1.0]], "one row of logits")])
+        ([-math.inf, -math.inf], "Every logit is minus infinity"), ([], "one row of logits"),
+        ([[0.0, 1.0]], "one row of logits")])
     def test_logits(self, logits, sentence):
         with pytest.raises(ValueError, match=sentence):
             truncate(logits, EVERYTHING)
 
     @pytest.mark.parametrize("name, value", [
-        ("temperature", -0.1), ("temperature", math.inf), ("temperature", math.nan), ("temperature", "hot"), ("top_k", 0),
-        ("top_k", 2.0), ("top_k", True), ("top_p", 1.1), ("top_p", -0.1), ("top_p", None), ("min_p", math.nan), ("typical_p", 2)])
+        ("temperature", -0.1), ("temperature", math.inf), ("temperature", math.nan), ("temperature", "hot"),
+        ("top_k", 0), ("top_k", 2.0), ("top_k", True), ("top_p", 1.1), ("top_p", -0.1), ("top_p", None),
+        ("min_p", math.nan), ("typical_p", 2)])
     def test_config(self, name, value):
         with pytest.raises(ValueError, match=name):
             SamplingConfig(**{name: value})
@@ -330,7 +346,8 @@ class TestDraw:
         t = truncate(HAND, SamplingConfig(typical_p=0.3))          # keeps places 1 and 2 only
         assert draw(t, 0.0) == 1 and draw(t, 0.55) == 1 and draw(t, 0.56) == 2 and draw(t, math.nextafter(1, 0)) == 2
 
-    @pytest.mark.parametrize("config", [EVERYTHING, SamplingConfig(0.7, 4, 0.95), SamplingConfig(typical_p=0.5)], ids=str)
+    @pytest.mark.parametrize("config",
+                             [EVERYTHING, SamplingConfig(0.7, 4, 0.95), SamplingConfig(typical_p=0.5)], ids=str)
     def test_ten_thousand_draws_follow_the_probabilities(self, config):
         t = truncate(HAND, config)
         xis = np.random.default_rng(11).random(10_000)
@@ -340,8 +357,11 @@ class TestDraw:
         assert (np.abs(counts - 10_000 * t.renormalised) <= 4 * error).all()
 
 
-@pytest.mark.parametrize("config", [SamplingConfig(temperature=0), SamplingConfig(top_k=40), SamplingConfig(0.7, top_k=9, top_p=0.8, min_p=0.01, typical_p=0.9), SamplingConfig(top_p=0.5),
-                                    SamplingConfig(1.5, top_p=0.95), SamplingConfig(min_p=0.02), SamplingConfig(top_p=0), SamplingConfig(), SamplingConfig(typical_p=0.5), SamplingConfig(50)], ids=str)
+@pytest.mark.parametrize("config",
+                         [SamplingConfig(temperature=0), SamplingConfig(top_k=40),
+                          SamplingConfig(0.7, top_k=9, top_p=0.8, min_p=0.01, typical_p=0.9), SamplingConfig(top_p=0.5),
+                          SamplingConfig(1.5, top_p=0.95), SamplingConfig(min_p=0.02), SamplingConfig(top_p=0),
+                          SamplingConfig(), SamplingConfig(typical_p=0.5), SamplingConfig(50)], ids=str)
 def test_a_draw_that_looks_at_the_head_alone_is_the_draw_of_the_whole_distribution(config):
     generator, xis = np.random.default_rng(0), [0.0, 0.3, 0.7, 0.95, 0.9999999]
     for spread in (0.1, 1.0, 4.0):
@@ -350,5 +370,6 @@ def test_a_draw_that_looks_at_the_head_alone_is_the_draw_of_the_whole_distributi
         whole = truncate(logits, config)
         for few in (xis, xis[:2]):
             places, token_ids, probs = drawn(logits, config, few)
-            assert places.tolist() == [draw(whole, xi) for xi in few] and token_ids.tolist() == whole.token_ids[places].tolist()
+            assert (places.tolist() == [draw(whole, xi) for xi in few]
+                    and token_ids.tolist() == whole.token_ids[places].tolist())
             assert probs == pytest.approx(whole.renormalised[places], rel=1e-12)

@@ -29,26 +29,31 @@ def test_multiplicative_by_hand():
 
 
 def test_additive_by_hand():
-    """tanh(ln 2) = (4 - 1)/(4 + 1) = 3/5 and tanh(ln 3) = (9 - 1)/(9 + 1) = 4/5: with v = (10, -5) the score is 6 - 4 = 2."""
+    """tanh(ln 2) = (4 - 1)/(4 + 1) = 3/5 and tanh(ln 3) = (9 - 1)/(9 + 1) = 4/5: with v = (10, -5) the
+    score is 6 - 4 = 2.
+    """
     q, k = torch.tensor([[[math.log(2), 0.0]]]), torch.tensor([[[0.0, math.log(3)]]])
     assert additive_scores(q, k, torch.tensor([[10.0, -5.0]])).item() == pytest.approx(2.0)
 
 
 def test_every_score_equals_a_loop():
     generator = torch.Generator().manual_seed(0)
-    Q, K, W_S, v = (torch.randn(*shape, generator=generator, dtype=torch.float64) for shape in ((2, 3, 5), (2, 4, 5), (2, 5, 5), (2, 5)))
+    Q, K, W_S, v = (torch.randn(*shape, generator=generator, dtype=torch.float64)
+                    for shape in ((2, 3, 5), (2, 4, 5), (2, 5, 5), (2, 5)))
     multiplicative, additive = multiplicative_scores(Q, K, W_S), additive_scores(Q, K, v)
     assert multiplicative.shape == additive.shape == (2, 3, 4)
     for h in range(2):
         for n in range(3):
             for m in range(4):
-                bilinear = sum(Q[h, n, i] * W_S[h, i, j] * K[h, m, j] for i in range(5) for j in range(5)) / math.sqrt(5)
+                bilinear = (sum(Q[h, n, i] * W_S[h, i, j] * K[h, m, j] for i in range(5) for j in range(5))
+                            / math.sqrt(5))
                 hidden = sum(v[h, i] * math.tanh(Q[h, n, i] + K[h, m, i]) for i in range(5))
                 assert abs(multiplicative[h, n, m] - bilinear) < 1e-12 and abs(additive[h, n, m] - hidden) < 1e-12
 
 
 def test_the_identity_between_query_and_key_is_the_dot_product():
-    Q, K = torch.randn(2, 3, 5, generator=torch.Generator().manual_seed(0)), torch.randn(2, 4, 5, generator=torch.Generator().manual_seed(1))
+    Q, K = (torch.randn(2, 3, 5, generator=torch.Generator().manual_seed(0)),
+            torch.randn(2, 4, 5, generator=torch.Generator().manual_seed(1)))
     assert torch.equal(multiplicative_scores(Q, K, torch.eye(5).repeat(2, 1, 1)), dot_product_scores(Q, K))
 
 
@@ -56,14 +61,16 @@ def test_the_identity_between_query_and_key_is_the_dot_product():
 def test_the_trace_shows_the_models_own_scores(score):
     model = small(score)
     for block, weights in zip(model(ids(7)).blocks, model.blocks):
-        own = multiplicative_scores(block.Q, block.K, weights.W_S) if score == "multiplicative" else additive_scores(block.Q, block.K, weights.v_S)
+        own = (multiplicative_scores(block.Q, block.K, weights.W_S) if score == "multiplicative"
+               else additive_scores(block.Q, block.K, weights.v_S))
         assert torch.equal(block.scores, own)
         assert torch.equal(block.pattern, torch.softmax(block.masked_scores, -1))
 
 
 @pytest.mark.parametrize("score", ["multiplicative", "additive"])
 @pytest.mark.parametrize("positions", POSITIONS)
-@pytest.mark.parametrize("settings", [dict(), dict(norm_placement=NORM_PLACEMENTS[1], n_kv_heads=2), dict(mask="sliding-window", window=3), dict(scale_scores=False)], ids=str)
+@pytest.mark.parametrize("settings", [dict(), dict(norm_placement=NORM_PLACEMENTS[1], n_kv_heads=2),
+                                      dict(mask="sliding-window", window=3), dict(scale_scores=False)], ids=str)
 def test_the_faster_road_and_the_cache_equal_the_plain_forward(score, positions, settings):
     model, tokens = small(score, positions=positions, **settings), ids(3, 10)
     plain = model(tokens).logits
@@ -87,13 +94,15 @@ def test_the_score_is_learned(score, name):
     assert all(getattr(block, name).grad.abs().max() > 0 for block in model.blocks)
 
 
-# ---- the score function switched ----------------------------------------------------------------------------------------------
+# ---- the score function switched -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("own", ["dot", "multiplicative", "additive"])
 @pytest.mark.parametrize("score", ["dot", "multiplicative", "additive"])
 def test_a_switched_score_is_that_of_plain_torch(own, score):
-    """Every block's pattern from its own Q and K by hand, and the logits from the patterns; heads share keys and values."""
+    """Every block's pattern from its own Q and K by hand, and the logits from the patterns; heads share
+    keys and values.
+    """
     model, tokens = small(own, n_kv_heads=2), ids(7)
     trace = model(tokens, Intervention(score=score, score_seed=3))
     for layer, (block, weights) in enumerate(zip(trace.blocks, model.blocks)):
@@ -110,7 +119,8 @@ def test_a_switched_score_is_that_of_plain_torch(own, score):
         hidden = torch.triu(torch.ones(7, 7, dtype=torch.bool), 1)
         pattern = torch.softmax(scores.masked_fill(hidden, -torch.inf), -1)
         assert torch.allclose(block.pattern, pattern, atol=1e-6)
-        written = torch.einsum("hnm,hmk,hkd->nd", pattern, block.V.repeat_interleave(2, dim=0), weights.W_O) + weights.b_O
+        written = (torch.einsum("hnm,hmk,hkd->nd", pattern, block.V.repeat_interleave(2, dim=0), weights.W_O)
+                   + weights.b_O)
         assert torch.allclose(block.attn_out, written, atol=1e-5)
     if own == score:
         assert torch.equal(trace.logits, model(tokens).logits)
@@ -120,7 +130,8 @@ def test_a_switched_score_is_that_of_plain_torch(own, score):
 
 def test_another_seed_is_another_score_and_the_same_one_the_same():
     model, tokens = small("dot"), ids(7)
-    one, again, other = (model(tokens, Intervention(score="multiplicative", score_seed=seed)).logits for seed in (0, 0, 1))
+    one, again, other = (model(tokens, Intervention(score="multiplicative", score_seed=seed)).logits
+                         for seed in (0, 0, 1))
     assert torch.equal(one, again) and not torch.equal(one, other)
     with pytest.raises(ValueError, match="score function"):
         Intervention(score="cosine")
@@ -129,4 +140,5 @@ def test_another_seed_is_another_score_and_the_same_one_the_same():
 def test_a_random_score_of_unit_queries_and_keys_has_the_spread_of_the_dot_product():
     W = random_score_weights("multiplicative", 64, 32, 0, 0)
     q, k = torch.randn(2, 64, 50, 32, generator=torch.Generator().manual_seed(5))
-    assert multiplicative_scores(q, k, W).std().item() == pytest.approx(1.0, rel=0.05) and random_score_weights("dot", 1, 2, 0, 0) is None
+    assert (multiplicative_scores(q, k, W).std().item() == pytest.approx(1.0, rel=0.05)
+            and random_score_weights("dot", 1, 2, 0, 0) is None)

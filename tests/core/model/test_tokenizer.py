@@ -16,8 +16,9 @@ def tok() -> Tokenizer:
     return Tokenizer.train(TRAINING_TEXTS, 280)
 
 
-TEXTS = ["", " ", "the cat", "  two  spaces ", "line\nline\r\n\ttab", "naïve café", "👩‍👩‍👧‍👦🏳️‍🌈", "שלום עולם", "مرحبا", "\u202eright to left\u202c",
-         "中文没有空格", "e\u0301 combining", "\x00\x01\x7f\x85", "\ufeff\u200b\u2028", "\U0010ffff", "<b>&amp;</b>", END_OF_TEXT, f"a{END_OF_TEXT}{END_OF_TEXT}b",
+TEXTS = ["", " ", "the cat", "  two  spaces ", "line\nline\r\n\ttab", "naïve café", "👩‍👩‍👧‍👦🏳️‍🌈", "שלום עולם",
+         "مرحبا", "\u202eright to left\u202c", "中文没有空格", "e\u0301 combining", "\x00\x01\x7f\x85",
+         "\ufeff\u200b\u2028", "\U0010ffff", "<b>&amp;</b>", END_OF_TEXT, f"a{END_OF_TEXT}{END_OF_TEXT}b",
          "".join(map(chr, range(256))), string.printable, "\ufffd"]
 
 
@@ -37,7 +38,8 @@ def test_every_character_comes_back(tok):
 def test_single_digits_are_tokens_of_their_own_and_any_text_comes_back():
     texts = ["1984 1984 1984 the year 1984", "on 21 march 1984"] * 20
     tok, plain = Tokenizer.train(texts, 400, single_digits=True), Tokenizer.train(texts, 400)
-    assert [tok.decode([i]) for i in tok.encode("the year 1984, 21st")] == ["the", " year", " ", "1", "9", "8", "4", ",", " ", "2", "1", "s", "t"]
+    assert [tok.decode([i]) for i in tok.encode("the year 1984, 21st")] == ["the", " year", " ", "1", "9", "8", "4",
+                                                                            ",", " ", "2", "1", "s", "t"]
     assert len(plain.encode(" 1984")) == 1
     assert [tok.visible(i) for i in tok.encode("19")] == ["1", "9"]
     for text in (*TEXTS, "٣٤", "½ x² 10.5", "1" * 50):
@@ -82,8 +84,9 @@ def test_training_again_gives_the_same_tokenizer(tok):
 
 
 @pytest.mark.parametrize("token, shown", [
-    (b" the", "·the"), (b"\n\n", "⏎⏎"), (b"\t", "⇥"), (b"\r", "␍"), (b"\x00", "‹00›"), (b"\x7f", "‹7F›"), (b"\xe2", "‹E2›"), (b"\xe2\x82", "‹E2›‹82›"),
-    ("€".encode(), "€"), (b" \xc3", "·‹C3›"), ("\u202e".encode(), "‹U+202E›"), ("\u200b".encode(), "‹U+200B›"), ("é".encode(), "é")])
+    (b" the", "·the"), (b"\n\n", "⏎⏎"), (b"\t", "⇥"), (b"\r", "␍"), (b"\x00", "‹00›"), (b"\x7f", "‹7F›"),
+    (b"\xe2", "‹E2›"), (b"\xe2\x82", "‹E2›‹82›"), ("€".encode(), "€"), (b" \xc3", "·‹C3›"),
+    ("\u202e".encode(), "‹U+202E›"), ("\u200b".encode(), "‹U+200B›"), ("é".encode(), "é")])
 def test_visible_forms(token, shown):
     assert visible_form(token) == shown
 
@@ -155,11 +158,13 @@ def test_what_is_typed_is_never_the_mask(tok, with_mask, text):
 
 
 @pytest.mark.parametrize("text, parts", [
-    ("the ____ sat", ["the", None, " sat"]), ("___", [None]), ("the cat ___.", ["the cat", None, "."]), ("un______ly", ["un", None, "ly"]),
-    ("____ ____", [None, None]), ("the  ___", ["the ", None]), ("a __ b", ["a __ b"]), ("", []), (f"{MASK} ___", [MASK, None])])
+    ("the ____ sat", ["the", None, " sat"]), ("___", [None]), ("the cat ___.", ["the cat", None, "."]),
+    ("un______ly", ["un", None, "ly"]), ("____ ____", [None, None]), ("the  ___", ["the ", None]),
+    ("a __ b", ["a __ b"]), ("", []), (f"{MASK} ___", [MASK, None])])
 def test_underscores_are_blanks(with_mask, text, parts):
     """A blank takes the space before it, as every word's first token does."""
-    assert with_mask.encode_blanks(text) == [i for part in parts for i in ([280] if part is None else with_mask.encode(part))]
+    assert with_mask.encode_blanks(text) == [i for part in parts
+                                             for i in ([280] if part is None else with_mask.encode(part))]
 
 
 def test_blanks_need_a_mask_token(tok):

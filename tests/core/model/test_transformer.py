@@ -1,4 +1,6 @@
-"""The model: parity with transformers, the identities of the residual stream, no leak from the future, symmetry, threads."""
+"""The model: parity with transformers, the identities of the residual stream, no leak from the future,
+symmetry, threads.
+"""
 import itertools
 from concurrent.futures import ThreadPoolExecutor
 
@@ -6,7 +8,7 @@ import pytest
 import torch
 
 from core.model.block import KVCache
-from core.model.config import MASKS, NORMS, NORM_PLACEMENTS, POSITIONS, ModelConfig
+from core.model.config import MASKS, NORM_PLACEMENTS, NORMS, POSITIONS, ModelConfig
 from core.model.intervention import NOTHING, HeadEdit, Intervention, Patch, SublayerEdit
 from core.model.transformer import Transformer
 from tests.helpers import parity
@@ -28,7 +30,8 @@ def tokens(n: int = 10, seed: int = 3, batch: tuple = ()) -> torch.Tensor:
 
 
 ARCHITECTURES = [
-    dict(zip(("positions", "activation", "norm", "norm_placement", "parallel_residual", "n_kv_heads", "mask"), choice)) | dict(window=3)
+    dict(zip(("positions", "activation", "norm", "norm_placement", "parallel_residual", "n_kv_heads", "mask"), choice))
+    | dict(window=3)
     for choice in itertools.product(POSITIONS, ("gelu", "swiglu"), NORMS, NORM_PLACEMENTS, (False, True), (2, 4), MASKS)
     if not (choice[4] and choice[3] != "pre")
 ]
@@ -67,10 +70,12 @@ def test_nothing_leaks_from_the_future(positions):
         changed = ids.clone()
         changed[j] = (changed[j] + 7) % 50
         after = model(changed)
-        assert torch.equal(before.logits[:j], after.logits[:j]), "outputs before the changed token must be the same to the bit"
+        assert torch.equal(before.logits[:j],
+                           after.logits[:j]), "outputs before the changed token must be the same to the bit"
         assert not torch.equal(before.logits[j], after.logits[j])
         for old, new in zip(before.blocks, after.blocks):
-            assert torch.equal(old.pattern[:, :j], new.pattern[:, :j]) and torch.equal(old.resid_post[:j], new.resid_post[:j])
+            assert (torch.equal(old.pattern[:, :j], new.pattern[:, :j])
+                    and torch.equal(old.resid_post[:j], new.resid_post[:j]))
 
 
 def test_the_stream_is_a_sum_in_a_pre_norm_model():
@@ -98,7 +103,8 @@ def test_wiring_of_the_parallel_and_the_post_norm_block():
     model = small(norm_placement="post")
     block, norm = model(tokens()).blocks[0], model.blocks[0].attn_norm
     total = block.resid_pre + block.attn_out
-    by_hand = (total - total.mean(-1, keepdim=True)) / (total.var(-1, unbiased=False, keepdim=True) + 1e-5).sqrt() * norm.weight + norm.bias
+    by_hand = ((total - total.mean(-1, keepdim=True)) / (total.var(-1, unbiased=False, keepdim=True) + 1e-5).sqrt()
+               * norm.weight + norm.bias)
     assert (block.resid_mid - by_hand).abs().max() < 1e-12
     assert torch.equal(block.X, block.resid_pre)
 
@@ -143,8 +149,10 @@ def test_head_edits():
     plain = model(ids)
     off = model(ids, Intervention(heads=(HeadEdit(0, 2),)))
     assert (off.blocks[0].head_out[2] == 0).all()
-    assert (plain.blocks[0].attn_out - plain.blocks[0].head_contribution[2] - off.blocks[0].attn_out).abs().max() < 1e-12
-    assert torch.equal(off.blocks[0].head_out[1], plain.blocks[0].head_out[1]) and not torch.equal(off.logits, plain.logits)
+    assert ((plain.blocks[0].attn_out - plain.blocks[0].head_contribution[2] - off.blocks[0].attn_out).abs().max()
+            < 1e-12)
+    assert (torch.equal(off.blocks[0].head_out[1], plain.blocks[0].head_out[1])
+            and not torch.equal(off.logits, plain.logits))
     doubled = model(ids, Intervention(heads=(HeadEdit(1, 0, "scale", 2.0),)))
     assert torch.equal(doubled.blocks[1].head_out[0], 2 * plain.blocks[1].head_out[0])
     uniform = model(ids, Intervention(heads=(HeadEdit(1, 3, "uniform"),))).blocks[1]
@@ -155,7 +163,8 @@ def test_head_edits():
 
 def test_mean_edits_put_in_the_mean_over_the_reference_text():
     model, ids, reference = small(), tokens(), tokens(7, seed=9)
-    edit = Intervention(heads=(HeadEdit(1, 1, "mean"),), sublayers=(SublayerEdit(0, "mlp", "mean"),), reference_ids=tuple(reference.tolist()))
+    edit = Intervention(heads=(HeadEdit(1, 1, "mean"),), sublayers=(SublayerEdit(0, "mlp", "mean"),),
+                        reference_ids=tuple(reference.tolist()))
     trace, source = model(ids, edit), model(reference)
     assert (trace.blocks[1].head_out[1] - source.blocks[1].head_out[1].mean(dim=0)).abs().max() < 1e-12
     assert (trace.blocks[0].mlp_out - source.blocks[0].mlp_out.mean(dim=0)).abs().max() < 1e-12
@@ -174,7 +183,8 @@ def test_sublayer_edits_and_the_cut_path():
 def test_switches_of_scaling_positions_norms_and_masks():
     model, ids = small(), tokens()
     plain = model(ids).blocks[0]
-    assert (model(ids, Intervention(scale_scores=False)).blocks[0].scores - 2 * plain.scores).abs().max() < 1e-12, "d_k is 4"
+    assert ((model(ids, Intervention(scale_scores=False)).blocks[0].scores - 2 * plain.scores).abs().max()
+            < 1e-12), "d_k is 4"
     assert model(ids, Intervention(positions="none")).position is None
     rotated = model(ids, Intervention(positions="rotary")).blocks[0]
     assert torch.equal(rotated.Q_rotated[:, 0], rotated.Q[:, 0]) and not torch.equal(rotated.Q_rotated, rotated.Q)
@@ -198,20 +208,23 @@ def test_patching_a_stream_from_another_run():
 def test_arguments_that_cannot_be_run_are_refused_with_a_sentence():
     model, ids = small(), tokens()
     for bad, message in [(dict(heads=(HeadEdit(2, 0),)), "no layer 2"), (dict(heads=(HeadEdit(0, 4),)), "no head 4"),
-                         (dict(permutation=(1, 0)), "permutation"), (dict(allowed=((True,),)), "mask"), (dict(patches=(Patch(3, 0, (1,), 0),)), "patch")]:
+                         (dict(permutation=(1, 0)), "permutation"), (dict(allowed=((True,),)), "mask"),
+                         (dict(patches=(Patch(3, 0, (1,), 0),)), "patch")]:
         with pytest.raises(ValueError, match=message):
             model(ids, Intervention(**bad))
-    for bad_ids, message in [(torch.zeros(0, dtype=torch.long), "no token"), (torch.tensor([50]), "outside"), (torch.tensor([-1]), "outside"),
-                             (torch.zeros(25, dtype=torch.long), "24 positions")]:
+    for bad_ids, message in [(torch.zeros(0, dtype=torch.long), "no token"), (torch.tensor([50]), "outside"),
+                             (torch.tensor([-1]), "outside"), (torch.zeros(25, dtype=torch.long), "24 positions")]:
         with pytest.raises(ValueError, match=message):
             model(bad_ids)
 
 
 def test_config_refuses_what_cannot_be_built():
     good = dict(vocab_size=10, d_model=8, n_layers=1, n_heads=2, n_context=4)
-    for bad in (dict(n_heads=0), dict(norm="batch"), dict(n_kv_heads=3), dict(positions="rotary", d_k=3), dict(end_of_text=10),
-                dict(norm_placement="post", parallel_residual=True), dict(norm_placement="sandwich", parallel_residual=True), dict(d_ff=-1), dict(n_layers=1.5),
-                dict(d_rotary=6), dict(d_rotary=3, positions="rotary"), dict(rotary_scaling=(1.0, 2.0)), dict(rotary_scaling=(0.0,)), dict(relative_buckets=6), dict(shared_norm=True),
+    for bad in (dict(n_heads=0), dict(norm="batch"), dict(n_kv_heads=3), dict(positions="rotary", d_k=3),
+                dict(end_of_text=10), dict(norm_placement="post", parallel_residual=True),
+                dict(norm_placement="sandwich", parallel_residual=True), dict(d_ff=-1), dict(n_layers=1.5),
+                dict(d_rotary=6), dict(d_rotary=3, positions="rotary"), dict(rotary_scaling=(1.0, 2.0)),
+                dict(rotary_scaling=(0.0,)), dict(relative_buckets=6), dict(shared_norm=True),
                 dict(begin_of_text=10), dict(n_token_types=-1), dict(kind="encoder-decoder", head_transform=True)):
         with pytest.raises(ValueError):
             ModelConfig(**(good | bad))
@@ -235,7 +248,8 @@ def test_a_model_without_feed_forward():
 
 def test_sixteen_threads_with_other_prompts_and_interventions_equal_the_serial_results():
     model = small(torch.float32)
-    edits = [NOTHING, Intervention(heads=(HeadEdit(0, 1),)), Intervention(mask="bidirectional"), Intervention(positions="none")]
+    edits = [NOTHING, Intervention(heads=(HeadEdit(0, 1),)), Intervention(mask="bidirectional"),
+             Intervention(positions="none")]
     jobs = [(tokens(4 + i, seed=i), edits[i % 4]) for i in range(16)]
     serial = [model(*job) for job in jobs]
     with ThreadPoolExecutor(16) as pool:

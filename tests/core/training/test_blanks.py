@@ -1,4 +1,5 @@
-"""Filling in blanks: what is hidden and how, rows of one length, the loss by hand, and what the bundled model can do."""
+"""Filling in blanks: what is hidden and how, rows of one length, the loss by hand, and what the bundled model can do.
+"""
 import itertools
 import math
 import random
@@ -41,7 +42,8 @@ def tok() -> Tokenizer:
 def context(tok, tmp_path_factory) -> TaskContext:
     folder: Path = tmp_path_factory.mktemp("corpus")
     (folder / "story.txt").write_text(f"{STORY}\n<|endoftext|>\n" * 20)
-    config = ModelConfig(vocab_size=tok.vocab_size, d_model=16, n_layers=2, n_heads=2, n_context=48, kind="encoder", n_classes=2, mask_token=tok.mask_token)
+    config = ModelConfig(vocab_size=tok.vocab_size, d_model=16, n_layers=2, n_heads=2, n_context=48, kind="encoder",
+                         n_classes=2, mask_token=tok.mask_token)
     return TaskContext(config, tok, folder, batch_size=4, seed=5)
 
 
@@ -76,7 +78,9 @@ def test_targets_are_what_stood_there_and_all_else_stays(tok):
 
 
 def test_how_the_hidden_are_shown(tok):
-    """Of 12,000 hidden tokens 80 % are blanks, 10 % random and 10 % themselves (and one random token in 299 happens to be): four deviations allowed."""
+    """Of 12,000 hidden tokens 80 % are blanks, 10 % random and 10 % themselves (and one random token in 299 happens to
+    be): four deviations allowed.
+    """
     rows = rows_to_hide(tok, 4000, 21)
     inputs, targets = hide(rows, tok, np.random.default_rng(2))
     chosen = targets != IGNORE
@@ -85,7 +89,8 @@ def test_how_the_hidden_are_shown(tok):
     same = 0.1 + 0.1 / (tok.vocab_size - 2)
     for share, expected in (((shown == tok.mask_token).mean(), 0.8), ((shown == targets[chosen]).mean(), same)):
         assert abs(share - expected) < 4 * math.sqrt(expected * (1 - expected) / n)
-    assert np.abs(chosen[:, 1:].mean(0) - 0.15).max() < 4 * math.sqrt(0.15 * 0.85 / 4000)           # no place is preferred
+    # no place is preferred
+    assert np.abs(chosen[:, 1:].mean(0) - 0.15).max() < 4 * math.sqrt(0.15 * 0.85 / 4000)
 
 
 def test_hiding_again_hides_the_same(tok):
@@ -102,7 +107,8 @@ def test_a_row_needs_something_to_hide(tok):
 # Rows
 
 def test_excerpts_are_the_document():
-    sentences = ["The cat sat on the mat.", '"Are you a dog?"', "said the rat!", "The cat was not.", "It ran.", "The dog ran too.", "The end."]
+    sentences = ["The cat sat on the mat.", '"Are you a dog?"', "said the rat!", "The cat was not.", "It ran.",
+                 "The dog ran too.", "The end."]
     for seed in range(20):
         pieces = excerpts(STORY, np.random.default_rng(seed))
         assert " ".join(pieces).split() == STORY.split()
@@ -124,7 +130,8 @@ def test_sentences_come_bare_with_their_label_and_none_is_held_out():
     assert not kept_back & set(met)
     assert all(label in (0, 1) and "sentiment" not in sentence and '"' not in sentence for sentence, label in met)
     assert 0.4 < np.mean([label for _, label in met]) < 0.6
-    assert all(CLASSES[label] == ("positive" if " love " in sentence else "negative") for sentence, label in met if " love " in sentence or " hate " in sentence)
+    assert all(CLASSES[label] == ("positive" if " love " in sentence else "negative") for sentence, label in met
+               if " love " in sentence or " hate " in sentence)
 
 
 def test_batches(context, tok):
@@ -137,7 +144,8 @@ def test_batches(context, tok):
         assert tok.mask_token not in batch.sentences and len(batch.sentences) == len(batch.labels) == 3
         assert batch.n_targets == (batch.targets != IGNORE).sum() + 3
     again = list(itertools.islice(TASK.batches(context), 30))
-    assert all((a.inputs == b.inputs).all() and (a.targets == b.targets).all() and (a.sentences == b.sentences).all() for a, b in zip(batches, again))
+    assert all((a.inputs == b.inputs).all() and (a.targets == b.targets).all() and (a.sentences == b.sentences).all()
+               for a, b in zip(batches, again))
 
 
 def test_without_a_corpus_the_files_are_named(context):
@@ -154,8 +162,10 @@ def test_loss_by_hand(model, context):
     targets = torch.full((2, 4), IGNORE)
     targets[0, 2], targets[1, 1] = 6, 8
     logits, class_logits = model(inputs).logits, model(sentence).class_logits
-    by_hand = -(torch.log_softmax(logits[0, 2], -1)[6] + torch.log_softmax(logits[1, 1], -1)[8] + torch.log_softmax(class_logits[0], -1)[1]) / 3
-    assert float(TASK.loss(model, BlanksBatch(inputs, targets, sentence, torch.tensor([1])))) == pytest.approx(float(by_hand), abs=1e-5)
+    by_hand = -(torch.log_softmax(logits[0, 2], -1)[6] + torch.log_softmax(logits[1, 1], -1)[8]
+                + torch.log_softmax(class_logits[0], -1)[1]) / 3
+    assert (float(TASK.loss(model, BlanksBatch(inputs, targets, sentence, torch.tensor([1]))))
+            == pytest.approx(float(by_hand), abs=1e-5))
 
 
 def test_an_even_head_loses_ln_2_on_every_label(context):
@@ -163,7 +173,8 @@ def test_an_even_head_loses_ln_2_on_every_label(context):
     zero = Transformer(context.model)
     batch = next(TASK.batches(context))
     n, m = int((batch.targets != IGNORE).sum()), len(batch.labels)
-    as_tensors = BlanksBatch(*(torch.from_numpy(a) for a in (batch.inputs, batch.targets, batch.sentences, batch.labels)))
+    as_tensors = BlanksBatch(*(torch.from_numpy(a)
+                               for a in (batch.inputs, batch.targets, batch.sentences, batch.labels)))
     expected = (n * math.log(context.tokenizer.vocab_size) + m * math.log(2)) / (n + m)
     assert float(TASK.loss(zero, as_tensors).detach()) == pytest.approx(expected, abs=1e-5)
 
@@ -171,8 +182,9 @@ def test_an_even_head_loses_ln_2_on_every_label(context):
 def test_what_is_measured_is_always_the_same(model, context):
     task = MaskedLanguageModelling((), measured="story.txt", measured_sentences=20)
     measures = task.held_out(model, context)
-    assert set(measures) == {"story", "story, right", "sentiment", "sentiment, right"} and measures == task.held_out(model, context)
-    assert 0 < measures["story"] and 0 <= measures["sentiment, right"] <= 1
+    assert (set(measures) == {"story", "story, right", "sentiment", "sentiment, right"}
+            and measures == task.held_out(model, context))
+    assert measures["story"] > 0 and 0 <= measures["sentiment, right"] <= 1
     assert held_out_sentiment(model, context.tokenizer, 20).n == 20
 
 
@@ -182,10 +194,12 @@ def test_fill_blanks(model, context):
     tok = context.tokenizer
     ids = [tok.end_of_text, *tok.encode_blanks("The ____ sat on ___.")]
     blanks = fill_blanks(model, ids)
-    assert [blank.position for blank in blanks] == [i for i, t in enumerate(ids) if t == tok.mask_token] and len(blanks) == 2
+    assert ([blank.position for blank in blanks] == [i for i, t in enumerate(ids) if t == tok.mask_token]
+            and len(blanks) == 2)
     plain = torch.softmax(model(torch.tensor(ids)).logits, -1)
     for blank in blanks:
-        assert torch.allclose(blank.probabilities, plain[blank.position], atol=1e-6) and float(blank.probabilities.sum()) == pytest.approx(1)
+        assert (torch.allclose(blank.probabilities, plain[blank.position], atol=1e-6)
+                and float(blank.probabilities.sum()) == pytest.approx(1))
     assert fill_blanks(model, tok.encode("The cat")) == ()
 
 
@@ -195,6 +209,7 @@ def test_only_a_model_with_a_mask_token_fills_blanks():
 
 
 def test_a_model_and_a_tokenizer_with_another_mask_do_not_fit(context, tmp_path):
-    config = ModelConfig(vocab_size=context.tokenizer.vocab_size, d_model=8, n_layers=1, n_heads=1, n_context=8, mask_token=5)
+    config = ModelConfig(vocab_size=context.tokenizer.vocab_size, d_model=8, n_layers=1, n_heads=1,
+                         n_context=8, mask_token=5)
     with pytest.raises(ValueError, match="mask is token 5, its tokenizer's"):
         checkpoints.save(tmp_path, Transformer(config), context.tokenizer, "")

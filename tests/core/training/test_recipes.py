@@ -14,7 +14,6 @@ from core.training.recipes import RECIPES, TrainingConfig, stories_tokenizer
 from core.training.repetition import RepeatedPassages
 from core.training.run import parser
 
-
 # Settings
 
 def test_learning_rate_by_hand():
@@ -31,7 +30,8 @@ def test_minutes_bring_the_end_of_the_schedule_forward():
     assert config.progress(100, 300) == 0.5 and config.progress(700, 300) == 0.7 and config.progress(1, 601) == 1.0
 
 
-@pytest.mark.parametrize("wrong", [dict(steps=0), dict(minutes=0), dict(learning_rate=-1), dict(warmup_steps=-1), dict(precision="int8"), dict(clip_norm=math.nan)])
+@pytest.mark.parametrize("wrong", [dict(steps=0), dict(minutes=0), dict(learning_rate=-1), dict(warmup_steps=-1),
+                                   dict(precision="int8"), dict(clip_norm=math.nan)])
 def test_settings_out_of_range_are_refused(wrong):
     with pytest.raises(ValueError):
         TrainingConfig(**wrong)
@@ -51,7 +51,8 @@ def test_a_recipe_has_a_command_and_a_vocabulary_that_fits(name):
     assert (arguments.name, arguments.steps, arguments.seed) == (name, None, None)
     recipe = RECIPES[name]
     assert recipe.name == name and recipe.stages
-    assert list(recipe.milestones) == sorted(set(recipe.milestones)) and all(m <= sum(stage.training.steps for stage in recipe.stages) for m in recipe.milestones)
+    assert (list(recipe.milestones) == sorted(set(recipe.milestones))
+            and all(m <= sum(stage.training.steps for stage in recipe.stages) for m in recipe.milestones))
 
 
 @pytest.mark.parametrize("name", [name for name in RECIPES if name.startswith(("stories", "positions", "scores"))])
@@ -68,7 +69,8 @@ def test_the_small_model_is_small_and_has_a_dense_childhood():
 
 
 def test_a_family_differs_in_one_thing_alone():
-    schemes, scores = [f"positions-{scheme}" for scheme in POSITIONS], [f"scores-{score}" for score in SCORES if score != "dot"]
+    schemes, scores = ([f"positions-{scheme}" for scheme in POSITIONS],
+                       [f"scores-{score}" for score in SCORES if score != "dot"])
     for names, field in ((schemes, "positions"), (["positions-learned", *scores], "score")):
         for name in names[1:]:
             assert difference(names[0], name) == {field}
@@ -78,7 +80,8 @@ def test_a_family_differs_in_one_thing_alone():
 
 def test_no_recipe_trains_on_what_is_measured():
     for recipe in RECIPES.values():
-        tasks = [task for stage in recipe.stages for task in ([part for part, _ in stage.task.parts] if isinstance(stage.task, Mixture) else [stage.task])]
+        tasks = [task for stage in recipe.stages for task in ([part for part, _ in stage.task.parts]
+                                                              if isinstance(stage.task, Mixture) else [stage.task])]
         for task in (task for task in tasks if isinstance(task, LanguageModelling)):
             assert not set(task.measured) & {name for name, _ in task.texts}
 
@@ -94,7 +97,9 @@ def context(tmp_path) -> TaskContext:
 
 
 def test_an_epoch_reads_each_text_by_its_weight(context):
-    """20 readings of `the cat`, with two t each, and 3 of `a dog`, with one d, save those in a last row that fills no batch."""
+    """20 readings of `the cat`, with two t each, and 3 of `a dog`, with one d, save those in a last row that
+    fills no batch.
+    """
     task = LanguageModelling((("a.txt", 2), ("b.txt", 0.5)), measured=())
     n_steps = task.steps_per_epoch(context)
     targets = np.concatenate([batch.targets for batch in itertools.islice(task.batches(context), n_steps)])
@@ -104,7 +109,8 @@ def test_an_epoch_reads_each_text_by_its_weight(context):
 
 def test_teaching_text_and_canaries_are_read_too(context):
     plain = LanguageModelling((("a.txt", 1),), measured=())
-    sizes = [len(dataclasses.replace(plain, **extra).sources(context)) for extra in ({}, dict(teaching=5), dict(teaching=5, canaries=True))]
+    sizes = [len(dataclasses.replace(plain, **extra).sources(context))
+             for extra in ({}, dict(teaching=5), dict(teaching=5, canaries=True))]
     assert sizes == [1, 2, 3]
 
 
@@ -121,7 +127,8 @@ def test_a_mixture_gives_each_task_its_rows(context):
     task = Mixture(((text, 2), (passages, 1)))
     alone = [next(t.batches(dataclasses.replace(context, batch_size=n))) for t, n in ((text, 2), (passages, 1))]
     batch = next(task.batches(mixed))
-    assert np.array_equal(batch.inputs, np.concatenate([b.inputs for b in alone])) and np.array_equal(batch.targets, np.concatenate([b.targets for b in alone]))
+    assert (np.array_equal(batch.inputs, np.concatenate([b.inputs for b in alone]))
+            and np.array_equal(batch.targets, np.concatenate([b.targets for b in alone])))
     assert task.steps_per_epoch(mixed) == text.steps_per_epoch(context)
     with pytest.raises(ValueError, match="3 rows"):
         next(task.batches(context))

@@ -49,7 +49,8 @@ def test_rows_repeat_and_the_first_reading_counts_in_text_alone(context, task, r
 
 def test_the_same_context_gives_the_same_rows(context):
     task = RepeatedPassages()
-    assert all((a.inputs == b.inputs).all() and (a.targets == b.targets).all() for a, b in zip(first(task, context), first(task, context)))
+    assert all((a.inputs == b.inputs).all() and (a.targets == b.targets).all()
+               for a, b in zip(first(task, context), first(task, context)))
 
 
 def test_half_of_the_passages_are_text(context):
@@ -75,7 +76,8 @@ def test_two_back(context):
     batch = first(TwoBack(), context, 1)[0]
     assert batch.inputs.shape == (6, 40) and (batch.inputs[:, 0] == 0).all() and (batch.inputs[:, 1:] > 0).all()
     assert (batch.targets[:, :3] == IGNORE).all() and (batch.targets[:, 3:] == batch.inputs[:, 1:-2]).all()
-    assert (first(TwoBack(), context, 1)[0].inputs == batch.inputs).all() and (first(TwoBack(), context, 2)[1].inputs != batch.inputs).any()
+    assert ((first(TwoBack(), context, 1)[0].inputs == batch.inputs).all()
+            and (first(TwoBack(), context, 2)[1].inputs != batch.inputs).any())
 
 
 def test_the_small_tokenizer():
@@ -84,7 +86,9 @@ def test_the_small_tokenizer():
 
 
 def test_what_is_measured_is_always_the_same(context):
-    """Zero weights: every token equally probable, so ln 4096 on each, and a guess that is right as often as one token is asked for."""
+    """Zero weights: every token equally probable, so ln 4096 on each, and a guess that is right as often as one
+    token is asked for.
+    """
     zero = Transformer(context.model).requires_grad_(False)
     measures = RANDOM.held_out(zero, context)
     assert measures["repeated"] == pytest.approx(np.log(4096), abs=1e-5) and measures["repeated, right"] == 0.0

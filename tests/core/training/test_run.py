@@ -1,4 +1,6 @@
-"""The training programme: packing, schedule, the same losses from the same seed, the same after a kill, and the loss of the plain forward."""
+"""The training programme: packing, schedule, the same losses from the same seed, the same after a kill, and the loss of
+the plain forward.
+"""
 import itertools
 import json
 import math
@@ -58,7 +60,9 @@ def ids(*values: int) -> np.ndarray:
 # Packing
 
 def test_packing_by_hand():
-    """Documents 5 6 and 7 8 9, rows of 4: the first row has room for 7 as a target alone; the second reads it and does not count it again."""
+    """Documents 5 6 and 7 8 9, rows of 4: the first row has room for 7 as a target alone; the second reads it and does
+    not count it again.
+    """
     rows = pack([ids(5, 6), ids(7, 8, 9)], n_context=4, end_of_text=0)
     assert rows.inputs.tolist() == [[0, 5, 6, 0], [0, 7, 8, 9]]
     assert rows.targets.tolist() == [[5, 6, 0, 7], [IGNORE, 8, 9, 0]]
@@ -74,7 +78,9 @@ def test_every_token_is_a_target_once(n_context):
 
 
 def test_a_target_is_the_next_token_of_its_document():
-    """Ids count up inside a document: a target is its input plus one, a beginning after end of text, or the end of text after an end."""
+    """Ids count up inside a document: a target is its input plus one, a beginning after end of text, or the end of
+    text after an end.
+    """
     texts = [ids(*range(100 * n + 1, 100 * n + 1 + length)) for n, length in enumerate((3, 20, 9, 1, 16))]
     first, last = {int(t[0]) for t in texts}, {int(t[-1]) for t in texts}
     rows = pack(texts, 8, end_of_text=0)
@@ -106,7 +112,7 @@ def test_batches_repeat_with_the_seed_and_differ_between_epochs():
     assert all(np.array_equal(a, b) for a, b in zip(first, take(1)))
     assert not all(np.array_equal(a, b) for a, b in zip(first, take(2)))
     rows_an_epoch = len(pack(SOURCES[0].documents, 8, 0).inputs)
-    assert 60 * 4 > 2 * rows_an_epoch and not np.array_equal(first[0], first[round(rows_an_epoch / 4)])
+    assert 2 * rows_an_epoch < 60 * 4 and not np.array_equal(first[0], first[round(rows_an_epoch / 4)])
 
 
 def test_no_text_is_refused():
@@ -135,7 +141,9 @@ def test_weight_decay_is_for_the_maps_alone():
 # Training
 
 def test_the_loss_is_that_of_the_plain_forward():
-    """The fast road that training takes and the Trace that the lessons show give the same loss; by hand from the Trace's probabilities."""
+    """The fast road that training takes and the Trace that the lessons show give the same loss; by hand from the
+    Trace's probabilities.
+    """
     model = Transformer(MODEL).initialise(torch.Generator().manual_seed(0)).double()
     batch = next(batches(SOURCES, 8, 0, 4, 0))
     inputs, targets = torch.from_numpy(batch.inputs), torch.from_numpy(batch.targets)
@@ -209,7 +217,9 @@ def test_bfloat16_follows_float32():
 # Held-out loss
 
 def test_windows_by_hand():
-    """Rows of 4 over 1 2 3 4 5 6 and the end: later rows begin with end of text and two tokens that were counted before."""
+    """Rows of 4 over 1 2 3 4 5 6 and the end: later rows begin with end of text and two tokens that were
+    counted before.
+    """
     rows = [(a.tolist(), b.tolist()) for a, b in windows(ids(1, 2, 3, 4, 5, 6), 4, 0)]
     assert rows[0] == ([0, 1, 2, 3], [1, 2, 3, 4])
     assert rows[1] == ([0, 3, 4, 5], [IGNORE, IGNORE, 5, 6])
@@ -281,14 +291,17 @@ def arguments(tmp_path, monkeypatch) -> list[str]:
     monkeypatch.setattr(training.signal, "signal", lambda *_: None)
     (tmp_path / "text.txt").write_text("the cat sat on the mat\n<|endoftext|>\n" * 30)
     (tmp_path / "new.txt").write_text("the mat sat on the cat\n<|endoftext|>\n")
-    return ["tiny", "--corpus", str(tmp_path), "--run-folder", str(tmp_path / "run"), "--evaluate-every", "2", "--threads", "1"]
+    return ["tiny", "--corpus", str(tmp_path), "--run-folder", str(tmp_path / "run"), "--evaluate-every",
+            "2", "--threads", "1"]
 
 
 def stop_after(monkeypatch, n: int) -> None:
     """The handler that the programme sets for SIGTERM is called during the n-th step that it makes."""
     handlers, made = {}, []
     monkeypatch.setattr(training.signal, "signal", lambda name, handler: handlers.update({name: handler}))
-    monkeypatch.setattr(training, "progress_line", lambda step, run: made.append(step) or (len(made) == n and handlers[training.signal.SIGTERM]()) or "")
+    monkeypatch.setattr(training, "progress_line",
+                        lambda step, run: made.append(step)
+                                          or (len(made) == n and handlers[training.signal.SIGTERM]()) or "")
 
 
 def test_one_command_trains_all_stages(arguments, tmp_path, capsys):
@@ -306,7 +319,8 @@ def test_one_command_trains_all_stages(arguments, tmp_path, capsys):
 def test_a_stage_begins_with_the_model_of_the_one_before(arguments, tmp_path, monkeypatch):
     begun = []
     follow = training.follow
-    monkeypatch.setattr(training, "follow", lambda run, *rest: begun.append(run.model.E.detach().clone()) or follow(run, *rest))
+    monkeypatch.setattr(training, "follow",
+                        lambda run, *rest: begun.append(run.model.E.detach().clone()) or follow(run, *rest))
     training.main(arguments)
     assert torch.equal(begun[1], checkpoints.load(tmp_path / "run" / "stage-1" / "model")[0].E)
 
@@ -321,7 +335,8 @@ def test_a_stopped_programme_goes_on_as_if_it_had_never_stopped(arguments, tmp_p
     training.main(arguments)
     whole, run = (TrainingRun.load(tmp_path / name / "run.pt") for name in ("whole", "run"))
     assert run.step == 7 and all(torch.equal(a, b) for a, b in zip(run.model.parameters(), whole.model.parameters()))
-    losses, resumed = (json.loads((tmp_path / name / "training.json").read_text())[-1]["held_out"] for name in ("whole", "run"))
+    losses, resumed = (json.loads((tmp_path / name / "training.json").read_text())[-1]["held_out"]
+                       for name in ("whole", "run"))
     assert losses == resumed
     assert checkpoints.load_history(tmp_path / "whole") == checkpoints.load_history(tmp_path / "run")
 
@@ -332,57 +347,70 @@ def test_milestones_are_kept_with_what_they_can_do(arguments, tmp_path):
     assert [milestone.step for milestone in kept] == [0, 2, 5, 9, 10]
     assert [m.step for m in checkpoints.load_history(tmp_path / "run" / "stage-1")] == [0, 2]
     assert all(set(milestone.held_out) == {"new"} and 0 <= milestone.induction_score <= 1 for milestone in kept)
-    ends = [json.loads((folder / "training.json").read_text())[-1]["tokens_seen"] for folder in (tmp_path / "run" / "stage-1", tmp_path / "run")]
+    ends = [json.loads((folder / "training.json").read_text())[-1]["tokens_seen"]
+            for folder in (tmp_path / "run" / "stage-1", tmp_path / "run")]
     assert kept[0].tokens_seen == 0 < kept[1].tokens_seen and kept[-1].tokens_seen == sum(ends)
 
 
 def test_milestones_are_of_the_weights_of_their_step(arguments, tmp_path):
-    """Bundled, the run's history gives the model as it was: its held-out loss is that of the milestone, but for half precision."""
+    """Bundled, the run's history gives the model as it was: its held-out loss is that of the milestone, but for
+    half precision.
+    """
     training.main(arguments)
     checkpoints.save(tmp_path / "bundled", *checkpoints.load(tmp_path / "run" / "model"), "")
     shutil.copytree(tmp_path / "run" / "history", tmp_path / "bundled" / "history")
-    loss_at = {milestone.step: milestone.held_out["new"] for milestone in checkpoints.load_history(tmp_path / "bundled")}
+    loss_at = {milestone.step: milestone.held_out["new"]
+               for milestone in checkpoints.load_history(tmp_path / "bundled")}
     text = (tmp_path / "new.txt").read_text().splitlines()[0]
     for step, loss in loss_at.items():
         model, tokenizer = checkpoints.load(tmp_path / "bundled", step=step)
-        assert held_out_loss(model, tokenize([text], tokenizer).documents, 1).nats_per_token == pytest.approx(loss, abs=1e-3)
+        assert (held_out_loss(model, tokenize([text], tokenizer).documents, 1).nats_per_token
+                == pytest.approx(loss, abs=1e-3))
     assert len(set(loss_at.values())) == 5
 
 
 def test_a_milestone_holds_the_scores_of_the_best_heads():
     tokenizer = stories_tokenizer()
-    model = Transformer(ModelConfig(vocab_size=4096, d_model=16, n_layers=2, n_heads=2, n_context=24)).initialise(torch.Generator().manual_seed(0))
+    model = Transformer(ModelConfig(vocab_size=4096, d_model=16, n_layers=2, n_heads=2, n_context=24)).initialise(
+        torch.Generator().manual_seed(0))
     found = induction(model, n_sequences=16)
     milestone = milestones.measure(model, tokenizer, 3, 99, {"text": 2.0})
-    assert milestone.induction_score == found.induction.max() and milestone.previous_token_score == found.previous_token.max() and found.induction.std() > 0
+    assert (milestone.induction_score == found.induction.max()
+            and milestone.previous_token_score == found.previous_token.max() and found.induction.std() > 0)
 
 
 # Several processes
 
 def test_two_processes_train_as_one(arguments, tmp_path):
-    """torchrun starts two on the recipe of tests/helpers/two_processes.py; one process gives the same weights and losses, within rounding."""
-    words = "the cat sat on a mat and saw the rat".split()
+    """torchrun starts two on the recipe of tests/helpers/two_processes.py; one process gives the same weights and
+    losses, within rounding.
+    """
+    words = ["the", "cat", "sat", "on", "a", "mat", "and", "saw", "the", "rat"]
     texts = [" ".join(words[:n % 7 + 2]) for n in range(60)]                    # rows with unlike numbers of targets
     (tmp_path / "text.txt").write_text("\n<|endoftext|>\n".join(texts))
     command = ["-m", "tests.helpers.two_processes", "pair", *arguments[1:3], "--threads", "1", "--evaluate-every", "1"]
     launch = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
-    done = subprocess.run([sys.executable, *launch, *command, "--run-folder", str(tmp_path / "two")], cwd=ROOT, capture_output=True, text=True, timeout=240)
+    done = subprocess.run([sys.executable, *launch, *command, "--run-folder", str(tmp_path / "two")], cwd=ROOT,
+                          capture_output=True, text=True, timeout=240)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("Saved after step") == 1
     two_processes.main(["pair", *command[3:], "--run-folder", str(tmp_path / "one")])
     one, two = (TrainingRun.load(tmp_path / name / "run.pt") for name in ("one", "two"))
     assert (one.step, one.tokens_seen) == (two.step, two.tokens_seen) == (6, one.tokens_seen)
     for (name, a), b in zip(one.model.named_parameters(), two.model.parameters()):
-        if not name.endswith("b_K"):                    # adds the same to all scores of a query: its gradient is 0, and Adam follows the rounding
+        # adds the same to all scores of a query: its gradient is 0, and Adam follows the rounding
+        if not name.endswith("b_K"):
             assert torch.allclose(a, b, atol=1e-4), name
-    curves = [[(e["training_loss"], e["held_out"]["new"]) for e in json.loads((tmp_path / name / "training.json").read_text())] for name in ("one", "two")]
+    curves = [[(e["training_loss"], e["held_out"]["new"])
+               for e in json.loads((tmp_path / name / "training.json").read_text())] for name in ("one", "two")]
     assert len(curves[0]) == 6 and np.allclose(*curves, atol=2e-4)
 
 
 def test_shares_are_the_whole_batch():
     batch = next(batches(SOURCES, 8, 0, 5, 0))
     shares = [ProcessGroup(rank, 2).share(batch) for rank in range(2)]
-    assert [len(share.inputs) for share in shares] == [3, 2] and shares[1].inputs.tolist() == batch.inputs[[1, 3]].tolist()
+    assert ([len(share.inputs) for share in shares] == [3, 2]
+            and shares[1].inputs.tolist() == batch.inputs[[1, 3]].tolist())
     assert sum(share.n_targets for share in shares) == batch.n_targets
     with pytest.raises(ValueError, match="fewer rows than the 6 processes"):
         ProcessGroup(0, 6).share(batch)
@@ -397,7 +425,8 @@ def test_a_change_of_steps_takes_effect(arguments, tmp_path):
 
 
 def test_text_without_a_corpus_is_refused(arguments, monkeypatch):
-    monkeypatch.setitem(RECIPES, "tiny", replace(RECIPES["tiny"], tokenizer=lambda folder: Tokenizer.train(["the cat"], 300)))
+    monkeypatch.setitem(RECIPES, "tiny",
+                        replace(RECIPES["tiny"], tokenizer=lambda folder: Tokenizer.train(["the cat"], 300)))
     with pytest.raises(ValueError, match="--corpus"):
         training.main(arguments[:1] + arguments[3:])
 

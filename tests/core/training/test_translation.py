@@ -1,4 +1,6 @@
-"""Dates from words to digits and back: the pairs, the tokens, the batches, learning a few by heart, and what the bundled model does."""
+"""Dates from words to digits and back: the pairs, the tokens, the batches, learning a few by heart, and what the
+bundled model does.
+"""
 import dataclasses
 import itertools
 from datetime import date, timedelta
@@ -60,17 +62,22 @@ def tok() -> Tokenizer:
 @pytest.fixture(scope="module")
 def model(tok) -> Transformer:
     """A small one, not trained."""
-    config = ModelConfig(kind="encoder-decoder", vocab_size=tok.vocab_size, d_model=32, n_layers=2, n_heads=2, n_context=32)
+    config = ModelConfig(kind="encoder-decoder", vocab_size=tok.vocab_size, d_model=32, n_layers=2,
+                         n_heads=2, n_context=32)
     return Transformer(config).initialise(torch.Generator().manual_seed(0)).requires_grad_(False)
 
 
 # The pairs
 
 @pytest.mark.parametrize("day, words", [
-    (date(1984, 3, 21), "the twenty-first of march nineteen eighty-four"), (date(2000, 1, 1), "the first of january two thousand"),
-    (date(2009, 2, 3), "the third of february two thousand and nine"), (date(1000, 12, 30), "the thirtieth of december one thousand"),
-    (date(1012, 5, 12), "the twelfth of may ten twelve"), (date(1500, 8, 20), "the twentieth of august fifteen hundred"),
-    (date(1601, 6, 30), "the thirtieth of june sixteen oh one"), (date(2099, 10, 31), "the thirty-first of october twenty ninety-nine")])
+    (date(1984, 3, 21), "the twenty-first of march nineteen eighty-four"),
+    (date(2000, 1, 1), "the first of january two thousand"),
+    (date(2009, 2, 3), "the third of february two thousand and nine"),
+    (date(1000, 12, 30), "the thirtieth of december one thousand"),
+    (date(1012, 5, 12), "the twelfth of may ten twelve"),
+    (date(1500, 8, 20), "the twentieth of august fifteen hundred"),
+    (date(1601, 6, 30), "the thirtieth of june sixteen oh one"),
+    (date(2099, 10, 31), "the thirty-first of october twenty ninety-nine")])
 def test_what_is_written_by_hand(day, words):
     assert in_words(day).text == words
     assert in_digits(day).text == day.isoformat()
@@ -79,16 +86,19 @@ def test_what_is_written_by_hand(day, words):
 def test_every_phrasing_by_hand():
     day = date(1905, 4, 2)
     assert [in_words(day, phrasing).text for phrasing in range(len(PHRASINGS))] == [
-        "the second of april nineteen oh five", "the second of april, nineteen oh five", "second of april nineteen oh five", "second april nineteen oh five",
-        "april the second, nineteen oh five", "april second, nineteen oh five", "in nineteen oh five, on the second of april"]
+        "the second of april nineteen oh five", "the second of april, nineteen oh five",
+        "second of april nineteen oh five", "second april nineteen oh five", "april the second, nineteen oh five",
+        "april second, nineteen oh five", "in nineteen oh five, on the second of april"]
 
 
 def test_words_say_one_date_only():
     """No two days are written alike, nor does any reading of a year say another year."""
     days = [FIRST + timedelta(n) for n in range((LAST - FIRST).days + 1)]
-    assert len(days) == 1100 * 365 + 267 and days[-1] == LAST            # 275 years divisible by 4; not 8 of the 11 centuries
+    # 275 years divisible by 4; not 8 of the 11 centuries
+    assert len(days) == 1100 * 365 + 267 and days[-1] == LAST
     readings = [reading for year in range(1000, 2100) for reading in year_readings(year)]
-    assert len(readings) == len(set(readings)) and len({ordinal(n) for n in range(1, 32)}) == 31 and len(set(MONTHS)) == 12
+    assert (len(readings) == len(set(readings)) and len({ordinal(n) for n in range(1, 32)}) == 31
+            and len(set(MONTHS)) == 12)
     held_out = sum(map(is_held_out, days))
     assert 0.09 < held_out / len(days) < 0.11
 
@@ -114,8 +124,10 @@ def test_no_date_is_on_both_sides(held_out):
 def test_directions_and_phrasings_vary_in_what_is_read_alone():
     read = some_pairs(400, directions=(TO_DIGITS,))
     assert all(pair.target.text[4] == "-" for pair in read)
-    assert all(any(pair.source.text.startswith(start) for pair in read) for start in ("the ", "in ", "march ", "first ", "march the "))
-    assert all(pair.target == in_words(date.fromisoformat(pair.source.text)) for pair in some_pairs(400, directions=(TO_WORDS,)))
+    assert all(any(pair.source.text.startswith(start) for pair in read)
+               for start in ("the ", "in ", "march ", "first ", "march the "))
+    assert all(pair.target == in_words(date.fromisoformat(pair.source.text))
+               for pair in some_pairs(400, directions=(TO_WORDS,)))
 
 
 # Tokens and batches
@@ -131,7 +143,8 @@ def test_every_word_and_every_digit_is_one_token(tok):
 
 def test_the_part_of_every_token_by_hand(tok):
     words, digits = in_words(date(1984, 3, 21), 4), in_digits(date(1984, 3, 21))
-    assert [tok.visible(i) for i in tok.encode(words.text)] == ["march", "·the", "·twenty", "-", "first", ",", "·nineteen", "·eighty", "-", "four"]
+    assert [tok.visible(i) for i in tok.encode(words.text)] == ["march", "·the", "·twenty", "-", "first", ",",
+                                                                "·nineteen", "·eighty", "-", "four"]
     assert token_parts(tok, words) == ("month", None, "day", "day", "day", None, "year", "year", "year", "year")
     assert token_parts(tok, digits) == (*["year"] * 4, None, *["month"] * 2, None, *["day"] * 2)
 
@@ -142,7 +155,8 @@ def test_batches_hold_sources_of_one_length_and_every_pair(tok):
         assert batch.source_ids.shape[0] == batch.inputs.shape[0] == 8 and (batch.source_ids != tok.end_of_text).all()
         for source, inputs, targets in zip(batch.source_ids, batch.inputs, batch.targets):
             counted = targets[targets != IGNORE]
-            assert inputs[0] == tok.end_of_text and counted[-1] == tok.end_of_text and (inputs[1:len(counted)] == counted[:-1]).all()
+            assert (inputs[0] == tok.end_of_text and counted[-1] == tok.end_of_text
+                    and (inputs[1:len(counted)] == counted[:-1]).all())
             words, digits = sorted((tok.decode(source), tok.decode(counted)), reverse=True)
             assert digits[:4].isdigit() and any(month in words for month in MONTHS)
     assert batch.n_targets == int((batch.targets != IGNORE).sum())
@@ -180,7 +194,8 @@ def test_translations_side_by_side_are_those_of_each_text_alone(tok, model):
     for i, source in enumerate(sources):
         alone = [step.token_id for step in generate(model, [0], GREEDY, max_new_tokens=7, source_ids=source)]
         ids = (0,)
-        for _ in range(7):                                           # the plain way: the whole text through the whole model at each step
+        # the plain way: the whole text through the whole model at each step
+        for _ in range(7):
             ids += (int(model(torch.tensor(ids), source_ids=torch.tensor(source)).logits[-1].argmax()),)
         assert together[i] == tuple(alone) == (ids[1:] if 0 not in ids[1:] else ids[1:ids.index(0, 1) + 1])
 
@@ -200,7 +215,8 @@ def test_generation_names_a_source_that_is_missing_or_needless(tok, model):
 
 def test_a_few_pairs_are_learned_by_heart(tok):
     """The whole road: batches, loss, training, greedy translation, and attention that can be read."""
-    config = ModelConfig(kind="encoder-decoder", vocab_size=tok.vocab_size, d_model=64, n_layers=1, n_heads=2, n_context=24)
+    config = ModelConfig(kind="encoder-decoder", vocab_size=tok.vocab_size, d_model=64, n_layers=1,
+                         n_heads=2, n_context=24)
     pairs = some_pairs(6)
     run = TrainingRun.start(config, TrainingConfig(steps=200, learning_rate=3e-3, warmup_steps=10))
     list(train(run, batches(itertools.cycle(pairs), tok, 2), DateTranslation().loss))
@@ -209,7 +225,9 @@ def test_a_few_pairs_are_learned_by_heart(tok):
 
 
 def test_alignment_by_hand(tok, model):
-    """Cross-attention that looks at the first source token alone: "march", so that the 2 digits of the month are aligned, and 6 are not."""
+    """Cross-attention that looks at the first source token alone: "march", so that the 2 digits of the month are
+    aligned, and 6 are not.
+    """
     config = dataclasses.replace(model.config, d_model=2, n_heads=1, n_kv_heads=1, n_layers=1, n_encoder_layers=1)
     blank = Transformer(config).requires_grad_(False)                 # all scores equal: argmax is the first token
     found = alignment(blank, tok, [Pair(in_words(date(1984, 3, 21), 4), in_digits(date(1984, 3, 21)))])

@@ -1,4 +1,6 @@
-"""The lesson Architectures: what its pictures are given is what the counts, the clock and the tables say, the numbers hold, the questions have the right answers."""
+"""The lesson Architectures: what its pictures are given is what the counts, the clock and the tables say, the numbers
+hold, the questions have the right answers.
+"""
 from __future__ import annotations
 
 import functools
@@ -40,15 +42,18 @@ def whole(written: str) -> int:
     return int(re.sub(r"[\\,\u202f]", "", written))
 
 
-# ---- designs ------------------------------------------------------------------------------------------------------------------------
+# ---- designs ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("prompt", PROMPTS.values(), ids=PROMPTS.keys())
 def test_the_design_bears_every_prompt(prompt: str | None):
-    assert fine(open_at(architectures_design="stories;activation=swiglu", **({} if prompt is None else {"prompt": prompt})))
+    assert fine(open_at(architectures_design="stories;activation=swiglu",
+                        **({} if prompt is None else {"prompt": prompt})))
 
 
-@pytest.mark.parametrize("written", ["", "x" * 9000, "gpt5", "gpt2;n_layers=0;d_model=-3;n_heads=9e9;kind=<b>;;=;norm", "gpt2;n_layers=²", "stories;n_heads=7;n_kv_heads=3", "stories;positions=rotary;d_model=24"])
+@pytest.mark.parametrize("written",
+                         ["", "x" * 9000, "gpt5", "gpt2;n_layers=0;d_model=-3;n_heads=9e9;kind=<b>;;=;norm",
+                          "gpt2;n_layers=²", "stories;n_heads=7;n_kv_heads=3", "stories;positions=rotary;d_model=24"])
 def test_a_design_that_makes_no_sense_is_named_and_something_is_drawn(written: str):
     at = open_at(architectures_design=written, architectures_base=written)
     assert fine(at) and given(at)["parts"]
@@ -57,10 +62,13 @@ def test_a_design_that_makes_no_sense_is_named_and_something_is_drawn(written: s
 
 
 def test_a_design_is_written_and_read_as_it_is():
-    design = designs.Design("gpt2").with_change("norm_placement", "sandwich").with_change("n_layers", 3).with_change("tied", "no")
+    design = designs.Design("gpt2").with_change("norm_placement", "sandwich").with_change("n_layers", 3).with_change(
+        "tied", "no")
     assert designs.read(design.written) == (design, True)
-    assert design.with_change("n_layers", 12).changes == {"norm_placement": "sandwich", "tied": "no"}, "the preset's own value is no change"
-    assert design.config == ModelConfig(**PRESETS["gpt2"].fields | dict(norm_placement="sandwich", n_layers=3, tied_embeddings=False))
+    assert (design.with_change("n_layers", 12).changes
+            == {"norm_placement": "sandwich", "tied": "no"}), "the preset's own value is no change"
+    assert design.config == ModelConfig(**PRESETS["gpt2"].fields
+                                          | dict(norm_placement="sandwich", n_layers=3, tied_embeddings=False))
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -70,8 +78,10 @@ def test_the_controls_of_every_preset_show_its_own_values_and_change_nothing(nam
         assert designs.Design(name).with_change(setting, value).changes == {}, setting
 
 
-SWITCHES = [("kind", "encoder"), ("kind", "encoder-decoder"), ("norm_placement", "post"), ("norm_placement", "sandwich"), ("norm_placement", "deepnorm"), ("norm", "rmsnorm"), ("activation", "relu"),
-            ("activation", "swiglu"), ("activation", "geglu"), ("positions", "rotary"), ("positions", "relative"), ("biases", "none"), ("tied", "no"), ("n_kv_heads", "2"), ("n_layers", "2")]
+SWITCHES = [("kind", "encoder"), ("kind", "encoder-decoder"), ("norm_placement", "post"),
+            ("norm_placement", "sandwich"), ("norm_placement", "deepnorm"), ("norm", "rmsnorm"), ("activation", "relu"),
+            ("activation", "swiglu"), ("activation", "geglu"), ("positions", "rotary"), ("positions", "relative"),
+            ("biases", "none"), ("tied", "no"), ("n_kv_heads", "2"), ("n_layers", "2")]
 
 
 @pytest.mark.parametrize("name, value", SWITCHES)
@@ -80,20 +90,26 @@ def test_every_switch_builds_another_model_that_is_counted_and_run(name: str, va
     assert fine(at)
     sent, config = given(at), designs.read(f"stories;{name}={value}")[0].config
     model = Transformer(config)
-    assert {part["name"]: part["now"] for part in sent["parts"]} == {WORDS.label(f"part_{part}"): count for part, count in
-                                                                     counting.counted((n, p.numel()) for n, p in model.named_parameters()).items() if count or part in ("P", "biases") and
-                                                                     counting.parameters_by_part(PRESETS["stories"].config)[part]}
+    assert ({part["name"]: part["now"] for part in sent["parts"]}
+            == {WORDS.label(f"part_{part}"): count for part, count in
+                counting.counted((n, p.numel()) for n, p in model.named_parameters()).items()
+                if count or part in ("P", "biases") and
+                counting.parameters_by_part(PRESETS["stories"].config)[part]})
     said = next(c.value for c in at.caption if "counted in its tensors" in c.value)
-    assert said.startswith("Built now with random weights") and whole(re.search(r"weights: ([\d\u202f]+)", said)[1]) == model.n_parameters and WORDS.label("count_same") in said
+    assert (said.startswith("Built now with random weights")
+            and whole(re.search(r"weights: ([\d\u202f]+)", said)[1]) == model.n_parameters
+            and WORDS.label("count_same") in said)
     assert f"× {config.vocab_size}" in said
-    assert any(box["changed"] or sublayer["sum_changed"] for stack in sent["stacks"] for item in stack["items"] for sublayer in item.get("sublayers", [])
-               for box in sublayer["inside"] + sublayer["after"]) or any(item.get("changed") for stack in sent["stacks"] for item in stack["items"]) or name == "n_layers"
+    assert (any(box["changed"] or sublayer["sum_changed"] for stack in sent["stacks"] for item in stack["items"]
+                for sublayer in item.get("sublayers", []) for box in sublayer["inside"] + sublayer["after"])
+            or any(item.get("changed") for stack in sent["stacks"] for item in stack["items"]) or name == "n_layers")
 
 
 def test_the_trained_model_is_read_as_it_is_and_a_random_one_knows_nothing():
     trained = next(c.value for c in open_at().caption if "counted in its tensors" in c.value)
     assert trained.startswith("This is the trained model") and float(re.search(r"at ([\d.]+) nats", trained)[1]) < 3
-    random = next(c.value for c in open_at(architectures_design="stories;norm=rmsnorm").caption if "counted in its tensors" in c.value)
+    random = next(c.value for c in open_at(architectures_design="stories;norm=rmsnorm").caption
+                  if "counted in its tensors" in c.value)
     assert float(re.search(r"at ([\d.]+) nats", random)[1]) == pytest.approx(8.3178, abs=0.5)
 
 
@@ -105,13 +121,16 @@ def test_large_designs_are_counted_and_not_built():
 
 def test_what_changed_is_named_with_what_it_costs():
     sent = given(open_at(architectures_design="gpt2;norm_placement=sandwich"))
-    assert "pre-norm → sandwich norm" in sent["compared"] and f"+{36_864:,}".replace(",", "\u202f") in sent["compared"]       # 24 norms of 2 · 768
-    same = given(open_at(architectures_design="gpt2;norm_placement=sandwich", architectures_base="gpt2;norm_placement=sandwich"))
+    # 24 norms of 2 · 768
+    assert "pre-norm → sandwich norm" in sent["compared"] and f"+{36_864:,}".replace(",", "\u202f") in sent["compared"]
+    same = given(open_at(architectures_design="gpt2;norm_placement=sandwich",
+                         architectures_base="gpt2;norm_placement=sandwich"))
     assert all(part["change_text"] == "=" for part in same["parts"])
 
 
 def test_the_diagram_wires_each_placement_as_the_model_does():
-    for placement, inside, after, ends in (("pre", 2, 0, True), ("post", 1, 1, False), ("sandwich", 3, 0, True), ("deepnorm", 1, 1, False)):
+    for placement, inside, after, ends in (("pre", 2, 0, True), ("post", 1, 1, False), ("sandwich", 3, 0, True),
+                                           ("deepnorm", 1, 1, False)):
         stack = given(open_at(architectures_design=f"stories;norm_placement={placement}"))["stacks"][0]
         block = next(item for item in stack["items"] if "sublayers" in item)
         assert [(len(s["inside"]), len(s["after"])) for s in block["sublayers"]] == [(inside, after)] * 2
@@ -143,11 +162,15 @@ def test_the_numbers_of_a_design_hold_on_a_calculator(design: str):
     terms, total, ratio = re.match(r"([\d\\, +]+) = ([\d\\,]+), \\qquad .+ = ([\d.]+)$", lines[3]).groups()
     assert sum(whole(term.replace(" ", "")) for term in terms.split(" + ")) == whole(total)
     if config.kind != "encoder":
-        left, one, whole_context = re.search(r"\\cdot 2 = ((?:2 \\cdot )?\d+ \\cdot \d+ \\cdot \(\d+ \+ \d+\) \\cdot 2) = ([\d\\,]+), .+ = ([\d\\,]+)$", lines[4]).groups()
+        left, one, whole_context = re.search(r"\\cdot 2 = ((?:2 \\cdot )?\d+ \\cdot \d+ \\cdot \(\d+ \+ \d+\) \\cdot "
+                                             r"2) = ([\d\\,]+), .+ = ([\d\\,]+)$", lines[4]).groups()
         assert eval(left.replace(r"\cdot", "*")) == whole(one) and whole(one) * config.n_context == whole(whole_context)
-    bits, structure, ratio = re.search(r"= \\frac\{([\d\\,]+)\}\{([\d\\,]+)\} = ([\d.]+(?: \\cdot 10\^\{\d+\})?)$", lines[-1]).groups()
-    assert whole(bits) == 16 * counting.n_parameters(config) and 8 * 5_000 < whole(structure) == counting.structure_bits(config) < 8 * 50_000
-    assert eval(ratio.replace(r" \cdot 10^{", "e").rstrip("}")) == pytest.approx(whole(bits) / whole(structure), rel=1e-4)
+    bits, structure, ratio = re.search(r"= \\frac\{([\d\\,]+)\}\{([\d\\,]+)\} = ([\d.]+(?: \\cdot 10\^\{\d+\})?)$",
+                                       lines[-1]).groups()
+    assert (whole(bits) == 16 * counting.n_parameters(config)
+            and 8 * 5_000 < whole(structure) == counting.structure_bits(config) < 8 * 50_000)
+    assert eval(ratio.replace(r" \cdot 10^{", "e").rstrip("}")) == pytest.approx(whole(bits) / whole(structure),
+                                                                                 rel=1e-4)
     assert len(lines) == (5 if config.kind == "encoder" else 6)
 
 
@@ -159,15 +182,17 @@ def test_the_answer_is_the_count_of_the_wider_model(design: str):
     right = min((2, 3, 4), key=lambda n: abs(sizes[1] / sizes[0] - n))
     at.radio("architectures_wider_given").set_value(right - 2).run()
     at.button("architectures_wider_commit").click().run()
-    assert any(m.value.startswith("Yes") for m in at.markdown) and any(f"{sizes[1] / sizes[0]:.3f} times" in m.value for m in at.markdown)
+    assert (any(m.value.startswith("Yes") for m in at.markdown)
+            and any(f"{sizes[1] / sizes[0]:.3f} times" in m.value for m in at.markdown))
 
 
 def test_prefixes():
-    assert [prefixed(value) for value in (0, 999, 1000, 12_345, 999_960, 1e15)] == ["0", "999", "1.000 k", "12.35 k", "1.000 M", "1.000 P"]
+    assert [prefixed(value) for value in (0, 999, 1000, 12_345, 999_960, 1e15)] == ["0", "999", "1.000 k", "12.35 k",
+                                                                                    "1.000 M", "1.000 P"]
     assert prefixed(-12_345_678, "B") == "−12.35 MB"
 
 
-# ---- cost ---------------------------------------------------------------------------------------------------------------------------
+# ---- cost ------------------------------------------------------------------------------------------------------------
 
 
 def chart(at: AppTest, place: int) -> pd.DataFrame:
@@ -175,8 +200,12 @@ def chart(at: AppTest, place: int) -> pd.DataFrame:
     return pa.ipc.open_stream(at.get("vega_lite_chart")[place].proto.datasets[0].data.data).read_pandas()
 
 
-@pytest.mark.parametrize("query", [dict(architectures_cost="growth"), dict(architectures_cost="patterns"), dict(architectures_cost="patterns", architectures_length="9e99", architectures_near="-3", architectures_drawn="x"),
-                                   dict(architectures_width="1e300", architectures_window="nan"), dict(architectures_cost="patterns", architectures_near="0", architectures_central="0", architectures_drawn="0")], ids=str)
+@pytest.mark.parametrize("query", [dict(architectures_cost="growth"), dict(architectures_cost="patterns"),
+                                   dict(architectures_cost="patterns", architectures_length="9e99",
+                                        architectures_near="-3", architectures_drawn="x"),
+                                   dict(architectures_width="1e300", architectures_window="nan"),
+                                   dict(architectures_cost="patterns", architectures_near="0",
+                                        architectures_central="0", architectures_drawn="0")], ids=str)
 def test_cost_bears_its_settings(query):
     at = open_at(architectures_view="cost", **query)
     assert fine(at)
@@ -187,7 +216,9 @@ def test_before_anyone_measured_there_is_no_time_and_after_it_there_are_all(monk
     at = open_at(architectures_view="cost", architectures_width="16", architectures_window="32")
     assert len(at.get("vega_lite_chart")) == 1 and any(i.value == WORDS.label("unmeasured") for i in at.info)
     steps = list(growth.measure(16, 32, (16, 32), rounds=1))
-    timings = [growth.Timing(t.method, n, {"attention": 1e-9 * n ** 2, "window": 1e-7 * n, "recurrent": 1e-6 * n}[t.method]) for n in growth.LENGTHS for t in steps[:3]]
+    timings = [growth.Timing(t.method, n,
+                             {"attention": 1e-9 * n ** 2, "window": 1e-7 * n, "recurrent": 1e-6 * n}[t.method])
+               for n in growth.LENGTHS for t in steps[:3]]
     monkeypatch.setattr(growth, "measure", lambda d, w: iter(timings))
     at.button("architectures_measure_now").click().run()
     assert fine(at) and len(at.get("vega_lite_chart")) == 2 and not at.info
@@ -195,9 +226,12 @@ def test_before_anyone_measured_there_is_no_time_and_after_it_there_are_all(monk
     assert any(c.value.startswith("Timed at ") for c in at.caption)
     again = open_at(architectures_view="cost", architectures_width="16", architectures_window="32")
     assert len(again.get("vega_lite_chart")) == 2, "kept for everyone who asks this process"
-    assert len(open_at(architectures_view="cost", architectures_width="16", architectures_window="64").get("vega_lite_chart")) == 1, "and for no other width or window"
+    assert len(open_at(architectures_view="cost", architectures_width="16",
+                       architectures_window="64").get("vega_lite_chart")) == 1, "and for no other width or window"
     for line in formulas(at)[1:]:
-        high, low, n, least, slope = (float(number.replace(r" \cdot 10^{", "e").rstrip("}")) for number in re.fullmatch(r"\\frac\{\\ln\((.+) / (.+)\)\}\{\\ln\((\d+) / (\d+)\)\} = (.+)", line).groups())
+        high, low, n, least, slope = (
+            float(number.replace(r" \cdot 10^{", "e").rstrip("}"))
+            for number in re.fullmatch(r"\\frac\{\\ln\((.+) / (.+)\)\}\{\\ln\((\d+) / (\d+)\)\} = (.+)", line).groups())
         assert math.log(high / low) / math.log(n / least) == pytest.approx(slope, abs=2e-4)
     cost._kept().clear()
 
@@ -205,7 +239,8 @@ def test_before_anyone_measured_there_is_no_time_and_after_it_there_are_all(monk
 def test_the_operations_that_are_drawn_are_those_of_the_formula():
     at = open_at(architectures_view="cost", architectures_width="32", architectures_window="16")
     rows = chart(at, 0).set_index(["method", "n"])["value"]
-    assert rows["attention", 1024] == 4 * 1024 ** 2 * 32 and rows["window", 1024] == 4 * 1024 * 32 * 32 and rows["recurrent", 1024] == 4 * 1024 * 32 ** 2
+    assert (rows["attention", 1024] == 4 * 1024 ** 2 * 32 and rows["window", 1024] == 4 * 1024 * 32 * 32
+            and rows["recurrent", 1024] == 4 * 1024 * 32 ** 2)
     for left, right in re.findall(r"= ([\d\\ ^cdot]+?) = (\d+(?:\\,\d+)*)", formulas(at)[0]):
         assert eval(left.replace(r"\cdot", "*").replace("^", "**")) == whole(right)
 
@@ -219,16 +254,21 @@ def test_attention_overtakes_the_recurrent_network_beyond_its_width(width: str):
 
 
 def test_the_patterns_that_are_drawn_are_those_of_the_masks():
-    at = open_at(architectures_view="cost", architectures_cost="patterns", architectures_length="12", architectures_near="1", architectures_seed="3")
-    sent = unpacked(next(c.proto.bytes for c in at.get("bidi_component") if c.proto.component_name == "sparse_patterns"))
+    at = open_at(architectures_view="cost", architectures_cost="patterns", architectures_length="12",
+                 architectures_near="1", architectures_seed="3")
+    sent = unpacked(next(c.proto.bytes for c in at.get("bidi_component")
+                         if c.proto.component_name == "sparse_patterns"))
     for pattern, drawn in zip(sparse.PATTERNS, sent["patterns"]):
         layers = torch.tensor([ord(cell) - 48 for cell in drawn["cells"]]).view(12, 12)
         mask = sparse.pattern_mask(pattern, 12, 1, 1, 2, 3)
         assert torch.equal(layers == 1, mask) and drawn["lines"][0].startswith(f"{int(mask.sum())} of 144 pairs")
         assert torch.equal(layers > 0, torch.matrix_power(mask.double(), 12) > 0), "what is ever reached"
     assert "all joined in 11 layers" in sent["patterns"][2]["lines"]
-    assert [(hand["name"], hand["value"]) for hand in sent["hands"]] == [("architectures_length", 12), ("architectures_near", 1), ("architectures_central", 1), ("architectures_drawn", 2), ("architectures_seed", 3)]
-    assert all(SETTINGS.each[hand["name"].removeprefix("architectures_")].low == hand["low"] <= hand["value"] <= hand["high"] for hand in sent["hands"])
+    assert ([(hand["name"], hand["value"]) for hand in sent["hands"]]
+            == [("architectures_length", 12), ("architectures_near", 1), ("architectures_central", 1),
+                ("architectures_drawn", 2), ("architectures_seed", 3)])
+    assert all(SETTINGS.each[hand["name"].removeprefix("architectures_")].low == hand["low"] <= hand["value"]
+               <= hand["high"] for hand in sent["hands"])
 
 
 @pytest.mark.parametrize("near, options, right", [("2", [1, 2, 16, 31], 16), ("0", [1, 2, 31], None)])
@@ -241,39 +281,53 @@ def test_the_layers_through_the_window(near: str, options: list[int], right: int
     assert any(m.value.startswith("Yes") for m in at.markdown)
 
 
-# ---- record -------------------------------------------------------------------------------------------------------------------------
+# ---- record ----------------------------------------------------------------------------------------------------------
 
 
-RECORDS = [dict(architectures_record="models", architectures_measure=measure) for measure in ("parameters", "tokens", "compute", "energy")] + [dict(architectures_record="translation", architectures_pair=pair)
-    for pair in ("en_de", "en_fr")] + [dict(architectures_record="data"), dict(architectures_record="scaling"), dict(architectures_record="scaling", architectures_parameters="1e-6", architectures_tokens="1e9", architectures_hardware="tpu"),
-    dict(architectures_record="scaling", architectures_parameters="1e99", architectures_tokens="-1", architectures_share="0")]
+RECORDS = ([dict(architectures_record="models", architectures_measure=measure)
+            for measure in ("parameters", "tokens", "compute", "energy")]
+           + [dict(architectures_record="translation", architectures_pair=pair) for pair in ("en_de", "en_fr")]
+           + [dict(architectures_record="data"), dict(architectures_record="scaling"),
+              dict(architectures_record="scaling", architectures_parameters="1e-6",
+                   architectures_tokens="1e9", architectures_hardware="tpu"),
+           dict(architectures_record="scaling", architectures_parameters="1e99", architectures_tokens="-1",
+                architectures_share="0")])
 
 
 @pytest.mark.parametrize("query", RECORDS, ids=str)
 def test_every_record_draws(query):
     at = open_at(architectures_view="record", **query)
-    assert fine(at) and len(at.get("vega_lite_chart")) == (3 if query["architectures_record"] == "scaling" else 1) and formulas(at)
+    assert (fine(at) and len(at.get("vega_lite_chart")) == (3 if query["architectures_record"] == "scaling" else 1)
+            and formulas(at))
 
 
 def test_the_timeline_shows_what_is_known_and_nothing_else():
     for measure in ("parameters", "tokens", "compute", "energy"):
-        rows = chart(open_at(architectures_view="record", architectures_measure=measure), 0).drop_duplicates("name").set_index("name")
+        rows = chart(open_at(architectures_view="record", architectures_measure=measure),
+                     0).drop_duplicates("name").set_index("name")
         for model in record_data.load().models:
-            value = {"parameters": model.billions * 1e9, "tokens": model.billion_tokens and model.billion_tokens * 1e9, "energy": model.MWh and model.MWh * 1e6,
-                     "compute": 6e18 * model.billions * model.billion_tokens if model.made == "whole" and model.billion_tokens else None}[measure]
+            value = {"parameters": model.billions * 1e9, "tokens": model.billion_tokens and model.billion_tokens * 1e9,
+                     "energy": model.MWh and model.MWh * 1e6,
+                     "compute": 6e18 * model.billions * model.billion_tokens
+                                if model.made == "whole" and model.billion_tokens else None}[measure]
             assert (model.name in rows.index) == (value is not None)
             if value is not None:
                 assert rows["value"][model.name] == pytest.approx(value)
 
 
 def test_the_numbers_of_the_calculator_hold():
-    at = open_at(architectures_view="record", architectures_record="scaling", architectures_parameters="65", architectures_tokens="1400", architectures_hardware="v100", architectures_share="30")
+    at = open_at(architectures_view="record", architectures_record="scaling", architectures_parameters="65",
+                 architectures_tokens="1400", architectures_hardware="v100", architectures_share="30")
     flops, days, energy, law, best = formulas(at)
-    as_number = lambda written: float(eval(written.replace(r" \cdot ", "*").replace("^{", "**(").replace("}", ")").replace(r"\,", "")))      # noqa: E731
+
+    def as_number(written: str) -> float:
+        return float(eval(written.replace(r" \cdot ", "*").replace("^{", "**(").replace("}", ")").replace(r"\,", "")))
+
     left, right = re.fullmatch(r"6 N D = (.+) = (.+)", flops).groups()
     assert as_number(left) == pytest.approx(as_number(right)) == 6 * 65e9 * 1400e9
     top, bottom, right = re.fullmatch(r"\\frac\{(.+)\}\{(.+)\} = (.+)", days).groups()
-    assert as_number(top) / as_number(bottom) == pytest.approx(as_number(right), abs=1e-4) == 6 * 65e9 * 1400e9 / (125e12 * 0.3) / 86_400
+    assert (as_number(top) / as_number(bottom) == pytest.approx(as_number(right), abs=1e-4)
+            == 6 * 65e9 * 1400e9 / (125e12 * 0.3) / 86_400)
     left, right = energy.split(" = ")
     assert as_number(left) == pytest.approx(as_number(right), abs=1e-4)
     assert float(law.rsplit(" = ", 1)[1]) == pytest.approx((8.8e13 / 65e9) ** 0.076, abs=5e-5)
@@ -282,17 +336,21 @@ def test_the_numbers_of_the_calculator_hold():
 
 
 @pytest.mark.parametrize("query, key, right", [
-    (dict(architectures_record="models"), "compute", 3), (dict(architectures_record="scaling"), "halve", 3), (dict(architectures_record="data"), "patches", 2),
-    (dict(architectures_record="translation", architectures_pair="en_de"), "base_en_de", 2), (dict(architectures_record="translation", architectures_pair="en_fr"), "base_en_fr", 0)], ids=str)
+    (dict(architectures_record="models"), "compute", 3),
+    (dict(architectures_record="scaling"), "halve", 3), (dict(architectures_record="data"), "patches", 2),
+    (dict(architectures_record="translation", architectures_pair="en_de"), "base_en_de", 2),
+    (dict(architectures_record="translation", architectures_pair="en_fr"), "base_en_fr", 0)], ids=str)
 def test_the_answers_of_the_record(query, key: str, right: int):
-    """By hand: 6 N D is largest for Chinchilla (70·1400 > 65·1400 > 280·300 > 175·300); 2^(1/0.076) is about 9,000; (784/196)² = 16; base has 27.3 against at most 26.36, and 38.1 against at least 39.2."""
+    """By hand: 6 N D is largest for Chinchilla (70·1400 > 65·1400 > 280·300 > 175·300); 2^(1/0.076) is about 9,000;
+    (784/196)² = 16; base has 27.3 against at most 26.36, and 38.1 against at least 39.2.
+    """
     at = open_at(architectures_view="record", **query)
     at.radio(f"architectures_{key}_given").set_value(right).run()
     at.button(f"architectures_{key}_commit").click().run()
     assert any(m.value.startswith("Yes") for m in at.markdown)
 
 
-# ---- experiments --------------------------------------------------------------------------------------------------------------------
+# ---- experiments -----------------------------------------------------------------------------------------------------
 
 
 def test_every_experiment_leads_to_what_it_names():
@@ -301,4 +359,5 @@ def test_every_experiment_leads_to_what_it_names():
         at.button(f"do_architectures_{experiment.id}").click().run()
         assert fine(at), experiment.id
         if experiment.settings["architectures_view"] == "design":
-            assert at.session_state["architectures_design"] == experiment.settings["architectures_design"] and not at.warning
+            assert (at.session_state["architectures_design"] == experiment.settings["architectures_design"]
+                    and not at.warning)

@@ -1,9 +1,9 @@
-"""The lesson "Attention, step by step", its steps, switches and averages: the steps against the model, hand-worked numbers, what the pictures are given,
-the formulas worked out again, and each question's answer computed a second time."""
+"""The lesson "Attention, step by step", its steps, switches and averages: the steps against the model, hand-worked
+numbers, what the pictures are given, the formulas worked out again, and each question's answer computed a second time.
+"""
 from __future__ import annotations
 
 import functools
-import json
 import math
 import re
 
@@ -16,20 +16,25 @@ from core import huggingface
 from core.analysis.attention_steps import head_steps, simple_steps, tempered_weights
 from core.app.base import prose
 from core.app.compute import cache
+from core.components.lib.bytes import pack
 from core.model import checkpoints
 from core.model.transformer import Transformer
 from pages.attention import switches, weights_route
-from pages.attention.attention_steps import packed
 from pages.attention.averages import plane_of
 from pages.attention.steps import rest_name, stages, vectors, ways, window
-from tests.helpers import huggingface_models, lessons
+from tests.helpers import huggingface_models, lessons, messages
 from tests.helpers.messages import formulas
 from tests.helpers.prompts import PROMPTS
 
-VIEWS = {"steps": {}, "simple": {"step": "softmax", "variant": "simple"}, "switches": {"view": "switches", "score": "additive", "mask": "sliding-window"}, "averages": {"view": "averages"}}
-ABSURD = [{"step": "zzz", "key": "99999", "component": "1e9"}, {"step": "turn", "key": "-7", "variant": "x"}, {"view": "switches", "width": "0", "seed": "-1", "mask": "upwards", "score": "3"},
+VIEWS = {"steps": {}, "simple": {"step": "softmax", "variant": "simple"},
+         "switches": {"view": "switches", "score": "additive", "mask": "sliding-window"},
+         "averages": {"view": "averages"}}
+ABSURD = [{"step": "zzz", "key": "99999", "component": "1e9"}, {"step": "turn", "key": "-7", "variant": "x"},
+          {"view": "switches", "width": "0", "seed": "-1", "mask": "upwards", "score": "3"},
           {"view": "averages", "temperature": "nan"}, {"view": "averages", "temperature": "1e300"}, {"view": "nothing"}]
-MODELS = ("stories", "stories-small", "positions-alibi", "positions-relative", "scores-multiplicative", "scores-additive")      # plain, rotary, biases, score functions
+# plain, rotary, biases, score functions
+MODELS = ("stories", "stories-small", "positions-alibi", "positions-relative", "scores-multiplicative",
+          "scores-additive")
 WORDS, FRAME = prose.load("attention"), prose.load("app")
 
 
@@ -37,15 +42,14 @@ opened = functools.partial(lessons.opened, "attention")
 
 
 def given(at: AppTest) -> tuple[dict, dict[str, np.ndarray]]:
-    """Header and arrays of the step component, read as unpack of position_canvas.js reads them."""
-    return unpacked(next(e.proto.bytes for e in at.get("bidi_component") if e.proto.component_name == "attention_steps"))
+    """Header and arrays of the step component."""
+    return parts(messages.given(at, "attention_steps"))
 
 
-def unpacked(sent: bytes) -> tuple[dict, dict[str, np.ndarray]]:
-    length = int.from_bytes(sent[:4], "little")
-    header, values = json.loads(sent[4:4 + length]), np.frombuffer(sent[4 + length:], "<f4")
-    ends = np.cumsum([size for _, size in header["arrays"]])
-    return header, {name: values[end - size:end] for (name, size), end in zip(header["arrays"], ends)}
+def parts(header: dict) -> tuple[dict, dict[str, np.ndarray]]:
+    """A header alone, and its arrays."""
+    arrays = {name: header.pop(name) for name, *_ in header.pop("arrays")}
+    return header, arrays
 
 
 def loaded(name: str = "stories") -> cache.LoadedModel:
@@ -55,17 +59,19 @@ def loaded(name: str = "stories") -> cache.LoadedModel:
 def ids_of(name: str = "stories", prompt: str | None = None) -> torch.Tensor:
     from core.app.state.reader import default_prompt
     model = loaded(name)
-    return torch.tensor(model.tokenizer.prompt(default_prompt() if prompt is None else prompt, model.model.config.n_context).token_ids)
+    return torch.tensor(model.tokenizer.prompt(default_prompt() if prompt is None else prompt,
+                                               model.model.config.n_context).token_ids)
 
 
 def value_of(written: str) -> float:
     """A formula's number or simple expression as a calculator reads it."""
-    for mark, plain in ((r"\frac", ""), (r"\sqrt", "math.sqrt"), (r"\cdot 10^", "*10**"), (r"\cdot", "*"), (r"\ln", "math.log"), ("}{", ")/("), ("{", "("), ("}", ")"), (")(", ")*(")):
+    for mark, plain in ((r"\frac", ""), (r"\sqrt", "math.sqrt"), (r"\cdot 10^", "*10**"), (r"\cdot", "*"),
+                        (r"\ln", "math.log"), ("}{", ")/("), ("{", "("), ("}", ")"), (")(", ")*(")):
         written = written.replace(mark, plain)
     return eval(written, {"math": math})      # noqa: S307 (the page's own digits)
 
 
-# ---- the mathematics ------------------------------------------------------------------------------------------------------------
+# ---- the mathematics -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -74,7 +80,9 @@ def test_the_steps_end_at_the_models_own_weights_and_output(name):
 
 
 def the_steps_agree(model: Transformer, ids: torch.Tensor) -> None:
-    """Every head of a model, for one query: the steps against the trace, and q and k made again from the bytes that the browser is given, as it makes them."""
+    """Every head of a model, for one query: the steps against the trace, and q and k made again from the bytes that the
+    browser is given, as it makes them.
+    """
     trace = model(ids)
     for layer, (block, weights) in enumerate(zip(trace.blocks, model.blocks)):
         for head in range(model.config.n_heads):
@@ -94,18 +102,23 @@ def the_steps_agree(model: Transformer, ids: torch.Tensor) -> None:
 
 
 def on_the_way(x: np.ndarray, gain: np.ndarray | None, way: dict, position: int) -> np.ndarray:
-    """A query or key as attention_steps.js norms it and turns it: a pair stands half of the turned components apart, and those after them stay."""
+    """A query or key as steps.js norms it and turns it.
+
+    A pair stands half of the turned components apart, and those after them stay.
+    """
     x = x.astype(float)
     if way["norm"]:
         x = x / math.sqrt((x @ x) / len(x) + way["norm"]["epsilon"]) * gain
     half, turned = len(way["angles"]), x.copy()
     for pair, omega in enumerate(way["angles"]):
         a, b, angle = x[pair], x[pair + half], position * omega
-        turned[pair], turned[pair + half] = a * math.cos(angle) - b * math.sin(angle), a * math.sin(angle) + b * math.cos(angle)
+        turned[pair], turned[pair + half] = (a * math.cos(angle) - b * math.sin(angle),
+                                             a * math.sin(angle) + b * math.cos(angle))
     return turned
 
 
-@pytest.mark.parametrize("name", ["gpt2", "opt", "opt post-norm", "pythia", "phi grouped", "llama", "llama stretched", "mistral", "qwen2", "qwen3", "gemma"])
+@pytest.mark.parametrize("name", ["gpt2", "opt", "opt post-norm", "pythia", "phi grouped", "llama", "llama stretched",
+                                  "mistral", "qwen2", "qwen3", "gemma"])
 def test_the_steps_of_every_family_end_at_its_own_weights_and_output(name, tmp_path):
     huggingface_models.saved(name, tmp_path)
     the_steps_agree(huggingface.from_pretrained(tmp_path)[0], huggingface_models.ids(20))
@@ -121,11 +134,13 @@ def test_the_simple_variant_by_hand():
 
 
 def test_temperature_goes_from_one_key_to_all_alike():
-    """Scores ln 1, ln 2, ln 4 and one masked: weights 1/7, 2/7, 4/7 at τ = 1, and squares of the numerators at τ = 1/2."""
+    """Scores ln 1, ln 2, ln 4 and one masked: weights 1/7, 2/7, 4/7 at τ = 1, and squares of the numerators at τ = 1/2.
+    """
     scores = torch.tensor([0.0, math.log(2), math.log(4), -math.inf], dtype=torch.float64)
     assert tempered_weights(scores, 1.0).tolist() == pytest.approx([1 / 7, 2 / 7, 4 / 7, 0])
     assert tempered_weights(scores, 0.5).tolist() == pytest.approx([1 / 21, 4 / 21, 16 / 21, 0])
-    assert tempered_weights(scores, 1e-3)[2] == 1 and tempered_weights(scores, 1e6).tolist() == pytest.approx([1 / 3, 1 / 3, 1 / 3, 0], abs=1e-5)
+    assert (tempered_weights(scores, 1e-3)[2] == 1
+            and tempered_weights(scores, 1e6).tolist() == pytest.approx([1 / 3, 1 / 3, 1 / 3, 0], abs=1e-5))
     with pytest.raises(ValueError, match="above 0"):
         tempered_weights(scores, 0.0)
 
@@ -143,20 +158,23 @@ def test_the_output_lies_within_the_values_on_their_plane():
         mean = weights @ plane.points / weights.sum()
         angles = np.linspace(0, 2 * np.pi, 64)
         directions = np.stack([np.cos(angles), np.sin(angles)])
-        assert ((plane.points @ directions).max(0) >= mean @ directions - 1e-9).all()      # no direction leads out of the hull
+        # no direction leads out of the hull
+        assert ((plane.points @ directions).max(0) >= mean @ directions - 1e-9).all()
 
 
-@pytest.mark.parametrize("n, query, expected", [(1, 0, (0, 1)), (12, 3, (0, 12)), (13, 12, (1, 13)), (40, 0, (0, 12)), (40, 20, (11, 23)), (40, 38, (28, 40)), (256, 255, (244, 256))])
+@pytest.mark.parametrize("n, query, expected", [(1, 0, (0, 1)), (12, 3, (0, 12)), (13, 12, (1, 13)), (40, 0, (0, 12)),
+                                                (40, 20, (11, 23)), (40, 38, (28, 40)), (256, 255, (244, 256))])
 def test_the_window_holds_the_query_and_at_most_twelve_keys(n, query, expected):
     keys = window(n, query)
     assert (keys.start, keys.stop) == expected and query in keys and len(keys) <= 12
 
 
 def test_the_keys_outside_the_window_are_named():
-    assert (rest_name(9, range(9)), rest_name(13, range(1, 13)), rest_name(40, range(14, 26))) == ("", "0", "0–13, 26–39")
+    assert (rest_name(9, range(9)), rest_name(13, range(1, 13)), rest_name(40, range(14, 26))) == ("",
+                                                                                                   "0", "0–13, 26–39")
 
 
-# ---- the page -------------------------------------------------------------------------------------------------------------------
+# ---- the page --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("prompt", PROMPTS.values(), ids=PROMPTS.keys())
@@ -193,24 +211,29 @@ def test_the_browser_is_given_what_makes_every_number(name):
     assert np.allclose(e / total, block.pattern[2, 18, keys], atol=2e-5)
     assert np.allclose((e @ V + arrays["rest_head"]) / total, block.head_out[2, 18], atol=2e-4)
     assert np.allclose(arrays["written"], block.head_contribution[2, 18], atol=2e-4)
-    asked, weights = unpacked(weights_route.answer(header["question"]))
+    asked, weights = parts(messages.unpacked(weights_route.answer(header["question"])))
     X, project = arrays["X"].reshape(n, -1), lambda part: weights[f"W_{part}"].reshape(config.d_model, -1)
     for part, expected in (("Q", block.Q), ("K", block.K), ("V", block.V)):
         assert np.allclose(X @ project(part) + weights[f"b_{part}"], expected[2, keys], atol=1e-4)
     assert np.allclose(block.head_out[2, 18] @ weights["W_O"].reshape(-1, config.d_model), arrays["written"], atol=2e-4)
-    assert asked["asked"] == header["question"] and len(packed(header, arrays)) < 40_000      # the weights, six times as much, come once a head
-    assert header["stageNames"]["head"] == stages(loaded(name).model.blocks[1], "head") and ("turn" in header["stageNames"]["head"]) == (name in ("stories-small", "scores-multiplicative"))
+    # the weights, six times as much, come once a head
+    assert asked["asked"] == header["question"] and len(pack(header, arrays)) < 40_000
+    assert (header["stageNames"]["head"] == stages(loaded(name).model.blocks[1], "head")
+            and ("turn" in header["stageNames"]["head"]) == (name in ("stories-small", "scores-multiplicative")))
     assert header["rest"]["count"] == len(ids_of(name)) - n
 
 
-@pytest.mark.parametrize("wrong", [{"layer": 6}, {"head": -1}, {"layer": "0"}, {"model": "../x"}, {"device": "tpu"}], ids=str)
+@pytest.mark.parametrize("wrong",
+                         [{"layer": 6}, {"head": -1}, {"layer": "0"}, {"model": "../x"}, {"device": "tpu"}], ids=str)
 def test_a_question_for_weights_that_are_not_there_is_refused(wrong):
     with pytest.raises(ValueError):
         weights_route.answer({"model": "stories", "device": "cpu", "layer": 0, "head": 0} | wrong)
 
 
-@pytest.mark.parametrize("settings, shared", [({}, {}), ({"key": "3"}, {"position": "5", "layer": "4", "head": "6"}), ({"variant": "simple", "key": "1"}, {"position": "5"}),
-                                              ({}, {"model": "positions-alibi", "position": "9"}), ({}, {"model": "scores-additive"})], ids=str)
+@pytest.mark.parametrize("settings, shared", [({}, {}), ({"key": "3"}, {"position": "5", "layer": "4", "head": "6"}),
+                                              ({"variant": "simple", "key": "1"}, {"position": "5"}),
+                                              ({}, {"model": "positions-alibi", "position": "9"}),
+                                              ({}, {"model": "scores-additive"})], ids=str)
 def test_the_numbers_hold_on_a_calculator(settings, shared):
     at = opened(settings, prompt=None, **shared)
     shown = formulas(at)
@@ -223,7 +246,8 @@ def test_the_numbers_hold_on_a_calculator(settings, shared):
             assert value_of(left) == pytest.approx(value_of(right), abs=6e-5 + 1e-4 * abs(value_of(right)))
             checked += 1
     assert checked >= 1
-    score, top, own = re.search(r"= e\^\{(.+?) - \(?(-?[\d.]+)\)?\} = (.+)$", next(latex for latex in shown if r"e^{s - m}" in latex)).groups()
+    score, top, own = re.search(r"= e\^\{(.+?) - \(?(-?[\d.]+)\)?\} = (.+)$",
+                                next(latex for latex in shown if r"e^{s - m}" in latex)).groups()
     assert math.exp(value_of(score) - float(top)) == pytest.approx(value_of(own), rel=1e-4)
 
 
@@ -244,11 +268,12 @@ def test_experiments_lead_where_they_say():
             assert (at.session_state[key] if key in at.session_state else at.session_state["selection"][key]) == value
 
 
-# ---- switches -------------------------------------------------------------------------------------------------------------------
+# ---- switches --------------------------------------------------------------------------------------------------------
 
 
 def kl(before: torch.Tensor, after: torch.Tensor) -> float:
-    return float(torch.nn.functional.kl_div(after.double().log_softmax(-1), before.double().log_softmax(-1), reduction="sum", log_target=True))
+    return float(torch.nn.functional.kl_div(after.double().log_softmax(-1), before.double().log_softmax(-1),
+                                            reduction="sum", log_target=True))
 
 
 def test_the_divergence_is_that_of_the_switched_pass():
@@ -277,7 +302,7 @@ def test_a_window_as_wide_as_the_text_changes_nothing_and_a_trained_model_speaks
     assert any(loaded().name in c.value and "random" in c.value for c in at.caption)
 
 
-# ---- check yourself -------------------------------------------------------------------------------------------------------------
+# ---- check yourself --------------------------------------------------------------------------------------------------
 
 
 def answered(at: AppTest, key: str, answer: str) -> None:
@@ -305,7 +330,8 @@ def test_question_which_switch_changes_least():
     from core.model.intervention import Intervention
     everything = tuple(tuple(True for _ in range(n)) for _ in range(n))
     near = tuple(tuple(0 <= i - j < 4 for j in range(n)) for i in range(n))
-    found = {"bidirectional": kl(before, model(ids, Intervention(allowed=everything)).logits[-1]), "window": kl(before, model(ids, Intervention(allowed=near)).logits[-1])}
+    found = {"bidirectional": kl(before, model(ids, Intervention(allowed=everything)).logits[-1]),
+             "window": kl(before, model(ids, Intervention(allowed=near)).logits[-1])}
     other, _ = checkpoints.load_bundled("stories")
     with torch.no_grad():
         for block in other.blocks:
@@ -329,7 +355,8 @@ def test_question_whether_the_tokens_draw_together():
             x = model(ids).blocks[3].resid_pre.double()
         cosines = torch.nn.functional.cosine_similarity(x[:, None], x[None], dim=-1)
         likeness.append(float(cosines[~torch.eye(len(ids), dtype=torch.bool)].mean()))
-    answer = "same" if abs(likeness[1] - likeness[0]) < 0.02 else "more_alike" if likeness[1] > likeness[0] else "less_alike"
+    answer = ("same" if abs(likeness[1] - likeness[0]) < 0.02 else "more_alike" if likeness[1] > likeness[0]
+              else "less_alike")
     answered(opened({"view": "averages"}), "averages", WORDS.label(f"option_{answer}"))
     answered(opened({"view": "averages"}, prompt=None, model="induction"), "exceeds", WORDS.label("option_no"))
     answered(opened({}, prompt=""), "first", "1")

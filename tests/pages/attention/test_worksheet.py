@@ -1,4 +1,6 @@
-"""The views Worksheet, Scaling and Why query and key: the answers are torch's, the experiment is what theory says, changes that should not show do not."""
+"""The views Worksheet, Scaling and Why query and key: the answers are torch's, the experiment is what theory says,
+changes that should not show do not.
+"""
 from __future__ import annotations
 
 import json
@@ -52,7 +54,7 @@ def number(written: str) -> float:
     return float(re.sub(r"\s*\\cdot 10\^\{(-?\d+)\}", r"e\1", written.strip("() ")))
 
 
-# ---- every view, every prompt, every address -----------------------------------------------------------------------------------------
+# ---- every view, every prompt, every address -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("prompt", PROMPTS.values(), ids=PROMPTS.keys())
@@ -70,15 +72,19 @@ def test_every_view_bears_every_prompt(prompt: str | None):
 @pytest.mark.parametrize("query", [
     {"attention_view": "worksheet", "attention_sheet_seed": "-7", "attention_sheet_width": "3"},
     {"attention_view": "worksheet", "attention_sheet_seed": "1e300", "attention_sheet_width": "<b>"},
-    {"attention_view": "scaling", "attention_scaling_d": "100", "attention_scaling_keys": "5", "attention_scaling_seed": "nan"},
+    {"attention_view": "scaling", "attention_scaling_d": "100", "attention_scaling_keys": "5",
+     "attention_scaling_seed": "nan"},
     {"attention_view": "scaling", "attention_scaling_d": "-inf", "layer": "99", "head": "99"},
-    {"attention_view": "roles", "attention_roles_part": "change", "attention_roles_stretch": "1e9", "attention_roles_seed": "x"},
-    {"attention_view": "roles", "attention_roles_stretch": "-1", "attention_roles_part": "none", "position": "999"}], ids=str)
+    {"attention_view": "roles", "attention_roles_part": "change", "attention_roles_stretch": "1e9",
+     "attention_roles_seed": "x"},
+    {"attention_view": "roles", "attention_roles_stretch": "-1", "attention_roles_part": "none", "position": "999"}],
+                         ids=str)
 def test_an_absurd_address_is_borne(query: dict[str, str]):
     assert fine(open_at(**query))
 
 
-@pytest.mark.parametrize("model", ["positions-rotary", "positions-alibi", "positions-sinusoidal", "scores-additive", "scores-multiplicative"])
+@pytest.mark.parametrize("model", ["positions-rotary", "positions-alibi", "positions-sinusoidal", "scores-additive",
+                                   "scores-multiplicative"])
 def test_every_kind_of_model_is_borne(model: str):
     run = run_of(SENTENCE, model)
     heads = scaling_view.heads_of(run)
@@ -87,14 +93,16 @@ def test_every_kind_of_model_is_borne(model: str):
     assert symmetries.split(alike.scores).share == pytest.approx(1) or model == "scores-multiplicative"
     found = roles_view.compared(run, "basis", 0, 1, 3, 2.0)
     same = found.difference < roles_view.UNSEEN
-    assert same == (model in ("positions-alibi", "positions-sinusoidal")) and roles_view.largest(found.own.Q, found.other.Q) > 0.1
+    assert (same == (model in ("positions-alibi", "positions-sinusoidal"))
+            and roles_view.largest(found.own.Q, found.other.Q) > 0.1)
     found = roles_view.relabelled(run, 0, 2)
-    assert (max(found.difference, roles_view.largest(found.logits, found.other_logits)) < roles_view.UNSEEN) == (model != "positions-sinusoidal")
+    assert ((max(found.difference, roles_view.largest(found.logits, found.other_logits)) < roles_view.UNSEEN)
+            == (model != "positions-sinusoidal"))
     at = open_at(model=model, attention_view="roles", attention_roles_part="change")
     assert fine(at) and ("rounding" in given(at, "roles")["title"]) == same
 
 
-# ---- the worksheet -------------------------------------------------------------------------------------------------------------------
+# ---- the worksheet ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("width", attention_by_hand.WIDTHS)
@@ -103,12 +111,19 @@ def test_the_answers_are_torchs(seed: int, width: int):
     sheet = attention_by_hand.worksheet(seed, width)
     steps = attention_by_hand.solve(sheet)
     Q, K, V = sheet.X @ sheet.W_Q, sheet.X @ sheet.W_K, sheet.X @ sheet.W_V
-    torch.testing.assert_close(steps["output"], F.scaled_dot_product_attention(Q[None], K[None], V[None], is_causal=True)[0], rtol=0, atol=1e-14)
-    torch.testing.assert_close(steps["weights"], torch.softmax(Q @ K.T / width**0.5 + torch.full((4, 4), -math.inf).triu(1), -1), rtol=0, atol=1e-15)
-    assert torch.equal(steps["masked"].isinf(), torch.ones(4, 4).triu(1).bool()) and torch.equal(steps["scaled"] * width**0.5, steps["scaled"] * math.sqrt(width))
-    assert all(values.frac().abs().max() == 0 for values in (sheet.X, sheet.W_Q, sheet.W_K, sheet.W_V, steps["products"]))
-    assert all(values.abs().max() <= attention_by_hand.MOST_ENTRY for values in (Q, K, V)) and steps["products"].abs().max() <= attention_by_hand.MOST_PRODUCT
-    assert not any(bool((values == 0).logical_and(values.signbit()).any()) for values in steps.values()), "no −0 on the sheet"
+    torch.testing.assert_close(steps["output"], F.scaled_dot_product_attention(Q[None], K[None], V[None],
+                                                                               is_causal=True)[0], rtol=0, atol=1e-14)
+    torch.testing.assert_close(steps["weights"],
+                               torch.softmax(Q @ K.T / width**0.5 + torch.full((4, 4), -math.inf).triu(1), -1),
+                               rtol=0, atol=1e-15)
+    assert (torch.equal(steps["masked"].isinf(), torch.ones(4, 4).triu(1).bool())
+            and torch.equal(steps["scaled"] * width**0.5, steps["scaled"] * math.sqrt(width)))
+    assert all(values.frac().abs().max() == 0
+               for values in (sheet.X, sheet.W_Q, sheet.W_K, sheet.W_V, steps["products"]))
+    assert (all(values.abs().max() <= attention_by_hand.MOST_ENTRY for values in (Q, K, V))
+            and steps["products"].abs().max() <= attention_by_hand.MOST_PRODUCT)
+    assert not any(bool((values == 0).logical_and(values.signbit()).any())
+                   for values in steps.values()), "no −0 on the sheet"
 
 
 def test_a_sheet_is_its_seed_and_seeds_differ():
@@ -123,24 +138,32 @@ def test_slips_are_what_they_say():
     raw = np.exp(Q @ K.T)
     assert np.allclose(slips["scaled"]["undivided"], Q @ K.T) and np.allclose(slips["scaled"]["by_width"], Q @ K.T / 4)
     assert np.allclose(slips["weights"]["unmasked"].numpy(), np.sqrt(raw) / np.sqrt(raw).sum(1, keepdims=True))
-    assert np.allclose(slips["weights"]["unscaled"].numpy()[2, :3], raw[2, :3] / raw[2, :3].sum()) and np.allclose(slips["output"]["mean"].numpy()[2], V[:3].mean(0))
-    assert np.allclose(slips["Q"]["transposed"], sheet.X.numpy() @ sheet.W_Q.numpy().T) and "transposed" not in attention_by_hand.mistakes(attention_by_hand.worksheet(1, 2))["Q"]
+    assert (np.allclose(slips["weights"]["unscaled"].numpy()[2, :3], raw[2, :3] / raw[2, :3].sum())
+            and np.allclose(slips["output"]["mean"].numpy()[2], V[:3].mean(0)))
+    assert (np.allclose(slips["Q"]["transposed"], sheet.X.numpy() @ sheet.W_Q.numpy().T)
+            and "transposed" not in attention_by_hand.mistakes(attention_by_hand.worksheet(1, 2))["Q"])
     assert {f"slip_{slip}" for of in slips.values() for slip in of} <= set(PAGE.labels("sheet"))
 
 
 def test_the_browser_gets_the_sheet_of_the_address():
     sent = given(open_at(attention_sheet_seed="5", attention_sheet_width="4"), "worksheet")
     steps = attention_by_hand.solve(attention_by_hand.worksheet(5, 4))
-    assert sent["identity"] == "4/5" and sent["solution"]["masked"][0] == [float(steps["masked"][0, 0]), "-inf", "-inf", "-inf"]
-    assert torch.equal(torch.tensor(sent["solution"]["output"], dtype=torch.float64), steps["output"]) and sent["cells"] == {}
+    assert (sent["identity"] == "4/5"
+            and sent["solution"]["masked"][0] == [float(steps["masked"][0, 0]), "-inf", "-inf", "-inf"])
+    assert (torch.equal(torch.tensor(sent["solution"]["output"], dtype=torch.float64), steps["output"])
+            and sent["cells"] == {})
     json.dumps(sent["mistakes"], allow_nan=False)
 
 
 def test_only_cells_of_a_sheet_are_kept_and_only_in_the_readers_own_session():
     accepted = worksheet_view.accepted
-    assert accepted({"identity": "2/7", "cells": {"Q.0.1": ["−1", 0], "Q.0.3": ["1", 0], "X.0.0": ["1", 0], "weights.3.3": ["x" * 500, 5], "masked.0.1": "bad"}}) == (
-        "2/7", {"Q.0.1": ["−1", 0], "weights.3.3": ["x" * worksheet_view.MOST_CHARACTERS, 1]})
-    assert [accepted(bad) for bad in (None, {}, {"identity": "3/1", "cells": {}}, {"identity": "2/²", "cells": {}}, {"identity": "2/99999", "cells": {}}, {"identity": "2/1", "cells": []})] == [None] * 6
+    assert accepted({"identity": "2/7", "cells": {"Q.0.1": ["−1", 0], "Q.0.3": ["1", 0], "X.0.0": ["1", 0],
+                                                  "weights.3.3": ["x" * 500, 5], "masked.0.1": "bad"}}) == (
+                                                      "2/7", {"Q.0.1": ["−1", 0],
+                                                              "weights.3.3": ["x" * worksheet_view.MOST_CHARACTERS, 1]})
+    assert ([accepted(bad) for bad in (None, {}, {"identity": "3/1", "cells": {}}, {"identity": "2/²", "cells": {}},
+                                       {"identity": "2/99999", "cells": {}}, {"identity": "2/1", "cells": []})]
+            == [None] * 6)
     at = open_at()
     at.session_state[worksheet_view.TYPED] = {"2/0": {"Q.0.0": ["3", 0]}}
     assert given(at.run(), "worksheet")["cells"] == {"Q.0.0": ["3", 0]}
@@ -162,8 +185,10 @@ def test_the_printed_file_has_a_blank_sheet_and_its_solution(width: int):
     blank, solution = worksheet_view._printable(PAGE, found).split('<section class="answers">')
     cells = 3 * 4 * width + 4 * 16 + 4 * width
     given_cells = 16 + 3 * 4 * width
-    assert blank.count("<td></td>") == cells and solution.count("<td></td>") == 0 and blank.count("<td>") == solution.count("<td>") == cells + given_cells
-    assert solution.count("<td>−∞</td>") == 6 and f"<td>{float(found.steps['weights'][3, 0]):.4f}</td>" in solution and "http" not in blank + solution
+    assert (blank.count("<td></td>") == cells and solution.count("<td></td>") == 0
+            and blank.count("<td>") == solution.count("<td>") == cells + given_cells)
+    assert (solution.count("<td>−∞</td>") == 6 and f"<td>{float(found.steps['weights'][3, 0]):.4f}</td>" in solution
+            and "http" not in blank + solution)
 
 
 def test_the_worked_row_holds_on_a_calculator():
@@ -174,9 +199,11 @@ def test_the_worked_row_holds_on_a_calculator():
     top, root, result = re.fullmatch(r"\\frac\{(-?\d+)\}\{\\sqrt\{(\d)\}\} = (.+)", scaled).groups()
     assert int(top) / math.sqrt(int(root)) == pytest.approx(number(result), abs=6e-5)
     powers = [math.exp(number(power)) for power in re.findall(r"e\^\{(.+?)\}(?= |\}|$)", weight)]
-    assert len(powers) == 5 and powers[0] / sum(powers[1:]) == pytest.approx(number(weight.rsplit("= ", 1)[1]), abs=6e-5)
+    assert (len(powers) == 5
+            and powers[0] / sum(powers[1:]) == pytest.approx(number(weight.rsplit("= ", 1)[1]), abs=6e-5))
     for output in outputs:
-        total = sum(number(a) * int(v.strip("()")) for a, v in re.findall(r"([\d.]+(?: \\cdot 10\^\{-\d+\})?) \\cdot (\(?-?\d+\)?)", output))
+        total = sum(number(a) * int(v.strip("()"))
+                    for a, v in re.findall(r"([\d.]+(?: \\cdot 10\^\{-\d+\})?) \\cdot (\(?-?\d+\)?)", output))
         assert total == pytest.approx(number(output.rsplit("= ", 1)[1]), abs=6e-5)
 
 
@@ -186,10 +213,11 @@ def test_the_worksheets_question_is_answered_by_plain_exponentials():
     sheet = found.sheet
     q, K = (sheet.X @ sheet.W_Q)[3].tolist(), (sheet.X @ sheet.W_K).tolist()
     powers = [math.exp(sum(a * b for a, b in zip(q, k))) for k in K]
-    assert question.options[question.answer] == f"{max(powers) / sum(powers):.4f}" and len(set(question.options)) == len(question.options) >= 3
+    assert (question.options[question.answer] == f"{max(powers) / sum(powers):.4f}"
+            and len(set(question.options)) == len(question.options) >= 3)
 
 
-# ---- scaling -------------------------------------------------------------------------------------------------------------------------
+# ---- scaling ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("n", [4, 16])
@@ -217,7 +245,8 @@ def test_entropy_and_gradient_are_those_of_the_definition():
     p = torch.softmax(scores, -1)
     jacobian = torch.autograd.functional.jacobian(lambda s: torch.softmax(s, -1), scores.detach())
     assert score_scaling.gradient_size(p.detach().numpy()) == pytest.approx(float(jacobian.norm()), rel=1e-12)
-    assert score_scaling.entropy_share(p.detach().numpy()) == pytest.approx(float(torch.distributions.Categorical(p.detach()).entropy()) / math.log(7), rel=1e-12)
+    assert (score_scaling.entropy_share(p.detach().numpy())
+            == pytest.approx(float(torch.distributions.Categorical(p.detach()).entropy()) / math.log(7), rel=1e-12))
     assert np.allclose(score_scaling.softmax(scores.detach().numpy()), p.detach().numpy(), rtol=1e-14)
 
 
@@ -234,21 +263,25 @@ def test_the_models_own_heads_are_measured(model: str):
     assert found.entropy_scaled[head] == pytest.approx(np.mean(shares), rel=1e-4)
     unscaled = block.scores[head].double().numpy() + (Q @ K.T) * (1 - 1 / math.sqrt(config.d_k))
     rows = [score_scaling.softmax(unscaled[i, :i + 1]) for i in range(1, len(Q))]
-    assert found.entropy_unscaled[head] == pytest.approx(np.mean([score_scaling.entropy_share(p) for p in rows]), rel=1e-4)
+    assert found.entropy_unscaled[head] == pytest.approx(np.mean([score_scaling.entropy_share(p) for p in rows]),
+                                                         rel=1e-4)
 
 
 def test_the_slider_stands_where_the_address_says_and_the_formulas_hold():
     at = open_at(attention_view="scaling", attention_scaling_d="250")
     sent = given(at, "scaling")
-    assert sent["settings"]["d"] == 256 and len(sent["weights"]["scaled"]) == 10 and sum(sent["weights"]["unscaled"][8]) == pytest.approx(1)
+    assert (sent["settings"]["d"] == 256 and len(sent["weights"]["scaled"]) == 10
+            and sum(sent["weights"]["unscaled"][8]) == pytest.approx(1))
     _, divided, score, gradient, _, own = formulas(at)
     for formula in (divided, own):
         top, bottom, result = re.search(r"= \\frac\{([^{}]+)\}\{([^{}]+)\} = (\S+)$", formula).groups()
         assert number(top) / number(bottom) == pytest.approx(number(result), abs=6e-5)
     top, bottom, result = re.search(r"\\frac\{([-\d.]+)\}\{([\d.]+)\} = ([-\d.]+),", score).groups()
     assert number(top) / number(bottom) == pytest.approx(number(result), abs=6e-5)
-    squares, cubes, again, result = re.search(r"\\sqrt\{([^ ]+) - 2 \\cdot ([^ ]+) \+ ([^ ]+)\^2\} = (\S+)$", gradient).groups()
-    assert squares == again and math.sqrt(number(squares) - 2 * number(cubes) + number(squares) ** 2) == pytest.approx(number(result), abs=6e-5)
+    squares, cubes, again, result = re.search(r"\\sqrt\{([^ ]+) - 2 \\cdot ([^ ]+) \+ ([^ ]+)\^2\} = (\S+)$",
+                                              gradient).groups()
+    assert (squares == again and math.sqrt(number(squares) - 2 * number(cubes) + number(squares) ** 2)
+                                 == pytest.approx(number(result), abs=6e-5))
 
 
 @pytest.mark.parametrize("at", [0, 5, 9])
@@ -257,10 +290,11 @@ def test_scalings_question_is_answered_by_another_sum(at: int):
     question = scaling_view._question(PAGE, found, at)
     other = at + 2 if at < 8 else at - 2
     measured = score_scaling.products(0, 8)[:, other].var()
-    assert float(question.options[question.answer]) == pytest.approx(measured, rel=5e-3) and len(set(question.options)) == len(question.options) == 4
+    assert (float(question.options[question.answer]) == pytest.approx(measured, rel=5e-3)
+            and len(set(question.options)) == len(question.options) == 4)
 
 
-# ---- roles ---------------------------------------------------------------------------------------------------------------------------
+# ---- roles -----------------------------------------------------------------------------------------------------------
 
 
 def small(**changes) -> Transformer:
@@ -272,9 +306,12 @@ def small(**changes) -> Transformer:
     return model
 
 
-CONFIGS = [{}, {"positions": "rotary", "norm": "rmsnorm", "norm_bias": False, "activation": "swiglu", "d_k": 4}, {"positions": "alibi", "d_ff": None, "tied_embeddings": False},
-           {"positions": "relative", "n_kv_heads": 2, "norm_placement": "post"}, {"positions": "none", "attention_bias": False, "parallel_residual": True, "activation": "geglu"},
-           {"kind": "encoder", "norm_placement": "post", "embedding_norm": True, "n_token_types": 2, "head_transform": True, "unembedding_bias": True}]
+CONFIGS = [{}, {"positions": "rotary", "norm": "rmsnorm", "norm_bias": False, "activation": "swiglu", "d_k": 4},
+           {"positions": "alibi", "d_ff": None, "tied_embeddings": False},
+           {"positions": "relative", "n_kv_heads": 2, "norm_placement": "post"},
+           {"positions": "none", "attention_bias": False, "parallel_residual": True, "activation": "geglu"},
+           {"kind": "encoder", "norm_placement": "post", "embedding_norm": True, "n_token_types": 2,
+            "head_transform": True, "unembedding_bias": True}]
 IDS = torch.tensor([1, 5, 3, 9, 2, 5])
 
 
@@ -294,14 +331,16 @@ def test_relabelled_and_rebased_models_compute_the_same(changes: dict):
     A = symmetries.change_of_basis(0, model.config.d_k, 4.0)
     rebased = symmetries.with_change_of_basis(double, 1, 2, A)
     difference = float((rebased(IDS).logits - logits).abs().max())
-    assert difference < 1e-11 if model.config.positions != "rotary" else difference > 1e-6, "a rotation stands between A and its inverse"
+    assert (difference < 1e-11 if model.config.positions != "rotary"
+            else difference > 1e-6), "a rotation stands between A and its inverse"
     queries = symmetries.with_queries_as_keys(double, 0, 3)(IDS)
     scores = symmetries.scores_alone(queries.blocks[0], queries.config, 3)
     torch.testing.assert_close(scores, scores.T, rtol=0, atol=1e-12)
     own = double(IDS).blocks[0]
     torch.testing.assert_close(queries.blocks[0].pattern[:3], own.pattern[:3], rtol=0, atol=0)
     assert (queries.logits - logits).abs().max() > 1e-9
-    assert all(torch.equal(values, before[name]) for name, values in model.named_parameters()) and all(torch.equal(values, kept[name]) for name, values in double.named_parameters())
+    assert (all(torch.equal(values, before[name]) for name, values in model.named_parameters())
+            and all(torch.equal(values, kept[name]) for name, values in double.named_parameters()))
 
 
 def test_computed_positions_cannot_follow_a_relabelling():
@@ -310,10 +349,13 @@ def test_computed_positions_cannot_follow_a_relabelling():
 
 
 def test_every_weight_that_touches_the_stream_is_relabelled():
-    model = Transformer(ModelConfig(vocab_size=41, d_model=37, n_layers=1, n_heads=3, n_context=11, d_k=5, d_v=7, d_ff=13, activation="swiglu", tied_embeddings=False, n_classes=2, head_transform=True,
+    model = Transformer(ModelConfig(vocab_size=41, d_model=37, n_layers=1, n_heads=3, n_context=11, d_k=5,
+                                    d_v=7, d_ff=13, activation="swiglu",
+                                    tied_embeddings=False, n_classes=2, head_transform=True,
                                     embedding_norm=True, n_token_types=2, unembedding_bias=True, kind="encoder"))
     for name, values in model.named_parameters():
-        assert symmetries.WIDTH_AXES.get(name.rsplit(".", 1)[-1], ()) == tuple(axis for axis, size in enumerate(values.shape) if size == 37), name
+        assert (symmetries.WIDTH_AXES.get(name.rsplit(".", 1)[-1], ())
+                == tuple(axis for axis, size in enumerate(values.shape) if size == 37)), name
 
 
 def test_a_matrix_of_scores_is_its_two_parts():
@@ -329,8 +371,10 @@ def test_a_matrix_of_scores_is_its_two_parts():
 def test_a_change_of_basis_stretches_as_asked(width: int, stretch: float):
     A = symmetries.change_of_basis(5, width, stretch)
     values = torch.linalg.svdvals(A)
-    assert float(values[0]) == pytest.approx(stretch) and float(values[0] / values[-1]) == pytest.approx(stretch**2 if width > 1 else 1)
-    assert torch.equal(A, symmetries.change_of_basis(5, width, stretch)) and (width == 1 or not torch.equal(A, symmetries.change_of_basis(6, width, stretch)))
+    assert (float(values[0]) == pytest.approx(stretch)
+            and float(values[0] / values[-1]) == pytest.approx(stretch**2 if width > 1 else 1))
+    assert (torch.equal(A, symmetries.change_of_basis(5, width, stretch))
+            and (width == 1 or not torch.equal(A, symmetries.change_of_basis(6, width, stretch))))
 
 
 @pytest.mark.parametrize("n", [1, 12, 96, 256, 384])
@@ -349,7 +393,8 @@ def test_the_head_is_the_loaded_models_and_the_effect_is_real():
     torch.testing.assert_close(own.logits, run.trace.logits, rtol=1e-3, atol=1e-3)
     Q = own.Q
     torch.testing.assert_close(alike.scores, Q @ Q.T / math.sqrt(32), rtol=0, atol=1e-12)
-    assert found.difference == pytest.approx(roles_view.largest(own.logits, alike.logits), abs=1e-4) and found.difference > 0.01
+    assert (found.difference == pytest.approx(roles_view.largest(own.logits, alike.logits), abs=1e-4)
+            and found.difference > 0.01)
 
 
 @pytest.mark.parametrize("part", PARTS)
@@ -361,7 +406,8 @@ def test_the_question_of_a_part_is_answered_anew(part: str):
     Q = x @ block.W_Q[5].double() + block.b_Q[5].double()
     matched = int(((Q @ Q.T).argmax(-1) == torch.arange(len(Q))).sum())
     options = [str(o) for o in at.radio(f"attention_roles_{part}_given").options]
-    right = {"symmetric": str(matched), "change": WORDS.label("roles_change_option_0"), "relabel": str(len(str(math.factorial(256))))}[part]
+    right = {"symmetric": str(matched), "change": WORDS.label("roles_change_option_0"),
+             "relabel": str(len(str(math.factorial(256))))}[part]
     at.radio(f"attention_roles_{part}_given").set_value(options.index(right)).run()
     at.button(f"attention_roles_{part}_commit").click().run()
     assert fine(at) and any(m.value.startswith("Yes") for m in at.markdown)
@@ -369,7 +415,8 @@ def test_the_question_of_a_part_is_answered_anew(part: str):
 
 def test_the_matrices_are_those_of_the_run_and_long_prompts_are_cut_for_the_eye():
     sent = given(open_at(attention_view="roles", attention_roles_part="relabel", prompt="word " * 300), "roles")
-    assert [panel["rows"] for panel in sent["panels"]] == [64] * 3 and len(sent["tokens"]) == 64 and len(sent["m0"]) == 64 * 256
+    assert ([panel["rows"] for panel in sent["panels"]] == [64] * 3 and len(sent["tokens"]) == 64
+            and len(sent["m0"]) == 64 * 256)
     assert np.abs(sent["m2"]).max() < 1e-9 < np.abs(sent["m0"] - sent["m1"]).max()
     symmetric = given(open_at(attention_view="roles", prompt=SENTENCE), "roles")
     n = symmetric["panels"][0]["rows"]

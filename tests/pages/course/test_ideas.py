@@ -1,4 +1,7 @@
-"""The ideas of the lectures, assets/teaching/ideas.tsv: each once, in order, and each at a place that exists. Whether its element stands on the page: tests/browser/test_ideas_page.py."""
+"""The ideas of the lectures, assets/teaching/ideas.tsv: each once, in order, and each at a place that exists.
+
+Whether its element stands on the page: tests/browser/test_ideas_page.py.
+"""
 from __future__ import annotations
 
 from collections import Counter
@@ -13,8 +16,10 @@ DECKS = {"A": 32, "B": 18, "C": 26, "D": 20}
 
 
 def test_every_idea_of_every_lecture_is_there_once_and_in_order():
-    assert [idea.id for idea in IDEAS] == [f"{deck}{number}" for deck, count in DECKS.items() for number in range(1, count + 1)]
-    assert all(idea.id[0] == idea.deck and idea.part and idea.idea.endswith((".", "?")) and idea.element.startswith((".", "[", "svg")) for idea in IDEAS)
+    assert [idea.id for idea in IDEAS] == [f"{deck}{number}" for deck, count in DECKS.items()
+                                           for number in range(1, count + 1)]
+    assert all(idea.id[0] == idea.deck and idea.part and idea.idea.endswith((".", "?"))
+               and idea.element.startswith((".", "[", "svg")) for idea in IDEAS)
 
 
 def test_the_parts_of_a_lecture_are_not_torn_apart():
@@ -30,8 +35,11 @@ def test_the_place_of_an_idea_makes_sense(idea):
 
 def test_a_place_that_does_not_exist_is_told():
     place = tables.Place
-    assert tables.name_of(place("nowhere", "")) is None and tables.name_of(place("tokens", "tokens_view=nothing")) is None
-    assert tables.name_of(place("tokens", "tokens_view=methods")) == "Tokens › Methods" and tables.name_of(place("heads", "heads_panel=write")) == "Heads › What they write"
-    assert nonsense(place("tokens", "tokens_view=nothing&tokens_colour=red&tokens_merged=2")) == ["tokens_view", "tokens_colour"]
+    assert (tables.name_of(place("nowhere", "")) is None
+            and tables.name_of(place("tokens", "tokens_view=nothing")) is None)
+    assert (tables.name_of(place("tokens", "tokens_view=methods")) == "Tokens › Methods"
+            and tables.name_of(place("heads", "heads_panel=write")) == "Heads › What they write")
+    assert nonsense(place("tokens", "tokens_view=nothing&tokens_colour=red&tokens_merged=2")) == ["tokens_view",
+                                                                                                  "tokens_colour"]
     assert nonsense(place("attention", "attention_scaling_d=9999&layer=2")) == ["attention_scaling_d"]
     assert nonsense(place("next_token", "next_token_panel=q3")) == ["next_token_panel"]

@@ -1,5 +1,6 @@
-"""Embeddings: the mathematics by hand, and the lesson through AppTest: what the pictures are given, the numbers, and each question's answer
-computed a second time from the weights."""
+"""Embeddings: the mathematics by hand, and the lesson through AppTest: what the pictures are given, the numbers, and
+each question's answer computed a second time from the weights.
+"""
 from __future__ import annotations
 
 import json
@@ -63,7 +64,7 @@ def answer_of(at: AppTest, view: str) -> str:
     return re.match(r"(?:Yes: |You said .* The model says )(.*)\.$", verdict, re.DOTALL)[1]
 
 
-# ---- the mathematics, by hand ---------------------------------------------------------------------------------------------------
+# ---- the mathematics, by hand ----------------------------------------------------------------------------------------
 
 E3 = torch.tensor([[3.0, 4.0], [4.0, 3.0], [-3.0, -4.0], [0.0, 10.0]])
 
@@ -99,7 +100,8 @@ def test_principal_axes_of_points_on_a_line():
     points = torch.tensor([[-2.0], [0.0], [5.0]], dtype=torch.float64) * direction + torch.tensor([7.0, 1.0])
     view = embeddings.principal_axes(points, 1)
     assert torch.allclose(view.axes, -direction.unsqueeze(0))            # its largest entry is the positive one
-    assert view.kept == pytest.approx(1.0) and torch.allclose(view(points)[:, 0], torch.tensor([3.0, 1.0, -4.0], dtype=torch.float64))
+    assert (view.kept == pytest.approx(1.0)
+            and torch.allclose(view(points)[:, 0], torch.tensor([3.0, 1.0, -4.0], dtype=torch.float64)))
 
 
 def test_principal_axes_agree_with_the_eigenvectors_of_the_covariance():
@@ -130,10 +132,11 @@ def test_a_path_begins_with_the_row_and_ends_with_the_last_stream():
         trace = model(token_ids)
         way = embeddings.path(model.E, trace, 2)
         assert way.shape == (model.config.n_layers + 2, model.config.d_model)
-        assert way[0].equal(model.E[400]) and torch.allclose(way[1], model.E[400] + model.P[2], atol=1e-6) and way[-1].equal(trace.resid_final[2])
+        assert (way[0].equal(model.E[400]) and torch.allclose(way[1], model.E[400] + model.P[2], atol=1e-6)
+                and way[-1].equal(trace.resid_final[2]))
 
 
-# ---- words ----------------------------------------------------------------------------------------------------------------------
+# ---- words -----------------------------------------------------------------------------------------------------------
 
 
 def test_every_token_is_found_again_by_what_a_click_writes():
@@ -142,7 +145,8 @@ def test_every_token_is_found_again_by_what_a_click_writes():
         assert look_up(spelling(token_id, tokenizer), tokenizer) == (token_id, True), tokenizer.visible(token_id)
 
 
-@pytest.mark.parametrize("typed", ["", "   ", "#", "#99999999", "#²", "🐶🐶", "שלום", "<b>x</b>", "a\x00b", "x" * 100_000, "antidisestablishment"])
+@pytest.mark.parametrize("typed", ["", "   ", "#", "#99999999", "#²", "🐶🐶", "שלום", "<b>x</b>", "a\x00b",
+                                   "x" * 100_000, "antidisestablishment"])
 def test_odd_words_are_looked_up_without_an_error(typed: str):
     token_id, _ = look_up(typed, loaded().tokenizer)
     assert 0 <= token_id < loaded().tokenizer.vocab_size
@@ -154,7 +158,7 @@ def test_a_word_is_looked_up_with_its_space():
     assert look_up("#12", tokenizer) == (12, True) and look_up("antidisestablishment", tokenizer)[1] is False
 
 
-# ---- the page -------------------------------------------------------------------------------------------------------------------
+# ---- the page --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("prompt", PROMPTS.values(), ids=PROMPTS.keys())
@@ -165,14 +169,16 @@ def test_every_view_opens_with_every_prompt(view: str, prompt: str | None):
 
 
 @pytest.mark.parametrize("odd", ["<script>alert(1)</script>", "🐶", "#99999", "x" * 50, "\u202e"])
-@pytest.mark.parametrize("view, field", [("neighbours", "word"), ("map", "word"), ("arithmetic", "expected"), ("contexts", "other"), ("contexts", "shared")])
+@pytest.mark.parametrize("view, field", [("neighbours", "word"), ("map", "word"), ("arithmetic", "expected"),
+                                         ("contexts", "other"), ("contexts", "shared")])
 def test_odd_input_is_borne(view: str, field: str, odd: str):
     opened(view, **{field: odd})
 
 
 def test_the_product_that_is_drawn_is_the_rows_of_the_weights():
     at = opened("product", "The king saw the queen")
-    header = unpacked(next(c.proto.bytes for c in at.get("bidi_component") if c.proto.component_name == "embedding_product"))
+    header = unpacked(next(c.proto.bytes for c in at.get("bidi_component")
+                           if c.proto.component_name == "embedding_product"))
     E, d = loaded().model.E.detach().numpy(), header["d"]
     assert header["ids"] == [0, *loaded().tokenizer.encode("The king saw the queen")]
     assert header["product"].reshape(-1, d).tobytes() == E[header["ids"]].tobytes()
@@ -188,12 +194,14 @@ def test_the_title_names_the_nearest_by_every_measure(measure: str, centred: str
     E = E - E.mean(0) if centred == "true" else E
     scores = {"cosine": unit(E) @ unit(E)[i], "dot": E @ E[i], "distance": -np.linalg.norm(E - E[i], axis=1)}[measure]
     scores[i] = -np.inf
-    assert f"`{loaded().tokenizer.visible(int(scores.argmax()))}`" in title(at) and f"{abs(scores.max()):.3g}" in title(at)
+    assert (f"`{loaded().tokenizer.visible(int(scores.argmax()))}`" in title(at)
+            and f"{abs(scores.max()):.3g}" in title(at))
 
 
 def test_the_cosine_formula_holds_on_a_calculator():
     latex = formulas(opened("neighbours", word="dog"))[1]
-    product, a, b, cosine = (float(number) for number in re.search(r"\{(-?[\d.]+)\}\{([\d.]+) \\cdot ([\d.]+)\} = (-?[\d.]+)", latex).groups())
+    product, a, b, cosine = (float(number) for number in re.search(r"\{(-?[\d.]+)\}\{([\d.]+) \\cdot ([\d.]+)\} = "
+                                                                   r"(-?[\d.]+)", latex).groups())
     assert f"{product / a / b:.4f}" == f"{cosine:.4f}"
 
 
@@ -201,7 +209,8 @@ def test_the_map_holds_every_token_and_says_its_share():
     at = opened("map", word="king")
     spec = json.loads(at.get("plotly_chart")[0].proto.spec)
     assert {trace["type"] for trace in spec["data"]} == {"scattergl"}
-    assert sorted(int(text.rsplit("<br>", 1)[1]) for trace in spec["data"] for text in trace["text"]) == list(range(len(matrix())))
+    assert (sorted(int(text.rsplit("<br>", 1)[1]) for trace in spec["data"] for text in trace["text"])
+            == list(range(len(matrix()))))
     _, singular, _ = np.linalg.svd(matrix() - matrix().mean(0), full_matrices=False)
     assert f"{100 * (singular[:2] ** 2).sum() / (singular ** 2).sum():.3g} %" in title(at)
     assert [a["text"] for a in spec["layout"]["annotations"]][0] == "·king" and len(spec["layout"]["annotations"]) == 9
@@ -225,7 +234,8 @@ def test_the_map_of_neighbourhoods_says_what_it_keeps(monkeypatch: pytest.Monkey
     note = next(c.value for c in at.caption if "by chance" in c.value)
     assert f"keep {readable(100 * kept)} %" in note and f"by chance {readable(1000 / 199)} %" in note
     cosines = unit(matrix()[ids]) @ unit(matrix()[word_id("king")])
-    nearest = [loaded().tokenizer.visible(ids[i]) for i in np.argsort(-cosines, kind="stable") if ids[i] != word_id("king")][:8]
+    nearest = [loaded().tokenizer.visible(ids[i]) for i in np.argsort(-cosines, kind="stable")
+               if ids[i] != word_id("king")][:8]
     assert word_id("king") not in ids and "is not among" in note      # so few words do not hold it
     assert {a["text"] for a in spec["layout"]["annotations"]} == set(nearest)
 
@@ -234,7 +244,8 @@ def straight_share(vectors: np.ndarray, places: np.ndarray) -> float:
     """The share of ten nearest neighbours that two sets of points have in common, point by point."""
     kept = 0
     for i in range(len(vectors)):
-        near = [set(np.argsort(np.where(np.arange(len(points)) == i, np.inf, ((points - points[i]) ** 2).sum(1)))[:10]) for points in (vectors, places)]
+        near = [set(np.argsort(np.where(np.arange(len(points)) == i, np.inf, ((points - points[i]) ** 2).sum(1)))[:10])
+                for points in (vectors, places)]
         kept += len(near[0] & near[1])
     return kept / (10 * len(vectors))
 
@@ -242,22 +253,27 @@ def straight_share(vectors: np.ndarray, places: np.ndarray) -> float:
 @pytest.mark.parametrize("axes", [["x", "y"], ["x", "y", "z"]], ids=["plane", "space"])
 def test_plotly_finds_nothing_wrong_with_the_map(axes: list[str]):
     kinds = list(figures.KINDS)
-    figure = figures.vocabulary_map(np.arange(4.0 * len(axes)).reshape(4, -1), [3, 5, 7, 9], kinds, kinds, [1], 0, axes, "dark", 2.0, 300).to_plotly_json()
+    figure = figures.vocabulary_map(np.arange(4.0 * len(axes)).reshape(4, -1), [3, 5, 7, 9], kinds, kinds, [1], 0, axes,
+                                    "dark", 2.0, 300).to_plotly_json()
     written, checked = (json.loads(plotly.io.to_json(one, validate=False)) for one in (figure, go.Figure(figure)))
-    assert written == checked and len({trace["marker"]["symbol"] for trace in figure["data"]}) == 4 and [trace["text"] for trace in figure["data"]] == [["word<br>3"], ["part<br>5"], ["sign<br>7"], ["byte<br>9"]]
+    assert (written == checked and len({trace["marker"]["symbol"] for trace in figure["data"]}) == 4
+            and [trace["text"] for trace in figure["data"]] == [["word<br>3"], ["part<br>5"],
+                                                                ["sign<br>7"], ["byte<br>9"]])
     figure["data"][0]["marker"]["symbol"] = "ball"
     with pytest.raises(ValueError, match="ball"):
         go.Figure(figure)
 
 
 def test_signs_of_html_do_not_reach_plotly():
-    figure = figures.vocabulary_map(np.zeros((2, 2)), [7, 9], ["<b>", "&"], ["sign", "sign"], [1], 0, ["x", "y"], "light", 1.0, 300)
+    figure = figures.vocabulary_map(np.zeros((2, 2)), [7, 9], ["<b>", "&"], ["sign", "sign"], [1], 0, ["x", "y"],
+                                    "light", 1.0, 300)
     assert figure.data[0].text == ("&lt;b&gt;<br>7", "&amp;<br>9") and figure.layout.annotations[0].text == "&lt;b&gt;"
 
 
 def test_the_contexts_are_the_streams_of_both_texts():
     at = opened("contexts", "Lily was nice and kind", other="Tom asked what kind", shared="kind")
-    model, ids = loaded().model, [[0, *loaded().tokenizer.encode(t)] for t in ("Lily was nice and kind", "Tom asked what kind")]
+    model, ids = loaded().model, [[0, *loaded().tokenizer.encode(t)]
+                                  for t in ("Lily was nice and kind", "Tom asked what kind")]
     with torch.inference_mode():
         a, b = (model(torch.tensor(one)).resid_final[-1].double().numpy() for one in ids)
     cosine = float(unit(a) @ unit(b))
@@ -266,7 +282,9 @@ def test_the_contexts_are_the_streams_of_both_texts():
 
 
 def test_a_token_that_has_read_the_same_in_both_texts_is_the_same_in_both():
-    """Two passes over texts of different lengths differ in the last digits of float32: that is no difference of the vectors."""
+    """Two passes over texts of different lengths differ in the last digits of float32: that is no difference
+    of the vectors.
+    """
     at = opened("contexts", "The king saw a small boat near the park", other="The king was glad", shared="king")
     tables = [pyarrow.ipc.open_stream(one.data.data).read_all() for one in at.get("vega_lite_chart")[1].proto.datasets]
     [shown] = [table["shown"].to_pylist() for table in tables if "shown" in table.column_names]
@@ -291,7 +309,7 @@ def test_an_expected_word_that_went_in_is_said_to_have():
     assert "one of the three words" in title(opened("arithmetic", expected="king"))
 
 
-# ---- the questions, answered a second time ------------------------------------------------------------------------------------------
+# ---- the questions, answered a second time ---------------------------------------------------------------------------
 
 
 def test_question_product():
@@ -305,7 +323,8 @@ def test_question_neighbours():
     other = int(first.argmax())
     second = E @ E[other]
     second[other] = -1
-    assert answer_of(opened("neighbours", word="king"), "neighbours") == f"`{loaded().tokenizer.visible(int(second.argmax()))}`"
+    assert (answer_of(opened("neighbours", word="king"), "neighbours")
+            == f"`{loaded().tokenizer.visible(int(second.argmax()))}`")
 
 
 def test_question_map():
@@ -328,7 +347,8 @@ def test_question_arithmetic():
     E, (a, b, c, d) = unit(matrix()), map(word_id, ("man", "king", "woman", "queen"))
     scores = E @ E[c]
     place = 1 + sum(scores[i] > scores[d] for i in range(len(E)) if i not in (a, b, c))
-    assert answer_of(opened("arithmetic"), "arithmetic") == WORDS.label(f"arithmetic_option_{sum(place > step for step in (3, 10, 100))}")
+    assert (answer_of(opened("arithmetic"), "arithmetic")
+            == WORDS.label(f"arithmetic_option_{sum(place > step for step in (3, 10, 100))}"))
 
 
 def test_the_verdict_counts_every_analogy_of_the_list():
@@ -338,14 +358,17 @@ def test_the_verdict_counts_every_analogy_of_the_list():
         scores = unit(E) @ unit(E[b] - E[a] + E[c])
         alone = unit(E) @ unit(E[c])
         order = [i for i in np.argsort(-scores) if i not in (a, b, c)]
-        found.append((scores.argmax() == d, order[0] == d, next(i for i in np.argsort(-alone) if i not in (a, b, c)) == d))
+        found.append((scores.argmax() == d, order[0] == d,
+                      next(i for i in np.argsort(-alone) if i not in (a, b, c)) == d))
     first, without, alone = np.array(found).sum(0)
     said = next(c.value for c in opened("arithmetic").caption if "analogies" in c.value)
-    assert f"whole vocabulary in {first}; inputs left out, in {without}; beside c alone, with no arithmetic, in {alone}" in said
+    assert (f"whole vocabulary in {first}; inputs left out, in {without}; beside c alone, with no arithmetic, in "
+            f"{alone}" in said)
 
 
 def test_every_experiment_leads_to_the_view_that_it_names():
     for experiment in WORDS.experiments:
         at = opened("product")
         at.button(f"do_embeddings_{experiment.id}").click().run()
-        assert not at.exception and not at.error and at.session_state["embeddings_view"] == experiment.settings["embeddings_view"], experiment.id
+        assert (not at.exception and not at.error
+                and at.session_state["embeddings_view"] == experiment.settings["embeddings_view"]), experiment.id

@@ -1,4 +1,6 @@
-"""The lesson Generation: what the pictures are given is what the model does, the numbers hold, questions have the right answer, branches are kept and left again."""
+"""The lesson Generation: what the pictures are given is what the model does, the numbers hold, questions have the right
+answer, branches are kept and left again.
+"""
 from __future__ import annotations
 
 import functools
@@ -60,7 +62,9 @@ def test_every_view_bears_every_prompt(prompt: str | None):
 
 @pytest.mark.parametrize("view", VIEWS)
 def test_every_pass_is_made_in_a_turn_on_the_device(monkeypatch, view: str):
-    """A class that writes does not compute side by side: seed and prompt are this test's own, so that nothing is kept from another."""
+    """A class that writes does not compute side by side: seed and prompt are this test's own, so that nothing is
+    kept from another.
+    """
     inside, made = threading.local(), []
     turn, logits = turns.Line.turn, Transformer.logits
 
@@ -72,7 +76,8 @@ def test_every_pass_is_made_in_a_turn_on_the_device(monkeypatch, view: str):
             inside.turn = False
 
     monkeypatch.setattr(turns.Line, "turn", watched)
-    monkeypatch.setattr(Transformer, "logits", lambda *given, **named: (made.append(getattr(inside, "turn", False)), logits(*given, **named))[1])
+    monkeypatch.setattr(Transformer, "logits", lambda *given, **named: (made.append(getattr(inside, "turn", False)),
+                                                                        logits(*given, **named))[1])
     at = open_at(model=SMALL, generation_view=view, prompt=f"One day a {view}", generation_seed="917")
     if view == "cache":
         at.button("generation_measure").click().run()
@@ -80,15 +85,18 @@ def test_every_pass_is_made_in_a_turn_on_the_device(monkeypatch, view: str):
 
 
 def test_absurd_addresses_are_left_out():
-    at = open_at(model=SMALL, generation_view="beam", generation_width="99", generation_temperature="nan", generation_top_k="-5", generation_top_p="x", generation_seed="1e99", generation_written="-7",
-                 generation_picked="99", generation_branches="~.-~5.x~<b>", generation_branch="1e6", generation_depth="7", generation_future="1.2.3", generation_hypothesis="9999.-1", generation_source="moon")
+    at = open_at(model=SMALL, generation_view="beam", generation_width="99", generation_temperature="nan",
+                 generation_top_k="-5", generation_top_p="x", generation_seed="1e99", generation_written="-7",
+                 generation_picked="99", generation_branches="~.-~5.x~<b>", generation_branch="1e6",
+                 generation_depth="7", generation_future="1.2.3", generation_hypothesis="9999.-1",
+                 generation_source="moon")
     assert fine(at)
     for view in VIEWS:
         at.session_state["generation_view"] = view
         assert fine(at.run()), view
 
 
-# ---- writing -----------------------------------------------------------------------------------------------------------------------
+# ---- writing ---------------------------------------------------------------------------------------------------------
 
 
 def test_the_steps_are_what_generate_draws_and_their_numbers_are_the_models():
@@ -100,7 +108,8 @@ def test_the_steps_are_what_generate_draws_and_their_numbers_are_the_models():
     at_step = 5
     t = truncate(logits_after(run, steps[at_step].token_ids[:-1]), USUAL)
     for token_id, _, place, y, renormalised, rule, begin, end in sent["steps"][at_step]["candidates"]:
-        assert t.token_ids[place] == token_id and y == pytest.approx(t.probs[place], abs=1e-5) and renormalised == pytest.approx(t.renormalised[place], abs=1e-5)
+        assert (t.token_ids[place] == token_id and y == pytest.approx(t.probs[place], abs=1e-5)
+                and renormalised == pytest.approx(t.renormalised[place], abs=1e-5))
         assert rule == t.cut_by[place] and end - begin == pytest.approx(renormalised, abs=1e-9)
     for step in sent["steps"]:
         taken = next(one for one in step["candidates"] if one[2] == step["place"])
@@ -118,19 +127,27 @@ def test_a_branch_takes_the_pick_keeps_what_stands_before_and_is_left_again():
     sent = given(at, "writing")
     steps = list(generate(run.model, run.token_ids, USUAL, 1, LENGTH, picks={3: other}))
     assert [step["token"] for step in sent["steps"]] == [run.tokenizer.visible(step.token_id) for step in steps]
-    assert sent["steps"][3]["hand"] and [step["xi"] for step in sent["steps"]][:len(drawn)] == [step.xi for step in drawn][:len(sent["steps"])]
-    assert len(sent["texts"]) == 2 and sent["texts"][0]["tokens"] == [run.tokenizer.visible(step.token_id) for step in drawn] and sent["texts"][1]["from"] == 3
-    back = given(open_at(model=SMALL, prompt="Once upon a time", generation_branches=link, generation_branch="0"), "writing")
+    assert (sent["steps"][3]["hand"]
+            and [step["xi"] for step in sent["steps"]][:len(drawn)] == [step.xi for step in drawn][:len(sent["steps"])])
+    assert (len(sent["texts"]) == 2
+            and sent["texts"][0]["tokens"] == [run.tokenizer.visible(step.token_id) for step in drawn]
+            and sent["texts"][1]["from"] == 3)
+    back = given(open_at(model=SMALL, prompt="Once upon a time", generation_branches=link, generation_branch="0"),
+                 "writing")
     assert [step["token"] for step in back["steps"]] == sent["texts"][0]["tokens"] and len(back["texts"]) == 2
-    elsewhere = given(open_at(model=SMALL, prompt="Once upon a time", generation_branches=link, generation_branch="1", generation_seed="2"), "writing")
+    elsewhere = given(open_at(model=SMALL, prompt="Once upon a time", generation_branches=link, generation_branch="1",
+                              generation_seed="2"), "writing")
     assert len(elsewhere["texts"]) == 1, "picks of another seed's text mean nothing"
 
 
 def test_a_text_stops_at_the_end_of_text():
     run = run_of("The end.")
-    found = next((seed for seed in range(60) if branches.text_of(run, start(run), SamplingConfig(temperature=1.5), seed)[-1].token_id == run.model.config.end_of_text), None)
+    found = next((seed for seed in range(60) if branches.text_of(run, start(run), SamplingConfig(temperature=1.5),
+                                                                 seed)[-1].token_id == run.model.config.end_of_text),
+                 None)
     assert found is not None
-    sent = given(open_at(model=SMALL, prompt="The end.", generation_temperature="1.5", generation_top_k="0", generation_top_p="1.0", generation_seed=str(found)), "writing")
+    sent = given(open_at(model=SMALL, prompt="The end.", generation_temperature="1.5", generation_top_k="0",
+                         generation_top_p="1.0", generation_seed=str(found)), "writing")
     assert sent["ends"] and len(sent["steps"]) < LENGTH
 
 
@@ -138,13 +155,15 @@ def test_the_favourites_are_counted_by_another_way():
     run = run_of("Tom and Mia went to the park.")
     steps = list(generate(run.model, run.token_ids, USUAL, 4, LENGTH))
     with torch.no_grad():
-        favourites = run.model.logits(torch.tensor(steps[-1].token_ids[:-1])).argmax(-1)[len(run.token_ids) - 1:].tolist()
+        favourites = (run.model.logits(torch.tensor(steps[-1].token_ids[:-1]))
+                      .argmax(-1)[len(run.token_ids) - 1:].tolist())
     count = sum(favourite == step.token_id for favourite, step in zip(favourites, steps))
     at = open_at(model=SMALL, prompt="Tom and Mia went to the park.", generation_seed="4")
     answer = next(radio for radio in at.radio if radio.key.endswith("_given"))
     answer.set_value(min(4 * count // len(steps), 3)).run()
     at.button("generation_favourites_commit").click().run()
-    assert any(m.value.startswith(f"{count} of {len(steps)}.") for m in at.markdown) and any(m.value.startswith("Yes") for m in at.markdown)
+    assert (any(m.value.startswith(f"{count} of {len(steps)}.") for m in at.markdown)
+            and any(m.value.startswith("Yes") for m in at.markdown))
 
 
 def test_the_numbers_of_a_draw():
@@ -162,11 +181,12 @@ def test_the_numbers_of_a_draw():
 def test_a_long_prompt_leaves_room_and_the_page_says_what_is_left_out():
     run = run_of(PROMPTS["256 tokens"])
     begin = start(run)
-    assert begin.n_left_out == LENGTH and len(begin.token_ids) + LENGTH == run.model.config.n_context and begin.token_ids[0] == run.token_ids[0] and begin.token_ids[1:] == run.token_ids[1 + LENGTH:]
+    assert (begin.n_left_out == LENGTH and len(begin.token_ids) + LENGTH == run.model.config.n_context
+            and begin.token_ids[0] == run.token_ids[0] and begin.token_ids[1:] == run.token_ids[1 + LENGTH:])
     assert str(LENGTH) in given(open_at(model=SMALL, prompt=PROMPTS["256 tokens"]), "writing")["text"]["note"]
 
 
-# ---- strategies, futures, beam ------------------------------------------------------------------------------------------------------
+# ---- strategies, futures, beam ---------------------------------------------------------------------------------------
 
 
 def test_strategies_say_what_their_texts_are_worth():
@@ -176,7 +196,8 @@ def test_strategies_say_what_their_texts_are_worth():
     for row, config in zip(sent["rows"], configs):
         steps = list(generate(run.model, run.token_ids, config, 1, LENGTH))
         assert row["tokens"] == [run.tokenizer.visible(step.token_id) for step in steps]
-        assert float(row["numbers"][0].replace("−", "-")) == pytest.approx(sum(step.log_prob for step in steps), rel=5e-3)
+        assert float(row["numbers"][0].replace("−", "-")) == pytest.approx(sum(step.log_prob for step in steps),
+                                                                           rel=5e-3)
         assert float(row["numbers"][1]) == pytest.approx(-sum(step.log_prob for step in steps) / len(steps), rel=5e-3)
         ids = [step.token_id for step in steps]
         grams = [tuple(ids[i:i + 4]) for i in range(len(ids) - 3)]
@@ -232,7 +253,8 @@ def test_the_tree_of_beam_search_and_the_fate_of_each_hypothesis():
     assert all(len(step) == 3 + beam.N_PRUNED for step in sent["steps"])
     for number, step in enumerate(sent["steps"]):
         assert [one[4] == "pruned" for one in step] == [place >= 3 for place in range(len(step))]
-        alive = {one[1] for one in sent["steps"][number + 1][:3] if one[4] != "dead"} if number + 1 < len(sent["steps"]) else {0, 1, 2}
+        alive = ({one[1] for one in sent["steps"][number + 1][:3] if one[4] != "dead"}
+                 if number + 1 < len(sent["steps"]) else {0, 1, 2})
         assert {place for place, one in enumerate(step[:3]) if one[4] != "dead"} == alive
     assert sum(one[4] == "best" for step in sent["steps"] for one in step) == len(sent["steps"])
     terms = list(map(float, re.findall(r"-?\d+\.\d+", formulas(at)[0])))
@@ -249,13 +271,15 @@ def test_two_tokens_are_searched_whole_and_the_experiment_says_the_truth():
     for seed in range(10):
         found = beam._tiny(8, seed)
         assert found.best.token_ids == found.every[0].token_ids
-    at = open_at(model=SMALL, generation_view="beam", generation_source="tiny", generation_seed="3", generation_width="1")
+    at = open_at(model=SMALL, generation_view="beam", generation_source="tiny", generation_seed="3",
+                 generation_width="1")
     sent = given(at, "beam")
     assert fine(at) and sent["rank"] == 2 and sent["all"] == 16 and len(at.dataframe[0].value) == 16
 
 
 def test_the_experiments_say_the_truth():
-    experiments = {experiment.id: {key: str(value) for key, value in experiment.settings.items()} for experiment in prose.load("generation").experiments}
+    experiments = {experiment.id: {key: str(value) for key, value in experiment.settings.items()}
+                   for experiment in prose.load("generation").experiments}
     assert given(open_at(**experiments["branch"]), "writing")["steps"][0]["token"] in ("·Spot", "·Max")
     repeated = [float(row["numbers"][3]) for row in given(open_at(**experiments["repeat"]), "strategies")["rows"]]
     assert min(repeated[0], repeated[4]) > 0.4 > 0.1 > max(repeated[1:4])
@@ -264,7 +288,7 @@ def test_the_experiments_say_the_truth():
     assert hot["different"] > 190 and hot["mass"] < 0.01 and cold["different"] < 80 and cold["mass"] > 0.5
 
 
-# ---- the cache ----------------------------------------------------------------------------------------------------------------------
+# ---- the cache -------------------------------------------------------------------------------------------------------
 
 
 def test_no_times_stand_there_before_they_are_measured_and_then_those_that_were():
@@ -273,7 +297,8 @@ def test_no_times_stand_there_before_they_are_measured_and_then_those_that_were(
     at.button("generation_measure").click().run()
     assert fine(at) and len(at.get("vega_lite_chart")) == 3
     line = next(line for line in formulas(at) if "\\mathrm{ms}" in line)
-    without, cached, ratio = map(float, re.search(r"\{([\d.]+)\\,\\mathrm\{ms\}\}\{([\d.]+)\\,\\mathrm\{ms\}\} = ([\d.]+)", line).groups())
+    without, cached, ratio = map(
+        float, re.search(r"\{([\d.]+)\\,\\mathrm\{ms\}\}\{([\d.]+)\\,\\mathrm\{ms\}\} = ([\d.]+)", line).groups())
     assert without / cached == pytest.approx(ratio, rel=1e-3)
     assert any(prose.load("generation").labels["texts_same"].split("{")[0] in m.value for m in at.markdown)
 

@@ -1,4 +1,6 @@
-"""The lesson Heads: the wall is given the Trace's own weights, the numbers hold on a calculator, the question has the right answer."""
+"""The lesson Heads: the wall is given the Trace's own weights, the numbers hold on a calculator, the question has
+the right answer.
+"""
 from __future__ import annotations
 
 import copy
@@ -16,7 +18,7 @@ from core.app.compute import cache
 from core.app.state.run import Run, read
 from core.components import heads_wall as wall
 from core.components.attention_view import payload
-from core.components.lib.message import pack
+from core.components.lib.bytes import pack
 from core.figures import heads as figures
 from core.figures.numbers import latex_number
 from core.model.config import ModelConfig
@@ -46,14 +48,16 @@ def stacked(run: Run, intervention: Intervention | None = None) -> np.ndarray:
 open_at = functools.partial(lessons.open_at, "heads")
 
 
-# ---- what is packed, by hand -----------------------------------------------------------------------------------------------------
+# ---- what is packed, by hand -----------------------------------------------------------------------------------------
 
 
-def test_packed_arrays_come_back_and_stand_on_multiples_of_four():
-    sent = pack({"word": "שלום"}, {"a": np.array([1, 2, 3], np.uint8), "b": np.array([0.1, np.nan], np.float32)})
+def test_packed_arrays_come_back_and_stand_on_multiples_of_eight():
+    arrays = {"a": np.array([1, 2, 3], np.uint8), "b": np.array([0.1, np.nan], np.float32), "c": np.array([0.1])}
+    sent = pack({"word": "שלום"}, arrays)
     header = unpacked(sent)
-    assert header["word"] == "שלום" and header["a"].tolist() == [1, 2, 3] and header["b"][0] == np.float32(0.1) and math.isnan(header["b"][1])
-    assert len(sent) % 4 == 0
+    assert header["word"] == "שלום" and header["a"].tolist() == [1, 2, 3] and header["c"].tolist() == [0.1]
+    assert header["b"][0] == np.float32(0.1) and math.isnan(header["b"][1])
+    assert len(sent) % 8 == 0
 
 
 def test_rows_keep_what_lies_between_the_first_and_the_last_allowed_key():
@@ -89,38 +93,48 @@ def test_the_wall_of_any_model_sends_no_more_than_that_of_48_heads(n_heads: int,
 
 def test_a_wall_of_more_than_eight_layers_is_summed_up_by_a_map_and_by_how_many_heads_do_what():
     values = np.linspace(0.0, 1.0, 9 * 4).reshape(9, 4)
-    measures = {name: values if name in words.SHARES else 3 * values for name in MEASURES} | {"induction": np.full((9, 4), np.nan)}
-    large, small = (Patterns(np.zeros(0), np.zeros(0), {name: one[:n] for name, one in measures.items()}) for n in (9, 8))
+    measures = ({name: values if name in words.SHARES else 3 * values for name in MEASURES}
+                | {"induction": np.full((9, 4), np.nan)})
+    large, small = (Patterns(np.zeros(0), np.zeros(0), {name: one[:n] for name, one in measures.items()})
+                    for n in (9, 8))
     said = prose.load("heads")
     assert words.summary(said, None, small, "entropy") is None
     sent = words.summary(said, None, large, "entropy")
-    assert sent.header() | {"labels": None} == {"names": list(MEASURES), "labels": None, "ends": [1.0, 1.0, 1.0, 1.0, 3.0, 3.0], "rooted": [True] * 4 + [False] * 2, "shown": "entropy", "picks": True}
-    assert sent.values().reshape(6, 9, 4)[4].tolist() == (3 * values).astype(np.float32).tolist() and np.isnan(sent.values().reshape(6, 36)[2]).all()
-    assert words.title(said, None, large) == said.label("wall_large", n=36, previous_token=int((values >= 0.4).sum()), first_token=0, induction=0, duplicate_token=0)
+    assert sent.header() | {"labels": None} == {"names": list(MEASURES), "labels": None,
+                                                "ends": [1.0, 1.0, 1.0, 1.0, 3.0, 3.0],
+                                                "rooted": [True] * 4 + [False] * 2, "shown": "entropy", "picks": True}
+    assert (sent.values().reshape(6, 9, 4)[4].tolist() == (3 * values).astype(np.float32).tolist()
+            and np.isnan(sent.values().reshape(6, 36)[2]).all())
+    assert words.title(said, None, large) == said.label("wall_large", n=36, previous_token=int((values >= 0.4).sum()),
+                                                        first_token=0, induction=0, duplicate_token=0)
     assert words.title(said, None, small) == said.label("wall", n=32)
 
 
 def test_scores_of_the_opened_head_keep_their_sign():
-    header = unpacked(payload(np.array([[-1.5, 9.0], [2.0, -0.25]]), np.tril(np.ones((2, 2), bool)), "", None, {"signed": True}))
+    header = unpacked(payload(np.array([[-1.5, 9.0], [2.0, -0.25]]), np.tril(np.ones((2, 2), bool)), "", None,
+                              {"signed": True}))
     assert header["values"].tolist() == [-1.5, 2.0, -0.25] and header["n"] == 2
 
 
-# ---- figures on small arrays -----------------------------------------------------------------------------------------------------
+# ---- figures on small arrays -----------------------------------------------------------------------------------------
 
 
 def test_roles_name_the_largest_share_of_at_least_two_fifths():
-    shares = {"previous_token": [[0.9, 0.3]], "first_token": [[0.05, 0.39]], "induction": [[np.nan, np.nan]], "duplicate_token": [[0.0, 0.1]]}
+    shares = {"previous_token": [[0.9, 0.3]], "first_token": [[0.05, 0.39]], "induction": [[np.nan, np.nan]],
+              "duplicate_token": [[0.0, 0.1]]}
     assert figures.roles({name: np.array(value) for name, value in shares.items()}).tolist() == [["previous_token", ""]]
 
 
-@pytest.mark.parametrize("largest, end", [(0.98, 1.0), (1.0, 1.0), (0.2, 0.3), (0.95, 1.0), (0.003, 0.004), (1.05, 2.0), (3.1, 4.0), (0.0, 1.0)])
+@pytest.mark.parametrize("largest, end", [(0.98, 1.0), (1.0, 1.0), (0.2, 0.3), (0.95, 1.0), (0.003, 0.004), (1.05, 2.0),
+                                          (3.1, 4.0), (0.0, 1.0)])
 def test_an_axis_ends_past_its_largest_value_and_that_of_shares_at_1(largest: float, end: float):
     assert axis_end(np.array([[0.0, largest], [np.nan, 0.0]])) == pytest.approx(end)
 
 
 def test_scatter_has_a_point_a_head_and_rings_the_picked_one():
     table = figures.statistics_table({"previous_token": np.array([[0.9, 0.1]]), "induction": np.array([[0.2, np.nan]])})
-    spec = figures.scatter(table, "previous_token", "induction", ("Across", "Upwards"), (1.0, 1.0), "0.0", "light", 1.0, 200).to_dict()
+    spec = figures.scatter(table, "previous_token", "induction", ("Across", "Upwards"), (1.0, 1.0), "0.0", "light",
+                           1.0, 200).to_dict()
     data = next(iter(spec["datasets"].values()))
     assert data == [{"head": "0.0", "x": 0.9, "y": 0.2, "chosen": True, "label": "0.0"}]
     assert [layer["encoding"]["x"]["title"] for layer in spec["layer"]] == ["Across"] * 3
@@ -128,7 +142,8 @@ def test_scatter_has_a_point_a_head_and_rings_the_picked_one():
 
 
 def test_before_and_after_keep_the_order_and_tell_tokens_apart_that_look_alike():
-    spec = figures.before_after(["·a", "‹E2›", "·a"], np.array([0.5, 0.25, 0.125]), np.array([0.1, 0.6, 0.2]), ("p", "b", "a"), "dark", 1.0, 200).to_dict()
+    spec = figures.before_after(["·a", "‹E2›", "·a"], np.array([0.5, 0.25, 0.125]), np.array([0.1, 0.6, 0.2]),
+                                ("p", "b", "a"), "dark", 1.0, 200).to_dict()
     data = next(iter(spec["datasets"].values()))
     assert [row["token"] for row in data] == ["·a", "‹E2›", "·a\u200b"]
     assert [row["after"] for row in data] == [0.1, 0.6, 0.2] and spec["layer"][0]["encoding"]["y"]["sort"] is None
@@ -148,7 +163,7 @@ def test_shares_along_the_sum_add_up_to_one():
     assert shares[3] == pytest.approx(parts[3] @ parts.sum(0) / np.linalg.norm(parts.sum(0)) ** 2)
 
 
-# ---- the page --------------------------------------------------------------------------------------------------------------------
+# ---- the page --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("prompt", PROMPTS.values(), ids=PROMPTS.keys())
@@ -194,7 +209,8 @@ def test_what_a_layer_writes_adds_up_to_attn_out():
     rows = sent["written"].reshape(-1, sent["d"]).astype(np.float64)
     assert np.abs(rows[:-1].sum(0) - rows[-1]).max() < 1e-5 * np.abs(rows[-1]).max()
     assert rows[-1].astype(np.float32).tobytes() == run.trace.blocks[1].attn_out[3].numpy().tobytes()
-    z = torch.tensor(sent["outputs"].copy())                                    # the concatenated vector against W_O as one matrix
+    # the concatenated vector against W_O as one matrix
+    z = torch.tensor(sent["outputs"].copy())
     W_O = run.model.blocks[1].W_O.reshape(-1, sent["d"])
     assert torch.allclose(z @ W_O + run.model.blocks[1].b_O, torch.tensor(rows[-1], dtype=torch.float32), atol=1e-5)
     assert sent["shares"][:-1].sum() == pytest.approx(1.0, abs=1e-4)
@@ -224,7 +240,8 @@ def test_switching_heads_off_shows_the_divergence_and_the_changed_wall():
     title = next(m.value for m in at.markdown if "KL divergence" in m.value)
     assert float(re.search(r"KL divergence ([\d.e-]+\d)", title)[1]) == pytest.approx(expected, rel=6e-3, abs=1e-9)
     header = given(at, "heads_wall")
-    assert [i for i, crossed in enumerate(header["crossed"]) if crossed] == [layer * run.model.config.n_heads + head for layer, head in heads]
+    assert [i for i, crossed in enumerate(header["crossed"]) if crossed] == [layer * run.model.config.n_heads + head
+                                                                             for layer, head in heads]
     lower = np.tril(np.ones((len(run.token_ids),) * 2, bool))
     shown = header["values"].reshape(len(header["crossed"]), -1)
     assert np.allclose(shown, np.concatenate([block.pattern.numpy() for block in cut.blocks])[:, lower], atol=1e-6)
@@ -276,7 +293,7 @@ def test_two_prompts_and_rollout_show_their_own_values():
     assert np.allclose(view["values"], (second @ first)[np.tril(np.ones((n, n), bool))], atol=1e-6)
 
 
-# ---- in numbers, and the question ------------------------------------------------------------------------------------------------
+# ---- in numbers, and the question ------------------------------------------------------------------------------------
 
 
 def test_the_numbers_hold_on_a_calculator():
@@ -285,14 +302,16 @@ def test_the_numbers_hold_on_a_calculator():
     product = float(re.search(r"&= (-?[\d.]+) \\end", lines[0])[1])
     score = float(re.search(r"= (-?[\d.]+)\s*\$*$", lines[1])[1])
     assert score == pytest.approx(product / math.sqrt(run_of(at).model.config.d_k), abs=1.1e-6)
-    own, total, weight = (float(number) for number in re.search(r"\\frac\{([\d.]+)\}\{([\d.]+)\} = ([\d.]+)", lines[3]).groups())
+    own, total, weight = (float(number)
+                          for number in re.search(r"\\frac\{([\d.]+)\}\{([\d.]+)\} = ([\d.]+)", lines[3]).groups())
     assert f"{own / total:.4f}" == f"{weight:.4f}"
     run = run_of(at)
     block = run.trace.blocks[3]
     weights = run.model.blocks[3]
     q = block.X[6].double() @ weights.W_Q[1].double() + weights.b_Q[1].double()
     k = block.X[2].double() @ weights.W_K[1].double() + weights.b_K[1].double()
-    assert product == pytest.approx(float(q @ k), abs=2e-5) and weight == pytest.approx(float(block.pattern[1, 6, 2]), abs=5.1e-5)
+    assert (product == pytest.approx(float(q @ k), abs=2e-5)
+            and weight == pytest.approx(float(block.pattern[1, 6, 2]), abs=5.1e-5))
 
 
 def test_a_masked_key_is_said_to_be_masked():
@@ -308,7 +327,9 @@ def test_grouped_heads_read_the_key_that_they_share():
     assert q @ K[1] / math.sqrt(2) == pytest.approx(float(run.trace.blocks[0].scores[3, 2, 1]), abs=1e-6)
 
 
-@pytest.mark.parametrize("model, product", [("scores-multiplicative", r"q_{5} W_S \cdot k_{3}"), ("scores-additive", r"v \cdot \tanh(q_{5} + k_{3})"), ("stories-small", r"q'_{5} \cdot k'_{3}")])
+@pytest.mark.parametrize("model, product", [("scores-multiplicative", r"q_{5} W_S \cdot k_{3}"),
+                                            ("scores-additive", r"v \cdot \tanh(q_{5} + k_{3})"),
+                                            ("stories-small", r"q'_{5} \cdot k'_{3}")])
 def test_the_numbers_follow_the_models_own_score_function(model: str, product: str):
     run = read(cache.shared_model(model, "cpu"), "The cat sat on the mat")
     pair = Pair(1, 2, 5, 3)
@@ -318,8 +339,10 @@ def test_the_numbers_follow_the_models_own_score_function(model: str, product: s
     row = np.where(allowed, np.exp(scores - scores[allowed].max()), 0)
     np.testing.assert_allclose(row / row.sum(), block.pattern[pair.head, pair.query].double().numpy(), atol=1e-6)
     terms = below.products_table(run, pair)
-    assert terms.iloc[:, 3].sum() == pytest.approx(products[pair.key]) and list(terms.columns[1:3]) == list(below.COLUMNS[run.model.config.score])
-    shown = formulas(open_at(model=model, prompt="The cat sat on the mat", layer="1", head="2", position="5", heads_key="3"))
+    assert (terms.iloc[:, 3].sum() == pytest.approx(products[pair.key])
+            and list(terms.columns[1:3]) == list(below.COLUMNS[run.model.config.score]))
+    shown = formulas(open_at(model=model, prompt="The cat sat on the mat", layer="1", head="2",
+                             position="5", heads_key="3"))
     assert shown[0].startswith(rf"\begin{{aligned}} {product} &= ")
     assert shown[-1].endswith(f"= {latex_number(float(block.pattern[2, 5, 3]))}")
 
@@ -345,7 +368,8 @@ def test_the_right_answer_is_the_head_whose_loss_changes_the_prediction_most(pro
 def test_a_link_says_what_is_on_the_page():
     at = open_at(heads_panel="change")
     at.text_input("heads_changed_widget").set_value("0.1 0.2").run()
-    at.run()                                             # the wall is drawn first; the address follows with the panel, which the browser asks for
+    # the wall is drawn first; the address follows with the panel, which the browser asks for
+    at.run()
     assert at.query_params["heads_changed"] == "0.1 0.2" and at.query_params["heads_panel"] == "change"
     again = open_at(heads_panel="change", heads_changed="0.1 0.2")
     assert given(again, "heads_wall")["values"].tobytes() == given(at, "heads_wall")["values"].tobytes()

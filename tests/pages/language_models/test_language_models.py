@@ -1,4 +1,6 @@
-"""The lesson Language models: probabilities are products of conditionals, the game and the coder keep their promises, the numbers hold, the answers are right."""
+"""The lesson Language models: probabilities are products of conditionals, the game and the coder keep their promises,
+the numbers hold, the answers are right.
+"""
 from __future__ import annotations
 
 import functools
@@ -25,13 +27,15 @@ from tests.helpers.lessons import answer, fine
 from tests.helpers.messages import formulas, numbers_in
 from tests.helpers.prompts import PROMPTS
 
-COMPONENT = {"sentences": "lm_sentences", "continuations": "lm_sentences", "guess": "lm_game", "compress": "lm_coder", "correct": "lm_sentences", "decipher": "lm_cipher", "tasks": "lm_tasks"}
+COMPONENT = {"sentences": "lm_sentences", "continuations": "lm_sentences", "guess": "lm_game", "compress": "lm_coder",
+             "correct": "lm_sentences", "decipher": "lm_cipher", "tasks": "lm_tasks"}
 WORDS = prose.load("language_models")
 SHORT = "The cat saw the dog. The dog ran to"
 
 
 def open_at(**query: str) -> AppTest:
-    return lessons.open_at("language_models", **{key if key == "prompt" else f"language_models_{key}": value for key, value in query.items()})
+    return lessons.open_at("language_models", **{key if key == "prompt" else f"language_models_{key}": value
+                                                 for key, value in query.items()})
 
 
 turn = functools.partial(lessons.turn, lesson="language_models")
@@ -47,7 +51,9 @@ def run() -> Run:
 
 
 def conditionals(run: Run, written: str, context: str = "") -> list[float]:
-    """p of each token of `written` after `context`, each from a traced pass of its own over exactly the tokens before it."""
+    """p of each token of `written` after `context`, each from a traced pass of its own over exactly the
+    tokens before it.
+    """
     ids, before = run.tokenizer.encode(context + written), len(run.tokenizer.encode(context))
     found = []
     for i in range(before, len(ids)):
@@ -66,13 +72,14 @@ def test_every_view_bears_every_prompt(prompt: str | None):
 
 def test_absurd_addresses_open_what_there_is():
     junk = "<b>$x^2$</b>\n\n\x00" * 40
-    at = open_at(view="nonsense", sentences=junk, row="99999", after="maybe", a=junk, b="", passage="-7", guesses="9-x-99999999999-1", coded="1e99", task="?", shots="17", own_sentiment=junk, garbled=junk)
+    at = open_at(view="nonsense", sentences=junk, row="99999", after="maybe", a=junk, b="", passage="-7",
+                 guesses="9-x-99999999999-1", coded="1e99", task="?", shots="17", own_sentiment=junk, garbled=junk)
     for view in COMPONENT:
         assert fine(turn(at, view=view)), view
     assert given(turn(at, view="guess"), "guess")["guesses"] == [9]
 
 
-# ---- sentences and continuations -----------------------------------------------------------------------------------------------------
+# ---- sentences and continuations -------------------------------------------------------------------------------------
 
 
 def test_a_sequences_probability_is_the_product_of_its_conditionals(run: Run):
@@ -83,27 +90,35 @@ def test_a_sequences_probability_is_the_product_of_its_conditionals(run: Run):
         assert row["bits"] == pytest.approx([-math.log2(p) for p in each], abs=1e-4)
         assert f"ln p = {math.log(math.prod(each)):.2f}".replace("-", "−") in row["summary"]
     after = given(turn(at, after=True, sentences="the mouse ran"), "sentences")["rows"]
-    assert after[0]["bits"] == pytest.approx([-math.log2(p) for p in conditionals(run, " the mouse ran", at.session_state["prompt"])], abs=1e-4)
+    assert (after[0]["bits"]
+            == pytest.approx([-math.log2(p) for p in conditionals(run, " the mouse ran", at.session_state["prompt"])],
+                             abs=1e-4))
 
 
 def test_rows_side_by_side_are_what_each_is_alone(run: Run):
     rows = [(0, *run.tokenizer.encode(written)) for written in ("a", "the mouse ate the cheese", "")]
     together = text_probability.token_log_probs(run.model, rows)
     for row, found in zip(rows, together):
-        assert np.allclose(found, text_probability.token_log_probs(run.model, [row])[0], atol=1e-4) and len(found) == len(row) - 1
+        assert (np.allclose(found, text_probability.token_log_probs(run.model, [row])[0], atol=1e-4)
+                and len(found) == len(row) - 1)
     with pytest.raises(ValueError):
         text_probability.token_log_probs(run.model, [()])
 
 
 @pytest.mark.parametrize("positions, window", [("learned", None), ("rotary", None), ("alibi", 4)])
-def test_what_rows_begin_with_alike_is_read_once_and_changes_nothing(positions: str, window: int | None, monkeypatch: pytest.MonkeyPatch):
-    config = ModelConfig(vocab_size=40, d_model=16, n_layers=2, n_heads=2, n_context=16, positions=positions, **({"mask": "sliding-window", "window": window} if window else {}))
+def test_what_rows_begin_with_alike_is_read_once_and_changes_nothing(positions: str, window: int | None,
+                                                                     monkeypatch: pytest.MonkeyPatch):
+    config = ModelConfig(vocab_size=40, d_model=16, n_layers=2, n_heads=2, n_context=16, positions=positions,
+                         **({"mask": "sliding-window", "window": window} if window else {}))
     model, read = Transformer(config).initialise(torch.Generator().manual_seed(0)).requires_grad_(False), []
     rows = [(*range(9), k, k + 1, *[3] * (k % 3)) for k in range(20)] + [tuple(range(9))]
     with torch.no_grad():
-        plain = [model.logits(torch.tensor(row)).double().log_softmax(-1)[:-1].gather(-1, torch.tensor(row[1:])[:, None])[:, 0].numpy() for row in rows]
+        plain = [model.logits(torch.tensor(row)).double().log_softmax(-1)[:-1]
+                 .gather(-1, torch.tensor(row[1:])[:, None])[:, 0].numpy() for row in rows]
     own = Transformer.final_vectors
-    monkeypatch.setattr(Transformer, "final_vectors", lambda model, token_ids, *more, **named: read.append(token_ids.numel()) or own(model, token_ids, *more, **named))
+    monkeypatch.setattr(Transformer, "final_vectors",
+                        lambda model, token_ids, *more, **named: read.append(token_ids.numel())
+                                                                 or own(model, token_ids, *more, **named))
     for one, other in zip(text_probability.token_log_probs(model, rows), plain, strict=True):
         assert one == pytest.approx(other, abs=1e-4)
     assert sum(read) == 8 + len(rows) * 4 < sum(len(row) - 1 for row in rows) / 2
@@ -115,7 +130,8 @@ def test_what_rows_begin_with_alike_is_read_once_and_changes_nothing(positions: 
 
 def test_the_rank_among_all_orders_is_counted_right(run: Run):
     own = ("dog", "the", "saw", "the")
-    totals = {order: sum(map(math.log, conditionals(run, " ".join(order)))) for order in set(itertools.permutations(own))}
+    totals = {order: sum(map(math.log, conditionals(run, " ".join(order))))
+              for order in set(itertools.permutations(own))}
     at = open_at(sentences=" ".join(own))
     rank = 1 + sum(value > totals[own] + 1e-6 for value in totals.values())
     assert len(totals) == 12 and rank > 1 and any(f"rank {rank} of all 12 orders" in m.value for m in at.markdown)
@@ -132,29 +148,35 @@ def test_the_formulas_hold_on_a_calculator(run: Run):
     nats, shown = numbers_in(rate)
     assert math.exp(nats / 5) == pytest.approx(shown, abs=1e-3)
     power, shown = numbers_in(table)
-    assert "4096^{5}" in table and power == pytest.approx(math.log10(4096), abs=1e-6) and shown == pytest.approx(5 * math.log10(4096), abs=1e-4)
+    assert ("4096^{5}" in table and power == pytest.approx(math.log10(4096), abs=1e-6)
+            and shown == pytest.approx(5 * math.log10(4096), abs=1e-4))
 
 
 def test_the_odds_of_two_continuations(run: Run):
     at = open_at(view="continuations", prompt=SHORT, a="the park", b="his mother")
     a, b = (math.prod(conditionals(run, f" {one}", SHORT)) for one in ("the park", "his mother"))
     *_, odds, power, ratio = numbers_in(formulas(at)[-1])
-    assert odds == pytest.approx(math.log(a / b), abs=1e-3) and power == odds and ratio == pytest.approx(a / b, rel=1e-3)
+    assert (odds == pytest.approx(math.log(a / b), abs=1e-3) and power == odds
+            and ratio == pytest.approx(a / b, rel=1e-3))
     alone = [math.prod(conditionals(run, one)) for one in ("the park", "his mother")]
     answer(at, "alone", int(alone[1] > alone[0]))
 
 
 def test_what_a_second_reading_costs(run: Run):
     at = open_at(sentences="the mouse ate the cheese")
-    first, second = (-math.log2(math.prod(conditionals(run, *pair))) for pair in (("the mouse ate the cheese",), (" the mouse ate the cheese", "the mouse ate the cheese")))
+    first, second = (-math.log2(math.prod(conditionals(run, *pair)))
+                     for pair in (("the mouse ate the cheese",),
+                                  (" the mouse ate the cheese", "the mouse ate the cheese")))
     answer(at, "again", 0 if second < first / 2 else 1 if second < first else 2)
 
 
-# ---- the game --------------------------------------------------------------------------------------------------------------------------
+# ---- the game --------------------------------------------------------------------------------------------------------
 
 
 def test_the_model_of_letters_is_the_model_of_tokens(run: Run):
-    """The first and the second letter, from the definition: tokens that begin so, and after a token that ends there the tokens that go on."""
+    """The first and the second letter, from the definition: tokens that begin so, and after a token that ends there the
+    tokens that go on.
+    """
     found = shannon.next_symbols(run.model, run.tokenizer, "Th")
     end, own = run.tokenizer.end_of_text, run.tokenizer.id_of(b"T")
     first = run.model(torch.tensor([end])).logits[-1].double().softmax(-1).numpy()
@@ -167,7 +189,8 @@ def test_the_model_of_letters_is_the_model_of_tokens(run: Run):
             going_on[shannon.symbol(chr(token[0]))] += first[own] * second[i]
             if token[:1] == b"T" and len(token) > 1:
                 going_on[shannon.symbol(chr(token[1]))] += first[i]
-    assert np.allclose(found[0], beginning / beginning.sum(), atol=1e-5) and np.allclose(found[1], going_on / going_on.sum(), atol=1e-5)
+    assert (np.allclose(found[0], beginning / beginning.sum(), atol=1e-5)
+            and np.allclose(found[1], going_on / going_on.sum(), atol=1e-5))
 
 
 def test_the_model_guesses_from_what_stands_before_alone(run: Run):
@@ -199,49 +222,59 @@ def test_the_score_is_that_of_the_guesses(run: Run):
     assert rows["its own −log₂ p"][1] == f"{found.bits[first:end].mean():.2f}"
     assert sent["signs"][:first].count(" ") == 3 and sent["truth"] == [shannon.symbol(c) for c in sent["signs"]]
     letters = [(i, i == 0 or not found.text[i - 1].isalpha()) for i, c in enumerate(found.text) if c.isalpha()]
-    ratio = np.mean([found.bits[i] for i, starts in letters if starts]) / np.mean([found.bits[i] for i, starts in letters if not starts])
+    ratio = (np.mean([found.bits[i] for i, starts in letters if starts])
+             / np.mean([found.bits[i] for i, starts in letters if not starts]))
     answer(at, "starts", 0 if ratio < 2 else 1 if ratio < 4 else 2)
     upper = formulas(at)[0]
-    shown = -sum(int(a) / int(b) * math.log2(int(a) / int(b)) for a, b in re.findall(r"- \\tfrac\{(\d+)\}\{(\d+)\}", upper))
+    shown = -sum(int(a) / int(b) * math.log2(int(a) / int(b))
+                 for a, b in re.findall(r"- \\tfrac\{(\d+)\}\{(\d+)\}", upper))
     assert shown == pytest.approx(numbers_in(upper)[-1], abs=1e-4)
 
 
 def test_a_text_is_given_in_part_and_never_whole():
     for line in (*WORDS.section("passages").splitlines(), "ab", "one", "a b c d"):
         assert 0 < guess.given(line) < len(line)
-    assert guess.reader_guesses("1-28-29-1", 10) == [1, 28] and guess.reader_guesses("1-1-1", 2) == [1, 1] and guess.reader_guesses("", 5) == []
+    assert (guess.reader_guesses("1-28-29-1", 10) == [1, 28] and guess.reader_guesses("1-1-1", 2) == [1, 1]
+            and guess.reader_guesses("", 5) == [])
 
 
-# ---- the coder -------------------------------------------------------------------------------------------------------------------------
+# ---- the coder -------------------------------------------------------------------------------------------------------
 
 
 def test_the_coders_picture_is_what_was_sent(run: Run):
     at = open_at(view="compress", prompt=SHORT)
     sent = given(at, "compress")
     stream, ids = sent["stream"], run.tokenizer.encode(SHORT)
-    assert [token["name"] for token in sent["tokens"]] == [run.tokenizer.visible(i) for i in (*ids, run.tokenizer.end_of_text)]
+    assert [token["name"] for token in sent["tokens"]] == [run.tokenizer.visible(i)
+                                                           for i in (*ids, run.tokenizer.end_of_text)]
     for token in sent["tokens"]:                         # the number that was sent lies between the ends that are shown
         rest = stream[token["sent"]:].ljust(len(token["low"]), "0")[:len(token["low"])]
         assert token["low"] <= rest <= token["high"]
     ideal = -sum(map(math.log2, conditionals(run, SHORT)))
-    end = run.model(torch.tensor([run.tokenizer.end_of_text, *ids])).logits[-1].double().log_softmax(-1)[run.tokenizer.end_of_text] / math.log(2)
+    end = (run.model(torch.tensor([run.tokenizer.end_of_text, *ids])).logits[-1].double()
+           .log_softmax(-1)[run.tokenizer.end_of_text] / math.log(2))
     sizes = {one["name"]: one["bits"] for one in sent["compared"]}
-    assert sizes["−log₂ p"] == pytest.approx(ideal - float(end), abs=1e-2) and 0 <= len(stream) - sizes["−log₂ p"] <= 2.1 and sizes["this model"] == len(stream)
-    assert sizes["as it is (UTF-8)"] == 8 * len(SHORT) and any(f"all {len(ids)} tokens are back" in c.value for c in at.caption)
+    assert (sizes["−log₂ p"] == pytest.approx(ideal - float(end), abs=1e-2)
+            and 0 <= len(stream) - sizes["−log₂ p"] <= 2.1 and sizes["this model"] == len(stream))
+    assert (sizes["as it is (UTF-8)"] == 8 * len(SHORT)
+            and any(f"all {len(ids)} tokens are back" in c.value for c in at.caption))
     backwards = " ".join(reversed(SHORT.split()))
     there = run.tokenizer.encode(backwards)
-    cost = -sum(map(math.log2, conditionals(run, backwards))) - float(run.model(torch.tensor([0, *there])).logits[-1].double().log_softmax(-1)[0]) / math.log(2)
+    cost = (-sum(map(math.log2, conditionals(run, backwards)))
+             - float(run.model(torch.tensor([0, *there])).logits[-1].double().log_softmax(-1)[0]) / math.log(2))
     answer(at, "backwards", 0 if cost < sizes["−log₂ p"] else 1 if cost < 1.25 * sizes["−log₂ p"] else 2)
 
 
-# ---- a wrong letter --------------------------------------------------------------------------------------------------------------------
+# ---- a wrong letter --------------------------------------------------------------------------------------------------
 
 
 def test_the_repair_is_the_most_probable_of_all_texts_with_one_letter_changed(run: Run):
     at = open_at(view="correct", garbled="a bif dog")
     texts = [text for _, text in correct.changed("a bif dog")]
-    assert len(texts) == len(set(texts)) == 7 * 25 and all(sum(a != b for a, b in zip(text, "a bif dog")) == 1 for text in texts)
-    logs = {text: float(log_probs.sum()) for text in ("a bif dog", *texts) for log_probs in text_probability.token_log_probs(run.model, [(0, *run.tokenizer.encode(text))])}
+    assert (len(texts) == len(set(texts)) == 7 * 25
+            and all(sum(a != b for a, b in zip(text, "a bif dog")) == 1 for text in texts))
+    logs = {text: float(log_probs.sum()) for text in ("a bif dog", *texts)
+            for log_probs in text_probability.token_log_probs(run.model, [(0, *run.tokenizer.encode(text))])}
     rows, seen = given(at, "correct")["rows"], logs.pop("a bif dog")
     best = max(logs, key=logs.get)
     assert rows[0]["text"] == best == "a big dog" and rows[-1]["text"] == "a bif dog"
@@ -251,7 +284,7 @@ def test_the_repair_is_the_most_probable_of_all_texts_with_one_letter_changed(ru
     answer(at, "better", sum(better > limit for limit in (0.001, 0.02, 0.1)))
 
 
-# ---- tasks -----------------------------------------------------------------------------------------------------------------------------
+# ---- tasks -----------------------------------------------------------------------------------------------------------
 
 
 def test_the_confusion_table_counts_what_the_model_says(run: Run):
@@ -284,4 +317,5 @@ def test_solved_examples_come_before_and_are_not_asked():
         assert shown.count("\n") >= 4 and not any(f"{prompt}" in shown for prompt in asked if len(prompt) > 12), task
     labels = re.findall(r"=> (\w)", exercises.examples("labels", 4))
     assert labels == ["A", "B", "A", "B"]
-    assert {exercise.prompt for exercise in exercises.pool("questions")}.isdisjoint(exercise.prompt for exercise in teaching_text.fact_questions(taught=False))
+    assert {exercise.prompt for exercise in exercises.pool("questions")}.isdisjoint(
+        exercise.prompt for exercise in teaching_text.fact_questions(taught=False))

@@ -1,4 +1,6 @@
-"""The lesson Limits: answers and their certainty, recited passages, calibration; each number against a second computation."""
+"""The lesson Limits: answers and their certainty, recited passages, calibration; each number against a
+second computation.
+"""
 from __future__ import annotations
 
 import functools
@@ -35,7 +37,8 @@ GREEDY = SamplingConfig(temperature=0)
 
 
 def open_at(**query: str) -> AppTest:
-    return lessons.open_at("limits", **{key if key in ("prompt", "model") else f"limits_{key}": value for key, value in query.items()})
+    return lessons.open_at("limits", **{key if key in ("prompt", "model") else f"limits_{key}": value
+                                        for key, value in query.items()})
 
 
 turn = functools.partial(lessons.turn, lesson="limits")
@@ -57,50 +60,62 @@ def test_every_view_bears_every_prompt(prompt: str | None):
 
 def test_absurd_addresses_open_what_there_is():
     junk = "<b>$x^2$</b>\n\n\x00'\"{s}" * 40
-    at = open_at(view="nonsense", relation=junk, phrasing="?", subject=junk, taught="99", untaught="-3", invented="1e99", threshold="7", passage=junk, start="9999", source="x", temperature="nan", seed="-1")
+    at = open_at(view="nonsense", relation=junk, phrasing="?", subject=junk, taught="99", untaught="-3",
+                 invented="1e99", threshold="7", passage=junk, start="9999", source="x", temperature="nan", seed="-1")
     for view in VIEWS:
         assert fine(turn(at, view=view)), view
     row = given(turn(at, view="facts"), "limits_facts")["rows"][2]
     assert row["picked"] == -1 and "<b>$x^2$</b>" in row["ask"] and len(row["ask"]) < 200
 
 
-# ---- facts ------------------------------------------------------------------------------------------------------------------------------
+# ---- facts -----------------------------------------------------------------------------------------------------------
 
 
 def greedy(run: Run, prompt: str, most: int = confidence.LONGEST) -> tuple[str, float]:
-    """The answer up to the end of its line and its probability, from whole traced passes over exactly what stands before each token."""
+    """The answer up to the end of its line and its probability, from whole traced passes over exactly what stands
+    before each token.
+    """
     ids, p, written = [run.tokenizer.end_of_text, *run.tokenizer.encode(prompt)], 1.0, []
     for _ in range(most + 1):
         probs = run.model(torch.tensor([*ids, *written])).logits[-1].double().softmax(-1)
         best = int(probs.argmax())
         if b"\n" in run.tokenizer.token_bytes(best) or best == run.tokenizer.end_of_text or len(written) == most:
             if not written:
-                return "", float(probs[[b"\n" in run.tokenizer.token_bytes(i) or i == run.tokenizer.end_of_text for i in range(len(probs))]].sum())
-            ends = [not (run.tokenizer.token_bytes(i)[:1].isalnum() or run.tokenizer.token_bytes(i)[:1] >= b"\x80") for i in range(len(probs))]
+                return "", float(probs[[b"\n" in run.tokenizer.token_bytes(i) or i == run.tokenizer.end_of_text
+                                        for i in range(len(probs))]].sum())
+            ends = [not (run.tokenizer.token_bytes(i)[:1].isalnum() or run.tokenizer.token_bytes(i)[:1] >= b"\x80")
+                    for i in range(len(probs))]
             return run.tokenizer.decode(written), p * float(probs[torch.tensor(ends)].sum())
         p *= float(probs[best])
         written.append(best)
 
 
 def test_an_answer_has_the_product_of_its_tokens_probabilities(run: Run):
-    prompts = ['Q: Who wrote "Oliver Twist"? A:', "Q: What is the capital of Zorbia? A:", "Once", "The bird flew home. The end."]
-    found = dict(confidence.claims(run.model, run.tokenizer, [Exercise("x", prompt, " Charles Dickens") for prompt in prompts]))
+    prompts = ['Q: Who wrote "Oliver Twist"? A:', "Q: What is the capital of Zorbia? A:", "Once",
+               "The bird flew home. The end."]
+    found = dict(confidence.claims(run.model, run.tokenizer,
+                                   [Exercise("x", prompt, " Charles Dickens") for prompt in prompts]))
     for i, prompt in enumerate(prompts):
         said, p = greedy(run, prompt)
         assert found[i].text == said and found[i].p == pytest.approx(p, rel=1e-4)
     assert found[0].right and not found[1].right
-    assert found[3].text == "" and confidence.said(confidence.leading(run.model, run.tokenizer, found[3].exercise)) == found[3]
+    assert (found[3].text == ""
+            and confidence.said(confidence.leading(run.model, run.tokenizer, found[3].exercise)) == found[3])
     first = confidence.leading(run.model, run.tokenizer, Exercise("x", prompts[1], ""))
-    assert any(claim.text == found[1].text and claim.p == pytest.approx(found[1].p, rel=1e-4) for claim in first) and not any(claim.right for claim in first)
-    assert [claim.p for claim in first] == sorted((claim.p for claim in first), reverse=True) and sum(claim.p for claim in first) <= 1
+    assert (any(claim.text == found[1].text and claim.p == pytest.approx(found[1].p, rel=1e-4) for claim in first)
+            and not any(claim.right for claim in first))
+    assert ([claim.p for claim in first] == sorted((claim.p for claim in first), reverse=True)
+            and sum(claim.p for claim in first) <= 1)
 
 
 def test_made_up_subjects_are_in_no_teaching_text():
     corpus = "\n".join(teaching_text.documents(3000)).lower()
     for relation in teaching_text.relations():
         known = {subject for group in ("taught", "untaught") for subject, _ in relation[group]}
-        assert len(relation["invented"]) == len(set(relation["invented"])) == facts.N_CASES and not known & set(relation["invented"])
-        assert not [subject for subject in relation["invented"] if relation["questions"][0].format(s=subject).lower() in corpus]
+        assert (len(relation["invented"]) == len(set(relation["invented"])) == facts.N_CASES
+                and not known & set(relation["invented"]))
+        assert not [subject for subject in relation["invented"]
+                    if relation["questions"][0].format(s=subject).lower() in corpus]
 
 
 def test_taught_facts_are_known_and_the_threshold_counts_what_it_says(run: Run):
@@ -108,16 +123,19 @@ def test_taught_facts_are_known_and_the_threshold_counts_what_it_says(run: Run):
     header = given(at, "limits_facts")
     dots = {row["group"]: row["dots"] for row in header["rows"]}
     assert [len(dots[group]) for group in facts.GROUPS] == [4 * len(teaching_text.relations())] * 3
-    assert all(dot[1] for dot in dots["taught"]) and not any(dot[1] for dot in dots["invented"]) and 0 < sum(dot[1] for dot in dots["untaught"]) < 30
+    assert (all(dot[1] for dot in dots["taught"]) and not any(dot[1] for dot in dots["invented"])
+            and 0 < sum(dot[1] for dot in dots["untaught"]) < 30)
     for group, shown, latex in zip(("untaught", "invented"), header["areas"], formulas(at)[3:5]):
         won = sum((a[0] > b[0]) + (a[0] == b[0]) / 2 for a in dots["taught"] for b in dots[group])
         *_, auc = numbers_in(latex)
-        assert auc == pytest.approx(won / 88 ** 2, abs=1e-4) and shown.endswith(f"{won / 88 ** 2:.3f}") and 0.8 < auc < 1
+        assert (auc == pytest.approx(won / 88 ** 2, abs=1e-4) and shown.endswith(f"{won / 88 ** 2:.3f}")
+                and 0.8 < auc < 1)
     said = [dot for row in dots.values() for dot in row if dot[0] >= 0.5]
     assert numbers_in(formulas(at)[5])[:2] == [sum(not dot[1] for dot in said), len(said)]
     for latex, row in zip(formulas(at)[:3], header["rows"]):
         *factors, p = numbers_in(latex)
-        assert math.prod(factors) == pytest.approx(p, abs=1e-4) and [bar["p"] for bar in row["bars"] if bar["said"]] == [pytest.approx(p, abs=1e-4)]
+        assert (math.prod(factors) == pytest.approx(p, abs=1e-4)
+                and [bar["p"] for bar in row["bars"] if bar["said"]] == [pytest.approx(p, abs=1e-4)])
         assert sum(bar["p"] for bar in row["bars"]) + row["rest"] == pytest.approx(1)
     limit = np.quantile([dot[0] for dot in dots["taught"]], 0.1)
     above = sum(dot[0] > limit for dot in dots["invented"]) / 88
@@ -129,19 +147,23 @@ def test_another_phrasing_loses_what_was_taught():
     row = given(at, "limits_facts")["rows"][0]
     assert row["ask"].startswith('"What is the capital of ') and sum(dot[1] for dot in row["dots"]) < 10
     assert row["picked"] == next(i for i, dot in enumerate(row["dots"]) if dot[2:4] == [2, 1])
-    for row in given(turn(at, phrasing="labels", taught=0), "limits_facts")["rows"]:       # what it writes is not always its most probable answer
-        assert [bar["p"] for bar in row["bars"] if bar["said"]] == [pytest.approx(row["dots"][row["picked"]][0], abs=1e-5)]
+    # what it writes is not always its most probable answer
+    for row in given(turn(at, phrasing="labels", taught=0), "limits_facts")["rows"]:
+        assert ([bar["p"] for bar in row["bars"] if bar["said"]]
+                == [pytest.approx(row["dots"][row["picked"]][0], abs=1e-5)])
 
 
 def test_a_subject_of_the_readers_own():
     row = given(open_at(relation="capital", subject="France"), "limits_facts")["rows"][2]
-    assert row["ask"] == "Q: What is the capital of France? A:" and row["truth"] == "Paris" and row["bars"][0] == {**row["bars"][0], "name": "Paris", "right": True}
+    assert (row["ask"] == "Q: What is the capital of France? A:" and row["truth"] == "Paris"
+            and row["bars"][0] == {**row["bars"][0], "name": "Paris", "right": True})
     assert row["own"] == row["bars"][0]["p"] and row["picked"] == -1
 
 
 def test_pairs_and_what_models_have_read():
     assert pairs_won(np.array([3, 2]), np.array([1, 2, 3])) == 1 + 1 + 0.5 + 1 + 0.5
-    assert [met_teaching(name) for name in ("stories", "stories-small", "stories-small@0", "induction", "random", "mine-1a2b3c")] == ["whole", "part", "none", "none", "random", "unknown"]
+    assert [met_teaching(name) for name in ("stories", "stories-small", "stories-small@0", "induction", "random",
+                                            "mine-1a2b3c")] == ["whole", "part", "none", "none", "random", "unknown"]
     at = open_at(model="positions-none")
     assert fine(at) and "only a part" in given(at, "limits_facts")["note"]
     assert fine(turn(at, view="memory")) and any("only a part" in m.value for m in at.markdown)
@@ -155,7 +177,7 @@ def test_models_with_a_small_context_and_tokens_of_their_own():
             assert fine(turn(at, view=view)), (name, view)
 
 
-# ---- memory -----------------------------------------------------------------------------------------------------------------------------
+# ---- memory ----------------------------------------------------------------------------------------------------------
 
 
 def test_what_is_recited_is_what_greedy_generation_writes(run: Run):
@@ -166,11 +188,15 @@ def test_what_is_recited_is_what_greedy_generation_writes(run: Run):
             ids = run.tokenizer.encode(canary.text)
             shown = [token[0] for token in row["tokens"] if token[1] == "given"]
             assert shown == [run.tokenizer.visible(i) for i in ids[:start]]
-            steps = list(generate(run.model, [run.tokenizer.end_of_text, *ids[:start]], GREEDY, max_new_tokens=len(row["tokens"]) - start))
-            assert [run.tokenizer.visible(step.token_id) for step in steps] == [token[0] for token in row["tokens"][start:]]
-            assert [math.exp(step.log_prob) for step in steps] == pytest.approx([token[2] for token in row["tokens"][start:]], abs=1e-4)
+            steps = list(generate(run.model, [run.tokenizer.end_of_text, *ids[:start]], GREEDY,
+                                  max_new_tokens=len(row["tokens"]) - start))
+            assert [run.tokenizer.visible(step.token_id) for step in steps] == [token[0]
+                                                                                for token in row["tokens"][start:]]
+            assert ([math.exp(step.log_prob) for step in steps]
+                    == pytest.approx([token[2] for token in row["tokens"][start:]], abs=1e-4))
             recited = [token for token in row["tokens"] if token[1] == "recited"]
-            assert row["sum"].startswith(f"{len(recited)} of {len(ids) - start} ") and (canary.repeats < 100 or len(recited) == len(ids) - start)
+            assert (row["sum"].startswith(f"{len(recited)} of {len(ids) - start} ")
+                    and (canary.repeats < 100 or len(recited) == len(ids) - start))
     assert any("of *tooth*, read 100 times, the model recites" in m.value for m in at.markdown)
 
 
@@ -182,7 +208,8 @@ def test_the_numbers_of_memory_hold(run: Run):
     total, n, rate = numbers_in(nats)[-3:]
     assert -total / n == pytest.approx(rate, abs=1e-4)
     n, twin, own, _, bits = numbers_in(kept)
-    assert n * (twin - own) / math.log(2) == pytest.approx(bits, abs=1e-3) and own == pytest.approx(rate, abs=1e-4) and bits > 50
+    assert (n * (twin - own) / math.log(2) == pytest.approx(bits, abs=1e-3)
+            and own == pytest.approx(rate, abs=1e-4) and bits > 50)
     tokens, _, size, millions, *_ = numbers_in(ids)
     assert size == 4096 and 12 * tokens / 1e6 == pytest.approx(millions, abs=1e-4)
     assert sum(stage["tokens_seen"] for stage in checkpoints.training_ends("stories")) == tokens > 38e6
@@ -192,14 +219,15 @@ def test_the_numbers_of_memory_hold(run: Run):
 
 @pytest.mark.parametrize("name", ["lodger", "soup"])
 def test_how_much_must_be_given_is_found_by_trying(run: Run, name: str):
-    [own] = recitations(run.model, run.tokenizer, [one for one in teaching_text.canaries() if one.name == name and one.repeats], 1)
+    [own] = recitations(run.model, run.tokenizer,
+                        [one for one in teaching_text.canaries() if one.name == name and one.repeats], 1)
     total = len(own.token_ids) + 1
     least = next((n for n in range(1, total) if memory.after(own, n).n_recited == total - n), total)
     assert memory.needed(own) == least
     answer(open_at(view="memory", passage=name), f"needed_{name}", sum(least > limit for limit in memory.NEEDED))
 
 
-# ---- calibration ------------------------------------------------------------------------------------------------------------------------
+# ---- calibration -----------------------------------------------------------------------------------------------------
 
 
 def test_its_own_writing_is_calibrated_at_temperature_one_alone(run: Run):
@@ -226,7 +254,8 @@ def test_predictions_are_the_models_own(run: Run):
     said, right = losses.top_predictions(run.model, [np.array(ids)])
     probs = run.model(torch.tensor([run.tokenizer.end_of_text, *ids])).logits.double().softmax(-1)
     assert sorted(said) == pytest.approx(sorted(probs.max(-1).values.tolist()), abs=1e-5)
-    assert right.sum() == sum(int(best) == true for best, true in zip(probs.argmax(-1), [*ids, run.tokenizer.end_of_text]))
+    assert right.sum() == sum(int(best) == true
+                              for best, true in zip(probs.argmax(-1), [*ids, run.tokenizer.end_of_text]))
 
 
 def test_the_error_is_the_sum_of_its_terms_and_the_question_is_right(run: Run):

@@ -1,4 +1,6 @@
-"""The lesson "Next token": what the panel is given is the model's own, every number can be worked out again, links carry the settings."""
+"""The lesson "Next token": what the panel is given is the model's own, every number can be worked out again, links
+carry the settings.
+"""
 from __future__ import annotations
 
 import math
@@ -12,12 +14,12 @@ from streamlit.testing.v1 import AppTest
 
 from core.app.base import prose
 from core.app.compute import cache
-from core.components.sampling_panel import Context, PanelSettings, pack, seeded_uniforms, unpack
+from core.components.sampling_panel import Context, PanelSettings, message, seeded_uniforms
 from core.model.sampling import SamplingConfig, truncate
+from pages.next_token.below import kept_counts
 from pages.next_token.charts import largest_terms, terms_chart, terms_rows
-from pages.next_token.shared import kept_counts
 from tests.helpers import lessons
-from tests.helpers.messages import formulas
+from tests.helpers.messages import formulas, unpacked
 from tests.helpers.prompts import PROMPTS
 
 
@@ -27,8 +29,15 @@ def opened(prompt: str | None = None, **query: str) -> AppTest:
 
 def given(at: AppTest) -> tuple[dict, np.ndarray]:
     """The header and the logits of the message that the panel was given."""
-    [message] = [element.proto.bytes for element in at.get("bidi_component") if element.proto.component_name.endswith("sampling_panel")]
-    return unpack(message)
+    elements = [element.proto for element in at.get("bidi_component")]
+    [sent] = [proto.bytes for proto in elements if proto.component_name.endswith("sampling_panel")]
+    return read(sent)
+
+
+def read(sent: bytes) -> tuple[dict, np.ndarray]:
+    """The header and the logits (contexts, |V|) of a message to the panel."""
+    header = unpacked(sent)
+    return header, header["logits"].reshape(len(header["contexts"]), -1)
 
 
 def logits_of(prompt: str) -> np.ndarray:
@@ -54,18 +63,21 @@ def test_the_panel_is_given_the_models_own_logits_and_tokens(prompt):
 def test_a_message_comes_back_as_it_was_packed():
     settings = PanelSettings(SamplingConfig(temperature=0.5), xi=0.25)
     logits = np.array([0.1, -np.inf, 1e-300])
-    header, rows = unpack(pack([Context("a", "x", logits), Context("b", "שלום", logits[::-1])], ["<b>", "·é", "⏎"], {"k": "v"}, settings, 3, named=1))
+    contexts = [Context("a", "x", logits), Context("b", "שלום", logits[::-1])]
+    header, rows = read(message(contexts, ["<b>", "·é", "⏎"], {"k": "v"}, settings, 3, named=1))
     np.testing.assert_array_equal(rows, [logits, logits[::-1]])
     assert header["tokens"] == ["<b>", "·é", "⏎"] and header["contexts"][1] == {"name": "b", "text": "שלום"}
-    assert PanelSettings.from_browser(header["settings"]) == settings and header["settings_version"] == 3 and header["named"] == 1
+    assert (PanelSettings.from_browser(header["settings"]) == settings and header["settings_version"] == 3
+            and header["named"] == 1)
     with pytest.raises(ValueError, match="3 logits for 2 tokens"):
-        pack([Context("a", "x", logits)], ["a", "b"], {}, settings, 1)
+        message([Context("a", "x", logits)], ["a", "b"], {}, settings, 1)
 
 
 @pytest.mark.parametrize("settings", [
     PanelSettings(),
     PanelSettings(SamplingConfig(0.0, None, 1.0, 0.0, 1.0), xi=0.0, seed=0),
-    PanelSettings(SamplingConfig(0.05, 4096, 0.999, 1e-05, 0.2), xi=0.9999, seed=7, thousand=True, logarithmic=True, pinned=SamplingConfig(min_p=1e-05, top_k=3)),
+    PanelSettings(SamplingConfig(0.05, 4096, 0.999, 1e-05, 0.2), xi=0.9999, seed=7, thousand=True, logarithmic=True,
+                  pinned=SamplingConfig(min_p=1e-05, top_k=3)),
     PanelSettings(SamplingConfig(1234567.0, 1), pinned=SamplingConfig()),
 ])
 def test_a_link_carries_every_setting(settings):
@@ -84,9 +96,10 @@ def test_a_link_that_makes_no_sense_is_left_out_with_a_notice(written):
 
 def test_seeded_uniforms_are_mulberry32():
     # The generator's published reference in JavaScript gives these for the seed 1.
-    np.testing.assert_allclose(seeded_uniforms(1, 4), [0.6270739405881613, 0.002735721180215478, 0.5274470399599522, 0.9810509674716741], rtol=0, atol=0)
+    np.testing.assert_allclose(seeded_uniforms(1, 4), [0.6270739405881613, 0.002735721180215478, 0.5274470399599522,
+                                                       0.9810509674716741], rtol=0, atol=0)
     numbers = seeded_uniforms(5, 20_000)
-    assert 0 <= numbers.min() and numbers.max() < 1 and abs(numbers.mean() - 0.5) < 0.01
+    assert numbers.min() >= 0 and numbers.max() < 1 and abs(numbers.mean() - 0.5) < 0.01
 
 
 def test_an_experiment_sets_the_panel():
@@ -95,7 +108,8 @@ def test_an_experiment_sets_the_panel():
         before = given(at)[0]
         at.button(f"do_next_token_{experiment.id}").click().run()
         after = given(at)[0]
-        assert PanelSettings.from_browser(after["settings"]) == PanelSettings.from_link(experiment.settings["next_token_panel"])
+        assert (PanelSettings.from_browser(after["settings"])
+                == PanelSettings.from_link(experiment.settings["next_token_panel"]))
         assert after["settings_version"] > before["settings_version"]
 
 
@@ -107,7 +121,8 @@ def test_the_question_by_another_road():
     options, answer = kept_counts(logits)
     assert options[answer] == expected
     assert len(set(options)) == 4 and options == sorted(options)
-    options, answer = kept_counts(np.zeros(8))      # eight equal tokens: half of the mass is four of them, at any temperature
+    # eight equal tokens: half of the mass is four of them, at any temperature
+    options, answer = kept_counts(np.zeros(8))
     assert options[answer] == 4 and options == [1, 2, 3, 4]
 
 
@@ -121,19 +136,23 @@ def test_a_calculator_arrives_at_the_numbers():
     written = "\n".join(formulas(at))
     terms, u = re.search(r"E_\{xj\} = (.*) = (\S+)", written).groups()
     assert sum(float(x) for x in re.findall(r"[+-]?[\d.]+", terms)) == pytest.approx(float(u), abs=6e-5)
-    mine, best, temperature, z = map(number, re.search(r"\\frac\{u - \\max u\}\{T\} = \\frac\{(\S+) - (\S+)\}\{(\S+)\} = (\S+)", written).groups())
+    mine, best, temperature, z = map(
+        number, re.search(r"\\frac\{u - \\max u\}\{T\} = \\frac\{(\S+) - (\S+)\}\{(\S+)\} = (\S+)", written).groups())
     assert (mine - best) / temperature == pytest.approx(z, abs=3e-6)
     z_again, total, y = map(number, re.search(r"\\frac\{e\^\{([-\d.]+)\}\}\{([\d.]+)\} = (.*)", written).groups())
     assert z_again == z and math.exp(z) / total == pytest.approx(y, abs=6e-5)
     logits = logits_of("Tom gave the ball to")
     assert y == pytest.approx(float(torch.softmax(torch.tensor(logits) / 0.8, 0).max()), abs=6e-5)
-    above, below, renormalised = map(number, re.search(r"kept\}\} y_w\} = \\frac\{(.*?)\}\{(.*?)\} = (.*)", written).groups())
+    above, below, renormalised = map(number,
+                                     re.search(r"kept\}\} y_w\} = \\frac\{(.*?)\}\{(.*?)\} = (.*)", written).groups())
     assert above / below == pytest.approx(renormalised, abs=6e-5)
-    entropy, perplexity = map(number, re.search(r"y_w \\ln y_w = ([\d.]+),\\quad e\^\{H\} = ([\d.]+)", written).groups())
+    entropy, perplexity = map(number,
+                              re.search(r"y_w \\ln y_w = ([\d.]+),\\quad e\^\{H\} = ([\d.]+)", written).groups())
     assert math.exp(entropy) == pytest.approx(perplexity, rel=1e-4)
 
 
-@pytest.mark.parametrize("panel", ["T0_x0.5_s1", "x0.9999_s1", "k1_x0_s1", "T20_t0.2_x0.5_s3_draws_log_A~k4", "T0.05_p0_m1_x0.5_s1", "p0.9_t0.5_m0.01_k50_x0.1_s1"])
+@pytest.mark.parametrize("panel", ["T0_x0.5_s1", "x0.9999_s1", "k1_x0_s1", "T20_t0.2_x0.5_s3_draws_log_A~k4",
+                                   "T0.05_p0_m1_x0.5_s1", "p0.9_t0.5_m0.01_k50_x0.1_s1"])
 def test_every_corner_of_the_settings_has_numbers(panel):
     at = opened(next_token_panel=panel)
     assert not at.exception and not at.error
@@ -173,8 +192,10 @@ def test_terms_add_up_to_the_logit():
     with pytest.raises(ValueError, match="one length"):
         largest_terms(h, row[:3])
     spec = terms_chart({"dimension": "dimension j", "product": "h_j · E_xj"}, "light")
-    alt.LayerChart.from_dict(spec | {"data": {"name": "rows"}})     # altair knows the grammar and raises where the spec breaks it
-    assert spec["encoding"]["x"]["title"] == "dimension j" and terms_rows(terms)["shown"][0] == f"{terms['product'][0]:+.2f}".replace("-", "−")
+    # altair knows the grammar and raises where the spec breaks it
+    alt.LayerChart.from_dict(spec | {"data": {"name": "rows"}})
+    assert (spec["encoding"]["x"]["title"] == "dimension j"
+            and terms_rows(terms)["shown"][0] == f"{terms['product'][0]:+.2f}".replace("-", "−"))
 
 
 def test_an_earlier_position_shows_its_own_distribution():

@@ -1,4 +1,6 @@
-"""The overview: what its map is given equals the Trace, its numbers hold on a calculator, its question has the right answer."""
+"""The overview: what its map is given equals the Trace, its numbers hold on a calculator, its question has
+the right answer.
+"""
 from __future__ import annotations
 
 import math
@@ -16,7 +18,7 @@ from core.app.state.run import Run, read
 from core.model.config import ModelConfig
 from core.model.sampling import truncate
 from core.model.transformer import Transformer
-from pages.overview import packing, shared
+from pages.overview import below, packing, shared
 from tests.helpers import lessons, messages
 from tests.helpers.messages import formulas, numbers_in
 from tests.helpers.prompts import PROMPTS
@@ -36,10 +38,11 @@ def run_of(at: AppTest) -> Run:
 
 def small_model(**changes) -> Transformer:
     settings = dict(vocab_size=17, d_model=8, n_layers=2, n_heads=2, n_context=64) | changes
-    return Transformer(ModelConfig(**settings)).initialise(torch.Generator().manual_seed(5)).eval().requires_grad_(False)
+    return Transformer(ModelConfig(**settings)).initialise(torch.Generator().manual_seed(5)).eval().requires_grad_(
+        False)
 
 
-# ---- what is packed, by hand -----------------------------------------------------------------------------------------------------
+# ---- what is packed, by hand -----------------------------------------------------------------------------------------
 
 
 def test_columns_share_by_their_largest_value_and_the_last_group_may_be_smaller():
@@ -58,29 +61,36 @@ def test_a_draw_says_the_interval_that_holds_xi():
     truncation = truncate(np.log([0.2, 0.5, 0.3]))
     thrown = packing.throw(truncation, 0.6, "abc".__getitem__)
     assert (thrown["token"], thrown["id"], thrown["place"]) == ("c", 2, 1)
-    assert thrown["from"] == pytest.approx(0.5) and thrown["to"] == pytest.approx(0.8) and thrown["probability"] == pytest.approx(0.3)
+    assert (thrown["from"] == pytest.approx(0.5) and thrown["to"] == pytest.approx(0.8)
+            and thrown["probability"] == pytest.approx(0.3))
     assert packing.throw(truncation, 0.0, "abc".__getitem__)["from"] == 0.0
 
 
-@pytest.mark.parametrize("changes", [{}, {"d_ff": None}, {"positions": "rotary"}, {"mask": "bidirectional"}, {"norm_placement": "post"}, {"activation": "swiglu"}], ids=str)
+@pytest.mark.parametrize("changes", [{}, {"d_ff": None}, {"positions": "rotary"}, {"mask": "bidirectional"},
+                                     {"norm_placement": "post"}, {"activation": "swiglu"}], ids=str)
 @pytest.mark.parametrize("n", [1, 9, 60])
 def test_the_packed_pass_is_the_trace(changes: dict, n: int):
     trace = small_model(**changes)(torch.arange(n) % 17)
     sizes, arrays = packing.pass_arrays(trace)
-    assert sizes["exact"] == (n <= packing.EXACT_TOKENS) and ("P" in arrays) == (trace.position is not None) and ("mlp" in arrays) == (trace.config.d_ff is not None)
+    assert (sizes["exact"] == (n <= packing.EXACT_TOKENS) and ("P" in arrays) == (trace.position is not None)
+            and ("mlp" in arrays) == (trace.config.d_ff is not None))
     for name, values in (("E", trace.embedding), ("h", trace.h_final)):
         shown = arrays[name] if sizes["exact"] else (arrays[name].astype(float) - 128) / 127 * sizes["scales"][name]
         assert np.abs(shown - values.numpy()).max() <= (0 if sizes["exact"] else sizes["scales"][name] / 253)
     for layer, block in enumerate(trace.blocks):
-        assert np.allclose(arrays["attention"][layer], np.sqrt((block.attn_out.numpy().astype(float) ** 2).sum(-1)), rtol=1e-6)
-        assert np.allclose(arrays["middle"][layer], np.sqrt((block.resid_mid.numpy().astype(float) ** 2).sum(-1)), rtol=1e-6)
-        assert np.allclose(arrays["stream"][layer + 1], np.sqrt((block.resid_post.numpy().astype(float) ** 2).sum(-1)), rtol=1e-6)
+        assert np.allclose(arrays["attention"][layer],
+                           np.sqrt((block.attn_out.numpy().astype(float) ** 2).sum(-1)), rtol=1e-6)
+        assert np.allclose(arrays["middle"][layer],
+                           np.sqrt((block.resid_mid.numpy().astype(float) ** 2).sum(-1)), rtol=1e-6)
+        assert np.allclose(arrays["stream"][layer + 1],
+                           np.sqrt((block.resid_post.numpy().astype(float) ** 2).sum(-1)), rtol=1e-6)
 
 
 def test_every_allowed_weight_travels_and_no_other():
     trace = small_model()(torch.arange(9))
     _, arrays = packing.pass_arrays(trace)
-    rows = [block.pattern[head, query, :query + 1].tolist() for block in trace.blocks for head in range(2) for query in range(9)]
+    rows = [block.pattern[head, query, :query + 1].tolist() for block in trace.blocks for head in range(2)
+            for query in range(9)]
     assert arrays["patterns"].ravel().tolist() == [weight for row in rows for weight in row]
 
 
@@ -91,7 +101,7 @@ def test_a_long_prompt_sends_the_mean_of_each_blocks_heads_to_a_byte():
     assert sizes["step"] == 1 and np.abs((arrays["mean"] / 255.0) ** 2 - mean).max() < 1 / 255
 
 
-# ---- the page ---------------------------------------------------------------------------------------------------------------------
+# ---- the page --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("prompt", PROMPTS.values(), ids=PROMPTS.keys())
@@ -101,16 +111,19 @@ def test_the_map_is_given_the_trace(prompt: str | None):
     sent, run = given(at), run_of(at)
     trace, last = run.trace, len(run.token_ids) - 1
     assert (sent["tokens"], sent["ids"], sent["position"]) == (run.tokens, list(run.token_ids), last)
-    assert (sent["n"], sent["layers"], sent["heads"], sent["vocabulary"]) == (last + 1, len(trace.blocks), *trace.blocks[0].pattern.shape[:1], trace.logits.shape[1])
+    assert ((sent["n"], sent["layers"], sent["heads"], sent["vocabulary"])
+            == (last + 1, len(trace.blocks), *trace.blocks[0].pattern.shape[:1], trace.logits.shape[1]))
     assert np.array_equal(sent["logits"], trace.logits[last].numpy())
     if sent["exact"]:
-        assert np.array_equal(sent["E"], trace.embedding.numpy().ravel()) and np.array_equal(sent["h"], trace.h_final.numpy().ravel())
+        assert (np.array_equal(sent["E"], trace.embedding.numpy().ravel())
+                and np.array_equal(sent["h"], trace.h_final.numpy().ravel()))
     logits = trace.logits.numpy().astype(np.float64)
     weights = np.exp(logits - logits.max(-1, keepdims=True))
     probs = weights / weights.sum(-1, keepdims=True)
     for position, listed in enumerate(sent["candidates"]):
         assert [p for _, _, p in listed] == pytest.approx(sorted(probs[position], reverse=True)[:len(listed)], rel=1e-9)
-        assert all(token == run.tokenizer.visible(token_id) and p == pytest.approx(probs[position, token_id], rel=1e-9) for token, token_id, p in listed)
+        assert all(token == run.tokenizer.visible(token_id) and p == pytest.approx(probs[position, token_id], rel=1e-9)
+                   for token, token_id, p in listed)
     check_draw(sent["draw"], probs[last])
 
 
@@ -120,7 +133,8 @@ def check_draw(thrown: dict, probs: np.ndarray) -> None:
     place = int(np.flatnonzero(order == thrown["id"])[0])
     before = math.fsum(probs[order[:place]])
     assert thrown["from"] <= thrown["xi"] < thrown["to"]
-    assert thrown["from"] == pytest.approx(before, abs=1e-9) and thrown["to"] == pytest.approx(before + probs[thrown["id"]], abs=1e-9)
+    assert (thrown["from"] == pytest.approx(before, abs=1e-9)
+            and thrown["to"] == pytest.approx(before + probs[thrown["id"]], abs=1e-9))
 
 
 def test_a_picked_position_is_lit_and_no_draw_is_offered_inside_the_text():
@@ -143,14 +157,15 @@ def test_every_part_of_the_map_opens_a_lesson_that_exists():
     assert all((ROOT / "pages" / lesson / "page.py").exists() for lesson in led_to.values())
 
 
-# ---- in numbers -------------------------------------------------------------------------------------------------------------------
+# ---- in numbers ------------------------------------------------------------------------------------------------------
 
 
 def test_the_softmax_line_holds_on_a_calculator():
     logits = np.log(np.array([2.0, 5.0, 3.0]))
-    exponent, total, own, again, y = numbers_in(shared.softmax_latex(logits, 1))
+    exponent, total, own, again, y = numbers_in(below.softmax_latex(logits, 1))
     assert (exponent, total, own, again, y) == (1.6094, 10.0, 5.0, 10.0, 0.5)
-    assert shared.softmax_latex(logits + 500, 1).count(r"\max u") == 2 and numbers_in(shared.softmax_latex(logits + 500, 1))[-1] == 0.5
+    assert (below.softmax_latex(logits + 500, 1).count(r"\max u") == 2
+            and numbers_in(below.softmax_latex(logits + 500, 1))[-1] == 0.5)
 
 
 @pytest.mark.parametrize("position", [0, 5])
@@ -159,10 +174,12 @@ def test_the_lines_of_the_page_are_the_models_own(position: int):
     trace = run_of(at).trace
     embed, stream, softmax, _ = formulas(at)
     e, p, total = numbers_in(embed)
-    assert e == pytest.approx(float(trace.embedding[position, 0]), abs=5.1e-5) and p == pytest.approx(float(trace.position[position, 0]), abs=5.1e-5)
+    assert (e == pytest.approx(float(trace.embedding[position, 0]), abs=5.1e-5)
+            and p == pytest.approx(float(trace.position[position, 0]), abs=5.1e-5))
     assert total == pytest.approx(e + p, abs=1.1e-4)
     block = trace.blocks[0]
-    lengths = [math.sqrt(sum(x * x for x in vector[position].tolist())) for vector in (block.resid_pre, block.attn_out, block.mlp_out, block.resid_post)]
+    lengths = [math.sqrt(sum(x * x for x in vector[position].tolist()))
+               for vector in (block.resid_pre, block.attn_out, block.mlp_out, block.resid_post)]
     assert numbers_in(stream) == pytest.approx(lengths, abs=1e-4)
     logits = trace.logits[position].double()
     assert numbers_in(softmax)[-1] == pytest.approx(float(torch.softmax(logits, -1).max()), rel=1e-3)
@@ -178,11 +195,13 @@ def test_the_parts_add_up_to_the_model():
     assert f"{counts[-1]:,}".replace(",", r"\,") in formulas(at)[-1]
 
 
-# ---- check yourself ---------------------------------------------------------------------------------------------------------------
+# ---- check yourself --------------------------------------------------------------------------------------------------
 
 
 def without_attention(model: Transformer, token_id: int, position: int) -> np.ndarray:
-    """Logits of one row alone, in float64 and by hand: embedding, position, every feed-forward part, final norm; nothing read from another row."""
+    """Logits of one row alone, in float64 and by hand: embedding, position, every feed-forward part, final norm;
+    nothing read from another row.
+    """
     def norm(x, parameters):
         x = (x - x.mean()) / np.sqrt(x.var() + model.config.norm_epsilon)
         return x * parameters.weight.double().numpy() + parameters.bias.double().numpy()

@@ -1,4 +1,6 @@
-"""The lesson Positions: hand-worked numbers, the identities it teaches, its questions answered a second way, its state in the URL."""
+"""The lesson Positions: hand-worked numbers, the identities it teaches, its questions answered a second way, its
+state in the URL.
+"""
 from __future__ import annotations
 
 import json
@@ -20,7 +22,7 @@ from core.model.intervention import Intervention
 from core.model.transformer import Transformer
 from pages.positions import biases, rotary, symmetry, waves
 from tests.helpers import lessons
-from tests.helpers.messages import formulas
+from tests.helpers.messages import formulas, unpacked
 
 ROOT = Path(__file__).parents[3]
 VIEWS = ("waves", "learned", "rotary", "biases", "concat", "symmetry", "beyond")
@@ -31,13 +33,10 @@ def opened(view: str = "waves", prompt: str | None = None, **query: str) -> AppT
 
 
 def component(at: AppTest, key: str):
-    """What the component whose key ends in `key` was given: its JSON, or the header of its packed bytes."""
+    """What the component whose key ends in `key` was given: header and arrays."""
     for element in at.get("bidi_component"):
-        if element.proto.id.endswith(key) or key in element.proto.id:
-            if element.proto.WhichOneof("data") == "json":
-                return json.loads(element.proto.json)
-            data = element.proto.bytes
-            return json.loads(data[4: 4 + int.from_bytes(data[:4], "little")])
+        if key in element.proto.id:
+            return unpacked(element.proto.bytes)
     raise AssertionError(f"no component {key}")
 
 
@@ -138,13 +137,15 @@ def test_orders_by_hand(order, expected):
 
 
 def test_a_shuffle_is_its_seed_and_nothing_else():
-    assert symmetry.reordered("shuffle", 30, 0, 0, 7) == symmetry.reordered("shuffle", 30, 0, 0, 7) != symmetry.reordered("shuffle", 30, 0, 0, 8)
+    assert (symmetry.reordered("shuffle", 30, 0, 0, 7) == symmetry.reordered("shuffle", 30, 0, 0, 7)
+            != symmetry.reordered("shuffle", 30, 0, 0, 8))
     assert symmetry.reordered("swap", 2, 5, 9, 0) == (0, 1)   # places past the end are the last one
 
 
 # The page.
 
-@pytest.mark.parametrize("prompt", [None, "", "a", "The dog ran to the park and saw a bird. " * 40, "I ❤️ 🐶!", "שלום עולם مرحبا", "<script>alert(1)</script> <b>$x$ `c`"],
+@pytest.mark.parametrize("prompt", [None, "", "a", "The dog ran to the park and saw a bird. " * 40, "I ❤️ 🐶!",
+                                    "שלום עולם مرحبا", "<script>alert(1)</script> <b>$x$ `c`"],
                          ids=["default", "empty", "one token", "256 tokens", "emoji", "right to left", "HTML"])
 @pytest.mark.parametrize("view", VIEWS)
 def test_every_picture_takes_every_prompt(view, prompt):
@@ -155,7 +156,8 @@ def test_every_picture_takes_every_prompt(view, prompt):
 
 
 def test_waves_get_the_settings_of_the_link():
-    at = opened("waves", positions_waves_n="200", positions_waves_d="9", positions_waves_pair="300", positions_waves_base="nonsense")
+    at = opened("waves", positions_waves_n="200", positions_waves_d="9", positions_waves_pair="300",
+                positions_waves_base="nonsense")
     settings = component(at, "positions_waves_instrument")["settings"]
     assert settings == {"n": 200, "d": 8, "base": 10_000.0, "pair": 3, "i": 40, "j": 52}
 
@@ -164,7 +166,8 @@ def test_the_numbers_of_the_default_waves():
     at = opened()
     shown = "\n".join(formulas(at))
     omega, angle = 10_000 ** (-16 / 64), 4.0
-    assert f"= {omega:.4f}" in shown and f"= {math.sin(angle):.4f}" in shown and f"= {math.cos(angle):.4f}" in shown and f"= {2 * math.pi / omega:.4f}" in shown
+    assert (f"= {omega:.4f}" in shown and f"= {math.sin(angle):.4f}" in shown and f"= {math.cos(angle):.4f}" in shown
+            and f"= {2 * math.pi / omega:.4f}" in shown)
     assert f"{sum(math.cos(12 * 10_000 ** (-k / 32)) for k in range(32)):.4f}" in shown
 
 
@@ -185,7 +188,8 @@ def test_the_waves_question_against_plain_arithmetic():
 
     def product(option: str) -> float:
         a, b = (int(part.strip()[1:]) for part in option.split("·"))
-        return sum(math.sin(a * w) * math.sin(b * w) + math.cos(a * w) * math.cos(b * w) for w in (10_000 ** (-k / 32) for k in range(32)))
+        return sum(math.sin(a * w) * math.sin(b * w) + math.cos(a * w) * math.cos(b * w)
+                   for w in (10_000 ** (-k / 32) for k in range(32)))
 
     target = product("P40 · P52")
     right = [option for option in options if abs(product(option) - target) < 1e-9]
@@ -217,7 +221,8 @@ def test_the_symmetry_question_against_a_second_run():
     swapped = ids.clone()
     swapped[[a, a + 1]] = ids[[a + 1, a]]
     plain, changed = (loaded.model(x, Intervention(positions="none")).h_final for x in (ids, swapped))
-    still = sum(bool((plain[t] - changed[t]).abs().max() < 1e-4 * plain.abs().max()) for t in range(n) if t not in (a, a + 1))
+    still = sum(bool((plain[t] - changed[t]).abs().max() < 1e-4 * plain.abs().max()) for t in range(n)
+                if t not in (a, a + 1))
     assert still == a and str(still) in words(at) and f"So {still} stay" in check(at, "symmetry")
 
 
@@ -235,8 +240,9 @@ def test_a_bent_table_in_a_link_is_refused():
 
 
 @pytest.mark.parametrize("setting, written, value", [
-    (Setting(8, 0, 10), "12", 10), (Setting(8, 0, 10), "x", None), (Setting(8, 0, 10), "nan", None), (Setting(1.5, 0, 2), "1e400", 2.0),
-    (Setting("a", options=("a", "b")), "c", None), (Setting(False), "true", True), (Setting(False), "7", None), (Setting(8, 0, 10), 3.0, 3),
+    (Setting(8, 0, 10), "12", 10), (Setting(8, 0, 10), "x", None), (Setting(8, 0, 10), "nan", None),
+    (Setting(1.5, 0, 2), "1e400", 2.0), (Setting("a", options=("a", "b")), "c", None), (Setting(False), "true", True),
+    (Setting(False), "7", None), (Setting(8, 0, 10), 3.0, 3),
 ])
 def test_settings_take_what_makes_sense(setting, written, value):
     assert setting.accept(written) == value
@@ -246,15 +252,17 @@ def test_every_label_of_a_picture_is_there():
     """Each label that a component's script reads stands in the text file."""
     import re
     labels = prose.load("positions").labels
-    prefixes = {"waves": "waves", "learned": "learned", "rotary": "rotary", "biases": "bias", "concat": "concat", "symmetry": "symmetry", "beyond": "beyond"}
+    prefixes = {"waves": "waves", "learned": "learned", "rotary": "rotary", "biases": "bias", "concat": "concat",
+                "symmetry": "symmetry", "beyond": "beyond"}
     for view, prefix in prefixes.items():
-        folder = ROOT / "core" / "components" / f"position_{view}"
-        for script in folder.glob("*.js"):
+        scripts = list((ROOT / "pages" / "positions").glob(f"{view}*.js"))
+        assert scripts, view
+        for script in scripts:
             for name in re.findall(r"labels\.(\w+)", script.read_text(encoding="utf-8")):
                 assert f"{prefix}_{name}" in labels, f"{script.name}: {prefix}_{name}"
 
 
-# ---- measured --------------------------------------------------------------------------------------------------------------------
+# ---- measured --------------------------------------------------------------------------------------------------------
 
 
 def losses(scheme: str, beyond: bool) -> list[tuple[float, int]]:
@@ -273,13 +281,15 @@ def test_the_measured_losses_are_those_of_the_bundled_models(scheme):
     assert not at.exception and not at.error
     inside, beyond = (mean_of(losses(scheme, side)) for side in (False, True))
     title = next(m.value for m in at.markdown if "nats a token inside" in m.value)
-    assert f"{inside:.4f}" in title and f"{beyond:.4f}" in title and f"{round(beyond, 4) - round(inside, 4):+.4f}".replace("-", "−") in title
+    assert (f"{inside:.4f}" in title and f"{beyond:.4f}" in title
+            and f"{round(beyond, 4) - round(inside, 4):+.4f}".replace("-", "−") in title)
     assert f"{beyond - inside:.4f}".lstrip("-") in formulas(at)[1] and f"{math.exp(inside):.4f}" in formulas(at)[0]
 
 
 def test_learned_positions_have_nothing_beyond():
     at = opened("measured", positions_measured_scheme="learned")
-    assert losses("learned", True) == [] and any("Beyond there is no position" in m.value for m in at.markdown) and len(formulas(at)) == 1
+    assert (losses("learned", True) == [] and any("Beyond there is no position" in m.value for m in at.markdown)
+            and len(formulas(at)) == 1)
 
 
 def test_the_measured_question_has_the_scheme_that_loses_least_beyond():
@@ -297,4 +307,5 @@ def test_names_at_line_ends_are_apart_and_in_order():
     places = figures.spread(np.array([1.0, 1.02, 5.0, 1.01]), 0.5)
     assert places.tolist() == [1.0, 2.0, 5.0, 1.5]
     table = pd.DataFrame({"scheme": ["a", "a", "b", "c"], "nats": [1.0, 2.0, 3.0, 90.0]})
-    assert figures.loss_range(table, "a") == pytest.approx((1 - 0.16, 3 + 0.32)) and figures.loss_range(table, "c")[1] > 90
+    assert (figures.loss_range(table, "a") == pytest.approx((1 - 0.16, 3 + 0.32))
+            and figures.loss_range(table, "c")[1] > 90)

@@ -1,4 +1,6 @@
-"""From recurrence to attention: the cells are torch's, gradients are finite differences, the formulas hold, the tasks are learned as the lesson says."""
+"""From recurrence to attention: the cells are torch's, gradients are finite differences, the formulas hold, the tasks
+are learned as the lesson says.
+"""
 from __future__ import annotations
 
 import functools
@@ -37,18 +39,20 @@ def random(*shape: int, seed: int = 0) -> torch.Tensor:
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
-# ---- cells ------------------------------------------------------------------------------------------------------------------------
+# ---- cells -----------------------------------------------------------------------------------------------------------
 
 
 def noisy(cell: recurrent_cells.Cell, seed: int) -> recurrent_cells.Cell:
     """The cell with biases that are not 0, so that a bias in the wrong place is seen."""
-    return recurrent_cells.Cell(cell.kind, cell.W_x, cell.W_h, random(*cell.b_x.shape, seed=seed), random(*cell.b_h.shape, seed=seed + 1))
+    return recurrent_cells.Cell(cell.kind, cell.W_x, cell.W_h, random(*cell.b_x.shape, seed=seed),
+                                random(*cell.b_h.shape, seed=seed + 1))
 
 
 def torch_twin(layers: list[list[recurrent_cells.Cell]], d: int) -> nn.Module:
     """torch's own network with the same weights."""
     kind, m = layers[0][0].kind, layers[0][0].n_hidden
-    twin = TORCH[kind](d, m, num_layers=len(layers), bidirectional=len(layers[0]) == 2, batch_first=True, dtype=torch.float64)
+    twin = TORCH[kind](d, m, num_layers=len(layers), bidirectional=len(layers[0]) == 2, batch_first=True,
+                       dtype=torch.float64)
     with torch.no_grad():
         for layer, cells in enumerate(layers):
             for cell, suffix in zip(cells, ("", "_reverse")):
@@ -71,11 +75,13 @@ def test_the_cells_written_out_are_those_of_torch(kind, n_layers, n_directions):
 
 def test_a_tanh_step_by_hand():
     one = torch.ones(1, 1, 1, dtype=torch.float64)
-    steps = recurrent_cells.unroll(recurrent_cells.Cell("rnn", 2 * one, 0.5 * one, 0 * one[0], 0 * one[0]), torch.tensor([[1.0], [0.0]], dtype=torch.float64))
-    assert steps.h[0, 0] == pytest.approx(math.tanh(2)) and steps.h[1, 0] == pytest.approx(math.tanh(0.5 * math.tanh(2)))
+    steps = recurrent_cells.unroll(recurrent_cells.Cell("rnn", 2 * one, 0.5 * one, 0 * one[0], 0 * one[0]),
+                                   torch.tensor([[1.0], [0.0]], dtype=torch.float64))
+    assert (steps.h[0, 0] == pytest.approx(math.tanh(2))
+            and steps.h[1, 0] == pytest.approx(math.tanh(0.5 * math.tanh(2))))
 
 
-# ---- gradients --------------------------------------------------------------------------------------------------------------------
+# ---- gradients -------------------------------------------------------------------------------------------------------
 
 
 def cell_of(kind: str, norm: float = 1.2, m: int = 6, **more) -> recurrent_cells.Cell:
@@ -98,7 +104,8 @@ def test_gradients_are_those_of_the_whole_chain_and_finite_differences(kind):
         state = states[at - 1]
         whole = jacrev(lambda s: last_state(cell, X[at:], s))(state)
         step = 1e-6
-        columns = [(last_state(cell, X[at:], state + step * unit) - last_state(cell, X[at:], state - step * unit)) / (2 * step) for unit in torch.eye(len(state), dtype=torch.float64)]
+        columns = [(last_state(cell, X[at:], state + step * unit) - last_state(cell, X[at:], state - step * unit))
+                   / (2 * step) for unit in torch.eye(len(state), dtype=torch.float64)]
         assert torch.allclose(whole, torch.stack(columns, dim=1), atol=1e-8)
         assert norms[distance] == pytest.approx(float(torch.linalg.svdvals(whole)[0]), rel=1e-10)
 
@@ -130,13 +137,14 @@ def test_attentions_gradient_is_a_finite_difference_and_does_not_fall_with_dista
         for unit in torch.eye(6, dtype=torch.float64):
             change = torch.zeros_like(X)
             change[at] = step * unit
-            columns.append((recurrent_cells.attend_last(head, X + change) - recurrent_cells.attend_last(head, X - change)) / (2 * step))
+            columns.append((recurrent_cells.attend_last(head, X + change)
+                            - recurrent_cells.attend_last(head, X - change)) / (2 * step))
         assert norms[distance] == pytest.approx(float(torch.linalg.svdvals(torch.stack(columns, dim=1))[0]), rel=1e-6)
     line = gradient.reach(1.0, "orthogonal", "tanh", 2.0, 64, 0).norms["attention"]
     assert 0.5 < line[1:32].mean() / line[32:].mean() < 2
 
 
-# ---- what a pass costs -----------------------------------------------------------------------------------------------------------
+# ---- what a pass costs -----------------------------------------------------------------------------------------------
 
 
 def test_writing_token_by_token_makes_what_the_parallel_pass_makes():
@@ -162,14 +170,15 @@ def test_the_race_times_every_length():
     assert [timing.n for timing in recurrent_cells.race((4, 8), d=8, repeats=1)] == [4, 8]
 
 
-# ---- tasks -----------------------------------------------------------------------------------------------------------------------
+# ---- tasks -----------------------------------------------------------------------------------------------------------
 
 
 def test_a_sequence_to_recall_by_hand():
     task = Recall(n_remembered=2, most_delay=3)
     inputs, targets = task.batch(5, 3, torch.Generator().manual_seed(0))
     assert inputs.shape == (5, task.n_context) and torch.equal(inputs[:, :2], targets)
-    assert (inputs[:, 2:5] == task.blank).all() and inputs[0, 5:].tolist() == [task.blank + 1, task.blank + 2] and task.vocab_size == 11
+    assert ((inputs[:, 2:5] == task.blank).all() and inputs[0, 5:].tolist() == [task.blank + 1, task.blank + 2]
+            and task.vocab_size == 11)
 
 
 @pytest.mark.parametrize("task", [Recall(), Recall(1, 8), Recall(6, 80)])
@@ -215,12 +224,16 @@ def test_what_is_written_alone_is_what_the_same_text_read_back_would_give(name):
 
 
 def test_the_rows_of_lines_are_their_points_their_names_and_what_is_picked():
-    """A logarithmic axis leaves out what has no logarithm. The two lines end in the same place: their names stand 15 of 150 px, a tenth of two powers of ten, apart about it."""
-    frame = pd.DataFrame({"network": ["rnn", "lstm"] * 3, "x": [0, 0, 2, 2, 1, 1], "y": [1.0, 100.0, 10.0, 10.0, 0.0, 30.0]})
+    """A logarithmic axis leaves out what has no logarithm.
+
+    The two lines end in the same place: their names stand 15 of 150 px, a tenth of two powers of ten, apart about it.
+    """
+    frame = pd.DataFrame({"network": ["rnn", "lstm"] * 3, "x": [0, 0, 2, 2, 1, 1],
+                          "y": [1.0, 100.0, 10.0, 10.0, 0.0, 30.0]})
     rows = figures.line_rows(frame, {"rnn": "tanh", "lstm": "LSTM"}, figures.Axis("y", "log"), 150, picked=1)
     told = [tuple(row) for row in rows[["role", "name", "x", "y"]].itertuples(index=False)]
-    assert told == [("line", "tanh", 0, 1), ("line", "LSTM", 0, 100), ("line", "tanh", 2, 10), ("line", "LSTM", 2, 10), ("line", "LSTM", 1, 30),
-                    ("end", "tanh", 2, 10), ("end", "LSTM", 2, 10), ("picked", "LSTM", 1, 30)]
+    assert told == [("line", "tanh", 0, 1), ("line", "LSTM", 0, 100), ("line", "tanh", 2, 10), ("line", "LSTM", 2, 10),
+                    ("line", "LSTM", 1, 30), ("end", "tanh", 2, 10), ("end", "LSTM", 2, 10), ("picked", "LSTM", 1, 30)]
     assert rows["at"].tolist() == pytest.approx([1, 100, 10, 10, 30, 10 ** 0.9, 10 ** 1.1, 30])
 
 
@@ -229,7 +242,7 @@ def test_the_line_names_stand_apart():
     assert sorted(placed.tolist()) == pytest.approx([0.5, 1.0, 1.5, 9.0])
 
 
-# ---- the page ---------------------------------------------------------------------------------------------------------------------
+# ---- the page --------------------------------------------------------------------------------------------------------
 
 
 open_at = functools.partial(lessons.open_at, "recurrence")
@@ -237,11 +250,14 @@ open_at = functools.partial(lessons.open_at, "recurrence")
 
 @pytest.mark.parametrize("prompt", PROMPTS.values(), ids=PROMPTS.keys())
 def test_the_unrolled_network_bears_every_prompt(prompt):
-    at = open_at(recurrence_cell="lstm", recurrence_layers="3", recurrence_both="true", **({} if prompt is None else {"prompt": prompt}))
+    at = open_at(recurrence_cell="lstm", recurrence_layers="3", recurrence_both="true",
+                 **({} if prompt is None else {"prompt": prompt}))
     assert fine(at)
-    sent = unpacked(next(c.proto.bytes for c in at.get("bidi_component") if c.proto.component_name == "recurrence_unrolled"))
+    sent = unpacked(next(c.proto.bytes for c in at.get("bidi_component")
+                         if c.proto.component_name == "recurrence_unrolled"))
     run = read(cache.shared_model(cache.model_names()[0], "cpu"), at.session_state["prompt"])
-    states = np.stack([np.stack([steps.h.numpy() for steps in directions]) for directions in unrolled.network(run, "lstm", 3, True, 0)])
+    states = np.stack([np.stack([steps.h.numpy() for steps in directions])
+                       for directions in unrolled.network(run, "lstm", 3, True, 0)])
     assert sent["tokens"] == run.tokens and np.allclose(sent["states"], states.reshape(-1), atol=1e-6)
 
 
@@ -249,26 +265,32 @@ def test_the_unrolled_network_bears_every_prompt(prompt):
 def test_every_view_bears_absurd_addresses(view):
     names = [name for name in SETTINGS.each if name != "view"]
     for values in (("-7", "<b>x</b>"), ("1e99", "nan")):
-        at = open_at(recurrence_view=view, position="99999", **{f"recurrence_{name}": values[i % 2] for i, name in enumerate(names)})
+        at = open_at(recurrence_view=view, position="99999",
+                     **{f"recurrence_{name}": values[i % 2] for i, name in enumerate(names)})
         assert fine(at), (view, values)
 
 
-@pytest.mark.parametrize("query", [dict(cell="rnn"), dict(cell="lstm", unit="3"), dict(cell="gru", both="true", backward="true", layers="2", layer="1", unit="5")], ids=str)
+@pytest.mark.parametrize("query", [dict(cell="rnn"), dict(cell="lstm", unit="3"),
+                                   dict(cell="gru", both="true", backward="true", layers="2", layer="1", unit="5")],
+                         ids=str)
 def test_the_cells_formulas_hold_on_a_calculator(query):
-    at = open_at(prompt="The bank of the river", position="2", **{f"recurrence_{name}": value for name, value in query.items()})
+    at = open_at(prompt="The bank of the river", position="2",
+                 **{f"recurrence_{name}": value for name, value in query.items()})
     functions = {"tanh": math.tanh, "sigma": lambda v: 1 / (1 + math.exp(-v))}
     written = formulas(at)
     assert len(written) == {"rnn": 1, "lstm": 6, "gru": 4}[query["cell"]]
     for latex in written:
         *_, middle, result = latex.split(" = ")
-        plain = re.sub(r"\\(tanh|sigma)", r"\1", middle.replace(r"\left", "").replace(r"\right", "")).replace(r" \cdot 10^{", "*10**(").replace("}", ")").replace(r"\cdot", "*")
+        plain = (re.sub(r"\\(tanh|sigma)", r"\1", middle.replace(r"\left", "").replace(r"\right", ""))
+                 .replace(r" \cdot 10^{", "*10**(").replace("}", ")").replace(r"\cdot", "*"))
         assert eval(plain, {"__builtins__": {}}, functions) == pytest.approx(float(result), abs=6e-5), latex
 
 
 def test_the_formulas_are_those_of_torchs_cell_at_the_picked_step():
     run = read(cache.shared_model(cache.model_names()[0], "cpu"), "The bank of the river")
     at = open_at(prompt="The bank of the river", position="3", recurrence_cell="gru", recurrence_unit="4")
-    assert float(formulas(at)[-1].split(" = ")[-1]) == pytest.approx(float(unrolled.network(run, "gru", 1, False, 0)[0][0].h[3, 4]), abs=5e-5)
+    assert (float(formulas(at)[-1].split(" = ")[-1])
+            == pytest.approx(float(unrolled.network(run, "gru", 1, False, 0)[0][0].h[3, 4]), abs=5e-5))
 
 
 def test_the_gradients_formulas_hold():
@@ -297,7 +319,8 @@ def test_the_gradient_question_is_answered_by_an_independent_computation():
     generator = torch.Generator().manual_seed(0)
     X = 0.5 * torch.randn(128, 32, generator=generator, dtype=torch.float64)[:64]
     cell = recurrent_cells.random_cell("rnn", 32, 32, generator, 0.8, "orthogonal")
-    right = float(torch.linalg.svdvals(jacrev(lambda s: last_state(cell, X[54:], s))(recurrent_cells.unroll(cell, X).h[53]))[0])
+    right = float(
+        torch.linalg.svdvals(jacrev(lambda s: last_state(cell, X[54:], s))(recurrent_cells.unroll(cell, X).h[53]))[0])
     nearest = min(options, key=lambda option: abs(math.log(float(option) / right)))
     assert float(nearest) == pytest.approx(right, rel=6e-3) and nearest in said.split("the norm of the product is ")[1]
 
@@ -314,13 +337,15 @@ def test_the_path_question_counts_the_edges_between_the_tokens():
     steps, reached = 0, {0}
     while len(run.tokens) - 1 not in reached:
         steps, reached = steps + 1, reached | {i + 1 for i in reached}
-    assert f"handed on {steps} times" in said and sum(option == f"{steps} recurrent, 1 with attention" for option in options) == 1
+    assert (f"handed on {steps} times" in said
+            and sum(option == f"{steps} recurrent, 1 with attention" for option in options) == 1)
 
 
 def test_the_bottleneck_question_is_read_off_the_drawn_square():
     options, said = asked(open_at(recurrence_view="bottleneck"), "bottleneck")
     row = next(memory_tasks.train_rewriting(Rewriting("copy", 12), seed=0)).alignment[0]
-    assert f"largest at place {row.index(max(row)) + 1}," in said and any(option.startswith(f"place {row.index(max(row)) + 1},") for option in options)
+    assert (f"largest at place {row.index(max(row)) + 1}," in said
+            and any(option.startswith(f"place {row.index(max(row)) + 1},") for option in options))
 
 
 def test_every_experiment_leads_where_it_says():
@@ -331,7 +356,8 @@ def test_every_experiment_leads_where_it_says():
         for key, value in experiment.settings.items():
             if key.startswith("recurrence_"):
                 assert at.session_state[key] == value, (experiment.id, key)
-    run = read(cache.shared_model(cache.model_names()[0], "cpu"), next(e for e in WORDS.experiments if e.id == "both").settings["prompt"])
+    run = read(cache.shared_model(cache.model_names()[0], "cpu"),
+               next(e for e in WORDS.experiments if e.id == "both").settings["prompt"])
     assert "bank" in run.tokens[2] and "river" in run.tokens[5]
 
 
@@ -346,11 +372,13 @@ def test_a_training_belongs_to_its_reader_and_can_be_stopped(monkeypatch):
     one.run()
     assert fine(one) and len(job.records) == 3 and "After 6 steps" in "\n".join(m.value for m in one.markdown)
     other.run()
-    assert not other.session_state["recurrence_jobs"] and "After 6 steps" not in "\n".join(m.value for m in other.markdown)
+    assert (not other.session_state["recurrence_jobs"]
+            and "After 6 steps" not in "\n".join(m.value for m in other.markdown))
     with pytest.MonkeyPatch.context() as full:
         full.setattr(queue, "start", lambda make, watched: None)
         other.button("recurrence_run").click().run()
-    assert prose.load("app").label("worker_full", n=queue.MOST_AT_ONCE, waiting=queue.MOST_WAITING) in [w.value for w in other.warning]
+    assert (prose.load("app").label("worker_full", n=queue.MOST_AT_ONCE, waiting=queue.MOST_WAITING)
+            in [w.value for w in other.warning])
 
 
 def test_the_tables_hold_what_the_pictures_show():
@@ -359,12 +387,15 @@ def test_the_tables_hold_what_the_pictures_show():
     assert len(table) == 33 and np.allclose(table["rnn"], found.norms["rnn"]) and table["attention"].isna().sum() == 1
     task, records = Recall(1, 8), list(memory_tasks.train_recall(Recall(1, 8), n_steps=2, every=1, names=("rnn",)))
     accuracy, loss = copy.accuracy_table(task.delays(), records, "delay"), copy.loss_table(records)
-    assert len(accuracy) == 3 * len(task.delays()) and accuracy["accuracy"].iloc[-1] == records[-1].accuracy["rnn"][-1] and loss["loss"].tolist() == [r.losses["rnn"] for r in records[1:]]
+    assert (len(accuracy) == 3 * len(task.delays()) and accuracy["accuracy"].iloc[-1] == records[-1].accuracy["rnn"][-1]
+            and loss["loss"].tolist() == [r.losses["rnn"] for r in records[1:]])
     assert len(copy.accuracy_table(task.delays(), [], "delay")) == len(copy.loss_table([])) == 0
     times = serial._table([recurrent_cells.Timing(64, 1e-3, 2e-3, 3e-3)], 64)
-    assert times.loc[times["tokens"] == 64, "generation_ms"].item() == 3 and times["rnn_ms"].notna().sum() == 1 and "rnn_ms" not in serial._table([], 64)
+    assert (times.loc[times["tokens"] == 64, "generation_ms"].item() == 3 and times["rnn_ms"].notna().sum() == 1
+            and "rnn_ms" not in serial._table([], 64))
 
 
 def test_no_time_is_shown_before_it_was_taken():
     at = open_at(recurrence_view="serial")
-    assert WORDS.label("caption_no_times") in [c.value for c in at.caption] and not any(" ms" in m.value for m in at.markdown)
+    assert (WORDS.label("caption_no_times") in [c.value for c in at.caption]
+            and not any(" ms" in m.value for m in at.markdown))

@@ -1,5 +1,6 @@
-"""The lesson "Residual stream" through AppTest: every view with every kind of prompt, what the pictures are given, and each question's
-answer computed a second time, from the weights."""
+"""The lesson "Residual stream" through AppTest: every view with every kind of prompt, what the pictures are given, and
+each question's answer computed a second time, from the weights.
+"""
 from __future__ import annotations
 
 import copy
@@ -15,7 +16,7 @@ from streamlit.testing.v1 import AppTest
 from core.app.base import prose
 from core.app.compute import cache
 from core.app.frame.lesson import Lesson
-from core.components.lib.message import pack
+from core.components.lib.bytes import pack
 from core.figures import residual_stream as figures
 from core.figures.numbers import plain_number
 from core.model.config import ModelConfig
@@ -27,10 +28,13 @@ from tests.helpers.messages import formulas, numbers_in, unpacked
 from tests.helpers.prompts import PROMPTS
 
 VIEWS = {
-    "norms": {}, "norms, moved": {"measure": "change"}, "norms, turned": {"measure": "turn"}, "norms, logarithmic": {"measure": "mlp", "log": "true"},
+    "norms": {}, "norms, moved": {"measure": "change"}, "norms, turned": {"measure": "turn"},
+    "norms, logarithmic": {"measure": "mlp", "log": "true"},
     "lens": {"view": "lens"}, "lens, embedding": {"view": "lens", "depth": "0"},
-    "contributions": {"view": "contributions"}, "contributions, by size": {"view": "contributions", "detail": "sublayers", "order": "size"},
-    "norm": {"view": "norm", "norm_where": "mlp"}, "batch": {"view": "norm", "norm_view": "batch"}, "placement": {"view": "norm", "norm_view": "placement"},
+    "contributions": {"view": "contributions"},
+    "contributions, by size": {"view": "contributions", "detail": "sublayers", "order": "size"},
+    "norm": {"view": "norm", "norm_where": "mlp"}, "batch": {"view": "norm", "norm_view": "batch"},
+    "placement": {"view": "norm", "norm_view": "placement"},
     "mlp": {"view": "mlp"}, "cut": {"view": "cut"}, "cut, length": {"view": "cut", "cut_measure": "length"},
 }
 WORDS, FRAME = prose.load("residual_stream"), prose.load("app")
@@ -58,7 +62,8 @@ def loaded() -> cache.LoadedModel:
 def ids_of(prompt: str | None = None) -> torch.Tensor:
     from core.app.state.reader import default_prompt
     model = loaded()
-    return torch.tensor(model.tokenizer.prompt(default_prompt() if prompt is None else prompt, model.model.config.n_context).token_ids)
+    return torch.tensor(model.tokenizer.prompt(default_prompt() if prompt is None else prompt,
+                                               model.model.config.n_context).token_ids)
 
 
 @pytest.mark.parametrize("prompt", PROMPTS.values(), ids=PROMPTS.keys())
@@ -73,7 +78,7 @@ def test_every_view_opens_whole_on_every_prompt(settings, prompt):
     assert "nan" not in headings.lower().split()
 
 
-# ---- what the pictures are given ----------------------------------------------------------------------------------------------
+# ---- what the pictures are given -------------------------------------------------------------------------------------
 
 
 def test_norms_are_those_of_the_model():
@@ -81,7 +86,8 @@ def test_norms_are_those_of_the_model():
     header, arrays = component(at, "residual_norms")
     ids, model = ids_of(), loaded().model
     trace = model(ids)
-    stream = np.stack([np.sqrt((block.resid_pre.double().numpy() ** 2).sum(-1)) for block in trace.blocks] + [np.sqrt((trace.resid_final.double().numpy() ** 2).sum(-1))])
+    stream = np.stack([np.sqrt((block.resid_pre.double().numpy() ** 2).sum(-1)) for block in trace.blocks]
+                      + [np.sqrt((trace.resid_final.double().numpy() ** 2).sum(-1))])
     assert np.allclose(arrays["values"].reshape(stream.shape), stream, rtol=1e-6)
     assert np.array_equal(arrays["values"], arrays["residual"])
     attention = np.stack([np.sqrt((block.attn_out.double().numpy() ** 2).sum(-1)) for block in trace.blocks])
@@ -112,26 +118,32 @@ def test_what_else_is_considered_is_there_for_every_depth_that_the_hand_may_come
     for depth, stream in enumerate(streams):
         u = (model.final_norm(stream, model.config.norm) @ model.E.T)[3].double()
         y, best = torch.softmax(u, -1), torch.argsort(u, descending=True)[:probs.shape[1]]
-        assert header["tokens"][depth] == [read(int(i)) for i in best] and np.allclose(probs[depth], y[best].detach(), rtol=1e-4)
+        assert (header["tokens"][depth] == [read(int(i)) for i in best]
+                and np.allclose(probs[depth], y[best].detach(), rtol=1e-4))
         assert header["marked"][depth] == [int(i == 7) for i in best]
-    assert header["depth"] == 2 and grid["picked"] == [2, 3] and grid["titles"] == [WORDS.labels["title_lens"], WORDS.labels["title_lens_end"]]
+    assert (header["depth"] == 2 and grid["picked"] == [2, 3]
+            and grid["titles"] == [WORDS.labels["title_lens"], WORDS.labels["title_lens_end"]])
 
 
 def test_the_neurons_are_those_of_the_model_and_the_strongest_tell_what_they_promote():
     header, arrays = component(opened({"view": "mlp"}, layer="2"), "residual_neurons")
     model, trace, read = loaded().model, loaded().model(ids_of()), loaded().tokenizer.visible
     block, x, last = model.blocks[2], trace.blocks[2].resid_mid[-1].double(), trace.resid_final[-1].double()
-    z = F.layer_norm(x, x.shape, block.mlp_norm.weight.double(), block.mlp_norm.bias.double(), model.config.norm_epsilon) @ block.W_1.double() + block.b_1.double()
+    z = F.layer_norm(x, x.shape, block.mlp_norm.weight.double(), block.mlp_norm.bias.double(),
+                     model.config.norm_epsilon) @ block.W_1.double() + block.b_1.double()
     a = F.gelu(z)
     assert np.allclose(arrays["pre"], z.detach(), atol=1e-4) and np.allclose(arrays["post"], a.detach(), atol=1e-4)
-    assert np.allclose(arrays["curves"][:len(arrays["inputs"])], F.gelu(torch.tensor(arrays["inputs"], dtype=torch.float64)), atol=1e-6)
+    assert np.allclose(arrays["curves"][:len(arrays["inputs"])],
+                       F.gelu(torch.tensor(arrays["inputs"], dtype=torch.float64)), atol=1e-6)
     strongest = (a.abs() * block.W_2.double().norm(dim=-1)).topk(5).indices.tolist()
     assert [row["neuron"] for row in header["rows"]] == strongest and header["picked"] == -1
     for row in header["rows"]:
         written = a[row["neuron"]] * block.W_2[row["neuron"]].double()
-        added = (written - written.mean()) / (last.var(correction=0) + model.config.norm_epsilon).sqrt() * model.final_norm.weight.double() @ model.E.T.double()
+        added = ((written - written.mean()) / (last.var(correction=0) + model.config.norm_epsilon).sqrt()
+                 * model.final_norm.weight.double() @ model.E.T.double())
         order = added.argsort(descending=True)
-        assert row["promotes"] == [read(int(i)) for i in order[:4]] and row["suppresses"] == [read(int(i)) for i in order.flip(0)[:4]]
+        assert (row["promotes"] == [read(int(i)) for i in order[:4]]
+                and row["suppresses"] == [read(int(i)) for i in order.flip(0)[:4]])
 
 
 def test_a_neuron_that_is_picked_is_listed_first_and_worked_out_and_one_that_is_not_there_is_none():
@@ -139,7 +151,8 @@ def test_a_neuron_that_is_picked_is_listed_first_and_worked_out_and_one_that_is_
     header, arrays = component(at, "residual_neurons")
     assert header["picked"] == 17 and [row["neuron"] for row in header["rows"]][0] == 17 and len(header["rows"]) == 5
     written = next(latex for latex in formulas(at) if "W_2^{(17)}" in latex)
-    assert numbers_in(written)[-1] == pytest.approx(abs(float(arrays["post"][17])) * float(loaded().model.blocks[2].W_2[17].norm()), abs=1e-4)
+    assert (numbers_in(written)[-1]
+            == pytest.approx(abs(float(arrays["post"][17])) * float(loaded().model.blocks[2].W_2[17].norm()), abs=1e-4))
     header, _ = component(opened({"view": "mlp", "neuron": "1000000"}), "residual_neurons")
     assert header["picked"] == -1 and len(header["rows"]) == 5
 
@@ -156,12 +169,14 @@ def test_the_page_shows_that_the_parts_add_up_to_the_logit():
 
 
 def test_a_picked_token_is_in_every_view():
-    for settings, name in (({}, "residual_norms"), ({"view": "lens", "depth": "2"}, "residual_lens"), ({"measure": "turn"}, "residual_grid")):
+    for settings, name in (({}, "residual_norms"), ({"view": "lens", "depth": "2"}, "residual_lens"),
+                           ({"measure": "turn"}, "residual_grid")):
         header, _ = component(opened(settings, position="2", layer="1"), name)
         assert header["picked"][1] == 2
 
 
-@pytest.mark.parametrize("settings", [{"view": "nothing"}, {"depth": "x"}, {"depth": "99", "view": "lens"}, {"feature": "9999", "view": "norm", "norm_view": "batch"}])
+@pytest.mark.parametrize("settings", [{"view": "nothing"}, {"depth": "x"}, {"depth": "99", "view": "lens"},
+                                      {"feature": "9999", "view": "norm", "norm_view": "batch"}])
 def test_a_link_that_makes_no_sense_still_opens(settings):
     opened(settings)
 
@@ -173,7 +188,7 @@ def test_header_and_arrays_survive_packing():
     assert all(np.array_equal(back[name], array, equal_nan=True) for name, array in arrays.items())
 
 
-# ---- check yourself -------------------------------------------------------------------------------------------------------------
+# ---- check yourself --------------------------------------------------------------------------------------------------
 
 
 def answered(at: AppTest, key: str, answer: int) -> None:
@@ -185,13 +200,17 @@ def answered(at: AppTest, key: str, answer: int) -> None:
 
 
 def streams(model: Transformer, ids: torch.Tensor, path: bool = True) -> list[torch.Tensor]:
-    """The stream before each block and after the last, from the weights alone: pre-norm, learned positions, GELU; without the path, sublayer outputs only."""
+    """The stream before each block and after the last, from the weights alone: pre-norm, learned positions, GELU;
+    without the path, sublayer outputs only.
+    """
     x = model.E[ids] + model.P[:len(ids)]
     found = [x]
     for block in model.blocks:
         X = F.layer_norm(x, x.shape[-1:], block.attn_norm.weight, block.attn_norm.bias, model.config.norm_epsilon)
-        Q, K, V = (torch.einsum("nd,hdk->hnk", X, W) + b[:, None] for W, b in ((block.W_Q, block.b_Q), (block.W_K, block.b_K), (block.W_V, block.b_V)))
-        written = torch.einsum("hnk,hkd->nd", F.scaled_dot_product_attention(Q, K, V, is_causal=True), block.W_O) + block.b_O
+        Q, K, V = (torch.einsum("nd,hdk->hnk", X, W) + b[:, None]
+                   for W, b in ((block.W_Q, block.b_Q), (block.W_K, block.b_K), (block.W_V, block.b_V)))
+        written = (torch.einsum("hnk,hkd->nd", F.scaled_dot_product_attention(Q, K, V, is_causal=True), block.W_O)
+                   + block.b_O)
         x = x + written if path else written
         Z = F.layer_norm(x, x.shape[-1:], block.mlp_norm.weight, block.mlp_norm.bias, model.config.norm_epsilon)
         written = F.gelu(Z @ block.W_1 + block.b_1) @ block.W_2 + block.b_2
@@ -201,7 +220,8 @@ def streams(model: Transformer, ids: torch.Tensor, path: bool = True) -> list[to
 
 
 def logits_of(model: Transformer, x: torch.Tensor) -> torch.Tensor:
-    return F.layer_norm(x, x.shape[-1:], model.final_norm.weight, model.final_norm.bias, model.config.norm_epsilon) @ model.E.T
+    return F.layer_norm(x, x.shape[-1:], model.final_norm.weight, model.final_norm.bias,
+                        model.config.norm_epsilon) @ model.E.T
 
 
 def test_question_which_block_turns_the_token_most():
@@ -221,22 +241,27 @@ def test_question_what_becomes_of_the_token_without_its_best_head():
     model, ids = loaded().model, ids_of()
     trace = model(ids)
     target = int(trace.logits[-1].argmax())
-    row = model.E[target] * model.final_norm.weight      # every head is divided by the same σ: the order needs no division
-    shares = torch.stack([(heads - heads.mean(-1, keepdim=True)) @ row for heads in (block.head_contribution[:, -1] for block in trace.blocks)])
+    # every head is divided by the same σ: the order needs no division
+    row = model.E[target] * model.final_norm.weight
+    shares = torch.stack([(heads - heads.mean(-1, keepdim=True)) @ row
+                          for heads in (block.head_contribution[:, -1] for block in trace.blocks)])
     layer, head = divmod(int(shares.argmax()), model.config.n_heads)
     without = copy.deepcopy(model)
     without.blocks[layer].W_O.data = without.blocks[layer].W_O.data.clone()
     without.blocks[layer].W_O.data[head] = 0
     before, after = (float(m(ids).probs[-1, target]) for m in (model, without))
-    answered(opened({"view": "contributions"}), "contributions", 2 if abs(after - before) < 0.05 * before else 0 if after < before else 1)
+    answered(opened({"view": "contributions"}), "contributions",
+             2 if abs(after - before) < 0.05 * before else 0 if after < before else 1)
 
 
 def test_question_a_vector_ten_times_as_long():
     model, ids = loaded().model, ids_of()
     x, norm = model(ids).resid_final[-1].double(), model.final_norm
-    once, tenfold = (F.layer_norm(v, v.shape, norm.weight.double(), norm.bias.double(), norm.epsilon).norm() for v in (x, 10 * x))
+    once, tenfold = (F.layer_norm(v, v.shape, norm.weight.double(), norm.bias.double(), norm.epsilon).norm()
+                     for v in (x, 10 * x))
     factors = [10, math.sqrt(10), 1, 0.1]
-    answered(opened({"view": "norm", "norm_where": "final"}), "layer_norm", min(range(4), key=lambda i: abs(math.log(tenfold / once / factors[i]))))
+    answered(opened({"view": "norm", "norm_where": "final"}), "layer_norm",
+             min(range(4), key=lambda i: abs(math.log(tenfold / once / factors[i]))))
 
 
 def test_question_one_token_under_batch_norm():
@@ -259,23 +284,26 @@ def test_question_how_many_neurons_a_relu_would_let_through():
     block = model.blocks[2]
     x = streams(model, ids)[2]
     trace = model(ids)
-    Z = F.layer_norm(x + trace.blocks[2].attn_out, x.shape[-1:], block.mlp_norm.weight, block.mlp_norm.bias, model.config.norm_epsilon)
+    Z = F.layer_norm(x + trace.blocks[2].attn_out, x.shape[-1:], block.mlp_norm.weight, block.mlp_norm.bias,
+                     model.config.norm_epsilon)
     share = ((Z[-1] @ block.W_1 + block.b_1) > 0).double().mean().item()
     answered(opened({"view": "mlp"}, layer="2"), "firing", sum(share >= edge for edge in (0.05, 0.2, 0.4, 0.6)))
 
 
 def test_question_what_cutting_the_path_does():
     model, ids = loaded().model, ids_of()
-    before, after = (torch.softmax(logits_of(model, streams(model, ids, path)[-1][-1]).double(), -1) for path in (True, False))
+    before, after = (torch.softmax(logits_of(model, streams(model, ids, path)[-1][-1]).double(), -1)
+                     for path in (True, False))
     ratio = float(after[before.argmax()] / before.max())
     answered(opened({"view": "cut"}), "cut", 0 if ratio < 0.1 else 1 if ratio < 0.9 else 2 if ratio <= 1.1 else 3)
 
 
-# ---- charts -----------------------------------------------------------------------------------------------------------
+# ---- charts ----------------------------------------------------------------------------------------------------------
 
 
 def test_waterfall_bars_join_and_end_at_the_sum():
-    chart = figures.waterfall(["a", "b", "c"], ["residual", "attention", "mlp"], ["", "block 0", "block 0"], np.array([2.0, -0.5, 1.0]), "sum", "logit", "light").to_dict()
+    chart = figures.waterfall(["a", "b", "c"], ["residual", "attention", "mlp"], ["", "block 0", "block 0"],
+                              np.array([2.0, -0.5, 1.0]), "sum", "logit", "light").to_dict()
     rows = max(chart["datasets"].values(), key=lambda data: len(data[0]))
     assert [(row["start"], row["end"]) for row in rows] == [(0, 2), (2, 1.5), (1.5, 2.5), (0, 2.5)]
     assert [row["shown"] for row in rows] == ["+2", "−0.5", "+1", "+2.5"]
@@ -289,7 +317,8 @@ def test_no_bar_of_the_waterfall_carries_the_name_that_a_larger_one_beside_it_ha
     names = [f"part {i}" for i in range(40)]
 
     def labelled(**picked) -> set[str]:
-        chart = figures.waterfall(names, ["attention"] * 40, [""] * 40, values, "sum", "logit", "light", n_named=2, **picked).to_dict()
+        chart = figures.waterfall(names, ["attention"] * 40, [""] * 40, values, "sum", "logit", "light", n_named=2,
+                                  **picked).to_dict()
         rows = max(chart["datasets"].values(), key=lambda data: len(data[0]))
         return {row["name"] for row in rows if row["label"]}
 
@@ -298,14 +327,18 @@ def test_no_bar_of_the_waterfall_carries_the_name_that_a_larger_one_beside_it_ha
 
 
 def test_the_small_parts_of_a_large_model_stand_as_one_bar_and_all_still_add_up():
-    page, values = Lesson("residual_stream", WORDS, FRAME), np.random.default_rng(0).normal(size=480) * np.logspace(0, -4, 480)
-    rows = [{"name": f"head {i}", "meaning": "attention", "group": "", "value": float(value)} for i, value in enumerate(values)]
+    page, values = (Lesson("residual_stream", WORDS, FRAME),
+                    np.random.default_rng(0).normal(size=480) * np.logspace(0, -4, 480))
+    rows = [{"name": f"head {i}", "meaning": "attention", "group": "", "value": float(value)}
+            for i, value in enumerate(values)]
     *shown, rest = contributions.summed_up(page, rows, "head 479")
-    assert len(shown) == contributions.MOST_BARS + 1 and [row for row in rows if row in shown] == shown and rows[479] in shown
+    assert (len(shown) == contributions.MOST_BARS + 1 and [row for row in rows if row in shown] == shown
+            and rows[479] in shown)
     assert rest["name"] == WORDS.label("smaller_parts", n=480 - len(shown)) and rest["parts"] == 480 - len(shown)
     assert min(abs(row["value"]) for row in shown[:-1]) >= max(abs(row["value"]) for row in rows if row not in shown)
     assert math.fsum(row["value"] for row in [*shown, rest]) == pytest.approx(math.fsum(values), abs=1e-15)
-    assert contributions.summed_up(page, rows[:contributions.MOST_BARS + 1], "head 3") == rows[:contributions.MOST_BARS + 1]
+    assert (contributions.summed_up(page, rows[:contributions.MOST_BARS + 1], "head 3")
+            == rows[:contributions.MOST_BARS + 1])
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -318,7 +351,8 @@ def test_every_chart_has_a_constant_spec_whatever_its_numbers(theme):
         lambda v: figures.probability_by_layer(v[:3], np.array([1, 2, 3]), ["E", "0", "1"], ("p", "rank"), theme),
         lambda v: figures.waterfall(["a", "b"], ["residual", "mlp"], ["", "block 0"], v[:2], "sum", "logit", theme),
         lambda v: figures.two_distributions(["a", "b"], v[:2], v[2:4], ("with", "without"), "p", theme),
-        lambda v: figures.growth_lines({"a": v[:3], "b": v[3:6]}, {"a": "A", "b": "B"}, {"a": [1, 0], "b": [4, 3]}, {"a": "residual", "b": "accent"}, ("x", "y"), theme),
+        lambda v: figures.growth_lines({"a": v[:3], "b": v[3:6]}, {"a": "A", "b": "B"}, {"a": [1, 0], "b": [4, 3]},
+                                       {"a": "residual", "b": "accent"}, ("x", "y"), theme),
         lambda v: vector_figures.vector_bars(v, "title", "feature", theme, True),
     ]
     for make in makers:

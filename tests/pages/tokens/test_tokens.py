@@ -1,4 +1,6 @@
-"""The lesson Tokens: what the pictures are given is what the tokenizers do, the numbers hold, the question has the right answer."""
+"""The lesson Tokens: what the pictures are given is what the tokenizers do, the numbers hold, the question has
+the right answer.
+"""
 from __future__ import annotations
 
 import functools
@@ -23,7 +25,8 @@ from tests.helpers.messages import formulas
 from tests.helpers.prompts import PROMPTS
 
 ROOT = Path(__file__).parents[3]
-COMPONENT = {"merges": "token_merges", "methods": "token_methods", "train": "token_training", "vocabulary": "token_vocabulary"}
+COMPONENT = {"merges": "token_merges", "methods": "token_methods", "train": "token_training",
+             "vocabulary": "token_vocabulary"}
 
 
 open_at = functools.partial(lessons.open_at, "tokens")
@@ -37,14 +40,15 @@ def run_of(prompt: str) -> Run:
     return read(cache.shared_model(cache.model_names()[0], "cpu"), prompt)
 
 
-@pytest.mark.parametrize("prompt", [*PROMPTS.values(), "word " * 5000, "x" * 30_000, "$a_b^c$ \\ {} #", "\n\n\n"], ids=[*PROMPTS, "long", "one long word", "TeX", "blank"])
+@pytest.mark.parametrize("prompt", [*PROMPTS.values(), "word " * 5000, "x" * 30_000, "$a_b^c$ \\ {} #", "\n\n\n"],
+                         ids=[*PROMPTS, "long", "one long word", "TeX", "blank"])
 @pytest.mark.parametrize("view", COMPONENT)
 def test_every_view_bears_every_prompt(view: str, prompt: str | None):
     query = {} if prompt is None else {"prompt": prompt}
     assert fine(open_at(tokens_view=view, tokens_source="prompt", **query))
 
 
-# ---- merges ------------------------------------------------------------------------------------------------------------------------
+# ---- merges ----------------------------------------------------------------------------------------------------------
 
 
 def replayed(sent: dict, step: int) -> list[int]:
@@ -94,7 +98,8 @@ def test_a_text_that_does_not_fit_is_played_from_its_first_whole_word():
 
 def test_single_merges_of_a_word_by_hand():
     words = (b"abab",)
-    steps = tuple(merges.segmentation.merge_steps([merges.split(word) for word in words], {(b"a", b"b"): 1, (b"ab", b"ab"): 2}))
+    steps = tuple(merges.segmentation.merge_steps([merges.split(word) for word in words],
+                                                  {(b"a", b"b"): 1, (b"ab", b"ab"): 2}))
     assert merges.nodes_of(words, steps) == [(0, 0, 1, 2, b"ab"), (0, 2, 3, 4, b"ab"), (1, 0, 2, 4, b"abab")]
     assert merges.merges_made(merges.split(b"abab"), list(steps)) == [2, 1]
 
@@ -114,7 +119,7 @@ def test_the_numbers_of_merges():
     assert lines[2] == "3 - 2 = 1"
 
 
-# ---- methods -----------------------------------------------------------------------------------------------------------------------
+# ---- methods ---------------------------------------------------------------------------------------------------------
 
 
 def test_the_table_counts_what_each_method_makes():
@@ -124,7 +129,8 @@ def test_the_table_counts_what_each_method_makes():
     assert len(texts) == len(sent["examples"]) == 5
     names = [method["name"] for method in sent["methods"]]
     counts = {name: method["counts"] for name, method in zip(names, sent["methods"])}
-    assert counts["Split at spaces"] == [len(one.split(" ")) for one in texts] and counts["Split at spaces"][:2] == [1, 1]
+    assert (counts["Split at spaces"] == [len(one.split(" ")) for one in texts]
+            and counts["Split at spaces"][:2] == [1, 1])
     assert counts["Characters"] == [len(one) for one in texts] and counts["Characters"][:2] == [7, 25]
     assert counts["Bytes"] == [len(one.encode()) for one in texts] and counts["Bytes"][:2] == [21, 25]
     assert counts["BPE of stories"] == [len(run.tokenizer.encode(one)) for one in texts]
@@ -132,7 +138,7 @@ def test_the_table_counts_what_each_method_makes():
         other = Tokenizer.load(ROOT / "assets" / "models" / name / "tokenizer.json")
         assert counts[f"BPE of {name}"] == [len(other.encode(one)) for one in texts]
     for method in sent["methods"]:
-        for one, count, pieces in zip(texts, method["counts"], method["pieces"]):
+        for count, pieces in zip(method["counts"], method["pieces"]):
             assert len(pieces) == min(count, methods.SHOWN)
     assert sent["methods"][-1]["unknown"][0] == 7 and sent["methods"][3]["unknown"] == [0] * 5
 
@@ -147,7 +153,7 @@ def test_the_pieces_of_a_word_are_the_word():
         assert "".join(method["pieces"][1]) == "Abwasserbehandlungsanlage"
 
 
-# ---- train -------------------------------------------------------------------------------------------------------------------------
+# ---- train -----------------------------------------------------------------------------------------------------------
 
 
 def test_the_picture_of_training_is_given_cuts_that_make_up_the_words():
@@ -166,7 +172,8 @@ def test_bpe_of_the_picture_is_the_library_trained_for_that_size():
     for at in (3, 9):
         library = tokenizers.Tokenizer(tokenizers.models.BPE())
         library.pre_tokenizer = WORDS
-        library.train_from_iterator([learnt], tokenizers.trainers.BpeTrainer(vocab_size=sent["sizes"][at], show_progress=False))
+        library.train_from_iterator([learnt],
+                                    tokenizers.trainers.BpeTrainer(vocab_size=sent["sizes"][at], show_progress=False))
         assert len(library.encode(learnt).ids) == sent["bpe"][at]["tokens"]
 
 
@@ -176,11 +183,13 @@ def test_the_objective_is_the_likelihood_of_the_text():
     found = learned.learned(prose.load("tokens").section("training"))
     size = sent["settings"]["size"]
     unigram = found.unigram(size)
-    slow = 0.0                                           # word for word along the text, each by the sum over its ways, deep enough to hold them all
+    # word for word along the text, each by the sum over its ways, deep enough to hold them all
+    slow = 0.0
     for word in words_of(found.text):
         slow += math.log(sum(math.exp(score) for score, _ in unigram.segmentations(word, 10_000)))
     shown = float(re.search(r"= (-[\d.]+)$", formulas(at)[-1])[1])
-    assert shown == pytest.approx(slow, abs=1e-3) and sent["unigram"][sent["sizes"].index(size)]["log"] == pytest.approx(slow, abs=1e-6)
+    assert (shown == pytest.approx(slow, abs=1e-3)
+            and sent["unigram"][sent["sizes"].index(size)]["log"] == pytest.approx(slow, abs=1e-6))
 
 
 def test_the_numbers_of_training_hold_on_a_calculator():
@@ -203,14 +212,15 @@ def test_an_empty_prompt_teaches_by_the_example_and_says_so():
     assert given(at, "train")["identity"] == prose.load("tokens").section("training")
 
 
-# ---- vocabulary ----------------------------------------------------------------------------------------------------------------------
+# ---- vocabulary ------------------------------------------------------------------------------------------------------
 
 
 def test_the_vocabulary_is_the_tokenizers():
     at = open_at(tokens_view="vocabulary", target="300")
     sent, tokenizer = given(at, "vocabulary"), run_of("").tokenizer
     assert len(sent["names"]) == tokenizer.vocab_size and sent["settings"]["token"] == 300
-    assert [bytes.fromhex(one) for one in sent["bytes"]] == [tokenizer.token_bytes(i) for i in range(tokenizer.vocab_size)]
+    assert [bytes.fromhex(one) for one in sent["bytes"]] == [tokenizer.token_bytes(i)
+                                                             for i in range(tokenizer.vocab_size)]
     for token, (left, right) in sent["parts"].items():
         assert tokenizer.token_bytes(left) + tokenizer.token_bytes(right) == tokenizer.token_bytes(int(token))
 
@@ -218,21 +228,26 @@ def test_the_vocabulary_is_the_tokenizers():
 @pytest.mark.parametrize("character", ["h", "é", "我", "🐶"])
 def test_the_bits_of_a_character_add_up_to_its_number(character: str):
     written = vocabulary.utf8(character)
-    number, point, coded = re.fullmatch(r"(\d+) = \\mathbf\{([01\\,]+)\}_2 \\;\\to\\; (.+) \\;=\\; .+", written).groups()
+    number, point, coded = re.fullmatch(r"(\d+) = \\mathbf\{([01\\,]+)\}_2 \\;\\to\\; (.+) \\;=\\; .+",
+                                        written).groups()
     assert int(point.replace(r"\,", ""), 2) == int(number) == ord(character)
     coded_bytes = [int(re.sub(r"\\mathbf|[{}]", "", byte), 2) for byte in coded.split(r"\;\;")]
-    assert bytes(coded_bytes) == character.encode() and hex_bytes(character.encode()) == written.rsplit("{", 1)[1].rstrip("}").replace(r"\;", " ")
+    assert (bytes(coded_bytes) == character.encode()
+            and hex_bytes(character.encode()) == written.rsplit("{", 1)[1].rstrip("}").replace(r"\;", " "))
 
 
 def test_a_search_stays_short_in_the_address():
-    assert given(open_at(tokens_view="vocabulary", tokens_find="x" * 5000), "vocabulary")["settings"]["find"] == "x" * vocabulary.MOST_SEARCHED
+    assert (given(open_at(tokens_view="vocabulary", tokens_find="x" * 5000), "vocabulary")["settings"]["find"]
+            == "x" * vocabulary.MOST_SEARCHED)
 
 
-# ---- the question, the experiments, links --------------------------------------------------------------------------------------------
+# ---- the question, the experiments, links ----------------------------------------------------------------------------
 
 
 def slow_count(tokenizer: Tokenizer, written: str) -> int:
-    """Tokens of a text by the definition of BPE: in each word, the neighbours of the lowest rank are joined until none are in the list."""
+    """Tokens of a text by the definition of BPE: in each word, the neighbours of the lowest rank are joined until none
+    are in the list.
+    """
     order = {pair: rank for rank, pair in enumerate(tokenizer.merges)}
     total = 0
     for word in tokenizer.words(written):
@@ -252,7 +267,8 @@ def test_the_right_answer_is_what_bpe_makes_without_the_spaces(prompt: str | Non
     right = 0 if after < before else 1 if after == before else 2
     at.radio("tokens_spaces_given").set_value(right).run()
     at.button("tokens_spaces_commit").click().run()
-    assert any(m.value.startswith("Yes") for m in at.markdown) and any(f"With spaces {before} tokens, without {after}" in m.value for m in at.markdown)
+    assert (any(m.value.startswith("Yes") for m in at.markdown)
+            and any(f"With spaces {before} tokens, without {after}" in m.value for m in at.markdown))
 
 
 def test_every_experiment_leads_to_the_view_that_it_names():

@@ -1,4 +1,6 @@
-"""The lesson Training: what its pictures are given is what the models compute, its numbers hold, its questions have the right answers, and what is trained belongs to its reader."""
+"""The lesson Training: what its pictures are given is what the models compute, its numbers hold, its questions have the
+right answers, and what is trained belongs to its reader.
+"""
 from __future__ import annotations
 
 import json
@@ -46,7 +48,8 @@ def paid(run: Run, ids: tuple[int, ...]) -> list[float]:
     return [float(logits[i].logsumexp(-1) - logits[i, token]) for i, token in enumerate(ids[1:])]
 
 
-@pytest.mark.parametrize("prompt", [p for name, p in PROMPTS.items() if name != "default"], ids=[name for name in PROMPTS if name != "default"])
+@pytest.mark.parametrize("prompt", [p for name, p in PROMPTS.items() if name != "default"],
+                         ids=[name for name in PROMPTS if name != "default"])
 def test_forcing_prices_every_prompt(prompt: str):
     at = open_at(prompt=prompt)
     sent, run = columns(at), run_of(prompt)
@@ -66,7 +69,8 @@ def test_the_other_views_bear_hard_prompts(view: str):
         assert fine(open_at(training_view=view, prompt=prompt, training_task="text")), prompt
 
 
-ABSURD = {"training_view": "x", "training_unit": "7", "training_packed": "maybe", "training_place": "1e99", "training_task": "<b>", "training_size": "huge", "training_optimizer": "", "training_rate": "nan",
+ABSURD = {"training_view": "x", "training_unit": "7", "training_packed": "maybe", "training_place": "1e99",
+          "training_task": "<b>", "training_size": "huge", "training_optimizer": "", "training_rate": "nan",
           "training_seed": "-5", "training_head": "9999999", "training_milestone": "12345", "training_late": "2"}
 
 
@@ -75,7 +79,8 @@ def test_absurd_addresses_are_borne():
         assert fine(open_at(**ABSURD | {"training_view": view})), view
     at = open_at(training_view="live", training_rate="-2.61", training_head="99")
     assert fine(at) and at.session_state["training_rate"] == -2.5
-    assert fine(open_at(training_packed="true", training_place="500", prompt="A cat. A dog.")) and fine(open_at(training_packed="true", prompt=""))
+    assert (fine(open_at(training_packed="true", training_place="500", prompt="A cat. A dog."))
+            and fine(open_at(training_packed="true", prompt="")))
 
 
 def test_packed_documents_are_priced_with_the_end_between_them():
@@ -91,7 +96,8 @@ def test_the_numbers_of_forcing_hold_on_a_calculator():
     prices = paid(run_of("The dog ran to the park."), run_of("The dog ran to the park.").token_ids)
     price, mean, perplexity, _, push, _ = formulas(at)
     p, nats, numerator, bits = (float(x) for x in re.findall(r"\d+\.\d+", price))
-    assert -math.log(p) == pytest.approx(nats, abs=5e-5) and numerator / math.log(2) == pytest.approx(bits, abs=5e-5) and nats == pytest.approx(prices[2], abs=1e-4)
+    assert (-math.log(p) == pytest.approx(nats, abs=5e-5) and numerator / math.log(2) == pytest.approx(bits, abs=5e-5)
+             and nats == pytest.approx(prices[2], abs=1e-4))
     total, shown = (float(x) for x in re.findall(r"\d+\.\d+", mean))
     assert total / len(prices) == pytest.approx(shown, abs=5e-5) and total == pytest.approx(sum(prices), abs=1e-3)
     exponent, shown = (float(x) for x in re.findall(r"\d+\.\d+", perplexity))
@@ -107,7 +113,8 @@ def verdict(at: AppTest, option: int) -> bool:
     key = question(at).key
     question(at).set_value(option).run()
     at.button(key.replace("_given", "_commit")).click().run()
-    return any(m.value.startswith(prose.load("app").label("check_right", answer="").split(".")[0].strip()) for m in at.markdown)
+    return any(m.value.startswith(prose.load("app").label("check_right", answer="").split(".")[0].strip())
+               for m in at.markdown)
 
 
 def test_the_questions_have_the_answers_that_a_second_computation_gives():
@@ -116,16 +123,18 @@ def test_the_questions_have_the_answers_that_a_second_computation_gives():
     places = [int(re.search(r"token (\d+)", option)[1]) for option in question(at).options]
     assert verdict(at, max(range(len(places)), key=lambda k: prices[places[k] - 1]))
     at = open_at(prompt="")
-    assert verdict(at, next(k for k, option in enumerate(question(at).options) if option.startswith(f"{math.log(run.model.config.vocab_size):.2f}")))
+    assert verdict(at, next(k for k, option in enumerate(question(at).options)
+                            if option.startswith(f"{math.log(run.model.config.vocab_size):.2f}")))
     at = open_at(training_view="live", training_task="copying")
     assert verdict(at, next(k for k, option in enumerate(question(at).options) if option.startswith("2.08")))
     at = open_at(training_view="childhood")
-    rises = {f"from step {a.step} to step {b.step}": b.induction_score - a.induction_score for a, b in zip(MOMENTS, MOMENTS[1:])}
+    rises = {f"from step {a.step} to step {b.step}": b.induction_score - a.induction_score
+             for a, b in zip(MOMENTS, MOMENTS[1:])}
     options = question(at).options
     assert max(rises, key=rises.get) in options and verdict(at, options.index(max(rises, key=rises.get)))
 
 
-# ---- live ---------------------------------------------------------------------------------------------------------------------------
+# ---- live ------------------------------------------------------------------------------------------------------------
 
 
 def until(condition, seconds: float = 60.0) -> bool:
@@ -170,10 +179,12 @@ def test_where_all_places_are_taken_the_reader_waits_in_line_and_begins_by_itsel
         at = open_at(training_view="live")
         at.button("training_run").click().run()
         mine = list(at.session_state["training_jobs"].values())[-1]
-        assert at.button("training_run").label == words.label("worker_leave") and mine.waiting and learner_in(at).step == 0
+        assert (at.button("training_run").label == words.label("worker_leave") and mine.waiting
+                and learner_in(at).step == 0)
         assert any(re.search(r"2 before you, about \d+ s:", info.value) for info in at.info)
         at.button("training_run").click().run()
-        assert until(lambda: not mine.running) and mine.stopped and queue.in_line() == (queue.MOST_AT_ONCE, 2) and at.run().button("training_run").label == WORDS.label("train")
+        assert (until(lambda: not mine.running) and mine.stopped and queue.in_line() == (queue.MOST_AT_ONCE, 2)
+                and at.run().button("training_run").label == WORDS.label("train"))
         at.button("training_run").click().run()
         mine = list(at.session_state["training_jobs"].values())[-1]
     finally:
@@ -190,9 +201,11 @@ def test_every_task_and_size_opens_and_the_levels_are_in_the_picture():
     for task in TASKS:
         at = open_at(training_view="live", training_task=task)
         spec = json.loads(at.get("vega_lite_chart")[0].proto.spec)
-        drawn = [value["level"] for layer in spec["layer"] if layer["mark"]["type"] == "rule" for value in layer["data"]["values"]]
+        drawn = [value["level"] for layer in spec["layer"] if layer["mark"]["type"] == "rule"
+                 for value in layer["data"]["values"]]
         assert fine(at) and drawn == list(learner_in(at).task.levels.values()), task
-    parameters = next(latex for latex in formulas(open_at(training_view="live", training_size="medium")) if "12 d^2" in latex)
+    parameters = next(latex for latex in formulas(open_at(training_view="live", training_size="medium"))
+                      if "12 d^2" in latex)
     left, shown = parameters.split(" = ")[1:]
     assert eval(left.replace(r"\cdot", "*")) == int(shown)  # noqa: S307
 
@@ -205,8 +218,10 @@ def test_the_settings_of_large_models_stand_below_the_numbers():
 
 def test_the_own_text_is_the_prompt_if_it_is_long_enough():
     long = "The cat sat on the mat and the dog sat on the log. " * 8
-    learned = [learner_in(open_at(training_view="live", training_task="text", prompt=prompt)).task._train for prompt in (long, "short")]
-    assert learned[0].tolist() == live.learning.OwnText(long)._train.tolist() and learned[1].tolist() == live.learning.OwnText(WORDS.section("passage"))._train.tolist()
+    learned = [learner_in(open_at(training_view="live", training_task="text", prompt=prompt)).task._train
+               for prompt in (long, "short")]
+    assert (learned[0].tolist() == live.learning.OwnText(long)._train.tolist()
+            and learned[1].tolist() == live.learning.OwnText(WORDS.section("passage"))._train.tolist())
 
 
 def test_a_model_trained_live_runs_in_every_lesson():
@@ -223,7 +238,7 @@ def test_a_model_trained_live_runs_in_every_lesson():
     assert not cache.exists(name) and fine(at) and at.session_state["model"] == "stories"
 
 
-# ---- childhood ------------------------------------------------------------------------------------------------------------------------
+# ---- childhood -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("at_index", [0, 18, len(MOMENTS) - 1])
@@ -254,7 +269,8 @@ def test_time_travel_reaches_the_other_lessons_through_the_picker_and_the_addres
     assert of_tokens("stories-small@4", "cpu", (0, 5)).model_name == "stories-small@4"
 
 
-@pytest.mark.parametrize("name", ["stories-small@3", "stories@4", "stories-small@", "stories-small@04", "@", "x@1", "stories-small@1e3"])
+@pytest.mark.parametrize("name", ["stories-small@3", "stories@4", "stories-small@", "stories-small@04", "@", "x@1",
+                                  "stories-small@1e3"])
 def test_a_moment_that_was_not_kept_is_no_model(name: str):
     assert not cache.exists(name)
     with pytest.raises(ValueError):

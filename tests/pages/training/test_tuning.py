@@ -1,4 +1,6 @@
-"""Tuning in the lesson Training: every stage opens and bears what it is given, what it shows is computed, votes and tuned models belong to their reader, and the shared model is not touched."""
+"""Tuning in the lesson Training: every stage opens and bears what it is given, what it shows is computed, votes and
+tuned models belong to their reader, and the shared model is not touched.
+"""
 from __future__ import annotations
 
 import math
@@ -27,7 +29,8 @@ WORDS = prose.load("training")
 
 def open_at(stage: str = "tuned", **query: str) -> AppTest:
     shared = {name: query.pop(name) for name in ("prompt", "model") if name in query}
-    return lessons.open_at("training", training_view="tuning", training_stage=stage, **{f"training_{name}": value for name, value in query.items()}, **shared)
+    return lessons.open_at("training", training_view="tuning", training_stage=stage,
+                           **{f"training_{name}": value for name, value in query.items()}, **shared)
 
 
 @pytest.fixture
@@ -35,7 +38,8 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Hashable, Callable[[], 
     """What the pages ask for: which tuner, how it is made, and the one they are given."""
     every, tuner_of = [], tuning_parts.tuner_of
     for view in (fine_tuning, alignment):
-        monkeypatch.setattr(view, "tuner_of", lambda key, make: every.append((key, make, tuner_of(key, make))) or every[-1][2])
+        monkeypatch.setattr(view, "tuner_of",
+                            lambda key, make: every.append((key, make, tuner_of(key, make))) or every[-1][2])
     return every
 
 
@@ -55,7 +59,8 @@ def number(latex: str) -> float:
 
 def value(latex: str) -> float:
     """What a calculator makes of a sum or a quotient of a formula."""
-    plain = re.sub(r"\\frac\{([^{}]*)\}\{([^{}]*)\}", r"((\1)/(\2))", latex.replace(r"\cdot 10^{", "*10**{")).replace(r"\cdot", "*")
+    plain = re.sub(r"\\frac\{([^{}]*)\}\{([^{}]*)\}", r"((\1)/(\2))", latex.replace(r"\cdot 10^{", "*10**{")).replace(
+        r"\cdot", "*")
     return eval(plain.replace("{", "(").replace("}", ")"))  # noqa: S307
 
 
@@ -66,7 +71,8 @@ def test_every_stage_bears_every_prompt_and_an_absurd_address(stage: str):
         at.session_state["asked_for"] = {"prompt": prompt}
         at.run()
         assert fine(at), prompt
-    assert fine(open_at(stage, base="x", pairs="<b>", topic="{x}" * 99, food="<script>", parts="9", rank="1e9", judge="none", beta="nan", asked="?", example="-4", dice="1e99"))
+    assert fine(open_at(stage, base="x", pairs="<b>", topic="{x}" * 99, food="<script>", parts="9", rank="1e9",
+                        judge="none", beta="nan", asked="?", example="-4", dice="1e99"))
     assert fine(open_at(stage, pairs="fact", topic="{name}" * 99, food="<b>\n", example="999", beta="0.3"))
 
 
@@ -75,11 +81,14 @@ def test_every_kind_of_pairs_shows_a_held_out_pair_and_what_counts(kind: str, as
     at = open_at(pairs=kind, topic="the red snail", food="blue soup")
     tuner, table = asked[-1][2], at.dataframe[0].value
     assert fine(at) and len(tuner.pairs) > 10
-    assert table["counts"].sum() == int((tuner.held_out.targets[0] != -100).sum()) and (table[~table["counts"]]["−ln p now"] == "–").all()
+    assert (table["counts"].sum() == int((tuner.held_out.targets[0] != -100).sum())
+            and (table[~table["counts"]]["−ln p now"] == "–").all())
     if kind == "fact":
         assert "red snail" in said(at) and "·soup" in " ".join(table["token"])
     else:
-        assert not {pair.prompt for pair in tuner.pairs} & {fine_tuning.encoded(cache.shared_model("stories-small", "cpu"), [p])[0].prompt for p in tuning_texts.pairs(kind, 200, 24, 0)[1]}
+        assert not {pair.prompt for pair in tuner.pairs} & {
+            fine_tuning.encoded(cache.shared_model("stories-small", "cpu"), [p])[0].prompt
+            for p in tuning_texts.pairs(kind, 200, 24, 0)[1]}
 
 
 def test_two_readers_tune_each_their_own_and_the_shared_model_stays(asked: list):
@@ -95,21 +104,25 @@ def test_two_readers_tune_each_their_own_and_the_shared_model_stays(asked: list)
     assert until(lambda: not job.running) and not job.failed and still.step == 0
     one.run()
     last = tuner.history[-1]
-    assert fine(one) and f"Step {last.step}" in said(one) and last.held_out < tuner.history[0].held_out - 1 and last.kl > 0
+    assert (fine(one) and f"Step {last.step}" in said(one) and last.held_out < tuner.history[0].held_out - 1
+            and last.kl > 0)
     lines = formulas(one)
     assert r"L\, r" in lines[3] and f"= {tuner.n_learned}," in lines[3] and tuner.n_learned == 5 * 2 * (2 * 160 + 320)
     left, shown = lines[2].split(r"\ ")[0].split(" = ")
     assert value(left) == pytest.approx(float(shown), abs=6e-5)
-    pair = fine_tuning.encoded(cache.shared_model("stories-small", "cpu"), [tuning_texts.pairs("feeling", 200, 24, 0)[1][0]])[0]
+    pair = fine_tuning.encoded(cache.shared_model("stories-small", "cpu"),
+                               [tuning_texts.pairs("feeling", 200, 24, 0)[1][0]])[0]
     p = tuner.copy().logits(torch.tensor(pair.prompt + pair.answer)).double().log_softmax(-1)
     paid = [-float(p[len(pair.prompt) - 1 + i, token]) for i, token in enumerate(pair.answer)]
     assert sum(paid) / len(paid) == pytest.approx(float(shown), abs=1e-4)
     assert value(lines[4].split(" = ")[0]) == pytest.approx(last.old - tuner.history[0].old, abs=1e-4)
     after = cache.shared_model("stories-small", "cpu").model.state_dict()
-    assert all(torch.equal(p, after[name]) for name, p in before.items()) and not any(p.requires_grad for p in cache.shared_model("stories-small", "cpu").model.parameters())
+    assert (all(torch.equal(p, after[name]) for name, p in before.items())
+            and not any(p.requires_grad for p in cache.shared_model("stories-small", "cpu").model.parameters()))
     one.button("training_tuning_adopt").click().run()
     name = one.session_state["model"]
-    assert fine(one) and name.startswith("tuned-") and cache.exists(name) and torch.equal(cache.shared_model(name, "cpu").model.blocks[0].W_Q, tuner.copy().blocks[0].W_Q)
+    assert (fine(one) and name.startswith("tuned-") and cache.exists(name)
+            and torch.equal(cache.shared_model(name, "cpu").model.blocks[0].W_Q, tuner.copy().blocks[0].W_Q))
     assert fine(open_at("aligned", base="loaded", model=name)) and fine(lessons.open_at("heads", model=name))
     one.button("training_tuning_reset").click().run()
     assert fine(one) and own_of(one) == [] and "Step" not in said(one)
@@ -118,9 +131,11 @@ def test_two_readers_tune_each_their_own_and_the_shared_model_stays(asked: list)
 def test_alignment_starts_at_ln_2_and_its_numbers_hold(asked: list):
     at = open_at("aligned", parts="last")
     key, make, tuner = asked[-1]
-    assert tuner.history[0].held_out == pytest.approx(math.log(2), abs=1e-6) and f"{len(tuner.pairs)} pairs to learn from, {len(tuner.held_out)} held out" in said(at)
+    assert (tuner.history[0].held_out == pytest.approx(math.log(2), abs=1e-6)
+            and f"{len(tuner.pairs)} pairs to learn from, {len(tuner.held_out)} held out" in said(at))
     decode = cache.shared_model("stories-small", "cpu").tokenizer.decode
-    assert all(tuning_texts.happy(decode(p.chosen)) > tuning_texts.happy(decode(p.rejected)) for p in tuner.pairs + tuner.held_out)
+    assert all(tuning_texts.happy(decode(p.chosen)) > tuning_texts.happy(decode(p.rejected))
+               for p in tuner.pairs + tuner.held_out)
     tuner = make()
     next(tuner.learn())
     at.session_state[tuning_parts.TUNERS] = {key: tuner}
@@ -132,7 +147,8 @@ def test_alignment_starts_at_ln_2_and_its_numbers_hold(asked: list):
     for tokens in (example.chosen, example.rejected):
         ids = torch.tensor(example.prompt + tokens)
         own, ref = (m.logits(ids).double().log_softmax(-1) for m in (tuner.copy(), tuner.start))
-        moved.append(sum(float(own[len(example.prompt) - 1 + i, t] - ref[len(example.prompt) - 1 + i, t]) for i, t in enumerate(tokens)))
+        moved.append(sum(float(own[len(example.prompt) - 1 + i, t] - ref[len(example.prompt) - 1 + i, t])
+                         for i, t in enumerate(tokens)))
     assert moved[0] - moved[1] == pytest.approx(number(lines[1]), abs=1e-3)
     m = float(re.search(r"\\cdot \((-?[\d.]+)\)", lines[2])[1]) if "10^" not in lines[2] else moved[0] - moved[1]
     assert number(lines[2]) == pytest.approx(-math.log(1 / (1 + math.exp(-0.1 * m))), abs=1e-4)
@@ -146,7 +162,8 @@ def test_a_reader_votes_and_then_the_model_can_learn(asked: list):
     tuner = asked[-1][2]
     assert fine(at) and len(tuner.pairs) == 6 and len(tuner.held_out) == 2 and at.button("training_run")
     votes = list(at.session_state[alignment.VOTES].values())[0]
-    assert [better for better, _ in votes.values()] == [n % 2 for n in range(alignment.LEAST_VOTES)] and not any(other.session_state[alignment.VOTES].values())
+    assert ([better for better, _ in votes.values()] == [n % 2 for n in range(alignment.LEAST_VOTES)]
+            and not any(other.session_state[alignment.VOTES].values()))
 
 
 def test_the_questions_have_the_answers_that_a_second_computation_gives():
@@ -164,7 +181,9 @@ def test_the_questions_have_the_answers_that_a_second_computation_gives():
 def test_pretraining_is_what_the_record_says():
     at, record = open_at("pretrained"), checkpoints.training_record("stories-small")
     assert f"{record[-1]['held_out']['heldout_tinystories']:.2f} nats" in said(at) and "9.49 million tokens" in said(at)
-    assert fine(open_at("pretrained", base="loaded", model="stories")) and fine(open_at("pretrained", base="loaded", model="stories-small@4")) and checkpoints.training_record("none") == ()
+    assert (fine(open_at("pretrained", base="loaded", model="stories"))
+            and fine(open_at("pretrained", base="loaded", model="stories-small@4"))
+            and checkpoints.training_record("none") == ())
 
 
 def test_what_the_pretrained_model_is_given_is_one_of_the_pairs_that_are_picked():

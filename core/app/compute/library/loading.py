@@ -1,6 +1,8 @@
-"""A look at a model of the library before it is loaded, and the loading, each on a thread of its own that all readers who ask for the same model share.
+"""A look at a model of the library before it is loaded, and the loading, each on a thread of its own that all readers
+who ask for the same model share.
 
-The threads know nothing of any session and make no call to Streamlit. What goes wrong is a `Problem`: a reason and a plain sentence without any path.
+The threads know nothing of any session and make no call to Streamlit. What goes wrong is a `Problem`: a reason and a
+plain sentence without any path.
 """
 from __future__ import annotations
 
@@ -38,9 +40,14 @@ CHANCE = 0.95               # of ln |V|: a loss above it is no better than chanc
 
 @dataclass(frozen=True)
 class Problem:
+<<<<<<< HEAD
     """What went wrong, and the sentence for the reader.
 
     reason: one of core.huggingface.errors.REASONS, or "memory", "disk", "kind", "busy", "stopped", "unexpected".
+=======
+    """What went wrong. reason: one of core.huggingface.errors.REASONS, or "memory", "kind", "busy", "stopped",
+    "unexpected"; said: the sentence for the reader.
+>>>>>>> main
     """
 
     reason: str
@@ -117,11 +124,19 @@ _look_slots, _load_slots = threading.Semaphore(LOOKS_AT_ONCE), threading.Semapho
 
 
 def look(name: str, again: bool = False) -> Task:
-    """The look at an offered model, running or ended; its result is a huggingface.Preview. A failed one is repeated when it is asked for `again`."""
+    """The look at an offered model, running or ended; its result is a huggingface.Preview.
+
+    A failed one is repeated when it is asked for `again`.
+    """
     with _lock:
         kept = _looks.get(name)
         if kept is None or again and not kept.running:
+<<<<<<< HEAD
             kept = _looks[name] = _begun(name, _look, _look_slots, _looks)
+=======
+            kept = _looks[name] = _begun(name, lambda task: huggingface.preview(names.source(name)),
+                                         _look_slots, _looks)
+>>>>>>> main
         _looks.move_to_end(name)
         for old in [old for old, task in _looks.items() if not task.running][:max(0, len(_looks) - MOST_KEPT)]:
             del _looks[old]
@@ -129,7 +144,10 @@ def look(name: str, again: bool = False) -> Task:
 
 
 def load(name: str) -> Task:
-    """The loading of an offered model, begun now unless it runs already or the model is there. When it has ended well, the model is where cache.exists finds it."""
+    """The loading of an offered model, begun now unless it runs already or the model is there.
+
+    When it has ended well, the model is where cache.exists finds it.
+    """
     with _lock:
         if name not in _loads or not _loads[name].running and not cache.exists(name):
             _loads[name] = _begun(name, _load, _load_slots, _loads)
@@ -184,7 +202,9 @@ def too_large(room: Room) -> Problem | None:
     if room.fits:
         return None
     which = "largest" if room.needed > room.largest else "bound" if room.needed > room.bound else "free"
-    return Problem("memory", words().label(f"too_large_{which}", needed=readable_bytes(room.needed), free=readable_bytes(room.free), bound=readable_bytes(room.bound), largest=readable_bytes(room.largest)))
+    return Problem("memory", words().label(f"too_large_{which}", needed=readable_bytes(room.needed),
+                                           free=readable_bytes(room.free), bound=readable_bytes(room.bound),
+                                           largest=readable_bytes(room.largest)))
 
 
 def readable_bytes(n: int) -> str:
@@ -261,18 +281,20 @@ def _folder(name: str) -> tuple[Path | None, str]:
     return names.folders().get(short) if name.startswith(names.IN_FOLDER) else None, short
 
 
-# ---- what a loaded model is -------------------------------------------------------------------------------------------------------------
+# ---- what a loaded model is ------------------------------------------------------------------------------------------
 
 
 def loss_on_fixed_text(model: Transformer, tokenizer: Tokenizer) -> float | None:
     """Nats per token that a model pays for the examples of the prompt bar, as one text; None without a tokenizer.
 
-    A decoder goes on from left to right; an encoder fills in every HIDDEN-th token, all of them hidden at once; an encoder-decoder writes the text that it has read.
-    Near ln |V|, what guessing would pay, or above it: the model has learned nothing of such a text.
+    A decoder goes on from left to right; an encoder fills in every HIDDEN-th token, all of them hidden at once; an
+    encoder-decoder writes the text that it has read. Near ln |V|, what guessing would pay, or above it: the model has
+    learned nothing of such a text.
     """
     if isinstance(tokenizer, NumberedTokens):
         return None
-    ids = torch.tensor(tokenizer.prompt(prose.load("app").section("prompts"), min(256, model.config.n_context)).token_ids)
+    ids = torch.tensor(tokenizer.prompt(prose.load("app").section("prompts"),
+                                        min(256, model.config.n_context)).token_ids)
     if len(ids) < 2 or model.config.kind == "encoder" and not fills(model, tokenizer):
         return None
     with torch.inference_mode():
@@ -280,7 +302,9 @@ def loss_on_fixed_text(model: Transformer, tokenizer: Tokenizer) -> float | None
 
 
 def fills(model: Transformer, tokenizer: Tokenizer) -> bool:
-    """Whether an encoder of the library can be asked what stands in a blank: it has a token for one, and the head that tells words (core.huggingface.families)."""
+    """Whether an encoder of the library can be asked what stands in a blank: it has a token for one, and the head that
+    tells words (core.huggingface.families).
+    """
     return tokenizer.mask_token is not None and model.config.head_transform
 
 
@@ -289,7 +313,8 @@ def _guesses(model: Transformer, tokenizer: Tokenizer, ids: torch.Tensor) -> tup
     if model.config.kind == "decoder":
         return model.logits(ids[:-1]), ids[1:]
     if model.config.kind == "encoder-decoder":
-        return model.logits(torch.cat([torch.tensor([model.config.first_token]), ids[:-1]]), memory=model.encode(ids)), ids
+        return (model.logits(torch.cat([torch.tensor([model.config.first_token]), ids[:-1]]), memory=model.encode(ids)),
+                ids)
     asked = torch.arange(len(tokenizer.begin), len(ids) - len(tokenizer.end), HIDDEN)
     shown = ids.index_fill(0, asked, tokenizer.mask_token)
     return model.logits_of(model.final_vectors(shown)[asked]), ids[asked]
@@ -301,7 +326,8 @@ def is_chance(loss: float | None, vocab_size: int) -> bool:
 
 
 class StandInTokens(NumberedTokens):
-    """For a model that came without its tokenizer: a whole number is the token of that id, and any other word gets an id made from its letters.
+    """For a model that came without its tokenizer: a whole number is the token of that id, and any other word gets an
+    id made from its letters.
 
     So every lesson can draw its pictures; what the model says of a word means nothing then.
     """
@@ -317,7 +343,9 @@ class StandInTokens(NumberedTokens):
 
 
 def with_end(model: Transformer, tokenizer: Tokenizer) -> Transformer:
-    """The model, and its tokenizer, with an end-of-text token: where they name none, the token that texts begin with stands in, else token 0."""
+    """The model, and its tokenizer, with an end-of-text token: where they name none, the token that texts begin with
+    stands in, else token 0.
+    """
     if model.config.end_of_text is None:
         model.config = dataclasses.replace(model.config, end_of_text=tokenizer.first or 0)
     if tokenizer.end_of_text is None:
@@ -327,4 +355,5 @@ def with_end(model: Transformer, tokenizer: Tokenizer) -> Transformer:
 
 def with_words(tokenizer: Tokenizer) -> Tokenizer:
     """The tokenizer, or in place of a missing one a stand-in that takes any text."""
-    return StandInTokens(tokenizer.vocab_size, tokenizer.end_of_text) if isinstance(tokenizer, NumberedTokens) else tokenizer
+    return (StandInTokens(tokenizer.vocab_size, tokenizer.end_of_text) if isinstance(tokenizer, NumberedTokens)
+            else tokenizer)

@@ -1,6 +1,8 @@
-"""Which Hugging Face models readers may load, and under what names: "folder:<name below a root>" and "hub:<owner/name>".
+"""Which Hugging Face models readers may load, and under what names: "folder:<name below a root>" and
+"hub:<owner/name>".
 
-The operator says so by environment variables (core.app.base.deployment); a reader's text is looked up among the names that they allow and never made into a path.
+The operator says so by environment variables (core.app.base.deployment); a reader's text is looked up among the names
+that they allow and never made into a path.
 """
 from __future__ import annotations
 
@@ -63,7 +65,10 @@ def is_hub_offered(name: str) -> bool:
 
 
 def folders() -> dict[str, Path]:
-    """The models below the operator's roots: name below its root, with /, to folder; of the root itself its own name. The first root leads."""
+    """The models below the operator's roots: name below its root, with /, to folder; of the root itself its own name.
+
+    The first root leads.
+    """
     return _folders(deployment.current().model_roots, int(time.monotonic() / SECONDS))
 
 
@@ -77,7 +82,9 @@ def _folders(roots: tuple[Path, ...], _moment: int) -> dict[str, Path]:
 
 
 def _models_below(root: Path) -> Iterator[Path]:
-    """Folders with a config.json, level by level; no link is followed that leads out of the root, and no folder looked into twice."""
+    """Folders with a config.json, level by level; no link is followed that leads out of the root, and no folder
+    looked into twice.
+    """
     waiting, seen = deque([(root, 0)]), set()
     while waiting and len(seen) < MOST_LOOKED_AT:
         folder, depth = waiting.popleft()
@@ -91,7 +98,8 @@ def _models_below(root: Path) -> Iterator[Path]:
         if any(entry.name == CONFIG and entry.is_file() for entry in entries) and _stays_inside(entries, root):
             yield folder
         elif depth < MOST_DEPTH:
-            waiting.extend((Path(entry.path), depth + 1) for entry in entries if not entry.name.startswith(".") and entry.is_dir())
+            waiting.extend((Path(entry.path), depth + 1) for entry in entries
+                           if not entry.name.startswith(".") and entry.is_dir())
 
 
 def _stays_inside(entries: list[os.DirEntry], root: Path) -> bool:

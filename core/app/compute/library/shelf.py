@@ -13,7 +13,9 @@ MARGIN = 512 * 2**20                    # bytes that stay free beside a model, f
 
 
 def capacity() -> int:
-    """The most bytes that all loaded models of the library take together: what the operator says, else a share of the machine's memory."""
+    """The most bytes that all loaded models of the library take together: what the operator says, else a share of the
+    machine's memory.
+    """
     asked = deployment.current().all_models_bytes
     return int(SHARE * devices.memory_total()) if asked is None else asked
 
@@ -26,7 +28,9 @@ def largest() -> int:
 
 @dataclass(frozen=True)
 class Room:
-    """Whether a model of `needed` bytes has room: it may take `largest` and all together `bound`, within the `free` memory of the machine, other loaded models dropped."""
+    """Whether a model of `needed` bytes has room: it may take `largest` and all together `bound`, within the `free`
+    memory of the machine, other loaded models dropped.
+    """
 
     needed: int
     free: int
@@ -39,7 +43,10 @@ class Room:
 
 
 class Shelf:
-    """Values of a known size by name. A value that is being made counts from the moment its room was reserved. Safe from many threads."""
+    """Values of a known size by name.
+
+    A value that is being made counts from the moment its room was reserved. Safe from many threads.
+    """
 
     def __init__(self, dropped: Callable[[str], None]) -> None:
         """dropped: called with the name of each value that gave its place, after it is gone."""
@@ -71,11 +78,14 @@ class Shelf:
         """What there would be for one more value if all that may give their place did."""
         with self._lock:
             droppable = sum(self._bytes[name] for name in self._values)
-            unread = sum(self._bytes.values()) - droppable            # reserved, and counted as free by the machine still
+            # reserved, and counted as free by the machine still
+            unread = sum(self._bytes.values()) - droppable
         return Room(n_bytes, max(0, devices.memory_free() + droppable - unread), max(0, capacity() - unread), largest())
 
     def reserve(self, name: str, n_bytes: int) -> bool:
-        """Keeps room for a value that is about to be made, others giving their place for it; False where there cannot be enough."""
+        """Keeps room for a value that is about to be made, others giving their place for it; False where there
+        cannot be enough.
+        """
         with self._lock:
             if not self.room(n_bytes).fits:
                 return False

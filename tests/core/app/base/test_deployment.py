@@ -1,4 +1,6 @@
-"""The settings by which a server is run: each variable is read in one place, takes hold, and a wrong value stops the start with one line; the files under assets/deploy hold."""
+"""The settings by which a server is run: each variable is read in one place, takes hold, and a wrong value stops the
+start with one line; the files under assets/deploy hold.
+"""
 import gc
 import os
 import pkgutil
@@ -22,12 +24,24 @@ from pages.attention import weights_route as attention
 from pages.heads import route as heads
 from tests.helpers.lessons import ROOT, opened
 
+<<<<<<< HEAD
 WRONG = [("TRANSFORMER_MODELS", "stories,nothing"), ("TRANSFORMER_MODELS", "blanks"), ("TRANSFORMER_MODEL_ROOTS", "/no/such/folder"), ("TRANSFORMER_HUB", "maybe"), ("TRANSFORMER_HUB_MODELS", "gpt2,../x"),
          ("TRANSFORMER_HUB_GB", "20GB"), ("TRANSFORMER_MODEL_GB", "much"), ("TRANSFORMER_MODEL_GB", "nan"),
          ("TRANSFORMER_LARGEST_MODEL_GB", "-1"),
          ("TRANSFORMER_PROMPT_CHARACTERS", "99"), ("TRANSFORMER_PROMPT_CHARACTERS", "1e3"),
          ("TRANSFORMER_PROMPT_TOKENS", "7"), ("TRANSFORMER_PROMPT_TOKENS", "257"), ("TRANSFORMER_TRAINING", "2"), ("TRANSFORMER_PASSES", "ray"), ("TRANSFORMER_PASSES", "http://host:port"),
          *(("TRANSFORMER_FRAME_ANCESTORS", value) for value in ("moodle.school.example", "https://a/b", "'none'", "https://a;script-src"))]
+=======
+WRONG = [("TRANSFORMER_MODELS", "stories,nothing"), ("TRANSFORMER_MODELS", "blanks"),
+         ("TRANSFORMER_MODEL_ROOTS", "/no/such/folder"),
+         ("TRANSFORMER_HUB", "maybe"), ("TRANSFORMER_HUB_MODELS", "gpt2,../x"),
+         ("TRANSFORMER_MODEL_GB", "much"), ("TRANSFORMER_MODEL_GB", "nan"), ("TRANSFORMER_LARGEST_MODEL_GB", "-1"),
+         ("TRANSFORMER_PROMPT_CHARACTERS", "99"), ("TRANSFORMER_PROMPT_CHARACTERS", "1e3"),
+         ("TRANSFORMER_PROMPT_TOKENS", "7"), ("TRANSFORMER_PROMPT_TOKENS", "257"), ("TRANSFORMER_TRAINING", "2"),
+         ("TRANSFORMER_PASSES", "ray"), ("TRANSFORMER_PASSES", "http://host:port"),
+         *(("TRANSFORMER_FRAME_ANCESTORS", value)
+           for value in ("moodle.school.example", "https://a/b", "'none'", "https://a;script-src"))]
+>>>>>>> main
 
 
 @pytest.fixture(autouse=True)
@@ -43,23 +57,42 @@ def test_without_a_variable_every_setting_is_the_default(monkeypatch: pytest.Mon
 
 
 def test_each_variable_is_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+<<<<<<< HEAD
     written = {"TRANSFORMER_MODELS": "stories-small, stories", "TRANSFORMER_MODEL_ROOTS": f"{tmp_path}{os.pathsep}{ROOT}", "TRANSFORMER_HUB": "OFF", "TRANSFORMER_HUB_MODELS": "gpt2,EleutherAI/pythia-70m",
                "TRANSFORMER_HUB_GB": "1.5", "TRANSFORMER_MODEL_GB": "4", "TRANSFORMER_LARGEST_MODEL_GB": "0.5",
                "TRANSFORMER_PROMPT_CHARACTERS": "500", "TRANSFORMER_PROMPT_TOKENS": "32", "TRANSFORMER_TRAINING": "off",
                "TRANSFORMER_PASSES": "http://10.0.0.5:8000",
                "TRANSFORMER_FRAME_ANCESTORS": "https://moodle.school.example https://*.lms.example:8443"}
+=======
+    written = {
+        "TRANSFORMER_MODELS": "stories-small, stories", "TRANSFORMER_MODEL_ROOTS": f"{tmp_path}{os.pathsep}{ROOT}",
+        "TRANSFORMER_HUB": "OFF", "TRANSFORMER_HUB_MODELS": "gpt2,EleutherAI/pythia-70m",
+        "TRANSFORMER_MODEL_GB": "4", "TRANSFORMER_LARGEST_MODEL_GB": "0.5", "TRANSFORMER_PROMPT_CHARACTERS": "500",
+        "TRANSFORMER_PROMPT_TOKENS": "32", "TRANSFORMER_TRAINING": "off", "TRANSFORMER_PASSES": "http://10.0.0.5:8000",
+        "TRANSFORMER_FRAME_ANCESTORS": "https://moodle.school.example https://*.lms.example:8443"}
+>>>>>>> main
     assert written.keys() == deployment.READERS.keys()
     for name, value in written.items():
         monkeypatch.setenv(name, value)
     deployment.check()
+<<<<<<< HEAD
     assert deployment.current() == deployment.Deployment(
         ("stories-small", "stories"), (tmp_path.resolve(), ROOT.resolve()), False, ("gpt2", "EleutherAI/pythia-70m"),
         15 * 10**8, 4 * 10**9, 5 * 10**8, 500, 32, False, "http://10.0.0.5:8000",
         ("https://moodle.school.example", "https://*.lms.example:8443"))
+=======
+    assert deployment.current() == deployment.Deployment(("stories-small", "stories"),
+                                                         (tmp_path.resolve(), ROOT.resolve()), False,
+                                                         ("gpt2", "EleutherAI/pythia-70m"), 4 * 10**9, 5 * 10**8, 500,
+                                                         32, False, "http://10.0.0.5:8000",
+                                                          ("https://moodle.school.example",
+                                                           "https://*.lms.example:8443"))
+>>>>>>> main
 
 
 @pytest.mark.parametrize(("name", "value"), WRONG)
-def test_a_wrong_value_ends_the_start_with_one_line_that_names_it_and_what_is_allowed(name: str, value: str, monkeypatch: pytest.MonkeyPatch):
+def test_a_wrong_value_ends_the_start_with_one_line_that_names_it_and_what_is_allowed(
+        name: str, value: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv(name, value)
     with pytest.raises(SystemExit, match="llowed (is|are)[ ,]") as ended:
         deployment.check()
@@ -81,14 +114,15 @@ def test_the_app_checks_before_it_serves():
 
 def _loaded_by(code: str) -> set[str]:
     """The packages that a process of its own has loaded after `code`."""
-    said = subprocess.run([sys.executable, "-c", f"{code}\nimport sys; print(*sys.modules)"], cwd=ROOT, capture_output=True, text=True, check=True)
+    said = subprocess.run([sys.executable, "-c", f"{code}\nimport sys; print(*sys.modules)"], cwd=ROOT,
+                          capture_output=True, text=True, check=True)
     return set(said.stdout.split())
 
 
 def test_a_server_listens_before_the_packages_are_loaded_that_a_browser_would_wait_for():
     listening = _loaded_by("import app")
     assert "streamlit" in listening and not {"torch", "pandas", "altair"} & listening
-    drawing = _loaded_by("import app, core.app.frame.shell, pages.overview.shared, pages.overview.overview_map")
+    drawing = _loaded_by("import app, core.app.frame.shell, pages.overview.map")
     assert "torch" in drawing and not {"pandas", "altair"} & drawing
 
 
@@ -103,7 +137,8 @@ def test_a_server_is_prepared_once_it_listens_and_collects_again_after(monkeypat
     monkeypatch.setattr(shell.A_PICTURE_STANDS, "wait", lambda seconds: at_work.append(gc.isenabled()))
     monkeypatch.setattr(gc, "freeze", lambda: at_work.append("frozen"))
     app._prepare()
-    assert asked == [(shell.cache.model_names()[0], shell.devices.available()[0])] and at_work == ["frozen", True, "frozen"] and gc.isenabled()
+    assert (asked == [(shell.cache.model_names()[0], shell.devices.available()[0])]
+            and at_work == ["frozen", True, "frozen"] and gc.isenabled())
 
 
 def test_replicas_conf_is_what_the_program_writes():
@@ -111,7 +146,8 @@ def test_replicas_conf_is_what_the_program_writes():
 
 
 def test_no_other_file_reads_the_environment_for_a_setting():
-    assert [path.name for path in ROOT.glob("core/**/*.py") if re.search(r"environ.*TRANSFORMER_|getenv", path.read_text())] == []
+    assert [path.name for path in ROOT.glob("core/**/*.py")
+            if re.search(r"environ.*TRANSFORMER_|getenv", path.read_text())] == []
 
 
 def test_the_document_on_deployment_has_every_setting():
@@ -137,7 +173,8 @@ def test_prompts_are_held_to_their_sizes(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("TRANSFORMER_PROMPT_CHARACTERS", "100")
     monkeypatch.setenv("TRANSFORMER_PROMPT_TOKENS", "8")
     assert reader.clean_prompt("ab" * 80) == "ab" * 50
-    assert len(run.read(cache.shared_model("stories", "cpu"), "one two three four five six seven eight nine ten").token_ids) == 8
+    assert len(run.read(cache.shared_model("stories", "cpu"),
+                        "one two three four five six seven eight nine ten").token_ids) == 8
 
 
 def test_training_that_is_off_is_said_and_has_no_controls(monkeypatch: pytest.MonkeyPatch):
@@ -146,7 +183,8 @@ def test_training_that_is_off_is_said_and_has_no_controls(monkeypatch: pytest.Mo
     for lesson, view in (("training", "live"), ("recurrence", "copy")):
         at = opened(lesson, {"view": view})
         assert any(caption.value == said for caption in at.caption), view
-        assert not {f"{lesson}_run", "training_reset", "training_tuning_reset", "training_adopt", "training_tuning_adopt"} & {button.key for button in at.button}, view
+        assert not {f"{lesson}_run", "training_reset", "training_tuning_reset", "training_adopt",
+                    "training_tuning_adopt"} & {button.key for button in at.button}, view
 
 
 def test_live_answers_stand_below_the_base_path(monkeypatch: pytest.MonkeyPatch):

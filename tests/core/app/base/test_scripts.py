@@ -1,6 +1,7 @@
 """The route of the app's JavaScript: what it serves, for how long a browser keeps it, and what it refuses."""
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,17 @@ def test_a_script_is_served_as_it_is_and_kept_for_a_year(client):
     assert answer.headers["cache-control"] == "public, max-age=31536000, immutable"
 
 
+def test_a_script_is_compressed_for_who_takes_it_so_and_for_nobody_else(client):
+    address, plain = scripts.address(scripts.PROJECT / WALL), (scripts.PROJECT / WALL).read_bytes()
+    with client.stream("GET", address, headers={"Accept-Encoding": "gzip, br"}) as answer:
+        sent = b"".join(answer.iter_raw())
+    assert answer.headers["content-encoding"] == "gzip"
+    assert gzip.decompress(sent) == plain and 2 * len(sent) < len(plain)
+    bare = client.get(address, headers={"Accept-Encoding": "identity"})
+    assert "content-encoding" not in bare.headers and bare.content == plain
+    assert answer.headers["vary"] == bare.headers["vary"] == "Accept-Encoding"
+
+
 def test_a_page_from_before_an_update_gets_the_script_of_today_but_does_not_keep_it(client):
     answer = client.get(f"/js/0123456789ab/{WALL.as_posix()}")
     assert answer.status_code == 200 and answer.content == (scripts.PROJECT / WALL).read_bytes()
@@ -46,7 +58,8 @@ def test_a_page_from_before_an_update_gets_the_script_of_today_but_does_not_keep
 
 
 @pytest.mark.parametrize("path", [
-    "", "core", "core/app/server/routes.py", "core/components/heads_wall/heads_wall.css", "core/components/no.js", "app.py",
+    "", "core", "core/app/server/routes.py",
+    "core/components/heads_wall/heads_wall.css", "core/components/no.js", "app.py",
     "tests/benchmarks/latency.js", "core/../app.py", "core/%2e%2e/app.py", "../README.md", "/etc/passwd",
     "core/components/../app/base/scripts.py", "core/app/server/routes.py%00.js", ".streamlit/config.toml"])
 def test_nothing_else_is_served(client, path):
@@ -79,7 +92,8 @@ def test_the_version_is_that_of_all_files_and_their_places(project):
 def test_what_a_script_imports_by_itself_and_through_others_is_asked_for_with_it(project):
     (project / "core" / "b.js").write_text('import {\n  a,\n} from "./a.js";\nexport { c } from "./c/c.js";\n')
     (project / "core" / "c").mkdir()
-    (project / "core" / "c" / "c.js").write_text('import { a } from "../a.js";\nexport const c = "import x from \'./d.js\'";\n')
+    (project / "core" / "c" / "c.js").write_text(
+        'import { a } from "../a.js";\nexport const c = "import x from \'./d.js\'";\n')
     assert scripts.imported(project / "core" / "b.js") == ["a.js", "c/c.js"]
     assert scripts.imported(project / "core" / "c" / "c.js") == ["../a.js"]
     with pytest.raises(ValueError):

@@ -1,4 +1,6 @@
-"""What grows on a thread while pages show it: shared by its readers, stopped when the last turns away, kept when it is whole."""
+"""What grows on a thread while pages show it: shared by its readers, stopped when the last turns away, kept
+when it is whole.
+"""
 from __future__ import annotations
 
 import threading
@@ -81,7 +83,8 @@ def test_what_grows_is_shared_and_is_stopped_when_the_last_reader_turns_away():
     one, other = nothing.run(), page()
     assert said(one) == said(other) == ["controls", "a False"] and len(begun) == 1 and job_of(other) is job
     one.button(key="working_stop").click().run()
-    assert job.running and one.button(key="working_again") and words.label("working_stopped", said="1 of 3 letters") in [caption.value for caption in one.caption]
+    assert (job.running and one.button(key="working_again")
+            and words.label("working_stopped", said="1 of 3 letters") in [caption.value for caption in one.caption])
     other.button(key="working_stop").click().run()
     gates[1].set()
     job.wait(30)
@@ -91,7 +94,8 @@ def test_what_grows_is_shared_and_is_stopped_when_the_last_reader_turns_away():
     one.button(key="working_again").click().run()
     for shared in one.session_state[growing_results.JOBS].values():
         shared.job.wait(30)
-    assert said(one.run()) == ["controls", "abc True"] and len(begun) == 2 and one.session_state[growing_results.GROWS] is None and not one.button
+    assert (said(one.run()) == ["controls", "abc True"] and len(begun) == 2
+            and one.session_state[growing_results.GROWS] is None and not one.button)
     assert said(page()) == ["controls", "abc True"] and len(begun) == 2, "it is kept for all"
 
 
@@ -110,7 +114,8 @@ def test_what_fails_is_raised_in_the_page_and_tried_again():
 def test_without_a_view_a_result_is_simply_computed():
     for gate in gates:
         gate.set()
-    assert growing_results.growing("another key", steps, len) == ("abc", True) and growing_results.made("a third", lambda: [1], len) == [1]
+    assert (growing_results.growing("another key", steps, len) == ("abc", True)
+            and growing_results.made("a third", lambda: [1], len) == [1])
 
 
 def test_those_that_wait_have_places_of_their_own_and_can_be_stopped_meanwhile():
@@ -122,7 +127,8 @@ def test_those_that_wait_have_places_of_their_own_and_can_be_stopped_meanwhile()
     more = queue.queue(wait)
     more.stop()
     more.wait(30)
-    assert more.stopped and not more.records and all(job.running for job in held) and queue.in_line() == (0, 0), "the places of what readers start are free"
+    assert (more.stopped and not more.records and all(job.running for job in held)
+            and queue.in_line() == (0, 0)), "the places of what readers start are free"
     gates[0].set()
     for job in held:
         job.wait(30)

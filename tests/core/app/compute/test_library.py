@@ -1,4 +1,6 @@
-"""Models of the library: which names are offered, the bound of memory, loading that readers share, what goes wrong, and the lessons on models unlike the bundled ones."""
+"""Models of the library: which names are offered, the bound of memory, loading that readers share, what goes wrong, and
+the lessons on models unlike the bundled ones.
+"""
 from __future__ import annotations
 
 import dataclasses
@@ -82,10 +84,11 @@ def looked(name: str) -> loading.Task:
     return task
 
 
-# ---- names --------------------------------------------------------------------------------------------------------------------------
+# ---- names -----------------------------------------------------------------------------------------------------------
 
 
-def test_folders_are_found_at_any_depth_and_under_their_names_alone(roots: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_folders_are_found_at_any_depth_and_under_their_names_alone(roots: Path, tmp_path: Path,
+                                                                    monkeypatch: pytest.MonkeyPatch):
     deep = tmp_path / "a" / "b" / "model"
     deep.mkdir(parents=True)
     (deep / "config.json").write_text("{}")
@@ -109,8 +112,10 @@ def test_no_link_leads_out_of_a_root(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert set(names.folders()) == {"inside"}
 
 
-@pytest.mark.parametrize("name", ["folder:../llama", "folder:/etc", "folder:", "folder:llama/..", "folder:./llama", "folder:llama\x00", "hub:../gpt2", "hub:/etc/passwd", "hub:a/b/c", "hub:~/x", "hub:",
-                                  "hub:gpt2\n", "hub:C:\\x", "hub:https://evil", "hub:a--b", "hub:-x/y", "hub:" + "a" * 300, "hub:a/..", "hub:<b>"])
+@pytest.mark.parametrize("name", ["folder:../llama", "folder:/etc", "folder:", "folder:llama/..", "folder:./llama",
+                                  "folder:llama\x00", "hub:../gpt2", "hub:/etc/passwd", "hub:a/b/c", "hub:~/x", "hub:",
+                                  "hub:gpt2\n", "hub:C:\\x", "hub:https://evil", "hub:a--b", "hub:-x/y",
+                                  "hub:" + "a" * 300, "hub:a/..", "hub:<b>"])
 def test_a_hostile_name_is_offered_nothing(name: str):
     assert not names.is_offered(name)
     with pytest.raises(KeyError):
@@ -120,12 +125,13 @@ def test_a_hostile_name_is_offered_nothing(name: str):
 def test_the_operator_switches_the_hub_off_or_names_what_may_be_fetched(monkeypatch: pytest.MonkeyPatch):
     assert names.is_offered("hub:gpt2") and names.is_offered("hub:EleutherAI/pythia-160m")
     monkeypatch.setenv(deployment.HUB_MODELS, "gpt2, EleutherAI/pythia-70m")
-    assert names.is_offered("hub:gpt2") and names.is_offered("hub:EleutherAI/pythia-70m") and not names.is_offered("hub:EleutherAI/pythia-160m")
+    assert (names.is_offered("hub:gpt2") and names.is_offered("hub:EleutherAI/pythia-70m")
+            and not names.is_offered("hub:EleutherAI/pythia-160m"))
     monkeypatch.setenv(deployment.HUB, "off")
     assert not names.is_offered("hub:gpt2")
 
 
-# ---- memory -------------------------------------------------------------------------------------------------------------------------
+# ---- memory ----------------------------------------------------------------------------------------------------------
 
 
 def machine(monkeypatch: pytest.MonkeyPatch, free: int, bound: int) -> None:
@@ -163,7 +169,8 @@ def test_a_dropped_model_is_freed_and_so_is_what_was_made_of_it(monkeypatch: pyt
     gc.collect()
     assert [name for name, _ in cache.shelf.listed()] == ["folder:neox"]
     assert [ref() for ref in watched] == [None, None, None]
-    assert cache.shared_model("folder:llama", devices.CPU).name == cache.model_names()[0], "who still asks for it gets the main model"
+    assert (cache.shared_model("folder:llama", devices.CPU).name
+            == cache.model_names()[0]), "who still asks for it gets the main model"
 
 
 def test_a_pass_that_ends_after_the_drop_is_not_kept():
@@ -179,7 +186,8 @@ def test_memory_is_read_from_the_machine_and_its_container(tmp_path: Path, monke
     monkeypatch.setattr(devices, "MEMINFO", tmp_path / "meminfo")
     monkeypatch.setattr(devices, "CGROUP", tmp_path)
     assert (devices.memory_total(), devices.memory_free()) == (1024_000, 409_600)
-    for name, value in (("memory.max", "500000"), ("memory.current", "300000"), ("memory.stat", "anon 1\ninactive_file 50000\n")):
+    for name, value in (("memory.max", "500000"), ("memory.current", "300000"),
+                        ("memory.stat", "anon 1\ninactive_file 50000\n")):
         (tmp_path / name).write_text(value)
     assert (devices.memory_total(), devices.memory_free()) == (500_000, 250_000)
     (tmp_path / "memory.max").write_text("max\n")
@@ -187,15 +195,20 @@ def test_memory_is_read_from_the_machine_and_its_container(tmp_path: Path, monke
 
 
 def test_what_a_lesson_reads_is_bounded_by_the_memory_of_a_pass():
-    assert [run.room(cache.shared_model(name, devices.CPU).model.config) for name in ("stories", "induction")] == [256, 64]
-    large = ModelConfig(vocab_size=128_256, d_model=2048, n_layers=16, n_heads=32, n_kv_heads=8, n_context=131_072, activation="swiglu", positions="rotary")
-    assert run.LEAST_TOKENS <= run.room(large) < 256 and counting.trace_bytes(large, run.room(large)) <= cache.TRACE_BYTES / 2
-    for config in (ModelConfig(vocab_size=300, d_model=32, n_layers=3, n_heads=4, n_context=64), ModelConfig(vocab_size=300, d_model=32, n_layers=2, n_heads=4, n_kv_heads=2, n_context=64, positions="rotary", activation="swiglu")):
+    assert ([run.room(cache.shared_model(name, devices.CPU).model.config) for name in ("stories", "induction")]
+            == [256, 64])
+    large = ModelConfig(vocab_size=128_256, d_model=2048, n_layers=16, n_heads=32, n_kv_heads=8, n_context=131_072,
+                        activation="swiglu", positions="rotary")
+    assert (run.LEAST_TOKENS <= run.room(large) < 256
+            and counting.trace_bytes(large, run.room(large)) <= cache.TRACE_BYTES / 2)
+    for config in (ModelConfig(vocab_size=300, d_model=32, n_layers=3, n_heads=4, n_context=64),
+                   ModelConfig(vocab_size=300, d_model=32, n_layers=2, n_heads=4, n_kv_heads=2, n_context=64,
+                               positions="rotary", activation="swiglu")):
         made = Transformer(config).initialise(torch.Generator().manual_seed(0))(torch.arange(50)).n_bytes
         assert made == pytest.approx(counting.trace_bytes(config, 50), rel=0.15)
 
 
-# ---- looking and loading --------------------------------------------------------------------------------------------------------------
+# ---- looking and loading ---------------------------------------------------------------------------------------------
 
 
 def test_two_readers_share_one_load(monkeypatch: pytest.MonkeyPatch):
@@ -272,12 +285,17 @@ def test_a_load_goes_on_while_its_reader_is_elsewhere_and_is_stopped_from_the_pa
     at.button(key="model_stop").click().run()
     task.wait(30)
     at.run()
-    assert fine(at) and "The loading was stopped" in said(at) and at.button(key="model_load") and cache.shelf.n_bytes == 0
+    assert (fine(at) and "The loading was stopped" in said(at) and at.button(key="model_load")
+            and cache.shelf.n_bytes == 0)
 
 
-@pytest.mark.parametrize("error, reason", [(PretrainedError("offline", "It was told to stay offline."), "offline"), (PretrainedError("gated", "Accept its terms on https://huggingface.co/a/b first."), "gated"),
-                                           (PretrainedError("unknown", "There is no model."), "unknown"), (RuntimeError("a secret detail"), "unexpected"), (OSError("/secret/place"), "unexpected")])
-def test_what_goes_wrong_is_a_plain_sentence_and_can_be_tried_again(error: Exception, reason: str, monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize("error, reason",
+                         [(PretrainedError("offline", "It was told to stay offline."), "offline"),
+                          (PretrainedError("gated", "Accept its terms on https://huggingface.co/a/b first."), "gated"),
+                          (PretrainedError("unknown", "There is no model."), "unknown"),
+                          (RuntimeError("a secret detail"), "unexpected"), (OSError("/secret/place"), "unexpected")])
+def test_what_goes_wrong_is_a_plain_sentence_and_can_be_tried_again(error: Exception, reason: str,
+                                                                    monkeypatch: pytest.MonkeyPatch):
     answers = [error, None]
 
     def preview(name):
@@ -308,7 +326,8 @@ def test_a_broken_folder_is_named_without_its_path(tmp_path: Path, monkeypatch: 
     (tmp_path / "mixed" / "config.json").write_text(config.replace('"num_hidden_layers": 2', '"num_hidden_layers": 3'))
     for name, reason in (("half", "incomplete"), ("cut", "damaged"), ("strange", "family"), ("mixed", "mismatch")):
         problem = looked(f"folder:{name}").problem
-        assert problem.reason == reason and str(tmp_path) not in problem.said and "/tmp" not in problem.said and len(problem.said) > 30, problem
+        assert (problem.reason == reason and str(tmp_path) not in problem.said and "/tmp" not in problem.said
+                and len(problem.said) > 30), problem
 
 
 def test_random_weights_are_known_by_their_loss_and_trained_ones_too():
@@ -338,7 +357,7 @@ def test_principal_axes_of_a_large_matrix_are_those_of_the_small_road(monkeypatc
         assert torch.allclose(getattr(one, name), getattr(other, name), atol=1e-9), name
 
 
-# ---- the page and the address -----------------------------------------------------------------------------------------------------------
+# ---- the page and the address ----------------------------------------------------------------------------------------
 
 
 def settled(at: AppTest, name: str) -> AppTest:
@@ -352,7 +371,8 @@ def said(at: AppTest) -> str:
 
 
 def test_a_link_to_a_model_that_is_not_loaded_offers_it_and_loading_it_keeps_prompt_and_settings():
-    at = settled(open_at("residual_stream", model="folder:llama", prompt="The cat sat", residual_stream_view="lens"), "folder:llama")
+    at = settled(open_at("residual_stream", model="folder:llama", prompt="The cat sat", residual_stream_view="lens"),
+                 "folder:llama")
     assert fine(at) and at.session_state["model"] == "folder:llama" and at.query_params["model"] == "folder:llama"
     assert "is not loaded" in said(at) and "42,936 parameters" in said(at) and "stories" in said(at)
     at.button(key="model_load").click().run()
@@ -373,7 +393,8 @@ def test_a_link_to_a_model_that_is_not_loaded_offers_it_and_loading_it_keeps_pro
 @pytest.mark.parametrize("name", ["folder:../../etc", "folder:nothing", "hub:a/b/c", "hub:<b>x</b>", "folder:"])
 def test_an_address_that_names_no_offered_model_is_left_out_with_a_notice(name: str):
     at = open_at("tokens", model=name)
-    assert fine(at) and at.session_state["model"] == "stories" and len(at.info) >= 1 and "<b>" not in said(at).replace("<b>bold", "")
+    assert (fine(at) and at.session_state["model"] == "stories" and len(at.info) >= 1
+            and "<b>" not in said(at).replace("<b>bold", ""))
 
 
 def test_what_is_wrong_with_a_hub_model_is_said_in_its_place(monkeypatch: pytest.MonkeyPatch):
@@ -389,20 +410,23 @@ def test_what_is_wrong_with_a_hub_model_is_said_in_its_place(monkeypatch: pytest
 def test_a_model_that_will_not_fit_is_refused_beforehand(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv(deployment.GIGABYTES, "0.0001")
     at = settled(open_at("models", model="folder:llama"), "folder:llama")
-    assert fine(at) and any("will not fit" in warning.value for warning in at.warning) and not any(button.key == "model_load" for button in at.button)
+    assert (fine(at) and any("will not fit" in warning.value for warning in at.warning)
+            and not any(button.key == "model_load" for button in at.button))
     task = loading.load("folder:llama")
     task.wait(60)
     assert task.problem.reason == "memory"
 
 
 def test_the_page_lists_every_model_and_takes_names_of_the_hub(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(huggingface, "preview", lambda name: (_ for _ in ()).throw(PretrainedError("unknown", f"There is no model {name}.")))
+    monkeypatch.setattr(huggingface, "preview",
+                        lambda name: (_ for _ in ()).throw(PretrainedError("unknown", f"There is no model {name}.")))
     at = open_at("models")
     assert fine(at)
     assert {f"models_use_folder:{name}" for name in library_models.FAMILIES} <= {button.key for button in at.button}
     for written, wanted in (("../../etc/passwd", "stories"), ("no/such-model", "hub:no/such-model")):
         at.text_input(key="models_hub_name").set_value(written)
-        next(button for button in at.button if button.label == WORDS.label("look") and "hub" in str(button.proto.form_id)).click().run()
+        next(button for button in at.button
+             if button.label == WORDS.label("look") and "hub" in str(button.proto.form_id)).click().run()
         assert fine(at) and at.session_state["model"] == wanted
     monkeypatch.setenv(deployment.HUB, "off")
     at.run()
@@ -416,13 +440,15 @@ def test_an_own_model_becomes_a_file_that_transformers_loads(tmp_path: Path):
     zipfile.ZipFile(BytesIO(packed)).extractall(tmp_path)
     theirs = hf.AutoModelForCausalLM.from_pretrained(tmp_path / name)
     ids = torch.arange(5, 15)
-    assert torch.allclose(theirs(ids[None]).logits[0], cache.shared_model(name, devices.CPU).model(ids).logits, atol=1e-4)
+    assert torch.allclose(theirs(ids[None]).logits[0],
+                          cache.shared_model(name, devices.CPU).model(ids).logits, atol=1e-4)
 
 
 def test_the_page_makes_that_file_or_says_why_there_is_none():
     learner = Learner(Copying())
     good = cache.keep_own(learner.copy(), learner.task.tokenizer, "copying-0")
-    other = Transformer(dataclasses.replace(learner.model.config, positions="alibi")).initialise(torch.Generator().manual_seed(0))
+    other = Transformer(dataclasses.replace(learner.model.config, positions="alibi")).initialise(
+        torch.Generator().manual_seed(0))
     without = cache.keep_own(other, learner.task.tokenizer, "alibi-0")
     at = open_at("models")
     at.session_state["own_models"] = [good, without]
@@ -436,10 +462,11 @@ def test_the_page_makes_that_file_or_says_why_there_is_none():
 def test_a_copy_for_another_device_computes_the_same():
     own = cache.shared_model("stories", devices.CPU).model
     made, ids = cache._copied(own, devices.CPU), torch.arange(9)
-    assert torch.equal(made.logits(ids), own.logits(ids)) and not made.training and not any(p.requires_grad for p in made.parameters())
+    assert (torch.equal(made.logits(ids), own.logits(ids)) and not made.training
+            and not any(p.requires_grad for p in made.parameters()))
 
 
-# ---- every lesson -----------------------------------------------------------------------------------------------------------------------
+# ---- every lesson ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["llama", hostile.NAME, "numbers"], ids=["llama", "hostile", "numbers"])
@@ -460,7 +487,8 @@ def test_every_view_of_every_lesson_works_on_other_models_or_says_why_not(name: 
 
 def value(written: str) -> float:
     """A sum of products and quotients in LaTeX as a calculator reads it."""
-    for mark, plain in ((r"\frac", ""), (r"\sqrt", "math.sqrt"), (r"\cdot 10^", "*10**"), (r"\cdot", "*"), ("}{", ")/("), ("{", "("), ("}", ")"), (")(", ")*(")):
+    for mark, plain in ((r"\frac", ""), (r"\sqrt", "math.sqrt"), (r"\cdot 10^", "*10**"), (r"\cdot", "*"),
+                        ("}{", ")/("), ("{", "("), ("}", ")"), (")(", ")*(")):
         written = written.replace(mark, plain)
     return eval(written, {"math": math})      # noqa: S307 (the page's own digits)
 
@@ -491,15 +519,18 @@ def test_the_numbers_of_a_model_unlike_the_bundled_ones_hold_on_a_calculator():
     go(at, "residual_stream").run()
     made, result = shown(at, r"a = ")[-2:]
     neuron = int(re.search(r"W_2\^\{\((\d+)\)\}", "".join(formulas(at)))[1])
-    assert value(made) == pytest.approx(float(result), abs=6e-5) and float(result) == pytest.approx(float(block.mlp_post[3, neuron]), abs=6e-5)
+    assert (value(made) == pytest.approx(float(result), abs=6e-5)
+            and float(result) == pytest.approx(float(block.mlp_post[3, neuron]), abs=6e-5))
 
 
 def test_every_kind_of_model_has_its_words():
     """A label for every curve, part, and fact that a family brings, and no sentence about a fact that is not known."""
-    known = set(differs.facts(ModelConfig(vocab_size=2, d_model=2, n_layers=1, n_heads=1, n_context=2), NumberedTokens(2)))
+    known = set(differs.facts(ModelConfig(vocab_size=2, d_model=2, n_layers=1, n_heads=1, n_context=2),
+                              NumberedTokens(2)))
     residual, architectures = prose.load("residual_stream").labels, prose.load("architectures").labels
     for name in ACTIVATIONS:
-        assert {f"curve_{name}", f"curve_{GATE_CURVES.get(name, name)}"} <= set(residual) and f"activations_short_{name}" in architectures
+        assert ({f"curve_{name}", f"curve_{GATE_CURVES.get(name, name)}"} <= set(residual)
+                and f"activations_short_{name}" in architectures)
     for kind in re.findall(r'"([a-z ]+)"', contributions.Part.__doc__):
         assert f"part_{kind.replace(' ', '_')}" in residual, kind
     for entry in catalogue.existing():
@@ -508,8 +539,10 @@ def test_every_kind_of_model_has_its_words():
                 fact = next((fact for fact in sorted(known, key=len) if label.endswith(f"_{fact}")), None)
                 assert fact is not None, label
     for case in ("phi", "gemma", "qwen3", "mistral", "opt post-norm"):
-        config = families.plan_of(huggingface_models.CASES[case][0](**huggingface_models.CASES[case][1]).to_dict(), ()).config
-        said = {entry.id: differs.said(prose.load(entry.id), view, config, NumberedTokens(61)) for entry in catalogue.existing() for view in ("steps", "contributions", "rotary", "product")}
+        config = families.plan_of(huggingface_models.CASES[case][0](**huggingface_models.CASES[case][1]).to_dict(),
+                                  ()).config
+        said = {entry.id: differs.said(prose.load(entry.id), view, config, NumberedTokens(61))
+                for entry in catalogue.existing() for view in ("steps", "contributions", "rotary", "product")}
         assert said["overview"] and "{" not in str(said.values())
 
 

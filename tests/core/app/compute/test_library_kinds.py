@@ -1,4 +1,6 @@
-"""Encoders and encoder-decoders of the library: Architectures shows them as transformers computes them, and every page that cannot says so and leads there."""
+"""Encoders and encoder-decoders of the library: Architectures shows them as transformers computes them, and every page
+that cannot says so and leads there.
+"""
 from __future__ import annotations
 
 import copy
@@ -30,7 +32,8 @@ from tests.helpers.messages import formulas, given, numbers_in, unpacked
 from tests.pages.attention import test_steps
 
 BLANKED = "the cat sat on the ____ and ate"
-NEXT = re.compile("next token(?! say so)|token that follows|word to come")      # what an encoder has nothing to say of, but where it is said to have nothing
+# what an encoder has nothing to say of, but where it is said to have nothing
+NEXT = re.compile("next token(?! say so)|token that follows|word to come")
 
 
 @pytest.fixture(scope="module")
@@ -57,20 +60,23 @@ def ours(name: str) -> cache.LoadedModel:
     return cache.shared_model(f"folder:{name}", devices.CPU)
 
 
-# ---- as transformers computes them ------------------------------------------------------------------------------------------------------
+# ---- as transformers computes them -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["bert", "roberta"])
 @pytest.mark.parametrize("seed", [None, 3])
 def test_a_blank_is_filled_as_transformers_fills_it(name: str, seed: int | None, theirs):
     encoder, decoder = ours(name), cache.shared_model("stories", devices.CPU)
-    filled = blank.fill(encoder, decoder, blanks.marked_text("The cat [sat] on the ____, and the café ate.", encoder.tokenizer, 256), seed)
+    filled = blank.fill(encoder, decoder, blanks.marked_text("The cat [sat] on the ____, and the café ate.",
+                                                             encoder.tokenizer, 256), seed)
     backend = hf.AutoTokenizer.from_pretrained(names.source(f"folder:{name}"))
     plain = backend("The cat sat on the").input_ids[:-1]
     assert filled.true_ids[:len(plain)] == tuple(plain)
-    assert filled.true_ids[-1] in (backend.sep_token_id, backend.eos_token_id) and {filled.true_ids[i] for i in filled.own}.isdisjoint({filled.true_ids[0], filled.true_ids[-1]})
+    assert (filled.true_ids[-1] in (backend.sep_token_id, backend.eos_token_id)
+            and {filled.true_ids[i] for i in filled.own}.isdisjoint({filled.true_ids[0], filled.true_ids[-1]}))
     if seed is None:
-        assert all(filled.inputs[i] == backend.mask_token_id for i in filled.blanks) and sum(filled.true_id(i) is None for i in filled.blanks) == 1
+        assert (all(filled.inputs[i] == backend.mask_token_id for i in filled.blanks)
+                and sum(filled.true_id(i) is None for i in filled.blanks) == 1)
     with torch.no_grad():
         expected = torch.softmax(theirs[name](torch.tensor([filled.inputs])).logits[0].double(), -1)
     for position in filled.blanks:
@@ -80,11 +86,13 @@ def test_a_blank_is_filled_as_transformers_fills_it(name: str, seed: int | None,
 
 def test_what_the_decoder_says_of_a_word_is_its_own_chain_over_its_own_tokens(theirs):
     encoder, decoder = ours("bert"), cache.shared_model("stories", devices.CPU)
-    filled = blank.fill(encoder, decoder, blanks.marked_text("Once upon a time, there was a caterpillar [on] a mat.", encoder.tokenizer, 256), None)
+    filled = blank.fill(encoder, decoder, blanks.marked_text("Once upon a time, there was a caterpillar [on] a mat.",
+                                                             encoder.tokenizer, 256), None)
     assert not filled.shares and filled.marked.plain.endswith("a mat.")
     (position,) = [i for i in filled.blanks]
     tokenizer = decoder.tokenizer
-    read, word = [*tokenizer.begin, *tokenizer.encode("Once upon a time, there was a caterpillar")], tokenizer.encode(" on")
+    read, word = ([*tokenizer.begin, *tokenizer.encode("Once upon a time, there was a caterpillar")],
+                  tokenizer.encode(" on"))
     p = 1.0
     for token_id in word:
         p *= float(torch.softmax(decoder.model(torch.tensor(read)).logits[-1].double(), -1)[token_id])
@@ -92,13 +100,17 @@ def test_what_the_decoder_says_of_a_word_is_its_own_chain_over_its_own_tokens(th
     assert filled.left_of_true(position) == pytest.approx(p, rel=1e-4) and filled.in_decoder(position) == tuple(word)
 
 
-@pytest.mark.parametrize("sentence", ["The [cat] sat, naïve [café].", "[The] cat", "the 🙂 [cat] ____ x", "a [cat and other] rat"])
+@pytest.mark.parametrize("sentence",
+                         ["The [cat] sat, naïve [café].", "[The] cat", "the 🙂 [cat] ____ x", "a [cat and other] rat"])
 @pytest.mark.parametrize("name", ["bert", "roberta"])
 def test_marks_come_back_with_other_tokenizers(sentence: str, name: str, theirs):
     tokenizer = ours(name).tokenizer
     marked = blanks.marked_text(sentence, tokenizer, 256)
-    assert marked.hidden and blanks.with_marks(marked) == sentence and blanks.marked_text(blanks.with_marks(marked), tokenizer, 256) == marked
-    assert "".join(marked.plain[marked.spans[i][0]:marked.spans[i][1]] for i in marked.hidden).replace(" ", "") == "".join(sentence[sentence.index("[") + 1:].split("[")[k].split("]")[0] for k in range(sentence.count("["))).replace(" ", "")
+    assert (marked.hidden and blanks.with_marks(marked) == sentence
+            and blanks.marked_text(blanks.with_marks(marked), tokenizer, 256) == marked)
+    assert ("".join(marked.plain[marked.spans[i][0]:marked.spans[i][1]] for i in marked.hidden).replace(" ", "")
+            == "".join(sentence[sentence.index("[") + 1:].split("[")[k].split("]")[0]
+                       for k in range(sentence.count("["))).replace(" ", ""))
 
 
 def test_a_text_is_written_and_attended_to_as_transformers_does(theirs):
@@ -106,14 +118,20 @@ def test_a_text_is_written_and_attended_to_as_transformers_does(theirs):
     found = translate.translated(model, tuple(model.tokenizer.encode("the cat ate the rat")))
     backend = hf.AutoTokenizer.from_pretrained(names.source("folder:t5"))
     assert found.source == tuple(backend("the cat ate the rat").input_ids) and found.source[-1] == backend.eos_token_id
-    made = theirs["t5"].generate(torch.tensor([found.source]), max_new_tokens=translate.MOST_WRITTEN, do_sample=False)[0].tolist()
-    assert [int(found.trace.token_ids[0]), *found.target] == made and made[0] == theirs["t5"].config.decoder_start_token_id
+    made = theirs["t5"].generate(torch.tensor([found.source]), max_new_tokens=translate.MOST_WRITTEN,
+                                 do_sample=False)[0].tolist()
+    assert ([int(found.trace.token_ids[0]), *found.target] == made
+            and made[0] == theirs["t5"].config.decoder_start_token_id)
     assert found.ends == (made[-1] == backend.eos_token_id)
     with torch.no_grad():
-        expected = theirs["t5"](input_ids=torch.tensor([found.source]), decoder_input_ids=torch.tensor([made[:-1]]), output_attentions=True)
-    for name, attentions in (("cross", expected.cross_attentions), ("decoder", expected.decoder_attentions), ("encoder", expected.encoder_attentions)):
+        expected = theirs["t5"](input_ids=torch.tensor([found.source]), decoder_input_ids=torch.tensor([made[:-1]]),
+                                output_attentions=True)
+    for name, attentions in (("cross", expected.cross_attentions), ("decoder", expected.decoder_attentions),
+                             ("encoder", expected.encoder_attentions)):
         assert np.allclose(translate.patterns(found.trace)[name], torch.cat(attentions).numpy(), atol=2e-5), name
-    assert found.probabilities == pytest.approx(torch.softmax(expected.logits[0].double(), -1)[range(len(found.target)), list(found.target)].numpy(), rel=1e-3)
+    assert found.probabilities == pytest.approx(torch.softmax(expected.logits[0].double(),
+                                                              -1)[range(len(found.target)), list(found.target)].numpy(),
+                                                rel=1e-3)
 
 
 def test_random_weights_are_known_whatever_the_kind(theirs):
@@ -121,7 +139,7 @@ def test_random_weights_are_known_whatever_the_kind(theirs):
         assert loading.is_chance(ours(name).loss, ours(name).model.config.vocab_size), name
 
 
-# ---- the pages --------------------------------------------------------------------------------------------------------------------------
+# ---- the pages -------------------------------------------------------------------------------------------------------
 
 
 def said(at) -> str:
@@ -132,11 +150,16 @@ def said(at) -> str:
 def test_the_blanks_are_filled_by_the_readers_encoder(name: str, theirs):
     at = opened("architectures", {"view": "blank", "blank_text": "the cat [sat] on the mat"}, model=f"folder:{name}")
     sent = given(at, "architecture_blank")
-    assert name in sent["notes"]["encoder"] and "random" in sent["notes"]["encoder"] and sent["verdict"] is None and "no better than chance" in said(at)
-    assert sent["tokens"][0]["token"] == ours(name).tokenizer.visible(ours(name).tokenizer.begin[0]) and sent["tokens"][0]["special"] and sent["tokens"][-1]["special"]
-    assert not any(word in str([sent[part] for part in ("tokens", "notes", "encoder", "losses")]) for word in ("‹end›", "60.7"))
-    assert sum(row["p"] for row in sent["encoder"]["rows"]) + sent["encoder"]["rest"] == pytest.approx(1) and sent["encoder"]["rows"][0]["class"] is None
-    filled = blank.fill(ours(name), cache.shared_model("stories", devices.CPU), blanks.marked_text("the cat [sat] on the mat", ours(name).tokenizer, 256), None)
+    assert (name in sent["notes"]["encoder"] and "random" in sent["notes"]["encoder"] and sent["verdict"] is None
+            and "no better than chance" in said(at))
+    assert (sent["tokens"][0]["token"] == ours(name).tokenizer.visible(ours(name).tokenizer.begin[0])
+            and sent["tokens"][0]["special"] and sent["tokens"][-1]["special"])
+    assert not any(word in str([sent[part] for part in ("tokens", "notes", "encoder", "losses")])
+                   for word in ("‹end›", "60.7"))
+    assert (sum(row["p"] for row in sent["encoder"]["rows"]) + sent["encoder"]["rest"] == pytest.approx(1)
+            and sent["encoder"]["rows"][0]["class"] is None)
+    filled = blank.fill(ours(name), cache.shared_model("stories", devices.CPU),
+                        blanks.marked_text("the cat [sat] on the mat", ours(name).tokenizer, 256), None)
     blinded = hf_probability(theirs[name], filled)
     before = float(filled.of_encoder(filled.blanks[0])[filled.true_id(filled.blanks[0])])
     answer(at, "blank_mask", 0 if 2 * blinded < before else 1 if blinded < before else 2)
@@ -154,10 +177,14 @@ def hf_probability(model: hf.PreTrainedModel, filled: blank.Filled) -> float:
 
 
 def test_a_text_is_written_by_the_readers_encoder_decoder(theirs):
-    at = opened("architectures", {"view": "translate", "translate_loaded_text": "the cat ate the rat", "translate_head": "1", "translate_step": "3"}, model="folder:t5")
-    sent, found = given(at, "architecture_translate"), translate.translated(ours("t5"), tuple(ours("t5").tokenizer.encode("the cat ate the rat")))
-    assert sent["target"] == found.target_tokens and sent["aligned"] is None and "t5" in sent["verdict"] and "random" in sent["verdict"] and not sent["right"]
-    assert sent["source"][-1] == "‹/s›" and sent["inputs"][0] == "‹pad›" and not any(button.key == "architectures_translate_random" for button in at.button)
+    at = opened("architectures", {"view": "translate", "translate_loaded_text": "the cat ate the rat",
+                                  "translate_head": "1", "translate_step": "3"}, model="folder:t5")
+    sent, found = (given(at, "architecture_translate"),
+                   translate.translated(ours("t5"), tuple(ours("t5").tokenizer.encode("the cat ate the rat"))))
+    assert (sent["target"] == found.target_tokens and sent["aligned"] is None and "t5" in sent["verdict"]
+            and "random" in sent["verdict"] and not sent["right"])
+    assert (sent["source"][-1] == "‹/s›" and sent["inputs"][0] == "‹pad›"
+            and not any(button.key == "architectures_translate_random" for button in at.button))
     assert "no better than chance" in said(at) and "text in, text out" in said(at) and " date" not in sent["verdict"]
     match, bias, score = numbers_in(formulas(at)[3])
     table = theirs["t5"].decoder.block[0].layer[0].SelfAttention.compute_bias(3, 3)[0, 1, 2]
@@ -172,12 +199,14 @@ def test_a_text_is_written_by_the_readers_encoder_decoder(theirs):
 @pytest.mark.parametrize("name, lesson, view", [("bert", "generation", "blank"), ("t5", "attention", "translate")])
 def test_a_lesson_that_cannot_show_it_says_so_and_leads_on(name: str, lesson: str, view: str, theirs):
     at = open_at(lesson, model=f"folder:{name}", prompt="The cat sat")
-    assert fine(at) and f"**{name}** is an encoder" in said(at) and "The page shows **stories** in its place" in said(at) and "no better than chance" in said(at)
+    assert (fine(at) and f"**{name}** is an encoder" in said(at)
+            and "The page shows **stories** in its place" in said(at) and "no better than chance" in said(at))
     assert at.session_state["model"] == f"folder:{name}" and at.query_params["model"] == f"folder:{name}"
     assert {"model_open_architectures", "model_open_tokens"} <= {button.key for button in at.button}
     at.session_state["architectures_view"] = view
     go(at, "architectures").run()
-    assert fine(at) and given(at, f"architecture_{view}") and at.session_state["prompt"] == "The cat sat" and "Its picture here is" in said(at)
+    assert (fine(at) and given(at, f"architecture_{view}") and at.session_state["prompt"] == "The cat sat"
+            and "Its picture here is" in said(at))
     go(at, lesson).run()
     at.button(key="model_stay").click().run()
     assert fine(at) and at.session_state["model"] == "stories" and "is an encoder" not in said(at)
@@ -186,7 +215,8 @@ def test_a_lesson_that_cannot_show_it_says_so_and_leads_on(name: str, lesson: st
 @pytest.mark.parametrize("name", ["headless", "t5"])
 def test_a_picture_that_is_true_of_it_is_drawn_and_any_other_says_why_not(name: str, theirs):
     kind = ours(name).model.config.kind
-    at, refused = open_at("tokens", model=f"folder:{name}", prompt="the cat sat"), prose.load("app").label(f"not_of_{kind}")
+    at, refused = (open_at("tokens", model=f"folder:{name}", prompt="the cat sat"),
+                   prose.load("app").label(f"not_of_{kind}"))
     for lesson, views in catalogue.SHOWN[kind].runs.items():
         if views == catalogue.WHOLE:
             continue
@@ -197,7 +227,8 @@ def test_a_picture_that_is_true_of_it_is_drawn_and_any_other_says_why_not(name: 
             at.session_state[f"{lesson}_view"] = view
             at.run()
             assert fine(at) and (refused in said(at)) == (view not in views), (lesson, view)
-            assert (prose.load("app").label("no_head") in said(at)) == (name == "headless" and catalogue.predicts(lesson, view, kind)), (lesson, view)
+            assert ((prose.load("app").label("no_head") in said(at))
+                    == (name == "headless" and catalogue.predicts(lesson, view, kind))), (lesson, view)
             assert "ictures that need" in said(at)
 
 
@@ -209,19 +240,22 @@ def patterns_and_logits(model: hf.PreTrainedModel, token_ids: list[int]) -> tupl
 
 
 @pytest.mark.parametrize("name", ["bert", "roberta"])
-def test_every_head_of_an_encoder_stands_on_the_wall_whole_and_its_loss_is_felt_at_the_picked_position(name: str, theirs):
+def test_every_head_of_an_encoder_stands_on_the_wall_whole_and_its_loss_is_felt_at_the_picked_position(
+        name: str, theirs):
     at = opened("heads", {"panel": "change", "changed": "0.1"}, model=f"folder:{name}", prompt=BLANKED)
     tokenizer, wall = ours(name).tokenizer, given(at, "heads_wall")
     ids = [*tokenizer.begin, *tokenizer.encode_blanks(BLANKED), *tokenizer.end]
     n, place = len(ids), ids.index(tokenizer.mask_token)
-    assert wall["tokens"] == [tokenizer.visible(i) for i in ids] and wall["query"] == place and tokenizer.begin and tokenizer.end
+    assert (wall["tokens"] == [tokenizer.visible(i) for i in ids] and wall["query"] == place and tokenizer.begin
+            and tokenizer.end)
     assert wall["first"].tolist() == [0] * n and wall["last"].tolist() == [n - 1] * n
     cut, width = copy.deepcopy(theirs[name]), theirs[name].config.hidden_size // theirs[name].config.num_attention_heads
     with torch.no_grad():
         cut.base_model.encoder.layer[0].attention.output.dense.weight[:, width:2 * width] = 0.0
     (_, before), (expected, after) = (patterns_and_logits(model, ids) for model in (theirs[name], cut))
     assert np.allclose(wall["values"].reshape(expected.shape), expected, atol=2e-5)
-    kl = float(torch.nn.functional.kl_div(after[place].log_softmax(-1), before[place].log_softmax(-1), log_target=True, reduction="sum"))
+    kl = float(torch.nn.functional.kl_div(after[place].log_softmax(-1), before[place].log_softmax(-1),
+                                          log_target=True, reduction="sum"))
     assert float(re.search(r"KL divergence ([\d.e-]+\d)", said(at))[1]) == pytest.approx(kl, rel=2e-2, abs=1e-6)
     assert f"(i = {place})" in said(at) and not NEXT.search(said(at))
     hand = {**live_question(at, ours(name)), "factor": 0.5, "exact_heads": [0]}
@@ -231,7 +265,8 @@ def test_every_head_of_an_encoder_stands_on_the_wall_whole_and_its_loss_is_felt_
 
 def live_question(at, loaded: cache.LoadedModel) -> dict:
     """What the wall asks with while a hand moves."""
-    return {"model": loaded.name, "device": devices.CPU, "token_ids": [int(i) for i in (*loaded.tokenizer.begin, *loaded.tokenizer.encode_blanks(at.session_state["prompt"]), *loaded.tokenizer.end)]}
+    return {"model": loaded.name, "device": devices.CPU, "token_ids": [int(i) for i in (
+        *loaded.tokenizer.begin, *loaded.tokenizer.encode_blanks(at.session_state["prompt"]), *loaded.tokenizer.end)]}
 
 
 def test_what_heads_of_an_encoder_look_at_is_measured_on_both_sides(theirs):
@@ -241,64 +276,81 @@ def test_what_heads_of_an_encoder_look_at_is_measured_on_both_sides(theirs):
     assert set(measures) == set(measures_of(found)) and "induction" not in measures
     (first, second) = [i for i, token in enumerate(found.token_ids) if token == found.tokenizer.encode("the")[0]]
     for pattern, place in ((values[0, 1], (0, 1)), (values[1, 0], (1, 0))):
-        by_hand = {"previous_token": np.mean([pattern[i, i - 1] for i in range(1, n)]), "next_token": np.mean([pattern[i, i + 1] for i in range(n - 1)]), "own_token": np.trace(pattern) / n,
-                   "first_token": pattern[1:, 0].mean(), "last_token": pattern[:-1, -1].mean(), "duplicate_token": (pattern[first, second] + pattern[second, first]) / 2}
+        by_hand = {"previous_token": np.mean([pattern[i, i - 1] for i in range(1, n)]),
+                   "next_token": np.mean([pattern[i, i + 1] for i in range(n - 1)]), "own_token": np.trace(pattern) / n,
+                   "first_token": pattern[1:, 0].mean(), "last_token": pattern[:-1, -1].mean(),
+                   "duplicate_token": (pattern[first, second] + pattern[second, first]) / 2}
         assert {name: measures[name][place] for name in by_hand} == pytest.approx(by_hand, rel=1e-5)
 
 
 @pytest.mark.parametrize("name, panel", [("headless", "change"), ("roberta", "roles"), ("bert", "prompts")])
 def test_a_panel_of_heads_says_nothing_of_a_next_token(name: str, panel: str, theirs):
     at = opened("heads", {"panel": panel, "changed": "0.0 1.*"}, model=f"folder:{name}", prompt="the cat ate the rat")
-    assert fine(at) and not NEXT.search(said(at)) and (prose.load("app").label("no_head") in said(at)) == (name == "headless")
+    assert (fine(at) and not NEXT.search(said(at))
+            and (prose.load("app").label("no_head") in said(at)) == (name == "headless"))
     asked = next(radio for radio in at.radio if radio.key == "heads_knockout_given")
-    encoder, place = run.read(ours(name), "the cat ate the rat"), len(run.read(ours(name), "the cat ate the rat").token_ids) - 2
+    encoder, place = (run.read(ours(name), "the cat ate the rat"),
+                      len(run.read(ours(name), "the cat ate the rat").token_ids) - 2)
     found = []
     for head in asked.options:
         layer, index = map(int, head.split("."))
         cut = encoder.model(torch.tensor(encoder.token_ids), Intervention(heads=(HeadEdit(layer, index),)))
         own, other = encoder.trace.h_final[place].double(), cut.h_final[place].double()
-        found.append(float((other - own).norm() / own.norm()) if name == "headless" else stream_and_heads.effect(encoder.trace.logits[place], cut.logits[place]).kl)
+        found.append(float((other - own).norm() / own.norm()) if name == "headless"
+                     else stream_and_heads.effect(encoder.trace.logits[place], cut.logits[place]).kl)
     answer(at, "knockout", int(np.argmax(found)))
 
 
-@pytest.mark.parametrize("name, lesson, view", [("bert", "residual_stream", "lens"), ("roberta", "residual_stream", "contributions"), ("bert", "residual_stream", "norm"), ("bert", "residual_stream", "mlp"),
-                                                ("roberta", "residual_stream", "cut"), ("bert", "attention", "steps"), ("roberta", "attention", "switches"), ("bert", "attention", "roles"),
-                                                ("bert", "attention", "averages"), ("roberta", "attention", "scaling"), ("bert", "embeddings", "contexts"),
-                                                ("bert", "overview", "")])
-def test_a_view_of_an_encoder_is_drawn_at_the_blank_and_says_nothing_of_a_next_token(name: str, lesson: str, view: str, theirs):
-    at = opened(lesson, {"view": view, "norm_where": "embedding", "mask": "causal", "scaling": "own", "other": "a cat sat on a mat"}, model=f"folder:{name}", prompt=BLANKED)
-    assert not NEXT.search(said(at)) and not any(prose.load("app").label(why) in said(at) for why in ("no_head", "not_of_encoder"))
+@pytest.mark.parametrize("name, lesson, view",
+                         [("bert", "residual_stream", "lens"), ("roberta", "residual_stream", "contributions"),
+                          ("bert", "residual_stream", "norm"), ("bert", "residual_stream", "mlp"),
+                          ("roberta", "residual_stream", "cut"), ("bert", "attention", "steps"),
+                          ("roberta", "attention", "switches"), ("bert", "attention", "roles"),
+                          ("bert", "attention", "averages"), ("roberta", "attention", "scaling"),
+                          ("bert", "embeddings", "contexts"), ("bert", "overview", "")])
+def test_a_view_of_an_encoder_is_drawn_at_the_blank_and_says_nothing_of_a_next_token(
+        name: str, lesson: str, view: str, theirs):
+    at = opened(lesson, {"view": view, "norm_where": "embedding", "mask": "causal", "scaling": "own",
+                         "other": "a cat sat on a mat"}, model=f"folder:{name}", prompt=BLANKED)
+    assert (not NEXT.search(said(at))
+            and not any(prose.load("app").label(why) in said(at) for why in ("no_head", "not_of_encoder")))
     encoder = run.read(ours(name), BLANKED)
     place, formulae = encoder.token_ids.index(encoder.tokenizer.mask_token), formulas(at)
     assert encoder.asked == place
     logits = patterns_and_logits(theirs[name], list(encoder.token_ids))[1]
     best = int(logits[place].argmax())
     if view == "lens":
-        assert np.allclose(encoder.logits(place), logits[place], atol=1e-4) and code(encoder.tokenizer.visible(best)) in said(at)
+        assert (np.allclose(encoder.logits(place), logits[place], atol=1e-4)
+                and code(encoder.tokenizer.visible(best)) in said(at))
         assert numbers_in(formulae[0])[-1] == pytest.approx(float(logits[place, best]), abs=2e-4)
     if view == "contributions":
         assert all(numbers_in(line)[-1] == pytest.approx(float(logits[place, best]), abs=2e-4) for line in formulae[:2])
     if view == "switches":
         triangle = torch.full((len(encoder.token_ids),) * 2, torch.finfo(torch.float32).min).triu(1)[None, None]
         with torch.no_grad():
-            switched = theirs[name](torch.tensor([encoder.token_ids]), attention_mask=triangle).logits[0, place].double()
+            switched = theirs[name](torch.tensor([encoder.token_ids]),
+                                    attention_mask=triangle).logits[0, place].double()
         assert f"KL = {readable(stream_and_heads.effect(logits[place], switched).kl)}" in said(at)
     if view == "steps":
         header, arrays = test_steps.given(at)
         assert "mask" not in header["stageNames"]["head"] + header["stageNames"]["simple"] and arrays["allowed"].all()
     if lesson == "overview":
         sent, ids = given(at, "overview_map"), torch.tensor([encoder.token_ids])
-        assert sent["here"] and sent["blanks"] == [sent["position"]] == [place] and sent["draw"] is None and sent["last"].tolist() == [len(encoder.token_ids) - 1] * len(encoder.token_ids)
+        assert (sent["here"] and sent["blanks"] == [sent["position"]] == [place] and sent["draw"] is None
+                and sent["last"].tolist() == [len(encoder.token_ids) - 1] * len(encoder.token_ids))
         with torch.no_grad():
             entering = theirs[name].base_model.embeddings(ids)[0].numpy()
-        assert np.allclose(sent["X"].reshape(entering.shape), entering, atol=1e-5) and sent["candidates"][place][0][1] == best
+        assert (np.allclose(sent["X"].reshape(entering.shape), entering, atol=1e-5)
+                and sent["candidates"][place][0][1] == best)
         *parts, total = numbers_in(formulae[0])
         assert len(parts) == 3 and sum(parts) == pytest.approx(total, abs=2e-4)
     if view == "roles":
         sent = given(at, "attention_matrices")
-        shown = next(k for k, panel in enumerate(sent["panels"]) if panel["name"] == prose.load("attention").label("roles_panel_pattern"))
+        shown = next(k for k, panel in enumerate(sent["panels"])
+                     if panel["name"] == prose.load("attention").label("roles_panel_pattern"))
         assert not any(panel["masked"] for panel in sent["panels"])
-        assert np.allclose(sent[f"m{shown}"].ravel(), patterns_and_logits(theirs[name], list(encoder.token_ids))[0][0].ravel(), atol=2e-5)
+        assert np.allclose(sent[f"m{shown}"].ravel(),
+                           patterns_and_logits(theirs[name], list(encoder.token_ids))[0][0].ravel(), atol=2e-5)
 
 
 def test_an_encoder_without_a_head_says_what_can_be_looked_at(theirs):
@@ -314,4 +366,5 @@ def test_no_live_answer_is_made_of_a_model_of_two_stacks(theirs):
 def test_the_page_of_models_offers_the_lessons_that_show_it(theirs):
     at = open_at("models", model="folder:t5")
     keys = {button.key for button in at.button}
-    assert fine(at) and {"model_open_architectures", "model_open_row_architectures", "model_open_row_loaded_architectures", "models_use_folder:bert"} <= keys
+    assert fine(at) and {"model_open_architectures", "model_open_row_architectures",
+                         "model_open_row_loaded_architectures", "models_use_folder:bert"} <= keys

@@ -1,4 +1,7 @@
-"""The line before long computations: who runs, who waits and for how long, and how one leaves it. Threads that wait for events, and no clock."""
+"""The line before long computations: who runs, who waits and for how long, and how one leaves it.
+
+Threads that wait for events, and no clock.
+"""
 from __future__ import annotations
 
 import threading
@@ -39,7 +42,8 @@ def test_a_bounded_number_runs_the_others_wait_in_order_and_begin_by_themselves(
 
     line = [Job(lambda i=i: one(i), places).start() for i in range(5)]
     assert until(lambda: len(begun) == 2) and sorted(begun) == [0, 1] and places.counts == (2, 3)
-    assert [job.waiting for job in line] == [False, False, True, True, True] and [job.wait_told[0] for job in line] == [0, 0, 0, 1, 2]
+    assert ([job.waiting for job in line] == [False, False, True, True, True]
+            and [job.wait_told[0] for job in line] == [0, 0, 0, 1, 2])
     assert Job(lambda: iter([1]), places).start() is None, "the line is full"
     gates[1].set()
     assert until(lambda: len(begun) == 3) and begun[2] == 2 and line[3].wait_told[0] == 0
@@ -54,7 +58,8 @@ def test_a_bounded_number_runs_the_others_wait_in_order_and_begin_by_themselves(
 def test_a_job_stops_after_its_record_fails_alone_and_leaves_the_line_at_once():
     places, gate = Places(1, 9, None), threading.Event()
     running = Job(lambda: gated(gate), places).start()
-    leaving, failing, last = (Job(make, places).start() for make in (lambda: gated(gate), lambda: iter([1 // 0]), lambda: iter([1, 2, 3])))
+    leaving, failing, last = (Job(make, places).start()
+                              for make in (lambda: gated(gate), lambda: iter([1 // 0]), lambda: iter([1, 2, 3])))
     leaving.stop()
     leaving.wait(SECONDS)
     assert leaving.stopped and not leaving.running and not leaving.records and places.counts == (1, 2)
@@ -82,7 +87,8 @@ def test_who_has_had_a_turn_goes_behind_those_who_wait_and_goes_on_later():
     gate.set()
     for job in (first, *both):
         job.wait(SECONDS)
-    assert "".join(order) == "ababab" and [job.records for job in both] == [[0, 1, 2]] * 2 and not any(job.stopped for job in both)
+    assert ("".join(order) == "ababab" and [job.records for job in both] == [[0, 1, 2]] * 2
+            and not any(job.stopped for job in both))
 
 
 def test_a_job_whose_page_was_closed_ends_whether_it_waits_or_runs(monkeypatch: pytest.MonkeyPatch):

@@ -1,4 +1,6 @@
-"""The line before a device, and what is computed once for all who ask together: threads that wait for events, and no clock."""
+"""The line before a device, and what is computed once for all who ask together: threads that wait for
+events, and no clock.
+"""
 from __future__ import annotations
 
 import asyncio
@@ -51,7 +53,8 @@ def until(what: Callable[[], bool]) -> None:
     raise AssertionError("it does not come about")
 
 
-def in_line(line: turns.Line, readers: str, done: list[str], look: Callable[[], None] = lambda: None) -> list[tuple[threading.Thread, list]]:
+def in_line(line: turns.Line, readers: str, done: list[str],
+            look: Callable[[], None] = lambda: None) -> list[tuple[threading.Thread, list]]:
     """One request for each letter, in this order behind each other; each notes its letter when its turn has come."""
     threads = []
     for reader in readers:
@@ -74,7 +77,8 @@ def test_readers_take_turns_and_the_waits_are_measured():
         thread.join(SECONDS)
         assert found == [None]
     assert "".join(done) == "abcabaa", "one of many requests stands behind each of the others once"
-    assert line.waits.turns == 8 and line.waits.waited == 7 and 0 < line.waits.longest <= line.waits.seconds and line.n_waiting == 0
+    assert (line.waits.turns == 8 and line.waits.waited == 7 and 0 < line.waits.longest <= line.waits.seconds
+            and line.n_waiting == 0)
 
 
 def test_no_more_than_the_bound_at_once():
@@ -106,7 +110,7 @@ def test_who_is_called_away_leaves_the_line_and_a_failure_gives_the_turn_on():
         leaving, staying = in_line(line, "aab", done, look), in_line(line, "a", done)
         gone.set()
         until(lambda: line.n_waiting == 1)
-        1 // 0
+        _ = 1 // 0
     for thread, _ in (*leaving, *staying):
         thread.join(SECONDS)
     assert done == ["a"] and [type(found[0]) for _, found in leaving] == [Away] * 3 and staying[0][1] == [None]
@@ -122,7 +126,8 @@ def test_a_turn_that_comes_while_its_reader_leaves_is_given_on():
     assert second.is_set()
 
 
-def asked(shared: turns.Shared, n: int, make: Callable[[], object], look: Callable[[], None] = lambda: None) -> list[tuple[threading.Thread, list]]:
+def asked(shared: turns.Shared, n: int, make: Callable[[], object],
+          look: Callable[[], None] = lambda: None) -> list[tuple[threading.Thread, list]]:
     return [started(lambda: shared.get("key", make, look)) for _ in range(n)]
 
 
@@ -184,7 +189,8 @@ def test_equal_passes_of_many_readers_are_one_and_its_failure_reaches_them_all(m
 
     def slow(*asked):
         passed.append(asked)
-        assert go.wait(SECONDS) and not any(lock.locked() for lock in (cache._traces()._lock, cache._traces()._shared._lock, line._lock))
+        assert go.wait(SECONDS) and not any(lock.locked() for lock in (cache._traces()._lock,
+                                                                       cache._traces()._shared._lock, line._lock))
         if len(asked[1]) == 2:
             raise torch.OutOfMemoryError("out of memory")
         return forward(*asked)
@@ -198,10 +204,11 @@ def test_equal_passes_of_many_readers_are_one_and_its_failure_reaches_them_all(m
     for thread, _ in threads:
         thread.join(SECONDS)
     one, same, failed, too = (found[0] for _, found in threads)
-    assert one is same and isinstance(failed, torch.OutOfMemoryError) and isinstance(too, torch.OutOfMemoryError) and line.n_waiting == 0
+    assert (one is same and isinstance(failed, torch.OutOfMemoryError) and isinstance(too, torch.OutOfMemoryError)
+            and line.n_waiting == 0)
 
 
-# ---- a page that asks without end -------------------------------------------------------------------------------------------------
+# ---- a page that asks without end ------------------------------------------------------------------------------------
 
 
 def test_messages_of_one_page_are_taken_at_a_pace_and_none_is_lost(monkeypatch: pytest.MonkeyPatch):
@@ -222,7 +229,8 @@ def test_messages_of_one_page_are_taken_at_a_pace_and_none_is_lost(monkeypatch: 
     monkeypatch.setattr(pace, "time", types.SimpleNamespace(monotonic=lambda: clock[0]))
     monkeypatch.setattr(pace, "asyncio", types.SimpleNamespace(sleep=sleep))
     finished(pace.Paced(app)({"type": "websocket"}, receive, None))
-    assert taken[pace.AT_ONCE - 1] < 0.1 and taken[-1] == pytest.approx(300 / pace.A_SECOND, abs=0.1)       # a burst at once, then evenly
+    # a burst at once, then evenly
+    assert taken[pace.AT_ONCE - 1] < 0.1 and taken[-1] == pytest.approx(300 / pace.A_SECOND, abs=0.1)
     taken.clear()
     finished(pace.Paced(app)({"type": "http"}, receive, None))
     assert taken[-1] - taken[0] < 1
@@ -256,4 +264,5 @@ def test_pages_that_flood_share_the_pace_of_one_and_another_does_not_wait_for_th
     finished(class_(), in_no_time=True)
     flooded = [sum(taken[name, when] for name in "abc") for when in ("first", "later")]
     assert flooded == [pytest.approx(10 * pace.A_SECOND, rel=0.05), pytest.approx(20 * pace.A_SECOND, rel=0.05)]
-    assert taken["a", "later"] == pytest.approx(taken["b", "later"], abs=2) and taken["quiet", "first"] + taken["quiet", "later"] == 31
+    assert (taken["a", "later"] == pytest.approx(taken["b", "later"], abs=2)
+            and taken["quiet", "first"] + taken["quiet", "later"] == 31)

@@ -1,4 +1,5 @@
-"""How charts come on the page: their tables are named by their place, and their specs do not change with their values."""
+"""How charts come on the page: their tables are named by their place, and their specs do not change with their values.
+"""
 from __future__ import annotations
 
 import json
@@ -25,10 +26,13 @@ def test_a_table_is_named_by_its_place_and_written_once():
 
 
 def test_a_chart_whose_values_change_keeps_its_spec():
-    """So that the browser moves its marks and does not build it anew; what altair gives has the values in it, or a name that comes from them."""
+    """So that the browser moves its marks and does not build it anew; what altair gives has the values in it, or a name
+    that comes from them.
+    """
     specs = []
     for tokens in (["the", "cat", "sat"], ["the", "dog", "sat"]):
-        chart = embeddings.ranked_bars(tokens, np.array([1.0, 0.5, -0.2]), range(3), [""] * 3, "cosine", "light", 1.0, 300)
+        chart = embeddings.ranked_bars(tokens, np.array([1.0, 0.5, -0.2]), range(3), [""] * 3, "cosine",
+                                       "light", 1.0, 300)
         (table,) = charts.take_tables(chart).values()
         assert table["token"].tolist() == tokens
         specs.append(json.dumps(charts.spec_of(chart)))

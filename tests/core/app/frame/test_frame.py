@@ -1,4 +1,6 @@
-"""The frame: state through the URL, experiments, commit before reveal, bad addresses, caches bounded in bytes, complete text files."""
+"""The frame: state through the URL, experiments, commit before reveal, bad addresses, caches bounded in bytes,
+complete text files.
+"""
 from __future__ import annotations
 
 import math
@@ -79,7 +81,8 @@ def framed_app():
         page.numbers([("A sum", "1 + 1 = 2")])
         page.experiments()
         page.check(check.Question("which", "Which?", ["first", "second"], 1, "Because it is."))
-        page.code([experiments.draw_all], {"demo.csv": lambda: pd.DataFrame({"x": [1]})}, ".demo", "One computed sentence.")
+        page.code([experiments.draw_all], {"demo.csv": lambda: pd.DataFrame({"x": [1]})}, ".demo",
+                  "One computed sentence.")
         if st.session_state.get("fail"):
             raise RuntimeError("a secret detail")
 
@@ -96,7 +99,7 @@ def whole(at: AppTest) -> str:
     return "\n".join(m.value for m in at.markdown)
 
 
-# --- state and URL -----------------------------------------------------------------------------------------------------------
+# --- state and URL ----------------------------------------------------------------------------------------------------
 
 def test_state_is_read_from_the_url_and_written_back():
     at = framed(prompt="The cat sat", layer="3", head="5", position="1", demo_strength="0.75")
@@ -114,19 +117,23 @@ def test_a_link_opens_the_same_state():
     at = framed(prompt="One & two=3\nthree ü 😀", layer="1", demo_strength="0.2")
     link = re.search(r"\[link\]\((\./)?\?([^)]*)\)", whole(at))[2]
     values = {k: v[0] for k, v in urllib.parse.parse_qs(link, keep_blank_values=True).items()}
-    assert values["prompt"] == "Tom has a ball.\nTom gave" and values["layer"] == "2" and values["demo_strength"] == "0.25"
+    assert (values["prompt"] == "Tom has a ball.\nTom gave" and values["layer"] == "2"
+            and values["demo_strength"] == "0.25")
     again = framed(**values)
     assert again.session_state["prompt"] == "Tom has a ball.\nTom gave"
     assert "layer=2" in again.text[0].value and again.text[0].value.endswith("0.25")
 
 
 def late_request():
-    """A part of the page whose request left the browser before the pick of another part reached it, with the address of then."""
+    """A part of the page whose request left the browser before the pick of another part reached it, with the
+    address of then.
+    """
     import streamlit as st
 
     from core.app.compute import cache
     from core.app.state import reader
-    st.session_state.update(prompt="The cat", model=cache.model_names()[0], device="cpu", selection={"position": 1, "layer": 0})
+    st.session_state.update(prompt="The cat", model=cache.model_names()[0], device="cpu",
+                            selection={"position": 1, "layer": 0})
     st.query_params["position"] = "5"
     reader.selection()
 
@@ -142,8 +149,9 @@ def test_the_prompt_survives_an_empty_one():
     assert at.session_state["bounds"].n_tokens == 1
 
 
-@pytest.mark.parametrize("key, value", [("layer", "two"), ("head", "-1"), ("position", "1e9"), ("target", "٣"), ("layer", "9" * 400),
-                                        ("model", "<script>alert(1)</script>"), ("device", "abacus"), ("layer", "")])
+@pytest.mark.parametrize("key, value",
+                         [("layer", "two"), ("head", "-1"), ("position", "1e9"), ("target", "٣"), ("layer", "9" * 400),
+                          ("model", "<script>alert(1)</script>"), ("device", "abacus"), ("layer", "")])
 def test_a_value_that_cannot_be_is_left_out_with_a_notice(key, value):
     at = framed(**{key: value})
     assert not at.exception and not at.error
@@ -152,7 +160,8 @@ def test_a_value_that_cannot_be_is_left_out_with_a_notice(key, value):
 
 
 @pytest.mark.parametrize("query", [{"layer": "999", "head": "999", "position": "999", "target": "99999999"},
-                                   {"demo_strength": "lots"}, {"demo_strength": "17"}, {"present": "perhaps"}, {"prompt": "x" * 100_000}])
+                                   {"demo_strength": "lots"}, {"demo_strength": "17"}, {"present": "perhaps"},
+                                   {"prompt": "x" * 100_000}])
 def test_a_value_out_of_range_is_clamped(query):
     at = framed(**query)
     assert not at.exception and not at.error
@@ -174,7 +183,8 @@ def test_a_text_of_more_than_a_megabyte_is_cut_and_said():
     at = framed()
     at.text_area(key="prompt").set_value("word " * 300_000).run()
     assert not at.exception and not at.error
-    assert at.session_state["prompt"] == ("word " * 4000) and len(at.session_state["prompt"]) == deployment.MOST_CHARACTERS
+    assert (at.session_state["prompt"] == ("word " * 4000)
+            and len(at.session_state["prompt"]) == deployment.MOST_CHARACTERS)
     assert any("1500000" in info.value.replace(",", "") for info in at.info)
     assert "prompt" not in at.query_params   # too long for an address
 
@@ -183,7 +193,7 @@ def test_line_ends_are_kept_as_newlines():
     assert reader.clean_prompt("a\r\nb\rc\nd") == "a\nb\nc\nd"
 
 
-# --- the parts of a lesson ---------------------------------------------------------------------------------------------------
+# --- the parts of a lesson --------------------------------------------------------------------------------------------
 
 def test_an_experiment_sets_prompt_selection_and_widgets():
     at = framed()
@@ -208,7 +218,8 @@ def test_the_source_shown_is_the_source_that_runs():
     assert not at.code
     at.session_state["demo_source_open"] = True
     shown = "\n".join(block.value for block in at.run().code)
-    assert "def draw_all(" in shown and shown.strip() in (ROOT / "core" / "app" / "frame" / "experiments.py").read_text()
+    assert ("def draw_all(" in shown
+            and shown.strip() in (ROOT / "core" / "app" / "frame" / "experiments.py").read_text())
 
 
 def test_a_pinned_state_stands_beside_the_present_one_and_can_be_gone_back_to():
@@ -278,7 +289,8 @@ def test_what_a_run_that_was_broken_off_took_along_is_read_from_the_address_agai
     at = framed(prompt="The cat")
     del at.session_state[key]
     at.run()
-    assert not at.exception and not at.error and at.session_state["prompt"] == "The cat" and at.session_state["device"] == devices.preferred()
+    assert (not at.exception and not at.error and at.session_state["prompt"] == "The cat"
+            and at.session_state["device"] == devices.preferred())
 
 
 def test_what_was_cut_off_is_said():
@@ -288,7 +300,7 @@ def test_what_was_cut_off_is_said():
     assert any(str(n) in c.value and str(n - loaded.model.config.n_context + 1) in c.value for c in at.caption)
 
 
-# --- models, devices, caches -------------------------------------------------------------------------------------------------
+# --- models, devices, caches ------------------------------------------------------------------------------------------
 
 def test_without_a_bundled_model_the_random_one_says_so(monkeypatch):
     monkeypatch.setattr(checkpoints, "bundled_names", lambda: ())
@@ -310,7 +322,8 @@ def test_only_models_that_continue_a_text_are_offered(monkeypatch, tmp_path):
 def test_the_main_model_comes_first_and_every_other_says_what_it_is(monkeypatch):
     assert cache.model_names()[0] == "stories"
     assert all(prompt_bar.model_note(name) for name in cache.model_names()[1:]) and not prompt_bar.model_note("stories")
-    assert "smaller model" in prompt_bar.model_note("stories-small") and "positions-rotary" in prompt_bar.model_note("positions-rotary")
+    assert ("smaller model" in prompt_bar.model_note("stories-small")
+            and "positions-rotary" in prompt_bar.model_note("positions-rotary"))
     monkeypatch.setattr(prompt_bar, "model_note", lambda name: f"About {name}.")
     assert "About stories." in [c.value for c in framed().caption]
 
@@ -378,7 +391,7 @@ def test_a_trace_is_computed_once_for_each_prompt_and_intervention():
     assert not torch.equal(one.trace.logits, one.trace_with(off).logits)
 
 
-# --- text --------------------------------------------------------------------------------------------------------------------
+# --- text -------------------------------------------------------------------------------------------------------------
 
 def test_a_text_file_is_read_into_its_parts():
     words = prose.parse("demo", LESSON)
@@ -403,7 +416,8 @@ def test_every_label_that_the_frame_asks_for_is_there():
     app = prose.load("app")
     asked = {key for path in [ROOT / "app.py", *(ROOT / "core" / "app").rglob("*.py")]
              for key in re.findall(r"""(?:words|frame_words|load\("app"\))\.label\(["'](\w+)["']""", path.read_text())}
-    asked |= {key for path in (ROOT / "core" / "app").rglob("*.py") for key in re.findall(r'"(notice_\w+)"', path.read_text())}
+    asked |= {key for path in (ROOT / "core" / "app").rglob("*.py")
+              for key in re.findall(r'"(notice_\w+)"', path.read_text())}
     own = {key for name in TEXTS if name != "app" for key in prose.load(name).labels}
     assert not {key for key in asked if key not in app.labels} - own
     for stage in catalogue.STAGES:
@@ -417,7 +431,8 @@ def test_every_label_that_the_frame_asks_for_is_there():
 def test_no_label_of_the_frame_is_left_over():
     sources = "".join(path.read_text() for path in [ROOT / "app.py", *(ROOT / "core" / "app").rglob("*.py")])
     prefixes = ("stage_", "hint_", "lesson_", "section_", "device_", "not_of_")
-    assert [key for key in prose.load("app").labels if not key.startswith(prefixes) and f'"{key}"' not in sources.replace("'", '"')] == []
+    assert [key for key in prose.load("app").labels
+            if not key.startswith(prefixes) and f'"{key}"' not in sources.replace("'", '"')] == []
 
 
 @pytest.mark.parametrize("name", TEXTS)
@@ -432,9 +447,10 @@ def test_the_strip_leads_only_to_lessons_that_exist():
     assert {catalogue.lesson_of(stage) for stage in catalogue.STAGES} - {None} <= ids
 
 
-# --- numbers and pictures ----------------------------------------------------------------------------------------------------
+# --- numbers and pictures ---------------------------------------------------------------------------------------------
 
-@pytest.mark.parametrize("p, shown", [(0.0, "0"), (1.0, "1"), (0.5, "0.5"), (0.12345, "0.123"), (0.9996, "0.9996"), (0.99949, "0.999"),
+@pytest.mark.parametrize("p, shown", [(0.0, "0"), (1.0, "1"), (0.5, "0.5"), (0.12345, "0.123"),
+                                      (0.9996, "0.9996"), (0.99949, "0.999"),
                                       (1 - 1e-9, "0.999999999"), (1e-9, "1.0e-09"), (0.0001, "0.0001")])
 def test_a_probability_is_never_rounded_into_a_falsehood(p, shown):
     assert probability(p) == shown
@@ -444,7 +460,8 @@ def test_a_probability_is_never_rounded_into_a_falsehood(p, shown):
 def test_numbers_are_never_rounded_into_a_falsehood():
     assert [readable(v) for v in (0.9996, 0.99999999, 1.0, 12.34, -0.5, 0.0, 3.2e-7, math.inf, math.nan)] == [
         "0.9996", "0.99999999", "1", "12.3", "−0.5", "0", "3.2e−07", "∞", "–"]
-    assert [plain_number(w) for w in (0.0, 1.0, 0.25, 0.99999, 0.00001, -0.0)] == ["0.0000", "1.0000", "0.2500", "0.99999", "1.0000e-05", "0.0000"]
+    assert [plain_number(w) for w in (0.0, 1.0, 0.25, 0.99999, 0.00001, -0.0)] == ["0.0000", "1.0000", "0.2500",
+                                                                                   "0.99999", "1.0000e-05", "0.0000"]
     assert [latex_number(v) for v in (0.99996, 1.0, 0.12345678, -2.0, 1.5e-7, 62.831853)] == [
         "0.99996", "1.0000", "0.1235", "-2.0000", r"1.5000 \cdot 10^{-7}", "62.8319"]
     assert [latex_number(v) for v in (-0.99996, -1.5e-7, 7.225974e86, math.nan, -math.inf)] == [
@@ -462,7 +479,8 @@ def test_a_calculator_arrives_at_the_result_from_what_a_formula_puts_in():
         for a, b in zip(own, other):
             total = a + b
             share, rest = a / total, 1 - a / total
-            assert value_of(latex_operand(a)) / value_of(latex_operand(total)) == pytest.approx(value_of(latex_number(share)), abs=6e-5, rel=1e-4)
+            assert (value_of(latex_operand(a)) / value_of(latex_operand(total))
+                    == pytest.approx(value_of(latex_number(share)), abs=6e-5, rel=1e-4))
             assert 0 < value_of(latex_number(share)) < 1 or share == 1
             assert 1 - value_of(latex_operand(share)) == pytest.approx(rest, rel=1e-4, abs=1e-15)
 

@@ -1,4 +1,7 @@
-"""Every table that a page offers: one that a browser can show as it stands, without a guess at what its columns are. And every chart: what the grammar of Vega-Lite allows."""
+"""Every table that a page offers: one that a browser can show as it stands, without a guess at what its columns are.
+
+And every chart: what the grammar of Vega-Lite allows.
+"""
 from __future__ import annotations
 
 import warnings
@@ -17,8 +20,10 @@ PLACES = [(lesson, {f"{lesson}_{setting}": option for setting, option in address
 PLACES += [("overview", {}), ("next_token", {}), *(("heads", dict([place.split("=")])) for place in OTHERS["heads"])]
 
 
-@pytest.mark.parametrize(("lesson", "settings"), PLACES, ids=[" ".join((lesson, *settings.values())) for lesson, settings in PLACES])
-def test_every_table_is_one_that_the_browser_can_show_and_every_chart_keeps_to_the_grammar(lesson: str, settings: dict[str, str], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture):
+@pytest.mark.parametrize(("lesson", "settings"), PLACES,
+                         ids=[" ".join((lesson, *settings.values())) for lesson, settings in PLACES])
+def test_every_table_is_one_that_the_browser_can_show_and_every_chart_keeps_to_the_grammar(
+        lesson: str, settings: dict[str, str], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture):
     offered, drawn, take = {}, [], charts.take_tables
     monkeypatch.setattr(charts, "take_tables", lambda chart: drawn.append(chart) or take(chart))
     monkeypatch.setattr(frame.code_and_data, "draw", lambda _lesson, _title, _functions, data, *_: offered.update(data))

@@ -9,7 +9,7 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route, WebSocketRoute
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocket, WebSocketDisconnect
-from streamlit.proto.BackMsg_pb2 import BackMsg, BackendOperationRequest
+from streamlit.proto.BackMsg_pb2 import BackendOperationRequest, BackMsg
 
 from core.app.server import door
 from tests.helpers.coroutines import finished
@@ -33,7 +33,8 @@ async def echo(websocket: WebSocket) -> None:
 @pytest.fixture
 def options(monkeypatch: pytest.MonkeyPatch) -> dict:
     """Streamlit's settings that the door reads, to be changed."""
-    values = {"server.allowedHosts": [], "server.corsAllowedOrigins": [], "server.enableCORS": True, "server.maxWidgetStateSize": 2}
+    values = {"server.allowedHosts": [], "server.corsAllowedOrigins": [], "server.enableCORS": True,
+              "server.maxWidgetStateSize": 2}
     monkeypatch.setattr(door.st, "get_option", values.__getitem__)
     return values
 
@@ -73,7 +74,8 @@ HOSTS = [("school.example", True), ("SCHOOL.example:8501", True), ("school.examp
 
 
 @pytest.mark.parametrize(("host", "is_allowed"), HOSTS)
-def test_a_name_that_is_not_allowed_is_refused_on_every_route(here: TestClient, options: dict, host: str, is_allowed: bool):
+def test_a_name_that_is_not_allowed_is_refused_on_every_route(here: TestClient, options: dict, host: str,
+                                                              is_allowed: bool):
     options["server.allowedHosts"] = ["school.example", "*.lan.example"]
     for method, path in (("GET", "/"), ("POST", "/live/heads"), ("GET", "/static/js/x.js"), ("GET", "/_stcore/health")):
         assert here.request(method, path, headers={"Host": host}).status_code == (200 if is_allowed else 403), path
@@ -98,7 +100,8 @@ def opens(here: TestClient, **headers: str) -> bool:
 
 
 ORIGINS = [(HOME, True), ("https://school.example", True), ("http://evil.example", False), ("null", False),
-           ("//school.example", False), ("http://evil.example//school.example", False), ("http://school.example.evil", False),
+           ("//school.example", False),
+           ("http://evil.example//school.example", False), ("http://school.example.evil", False),
            ("http://school.example:81", False), ("http://localhost", False), ("http://[school.example", False)]
 
 
@@ -126,10 +129,10 @@ def operation(**payload) -> BackMsg:
 
 
 DROPPED = [BackMsg(clear_cache=True), BackMsg(load_git_info=True), BackMsg(set_run_on_save=True), BackMsg(),
-           BackMsg(debug_shutdown_runtime=True), BackMsg(debug_disconnect_websocket=True), BackMsg(file_urls_request={}),
-           operation(install_skills={}), operation(dismiss_skills_nudge={})]
-TAKEN = [BackMsg(app_heartbeat=True), BackMsg(rerun_script={"query_string": "prompt=x"}), BackMsg(stop_script=True), operation(deferred_file={}),
-         operation(dataframe_chunk={})]
+           BackMsg(debug_shutdown_runtime=True), BackMsg(debug_disconnect_websocket=True),
+           BackMsg(file_urls_request={}), operation(install_skills={}), operation(dismiss_skills_nudge={})]
+TAKEN = [BackMsg(app_heartbeat=True), BackMsg(rerun_script={"query_string": "prompt=x"}), BackMsg(stop_script=True),
+         operation(deferred_file={}), operation(dataframe_chunk={})]
 
 
 def test_messages_that_no_page_sends_are_dropped_and_the_others_come_in_their_order(here: TestClient):

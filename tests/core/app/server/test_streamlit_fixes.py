@@ -20,7 +20,8 @@ ROOT = Path(__file__).parents[4]
 
 
 def test_the_mends_are_for_the_version_that_is_pinned():
-    pins = "\n".join(path.read_text(encoding="utf-8") for path in ROOT.glob("**/requirements.txt") if ".venv" not in path.parts)
+    pins = "\n".join(path.read_text(encoding="utf-8") for path in ROOT.glob("**/requirements.txt")
+                     if ".venv" not in path.parts)
     assert streamlit_fixes.VERSION in re.findall(r"^streamlit(?:\[\w+\])?==(\S+)", pins, re.MULTILINE)
 
 
@@ -37,7 +38,8 @@ class Page:
 
     def __init__(self, kind: str = "int_value", default: object = 0) -> None:
         self.state = streamlit_fixes.SessionState()
-        self.metadata = WidgetMetadata(f"$$ID-of-{kind}-width", lambda value: default if value is None else value, lambda value: value, kind)
+        self.metadata = WidgetMetadata(f"$$ID-of-{kind}-width", lambda value: default if value is None else value,
+                                       lambda value: value, kind)
 
     def run(self, *reported: int, chosen: object = None, heard: bool = True) -> tuple[object, bool]:
         """One run after a message that reports the widget's value or nothing; not `heard`: after no message.

@@ -1,4 +1,5 @@
-"""Whatever an address says is read as a state that can be, or left out with a notice: more than 5,000 random addresses, through everything that reads one, without drawing.
+"""Whatever an address says is read as a state that can be, or left out with a notice: more than 5,000 random addresses,
+through everything that reads one, without drawing.
 
 tests.helpers.random_pages opens whole pages at such addresses; its failures are pinned here.
 """
@@ -21,16 +22,24 @@ from tests.helpers import hostile, random_pages
 from tests.helpers.addresses import SETTINGS, SHARED
 
 N_DRAWN = 250             # each is put to every group of settings, of which there are 22
-OFTEN = settings(max_examples=N_DRAWN, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+OFTEN = settings(max_examples=N_DRAWN, deadline=None, derandomize=True, database=None,
+                 suppress_health_check=list(HealthCheck))
 
-NUMBERS = st.one_of(st.integers().map(str), st.floats().map(str), st.integers(-3, 400).map(str), st.sampled_from(["1e999", "-1e999", "nan", "0x10", "1_0", "٣", "²", " 7 ", "+3", "9" * 400, "-0", ".5", "1e-320", ""]))
-TEXTS = st.one_of(st.text(max_size=40), st.text(string.ascii_letters + string.digits + "._-~:,;|^*+()[]{}<>#%&= ", max_size=60), st.sampled_from(hostile.SIGNS),
-                  st.builds(lambda text, times: text * times, st.text(min_size=1, max_size=8), st.sampled_from([1, 50, 4_000])))
+NUMBERS = st.one_of(st.integers().map(str), st.floats().map(str), st.integers(-3, 400).map(str),
+                    st.sampled_from(["1e999", "-1e999", "nan", "0x10", "1_0", "٣", "²", " 7 ", "+3", "9" * 400, "-0",
+                                     ".5", "1e-320", ""]))
+TEXTS = st.one_of(
+    st.text(max_size=40), st.text(string.ascii_letters + string.digits + "._-~:,;|^*+()[]{}<>#%&= ", max_size=60),
+    st.sampled_from(hostile.SIGNS),
+    st.builds(lambda text, times: text * times, st.text(min_size=1, max_size=8), st.sampled_from([1, 50, 4_000])))
 
 
-VALUES = st.one_of(st.integers(0, 9), NUMBERS, TEXTS)         # a whole number: that option of the setting, if it has any
-MODELS = st.one_of(st.sampled_from([*cache.model_names(), "stories-small@100", "folder:x", "hub:gpt2", "hub:../x", "blanks"]), TEXTS)
-DRAWN = st.tuples(st.lists(VALUES, min_size=1, max_size=6), st.integers(0, 40), st.dictionaries(st.sampled_from(SHARED), st.one_of(NUMBERS, TEXTS), max_size=4), MODELS)
+# a whole number: that option of the setting, if it has any
+VALUES = st.one_of(st.integers(0, 9), NUMBERS, TEXTS)
+MODELS = st.one_of(
+    st.sampled_from([*cache.model_names(), "stories-small@100", "folder:x", "hub:gpt2", "hub:../x", "blanks"]), TEXTS)
+DRAWN = st.tuples(st.lists(VALUES, min_size=1, max_size=6), st.integers(0, 40),
+                  st.dictionaries(st.sampled_from(SHARED), st.one_of(NUMBERS, TEXTS), max_size=4), MODELS)
 
 
 def address(prefix: str, drawn: tuple) -> dict[str, str]:
@@ -38,7 +47,8 @@ def address(prefix: str, drawn: tuple) -> dict[str, str]:
     values, first, shared, model = drawn
     every = sorted(SETTINGS[prefix])
     names = [every[(first + 3 * i) % len(every)] for i in range(len(values))]
-    own = {f"{prefix}_{name}": likely(SETTINGS[prefix][name], value) if isinstance(value, int) else value for name, value in zip(names, values)}
+    own = {f"{prefix}_{name}": likely(SETTINGS[prefix][name], value) if isinstance(value, int) else value
+           for name, value in zip(names, values)}
     return own | shared | ({"model": model} if "model" in shared else {})
 
 
@@ -56,8 +66,11 @@ class Query(dict):
 
 @pytest.fixture
 def visit(monkeypatch: pytest.MonkeyPatch):
-    """visit(prefix, parameters) -> the session and the address after a fresh reader came with that address, and the settings that were read."""
-    monkeypatch.setattr(cache, "model_names", lambda names=cache.model_names(): names)          # which looks into the folder of models each time
+    """visit(prefix, parameters) -> the session and the address after a fresh reader came with that address, and the
+    settings that were read.
+    """
+    # which looks into the folder of models each time
+    monkeypatch.setattr(cache, "model_names", lambda names=cache.model_names(): names)
     for module in (reader, lesson_settings):
         monkeypatch.setattr(module, "get_script_run_ctx", lambda: None)
 
@@ -83,7 +96,8 @@ def read_and_looked_at(visit, prefix: str, parameters: dict[str, str]) -> None:
     session, query, values = visit(prefix, parameters)
     assert isinstance(session["prompt"], str) and len(session["prompt"]) <= deployment.current().prompt_characters
     assert cache.exists(session["model"]) or session["model"].startswith("hub:") and "/../" not in session["model"]
-    assert session["device"] in devices.available() and session["present"] in (True, False) and 0 <= session["class"] < 10 ** 9
+    assert (session["device"] in devices.available() and session["present"] in (True, False)
+            and 0 <= session["class"] < 10 ** 9)
     assert all(0 <= number < 10 ** 9 for number in session["selection"].values())
     for name, setting in SETTINGS[prefix].items():
         value = values[name]
@@ -91,15 +105,20 @@ def read_and_looked_at(visit, prefix: str, parameters: dict[str, str]) -> None:
         if isinstance(value, str):
             assert len(value) <= max(LONGEST, len(setting.default)), name
         elif not isinstance(value, bool):
-            assert (-LARGEST if setting.low is None else setting.low) <= value <= (LARGEST if setting.high is None else setting.high), name
+            assert ((-LARGEST if setting.low is None else setting.low) <= value
+                    <= (LARGEST if setting.high is None else setting.high)), name
     assert not any(hostile.MARKUP.search(hostile.bare(notice)) for notice in session["notices"])
-    again, _, same = visit(prefix, dict(query))                          # the address says what was read, and says it to others too
-    assert same == values and all(again[key] == session[key] for key in ("model", "device", "present", "class", "selection"))
+    # the address says what was read, and says it to others too
+    again, _, same = visit(prefix, dict(query))
+    assert (same == values
+            and all(again[key] == session[key] for key in ("model", "device", "present", "class", "selection")))
     assert again["prompt"] == session["prompt"] or not reader.fits_in_link(session["prompt"])
 
 
 @OFTEN
-@given(written=st.one_of(TEXTS, st.lists(st.one_of(st.builds(lambda letter, number: letter + number, st.sampled_from(list("TkpmtxsA~")), NUMBERS), TEXTS), max_size=5).map("_".join)))
+@given(written=st.one_of(TEXTS, st.lists(st.one_of(st.builds(lambda letter, number: letter + number,
+                                                             st.sampled_from(list("TkpmtxsA~")), NUMBERS), TEXTS),
+                                         max_size=5).map("_".join)))
 def test_any_text_of_the_sampling_panel_is_read_or_refused(written):
     try:
         read = PanelSettings.from_link(written)
@@ -116,7 +135,9 @@ def test_every_number_of_an_address_has_bounds_and_every_lesson_is_among_these()
                 assert (value := setting.accept(written)) is None or len(str(value)) <= LONGEST, (prefix, name)
 
 
-PINNED = [("next_token", {"next_token_panel": "A~"}), ("next_token", {"next_token_panel": "k" + "9" * 40}), ("overview", {"overview_seed": "1e999"}), ("heads", {"heads_map": "next_token"})]      # found so, and mended
+# found so, and mended
+PINNED = [("next_token", {"next_token_panel": "A~"}), ("next_token", {"next_token_panel": "k" + "9" * 40}),
+          ("overview", {"overview_seed": "1e999"}), ("heads", {"heads_map": "next_token"})]
 
 
 @pytest.mark.parametrize("page, parameters", [*PINNED, *random_pages.addresses(5, seed=0)])
@@ -125,7 +146,9 @@ def test_a_page_stands_at_any_address(page: str, parameters: dict[str, str]):
 
 
 def test_a_first_run_that_is_broken_off_at_any_line_leaves_a_session_that_begins(monkeypatch: pytest.MonkeyPatch):
-    """As Streamlit breaks a run off where the reader does the next thing: by what is no Exception, at whatever touches the session."""
+    """As Streamlit breaks a run off where the reader does the next thing: by what is no Exception, at whatever
+    touches the session.
+    """
     class Session(dict):
         touches = 0
 
@@ -138,13 +161,16 @@ def test_a_first_run_that_is_broken_off_at_any_line_leaves_a_session_that_begins
     monkeypatch.setattr(cache, "model_names", lambda names=cache.model_names(): names)
     monkeypatch.setattr(reader, "get_script_run_ctx", lambda: None)
     for last in range(1, 25):
-        session, query = Session(asked_for={"position": 3}), Query(prompt="The dog", layer="2", unknown="1", embeddings_view="maps")
+        session, query = Session(asked_for={"position": 3}), Query(prompt="The dog", layer="2", unknown="1",
+                                                                   embeddings_view="maps")
         monkeypatch.setattr(reader, "st", types.SimpleNamespace(session_state=session, query_params=query))
         session.touches = last
         with contextlib.suppress(KeyboardInterrupt):
             reader.begin()
         session.touches = 0
         reader.begin()
-        assert (session["prompt"], session["selection"]) == ("The dog", {"layer": 2, "position": 3}) and session["device"] in devices.available() and "asked_for" not in session, last
-        assert set(query) == {"prompt", "layer", "position", "embeddings_view"}, last          # a name that is none of the app's is carried along no further
+        assert ((session["prompt"], session["selection"]) == ("The dog", {"layer": 2, "position": 3})
+                and session["device"] in devices.available() and "asked_for" not in session), last
+        # a name that is none of the app's is carried along no further
+        assert set(query) == {"prompt", "layer", "position", "embeddings_view"}, last
     assert session["present"] is False

@@ -1,0 +1,35 @@
+// The messages that Python packs in bytes.py: a JSON header and named arrays.
+
+const KINDS = {
+  uint8: Uint8Array, uint16: Uint16Array, int32: Int32Array, float32: Float32Array, float64: Float64Array,
+};
+const ALIGNMENT = 8;
+
+const padded = (length) => Math.ceil(length / ALIGNMENT) * ALIGNMENT;
+
+/**
+ * The header of a message, with its arrays as entries by their names.
+ * The arrays are views of the message's own bytes, copied only where those begin at no multiple of 8.
+ */
+export function unpack(bytes) {
+  const { buffer, byteOffset } = bytes.byteOffset % ALIGNMENT ? bytes.slice() : bytes;
+  const length = new DataView(buffer, byteOffset).getUint32(0, true);
+  const header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, byteOffset + 4, length)));
+  let at = padded(4 + length);
+  for (const [name, kind, count] of header.arrays) {
+    header[name] = new KINDS[kind](buffer, byteOffset + at, count);
+    at += padded(header[name].byteLength);
+  }
+  return header;
+}
+
+const sameArray = (a, b) => a?.length === b.length && b.every((value, at) => Object.is(value, a[at]));
+const same = (a, b) => (ArrayBuffer.isView(b) ? sameArray(a, b) : JSON.stringify(a) === JSON.stringify(b));
+
+/**
+ * Whether `state` holds all that a message says, but for the fields named in `but`.
+ * Streamlit gives a component its data anew with every run.
+ */
+export function alike(state, given, ...but) {
+  return Object.entries(given).every(([name, value]) => but.includes(name) || same(state[name], value));
+}

@@ -1,0 +1,90 @@
+// Numbers as a reader sees them, never rounded into a falsehood: what is not 0 is not written as 0, nor what is below 1
+// as 1. This is the rule of core/figures/numbers.py; the tests hold both to the same numbers.
+
+export const MINUS = "\u2212";
+
+const LEAST = 5e-4;               // in size; what has significant digits is written with its power of ten below it
+const LEAST_DECIMAL = 1e-4;       // the same for decimals, where rounding would leave nothing
+const MOST_DIGITS = 17;           // tell any two float64 numbers apart
+const SUPERSCRIPT = {
+  "-": "⁻", "+": "", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹",
+};
+
+/** write(digits), or write of as many more digits as it takes until the size that it says claims nothing untrue. */
+function honest(write, digits, claims) {
+  let text = write(digits);
+  for (let more = digits + 1; more <= MOST_DIGITS && claims(Math.abs(Number(text))); more += 1) text = write(more);
+  return text;
+}
+
+function precise(value, digits) {
+  return honest((n) => value.toPrecision(n), digits, (size) => Math.abs(value) < 1 && size >= 1);
+}
+
+function special(value) {
+  if (Number.isNaN(value)) return "–";
+  return value > 0 ? "∞" : `${MINUS}∞`;
+}
+
+/** A number as it is, with a true minus. */
+export function written(value) {
+  return String(value).replaceAll("-", MINUS);
+}
+
+/** A number as it is, its thousands set apart by thin spaces. */
+export function grouped(value) {
+  const [whole, decimal] = written(value).split(".");
+  return whole.replace(/\B(?=(\d{3})+$)/g, "\u202f") + (decimal ? `.${decimal}` : "");
+}
+
+/** 1.2e−7 */
+export function scientific(value) {
+  if (value === 0) return "0";
+  const [mantissa, exponent] = value.toExponential(1).split("e");
+  return written(`${mantissa}e${Number(exponent)}`);
+}
+
+/** 1.2·10⁻⁷, of `digits` significant digits. */
+export function powerOfTen(value, digits) {
+  const [mantissa, exponent] = value.toExponential(digits - 1).split("e");
+  return `${written(mantissa)}·10${[...exponent].map((sign) => SUPERSCRIPT[sign]).join("")}`;
+}
+
+/** `digits` significant digits, zeros at the end among them; a whole number where it has more before the point. */
+export function significant(value, digits = 3) {
+  if (!Number.isFinite(value)) return special(value);
+  if (Math.abs(value) < LEAST) return scientific(value);
+  const text = precise(value, digits);
+  return written(text.includes("e") ? Math.round(value) : text);
+}
+
+/** The same without zeros at the end, as `readable` of numbers.py has it. */
+export function readable(value, digits = 3) {
+  const text = significant(value, digits);
+  return /^\D?\d+\.\d+$/.test(text) ? text.replace(/\.?0+$/, "") : text;
+}
+
+/** A probability, by rounding perhaps a little above 1: `digits` significant digits, a bare 0 or 1 where it is that. */
+export function probability(p, digits = 3) {
+  return p >= 1 ? "1" : significant(p, digits);
+}
+
+/** A number with `places` decimals, as `plain_number` of numbers.py has it. */
+export function decimals(value, places = 4) {
+  if (!Number.isFinite(value)) return special(value);
+  const size = Math.abs(value), claims = (shown) => shown !== size && (shown === 0 || shown === 1);
+  if (size < LEAST_DECIMAL && claims(Number(size.toFixed(places)))) return scientific(value);
+  return written(honest((n) => value.toFixed(n), places, claims));
+}
+
+/** A whole number as it is, another with `places` decimals. */
+export function plain(value, places = 3) {
+  return Number.isInteger(value) ? written(value) : decimals(value, places);
+}
+
+/** What is under a pointer: four significant digits, a whole number as it is, a power of ten if small or large. */
+export function exact(value) {
+  if (Number.isInteger(value)) return written(value);
+  const text = precise(value, 4);
+  return text.includes("e") ? powerOfTen(value, 4) : written(text);
+}

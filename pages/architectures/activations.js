@@ -1,0 +1,293 @@
+// header: names {relu, gelu, gelu_tanh, swish}; own (the live model's, or null); histogram {counts, low, high, beyond}
+// or null; swaps [{name, kl, p, top, same}]; swap_title; facts [text]; settings {x, beta, second, gate}. All curves are
+// computed here, in float64, as core/model/activation.py has them.
+import { css } from "../../core/components/lib/colours.js";
+import { decimals } from "../../core/components/lib/numbers.js";
+import { readTheme } from "../../core/components/lib/theme.js";
+import { button, chip, draw, Echoes, emOf, fill, make, mount, onWidth } from "../../core/components/lib/token_view.js";
+
+const LOW = -5, HIGH = 5, POINTS = 401, GRID = 81;
+const ORDER = ["relu", "gelu", "gelu_tanh", "swish"];
+const DASHES = { relu: "none", gelu: "none", gelu_tanh: "2 3", swish: "8 4" };
+const BETA = [-1, 1.7];      // the slider's exponents of 10
+
+/** erf by its series of positive terms, 2/√π e^(−x²) Σ 2ⁿ x^(2n+1) / (2n+1)!!, to the last digits for every x
+    that is drawn. */
+function erf(x) {
+  if (Math.abs(x) > 6) return Math.sign(x);
+  let term = x, sum = x;
+  for (let n = 1; Math.abs(term) > 1e-17 * Math.abs(sum) && n < 300; n++) sum += term *= (2 * x * x) / (2 * n + 1);
+  return (2 / Math.sqrt(Math.PI)) * Math.exp(-x * x) * sum;
+}
+
+const sigmoid = (x) => (x >= 0 ? 1 / (1 + Math.exp(-x)) : Math.exp(x) / (1 + Math.exp(x)));
+const phi = (x) => 0.5 * (1 + erf(x / Math.SQRT2));
+const ROOT = Math.sqrt(2 / Math.PI);
+const VALUE = {
+  relu: (x) => Math.max(0, x),
+  gelu: (x) => x * phi(x),
+  gelu_tanh: (x) => 0.5 * x * (1 + Math.tanh(ROOT * (x + 0.044715 * x ** 3))),
+  swish: (x, beta) => x * sigmoid(beta * x),
+};
+const SLOPE = {
+  relu: (x) => (x > 0 ? 1 : 0),
+  gelu: (x) => phi(x) + (x * Math.exp(-0.5 * x * x)) / Math.sqrt(2 * Math.PI),
+  gelu_tanh: (x) => {
+    const t = Math.tanh(ROOT * (x + 0.044715 * x ** 3));
+    return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * ROOT * (1 + 3 * 0.044715 * x * x);
+  },
+  swish: (x, beta) => sigmoid(beta * x) + beta * x * sigmoid(beta * x) * (1 - sigmoid(beta * x)),
+};
+const GATES = { swiglu: "swish", geglu: "gelu" };
+
+class Curves {
+  constructor(root) {
+    this.root = root;
+    this.echoes = new Echoes();
+    const left = make("div", "left", root), right = make("div", "right", root);
+    this.title = make("div", "title", left);
+    this.place = make("div", "plots", left);
+    this.plots = Object.fromEntries(["value", "slope"]
+      .map((name) => [name, draw("svg", { class: `plot ${name}`, role: "img" }, this.place)]));
+    this.plots.value.onpointerdown = this.plots.slope.onpointerdown = (event) => this.grab(event);
+    this.sliders = { x: this.slider(left, "x", LOW, HIGH, 0.01),
+      beta: this.slider(left, "beta", BETA[0], BETA[1], 0.01) };
+    this.table = make("table", "readings", right);
+    const gate = make("div", "gate", right);
+    this.gateBox = make("div", "gate-picture", gate);
+    this.canvas = make("canvas", "surface", this.gateBox);
+    this.canvas.setAttribute("role", "img");
+    this.canvas.dataset.ranges = this.plots.slope.dataset.ranges = "";       // two ranges do what a hand does in them
+    this.canvas.onpointerdown = this.canvas.onpointermove = (event) => {
+      if (event.type === "pointerdown" || event.buttons) this.aim(event);
+    };
+    this.canvas.onpointerup = () => this.settle();
+    this.gateWords = make("div", "gate-words", gate);
+    this.picks = make("div", "picks", this.gateWords);
+    this.gateText = make("div", "", this.gateWords);
+    this.sliders.second = this.slider(this.gateWords, "second", LOW, HIGH, 0.01);
+    this.factsBox = make("div", "facts", right);
+    this.swapTable = make("table", "swaps", right);
+    onWidth(this.place, () => this.schedule());
+  }
+
+  slider(parent, name, low, high, step) {
+    const box = make("label", `range ${name}`, parent), label = make("span", "", box), node = make("input", "", box);
+    const value = make("output", "", box);
+    Object.assign(node, { type: "range", min: low, max: high, step });
+    node.oninput = () => {
+      this.state[name] = name === "beta" ? Number((10 ** Number(node.value)).toPrecision(3)) : Number(node.value);
+      this.schedule();
+    };
+    node.onchange = () => this.settle();
+    return { node, label, value };
+  }
+
+  receive(header) {
+    Object.assign(this, header);
+    this.root.classList.toggle("present", header.scale > 1);
+    if (this.echoes.moves(JSON.stringify(header.settings), JSON.stringify(this.state)))
+      this.state = { ...header.settings };
+    for (const [name, { label, node }] of Object.entries(this.sliders)) {
+      label.textContent = this.text[`slider_${name}`];
+      node.setAttribute("aria-label", this.text[`slider_${name}`]);
+    }
+    this.swap();
+    this.schedule();
+  }
+
+  settle() {
+    this.echoes.tell(JSON.stringify(this.state));
+    this.send({ ...this.state });
+  }
+
+  schedule() {
+    this.pending ||= requestAnimationFrame(() => {
+      this.pending = 0;
+      if (this.state && this.root.isConnected) this.redraw();
+    });
+  }
+
+  grab(event) {
+    const svg = event.currentTarget, move = (one) => {
+      const box = svg.getBoundingClientRect();
+      const share = (one.clientX - box.left - this.left) / (box.width - this.left - this.margin);
+      this.state.x = Number(Math.min(HIGH, Math.max(LOW, LOW + share * (HIGH - LOW))).toFixed(2));
+      this.schedule();
+    };
+    svg.setPointerCapture(event.pointerId);
+    move(event);
+    svg.onpointermove = move;
+    svg.onpointerup = svg.onpointercancel = () => { svg.onpointermove = null; this.settle(); };
+  }
+
+  aim(event) {
+    const box = this.canvas.getBoundingClientRect();
+    const at = (share) => Number(Math.min(HIGH, Math.max(LOW, LOW + share * (HIGH - LOW))).toFixed(2));
+    this.canvas.setPointerCapture(event.pointerId);
+    Object.assign(this.state,
+      { x: at((event.clientX - box.left) / box.width), second: at(1 - (event.clientY - box.top) / box.height) });
+    this.schedule();
+  }
+
+  redraw() {
+    const { x, beta, second } = this.state;
+    const shown = { x: decimals(x, 2), beta: String(beta), second: decimals(second, 2) };
+    for (const [name, { node, value }] of Object.entries(this.sliders)) {
+      const stands = name === "beta" ? Math.log10(beta) : this.state[name];
+      if (Math.abs(Number(node.value) - stands) > 0.006) node.value = stands;
+      value.textContent = shown[name];
+      node.setAttribute("aria-valuetext", shown[name]);
+    }
+    this.title.textContent = fill(this.text.title,
+      { x: shown.x, gap: decimals(VALUE.swish(x, beta) - VALUE.relu(x)), beta: shown.beta });
+    this.plot("value", VALUE, -1, 5);
+    this.plot("slope", SLOPE, -0.3, 1.3);
+    this.readings();
+    this.gated();
+  }
+
+  /** The curves, the cursor at x with a dot on each, and below the values where the live model's inputs lie. */
+  plot(name, curves, low, high) {
+    const svg = this.plots[name], width = this.place.clientWidth, em = emOf(this.root);
+    const tall = name === "value" ? this.tall() * 0.62 : this.tall() * 0.38;
+    const [left, margin, top, bottom] = [2.4 * em, 0.8 * em, 1.1 * em, 1.4 * em];
+    Object.assign(this, { left, margin });
+    svg.replaceChildren();
+    for (const [key, value] of Object.entries({ width, height: tall, viewBox: `0 0 ${width} ${tall}`,
+      "font-size": 0.88 * em, "aria-label": this.text[`plot_${name}`] }))
+      svg.setAttribute(key, value);
+    const across = (x) => left + ((x - LOW) / (HIGH - LOW)) * (width - left - margin);
+    const up = (y) => top + ((high - y) / (high - low)) * (tall - top - bottom);
+    for (const y of name === "value" ? [-1, 0, 1, 2, 3, 4, 5] : [0, 0.5, 1]) {
+      draw("line", { x1: left, x2: width - margin, y1: up(y), y2: up(y), class: y === 0 ? "zero" : "grid" }, svg);
+      draw("text", { x: left - 6, y: up(y) + 0.3 * em, "text-anchor": "end", class: "sans" }, svg,
+        decimals(y, name === "value" ? 0 : 1));
+    }
+    for (let x = LOW; x <= HIGH; x++)
+      draw("text", { x: across(x), y: tall - 2, "text-anchor": "middle", class: "sans" }, svg, decimals(x, 0));
+    draw("text", { x: left + 4, y: 0.8 * em, class: "sans strong" }, svg, this.text[`plot_${name}`]);
+    if (name === "value" && this.histogram) this.bins(svg, across, up);
+    for (const curve of ORDER) this.curve(svg, curve, curves[curve], across, up);
+    const { x, beta } = this.state;
+    draw("line", { x1: across(x), x2: across(x), y1: top, y2: tall - bottom, class: "cursor" }, svg);
+    for (const curve of ORDER)
+      draw("circle",
+        { cx: across(x), cy: up(curves[curve](x, beta)), r: 4, class: `dot ${curve === this.own ? "own" : ""}` }, svg);
+  }
+
+  /** Values and slopes share what the window leaves to them. */
+  tall() {
+    const top = this.place.getBoundingClientRect().top
+      + (this.root.getRootNode().host?.closest('[data-testid="stMain"]')?.scrollTop ?? 0);
+    return Math.max(260, Math.min(560, window.innerHeight - top - 5.2 * emOf(this.root) - (this.scale > 1 ? 84 : 0)));
+  }
+
+  curve(svg, name, f, across, up) {
+    let path = "";
+    for (let k = 0; k < POINTS; k++) {
+      const x = LOW + ((HIGH - LOW) * k) / (POINTS - 1);
+      path += `${k ? "L" : "M"}${across(x).toFixed(2)} ${up(f(x, this.state.beta)).toFixed(2)}`;
+    }
+    draw("path",
+      { d: path, class: `curve ${name} ${name === this.own ? "own" : ""}`, "stroke-dasharray": DASHES[name] }, svg);
+  }
+
+  bins(svg, across, up) {
+    const { counts } = this.histogram, most = Math.max(1, ...counts), step = (HIGH - LOW) / counts.length;
+    counts.forEach((count, k) => {
+      const bar = draw("rect", { x: across(LOW + k * step), width: across(LOW + step) - across(LOW) - 0.5,
+        y: up(3.4 * (count / most)), height: up(0) - up(3.4 * (count / most)), class: "bin" }, svg);
+      draw("title", {}, bar, String(count));
+    });
+  }
+
+  readings() {
+    const { x, beta } = this.state;
+    this.table.replaceChildren();
+    const head = make("tr", "", make("thead", "", this.table));
+    for (const text of [this.text.column_curve, fill(this.text.column_value, { x: decimals(x, 2) }),
+      fill(this.text.column_slope, { x: decimals(x, 2) })])
+      make("th", "", head, text);
+    const body = make("tbody", "", this.table);
+    for (const name of ORDER) {
+      const row = make("tr", name === this.own ? "own" : "", body), cell = make("th", "", row);
+      const key = draw("svg", { width: 34, height: 10, "aria-hidden": "true" }, cell);
+      draw("line", { x1: 1, x2: 33, y1: 5, y2: 5, class: `curve ${name} ${name === this.own ? "own" : ""}`,
+        "stroke-dasharray": DASHES[name] }, key);
+      cell.append(` ${fill(this.names[name], { beta })}${name === this.own ? ` ${this.text.own}` : ""}`);
+      make("td", "", row, decimals(VALUE[name](x, beta)));
+      make("td", "", row, decimals(SLOPE[name](x, beta)));
+    }
+  }
+
+  /** g(a) · b as a surface, the cursor at a = x and b. */
+  gated() {
+    const { x, beta, second, gate } = this.state, g = GATES[gate];
+    this.picks.replaceChildren();
+    for (const name of Object.keys(GATES)) {
+      const node = button(this.picks, this.text[name], this.text[name],
+        () => { this.state.gate = name; this.redraw(); this.settle(); }, name === gate ? "choice lit" : "choice");
+      node.setAttribute("aria-pressed", String(name === gate));
+    }
+    const value = VALUE[g](x, beta) * second;
+    this.gateText.textContent = fill(this.text.gate_reading,
+      { gate: this.text[gate], a: decimals(x, 2), b: decimals(second, 2), value: decimals(value),
+        first: decimals(SLOPE[g](x, beta) * second), second: decimals(VALUE[g](x, beta)) });
+    this.canvas.setAttribute("aria-label", this.gateText.textContent);
+    this.paint(g, beta, x, second);
+  }
+
+  paint(g, beta, x, second) {
+    const ratio = window.devicePixelRatio || 1, side = this.canvas.clientWidth || 150;
+    if (this.canvas.width !== Math.round(side * ratio))
+      this.canvas.width = this.canvas.height = Math.round(side * ratio);
+    const context = this.canvas.getContext("2d"), { ink, table } = readTheme();
+    const cell = this.canvas.width / GRID, at = (k) => LOW + ((HIGH - LOW) * (k + 0.5)) / GRID;
+    const columns = Array.from({ length: GRID }, (_, k) => VALUE[g](at(k), beta)), most = 25;
+    const colours = table("div");
+    for (let i = 0; i < GRID; i++) {
+      for (let j = 0; j < GRID; j++) {
+        const v = columns[j] * at(i), level = Math.round(127.5 + 127.5 * Math.sign(v) * Math.sqrt(Math.abs(v) / most));
+        context.fillStyle = css(colours[Math.max(0, Math.min(255, level))]);
+        context.fillRect(Math.floor(j * cell), Math.floor((GRID - 1 - i) * cell), Math.ceil(cell), Math.ceil(cell));
+      }
+    }
+    const place = (v) => ((v - LOW) / (HIGH - LOW)) * this.canvas.width;
+    context.strokeStyle = ink("text");
+    context.lineWidth = ratio;
+    context.beginPath();
+    context.moveTo(place(x), 0);
+    context.lineTo(place(x), this.canvas.width);
+    context.moveTo(0, this.canvas.width - place(second));
+    context.lineTo(this.canvas.width, this.canvas.width - place(second));
+    context.stroke();
+    context.beginPath();
+    context.arc(place(x), this.canvas.width - place(second), 5 * ratio, 0, 2 * Math.PI);
+    context.fillStyle = ink("mlp");
+    context.fill();
+    context.stroke();
+  }
+
+  swap() {
+    this.factsBox.replaceChildren();
+    for (const fact of this.facts) make("p", "", this.factsBox, fact);
+    this.swapTable.replaceChildren();
+    if (!this.swaps.length) return;
+    const head = make("tr", "", make("thead", "", this.swapTable));
+    for (const text of [this.swap_title, this.text.column_kl, this.text.column_top]) make("th", "", head, text);
+    const body = make("tbody", "", this.swapTable);
+    for (const one of this.swaps) {
+      const row = make("tr", one.own ? "own" : "", body);
+      make("th", "", row, one.name);
+      make("td", "", row, one.kl);
+      const cell = make("td", "", row);
+      chip(cell, one.top);
+      cell.append(` ${one.p}`);
+    }
+  }
+}
+
+export default function (component) {
+  mount(component, Curves);
+}

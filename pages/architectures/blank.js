@@ -1,0 +1,113 @@
+import { drawKinds } from "./shared.js";
+import { grouped } from "../../core/components/lib/numbers.js";
+import { chip, fill, make, mount, rich } from "../../core/components/lib/token_view.js";
+
+// header: tokens [{token, true, how, can, special (what its title says of a token that is no part of the text, or
+// "")}]; notes {encoder, decoder}; picked (position or null); encoder and decoder {rows [{token, p, shown, rank, true,
+// class, sure}], others, rest, rest_shown} or null; true (visible form or null); losses [{token, loss}], mean; verdict
+// {place, index, name, p, shown, names} or null; lit, sizes.
+class Blank {
+  constructor(root) {
+    this.root = root;
+    this.sent = 0;
+    this.hint = make("div", "muted hint", root);
+    this.row = make("div", "sentence", root);
+    this.class = make("div", "class", root);
+    this.picture = make("div", "blank-picture", root);
+    this.kinds = make("div", "kinds", root);
+  }
+
+  receive(header) {
+    Object.assign(this, header);
+    this.root.classList.toggle("present", header.scale > 1);
+    this.hint.textContent = this.text.click + (this.n_cut ? ` ${fill(this.text.cut, { n: this.n_cut })}` : "");
+    this.sentence();
+    this.classify();
+    this.picture.replaceChildren();
+    if (this.picked === null) make("p", "muted", this.picture, this.text.nothing);
+    else {
+      this.side("encoder", this.text.both, this.notes.encoder);
+      this.side("decoder", this.text.left, this.notes.decoder);
+    }
+    this.objective();
+    drawKinds(this.kinds, this.masks_text, this.lit, this.sizes);
+  }
+
+  tell(act, position) {
+    this.send({ act, position, n: ++this.sent + Date.now() });
+  }
+
+  sentence() {
+    this.row.replaceChildren();
+    this.tokens.forEach((token, position) => {
+      const asked = token.how !== "seen";
+      const node = make("button", `word ${token.how}${position === this.picked ? " picked" : ""}`, this.row);
+      node.type = "button";
+      node.dir = "auto";
+      node.textContent = token.how === "hidden" || token.how === "unknown" ? this.text.mask : token.token;
+      node.disabled = Boolean(token.special) || (!asked && !token.can);
+      node.title = token.special || fill(this.text[`word_${token.how}`], { token: token.true, shown: token.token });
+      node.setAttribute("aria-label", node.title);
+      node.onclick = () => this.tell(asked && position !== this.picked ? "pick" : token.how === "unknown" ? "pick"
+          : "toggle", position);
+      if (asked && token.how !== "unknown") make("small", "", node, token.true).dir = "auto";
+    });
+  }
+
+  /** One model's candidates: bars from 0 to 1, the true word told by its outline and sign; the encoder's with what the
+      class becomes. */
+  side(name, title, note) {
+    const box = make("div", `side ${name}`, this.picture), found = this[name];
+    make("div", "title", box, title);
+    make("div", "muted note", box, note);
+    if (!found) return;
+    const table = make("table", "", box), head = make("tr", "", make("thead", "", table));
+    for (const [label, cls] of [[this.text.candidate, ""], [this.text.p, "bar"],
+      ...(found.rows[0].class === null ? [] : [[this.text.class_with, "sure"]])])
+      make("th", cls, head, label);
+    const body = make("tbody", "", table);
+    for (const one of found.rows) {
+      const row = make("tr", one.true ? "true" : "", body), cell = make("td", "name", row);
+      chip(cell, one.token);
+      if (one.true) make("span", "mark", cell, fill(this.text.true_rank, { rank: grouped(one.rank) }));
+      this.bar(row, one.p, one.shown);
+      if (one.class !== null)
+        make("td", `sure c${one.class}`, row,
+          `${one.class ? "+" : "−"} ${one.sure}`).title = this.verdict.names[one.class];
+    }
+    const rest = make("tr", "rest", body);
+    make("td", "name muted", rest, fill(this.text.others, { n: grouped(found.others) }));
+    this.bar(rest, found.rest, found.rest_shown);
+    if (found.rows[0].class !== null) make("td", "", rest);
+  }
+
+  bar(row, p, shown) {
+    const cell = make("td", "bar", row), track = make("span", "track", cell);
+    make("i", "", track).style.width = `${100 * p}%`;
+    make("span", "number", cell, shown);
+  }
+
+  classify() {
+    const found = this.verdict;
+    this.class.replaceChildren();
+    if (!found) return;
+    rich(make("span", "", this.class), this.text.class_says,
+      { cls: { chip: found.place }, name: found.name, p: found.shown });
+    const scale = make("span", "scale", this.class), positive = found.index ? found.p : 1 - found.p;
+    make("span", "muted", scale, found.names[0]);
+    const track = make("span", "track", scale);
+    make("b", `at c${found.index}`, track).style.left = `${100 * positive}%`;
+    make("span", "muted", scale, found.names[1]);
+  }
+
+  objective() {
+    if (!this.mean) return;
+    const line = make("p", "objective", this.picture);
+    line.append(fill(this.text.objective,
+      { mean: this.mean, terms: this.losses.map((one) => one.loss).join(" + "), n: this.losses.length }));
+  }
+}
+
+export default function (component) {
+  mount(component, Blank);
+}

@@ -1,0 +1,124 @@
+// header: titled, text {cell, never, layers, layer, more, hint}, n, hands [as routes.hand has them, named by their
+// settings in the address], patterns [{name, cells (n × n characters: "0" never, then the number of layers from "1"
+// on), lines [text]}].
+import { pointedByKeys } from "../../core/components/lib/by_keys.js";
+import { buildHand } from "../../core/components/lib/hand.js";
+import { unpack } from "../../core/components/lib/bytes.js";
+import { readTheme } from "../../core/components/lib/theme.js";
+import { fill, make, mount, onWidth } from "../../core/components/lib/token_view.js";
+
+const DEPTHS = [8, 5, 3, 2, 1];      // stops of the scale for one layer, two, three, four, more
+
+class SparsePatterns {
+  constructor(root) {
+    this.root = root;
+    root.classList.add("sparse");
+    this.bar = make("div", "hands", root);
+    this.title = make("div", "title", root);
+    this.title.setAttribute("aria-live", "polite");
+    this.legend = make("div", "legend muted", root);
+    this.masks = make("div", "masks", root);
+    this.reading = make("div", "reading muted", root);
+    onWidth(this.masks, (width) => { this.width = width; this.paint(); });
+  }
+
+  receive(header) {
+    this.handles ??= header.hands.map(() => this.handle());
+    if (header.hands.map((hand, k) => this.handles[k].lay(hand)).every(Boolean)) this.show(header);
+  }
+
+  // One slider. While it moves, the route answers with the fields that the settings change.
+  handle() {
+    const node = make("label", "hand", this.bar);
+    for (const tag of ["span", "input", "output"]) make(tag, "", node);
+    node.children[1].type = "range";
+    return buildHand(node, (bytes) => this.show(unpack(bytes)), () => this.send(this.settings()),
+      () => this.settings());
+  }
+
+  settings() {
+    return Object.fromEntries(this.hands.map(({ name }, k) =>
+      [name, Number(this.bar.children[k].querySelector("input").value)]));
+  }
+
+  show(header) {
+    Object.assign(this, header);
+    this.root.classList.toggle("present", header.scale > 1);
+    this.title.textContent = this.titled;
+    this.reading.textContent = this.text.hint;
+    this.legend.replaceChildren();
+    this.inks = this.colours();
+    DEPTHS.forEach((_, k) => this.swatch(k + 1,
+      k === 0 ? this.text.layer : fill(k === DEPTHS.length - 1 ? this.text.more : this.text.layers, { n: k + 1 })));
+    this.swatch(0, this.text.never);
+    this.masks.replaceChildren();
+    this.canvases = this.patterns.map((pattern) => this.figure(pattern));
+    if (this.width) this.paint();           // else as soon as it has one
+  }
+
+  swatch(layers, text) {
+    const entry = make("span", "", this.legend), canvas = make("canvas", "", entry);
+    canvas.className = "swatch";
+    [canvas.width, canvas.height] = [16, 16];
+    Object.assign(canvas.style, { width: "1em", maxWidth: "1em", display: "inline-block", margin: "0 0.35em 0 0" });
+    this.cell(canvas.getContext("2d"), layers, 0, 0, 16);
+    entry.append(text);
+  }
+
+  figure(pattern) {
+    const figure = make("figure", "", this.masks), caption = make("figcaption", "", figure);
+    make("div", "name", caption, pattern.name);
+    const canvas = make("canvas", "", figure);
+    canvas.setAttribute("aria-label", `${pattern.name}: ${pattern.lines.join("; ")}`);
+    for (const line of pattern.lines) make("div", "muted", figure, line);
+    pointedByKeys(canvas, () => ({ left: 0, top: 0, width: canvas.clientWidth, height: canvas.clientHeight,
+      columns: this.n, rows: this.n }), () => this.reading.textContent);
+    canvas.onpointermove = (event) => this.read(pattern, canvas, event);
+    canvas.onpointerleave = () => { this.reading.textContent = this.text.hint; };
+    return canvas;
+  }
+
+  read(pattern, canvas, event) {
+    const box = canvas.getBoundingClientRect();
+    const [query, key] = [(event.clientY - box.y) / box.height, (event.clientX - box.x) / box.width]
+      .map((share) => Math.max(0, Math.min(this.n - 1, Math.floor(share * this.n))));
+    const layers = pattern.cells.charCodeAt(query * this.n + key) - 48;
+    this.reading.textContent = fill(layers ? this.text.cell : this.text.cell_never,
+      { name: pattern.name, query, key, layers });
+  }
+
+  paint() {
+    if (!this.canvases) return;
+    const ratio = window.devicePixelRatio || 1;
+    this.inks = this.colours();
+    this.canvases.forEach((canvas, p) => {
+      const side = Math.max(1, Math.floor((canvas.clientWidth * ratio) / this.n));
+      canvas.width = canvas.height = side * this.n;
+      const context = canvas.getContext("2d");
+      for (let i = 0; i < this.n * this.n; i++)
+        this.cell(context, this.patterns[p].cells.charCodeAt(i) - 48, (i % this.n) * side,
+          Math.floor(i / this.n) * side, side);
+    });
+  }
+
+  colours() {
+    const { ink } = readTheme();
+    return { page: ink("page"), excluded: ink("excluded"), depths: DEPTHS.map((stop) => ink(`seq-${stop}`)) };
+  }
+
+  cell(context, layers, x, y, side) {
+    context.fillStyle = layers ? this.inks.depths[Math.min(layers, DEPTHS.length) - 1] : this.inks.page;
+    context.fillRect(x, y, side - (side > 4 ? 1 : 0), side - (side > 4 ? 1 : 0));
+    if (layers) return;
+    context.strokeStyle = this.inks.excluded;                            // never: a hatch, as for a masked cell
+    context.lineWidth = Math.max(1, side / 12);
+    context.beginPath();
+    context.moveTo(x, y + side - 1);
+    context.lineTo(x + side - 1, y);
+    context.stroke();
+  }
+}
+
+export default function (component) {
+  mount(component, SparsePatterns);
+}

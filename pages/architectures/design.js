@@ -1,0 +1,156 @@
+import { draw, emOf, make, mount, onWidth } from "../../core/components/lib/token_view.js";
+
+// header: title, against, text {part, parameters, share, change, cost, now, base}; stacks, bottom up, each {title,
+// items}: an item is a box {name, count, meaning, changed} or a block {times, sublayers}, a sublayer {inside [box], sum
+// (text of the adding), sum_changed, after [box], cross}; parts [{name, meaning, now, base, now_text, share_text,
+// change_text}]; costs [{name, now_text, base_text, change_text}].
+class DesignView {
+  constructor(root) {
+    this.root = root;
+    root.classList.add("design");
+    this.title = make("div", "title", root);
+    this.title.setAttribute("aria-live", "polite");
+    this.against = make("div", "against muted", root);
+    this.place = make("div", "diagram", root);
+    this.svg = draw("svg", { class: "design-diagram", role: "img" }, this.place);
+    this.side = make("div", "side", root);
+    onWidth(this.place, () => this.diagram());
+  }
+
+  receive(header) {
+    Object.assign(this, header);
+    this.root.classList.toggle("present", header.scale > 1);
+    this.title.textContent = this.titled;
+    this.against.textContent = this.compared;
+    this.svg.setAttribute("aria-label", this.spoken);
+    this.tables();
+    this.diagram();
+  }
+
+  tables() {
+    this.side.replaceChildren();
+    const { text } = this, parts = make("table", "parts", this.side), costs = make("table", "costs", this.side);
+    const heads = (table, names) => {
+      const row = make("tr", "", make("thead", "", table));
+      names.forEach((name) => { make("th", "", row, name).scope = "col"; });
+      return make("tbody", "", table);
+    };
+    const body = heads(parts, [text.part, "", text.parameters, text.share, text.change]);
+    const most = Math.max(1, ...this.parts.flatMap((part) => [part.now, part.base]));
+    for (const part of this.parts) {
+      const row = make("tr", "", body);
+      make("th", "", row, part.name).scope = "row";
+      const tracks = make("div", "tracks", make("td", "bar", row));
+      if (part.now)
+        Object.assign(make("div", "fill", tracks).style,
+          { width: `${(100 * part.now) / most}%`, background: `var(--tx-${part.meaning})` });
+      if (part.base !== part.now && part.base)
+        make("div", "ghost", tracks).style.width = `${(100 * part.base) / most}%`;
+      for (const name of ["now_text", "share_text"]) make("td", "", row, part[name]);
+      make("td", "change", row, part.change_text);
+    }
+    const lines = heads(costs, [text.cost, text.now, text.base, text.change]);
+    for (const cost of this.costs) {
+      const row = make("tr", "", lines);
+      make("th", "", row, cost.name).scope = "row";
+      for (const name of ["now_text", "base_text"]) make("td", "", row, cost[name]);
+      make("td", "change", row, cost.change_text);
+    }
+  }
+
+  /** The stacks beside each other, each from its tokens at the foot to its output. */
+  diagram() {
+    const width = this.place.clientWidth;
+    if (!width || !this.stacks) return;
+    const em = emOf(this.root);
+    const rows = Math.max(...this.stacks.map((stack) => stack.items.reduce((sum, item) => sum + rowsOf(item), 0)));
+    const step = Math.max(1.55 * em, Math.min(2.3 * em, (this.height - 2.6 * em) / rows));
+    const height = rows * step + 2.6 * em;
+    this.svg.replaceChildren();
+    for (const [name, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}`,
+      "font-size": Math.min(0.95 * em, 0.62 * step) }))
+      this.svg.setAttribute(name, value);
+    const column = Math.min(width / this.stacks.length, 26 * em), crossings = [];
+    this.stacks.forEach((stack, k) => {
+      const pen = { x: k * column + (this.stacks.length > 1 ? 1.9 : 2.6) * em, y: height - 1.5 * em, step, em,
+        width: column - (this.stacks.length > 1 ? 2.5 : 3.2) * em, crossings };
+      pen.middle = pen.x + pen.width / 2;
+      draw("text", { x: pen.middle, y: height - 0.4 * em, "text-anchor": "middle", class: "name" }, this.svg,
+        stack.title);
+      const ends = k < this.stacks.length - 1;
+      const line = draw("line", { x1: pen.middle, x2: pen.middle, y1: height - 1.5 * em, class: "stream" }, this.svg);
+      for (const item of stack.items) this.item(pen, item);
+      const top = ends ? pen.y - 0.4 * em : 1.1 * em;                    // an encoder ends where it is read from
+      line.setAttribute("y2", top);
+      if (ends) this.source = { x: pen.middle, y: top };
+      draw("text", { x: pen.middle, y: top - 0.35 * em, "text-anchor": "middle", class: "name" }, this.svg, stack.end);
+    });
+    for (const { x, y } of crossings) {
+      draw("path", { d: `M ${this.source.x} ${this.source.y} H ${x - 1.3 * em} V ${y} H ${x}`, class: "wire" },
+        this.svg);
+      draw("path", { d: `M ${x - 6} ${y - 4} L ${x} ${y} L ${x - 6} ${y + 4}`, class: "wire" }, this.svg);
+    }
+  }
+
+  item(pen, item) {
+    if (!item.sublayers) return this.box(pen, item);
+    const { em } = pen, foot = pen.y - 0.15 * pen.step;
+    pen.y -= 0.35 * pen.step;
+    for (const sublayer of item.sublayers) this.sublayer(pen, sublayer);
+    const head = pen.y - 0.6 * pen.step;
+    draw("rect", { x: pen.x - 1.5 * em, y: head, width: pen.width + 1.9 * em, height: foot - head, rx: 8,
+      class: "frame" }, this.svg);
+    draw("text", { x: pen.x + pen.width - 0.3 * em, y: head + 0.38 * pen.step, "dominant-baseline": "central",
+      "text-anchor": "end", class: "name mark" }, this.svg, item.times);
+    pen.y -= 0.85 * pen.step;
+  }
+
+  sublayer(pen, sublayer) {
+    const from = pen.y + 0.02 * pen.step, left = pen.x - 0.85 * pen.em;
+    const boxes = sublayer.inside.map((box) => this.box(pen, box));
+    if (sublayer.cross) pen.crossings.push({ x: pen.x, y: boxes[sublayer.cross_at].middle });
+    const sum = pen.y - 0.42 * pen.step, r = 0.27 * pen.step;
+    draw("path", { d: `M ${pen.middle} ${from} H ${left} V ${sum} H ${pen.middle - r}`, class: "stream" }, this.svg);
+    draw("circle", { cx: pen.middle, cy: sum, r }, this.svg);
+    const [x, arm] = [pen.middle, 0.6 * r];
+    const cross = `M ${x - arm} ${sum} H ${x + arm} M ${x} ${sum - arm} V ${sum + arm}`;
+    draw("path", { d: cross, class: "stream" }, this.svg);
+    if (sublayer.sum)
+      draw("text",
+        { x: pen.middle + 0.6 * pen.em, y: sum + 0.3 * pen.em, class: `name${sublayer.sum_changed ? " mark" : ""}` },
+        this.svg, (sublayer.sum_changed ? "◆ " : "") + sublayer.sum);
+    pen.y -= 0.85 * pen.step;
+    for (const box of sublayer.after) this.box(pen, box);
+  }
+
+  box(pen, { name, count, meaning, changed }) {
+    const height = 0.8 * pen.step, y = pen.y - 0.9 * pen.step, middle = y + height / 2;
+    draw("rect", { x: pen.x, y, width: pen.width, height, rx: 4, class: changed ? "box changed" : "box" }, this.svg);
+    draw("rect", { x: pen.x + 2, y: y + 2, width: 5, height: height - 4, rx: 2, fill: `var(--tx-${meaning})` },
+      this.svg);
+    const label = draw("text",
+      { x: pen.x + 12, y: middle, "dominant-baseline": "central", class: changed ? "name mark" : "name" }, this.svg,
+      (changed ? "◆ " : "") + name);
+    const number = draw("text",
+      { x: pen.x + pen.width - 6, y: middle, "dominant-baseline": "central", "text-anchor": "end", class: "number" },
+      this.svg, count);
+    draw("title", {}, label, `${name}: ${count}`);
+    // a narrow screen: the number goes, then what stands after a comma
+    if (label.getComputedTextLength() > pen.width - 22 - number.getComputedTextLength()) number.remove();
+    for (let comma = name.lastIndexOf(","); comma > 0 && label.getComputedTextLength() > pen.width - 16;
+        comma = name.lastIndexOf(",", comma - 1)) {
+      label.firstChild.textContent = (changed ? "◆ " : "") + name.slice(0, comma);
+    }
+    pen.y -= pen.step;
+    return { middle };
+  }
+}
+
+function rowsOf(item) {
+  return item.sublayers ? 1.2
+    + item.sublayers.reduce((sum, sublayer) => sum + sublayer.inside.length + sublayer.after.length + 0.85, 0) : 1;
+}
+
+export default function (component) {
+  mount(component, DesignView);
+}

@@ -1,8 +1,0 @@
-"""A design drawn and counted: the block's wiring with what changed marked, parameters part by part, and costs against a baseline. See design_view.js."""
-from __future__ import annotations
-
-from pathlib import Path
-
-from core.components.lib.token_view import token_view
-
-design_view = token_view(Path(__file__))

@@ -1,0 +1,84 @@
+// header: before {counts, stat}; norms [{kind, name, formula, over ("row" or "column"), cells, statistics, counts,
+// stat, alone, joined, still [bool, bool]}]; n, k; token; edges [first, last] of the histograms' axis. Counts are the
+// components of the token's vector in bins of equal width; beyond the axis they are in the outer bins.
+import { plain } from "../../core/components/lib/numbers.js";
+import { draw, make, mount } from "../../core/components/lib/token_view.js";
+
+const ROWS = 4, COLUMNS = 8, PICKED = 2, FEATURE = 5, JOINED = 2;
+
+class Norms {
+  constructor(root) {
+    this.root = root;
+    this.top = make("div", "before", root);
+    this.place = make("div", "scroll", root);
+    this.table = make("table", "norms-table", this.place);
+  }
+
+  receive(header) {
+    Object.assign(this, header);
+    this.root.classList.toggle("present", header.scale > 1);
+    this.top.replaceChildren();
+    make("span", "muted", this.top, header.before.name);
+    this.histogram(this.top, header.before.counts, "residual", header.before.edges);
+    make("span", "muted", this.top, header.before.stat);
+    this.table.replaceChildren();
+    const head = make("tr", "", make("thead", "", this.table));
+    for (const [text, name] of [["", ""], [this.text.column_cells, ""], [this.columns.result, ""],
+      [`${this.text.column_change}: ${this.text.column_alone}`, "change"],
+      [`${this.text.column_change}: ${this.columns.joined}`, "change"]])
+      make("th", name, head, text);
+    const body = make("tbody", "", this.table);
+    for (const norm of this.norms) this.row(make("tr", "", body), norm);
+  }
+
+  row(row, norm) {
+    const name = make("th", "name", row);
+    name.scope = "row";
+    make("b", "", name, norm.name);
+    make("span", "code", name, norm.formula);
+    const cells = make("td", "cells", row);
+    this.scheme(cells, norm.over);
+    const words = make("div", "", cells);
+    make("div", "muted", words, norm.cells);
+    make("div", "", words, norm.statistics);
+    const result = make("td", "", row);
+    this.histogram(result, norm.counts, "kept", this.edges);
+    make("div", "muted", result, norm.stat);
+    make("td", norm.still[0] ? "change still" : "change", row, norm.alone);
+    make("td", norm.still[1] ? "change still" : "change", row, norm.joined);
+  }
+
+  /** Tokens as rows, features as columns, and two rows of a text that joins: the cells that enter the mean are filled,
+      the one that is normed is framed. */
+  scheme(parent, over) {
+    const size = 9, svg = draw("svg",
+      { width: COLUMNS * size, height: (ROWS + JOINED) * size + 4, "aria-hidden": "true" }, parent);
+    for (let i = 0; i < ROWS + JOINED; i++) {
+      for (let j = 0; j < COLUMNS; j++) {
+        const joined = i >= ROWS, inside = over === "row" ? i === PICKED : j === FEATURE;
+        draw("rect", { x: j * size + 0.5, y: i * size + 0.5 + (joined ? 3 : 0), width: size - 1, height: size - 1,
+          rx: 1, class: `${inside ? "inside" : "outside"}${joined ? " joined" : ""}` }, svg);
+      }
+    }
+    draw("rect", { x: FEATURE * size, y: PICKED * size, width: size, height: size, class: "normed" }, svg);
+  }
+
+  histogram(parent, counts, meaning, edges) {
+    const width = 190, height = 44, step = width / counts.length, svg = draw("svg",
+      { class: "histogram", viewBox: `0 0 ${width} ${height + 11}`, width, height: height + 11, role: "img" }, parent);
+    const most = Math.max(...counts, 1);
+    counts.forEach((count, k) => {
+      const tall = (count / most) * height, bar = draw("rect",
+        { x: k * step + 0.5, y: height - tall, width: step - 1, height: tall, class: meaning }, svg);
+      draw("title", {}, bar, String(count));
+    });
+    draw("line", { x1: 0, x2: width, y1: height, y2: height, class: "axis" }, svg);
+    for (const [value, anchor, x] of
+        [[edges[0], "start", 0], [(edges[0] + edges[1]) / 2, "middle", width / 2], [edges[1], "end", width]])
+      draw("text", { x, y: height + 10, "text-anchor": anchor, class: "sans", "font-size": 9 }, svg, plain(value, 1));
+  }
+}
+
+export default function (component) {
+  mount(component, Norms);
+}

@@ -1,9 +1,0 @@
-"""Sparse attention patterns beside each other, each cell as deep as the layers that its pair of tokens needs. See sparse_patterns.js."""
-from __future__ import annotations
-
-from pathlib import Path
-
-from core.components.lib.message import HAND_CSS
-from core.components.lib.token_view import token_view
-
-sparse_patterns = token_view(Path(__file__), HAND_CSS)

@@ -1,0 +1,341 @@
+// header: source, target, inputs [visible]; p [per target token], shown [as text]; tops [per step [{token, p, shown}]];
+// sizes {n, m, h}; blocks {encoder, decoder, cross}; heads; aligned [per block [per head …, mean]] or null; verdict,
+// right, n_measured, cut; settings {attention, block, head (−1: mean), step (−1: all written)}; arrays encoder
+// (L, h, M, M), decoder (L, h, N, N), cross (L, h, N, M).
+import { amountColour, CELLS, drawKinds, drawMask } from "./shared.js";
+import { probability } from "../../core/components/lib/numbers.js";
+import {
+  button, chip, draw, Echoes, emOf, fill, make, monoFont, mount, onFont, onWidth, rich, textWidth,
+} from "../../core/components/lib/token_view.js";
+
+const SHAPES = { encoder: "full", cross: "cross", decoder: "triangle" };
+const PAUSE = 650;      // milliseconds a token while it plays
+
+class Translate {
+  constructor(root) {
+    this.root = root;
+    this.hover = null;
+    this.echoes = new Echoes();
+    const left = make("div", "left", root), right = make("div", "right", root);
+    this.sourceTitle = make("div", "muted", left);
+    this.sourceRow = make("div", "tokens-row source", left);
+    this.targetTitle = make("div", "muted", left);
+    this.targetRow = make("div", "tokens-row target", left);
+    this.controls(make("div", "controls", left));
+    this.candidates = make("div", "candidates", left);
+    this.verdictLine = make("p", "verdict", left);
+    this.kinds = make("div", "kinds", left);
+    this.picks = make("div", "picks", right);
+    this.bars = make("div", "bars", right);
+    this.title = make("div", "title", right);
+    this.title.setAttribute("aria-live", "polite");
+    this.place = make("div", "scroll place", right);
+    this.svg = draw("svg", { class: "heat", role: "img", tabindex: 0 }, this.place);
+    this.svg.onkeydown = (event) => this.walk(event);
+    this.svg.onpointerleave = () => this.point(null);
+    this.note = make("div", "muted note", right);
+    onWidth(this.place, () => this.paint());
+    onFont(root, () => { if (this.target) this.paint(); });
+  }
+
+  controls(parent) {
+    const step = (name, sign, act) => [name, button(parent, sign, "", act, "step")];
+    this.buttons = Object.fromEntries([step("start", "|◀", () => this.go(1)),
+      step("back", "◀", () => this.go(this.step - 1))]);
+    this.play = button(parent, "▶▶", "", () => this.toggle(), "step play");
+    Object.assign(this.buttons, Object.fromEntries([step("forward", "▶", () => this.go(this.step + 1)),
+      step("end", "▶|", () => this.go(this.target.length))]));
+    this.slider = make("input", "", parent);
+    Object.assign(this.slider, { type: "range", min: 1, step: 1 });
+    this.slider.oninput = () => { this.stop(); this.stand(Number(this.slider.value)); };
+    this.slider.onchange = () => this.settle();
+    this.count = make("span", "muted count", parent);
+  }
+
+  receive(header) {
+    const other = this.target
+      && (header.target.join("\n") !== this.target.join("\n") || header.source.join("\n") !== this.source.join("\n"));
+    Object.assign(this, header,
+      { patterns: { encoder: header.encoder, decoder: header.decoder, cross: header.cross } });
+    this.root.classList.toggle("present", header.scale > 1);
+    if (this.echoes.moves(JSON.stringify(header.settings), JSON.stringify(this.picked())) || other) {
+      const { attention, block, head, step } = header.settings;
+      Object.assign(this,
+        { attention, block, head, step: step < 1 ? this.target.length : Math.min(step, this.target.length) });
+      this.stop();
+    }
+    this.hover = null;
+    this.sourceTitle.textContent = fill(this.text.source, { m: this.source.length }) + (this.cut ? ` ${this.cut}` : "");
+    for (const [name, node] of Object.entries(this.buttons)) node.title = node.ariaLabel = this.text[`step_${name}`];
+    this.slider.setAttribute("aria-label", this.text.step_slider);
+    this.slider.max = this.target.length;
+    this.verdictLine.textContent = this.verdict;
+    drawKinds(this.kinds, this.masks_text, "encoder-decoder", this.sizes);
+    this.verdictLine.classList.toggle("doubt", !this.right);
+    this.redraw();
+  }
+
+  // ---- what is picked ----
+
+  // As Python has it.
+  picked() {
+    return { attention: this.attention, block: this.block, head: this.head,
+      step: this.step === this.target.length ? -1 : this.step };
+  }
+
+  settle() {
+    this.echoes.tell(JSON.stringify(this.picked()));
+    this.send(this.picked());
+  }
+
+  pick(values) {
+    Object.assign(this, values);
+    this.redraw();
+    this.settle();
+  }
+
+  stand(step) {
+    this.step = Math.min(this.target.length, Math.max(1, step));
+    this.redraw();
+  }
+
+  go(step) {
+    this.stop();
+    this.stand(step);
+    this.settle();
+  }
+
+  toggle() {
+    if (this.timer) { this.stop(); this.settle(); return; }
+    if (this.step === this.target.length) this.stand(1);
+    this.timer = setInterval(() => {
+      if (!this.root.isConnected) { this.stop(); return; }
+      this.stand(this.step + 1);
+      if (this.step === this.target.length) { this.stop(); this.settle(); }
+    }, PAUSE);
+    this.namePlay();
+  }
+
+  stop() {
+    clearInterval(this.timer);
+    this.timer = null;
+    this.namePlay();
+  }
+
+  namePlay() {
+    if (!this.text) return;
+    this.play.textContent = this.timer ? "❚❚" : "▶▶";
+    this.play.title = this.play.ariaLabel = this.text[this.timer ? "step_pause" : "step_play"];
+  }
+
+  // ---- the weights ----
+
+  /** Rows and columns of the picked attention, with their names. */
+  axes() {
+    if (this.attention === "encoder") return [this.source, this.source];
+    return [this.target, this.attention === "cross" ? this.source : this.inputs];
+  }
+
+  blockNow() {
+    return Math.min(this.block, this.blocks[this.attention] - 1);
+  }
+
+  /** The weight of one cell: of the picked head, or the mean over the block's heads. */
+  weight(attention, row, column) {
+    const rows = attention === "encoder" ? this.source.length : this.target.length;
+    const columns = attention === "decoder" ? this.target.length : this.source.length;
+    const block = Math.min(this.block, this.blocks[attention] - 1);
+    const at = (head) => this.patterns[attention][((block * this.heads + head) * rows + row) * columns + column];
+    if (this.head >= 0) return at(Math.min(this.head, this.heads - 1));
+    let sum = 0;
+    for (let head = 0; head < this.heads; head++) sum += at(head);
+    return sum / this.heads;
+  }
+
+  headName() {
+    return this.head < 0 ? fill(this.text.head_mean, { block: this.blockNow() })
+      : fill(this.text.head_named, { head: `${this.blockNow()}.${Math.min(this.head, this.heads - 1)}` });
+  }
+
+  // ---- drawing ----
+
+  redraw() {
+    this.namePlay();
+    this.lists();
+    this.choices();
+    this.paint();
+  }
+
+  /** The row that is looked at: under the pointer, else the last token written; in the encoder's own attention the
+      source's last. */
+  row() {
+    return this.hover ? this.hover.row : this.attention === "encoder" ? this.source.length - 1 : this.step - 1;
+  }
+
+  lists() {
+    const step = this.attention === "encoder" ? this.step - 1 : this.row();
+    this.slider.value = this.step;
+    this.count.textContent = fill(this.text.count, { step: this.step, n: this.target.length });
+    const ends = { start: 1, back: 1, forward: this.target.length, end: this.target.length };
+    // one that is switched off loses the focus
+    for (const [name, end] of Object.entries(ends)) this.buttons[name].ariaDisabled = String(this.step === end);
+    this.sourceRow.replaceChildren();
+    this.source.forEach((token, m) => {
+      const node = chip(this.sourceRow, token), amount = this.weight("cross", step, m);
+      node.style.borderBottom = `5px solid ${amountColour(amount)}`;
+      node.title = probability(amount);
+    });
+    this.targetTitle.textContent = fill(this.text.target, { n: this.target.length });
+    this.targetRow.replaceChildren();
+    this.target.forEach((token, n) => this.written(token, n));
+    this.top(Math.min(step, this.target.length - 1));
+  }
+
+  written(token, n) {
+    const node = make("button",
+      `written${n >= this.step ? " later" : ""}${n === this.row() && this.attention !== "encoder" ? " now" : ""}`,
+      this.targetRow);
+    node.type = "button";
+    chip(node, n < this.step ? token : "?");
+    make("small", "", node, n < this.step ? this.shown[n] : "");
+    node.title = n < this.step ? fill(this.text.written_token, { token, p: this.shown[n] })
+      : fill(this.text.not_written, { n: n + 1 });
+    node.onclick = () => this.go(n + 1);
+    node.onpointerenter = () => {
+      if (this.attention !== "encoder" && n < this.step) this.point({ row: n, column: null }, false);
+    };
+    node.onpointerleave = () => this.point(null, false);
+  }
+
+  top(step) {
+    this.candidates.replaceChildren();
+    make("div", "muted", this.candidates, fill(this.text.candidates, { n: step + 1 }));
+    for (const one of this.tops[step]) {
+      const line = make("div", "candidate", this.candidates);
+      chip(line, one.token);
+      make("i", "", make("span", "track", line)).style.width = `${100 * one.p}%`;
+      make("span", "number", line, one.shown);
+    }
+  }
+
+  choices() {
+    this.picks.replaceChildren();
+    for (const [name, shape] of Object.entries(SHAPES)) {
+      const node = make("button", name === this.attention ? "pick lit" : "pick", this.picks);
+      node.type = "button";
+      node.setAttribute("aria-pressed", String(name === this.attention));
+      const columns = shape === "cross" ? CELLS + 2 : CELLS;
+      const svg = draw("svg", { width: columns * 6, height: CELLS * 6, "aria-hidden": "true" }, node);
+      drawMask(svg, shape, 0, 0, CELLS * 6, columns);
+      const words = make("span", "", node);
+      make("b", "", words, this.text[`attention_${name}`]);
+      make("span", "muted", words, fill(this.text[`shape_${name}`], this.sizes));
+      node.onclick = () => this.pick({ attention: name });
+    }
+    this.bars.replaceChildren();
+    const group = (label, entries) => {
+      const box = make("div", "group", this.bars);
+      make("span", "muted", box, label);
+      for (const [text, lit, act, title] of entries) {
+        const node = button(box, text, title, act, lit ? "choice lit" : "choice");
+        node.setAttribute("aria-pressed", String(lit));
+      }
+    };
+    const block = this.blockNow(), aligned = this.attention === "cross" && this.aligned ? this.aligned[block] : null;
+    const share = (k) => (aligned ? ` ${Math.round(100 * aligned[k])} %` : "");
+    group(this.text.block, Array.from({ length: this.blocks[this.attention] },
+      (_, b) => [String(b), b === block, () => this.pick({ block: b }), fill(this.text.block_named, { block: b })]));
+    const title = (k, name) => name
+      + (aligned ? fill(this.text.aligned, { share: (100 * aligned[k]).toFixed(1), n: this.n_measured }) : "");
+    group(aligned ? this.text.head_aligned : this.text.head, [
+      ...Array.from({ length: this.heads }, (_, k) => [`${k}${share(k)}`, k === this.head, () => this.pick({ head: k }),
+        title(k, fill(this.text.head_named, { head: `${block}.${k}` }))]),
+      [`${this.text.mean}${share(this.heads)}`, this.head < 0, () => this.pick({ head: -1 }),
+        title(this.heads, fill(this.text.head_mean, { block }))]]);
+  }
+
+  paint() {
+    const room = this.place.clientWidth, em = emOf(this.root);
+    if (!room || !this.target) return;
+    const [rows, columns] = this.axes(), font = monoFont(this.root, 0.95 * em);
+    const width = (names) => Math.max(...names.map((name) => textWidth(cutShort(name), font)));
+    const left = width(rows) + 1.2 * em, above = 0.75 * width(columns) + 1.4 * em;
+    const tall = Math.max(150, window.innerHeight - this.place.getBoundingClientRect().top - mainScroll(this.root)
+        - (this.scale > 1 ? 62 : 34) - above);
+    const cell = Math.max(0.9 * em, Math.min(2.3 * em, (room - left - 2.2 * em) / columns.length, tall / rows.length));
+    Object.assign(this, { cell, left, above });
+    const size = { width: left + columns.length * cell + 2.2 * em, height: above + rows.length * cell + 3 };
+    this.svg.replaceChildren();
+    for (const [name, value] of Object.entries({ ...size, viewBox: `0 0 ${size.width} ${size.height}`,
+      "font-size": Math.min(0.95 * em, cell), "aria-label": this.text.heat }))
+      this.svg.setAttribute(name, value);
+    columns.forEach((name, j) => this.label(name, left + (j + 0.5) * cell, above - 0.4 * em, "key", j, true));
+    rows.forEach((name, i) => this.line(name, i, columns));
+    this.frame = draw("rect", { class: "frame", x: left, width: columns.length * cell, height: cell }, this.svg);
+    this.mark();
+  }
+
+  label(text, x, y, meaning, index, turned) {
+    const node = draw("text", { x, y, class: `label ${meaning}`, "text-anchor": turned ? "start" : "end",
+      "dominant-baseline": turned ? "auto" : "central", "data-at": index }, this.svg, cutShort(text));
+    if (turned) node.setAttribute("transform", `rotate(-50 ${x} ${y})`);
+    draw("title", {}, node, text);
+  }
+
+  line(name, i, columns) {
+    const { cell, left, above } = this, y = above + i * cell, later = this.attention !== "encoder" && i >= this.step;
+    this.label(later ? "?" : name, left - 0.5 * emOf(this.root), y + cell / 2, "query", i, false);
+    columns.forEach((_, j) => {
+      const masked = this.attention === "decoder" && j > i, rect = draw("rect", { x: left + j * cell + 0.5, y: y + 0.5,
+        width: cell - 1, height: cell - 1, class: masked ? "forbidden" : "cell" }, this.svg);
+      if (masked || later) {
+        draw("line", { x1: left + j * cell + 2, y1: y + cell - 2, x2: left + (j + 1) * cell - 2, y2: y + 2,
+          class: "hatch" }, this.svg);
+        rect.style.fill = "none";
+      } else rect.style.fill = amountColour(this.weight(this.attention, i, j));
+      if (later) return;
+      rect.onpointerenter = () => this.point({ row: i, column: masked ? null : j });
+      rect.onclick = () => { if (this.attention !== "encoder") this.go(i + 1); };
+    });
+  }
+
+  point(hover, again = true) {
+    this.hover = hover;
+    if (again) this.lists();
+    this.mark();
+  }
+
+  /** Frames the row that is looked at, names its strongest column or the one under the pointer, and writes it above. */
+  mark() {
+    const [rows, columns] = this.axes(), row = Math.min(this.row(), rows.length - 1), { cell, above } = this;
+    this.frame.setAttribute("y", above + row * cell);
+    const shown = columns.map((_, j) =>
+      (this.attention === "decoder" && j > row ? 0 : this.weight(this.attention, row, j)));
+    this.strongest = shown.indexOf(Math.max(...shown));
+    const column = this.hover?.column ?? this.strongest;
+    for (const node of this.svg.querySelectorAll(".label"))
+      node.classList.toggle("strong", Number(node.dataset.at) === (node.classList.contains("query") ? row : column));
+    rich(this.title, this.text[this.attention === "encoder" ? "title_encoder" : "title"], { head: this.headName(),
+      row: { chip: rows[row] }, column: { chip: columns[column] }, weight: probability(shown[column]) });
+    this.note.textContent = this.text[`note_${this.attention}`];
+  }
+
+  walk(event) {
+    const by = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
+    if (!by && event.key !== "Escape") return;
+    event.preventDefault();
+    event.stopPropagation();
+    if (!by) { this.point(null); return; }
+    const [rows, columns] = this.axes(), most = this.attention === "encoder" ? rows.length : this.step;
+    const row = Math.min(most - 1, Math.max(0, this.row() + by[0]));
+    const last = this.attention === "decoder" ? row : columns.length - 1;
+    this.point({ row, column: Math.min(last, Math.max(0, (this.hover?.column ?? this.strongest) + by[1])) });
+  }
+}
+
+const cutShort = (name) => ([...name].length > 11 ? `${[...name].slice(0, 10).join("")}…` : name);
+const mainScroll = (root) => root.getRootNode().host?.closest('[data-testid="stMain"]')?.scrollTop ?? 0;
+
+export default function (component) {
+  mount(component, Translate);
+}

@@ -1,8 +1,0 @@
-"""Variance, softmax, entropy and gradient of scores by the width d_k, with and without ÷ √d_k, under one slider. See attention_scaling.js."""
-from __future__ import annotations
-
-from pathlib import Path
-
-from core.components.lib.token_view import token_view
-
-attention_scaling = token_view(Path(__file__))

@@ -1,8 +1,0 @@
-"""A worksheet of attention to be filled in by hand: every cell is checked as it is typed. See attention_worksheet.js."""
-from __future__ import annotations
-
-from pathlib import Path
-
-from core.components.lib.token_view import token_view
-
-attention_worksheet = token_view(Path(__file__))

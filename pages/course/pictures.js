@@ -1,0 +1,251 @@
+// The pictures of the course page, one kind each: lessons, lectures, class, glossary, sheet. Links are real ones; a
+// plain click opens the lesson in the same session.
+import { button, fill, make, mount } from "../../core/components/lib/token_view.js";
+
+const DONE = "transformer-course-done";      // the lessons that a reader has ticked, in the browser's own store
+
+class Course {
+  constructor(root) {
+    this.root = root;
+    this.find = "";
+  }
+
+  receive(header) {
+    const written = JSON.stringify(header);
+    if (this.written === written) return;
+    Object.assign(this, { written, header, text: header.text });
+    this.root.classList.toggle("present", header.scale > 1);
+    this.root.replaceChildren();
+    this[header.kind]();
+  }
+
+  /** A link to one of the places of the header; plain text where there is no such place yet. */
+  link(parent, key, label, name = "go") {
+    const to = this.header.links[key];
+    if (!to) return make("span", `${name} absent`, parent, label);
+    const node = make("a", name, parent);
+    indexed(node, label);
+    const query = new URLSearchParams(this.header.base);
+    for (const key of [...query.keys()]) if (key.startsWith("course_")) query.delete(key);
+    for (const [name, value] of Object.entries(to.set)) value === null ? query.delete(name) : query.set(name, value);
+    node.href = `./${to.path}?${query.toString().replaceAll("+", "%20")}`;
+    node.onclick = (event) => {
+      if (event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
+      event.preventDefault();
+      this.send({ open: key, at: Date.now() });
+    };
+    return node;
+  }
+
+  // ---- lessons ------------------------------------------------------------------------------------------------------
+
+  lessons() {
+    const { lessons } = this.header, bar = make("div", "bar", this.root);
+    const total = lessons.reduce((sum, lesson) => sum + lesson.minutes, 0), done = new Set(stored());
+    make("b", "", bar,
+      fill(this.text.total, { n: lessons.length, hours: Math.floor(total / 60), minutes: total % 60 }));
+    const track = make("div", "track", bar), said = make("span", "muted said", bar);
+    const filled = make("div", "filled", track);
+    const tell = () => {
+      const left = lessons.reduce((sum, lesson) => sum + (done.has(lesson.id) ? 0 : lesson.minutes), 0);
+      filled.style.width = `${100 * (1 - left / total)}%`;
+      said.textContent = fill(this.text.done,
+        { done: lessons.filter((lesson) => done.has(lesson.id)).length, n: lessons.length, left });
+    };
+    const list = make("div", "lessons", this.root);
+    lessons.forEach((lesson, index) => {
+      if (index === 0 || lessons[index - 1].section !== lesson.section) make("h3", "section", list, lesson.section);
+      const row = make("article", "lesson", list), head = make("div", "head", row);
+      make("span", "number", row, index + 1);
+      row.appendChild(head);
+      this.link(head, lesson.id, lesson.name);
+      make("p", "muted", head, lesson.sentence);
+      const goals = make("div", "goals", row);
+      make("span", "muted", goals, this.text.goal);
+      const items = make("ul", "", goals);
+      for (const goal of lesson.goals) indexed(make("li", "", items), goal.replaceAll("*", ""));
+      const end = make("label", "end", row), tick = make("input", "", end);
+      make("span", "", end, fill(this.text.minutes, { min: lesson.minutes }));
+      Object.assign(tick,
+        { type: "checkbox", checked: done.has(lesson.id), title: fill(this.text.tick, { lesson: lesson.name }) });
+      tick.setAttribute("aria-label", tick.title);
+      const mark = () => row.classList.toggle("done", tick.checked);
+      tick.onchange = () => {
+        tick.checked ? done.add(lesson.id) : done.delete(lesson.id);
+        store([...done]);
+        mark();
+        tell();
+      };
+      mark();
+    });
+    tell();
+  }
+
+  // ---- lectures -----------------------------------------------------------------------------------------------------
+
+  lectures() {
+    const { parts, deck } = this.header, bar = make("div", "bar", this.root);
+    make("b", "", bar, deck);
+    make("span", "muted", bar,
+      fill(this.text.title, { ideas: parts.reduce((sum, part) => sum + part.ideas.length, 0), parts: parts.length }));
+    const place = make("div", "parts", this.root);
+    parts.forEach((part, index) => {
+      const block = make("section", "part", place);
+      make("h3", "", block, `${index + 1}. ${part.name}`);
+      for (const idea of part.ideas) {
+        const row = make("div", "idea", block);
+        indexed(make("span", "says", row), idea.idea);
+        this.link(row, idea.id, idea.where ?? this.text.missing, "go where");
+      }
+    });
+  }
+
+  // ---- one class ----------------------------------------------------------------------------------------------------
+
+  class() {
+    const { steps, weeks, minutes } = this.header, bar = make("div", "bar", this.root);
+    make("b", "", bar, this.text.title);
+    this.link(bar, "start", this.text.start, "go start");
+    const clock = make("div", "clock", this.root);
+    for (const step of steps) {
+      const piece = make("div", "piece-of-class", clock);
+      piece.style.flexGrow = step.to - step.from;
+      make("span", "minute", piece, fill(this.text.minute, { minute: step.from }));
+      make("span", "name", piece, step.lesson);
+    }
+    make("span", "minute last", clock, fill(this.text.minute, { minute: minutes }));
+    const list = make("ol", "steps", this.root);
+    for (const step of steps) {
+      const row = make("li", "step", list);
+      make("span", "when", row, `${step.from}–${fill(this.text.minute, { minute: step.to })}`);
+      const what = make("div", "what", row);
+      this.link(what, step.id, step.title);
+      make("span", "muted", what, step.lesson);
+      for (const [name, said] of [["ask", step.ask], ["look", step.look]]) {
+        const line = make("p", name, row);
+        make("b", "", line, `${this.text[name]}: `);
+        line.append(said);
+      }
+    }
+    make("h3", "section", this.root, this.text.weeks);
+    const cards = make("div", "weeks", this.root);
+    for (const week of weeks) {
+      const card = make("section", "week", cards);
+      make("b", "", card, `${fill(this.text.week, { i: week.number })}: ${week.title}`);
+      make("p", "muted", card, week.look);
+      const row = make("div", "row", card);
+      for (const lesson of week.lessons) this.link(row, lesson.id, lesson.name);
+    }
+  }
+
+  // ---- glossary -----------------------------------------------------------------------------------------------------
+
+  glossary() {
+    const { header, text } = this, bar = make("div", "bar", this.root), field = make("input", "find", bar);
+    Object.assign(field, { type: "search", placeholder: text.find, value: this.find });
+    field.setAttribute("aria-label", text.find);
+    const choice = make("div", "choice", bar);
+    for (const group of ["letters", "lessons"]) {
+      const pick = button(choice, text[group], text[group], () => this.send({ group, at: Date.now() }));
+      pick.setAttribute("aria-pressed", String(header.group === group));
+    }
+    const said = make("span", "muted said", bar), list = make("div", "glossary", this.root);
+    const groups = this.groups().map((group) => this.group(list, group));
+    const filter = () => {
+      this.find = field.value;
+      const wanted = field.value.trim().toLowerCase();
+      let shown = 0;
+      for (const { node, cards } of groups) {
+        const hits = cards.filter(([card, term]) =>
+          !(card.hidden = wanted && !`${term.term} ${term.symbol} ${term.definition}`.toLowerCase().includes(wanted)));
+        node.hidden = !hits.length;
+        shown += hits.length;
+      }
+      said.textContent = shown ? fill(text.count, { n: shown }) : fill(text.none, { find: field.value });
+    };
+    field.oninput = filter;
+    filter();
+    const named = list.querySelector(".named");
+    // the page around finds its place first
+    if (named) setTimeout(() => named.scrollIntoView({ block: "center" }), 150);
+  }
+
+  groups() {
+    const { terms, lessons, group } = this.header, found = new Map();
+    if (group === "lessons") for (const lesson of lessons) found.set(lesson.name, []);
+    for (const term of terms) {
+      const name = group === "lessons" ? lessons.find((lesson) => lesson.id === term.lesson)?.name ?? this.text.missing
+        : term.term[0].toUpperCase();
+      if (!found.has(name)) found.set(name, []);
+      found.get(name).push(term);
+    }
+    return [...found].filter(([, of]) => of.length);
+  }
+
+  group(list, [name, terms]) {
+    const node = make("section", "letter", list), cards = make("div", "cards", node);
+    node.prepend(make("h3", "section", null, name));
+    return { node, cards: terms.map((term) => [this.card(cards, term), term]) };
+  }
+
+  card(parent, term) {
+    const card = make("article",
+      this.header.term.toLowerCase() === term.term.toLowerCase() ? "term named" : "term", parent);
+    const head = make("div", "head", card);
+    make("b", "", head, term.term);
+    if (term.symbol) indexed(make("span", "code", head), term.symbol);
+    if (term.shape) indexed(make("span", "muted code", head), term.shape);
+    indexed(make("p", "", card), term.definition);
+    const foot = make("div", "row", card);
+    make("span", "muted", foot, this.text.see);
+    this.link(foot, term.term, term.where ?? this.text.missing);
+    const own = make("a", "own", foot, "#");
+    own.href = `./course?term=${encodeURIComponent(term.term)}`;
+    own.title = this.text.link;
+    own.setAttribute("aria-label", `${this.text.link}: ${term.term}`);
+    own.onclick = (event) => { event.preventDefault(); this.send({ term: term.term, at: Date.now() }); };
+    return card;
+  }
+
+  // ---- a sheet ------------------------------------------------------------------------------------------------------
+
+  sheet() {
+    const { files, solved } = this.header, bar = make("div", "bar", this.root), label = make("label", "switch", bar);
+    const tick = make("input", "", label);
+    Object.assign(tick, { type: "checkbox", checked: solved });
+    make("span", "", label, this.text.show_solution);
+    const paper = make("iframe", "paper", this.root);
+    paper.title = this.text.preview;
+    paper.sandbox = "allow-same-origin allow-modals";      // read and printed from here, and no script of its own runs
+    paper.onload = () => { paper.style.height = `${paper.contentDocument.documentElement.scrollHeight + 4}px`; };
+    paper.srcdoc = files[Number(solved)];
+    tick.onchange = () => {
+      paper.srcdoc = files[Number(tick.checked)];
+      this.send({ solved: tick.checked, at: Date.now() });
+    };
+    button(bar, this.text.print, this.text.print, () => paper.contentWindow.print(), "print");
+  }
+}
+
+/** Writes a text in which `_x` is an index and `^x` an exponent. */
+function indexed(node, text) {
+  for (const part of text.split(/(_(?:ff|ij|<?\w)|\^(?:\([^)]*\)|−?\w))/)) {
+    if (/^_./.test(part)) make("sub", "", node, part.slice(1));
+    else if (/^\^./.test(part)) make("sup", "", node, part.slice(1).replace(/^\(|\)$/g, ""));
+    else node.append(part);
+  }
+}
+
+function stored() {
+  try { return JSON.parse(localStorage.getItem(DONE)) ?? []; } catch { return []; }
+}
+
+function store(done) {
+  try {
+    localStorage.setItem(DONE, JSON.stringify(done));
+  } catch { /* a browser that keeps nothing: the marks last as long as the page */ }
+}
+
+export default function (component) {
+  mount(component, Course);
+}

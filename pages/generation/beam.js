@@ -1,0 +1,115 @@
+// header: steps [[[token, parent, ln P, ln p of the token, fate, path, new (false: finished before)]]], the `width`
+// kept ones first; picked [step, place]; best, greedy [text], same (they are one text); rank of the best among `all`
+// texts, 0 where they are not listed.
+import { plain, significant } from "../../core/components/lib/numbers.js";
+import {
+  draw, emOf, fill, make, monoFont, mount, onFont, onWidth, rich, shortened, sized,
+} from "../../core/components/lib/token_view.js";
+
+// em: a row that is lower has token and number beside each other, in present mode
+const ROW = 2.75, LEAST = 7.2, LOW = 2.3;
+
+class Beam {
+  constructor(root) {
+    this.root = root;
+    this.title = make("div", "title", root);
+    this.title.setAttribute("aria-live", "polite");
+    this.place = make("div", "scroll beam-picture", root);
+    this.place.tabIndex = 0;
+    this.place.setAttribute("role", "group");
+    this.place.onkeydown = (event) => this.key(event);
+    this.svg = draw("svg", { class: "beam-tree", role: "img" }, this.place);
+    this.detail = make("div", "detail", root);
+    this.detail.setAttribute("aria-live", "polite");
+    this.hint = make("div", "muted", root);
+    onWidth(this.place, () => this.paint());
+    onFont(root, () => this.paint());
+  }
+
+  receive(header) {
+    Object.assign(this, header);
+    this.place.setAttribute("aria-label", this.text.tree);
+    this.paint();
+  }
+
+  pick(step, at) {
+    this.picked = [step, at];
+    this.paint();
+    this.send({ hypothesis: `${step}.${at}` });
+  }
+
+  key(event) {
+    const [step, at] = this.picked, go =
+      { ArrowUp: [step, at - 1], ArrowDown: [step, at + 1], ArrowLeft: [step - 1, this.steps[step][at][1]] }[event.key]
+      ?? (event.key === "ArrowRight"
+        ? [step + 1, (this.steps[step + 1] ?? []).findIndex((one) => at < this.width && one[1] === at)] : null);
+    if (!go) return;
+    event.preventDefault();
+    if (this.steps[go[0]]?.[go[1]]) this.pick(...go);
+  }
+
+  paint() {
+    const width = this.place.clientWidth, em = emOf(this.root);
+    if (!width || !this.steps) return;
+    const n = this.steps.length, column = Math.max(width / n, LEAST * em);
+    const most = Math.max(...this.steps.map((step) => step.length)), best = this.steps[n - 1][0];
+    const row = Math.min(ROW * em, this.scale > 1 ? Math.max(1.8 * em, (window.innerHeight - 31.5 * em) / most)
+        : Math.max(2.35 * em, (window.innerHeight - 26 * em) / most)), box = column - 2.1 * em, top = 1.6 * em;
+    const drop = (place) => (place >= this.width ? 0.9 * em : 0), y = (place) => top + place * row + drop(place);
+    const x = (step) => step * column + 1;
+    rich(this.title, this.rank ? this.text.title_tiny : this.same && this.width > 1 ? this.text.title_same
+        : this.text.title, { width: this.width, n, best: this.best, greedy: this.greedy, path: { chip: best[5] },
+          rank: this.rank, all: this.all });
+    this.hint.textContent = [this.text.note, this.text.hint].filter(Boolean).join(" ");
+    this.svg.replaceChildren();
+    const hatch = draw("pattern",
+      { id: "pruned", width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
+      draw("defs", {}, this.svg));
+    draw("rect", { width: 1.2, height: 6, fill: "var(--tx-excluded)" }, hatch);
+    const line = y(this.width) - 0.62 * em;
+    if (most > this.width) {
+      draw("line", { x1: 0, x2: x(n), y1: line, y2: line, stroke: "var(--tx-grid-ink)", "stroke-dasharray": "4 3" },
+        this.svg);
+    }
+    this.steps.forEach((hypotheses, step) => {
+      draw("text", { x: x(step), y: em, "font-size": 0.92 * em, class: "sans" }, this.svg,
+        fill(this.text.level, { step: step + 1 }));
+      hypotheses.forEach(([, parent, , , fate], place) => {
+        if (!step) return;
+        const from = [x(step - 1) + box, y(parent) + row * 0.42], to = [x(step), y(place) + row * 0.42];
+        const bend = (to[0] - from[0]) / 2;
+        draw("path", { class: `edge ${fate}`,
+          d: `M${from} C${from[0] + bend} ${from[1]} ${to[0] - bend} ${to[1]} ${to}` }, this.svg);
+      });
+    });
+    this.steps.forEach((hypotheses, step) =>
+      hypotheses.forEach((one, place) => this.box(one, step, place, x(step), y(place), box, row, em)));
+    sized(this.svg, Math.max(width, n * column) - 2, y(most) + 0.2 * em, this.title.textContent);
+    this.say();
+  }
+
+  box([token, , total, last, fate, path, fresh], step, place, x, y, width, row, em) {
+    const picked = step === this.picked[0] && place === this.picked[1], high = row * 0.84;
+    const group = draw("g", { class: `hypothesis ${fate} ${picked ? "picked" : ""}` }, this.svg);
+    draw("rect", { x, y, width, height: high, rx: 3, fill: fate === "pruned" ? "url(#pruned)" : "" }, group);
+    const low = row < LOW * em, room = width - (low ? 3 : 0.7) * em;
+    draw("text", { x: x + 0.35 * em, y: y + (low ? 0.69 : 0.44) * high, "font-size": 0.95 * em }, group,
+      fresh ? shortened(token, monoFont(this.svg, 0.95 * em), room) : "■");
+    draw("text", { x: low ? x + width - 0.35 * em : x + 0.35 * em, y: y + (low ? 0.69 : 0.85) * high,
+      "text-anchor": low ? "end" : "start", "font-size": 0.85 * em, class: "amount" }, group,
+      Math.abs(total) < 0.05 ? significant(total, 2) : plain(total, 2));
+    draw("title", {}, group, fill(this.text.hover, { path, log: plain(total, 4), last: plain(last, 4) }));
+    group.onclick = () => this.pick(step, place);
+  }
+
+  say() {
+    const [step, place] = this.picked, [, , total, , fate, path] = this.steps[step][place];
+    const name = fate === "best" && step < this.steps.length - 1 ? "on" : fate;
+    rich(this.detail, this.text.picked,
+      { path: { chip: path }, log: plain(total, 4), fate: fill(this.text[`fate_${name}`], { width: this.width }) });
+  }
+}
+
+export default function (component) {
+  mount(component, Beam);
+}

@@ -1,0 +1,187 @@
+// header: nodes [[token, parent, depth, count, prob, path_prob, name]] (the root first, parents before children,
+// children of one parent together); n draws; depth; different; mass; picked: a place.
+import { probability } from "../../core/components/lib/numbers.js";
+import {
+  draw, emOf, fill, make, monoFont, mount, onFont, onWidth, rich, shortened, sized, textWidth,
+} from "../../core/components/lib/token_view.js";
+
+const SHOWN = 12, FEW = 7;       // lines of the comparison; fewer in present mode, whose type is larger
+
+class Futures {
+  constructor(root) {
+    this.root = root;
+    this.title = make("div", "title", root);
+    this.title.setAttribute("aria-live", "polite");
+    const columns = make("div", "columns futures-picture", root);
+    this.place = make("div", "tree", columns);
+    this.place.tabIndex = 0;
+    this.place.setAttribute("role", "group");
+    this.place.onkeydown = (event) => this.key(event);
+    this.svg = draw("svg", { class: "futures-tree", role: "img" }, this.place);
+    const right = make("div", "right", columns);
+    this.head = make("div", "head", right);
+    this.legend = make("div", "muted", right);
+    this.chart = make("div", "chart", right);
+    this.dots = draw("svg", { class: "futures-dots", role: "img" }, this.chart);
+    this.hint = make("div", "muted", root);
+    onWidth(this.place, () => this.paint());
+    onWidth(this.chart, () => this.paint());
+    onFont(root, () => this.paint());
+  }
+
+  receive(header) {
+    Object.assign(this, header);
+    this.place.setAttribute("aria-label", this.text.tree);
+    this.layout();
+    this.paint();
+  }
+
+  /** Where each node begins on the line of all draws: children follow each other from where their parent begins. */
+  layout() {
+    const used = new Float64Array(this.nodes.length);
+    this.from = new Float64Array(this.nodes.length);
+    this.nodes.forEach(([, parent, depth, count], place) => {
+      if (!depth) return;
+      this.from[place] = this.from[parent] + used[parent];
+      used[parent] += count;
+    });
+  }
+
+  pick(place) {
+    this.picked = place;
+    this.paint();
+    this.send({ future: this.nodes[place][6] });
+  }
+
+  key(event) {
+    const [, parent, depth] = this.nodes[this.picked], level = this.nodes.map((node, place) => place)
+      .filter((place) => this.nodes[place][2] === depth).sort((a, b) => this.from[a] - this.from[b]);
+    const at = level.indexOf(this.picked);
+    const child = this.nodes.findIndex((node, place) => place && node[1] === this.picked);
+    const next = { ArrowUp: level[at - 1], ArrowDown: level[at + 1], ArrowLeft: parent || undefined,
+      ArrowRight: child > 0 ? child : undefined }[event.key];
+    if (!["ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"].includes(event.key)) return;
+    event.preventDefault();
+    if (next !== undefined) this.pick(next);
+  }
+
+  path(place) {
+    const tokens = [];
+    for (; this.nodes[place][2]; place = this.nodes[place][1]) tokens.unshift(this.nodes[place][0]);
+    return tokens.join("");
+  }
+
+  sigma(p) {
+    return Math.sqrt(this.n * p * (1 - p));
+  }
+
+  values(place) {
+    const [token, , depth, count, prob, path] = this.nodes[place];
+    return { path: this.path(place), token, depth, count, prob: probability(prob), p: probability(path), n: this.n,
+      expected: counted(this.n * path), sigma: counted(this.sigma(path)), different: this.different,
+      mass: probability(this.mass) };
+  }
+
+  paint() {
+    if (!this.nodes) return;
+    const values = this.values(this.picked);
+    rich(this.title, this.text.title, { ...values, path: { chip: values.path } });
+    this.hint.textContent = [this.text.note, this.text.hint].filter(Boolean).join(" ");
+    this.tree();
+    this.compare();
+  }
+
+  tree() {
+    const width = this.place.clientWidth, em = emOf(this.root);
+    if (!width) return;
+    const top = 1.5 * em, height = this.scale > 1 ? Math.max(14 * em, window.innerHeight - 26.8 * em)
+      : Math.max(22 * em, Math.min(29 * em, window.innerHeight - 27 * em)), column = width / this.depth;
+    const chain = new Set();
+    for (let place = this.picked; this.nodes[place][2]; place = this.nodes[place][1]) chain.add(place);
+    const y = (draws) => top + (draws / this.n) * height;
+    this.svg.replaceChildren();
+    for (let k = 0; k < this.depth; k++)
+      draw("text", { x: k * column + 2, y: em, "font-size": 0.92 * em, class: "sans" }, this.svg,
+        fill(this.text.level, { depth: k + 1 }));
+    this.nodes.forEach(([token, , depth, count, , path], place) => {
+      if (!depth) return;
+      const x = (depth - 1) * column, high = y(this.from[place] + count) - y(this.from[place]), on = chain.has(place);
+      const group = draw("g", { class: `future ${on ? "on" : ""} ${place === this.picked ? "picked" : ""}` }, this.svg);
+      draw("rect", { x: x + 1, y: y(this.from[place]) + 0.25, width: column - 2, height: Math.max(0.5, high - 0.5),
+        rx: Math.min(3, high / 3) }, group);
+      if (high > 1.15 * em) {
+        const numbers = `${count} · ${counted(this.n * path)}`, font = monoFont(this.svg, em), room = column - 0.8 * em;
+        const wide = textWidth(numbers, font);
+        const two = high > 2.5 * em, name = shortened(token, font, two ? room : Math.max(2 * em, room - wide));
+        draw("text", { x: x + 0.4 * em, y: y(this.from[place]) + (two ? 1.15 * em : high / 2 + 0.35 * em),
+          "font-size": em }, group, name);
+        if (two)
+          draw("text", { x: x + 0.4 * em, y: y(this.from[place]) + 2.25 * em, "font-size": 0.88 * em, class: "amount" },
+            group, numbers);
+        else if (textWidth(name, font) + wide < room)
+          draw("text", { x: x + column - 0.4 * em, y: y(this.from[place]) + high / 2 + 0.33 * em, "text-anchor": "end",
+            "font-size": 0.85 * em, class: "amount" }, group, numbers);
+      }
+      draw("title", {}, group, fill(this.text.hover, this.values(place)));
+      group.onclick = () => this.pick(place);
+    });
+    sized(this.svg, width, top + height + 2, this.title.textContent);
+  }
+
+  /** Of one depth, the most probable beginnings: the exact probability, two standard deviations around it, and
+      the frequency. */
+  compare() {
+    const width = this.chart.clientWidth, em = emOf(this.root), svg = this.dots, depth = this.nodes[this.picked][2];
+    const few = this.scale > 1 ? FEW : SHOWN;
+    if (!width) return;
+    svg.replaceChildren();
+    let rows = this.nodes.map((_, place) => place).filter((place) => this.nodes[place][2] === depth)
+      .sort((a, b) => this.nodes[b][5] - this.nodes[a][5]);
+    const all = rows.length;
+    rows = rows.slice(0, rows.indexOf(this.picked) < few ? few : few - 1);
+    if (!rows.includes(this.picked)) rows.push(this.picked);
+    rich(this.head, this.text.head, { depth, shown: rows.length, all });
+    this.legend.textContent = this.text.axis;
+    const left = Math.min(0.42 * width, 12 * em), right = 6.6 * em, line = 1.72 * em, top = 1.4 * em;
+    const most = Math.max(...rows.map((place) => Math.max(this.nodes[place][3], this.n * this.nodes[place][5]
+        + 2 * this.sigma(this.nodes[place][5])))) * 1.04, x = (value) => left + (value / most) * (width - left - right);
+    draw("text", { x: width, y: 0.9 * em, "text-anchor": "end", "font-size": 0.9 * em, class: "sans" }, svg,
+      this.text.axis_numbers);
+    rows.forEach((place, k) => {
+      const [, , , count, , path] = this.nodes[place], y = top + k * line, middle = y + line / 2;
+      const expected = this.n * path, two = 2 * this.sigma(path);
+      const group = draw("g", { class: place === this.picked ? "compared picked" : "compared" }, svg);
+      draw("rect", { class: "hit", x: 0, y, width, height: line, fill: "transparent" }, group);
+      draw("text", { x: left - 0.6 * em, y: middle + 0.33 * em, "text-anchor": "end", "font-size": 0.95 * em }, group,
+        endOf(this.path(place), monoFont(svg, 0.95 * em), left - em));
+      draw("rect", { x: x(Math.max(0, expected - two)), y: middle - 0.36 * em, width: x(expected + two)
+          - x(Math.max(0, expected - two)), height: 0.72 * em, fill: "var(--tx-seq-2)", class: "band" }, group);
+      draw("line", { x1: x(expected), x2: x(expected), y1: middle - 0.6 * em, y2: middle + 0.6 * em,
+        stroke: "var(--tx-kept-ink)", "stroke-width": 2.5 }, group);
+      draw("circle", { cx: x(count), cy: middle, r: 0.34 * em, fill: "var(--tx-drawn)", stroke: "var(--tx-text)",
+        "stroke-width": 1.4 }, group);
+      draw("text", { x: width, y: middle + 0.33 * em, "text-anchor": "end", "font-size": 0.92 * em, class: "sans" },
+        group, `${count} · ${counted(expected)} ± ${counted(this.sigma(path))}`);
+      draw("title", {}, group, fill(this.text.hover, this.values(place)));
+      group.onclick = () => this.pick(place);
+    });
+    sized(svg, width, top + rows.length * line + 2, this.head.textContent);
+  }
+}
+
+/** A count that need not be whole, with one decimal. */
+function counted(value) {
+  return value < 0.05 && value > 0 ? "<0.1" : value.toFixed(1);
+}
+
+/** The end of a text, as much as there is room for. */
+function endOf(text, font, room) {
+  const signs = [...text];
+  let from = 0;
+  while (from < signs.length - 1 && textWidth((from ? "…" : "") + signs.slice(from).join(""), font) > room) from += 1;
+  return (from ? "…" : "") + signs.slice(from).join("");
+}
+
+export default function (component) {
+  mount(component, Futures);
+}

@@ -1,0 +1,243 @@
+// header: prompt [text], cut (more stands before it); steps [{token, p, surprisal, xi, hand, place, kept, mass,
+// candidates [[id, text, place, y, renormalised, rule, start, end]]}]; texts [{from, tokens, p, log_prob}], active;
+// rules [text]; size |V|; ends, full; settings {written (−1: all), picked (−1: the last)}.
+import { grouped, plain, probability } from "../../core/components/lib/numbers.js";
+import {
+  draw, drawWritten, Echoes, emOf, fill, make, monoFont, mount, onFont, onWidth, Player, rich, shortened, sized,
+} from "../../core/components/lib/token_view.js";
+
+const PAUSE = 350, ROW = 1.62, FEW = 7;      // bars in present mode, whose type is larger
+
+class Writing {
+  constructor(root) {
+    this.root = root;
+    this.echoes = new Echoes();
+    this.title = make("div", "title", root);
+    this.title.setAttribute("aria-live", "polite");
+    const columns = make("div", "columns written-picture", root), left = make("div", "left", columns);
+    this.place = make("div", "scroll text", left);
+    this.place.tabIndex = 0;
+    this.place.setAttribute("role", "group");
+    this.place.onkeydown = (event) => this.key(event);
+    this.svg = draw("svg", { class: "written-text", role: "img" }, this.place);
+    this.player = new Player(left, this.title, { show: () => this.paint(), rest: () => this.settle(), turn: () => {
+      this.picked = -1;
+    } });
+    this.take = make("button", "take", this.player.bar);
+    this.take.type = "button";
+    // asked for twice, it is done twice
+    this.take.onclick = () => { if (this.n) this.settle({ take: true, when: Date.now() }); };
+    this.hint = make("div", "muted hint", left);
+    this.branches = make("div", "branches", left);
+    const right = make("div", "right", columns);
+    this.head = make("div", "head", right);
+    this.chart = make("div", "chart", right);
+    this.bars = draw("svg", { class: "written-bars", role: "img" }, this.chart);
+    onWidth(this.place, () => this.paint());
+    onWidth(this.chart, () => this.paint());
+    onFont(root, () => this.paint());
+  }
+
+  receive(header) {
+    Object.assign(this, header);
+    this.last = this.steps.length;
+    this.player.receive(this.text, this.last, PAUSE);
+    this.root.classList.toggle("present", header.scale > 1);
+    this.take.textContent = this.text.take;
+    const { written, picked } = header.settings, moved = this.echoes.moves(`${written} ${picked}`, this.told);
+    if (this.n === undefined || this.shownIdentity !== header.identity || moved) {
+      this.player.stop();
+      this.player.at = Math.min(written < 0 ? this.last : written, this.last);
+      this.picked = picked;
+    }
+    this.shownIdentity = header.identity;
+    this.list();
+    this.paint();
+  }
+
+  /** Tokens written so far. */
+  get n() {
+    return this.player.at;
+  }
+
+  key(event) {
+    const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (by) this.pick(Math.min(this.n - 1, Math.max(0, this.at + by)));
+    else if (event.key === " ") this.player.toggle();
+    else return;
+    event.preventDefault();
+  }
+
+  /** The step that is looked at; −1 while nothing is written. */
+  get at() {
+    return this.picked < 0 ? this.n - 1 : Math.min(this.picked, this.n - 1);
+  }
+
+  pick(step) {
+    this.picked = step === this.n - 1 ? -1 : step;
+    this.paint();
+    if (!this.player.playing) this.settle();
+  }
+
+  /** How many tokens are written, −1 for all of them. */
+  get written() {
+    return this.n >= this.last ? -1 : this.n;
+  }
+
+  get told() {
+    return `${this.written} ${this.picked}`;
+  }
+
+  settle(more = {}) {
+    this.echoes.tell(this.told);
+    this.send({ written: this.written, picked: this.picked, branch: this.active, choose: null, take: false, ...more });
+  }
+
+  paint() {
+    if (!this.steps) return;
+    this.player.value(fill(this.text.value, { n: this.n, all: this.last }));
+    this.take.ariaDisabled = String(!this.n);       // one that is switched off loses the focus
+    this.write();
+    this.say();
+    this.distribution();
+  }
+
+  write() {
+    const width = this.place.clientWidth, em = 1.08 * emOf(this.root);
+    if (!width) return;
+    this.svg.replaceChildren();
+    const items = [...(this.cut ? ["…"] : []), ...this.prompt].map((text) => ({ text, marks: "plain" }));
+    const before = items.length;
+    this.steps.slice(0, this.n).forEach((step, i) => items.push({
+      text: step.token, p: step.p, marks: [i === this.at && "picked", step.hand && "hand"].filter(Boolean).join(" "),
+      title: fill(step.hand ? this.text.hover_hand : this.text.hover, { token: step.token, step: i + 1,
+        p: probability(step.p), surprisal: plain(step.surprisal), place: step.place + 1 }) }));
+    const { height, groups } = drawWritten(this.svg, items, 2, 2, width - 4, em);
+    groups.slice(before).forEach((group, i) => { group.style.cursor = "pointer"; group.onclick = () => this.pick(i); });
+    sized(this.svg, width, Math.max(height, em) + 4, this.steps.slice(0, this.n).map((step) => step.token).join(""));
+  }
+
+  say() {
+    const step = this.steps[this.at];
+    this.hint.textContent = [this.text.note, this.full ? this.text.full : this.text.hint].filter(Boolean).join(" ");
+    if (!step) {
+      this.title.textContent = this.last ? this.text.begin : this.text.nothing;
+      this.head.textContent = "";
+      return;
+    }
+    const values = { token: { chip: step.token }, n: this.at + 1, all: this.last, p: probability(step.p),
+      place: step.place + 1, xi: step.xi.toFixed(4), kept: grouped(step.kept), mass: probability(step.mass),
+      size: grouped(this.size) };
+    rich(this.title, step.hand ? this.text.title_hand : this.text.title, values);
+    if (this.ends && this.at === this.last - 1) this.title.append(` ${this.text.ended}`);
+    rich(this.head, this.text.head, values);
+  }
+
+  /** The candidates of the step as bars, above them the line from 0 to 1 that ξ decides on. */
+  distribution() {
+    const width = this.chart.clientWidth, em = emOf(this.root), step = this.steps[this.at], svg = this.bars;
+    if (!width) return;
+    // a picture that is drawn anew does not take the keys from the hand
+    const held = svg.getRootNode().activeElement?.closest?.(".written-bars .row")?.dataset.id;
+    svg.replaceChildren();
+    if (!step) { sized(svg, width, em, ""); return; }
+    const shown = step.candidates.filter((one, k) => this.scale === 1 || k < FEW || one[2] === step.place);
+    const defs = draw("defs", {}, svg), hatch = draw("pattern",
+      { id: "cut", width: 5, height: 5, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" }, defs);
+    draw("rect", { width: 2, height: 5, fill: "var(--tx-excluded)" }, hatch);
+    const name = 7.2 * em, left = name + 1.5 * em, right = 8.4 * em, most = Math.max(...shown.map((one) => one[3]));
+    const long = Math.max(10, width - left - right);
+    let y = this.line(step, width, em);
+    for (const [id, text, place, prob, renormalised, rule, start, end] of shown) {
+      const taken = place === step.place, row = draw("g", { class: taken ? "row taken" : "row" }, svg);
+      const length = (prob / most) * long;
+      draw("rect", { class: "hit", x: 0, y, width, height: ROW * em, fill: "transparent" }, row);
+      draw("text", { x: name, y: y + 1.12 * em, "text-anchor": "end", "font-size": em }, row,
+        shortened(text, monoFont(svg, em), name - 0.3 * em));
+      draw("rect", { class: rule ? "cut" : "kept", x: left, y: y + 0.28 * em, width: Math.max(1, length),
+        height: 1.06 * em, fill: rule ? "url(#cut)" : "var(--tx-kept)" }, row);
+      if (taken)
+        draw("circle", { class: "die", cx: name + 0.75 * em, cy: y + 0.82 * em, r: 0.42 * em, fill: "var(--tx-drawn)",
+          stroke: "var(--tx-text)", "stroke-width": 1.5 }, row);
+      const same = Math.abs(renormalised - prob) < 5e-7, now = same ? "" : `→ ${probability(renormalised)}`;
+      const after = rule ? this.rules[rule] : now;
+      draw("text", { x: left + Math.max(1, length) + 0.4 * em, y: y + 1.12 * em, "font-size": 0.92 * em,
+        class: "sans" }, row, `${probability(prob)} ${after}`);
+      draw("title", {}, row, fill(this.text.candidate, { token: text, place: place + 1, y: probability(prob),
+        after: rule ? this.rules[rule] : probability(renormalised), from: start.toFixed(4), to: end.toFixed(4) }));
+      if (!taken && !this.full) this.choosable(row, id, text);
+      y += ROW * em;
+    }
+    const others = this.size - shown.length, rest = Math.max(0, 1 - shown.reduce((sum, one) => sum + one[3], 0));
+    draw("text", { x: 0, y: y + 1.1 * em, "font-size": 0.92 * em, class: "sans" }, svg,
+      fill(this.text.others, { n: grouped(Math.max(0, others)), mass: probability(rest) }));
+    sized(svg, width, y + 1.6 * em, fill(this.text.bars, { token: step.token, p: probability(step.p) }));
+    // one that has been taken is no choice any more: on with the text
+    if (held) (svg.querySelector(`.choosable[data-id="${held}"]`) ?? this.place).focus({ preventScroll: true });
+  }
+
+  choosable(row, id, text) {
+    row.classList.add("choosable");
+    row.dataset.id = id;
+    row.setAttribute("role", "button");
+    row.setAttribute("tabindex", "0");
+    row.setAttribute("aria-label", fill(this.text.choose, { token: text, step: this.at + 1 }));
+    const choose = () => { this.player.stop(); this.settle({ choose: [this.at, id] }); };
+    row.onclick = choose;
+    row.onkeydown = (event) => {
+      if (event.key === "Enter" || event.key === " ") { event.preventDefault(); choose(); }
+    };
+  }
+
+  line(step, width, em) {
+    const svg = this.bars, x = (value) => 0.6 * em + value * (width - 1.2 * em), top = 1.5 * em;
+    draw("rect", { x: x(0), y: top, width: x(1) - x(0), height: 0.95 * em, fill: "var(--tx-panel)",
+      stroke: "var(--tx-grid-ink)" }, svg);
+    for (const [, text, place, , , rule, start, end] of step.candidates) {
+      if (rule) continue;
+      const part = draw("rect", { x: x(start), y: top, width: Math.max(0.5, x(end) - x(start)), height: 0.95 * em,
+        fill: place === step.place ? "var(--tx-drawn)" : "var(--tx-kept)", stroke: "var(--tx-page)",
+        "stroke-width": 1 }, svg);
+      draw("title", {}, part, `${text} [${start.toFixed(4)}, ${end.toFixed(4)})`);
+    }
+    const at = x(step.xi);
+    draw("path", { d: `M${at} ${top - 1} l${-0.4 * em} ${-0.6 * em} h${0.8 * em} z`, fill: "var(--tx-drawn)",
+      stroke: "var(--tx-text)", "stroke-width": 1.3 }, svg);
+    draw("line", { x1: at, x2: at, y1: top - 1, y2: top + 1.05 * em, stroke: "var(--tx-text)", "stroke-width": 1.5 },
+      svg);
+    const side = step.xi < 0.55;
+    draw("text", { x: at + (side ? 0.7 : -0.7) * em, y: 0.95 * em, "text-anchor": side ? "start" : "end",
+      "font-size": 0.95 * em, class: "sans strong" }, svg, `ξ = ${step.xi.toFixed(4)}`);
+    return top + 1.35 * em;
+  }
+
+  /** The texts that are kept, each from the step where it leaves another. */
+  list() {
+    this.branches.replaceChildren();
+    if (this.texts.length < 2) return;
+    this.texts.forEach((one, number) => {
+      const row = make("button", number === this.active ? "branch active" : "branch", this.branches);
+      row.type = "button";
+      row.setAttribute("aria-pressed", String(number === this.active));
+      row.onclick = () => {
+        this.player.stop();
+        this.active = number;
+        this.settle({ branch: number, written: -1, picked: number ? one.from : -1 });
+      };
+      const name = make("span", "name", row);
+      rich(name, number ? this.text.branch : this.text.trunk,
+        { token: { chip: one.tokens[one.from] ?? "" }, step: one.from + 1, seed: this.seed });
+      const cells = make("span", "cells", row);
+      one.p.forEach((p, i) => {
+        const cell = make("span", i < one.from ? "cell shared" : number && i === one.from ? "cell fork" : "cell",
+          cells);
+        if (i >= one.from) cell.style.background = `var(--tx-seq-${Math.round(8 * p)})`;
+      });
+      make("span", "muted", row, `ln P = ${plain(one.log_prob, 2)}`);
+    });
+  }
+}
+
+export default function (component) {
+  mount(component, Writing);
+}

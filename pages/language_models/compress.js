@@ -1,0 +1,167 @@
+// header: tokens [{name, bits, start, end, sent, low, high}] (start, end of [0, 1); sent: bits that stand after it;
+// low, high: next digits of the interval's ends), likely [[name, end of its share] per token], stream "0101…",
+// compared [{name, bits, shown, kind ("model" or "")}], settings {step}. Three bars, each a zoom into the one above;
+// two on a projector.
+import {
+  button, draw, Echoes, emOf, fill, make, monoFont, mount, onWidth, textWidth,
+} from "../../core/components/lib/token_view.js";
+
+class Coder {
+  constructor(root) {
+    this.root = root;
+    this.echoes = new Echoes();
+    this.title = make("div", "title", root);
+    const place = make("div", "coder", root);
+    this.strip = make("div", "strip", place);
+    const left = make("div", "", place);
+    const walk = make("div", "walk", left);
+    button(walk, "◀", "", () => this.go(this.step - 1), "back");
+    this.slider = make("input", "", walk);
+    this.slider.type = "range";
+    this.slider.oninput = () => this.go(Number(this.slider.value), false);
+    this.slider.onchange = () => this.keep();
+    button(walk, "▶", "", () => this.go(this.step + 1), "on");
+    this.svg = draw("svg", { class: "zoom coder-chart", role: "img" }, left);
+    this.sizes = draw("svg", { class: "sizes", role: "img" }, make("div", "", place));
+    this.digits = make("div", "digits", place);
+    onWidth(left, () => this.paint());
+  }
+
+  receive(header) {
+    const { step } = header.settings, moved = this.echoes.moves(step, this.step);
+    const same = this.stream === header.stream && !moved;
+    Object.assign(this, header);
+    if (!same || this.step === undefined) this.step = Math.min(step, this.tokens.length - 1);
+    this.slider.max = this.tokens.length - 1;
+    this.slider.setAttribute("aria-label", this.text.slider);
+    for (const name of ["back", "on"]) this.root.querySelector(`.${name}`).setAttribute("aria-label", this.text[name]);
+    this.title.textContent = this.text.title_line;
+    this.buildStrip();
+    this.paint();
+  }
+
+  go(step, keep = true) {
+    this.step = Math.max(0, Math.min(step, this.tokens.length - 1));
+    this.paint();
+    if (keep) this.keep();
+  }
+
+  keep() {
+    this.echoes.tell(this.step);
+    this.send({ step: this.step });
+  }
+
+  buildStrip() {
+    const most = Math.max(1, ...this.tokens.map((token) => token.bits));
+    this.strip.replaceChildren();
+    this.tokens.forEach((token, i) => {
+      const choose = make("button", "", this.strip);
+      choose.type = "button";
+      choose.title = `${token.name}: ${token.bits.toFixed(3)} ${this.text.bits}`;
+      choose.setAttribute("aria-label", choose.title);
+      choose.onclick = () => this.go(i);
+      make("span", "bar", choose).style.height = `${(token.bits / most) * 2.6}em`;
+      const name = make("span", "name", choose, token.name);
+      name.dir = "auto";
+    });
+  }
+
+  paint() {
+    const width = this.svg.parentElement.clientWidth;
+    if (!width || !this.tokens) return;
+    this.slider.value = this.step;
+    [...this.strip.children].forEach((choose, i) => choose.setAttribute("aria-pressed", String(i === this.step)));
+    const chosen = this.strip.children[this.step];
+    if (chosen.offsetLeft < this.strip.scrollLeft
+        || chosen.offsetLeft + chosen.offsetWidth > this.strip.scrollLeft + this.strip.clientWidth)
+      this.strip.scrollLeft = chosen.offsetLeft - this.strip.clientWidth / 2;
+    this.zoom(width);
+    this.compare();
+    this.write();
+  }
+
+  zoom(width) {
+    const em = emOf(this.root), bar = 1.9 * em, gap = 3.3 * em, { svg } = this, shown = this.scale > 1 ? 2 : 3;
+    const rows = Math.min(shown, this.tokens.length - this.step);
+    svg.replaceChildren();
+    const height = shown * (bar + gap) - 0.6 * em;
+    for (const [name, value] of
+        Object.entries({ width, height, viewBox: `0 0 ${width} ${height}`, "font-size": 0.95 * em }))
+      svg.setAttribute(name, value);
+    const hatch = draw("pattern",
+      { id: "lm-hatch", width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
+      draw("defs", {}, svg));
+    draw("line", { x1: 0, x2: 0, y1: 0, y2: 6, stroke: "var(--tx-excluded)", "stroke-width": 2 }, hatch);
+    const said = [];
+    for (let r = 0; r < rows; r++) {
+      const i = this.step + r, token = this.tokens[i], y = 1.5 * em + r * (bar + gap);
+      const font = monoFont(this.root, 0.9 * em);
+      const line = fill(this.text.share, { token: token.name, ...ends(token.start, token.end),
+        bits: token.bits < 0.01 ? token.bits.toPrecision(2) : token.bits.toFixed(2) });
+      said.push(line);
+      draw("text", { x: 0, y: y - 0.45 * em, class: r ? "sans" : "sans strong" }, svg, line);
+      let from = 0;
+      for (const [name, end] of this.likely[i]) {
+        draw("rect", { x: from * width, y, width: Math.max(0.5, (end - from) * width), height: bar }, svg);
+        if (textWidth(name, font) + 6 < (end - from) * width)
+          draw("text", { x: ((from + end) / 2) * width, y: y + 0.64 * bar, "text-anchor": "middle",
+            "font-size": 0.9 * em }, svg, name);
+        from = end;
+      }
+      draw("rect", { x: from * width, y, width: Math.max(0.5, (1 - from) * width), height: bar, class: "tail" }, svg);
+      const x = Math.min(token.start * width, width - 3), own = Math.max(2.5, (token.end - token.start) * width);
+      draw("rect", { x, y, width: own, height: bar, class: "taken" }, svg);
+      if (textWidth(token.name, font) + 6 < own)
+        draw("text", { x: x + own / 2, y: y + 0.64 * bar, "text-anchor": "middle", "font-size": 0.9 * em,
+          class: "taken-name" }, svg, token.name);
+      if (r < rows - 1)
+        draw("polygon",
+          { points: `${x},${y + bar} ${x + own},${y + bar} ${width},${y + bar + gap} 0,${y + bar + gap}` }, svg);
+    }
+    svg.setAttribute("aria-label", said.join("; "));
+  }
+
+  compare() {
+    const em = emOf(this.root), width = this.sizes.parentElement.clientWidth, step = 1.75 * em;
+    const most = Math.max(...this.compared.map((one) => one.bits));
+    this.sizes.replaceChildren();
+    const height = (this.compared.length + 1.2) * step;
+    for (const [name, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}`,
+      "font-size": 0.92 * em, "aria-label": this.compared.map((one) => `${one.name} ${one.bits}`).join(", ") }))
+      this.sizes.setAttribute(name, value);
+    draw("text", { x: 0, y: 0.9 * em, class: "sans strong" }, this.sizes, this.text.sizes);
+    this.compared.forEach((one, k) => {
+      const y = (k + 1) * step, name = 7.2 * em, room = width - name - 4.4 * em;
+      draw("text", { x: 0, y: y + 0.95 * em, class: one.kind ? "sans strong" : "sans" }, this.sizes, one.name);
+      draw("rect", { x: name, y: y + 0.1 * em, width: Math.max(1, (one.bits / most) * room), height: 1.15 * em,
+        class: one.kind }, this.sizes);
+      draw("text", { x: name + (one.bits / most) * room + 0.4 * em, y: y + 0.95 * em,
+        class: one.kind ? "sans strong" : "sans" }, this.sizes, one.shown);
+    });
+  }
+
+  write() {
+    const token = this.tokens[this.step], before = this.step ? this.tokens[this.step - 1].sent : 0;
+    this.digits.replaceChildren();
+    const lead = (text) => make("span", "lead", this.digits, text);
+    lead(fill(this.text.sent, { n: token.sent, all: this.stream.length }));
+    this.digits.append(" " + this.stream.slice(0, before));
+    if (token.sent > before) make("span", "new", this.digits, this.stream.slice(before, token.sent));
+    make("br", "", this.digits);
+    lead(this.text.ends);
+    this.digits.append(` ${token.low}… – ${token.high}…`);
+  }
+}
+
+/** The two ends of an interval in as few decimals, from four on, as tell them from each other, from 0 and from 1. */
+function ends(start, end) {
+  let places = 4;
+  while (places < 9 && ((end - start) * 10 ** places < 2 || (start > 0 && Number(start.toFixed(places)) === 0)
+      || (end < 1 && Number(end.toFixed(places)) === 1)))
+    places++;
+  return { start: start ? start.toFixed(places) : "0", end: end < 1 ? end.toFixed(places) : "1" };
+}
+
+export default function (component) {
+  mount(component, Coder);
+}

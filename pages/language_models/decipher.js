@@ -1,0 +1,163 @@
+// header: cipher (the text), truth (the text that was enciphered, or null), keys ["what is read for a…z"], scores [ln p
+// of each], steps [number of each in the search], goal (ln p of the true text, or null), used (the letters that the
+// ciphertext has, commonest first), shares {letter: per cent of the ciphertext}, language [per cent of a…z in the
+// training text], settings {step}; step −1 is the last.
+import { plain } from "../../core/components/lib/numbers.js";
+import {
+  draw, Echoes, emOf, fill, make, monoFont, mount, onFont, onWidth, Player, shortened, sized,
+} from "../../core/components/lib/token_view.js";
+
+const LETTERS = "abcdefghijklmnopqrstuvwxyz";
+
+class Cipher {
+  constructor(root) {
+    this.root = root;
+    this.echoes = new Echoes();
+    this.title = make("div", "title", root);
+    this.player = new Player(root, this.title, { show: () => this.paint(), rest: () => this.settle() });
+    this.lines = make("div", "lines", root);
+    this.lines.setAttribute("role", "img");
+    const below = make("div", "below-lines", root);
+    this.keyPlace = make("div", "key-place", below);
+    this.key = draw("svg", { class: "cipher-key", role: "img" }, this.keyPlace);
+    this.walkPlace = make("div", "walk-place", below);
+    this.walk = draw("svg", { class: "cipher-walk", role: "img" }, this.walkPlace);
+    this.walkPlace.onpointerdown = (event) => this.drag(event);
+    this.walkPlace.onpointermove = (event) => event.buttons && this.drag(event);
+    this.walkPlace.onpointerup = () => this.settle();
+    onWidth(root, () => this.paint());
+    onFont(root, () => this.paint());
+  }
+
+  receive(header) {
+    Object.assign(this, header);
+    const last = this.keys.length - 1, { step } = header.settings;
+    this.player.receive(this.text, last, Math.min(700, Math.max(120, 9000 / Math.max(1, last))));
+    const moved = this.echoes.moves(step, this.at);
+    if (this.player.at === undefined || this.shown !== header.identity || moved) {
+      this.player.stop();
+      this.player.at = step < 0 ? last : Math.min(step, last);
+    }
+    this.shown = header.identity;
+    this.player.bar.hidden = last === 0;
+    this.tall = this.scale > 1 ? 1.9 : 6.2;     // em of the bars: on a projector the lines are large, and all must fit
+    this.paint();
+  }
+
+  settle() {
+    this.echoes.tell(this.at);
+    this.send({ step: this.at });
+  }
+
+  /** The step that is shown; −1 for the last. */
+  get at() {
+    return this.player.ended ? -1 : this.player.at;
+  }
+
+  drag(event) {
+    const box = this.walk.getBoundingClientRect();
+    const share = (event.clientX - box.left - this.room.left) / this.room.width;
+    this.player.stop();
+    this.player.go(Math.round(share * (this.keys.length - 1)));
+  }
+
+  paint() {
+    if (!this.keys || !this.root.clientWidth) return;
+    const key = this.keys[this.player.at], read = [...this.cipher].map((sign) => reading(sign, key));
+    const letters = [...this.cipher].filter((sign) => LETTERS.includes(sign.toLowerCase())).length;
+    const right = this.truth === null ? null
+      : read.filter((sign, i) => LETTERS.includes(sign.toLowerCase()) && sign === this.truth[i]).length;
+    const values = { step: this.steps[this.player.at], n: letters, right, score: plain(this.scores[this.player.at], 1),
+      goal: this.goal === null ? "" : plain(this.goal, 1) };
+    this.title.textContent = fill(this.truth === null ? this.text.unknown : this.text.known, values);
+    this.player.value(this.title.textContent);
+    this.write(read);
+    this.drawKey(key);
+    this.drawWalk(values);
+  }
+
+  write(read) {
+    this.lines.replaceChildren();
+    this.lines.setAttribute("aria-label", read.join(""));
+    let word = null;
+    [...this.cipher].forEach((sign, i) => {
+      word ??= make("span", "word", this.lines);
+      const wrong = this.truth !== null && LETTERS.includes(sign.toLowerCase()) && read[i] !== this.truth[i];
+      const pair = make("span", wrong ? "pair wrong" : "pair", word);
+      make("span", "given", pair, sign);
+      make("span", "read", pair, read[i]);
+      if (wrong) pair.title = fill(this.text.should, { letter: this.truth[i] });
+      if (sign === " ") word = null;
+    });
+  }
+
+  /** Each letter of the ciphertext, commonest first: its share as a bar, and beside it the share that the letter it is
+      read as has in the language. */
+  drawKey(key) {
+    const em = emOf(this.root), width = this.keyPlace.clientWidth, bar = this.tall * em, top = 1.6 * em;
+    const column = width / Math.max(1, this.used.length), { key: svg } = this;
+    const most = Math.max(...this.language, ...Object.values(this.shares));
+    svg.replaceChildren();
+    sized(svg, width, top + bar + 2.4 * em, fill(this.text.key_label,
+      { pairs: [...this.used].map((letter) => `${letter} ${reading(letter, key)}`).join(", ") }));
+    draw("text", { x: 0, y: 0.95 * em, class: "sans strong" }, svg,
+      shortened(this.text.key, monoFont(this.root, 0.92 * em), width));
+    [...this.used].forEach((letter, i) => {
+      const x = i * column, read = reading(letter, key), own = (this.shares[letter] / most) * bar;
+      const other = (this.language[LETTERS.indexOf(read)] / most) * bar, thick = Math.max(2, 0.36 * column);
+      const wrong = this.truth !== null && !this.isRight(letter, read);
+      const group = draw("g", { class: wrong ? "wrong" : "" }, svg);
+      draw("title", {}, group, fill(this.text.key_hover,
+        { letter, read, own: plain(this.shares[letter], 1), other: plain(this.language[LETTERS.indexOf(read)], 1) }));
+      draw("rect", { class: "own", x: x + 0.1 * column, y: top + bar - own, width: thick, height: own }, group);
+      draw("rect", { class: "language", x: x + 0.1 * column + thick + 1, y: top + bar - other, width: thick,
+        height: Math.max(1, other) }, group);
+      draw("text", { x: x + column / 2, y: top + bar + 1.1 * em, "text-anchor": "middle", class: "small" }, group,
+        letter);
+      draw("text", { x: x + column / 2, y: top + bar + 2.2 * em, "text-anchor": "middle", class: "read" }, group, read);
+    });
+  }
+
+  isRight(letter, read) {
+    const at = this.cipher.toLowerCase().indexOf(letter);
+    return this.truth[at].toLowerCase() === read;
+  }
+
+  drawWalk(values) {
+    this.walkPlace.hidden = this.keys.length < 2;
+    const em = emOf(this.root), width = this.walkPlace.clientWidth, height = (this.tall + 4) * em, { walk: svg } = this;
+    const n = this.keys.length, every = [...this.scores, ...(this.goal === null ? [] : [this.goal])];
+    const low = Math.min(...every), high = Math.max(...every), span = high - low || 1, left = 4.6 * em;
+    const room = { left, width: Math.max(1, width - left - 0.8 * em) };
+    this.room = room;
+    const x = (i) => left + (n > 1 ? i / (n - 1) : 1) * room.width;
+    const y = (score) => 2.1 * em + ((high - score) / span) * (height - 4.4 * em);
+    svg.replaceChildren();
+    sized(svg, width, height, fill(this.text.walk_label, values));
+    draw("text", { x: 0, y: 0.95 * em, class: "sans strong" }, svg,
+      shortened(this.text.walk, monoFont(this.root, 0.92 * em), width));
+    for (const score of new Set([low, high]))
+      draw("text", { x: left - 0.5 * em, y: y(score) + 0.3 * em, "text-anchor": "end", class: "sans small" }, svg,
+        plain(score, 1));
+    draw("line", { class: "axis", x1: left, x2: left + room.width, y1: height - 1.9 * em, y2: height - 1.9 * em }, svg);
+    draw("text", { x: left, y: height - 0.6 * em, class: "sans small" }, svg, this.steps[0]);
+    draw("text", { x: left + room.width, y: height - 0.6 * em, "text-anchor": "end", class: "sans small" }, svg,
+      fill(this.text.to, { step: this.steps[n - 1] }));
+    if (this.goal !== null) {
+      draw("line", { class: "goal", x1: left, x2: left + room.width, y1: y(this.goal), y2: y(this.goal) }, svg);
+      draw("text", { x: left + 0.3 * em, y: y(this.goal) + (y(this.goal) < 4 * em ? 1.2 : -0.5) * em,
+        class: "sans small" }, svg, this.text.goal);
+    }
+    draw("polyline", { class: "path", points: this.scores.map((score, i) => `${x(i)},${y(score)}`).join(" ") }, svg);
+    draw("circle", { class: "here", cx: x(this.player.at), cy: y(this.scores[this.player.at]), r: 0.45 * em }, svg);
+  }
+}
+
+function reading(sign, key) {
+  const at = LETTERS.indexOf(sign.toLowerCase());
+  return at < 0 ? sign : sign === LETTERS[at] ? key[at] : key[at].toUpperCase();
+}
+
+export default function (component) {
+  mount(component, Cipher);
+}

@@ -1,0 +1,170 @@
+// header: signs "the text", symbols "abc… .", truth [symbol per sign], model [guess number per sign], likely [[[symbol,
+// p], …] per sign], own [p of the true symbol per sign], first: signs that are given, guesses [the reader's guess
+// numbers so far], identity, columns [name], unit, score [[name, value…]], settings {guesses "1-3-1"}. What the model
+// thought of a sign is shown only when the reader has found it.
+import { button, draw, Echoes, emOf, fill, make, mount, onWidth } from "../../core/components/lib/token_view.js";
+
+const HARD = 5;     // guesses from which on a sign stands on a ground of its own
+
+class Game {
+  constructor(root) {
+    this.root = root;
+    this.echoes = new Echoes();
+    this.played = [];
+    const place = make("div", "game", root), left = make("div", "", place);
+    this.tiles = draw("svg", { class: "tiles game-chart", role: "img" }, left);
+    this.said = make("div", "said", left);
+    this.said.setAttribute("aria-live", "polite");
+    this.keys = make("div", "keys", left);
+    this.legend = make("div", "legend", left);
+    this.table = make("table", "", make("div", "tables", place));
+    root.tabIndex = -1;
+    onWidth(left, () => this.tile());
+    root.onkeydown = (event) => this.typed(event);
+  }
+
+  receive(header) {
+    const moved = this.echoes.moves(header.settings.guesses, this.played.join("-"));
+    const fresh = moved || this.identity !== header.identity;
+    Object.assign(this, header);
+    if (fresh) Object.assign(this, { played: [...header.guesses], tried: [] });
+    this.root.classList.toggle("present", header.scale > 1);
+    this.build();
+  }
+
+  get at() {
+    return this.first + this.played.length;
+  }
+
+  typed(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.key.length !== 1
+        || (event.key === " " && event.target.matches("button")))
+      return;
+    const symbol = this.symbols.indexOf(event.key.toLowerCase());
+    event.preventDefault();
+    this.guess(symbol < 0 ? this.symbols.length - 1 : symbol);
+  }
+
+  guess(symbol) {
+    if (this.at >= this.signs.length || this.tried.includes(symbol)) return;
+    this.tried.push(symbol);
+    if (symbol === this.truth[this.at]) this.found(this.tried.length);
+    else this.build();
+    this.root.focus({ preventScroll: true });
+  }
+
+  found(number) {
+    this.played.push(number);
+    this.tried = [];
+    this.build();
+    this.tell();
+  }
+
+  tell() {
+    const guesses = this.played.join("-");
+    this.echoes.tell(guesses);
+    this.send({ guesses, identity: this.identity });
+  }
+
+  build() {
+    this.tile();
+    this.buildKeys();
+    this.say();
+    this.legend.replaceChildren();
+    make("b", "", this.legend, this.text.yours);
+    this.legend.append(" · ");
+    make("i", "", this.legend, this.text.models);
+    this.legend.append(` · ${this.unit}`);
+    this.scores();
+  }
+
+  /** The signs that are known in lines of equal cells, under each the reader's and the model's guess; a projector has
+      room for the last two lines. */
+  tile() {
+    const width = this.tiles.parentElement.clientWidth;
+    if (!width || !this.signs) return;
+    const present = this.scale > 1, em = emOf(this.root), cell = { width: 1.5 * em, height: 3.5 * em };
+    const columns = Math.max(1, Math.floor(width / cell.width));
+    const shown = Math.min(this.at + 1, this.signs.length), lines = Math.ceil(shown / columns);
+    const skipped = present ? Math.max(0, lines - 2) : 0;
+    const height = Math.max(lines - skipped, present ? 2 : 3) * cell.height;
+    this.tiles.replaceChildren();
+    for (const [name, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}`,
+      "aria-label": this.signs.slice(0, this.at) }))
+      this.tiles.setAttribute(name, value);
+    for (let i = skipped * columns; i < shown; i++)
+      this.cell(i, (i % columns) * cell.width, (Math.floor(i / columns) - skipped) * cell.height, cell, em);
+  }
+
+  cell(i, x, y, cell, em) {
+    const open = i < this.at, yours = this.played[i - this.first];
+    const middle = { x: x + cell.width / 2, "text-anchor": "middle" };
+    const group = draw("g", { class: `tile${i < this.first ? " given" : ""}${open ? "" : " cursor"}` }, this.tiles);
+    if (!open) {
+      draw("line", { x1: x + 2, x2: x + cell.width - 2, y1: y + 1.6 * em, y2: y + 1.6 * em }, group);
+      return;
+    }
+    draw("title", {}, group,
+      fill(this.text.tile, { sign: this.name(this.truth[i]), model: this.model[i], p: short(this.own[i]) }));
+    if (Math.max(this.model[i], yours ?? 0) > HARD)
+      draw("rect", { x, y, width: cell.width, height: cell.height - 0.2 * em }, group);
+    draw("text", { ...middle, y: y + 1.35 * em, "font-size": 1.35 * em, class: "sign" }, group,
+      this.signs[i] === " " ? "·" : this.signs[i]);
+    if (yours)
+      draw("text", { ...middle, y: y + 2.3 * em, "font-size": 0.85 * em, class: "yours" }, group, String(yours));
+    draw("text", { ...middle, y: y + 3.15 * em, "font-size": 0.85 * em, class: "model" }, group, String(this.model[i]));
+  }
+
+  name(symbol) {
+    return this.symbols[symbol] === " " ? this.text.space : symbol === this.symbols.length - 1 ? this.text.sign
+      : this.symbols[symbol];
+  }
+
+  buildKeys() {
+    this.keys.replaceChildren();
+    const over = this.at >= this.signs.length;
+    for (let k = 0; k < this.symbols.length; k++) {
+      const wrong = this.tried.includes(k), key = button(this.keys, this.name(k), this.name(k), () => this.guess(k),
+        wrong ? "wrong" : k > 25 ? "words" : "");
+      key.disabled = over || wrong;
+    }
+    // one that is switched off loses the focus
+    button(this.keys, this.text.show, this.text.show, () => { if (!over) this.found(this.symbols.length); },
+      "words").ariaDisabled = String(over);
+    button(this.keys, this.text.restart, this.text.restart, () => { this.played = []; this.tried = []; this.build();
+      this.tell(); }, "words").ariaDisabled = String(!this.played.length);
+  }
+
+  say() {
+    const i = this.at - 1;
+    if (this.tried.length) {
+      this.said.textContent = fill(this.text.wrong,
+        { tried: this.tried.map((k) => this.name(k)).join(" "), n: this.tried.length });
+    } else if (this.played.length) {
+      const list = this.likely[i].map(([symbol, p]) => `${this.name(symbol)} ${short(p)}`).join(" · ");
+      this.said.textContent = fill(this.at < this.signs.length ? this.text.right : this.text.over, {
+        sign: this.name(this.truth[i]), yours: this.played.at(-1), model: this.model[i], p: short(this.own[i]), list });
+    } else this.said.textContent = this.text.begin;
+  }
+
+  scores() {
+    this.table.replaceChildren();
+    const head = make("tr", "", make("thead", "", this.table)), body = make("tbody", "", this.table);
+    for (const name of this.columns) make("th", "", head, name);
+    for (const [name, ...values] of this.score) {
+      const row = make("tr", "", body);
+      make("th", "", row, name).scope = "row";
+      for (const value of values) make("td", "strong", row, value);
+    }
+  }
+}
+
+/** A probability in two figures; what is below 1 never reads as 1. */
+function short(p) {
+  const shown = Number(p.toPrecision(2));
+  return shown >= 1 && p < 1 ? "> 0.99" : String(shown);
+}
+
+export default function (component) {
+  mount(component, Game);
+}

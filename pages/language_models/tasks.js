@@ -1,0 +1,86 @@
+import { draw, emOf, fill, make, monoFont, mount, onWidth, textWidth } from "../../core/components/lib/token_view.js";
+
+// header: template [before, the reader's own, after], shots "solved examples before it", answer, bars [{name, p, shown,
+// first}], bars_title, verdict_line, note, classes [a, b], counts null or [[aa, ab], [ba, bb]] (rows: true, columns:
+// said), answers [{ask, said, should, right}].
+class Tasks {
+  constructor(root) {
+    this.root = root;
+    const place = make("div", "task", root);
+    const left = make("div", "", place), right = make("div", "", place);
+    make("div", "part prompt-title", left);
+    this.prompt = make("div", "prompt", left);
+    make("div", "part bars-title", left);
+    this.svg = draw("svg", { class: "bars tasks-chart", role: "img" }, left);
+    this.verdict = make("div", "title", right);
+    this.remark = make("div", "muted", right);
+    this.table = make("table", "confusion", make("div", "scroll", right));
+    this.list = make("div", "list", right);
+    this.list.tabIndex = 0;
+    onWidth(left, () => this.plot());
+  }
+
+  receive(header) {
+    Object.assign(this, header);
+    this.root.classList.toggle("present", header.scale > 1);
+    this.root.querySelector(".prompt-title").textContent = this.text.prompt;
+    this.root.querySelector(".bars-title").textContent = this.bars_title;
+    this.list.setAttribute("aria-label", this.text.list);
+    this.prompt.replaceChildren(this.shots + this.template[0]);
+    make("span", "own", this.prompt, this.template[1]).dir = "auto";
+    this.prompt.append(this.template[2]);
+    make("span", "answer", this.prompt, this.answer);
+    this.prompt.scrollTop = this.prompt.scrollHeight;
+    this.verdict.textContent = header.verdict_line;
+    this.remark.textContent = header.note;
+    this.confusion();
+    this.list.replaceChildren();
+    for (const one of this.answers) {
+      const entry = make("div", one.right ? "entry" : "entry wrong", this.list);
+      make("span", "mark", entry, one.right ? "✓" : "✗").setAttribute("aria-label",
+        one.right ? this.text.right : this.text.wrong);
+      make("span", "ask", entry, one.ask);
+      make("span", "said", entry, one.said);
+      if (!one.right) make("span", "should", entry, fill(this.text.should, { answer: one.should }));
+    }
+    this.plot();
+  }
+
+  confusion() {
+    this.table.replaceChildren();
+    this.table.hidden = !this.counts;
+    if (!this.counts) return;
+    const head = make("tr", "", make("thead", "", this.table)), body = make("tbody", "", this.table);
+    make("th", "", head);
+    for (const label of this.classes) make("th", "", head, fill(this.text.says, { label }));
+    this.counts.forEach((row, i) => {
+      const line = make("tr", "", body);
+      make("th", "", line, fill(this.text.is, { label: this.classes[i] })).scope = "row";
+      row.forEach((count, j) => make("td", i === j ? "right" : "", line, String(count)));
+    });
+  }
+
+  plot() {
+    const width = this.svg.parentElement.clientWidth, em = emOf(this.root), step = 1.75 * em;
+    if (!width || !this.bars) return;
+    const height = Math.max(1, this.bars.length * step), font = monoFont(this.root, 0.95 * em);
+    this.svg.replaceChildren();
+    for (const [name, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}`,
+      "font-size": 0.95 * em, "aria-label": this.bars.map((bar) => `${bar.name} ${bar.shown}`).join(", ") }))
+      this.svg.setAttribute(name, value);
+    const name = Math.min(0.4 * width, Math.max(...this.bars.map((bar) => textWidth(bar.name, font))) + em);
+    const room = width - name - 5.5 * em;
+    this.bars.forEach((bar, k) => {
+      const y = k * step;
+      draw("text", { x: name - 0.5 * em, y: y + 1.1 * em, "text-anchor": "end" }, this.svg, bar.name);
+      draw("rect", { x: name, y: y + 0.2 * em, width: Math.max(1, bar.p * room), height: 1.2 * em,
+        class: bar.first ? "" : "rest" }, this.svg);
+      draw("text", { x: name + bar.p * room + 0.4 * em, y: y + 1.1 * em, class: bar.first ? "sans strong" : "sans" },
+        this.svg, bar.shown);
+    });
+  }
+}
+
+export default function (component) {
+  mount(component, Tasks);
+}

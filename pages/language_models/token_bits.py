@@ -1,0 +1,20 @@
+"""The picture of several views: texts token by token, above each token a bar as high as its bits."""
+from __future__ import annotations
+
+from core.app.frame.lesson import Lesson
+from core.app.state import reader
+from core.components.lib.token_view import token_view
+from pages.language_models.shared import PREFIX, keep, read
+
+_picture = token_view("lm_sentences", __file__)
+
+
+def draw_texts(page: Lesson, rows: list[dict], name: str, heights: tuple[int, int]) -> None:
+    """Draw the rows, each as `row_of` makes it; the reader picks one of them.
+
+    name: of the widget, which tells the lists of the views apart. heights: pixels of the list, usually and in present
+    mode.
+    """
+    header = {"text": page.labels("row"), "scale": reader.scale(), "rows": rows,
+              "settings": {"row": min(read("row"), len(rows) - 1)}, "height": heights[reader.present()]}
+    _picture(header, key=f"{PREFIX}{name}", on_settings=lambda settings: keep(row=settings["row"]))

@@ -1,0 +1,170 @@
+// header: rows [{group, name, ask, truth, bars [{name, p, shown, right, said (by the model)}], rest (p of all other
+// answers), picked (index of a dot or −1), own (p of a question that is no dot, or null), dots [[p, right,
+// relation, place, tip]]}], areas [text], note, title_line, settings {threshold}. A disc is a right answer and a
+// cross a wrong one; what lies left of the threshold is not said. The threshold moves here, and Python learns of it
+// when the hand rests.
+import { probability } from "../../core/components/lib/numbers.js";
+import {
+  draw, Echoes, emOf, fill, make, monoFont, mount, onFont, onWidth, shortened, textWidth,
+} from "../../core/components/lib/token_view.js";
+
+const EDGE = 9;     // pixels at both ends of the axis: half a slider's knob
+const RESTS = 250;  // milliseconds after which a hand is at rest
+// columns of dots: as many as the slider has steps, so that the threshold always lies between two of them
+const CELLS = 100;
+
+class Facts {
+  constructor(root) {
+    this.root = root;
+    this.echoes = new Echoes();
+    this.title = make("div", "title", root);
+    this.rows_place = make("div", "facts-rows", root);
+    const foot = make("div", "foot", root);
+    this.verdict = make("div", "", foot);
+    const right = make("div", "", foot);
+    this.label = make("label", "", right);
+    this.slider = make("input", "", this.label);
+    Object.assign(this.slider, { type: "range", min: 0, max: 1, step: 0.01 });
+    this.slider.oninput = () => { this.threshold = Number(this.slider.value); this.mark(); };
+    this.slider.onchange = () => { clearTimeout(this.timer); this.timer = setTimeout(() => this.tell(null), RESTS); };
+    this.value = make("span", "", right);
+    this.areas_place = make("span", "muted", right);
+    this.said = make("div", "verdict", this.verdict);
+    this.said.setAttribute("aria-live", "polite");
+    this.remark = make("div", "muted remark", this.verdict);
+    onWidth(this.rows_place, () => this.build());
+    onFont(root, () => this.build());
+  }
+
+  receive(header) {
+    Object.assign(this, header);
+    if (this.echoes.moves(header.settings.threshold, this.threshold)) this.threshold = header.settings.threshold;
+    this.title.textContent = this.title_line;
+    this.remark.textContent = this.note;
+    this.areas_place.textContent = ["", ...this.areas].join(" · ");
+    this.slider.setAttribute("aria-label", this.text.threshold);
+    this.build();
+  }
+
+  /** Tells Python of the threshold, and of the dot that was picked, if one was. */
+  tell(picked) {
+    clearTimeout(this.timer);
+    this.echoes.tell(this.threshold);
+    this.send({ threshold: this.threshold, picked });
+  }
+
+  build() {
+    if (!this.rows || !this.rows_place.clientWidth) return;
+    this.em = emOf(this.root);
+    this.root.classList.toggle("present", this.scale > 1);
+    const font = monoFont(this.root, 0.9 * this.em);
+    this.names = Math.max(...this.rows.flatMap((row) => [this.text.rest, ...row.bars.map((bar) => bar.name)])
+      .map((name) => textWidth(name, font))) + 0.6 * this.em;
+    this.rows_place.replaceChildren();
+    this.strips = this.rows.map((row) => this.line(row));
+    this.mark();
+  }
+
+  line(row) {
+    const node = make("div", `group ${row.group}`, this.rows_place), left = make("div", "", node);
+    const right = make("div", "", node);
+    const head = make("div", "", left);
+    make("span", "name", head, row.name);
+    const ask = make("span", "ask", head, row.ask);
+    ask.dir = "auto";
+    this.bars(left, row);
+    const counts = make("div", "counts", right);
+    return { row, counts, ...this.strip(right, row) };
+  }
+
+  /** The bars there is room for: on a projector two answers, and the others are part of the rest. */
+  shown(row) {
+    const kept = row.bars.filter((bar, k) => this.scale === 1 || k < 1 || bar.said || (k < 2 && row.bars[0].said));
+    const others = row.bars.reduce((sum, bar) => sum + (kept.includes(bar) ? 0 : bar.p), row.rest);
+    return [...kept, { name: this.text.rest, p: others, shown: probability(others), rest: true }];
+  }
+
+  bars(place, row) {
+    const bars = this.shown(row), em = this.em, width = place.clientWidth, step = 1.22 * em;
+    const height = bars.length * step, font = monoFont(this.root, 0.9 * em);
+    const svg = draw("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "font-size": 0.9 * em,
+      "aria-label": bars.map((bar) => `${bar.name} ${bar.shown}`).join(", ") }, place);
+    const names = Math.min(0.46 * width, this.names), room = width - names - 6.5 * em;
+    bars.forEach((bar, k) => {
+      const y = k * step;
+      const name = draw("text",
+        { x: names - 0.5 * em, y: y + 0.95 * em, "text-anchor": "end", class: bar.rest ? "sans" : "" }, svg,
+        shortened(bar.name, font, names - 0.5 * em));
+      draw("title", {}, name, bar.name);
+      draw("rect", { x: names, y: y + 0.12 * em, width: Math.max(1, bar.p * room), height: 0.96 * em,
+        class: bar.said ? "bar said" : "bar" }, svg);
+      const right = bar.right ? " ✓" : bar.said && row.truth ? " ✗" : "";
+      draw("text", { x: names + bar.p * room + 0.4 * em, y: y + 0.95 * em, class: bar.said ? "sans strong" : "sans" },
+        svg, bar.shown + right);
+    });
+  }
+
+  strip(place, row) {
+    const em = this.em, width = place.clientWidth, height = (this.scale > 1 ? 3.6 : 5.2) * em;
+    const floor = height - 1.1 * em;
+    const svg = draw("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "group", class: "facts-strip",
+      "font-size": 0.85 * em, "aria-label": `${row.name}, ${this.text.axis}` }, place);
+    const at = (p) => EDGE + p * (width - 2 * EDGE);
+    const ground = draw("rect", { class: "held-ground", x: EDGE, y: 0, height: floor, width: 0 }, svg);
+    for (const tick of [0, 0.25, 0.5, 0.75, 1])
+      draw("text", { x: at(tick), y: height - 2, "text-anchor": tick === 0 ? "start" : tick === 1 ? "end" : "middle",
+        class: "sans" }, svg, tick);
+    draw("line", { x1: EDGE, x2: width - EDGE, y1: floor, y2: floor, class: "axis" }, svg);
+    const cells = row.dots.map((dot) => Math.min(CELLS - 1, Math.floor(dot[0] * CELLS))), tally = new Map();
+    const levels = cells.map((cell) => {
+      const level = tally.get(cell) ?? 0;
+      tally.set(cell, level + 1);
+      return level;
+    });
+    const apart = (width - 2 * EDGE) / CELLS;
+    const rise = Math.min(0.55 * em, (floor - 0.4 * em) / Math.max(1, ...tally.values()));
+    const size = Math.max(2, Math.min(0.24 * em, rise / 2, 0.55 * apart));
+    const marks = row.dots.map((dot, i) => {
+      const x = at((cells[i] + 0.5) / CELLS), y = floor - 0.35 * em - levels[i] * rise;
+      const mark = dot[1] ? draw("circle", { cx: x, cy: y, r: size, class: "dot right" }, svg) : draw("path",
+        { d: `M${x - size} ${y - size}L${x + size} ${y + size}M${x - size} ${y + size}L${x + size} ${y - size}`,
+          class: "dot wrong" }, svg);
+      draw("title", {}, mark, `${dot[4]}  p = ${probability(dot[0])}`);
+      mark.onclick = () => this.tell([row.group, dot[2], dot[3]]);
+      if (i === row.picked) draw("circle", { cx: x, cy: y, r: size + 4, class: "ring" }, svg);
+      return mark;
+    });
+    if (row.own !== null) draw("circle", { cx: at(row.own), cy: floor, r: 6, class: "ring" }, svg);
+    return { marks, ground, at, limit: draw("line", { class: "limit", y1: 0, y2: floor + 4 }, svg) };
+  }
+
+  /** What the threshold changes: lines, grounds, counts, and the sentence that sums them up. */
+  mark() {
+    let said = 0, wrong = 0, lost = 0;
+    for (const { row, counts, marks, ground, limit, at } of this.strips ?? []) {
+      const tally = { right: 0, wrong: 0, kept_right: 0, kept_wrong: 0 };
+      row.dots.forEach((dot, i) => {
+        const speaks = dot[0] >= this.threshold;
+        tally[`${speaks ? "" : "kept_"}${dot[1] ? "right" : "wrong"}`]++;
+        marks[i].classList.toggle("held", !speaks);
+      });
+      ground.setAttribute("width", at(this.threshold) - EDGE);
+      limit.setAttribute("x1", at(this.threshold));
+      limit.setAttribute("x2", at(this.threshold));
+      counts.textContent = fill(this.text.counts, tally);
+      said += tally.right + tally.wrong;
+      wrong += tally.wrong;
+      lost += tally.kept_right;
+    }
+    this.slider.value = this.threshold;
+    this.slider.setAttribute("aria-valuetext", this.threshold.toFixed(2));
+    this.value.textContent = fill(this.text.threshold_value, { threshold: this.threshold.toFixed(2) });
+    this.said.textContent = said ? fill(this.text.said,
+      { threshold: this.threshold.toFixed(2), said, wrong, lost, share: ((100 * wrong) / said).toFixed(1) })
+      : fill(this.text.silent, { lost });
+  }
+}
+
+export default function (component) {
+  mount(component, Facts);
+}

@@ -1,0 +1,30 @@
+import { button, fill, make, mount } from "../../core/components/lib/token_view.js";
+
+// header: items [{ask, said, should, right}], height in pixels; settings {item}.
+class Items {
+  constructor(root) {
+    this.list = make("div", "list", root);
+  }
+
+  receive(header) {
+    Object.assign(this, header);
+    this.list.style.maxHeight = `${header.height}px`;
+    const top = this.list.scrollTop;
+    this.list.replaceChildren();
+    this.items.forEach((item, i) => {
+      const entry = button(this.list, "",
+        `${item.ask}: ${item.said}. ${item.right ? this.text.right : this.text.wrong}`, () => this.send({ item: i }),
+        `entry${item.right ? "" : " wrong"}${i === header.settings.item ? " picked" : ""}`);
+      entry.setAttribute("aria-pressed", String(i === header.settings.item));
+      make("span", "mark", entry, item.right ? "✓" : "✗");
+      make("span", "ask", entry, item.ask);
+      make("span", "said", entry, item.said);
+      if (!item.right) make("span", "should", entry, fill(this.text.should, { answer: item.should }));
+    });
+    this.list.scrollTop = top;
+  }
+}
+
+export default function (component) {
+  mount(component, Items);
+}

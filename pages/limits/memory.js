@@ -1,0 +1,46 @@
+import { draw, drawWritten, emOf, keepFree, make, mount, onFont, onWidth,
+  sized } from "../../core/components/lib/token_view.js";
+
+// header: rows [{kind "passage" | "twin", name, sum, tokens [[text, kind "given" | "recited" | "strayed", p or null,
+// tip]], rest "how the passage itself goes on"}], key. The first token that is not the passage's own has a whole frame,
+// what the model makes up after it a dashed one.
+class Recital {
+  constructor(root) {
+    this.root = root;
+    this.place = make("div", "texts", root);
+    this.place.tabIndex = 0;
+    this.legend = make("div", "recital-key", root);
+    keepFree(this.place, 170, 460);
+    onWidth(this.place, () => this.build());
+    onFont(root, () => this.build());
+  }
+
+  receive(header) {
+    Object.assign(this, header);
+    this.legend.textContent = this.key;
+    this.place.setAttribute("aria-label", this.rows.map((row) => `${row.name}: ${row.sum}`).join(" "));
+    this.build();
+  }
+
+  build() {
+    if (!this.rows || !this.place.clientWidth) return;
+    this.place.replaceChildren();
+    for (const row of this.rows) {
+      const node = make("div", `recital ${row.kind}`, this.place), head = make("div", "", node);
+      make("span", "name", head, row.name);
+      make("span", "sum", head, row.sum);
+      const em = 0.92 * emOf(this.root), width = node.clientWidth - 14;
+      const svg = draw("svg", { class: "recital-text", role: "img" }, node);
+      const first = row.tokens.findIndex((token) => token[1] === "strayed");
+      const items = row.tokens.map(([text, kind, p, title], i) =>
+        ({ text, p: p ?? undefined, title, marks: i === first ? "strayed leaves" : kind }));
+      const { height } = drawWritten(svg, items, 2, 2, width - 4, em, false);
+      sized(svg, width, height + 2, `${row.name}: ${row.tokens.map((token) => token[0]).join("")}`);
+      if (row.rest) make("div", "rest", node, row.rest);
+    }
+  }
+}
+
+export default function (component) {
+  mount(component, Recital);
+}

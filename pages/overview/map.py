@@ -1,0 +1,143 @@
+"""The map of one forward pass, from text to the next token: one row a token, the whole model on one screen.
+
+Hover reads a value, a click on a row picks its token, a click on a part opens its lesson, a click on a candidate
+appends it; playing walks the pass stage by stage in the browser, without Python.
+"""
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+
+import numpy as np
+import streamlit as st
+
+from core.app.base import catalogue
+from core.app.frame.lesson import Lesson
+from core.app.frame.views import Reading, cannot
+from core.app.state import reader
+from core.app.state.run import Run
+from core.components import declare
+from core.components.lib.bytes import pack
+from pages.overview import below, packing
+from pages.overview.shared import MAP, MOST_SEED, SETTINGS, packed_pass, truncation_of, xi_of
+
+HISTORY = "overview_history"
+OPEN = "overview_open"      # in the session: the lesson that a click in the map asks for
+EVENTS = ("picked", "layer", "opened", "appended", "thrown", "undone")
+MAP_TEXT = ("title", "title_long", "play", "pause", "back", "forth", "open", "chips", "chip_hint", "actual",
+            "actual_rank", "last", "drawn", "append", "throw", "undo", "masked", "clipped", "bar_hint", "sky", "block")
+MAP_PARTS = ("head_", "shape_", "sign_", "row_", "name_", "tip_", "stage_")
+LESSONS = {"tokens": "tokens", "E": "embeddings", "P": "positions", "X": "positions", "blocks": "heads",
+           "attention": "heads", "stream": "residual_stream", "feed_forward": "residual_stream",
+           "h": "residual_stream", "logits": "next_token", "softmax": "next_token"}
+HERE = Path(__file__).parent
+_map = declare("overview_map", HERE / "map.js", html=(HERE / "map.html").read_text(encoding="utf-8"),
+               styles=(HERE / "map.css",))
+
+
+def draw(page: Lesson, run: Run) -> Reading:
+    """The map, and below it the seed and the pins; a pick or a throw redraws these and what follows the picked row."""
+    existing = {entry.id for entry in catalogue.existing()}
+    if (asked := st.session_state.pop(OPEN, None)) in existing:
+        reader.open_lesson(asked, {})
+    if not run.has_head:
+        return cannot(page.frame_words.label("no_head"))
+    selection = reader.selection()
+    map_place = st.container()
+    with (row := st.container(horizontal=True, vertical_alignment="bottom", key="overview_below")):
+        seed = None if run.is_encoder else _seed(page)
+    with map_place:
+        _draw_map(page, run, seed)
+    return below.reading(page, run, selection.position, selection.layer, row)
+
+
+def _seed(page: Lesson) -> int:
+    return st.number_input(page.label("seed"), 0, MOST_SEED, step=1, help=page.label("seed_hint"), width=140,
+                           **SETTINGS.attached("seed"))
+
+
+def _draw_map(page: Lesson, run: Run, seed: int | None) -> None:
+    """The pass, with the row of the picked token lit; of many blocks those around the picked one are opened."""
+    selection, existing = reader.selection(), {entry.id for entry in catalogue.existing()}
+    fields, arrays = of_text(run, selection.position, seed)
+    text = {key: page.label(key) for key in page.words.labels if key in MAP_TEXT or key.startswith(MAP_PARTS)}
+    header = {**fields, "layer": selection.layer, "text": text | own_words(page, run), "canUndo": can_undo(),
+              "lessons": {part: lesson for part, lesson in LESSONS.items() if lesson in existing},
+              "scale": reader.scale(), "theme": reader.theme()}
+    callbacks = {f"on_{event}_change": functools.partial(_happened, run.asked, event) for event in EVENTS}
+    _map(key=MAP, data=pack(header, arrays), **callbacks)
+
+
+def of_text(run: Run, position: int, seed: int | None) -> tuple[dict, dict[str, np.ndarray]]:
+    """What the map shows of one text with a position picked: fields and arrays, `packing.pass_arrays` among them.
+
+    seed: of the draw after the last position; None: nothing is drawn. "here": whether what is predicted at a position
+    is the token that stands there, as an encoder does it; "blanks": positions where none does. "logits": (|V|,)
+    float32.
+    """
+    sizes, arrays, candidates = packed_pass(run)
+    thrown = None
+    if seed is not None and position == len(run.token_ids) - 1:
+        thrown = packing.throw(truncation_of(run, position), xi_of(seed, len(run.token_ids)), run.tokenizer.visible)
+    blanks = [i for i, token in enumerate(run.token_ids) if run.is_encoder and token == run.tokenizer.mask_token]
+    fields = {**sizes, "tokens": run.tokens, "ids": list(run.token_ids), "candidates": candidates, "position": position,
+              "draw": thrown, "here": run.is_encoder, "blanks": blanks}
+    return fields, {**arrays, "logits": run.logits(position).astype(np.float32)}
+
+
+def own_words(page: Lesson, run: Run) -> dict[str, str]:
+    """The map's words that are otherwise for this model.
+
+    They are so where it adds no P, scales E, norms its sums or has an unembedding of its own.
+    """
+    config = run.model.config
+    normed, untied = "" if config.reads_normed else "plain", "" if config.tied_embeddings else "untied"
+    holds = {"stage_position": "" if run.trace.position is not None else config.positions,
+             "stage_embed": "scaled" if config.embedding_scale != 1 else "", "stage_norm": normed, "shape_h": normed}
+    holds |= {name: "parallel" if config.parallel_residual else "" for name in ("head_blocks", "stage_feed_forward")}
+    holds |= {"head_logits": untied, "stage_logits": untied}
+    return {name: page.label(f"{name}_{which}") for name, which in holds.items() if which}
+
+
+def _happened(asked: int, event: str) -> None:
+    """Callback: what a click in the map asks for.
+
+    A pick of the `asked` token, the last one, follows the end of the text from then on; in an encoder its blank.
+    """
+    value = getattr(st.session_state[MAP], event)
+    if event == "picked":
+        reader.select(position=None if value == asked else int(value))
+    elif event == "layer":
+        reader.select(layer=int(value))
+    elif event == "opened":
+        st.session_state[OPEN] = value
+    elif event == "appended":
+        append(int(value))
+    elif event == "thrown":
+        SETTINGS.keep(seed=(SETTINGS.read("seed") + 1) % (MOST_SEED + 1))
+    elif event == "undone":
+        undo()
+
+
+# ---- appending, and taking back --------------------------------------------------------------------------------------
+
+
+def append(token_id: int) -> None:
+    """Callback: the token becomes the end of the prompt, and the last position the picked one."""
+    history = st.session_state.setdefault(HISTORY, [])
+    if not history or history[-1] != reader.prompt():
+        history.append(reader.prompt())
+    reader.select(position=None)
+    reader.append_token(token_id)
+
+
+def can_undo() -> bool:
+    """Whether the present prompt is what an earlier one became by appending."""
+    history, prompt = st.session_state.get(HISTORY), reader.prompt()
+    return bool(history) and prompt.startswith(history[-1]) and prompt != history[-1]
+
+
+def undo() -> None:
+    """Callback: back to the prompt before the last appended token."""
+    if can_undo():
+        reader.apply({"prompt": st.session_state[HISTORY].pop(), "position": None})

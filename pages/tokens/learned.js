@@ -1,0 +1,175 @@
+import { grouped, plain } from "../../core/components/lib/numbers.js";
+import { chip, draw, Echoes, emOf, fill, make, mount, onWidth, rich } from "../../core/components/lib/token_view.js";
+
+// header: sizes [asked]; letters [[visible form of each character] per word]; order [word]; more: words of the text
+// that are not shown; characters: of the text;
+// bpe, unigram: one entry a size, {size, tokens, cuts [[length of each piece] per word]}; bpe also {merge: [left,
+// right] or null, rank}, unigram {log: nats, scores [ln p of the word's best way]}; ends {tokens if every character is
+// one, if every word is one}; settings {size, word}.
+class Training {
+  constructor(root) {
+    this.root = root;
+    this.echoes = new Echoes();
+    this.title = make("div", "title", root);
+    this.title.setAttribute("aria-live", "polite");
+    const bar = make("label", "bar", root);
+    this.name = make("span", "", bar);
+    this.slider = make("input", "", bar);
+    Object.assign(this.slider, { type: "range", min: 0, step: 1 });
+    this.value = make("b", "number", bar);
+    this.slider.oninput = () => { this.at = Number(this.slider.value); this.paint(); };
+    this.slider.onchange = () => this.settle();
+    const columns = make("div", "columns", root);
+    this.columns = ["bpe", "unigram"].map((kind) => {
+      const column = make("section", `column ${kind}`, columns);
+      return { kind, head: make("div", "head", column), sub: make("div", "sub muted", column),
+        body: make("div", "scroll body", column), foot: make("div", "foot", column) };
+    });
+    this.chart = make("div", "chart", columns);
+    this.svg = draw("svg", { class: "training-chart", role: "img" }, this.chart);
+    onWidth(this.chart, () => this.plot());
+  }
+
+  receive(header) {
+    const same = this.identity === header.identity;
+    Object.assign(this, header);
+    const { size, word, chosen } = header.settings;
+    this.chosen = chosen;
+    const nearest = this.sizes.reduce((best, asked, k) =>
+        (Math.abs(asked - size) < Math.abs(this.sizes[best] - size) ? k : best), 0);
+    const moved = this.echoes.moves(size, this.sizes[this.at]);
+    if (!same || moved) this.at = nearest;
+    if (!same || this.word === undefined) this.word = Math.min(word, this.letters.length - 1);
+    this.slider.max = this.sizes.length - 1;
+    this.slider.setAttribute("aria-label", this.text.slider);
+    this.name.textContent = this.text.slider;
+    if (!same) this.buildBodies();
+    this.paint();
+  }
+
+  /** Every word of the text as one button, once for each method; the pieces inside change with the slider. */
+  buildBodies() {
+    for (const column of this.columns) {
+      column.body.replaceChildren();
+      column.places = this.order.map((w) => {
+        const place = make("button", "word", column.body);
+        place.type = "button";
+        place.tabIndex = -1;
+        place.onclick = () => { this.word = w; this.chosen = true; this.paint(); this.settle(); };
+        return place;
+      });
+      if (column.places[0]) column.places[0].tabIndex = 0;
+      column.body.onkeydown = (event) => this.walk(event, column);
+      if (this.more) make("span", "muted", column.body, ` … +${grouped(this.more)}`);
+    }
+  }
+
+  walk(event, { places }) {
+    const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key], at = places.indexOf(event.target);
+    if (!by || at < 0) return;
+    event.preventDefault();
+    places[Math.min(places.length - 1, Math.max(0, at + by))].focus();
+  }
+
+  settle() {
+    const size = this.sizes[this.at];
+    this.echoes.tell(size);
+    this.send({ size, word: this.chosen ? this.word : -1 });     // what nobody has picked is not kept
+  }
+
+  split(w, lengths) {
+    const pieces = [];
+    let at = 0;
+    for (const length of lengths) {
+      pieces.push(this.letters[w].slice(at, at + length).join(""));
+      at += length;
+    }
+    return pieces;
+  }
+
+  paint() {
+    const [bpe, unigram] = [this.bpe[this.at], this.unigram[this.at]];
+    this.slider.value = this.at;
+    this.slider.setAttribute("aria-valuetext", String(bpe.size));
+    this.value.textContent = fill(this.text.size, { n: grouped(bpe.size) });
+    rich(this.title, this.text.title, { size: grouped(bpe.size), pieces: grouped(unigram.size),
+      bpe: grouped(bpe.tokens), unigram: grouped(unigram.tokens), characters: grouped(this.characters) });
+    for (const column of this.columns) this.paintColumn(column, column.kind === "bpe" ? bpe : unigram);
+    rich(this.columns[0].sub, bpe.merge ? this.text.bpe_sub : this.text.bpe_none, bpe.merge
+      ? { rank: grouped(bpe.rank), left: { chip: bpe.merge[0] }, right: { chip: bpe.merge[1] } } : {});
+    rich(this.columns[1].sub, this.text.unigram_sub, { log: grouped(Math.round(unigram.log)),
+      rate: plain(unigram.log / Math.max(1, this.characters), 3), size: grouped(unigram.size) });
+    this.plot();
+  }
+
+  paintColumn({ kind, head, foot, places }, entry) {
+    rich(head, this.text[kind], { tokens: grouped(entry.tokens), size: grouped(entry.size) });
+    this.order.forEach((w, k) => {
+      const pieces = this.split(w, entry.cuts[w]), place = places[k], written = JSON.stringify(pieces);
+      place.classList.toggle("picked", w === this.word);
+      if (place.dataset.written === written) return;
+      place.dataset.written = written;
+      place.replaceChildren();
+      for (const piece of pieces) chip(place, piece);
+    });
+    const pieces = this.split(this.word, entry.cuts[this.word]);
+    foot.replaceChildren();
+    pieces.forEach((piece, k) => { if (k) foot.append(" · "); chip(foot, piece); });
+    if (kind === "unigram")
+      make("span", "muted", foot, ` ${fill(this.text.score, { score: plain(entry.scores[this.word], 4) })}`);
+  }
+
+  /** Tokens of the whole text against the size of the vocabulary, a line for each method, the slider's
+      place as a rule. */
+  plot() {
+    const width = this.chart.clientWidth, em = emOf(this.root);
+    if (!width || !this.bpe) return;
+    const beside = this.chart.offsetLeft > this.columns[1].body.offsetLeft;
+    const height = beside ? this.columns[1].body.clientHeight + 4 * em : 17.5 * em;
+    const [left, right, top, bottom] = [3.2 * em, 0.8 * em, 1.9 * em, 2.6 * em];
+    const most = this.ends.characters, last = Math.max(this.sizes[this.sizes.length - 1], this.sizes[0] + 1);
+    const x = (size) => left + ((size - this.sizes[0]) / (last - this.sizes[0])) * (width - left - right);
+    const y = (tokens) => height - bottom - (tokens / most) * (height - top - bottom);
+    this.svg.replaceChildren();
+    for (const [name, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}`,
+      "aria-label": this.title.textContent, "font-size": 0.92 * em }))
+      this.svg.setAttribute(name, value);
+    const text = (at, up, words, anchor = "start", name = "sans") =>
+      draw("text", { x: at, y: up, "text-anchor": anchor, class: name }, this.svg, words);
+    const line = (from, to, attributes) => draw("line",
+      { x1: from[0], y1: from[1], x2: to[0], y2: to[1], stroke: "var(--tx-grid-ink)", ...attributes }, this.svg);
+    text(0, 0.9 * em, this.text.axis_tokens);
+    line([left, y(0)], [width - right, y(0)], {});
+    for (const [value, name, below] of
+        [[this.ends.characters, this.text.end_characters, -0.35], [this.ends.words, this.text.end_words, 1.1]]) {
+      line([left, y(value)], [width - right, y(value)], { "stroke-dasharray": "2 4" });
+      text(left - 5, y(value) + 0.35 * em, grouped(value), "end");
+      text(width - right, y(value) + below * em, name, "end");
+    }
+    text(left, height - 0.4 * em, grouped(this.sizes[0]));
+    text(width - right, height - 0.4 * em, grouped(last), "end");
+    text((left + width - right) / 2, height - 0.4 * em, this.text.axis_size, "middle");
+    const size = this.sizes[this.at];
+    line([x(size), top], [x(size), y(0)], { stroke: "var(--tx-text)", "stroke-width": 1.5 });
+    for (const [kind, dash] of [["bpe", ""], ["unigram", "6 4"]]) {
+      const points = this[kind].map((entry) => [x(entry.size), y(entry.tokens)]);
+      draw("path", { d: `M${points.map((point) => point.join(" ")).join("L")}`, fill: "none",
+        stroke: "var(--tx-kept-ink)", "stroke-width": 2.2, "stroke-dasharray": dash }, this.svg);
+      const [px, py] = points[this.at];
+      draw("circle", { cx: px, cy: py, r: 0.36 * em, fill: kind === "bpe" ? "var(--tx-kept)" : "var(--tx-page)",
+        stroke: "var(--tx-kept-ink)", "stroke-width": 2 }, this.svg);
+    }
+    const above = this.bpe[this.at].tokens >= this.unigram[this.at].tokens ? "bpe" : "unigram";
+    const flip = x(size) > width * 0.62;
+    for (const kind of ["bpe", "unigram"]) {
+      const entry = this[kind][this.at];
+      const toLeft = kind === above ? flip : x(entry.size) > left + 5 * em;
+      text(x(entry.size) + (toLeft ? -0.6 : 0.6) * em, y(entry.tokens) + (kind === above ? -0.55 : 1.25) * em,
+        `${this.text[`short_${kind}`]} ${grouped(entry.tokens)}`, toLeft ? "end" : "start", "sans strong");
+    }
+  }
+}
+
+export default function (component) {
+  mount(component, Training);
+}

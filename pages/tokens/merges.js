@@ -1,0 +1,209 @@
+// header: names, bytes {id: text}; rules {id: rank of the rule that made it}; leaves [id]; words [first leaf of each];
+// steps [[rank, left id, right id, id]]; nodes [[step, start, middle, end, id]] in the order of the steps, leaves start
+// to end; pairs {"left,right": rank} of all that ever stand side by side;
+// first: the prompt's position of the first token; settings {step, position}; step counts the steps done.
+import { grouped } from "../../core/components/lib/numbers.js";
+import {
+  chip, draw, drawTree, Echoes, emOf, fill, make, measureTree, monoFont, mount, onFont, onWidth, Player, rich,
+  textWidth, treeHeight,
+} from "../../core/components/lib/token_view.js";
+
+const SHOWN_PAIRS = 12, LARGER = 1.12;
+
+class Merges {
+  constructor(root) {
+    this.root = root;
+    this.echoes = new Echoes();
+    this.title = make("div", "title", root);
+    this.title.setAttribute("aria-live", "polite");
+    this.player = new Player(root, this.title, { show: () => this.paint(), rest: () => this.settle() });
+    this.place = make("div", "scroll picture", root);
+    this.place.tabIndex = 0;
+    this.place.setAttribute("role", "group");
+    this.place.onkeydown = (event) => this.key(event);
+    this.svg = draw("svg", { class: "merge-tree" }, this.place);
+    this.detail = make("div", "detail", root);
+    this.detail.setAttribute("aria-live", "polite");
+    this.waiting = make("div", "waiting", root);
+    onWidth(this.place, () => this.layout());
+    onFont(root, () => this.layout());
+  }
+
+  receive(header) {
+    Object.assign(this, header);
+    this.last = this.steps.length;
+    this.player.receive(this.text, this.last, Math.min(700, Math.max(150, 20000 / Math.max(1, this.last))));
+    this.place.setAttribute("aria-label", this.text.twin);
+    const { step, position } = header.settings;
+    const moved = this.echoes.moves(step, this.told);
+    if (this.player.at === undefined || this.shownIdentity !== header.identity || moved) {
+      this.player.stop();
+      this.player.at = Math.min(step < 0 ? this.last : step, this.last);
+    }
+    this.shownIdentity = header.identity;
+    this.position = position;
+    this.positionOf = this.positions();
+    this.layout();
+  }
+
+  key(event) {
+    const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (by) {
+      const pieces = this.pieces();
+      const at = pieces.findIndex((piece) => piece === this.pickedPiece(pieces));
+      this.pick(pieces[Math.min(pieces.length - 1, Math.max(0, at + by))]);
+    } else if (event.key === "Home" || event.key === "End") this.player.go(event.key === "Home" ? 0 : this.last);
+    else if (event.key === " ") this.player.toggle();
+    else return;
+    event.preventDefault();
+  }
+
+  get step() {
+    return this.player.at;
+  }
+
+  /** The step as Python knows it; −1 for the last. */
+  get told() {
+    return this.step >= this.last ? -1 : this.step;
+  }
+
+  settle() {
+    this.echoes.tell(this.told);
+    // what nobody has picked is not kept
+    this.send({ step: this.told, position: this.chosen === undefined ? null : this.position });
+  }
+
+  /** The pieces after `step` steps, as trees: {id, start, end, children, made}. */
+  pieces(step = this.step) {
+    const at = this.leaves.map((id, i) => ({ id, start: i, end: i + 1, text: this.names[id], children: null }));
+    for (const [when, start, middle, end, id] of this.nodes) {
+      if (when >= step) break;
+      at[start] = { id, start, end, text: this.names[id], children: [at[start], at[middle]], made: when === step - 1 };
+    }
+    const found = [];
+    for (let i = 0; i < at.length; i = at[i].end) found.push(at[i]);
+    return found;
+  }
+
+  /** The prompt's position of every leaf, once all is merged. */
+  positions() {
+    const of = new Int32Array(this.leaves.length);
+    this.pieces(this.last).forEach((piece, k) => of.fill(this.first + k, piece.start, piece.end));
+    return of;
+  }
+
+  pickedPiece(pieces) {
+    const of = this.positionOf;
+    return this.chosen !== undefined && pieces.find((piece) => piece.start <= this.chosen && this.chosen < piece.end)
+      || pieces.find((piece) => of[piece.start] === this.position) || pieces[pieces.length - 1];
+  }
+
+  pick(piece) {
+    if (!piece) return;
+    this.chosen = piece.start;
+    this.position = this.positionOf[piece.start];
+    this.paint();
+    if (!this.player.playing) this.settle();
+  }
+
+  /** Where each word stands: rows as wide as the place, each as high as its deepest tree will be in the end. */
+  layout() {
+    const em = LARGER * emOf(this.root), font = monoFont(this.root, em), width = this.place.clientWidth;
+    const gap = 0.55 * em;
+    if (!width || !this.leaves) return;
+    this.em = em;
+    const whole = this.pieces(this.last).map((piece) => measureTree(piece, em, font));
+    const byWord = this.words.map((start, w) =>
+      whole.filter((piece) => piece.start >= start && piece.start < (this.words[w + 1] ?? this.leaves.length)));
+    this.spots = [];
+    let x = 0, y = 0, deepest = 0, widest = 0;
+    for (const word of byWord) {
+      // Room for every state of the word: its letters side by side, or a later token that is wider than they are.
+      const leaves = word.flatMap((piece) => this.leaves.slice(piece.start, piece.end))
+        .reduce((sum, id) => sum + measureTree({ text: this.names[id] }, em, font).width, 0);
+      const room = Math.max(leaves, word.reduce((sum, piece) => sum + piece.width, 0));
+      const depth = Math.max(...word.map((piece) => piece.depth));
+      if (x && x + room > width) { x = 0; y += treeHeight(deepest, em) + 1.8 * em; deepest = 0; }
+      this.spots.push({ x, y, room });
+      x += room + gap;
+      deepest = Math.max(deepest, depth);
+      widest = Math.max(widest, x - gap);
+    }
+    this.size = [Math.max(widest, 1), y + treeHeight(Math.max(1, deepest), em) + 1.1 * em];
+    this.paint();
+  }
+
+  paint() {
+    if (!this.spots) return;
+    const pieces = this.pieces(), em = this.em, font = monoFont(this.root, em), small = monoFont(this.root, 0.72 * em);
+    const picked = this.pickedPiece(pieces);
+    const next = this.steps[this.step], isNext = new Set();
+    if (next) for (const [when, start, middle] of this.nodes) if (when === this.step) isNext.add(start).add(middle);
+    const [width, height] = this.size;
+    for (const [name, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}` }))
+      this.svg.setAttribute(name, value);
+    this.svg.replaceChildren();
+    this.words.forEach((start, w) => {
+      const own = pieces.filter((piece) => piece.start >= start
+        && piece.start < (this.words[w + 1] ?? this.leaves.length)).map((piece) => measureTree(piece, em, font));
+      const spot = this.spots[w], total = own.reduce((sum, piece) => sum + piece.width, 0);
+      let x = spot.x + (spot.room - total) / 2;
+      for (const piece of own) {
+        piece.marks = [piece.made && this.step < this.last && "made", piece === picked && "picked",
+          isNext.has(piece.start) && "next"].filter(Boolean).join(" ");
+        const group = drawTree(this.svg, piece, x, spot.y + em, em);
+        if (textWidth(String(piece.id), small) <= piece.width)
+          draw("text", { x: x + piece.width / 2, y: spot.y + 0.7 * em, "text-anchor": "middle", class: "number",
+            "font-size": 0.72 * em }, this.svg, piece.id);
+        draw("title", {}, group, fill(this.text.hover,
+          { token: piece.text, id: piece.id, position: this.positionOf[piece.start], bytes: this.bytes[piece.id] }));
+        group.onclick = () => this.pick(piece);
+        x += piece.width;
+      }
+    });
+    this.player.value(fill(this.text.value, { step: this.step, n: this.last }));
+    this.say(pieces, picked);
+    this.queue(pieces);
+  }
+
+  say(pieces, picked) {
+    const counts = { step: this.step, n: this.last, tokens: pieces.length, bytes: this.leaves.length };
+    const done = this.steps[this.step - 1];
+    if (!this.last) rich(this.title, this.text.nothing, counts);
+    else if (this.step >= this.last) rich(this.title, this.text.done, counts);
+    else if (!done) rich(this.title, this.text.begin, counts);
+    else
+      rich(this.title, this.text.step, { ...counts, rank: grouped(done[0]), left: { chip: this.names[done[1]] },
+        right: { chip: this.names[done[2]] }, result: { chip: this.names[done[3]] } });
+    if (!picked) { this.detail.textContent = ""; return; }
+    const rank = this.rules[picked.id];
+    rich(this.detail, rank ? this.text.token : this.text.byte,
+      { token: { chip: picked.text }, id: picked.id, rank: rank && grouped(rank), bytes: this.bytes[picked.id] });
+    if (this.text.note) make("span", "muted", this.detail, ` ${this.text.note}`);
+  }
+
+  /** The pairs that a rule joins, lowest rank first: the algorithm takes the first of them. */
+  queue(pieces) {
+    const starts = new Set(this.words), found = new Map();
+    for (let i = 1; i < pieces.length; i++) {
+      if (starts.has(pieces[i].start)) continue;
+      const rank = this.pairs[`${pieces[i - 1].id},${pieces[i].id}`];
+      if (rank) found.set(rank, [pieces[i - 1].text, pieces[i].text, (found.get(rank)?.[2] ?? 0) + 1]);
+    }
+    const ranks = [...found.keys()].sort((a, b) => a - b);
+    this.waiting.replaceChildren();
+    make("span", "muted", this.waiting,
+      fill(ranks.length ? this.text.waiting : this.text.none_waiting, { n: ranks.length }));
+    for (const rank of ranks.slice(0, SHOWN_PAIRS)) {
+      const [left, right, times] = found.get(rank);
+      const item = make("span", rank === ranks[0] ? "pair first" : "pair", this.waiting);
+      chip(item, left);
+      chip(item, right);
+      make("span", "rank", item, grouped(rank) + (times > 1 ? ` ×${times}` : ""));
+    }
+  }
+}
+
+export default function (component) {
+  mount(component, Merges);
+}

@@ -1,0 +1,132 @@
+import { grouped } from "../../core/components/lib/numbers.js";
+import { chip, draw, Echoes, emOf, fill, make, mount, onWidth, rich } from "../../core/components/lib/token_view.js";
+
+// header: examples [text]; methods [{name, vocabulary (null: no end), vocabulary_text, counts [per example], pieces
+// [[text] per example], unknown [n per example]}]; axis [least, most] of the vocabularies that have a size;
+// settings {example}.
+class Methods {
+  constructor(root) {
+    this.root = root;
+    this.echoes = new Echoes();
+    this.title = make("div", "title", root);
+    this.title.setAttribute("aria-live", "polite");
+    const side = make("div", "side", root);
+    this.place = make("div", "scroll table", side);
+    this.table = make("table", "", this.place);
+    this.chart = make("div", "chart", side);
+    this.svg = draw("svg", { class: "methods-chart", role: "img" }, this.chart);
+    onWidth(this.chart, () => this.plot());
+  }
+
+  receive(header) {
+    Object.assign(this, header);
+    if (this.echoes.moves(header.settings.example, this.example)) this.example = header.settings.example;
+    this.root.classList.toggle("present", header.scale > 1);
+    this.build();
+  }
+
+  pick(example) {
+    this.example = example;
+    this.echoes.tell(example);
+    this.build();
+    this.table.querySelectorAll("th button")[example]?.focus();
+    this.send({ example });
+  }
+
+  build() {
+    const { table, example } = this;
+    table.replaceChildren();
+    const head = make("tr", "", make("thead", "", table));
+    make("th", "method", head, this.text.method);
+    make("th", "size", head, this.text.vocabulary);
+    this.examples.forEach((text, k) => {
+      const cell = make("th", k === example ? "example picked" : "example", head);
+      const choose = make("button", "", cell, text);
+      choose.type = "button";
+      choose.dir = "auto";
+      choose.setAttribute("aria-pressed", String(k === example));
+      choose.onclick = () => this.pick(k);
+    });
+    make("th", "pieces", head, this.text.pieces);
+    const body = make("tbody", "", table);
+    this.methods.forEach((method, m) => this.row(make("tr", "", body), method, m));
+    this.say();
+    this.plot();
+  }
+
+  row(row, method, m) {
+    const name = make("th", "method", row);
+    make("span", "letter", name, letter(m));
+    name.append(method.name);
+    name.scope = "row";
+    make("td", "size", row, method.vocabulary_text);
+    method.counts.forEach((count, k) =>
+      make("td", k === this.example ? "count picked" : "count", row, grouped(count)));
+    const cell = make("div", "scroll", make("td", "pieces", row)), pieces = method.pieces[this.example];
+    for (const piece of pieces) chip(cell, piece);
+    const more = method.counts[this.example] - pieces.length;
+    if (more > 0) make("span", "muted", cell, ` … +${grouped(more)}`);
+    if (method.unknown[this.example])
+      make("span", "muted", cell, ` ${fill(this.text.unknown, { n: method.unknown[this.example] })}`);
+  }
+
+  say() {
+    const counts = this.methods.map((method) => method.counts[this.example]);
+    const [least, most] = [Math.min(...counts), Math.max(...counts)];
+    rich(this.title, this.text.title,
+      { example: { chip: this.examples[this.example] }, least: grouped(least), most: grouped(most),
+        least_method: this.methods[counts.indexOf(least)].name, most_method: this.methods[counts.indexOf(most)].name });
+  }
+
+  /** Tokens of the picked example against the size of the vocabulary: few kinds and many tokens on the left, many kinds
+      and few tokens on the right. */
+  plot() {
+    const width = this.chart.clientWidth, em = emOf(this.root);
+    if (!width || !this.methods) return;
+    const height = 19 * em, [left, right, top, bottom] = [2.4 * em, 1.6 * em, 1.9 * em, 3.1 * em];
+    this.svg.replaceChildren();
+    for (const [name, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}`,
+      "aria-label": this.title.textContent, "font-size": 0.92 * em }))
+      this.svg.setAttribute(name, value);
+    const [low, high] = this.axis.map(Math.log10);
+    const most = Math.max(1, ...this.methods.map((method) => method.counts[this.example]));
+    const place = (method) => (method.vocabulary === null ? width - right : left + 0.8 * em
+      + ((Math.log10(Math.max(1, method.vocabulary)) - low) / (high - low)) * (width - left - right - 3.4 * em));
+    const level = (count) => height - bottom - (count / most) * (height - top - bottom);
+    const line = (x1, y1, x2, y2) => draw("line", { x1, y1, x2, y2, stroke: "var(--tx-grid-ink)", "stroke-width": 1 },
+      this.svg);
+    line(left, height - bottom, width - right + 6, height - bottom);
+    draw("text", { x: 0, y: 0.9 * em, class: "sans" }, this.svg, this.text.axis_tokens);
+    for (const value of [0, most])
+      draw("text", { x: left - 6, y: level(value) + 0.35 * em, "text-anchor": "end", class: "sans" }, this.svg,
+        grouped(value));
+    for (let power = Math.ceil(low); power <= high; power++) {
+      draw("text", { x: place({ vocabulary: 10 ** power }), y: height - bottom + 1.2 * em, "text-anchor": "middle",
+        class: "sans" }, this.svg, TENS[power] ?? "");
+    }
+    draw("text", { x: width - right, y: height - bottom + 1.2 * em, "text-anchor": "middle", class: "sans" }, this.svg,
+      "∞");
+    draw("text", { x: width - right, y: height - 0.5 * em, "text-anchor": "end", class: "sans" }, this.svg,
+      this.text.axis_vocabulary);
+    const points = this.methods.map((method) => [place(method), level(method.counts[this.example])]);
+    const taken = points.map(([x, y]) => [x, y + 0.35 * em]);
+    for (const [x, y] of points) draw("circle",
+      { cx: x, cy: y, r: 0.34 * em, fill: "var(--tx-kept)", stroke: "var(--tx-page)", "stroke-width": 1.5 }, this.svg);
+    points.forEach(([x, y], m) => {
+      const spots = [[x, y - 0.65 * em], [x + 0.85 * em, y + 0.35 * em], [x - 0.85 * em, y + 0.35 * em],
+        [x, y + 1.3 * em], [x + 0.85 * em, y - 0.6 * em], [x - 0.85 * em, y - 0.6 * em], [x + 1.7 * em, y + 0.35 * em],
+        [x - 1.7 * em, y + 0.35 * em]];
+      const free = spots.find(([a, b]) =>
+        taken.every(([c, d]) => Math.abs(a - c) > 0.75 * em || Math.abs(b - d) > 0.9 * em)) ?? spots[0];
+      taken.push(free);
+      draw("text", { x: free[0], y: free[1], "text-anchor": "middle", class: "sans strong" }, this.svg, letter(m));
+    });
+  }
+}
+
+const TENS = ["1", "10", "100", "1k", "10k", "100k", "1M"];
+const letter = (m) => String.fromCharCode(65 + m);
+
+export default function (component) {
+  mount(component, Methods);
+}

@@ -1,0 +1,187 @@
+// header: names [visible form by id]; bytes [hex by id]; parts {id: [left id, right id]}; rules {id: rank}; prompt
+// [ids]; settings {find, token}.
+import { grouped } from "../../core/components/lib/numbers.js";
+import {
+  chip, draw, drawTree, emOf, fill, make, measureTree, monoFont, mount, onFont, rich, treeHeight,
+} from "../../core/components/lib/token_view.js";
+
+const MOST_SHOWN = 600, MOST_CHARACTERS = 8;
+
+class Vocabulary {
+  constructor(root) {
+    this.root = root;
+    const left = make("div", "left", root);
+    const bar = make("label", "bar", left);
+    this.label = make("span", "", bar);
+    this.field = make("input", "field", bar);
+    Object.assign(this.field, { type: "search", spellcheck: false, autocomplete: "off", maxLength: 60, dir: "auto" });
+    this.field.oninput = () => this.search();
+    this.field.onchange = () => this.settle();
+    this.count = make("div", "muted", left);
+    this.count.setAttribute("aria-live", "polite");
+    this.list = make("div", "scroll list", left);
+    this.list.onkeydown = (event) => this.walk(event);
+    const right = make("div", "right", root);
+    this.title = make("div", "title", right);
+    this.facts = make("div", "facts", right);
+    this.place = make("div", "scroll tree", right);
+    this.svg = draw("svg", { class: "token-tree", role: "img" }, this.place);
+    this.behind = make("div", "title", right);
+    this.characters = make("div", "scroll characters", right);
+    onFont(root, () => { if (this.names) this.open(); });
+  }
+
+  receive(header) {
+    Object.assign(this, header);
+    const { find, token } = header.settings;
+    this.label.textContent = this.text.find;
+    this.field.placeholder = this.text.hint;
+    if (find !== this.known && document.activeElement !== this.field
+        && this.root.getRootNode().activeElement !== this.field)
+      this.field.value = find;
+    this.known = find;
+    this.token = token;
+    this.search();
+    this.open();
+  }
+
+  settle() {
+    this.known = this.field.value;
+    // what nobody has picked is not kept
+    this.send({ find: this.field.value, token: this.chosen ? this.token : null });
+  }
+
+  /** Tokens that hold what is typed, spaces as they are shown; a number finds its id too. Whole matches first, then
+      beginnings, then by id. */
+  matches() {
+    const wanted = this.field.value.replaceAll(" ", "·").toLowerCase();
+    if (!wanted) return this.names.map((_, id) => id);
+    const rank = (id) => {
+      const name = this.names[id].toLowerCase(), bare = name.replace(/^·/, "");
+      if (name === wanted || String(id) === wanted.replace("#", "")) return 0;
+      return bare === wanted ? 1 : name.startsWith(wanted) || bare.startsWith(wanted) ? 2 : name.includes(wanted) ? 3
+        : 4;
+    };
+    const ranks = this.names.map((_, id) => rank(id));
+    return this.names.map((_, id) => id).filter((id) => ranks[id] < 4).sort((a, b) => ranks[a] - ranks[b] || a - b);
+  }
+
+  search() {
+    const found = this.matches();
+    this.count.textContent = fill(found.length ? this.text.found : this.text.none,
+      { n: grouped(found.length), size: grouped(this.names.length), shown: Math.min(found.length, MOST_SHOWN) });
+    this.list.replaceChildren();
+    const bytes = new Set([...new TextEncoder().encode(this.field.value)]
+      .map((byte) => this.bytes.indexOf(hexOf(byte))));
+    for (const id of found.length ? found.slice(0, MOST_SHOWN) : bytes) {
+      const entry = make("button", id === this.token ? "entry picked" : "entry", this.list);
+      entry.type = "button";
+      entry.dataset.id = id;
+      entry.tabIndex = -1;
+      chip(entry, this.names[id]);
+      make("span", "id", entry, String(id));
+      entry.onclick = () => { this.token = id; this.chosen = true; this.mark(); this.open(); this.settle(); };
+    }
+    const first = this.list.querySelector(".picked") || this.list.firstChild;
+    if (first) {
+      first.tabIndex = 0;
+      this.list.scrollTop = Math.max(0, first.offsetTop - this.list.offsetTop - this.list.clientHeight / 2);
+    }
+    this.spell();
+  }
+
+  mark() {
+    for (const entry of this.list.children) entry.classList.toggle("picked", Number(entry.dataset.id) === this.token);
+  }
+
+  walk(event) {
+    const by = { ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1 }[event.key];
+    const entries = [...this.list.children], at = entries.indexOf(event.target);
+    if (!by || at < 0) return;
+    event.preventDefault();
+    entries[Math.min(entries.length - 1, Math.max(0, at + by))].focus();
+  }
+
+  tree(id) {
+    const parts = this.parts[id];
+    return { text: this.names[id], children: parts ? parts.map((part) => this.tree(part)) : null };
+  }
+
+  /** The picked token: its id, its rule, and its tree of merges. */
+  open() {
+    const id = this.token, rank = this.rules[id], em = emOf(this.root);
+    rich(this.title, this.text.token, { token: { chip: this.names[id] }, id });
+    const places = this.prompt.flatMap((other, position) => (other === id ? [position] : []));
+    const parts = this.parts[id] ?? [];
+    rich(this.facts, rank ? this.text.rule : this.bytes[id] ? this.text.byte : this.text.special,
+      { rank: rank && grouped(rank), id, left: { chip: this.names[parts[0]] ?? "" },
+        right: { chip: this.names[parts[1]] ?? "" } });
+    this.facts.append(" ", places.length
+        ? fill(this.text.places, { n: places.slice(0, 12).join(", ") + (places.length > 12 ? ", …" : "") })
+        : this.text.nowhere);
+    const tree = measureTree(this.tree(id), 1.15 * em, monoFont(this.root, 1.15 * em)), width = tree.width + 2;
+    const height = treeHeight(tree.depth, 1.15 * em) + 4;
+    for (const [name, value] of
+        Object.entries({ width, height, viewBox: `0 0 ${width} ${height}`, "aria-label": this.title.textContent }))
+      this.svg.setAttribute(name, value);
+    this.svg.replaceChildren();
+    drawTree(this.svg, tree, 1, 1, 1.15 * em);
+    this.spell();
+  }
+
+  /** The bytes behind the characters of what is typed, or else of the picked token: UTF-8 written out in bits. */
+  spell() {
+    if (this.token === undefined) return;
+    const typed = this.field.value, hex = this.bytes[this.token] ? this.bytes[this.token].split(" ") : [];
+    const bytes = typed ? [...new TextEncoder().encode(typed)] : hex.map((pair) => parseInt(pair, 16));
+    rich(this.behind, typed ? this.text.behind_typed : this.text.behind,
+      { n: bytes.length, token: { chip: typed || this.names[this.token] } });
+    const all = characters(bytes);
+    this.characters.replaceChildren();
+    for (const one of all.slice(0, MOST_CHARACTERS)) this.character(one);
+    if (all.length > MOST_CHARACTERS) make("div", "muted", this.characters, `… +${all.length - MOST_CHARACTERS}`);
+  }
+
+  character({ text, bytes }) {
+    const row = make("div", "character", this.characters);
+    const ids = bytes.map((byte) => this.bytes.indexOf(hexOf(byte)));
+    chip(row, text === null ? bytes.map((byte) => `‹${hexOf(byte)}›`).join("") : text === " " ? "·"
+        : /\p{C}|\s/u.test(text) ? `‹${text.codePointAt(0).toString(16).toUpperCase()}›` : text, "chip large");
+    make("span", "code muted", row,
+      text === null ? this.text.part : `U+${text.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}`);
+    const list = make("span", "bytes", row);
+    bytes.forEach((byte, k) => {
+      const item = make("span", "byte", list), bits = byte.toString(2).padStart(8, "0");
+      const frame = byte < 0x80 ? 1 : byte < 0xc0 ? 2 : byte < 0xe0 ? 3 : byte < 0xf0 ? 4 : 5;
+      const code = make("span", "code", item);
+      make("span", "frame", code, bits.slice(0, frame));
+      make("b", "", code, bits.slice(frame));
+      make("span", "code muted", item, hexOf(byte));
+      make("span", "id", item, fill(this.text.id, { id: ids[k] }));
+    });
+  }
+}
+
+const hexOf = (byte) => byte.toString(16).toUpperCase().padStart(2, "0");
+
+/** Bytes as characters [{text, bytes}]; bytes that are no whole character stand by themselves with text null. */
+function characters(bytes) {
+  const found = [];
+  for (let i = 0; i < bytes.length;) {
+    const wide = bytes[i] < 0x80 ? 1 : bytes[i] >= 0xf0 ? 4 : bytes[i] >= 0xe0 ? 3 : bytes[i] >= 0xc0 ? 2 : 1;
+    const own = bytes.slice(i, i + wide);
+    let text = null;
+    try {
+      text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(new Uint8Array(own));
+    } catch {
+      own.length = 1;
+    }
+    found.push({ text, bytes: own });
+    i += own.length;
+  }
+  return found;
+}
+
+export default function (component) {
+  mount(component, Vocabulary);
+}

@@ -1,0 +1,136 @@
+import { readable } from "../../core/components/lib/numbers.js";
+import { draw, emOf, fill, make, monoFont, mount, onFont, onWidth,
+  textWidth } from "../../core/components/lib/token_view.js";
+
+// header: tokens [text]; guesses [text], p_guess [n + 1]; p_true, losses [n] (in the unit shown); right [bool, n];
+// mean; text (labels); picked; height (of the bars, px). A column for each token that was read. The last one has a
+// guess and no true token: the text ends there.
+class Forcing {
+  constructor(root) {
+    this.root = root;
+    this.names = draw("svg", { class: "names", "aria-hidden": "true" }, root);
+    this.place = make("div", "scroll place", root);
+    this.place.tabIndex = 0;
+    this.place.setAttribute("role", "group");
+    this.svg = draw("svg", { class: "forcing-chart", role: "img" }, this.place);
+    this.spoken = make("div", "spoken", root);
+    this.spoken.setAttribute("aria-live", "polite");
+    this.place.onkeydown = (event) => this.key(event);
+    onWidth(this.place, () => this.tokens && this.plot());
+    onFont(root, () => this.tokens && this.plot());
+  }
+
+  receive(header) {
+    Object.assign(this, header);
+    this.plot();
+    if (this.moved !== this.picked) this.reveal();
+    this.moved = this.picked;
+  }
+
+  key(event) {
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    event.stopPropagation();
+    this.pick(Math.max(0, Math.min(this.losses.length - 1, this.picked + step)));
+  }
+
+  pick(column) {
+    if (column >= this.losses.length) return;
+    this.picked = this.moved = column;
+    this.plot();
+    this.reveal();
+    this.spoken.textContent = this.words(column);
+    this.send({ place: column });
+  }
+
+  words(i) {
+    return fill(this.text.column, { token: this.tokens[i], guess: this.guesses[i], p_guess: percent(this.p_guess[i]),
+      next: this.tokens[i + 1], p: percent(this.p_true[i]), loss: readable(this.losses[i]) });
+  }
+
+  reveal() {
+    const at = this.picked * this.column, seen = this.place.scrollLeft;
+    if (at < seen) this.place.scrollLeft = at - this.column;
+    else if (at + this.column > seen + this.place.clientWidth)
+      this.place.scrollLeft = at + 2 * this.column - this.place.clientWidth;
+  }
+
+  plot() {
+    const em = emOf(this.root), n = this.tokens.length, font = monoFont(this.root, em), room = this.place.clientWidth;
+    if (!room) return;
+    const widest = Math.max(3 * em,
+      ...[...this.tokens, ...this.guesses].map((text) => Math.min(textWidth(text, font), 9 * em)));
+    this.column = Math.max(widest + 1.4 * em, Math.min(room / n, 7.5 * em));
+    const width = Math.max(this.column * n, 1), bars = this.height, top = 8.6 * em, height = top + bars + 2.2 * em;
+    const most = Math.max(...this.losses, this.mean || 0, 1e-9);
+    const level = (value) => top + bars - (value / most) * (bars - 1.2 * em);
+    for (const [svg, w] of [[this.svg, width], [this.names, null]]) {
+      svg.replaceChildren();
+      svg.setAttribute("height", height);
+      svg.setAttribute("font-size", em);
+      if (w) svg.setAttribute("width", w);
+    }
+    this.svg.setAttribute("aria-label", this.text.twin);
+    this.headings(em, top, bars);
+    this.tokens.forEach((_, i) => this.draw(i, em, top, bars, level));
+    draw("line", { class: "axis", x1: 0, x2: width, y1: top + bars, y2: top + bars }, this.svg);
+    if (this.losses.length)
+      draw("line", { class: "mean", x1: 0, x2: this.column * this.losses.length, y1: level(this.mean),
+        y2: level(this.mean) }, this.svg);
+    if (this.losses.length)
+      draw("text", { class: "sans strong", x: 0, y: level(this.mean) + 0.3 * em }, this.names,
+        fill(this.text.mean, { mean: readable(this.mean) }));
+  }
+
+  headings(em, top, bars) {
+    [[this.text.reads, 1.3], [this.text.says, 4], [this.text.true, 7]]
+      .forEach(([text, y]) => draw("text", { class: "sans", x: 0, y: y * em + 0.3 * em }, this.names, text));
+    draw("text", { class: "sans", x: 0, y: top + bars + 1.4 * em }, this.names, this.text.loss);
+  }
+
+  draw(i, em, top, bars, level) {
+    const x = i * this.column, middle = x + this.column / 2, known = i < this.losses.length;
+    const group = draw("g", { class: `column${i === this.picked ? " picked" : ""}` }, this.svg);
+    draw("title", {}, group, known ? this.words(i)
+        : fill(this.text.last, { token: this.tokens[i], guess: this.guesses[i], p_guess: percent(this.p_guess[i]) }));
+    draw("rect", { class: "ground", x: x + 1, y: 1, width: this.column - 2, height: top + bars + 2 * em - 2, rx: 5 },
+      group);
+    this.token(group, this.tokens[i], middle, 1.3 * em, em, "");
+    this.token(group, this.guesses[i], middle, 3.6 * em, em, this.right[i] ? "right" : "guess");
+    draw("text", { class: "sans", x: middle, y: 5.2 * em, "text-anchor": "middle", "font-size": 0.85 * em }, group,
+      percent(this.p_guess[i]));
+    if (!known) return;
+    this.token(group, this.tokens[i + 1], middle, 6.6 * em, em, this.right[i] ? "right" : "");
+    draw("text", { class: "sans", x: middle, y: 8.2 * em, "text-anchor": "middle", "font-size": 0.85 * em }, group,
+      percent(this.p_true[i]));
+    const y = level(this.losses[i]);
+    draw("rect", { class: "bar", x: middle - 0.9 * em, y, width: 1.8 * em, height: Math.max(1, top + bars - y) },
+      group);
+    draw("text", { class: "sans strong", x: middle, y: top + bars + 1.4 * em, "text-anchor": "middle" }, group,
+      readable(this.losses[i]));
+    group.onclick = () => this.pick(i);
+  }
+
+  token(parent, text, x, y, em, name) {
+    const group = draw("g", { class: `token ${name}` }, parent);
+    const width = Math.min(this.column - 0.6 * em, textWidth(text, monoFont(this.root, em)) + 0.7 * em);
+    const room = width - 0.5 * em;
+    draw("rect", { x: x - width / 2, y: y - 0.85 * em, width, height: 1.7 * em, rx: 4 }, group);
+    const label = draw("text", { x, y, "text-anchor": "middle", "dominant-baseline": "central", direction: "auto" },
+      group, text);
+    if (textWidth(text, monoFont(this.root, em)) > room + 1)
+      label.setAttribute("textLength", room), label.setAttribute("lengthAdjust", "spacingAndGlyphs");
+  }
+}
+
+/** Three significant digits, and more where these would say 100 % of what is less. */
+function percent(p) {
+  let digits = 3;
+  while (p < 1 && digits < 17 && Number((100 * p).toPrecision(digits)) >= 100) digits += 1;
+  return `${readable(100 * p, digits)} %`;
+}
+
+export default function (component) {
+  mount(component, Forcing);
+}
