@@ -6,13 +6,8 @@ from __future__ import annotations
 from core.huggingface.errors import PretrainedError
 from core.model.config import MOST_LAYERS
 
-<<<<<<< HEAD
-ACTIVATIONS = {"gelu": "gelu", "gelu_python": "gelu", "gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh", "gelu_fast": "gelu_tanh", "relu": "relu", "silu": "swish", "swish": "swish"}
-=======
 ACTIVATIONS = {"gelu": "gelu", "gelu_python": "gelu", "gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh",
                "gelu_fast": "gelu_tanh", "relu": "relu", "silu": "swish", "swish": "swish"}
-MOST_LAYERS = 1000
->>>>>>> main
 GATED = {"gelu": "geglu", "gelu_tanh": "geglu_tanh", "swish": "swiglu"}
 
 

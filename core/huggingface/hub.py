@@ -57,16 +57,11 @@ def listed(name: str) -> dict[str, int]:
         raise PretrainedError("format", f"{name} on the Hub has no {CONFIG}, so it is no model of the transformers "
                                         f"library. Choose another.")
     if not any(file.filename.endswith(".safetensors") for file in files):
-<<<<<<< HEAD
-        raise PretrainedError("format", f"{name} comes without safetensors, and this program reads no other weights, since they can run code. Look on its page ({PAGE}{name}) for a version "
-                              "with model.safetensors, or choose another model.")
-    if any(file.filename == CONFIG and (file.file_size or 0) > MOST_CONFIG for file in files):
-        raise PretrainedError("format", f"The {CONFIG} of {name} on the Hub is far too large. Choose another.")
-=======
         raise PretrainedError("format", f"{name} comes without safetensors, and this program reads no other weights, "
                                         f"since they can run code. Look on its page ({PAGE}{name}) for a version with "
                                         f"model.safetensors, or choose another model.")
->>>>>>> main
+    if any(file.filename == CONFIG and (file.file_size or 0) > MOST_CONFIG for file in files):
+        raise PretrainedError("format", f"The {CONFIG} of {name} on the Hub is far too large. Choose another.")
     return {file.filename: (file.file_size or 0) if file.will_download else 0 for file in files}
 
 

@@ -99,7 +99,11 @@ class ModelConfig:
         self._check()
 
     def _check(self) -> None:
-<<<<<<< HEAD
+        self._check_sizes_and_names()
+        self._check_attention_and_positions()
+        self._check_tokens_and_kinds()
+
+    def _check_sizes_and_names(self) -> None:
         for name in ("vocab_size", "d_model", "n_heads", "n_context", "d_k", "d_v", "n_kv_heads", "window",
                      "relative_max_distance"):
             self._check_whole(name, 1, MOST)
@@ -109,33 +113,15 @@ class ModelConfig:
         self._check_whole("n_encoder_layers", 0, MOST_LAYERS)
         if self.d_ff is not None:
             self._check_whole("d_ff", 1, MOST)
-        for name, allowed in (("kind", KINDS), ("norm", NORMS), ("norm_placement", NORM_PLACEMENTS), ("activation", ACTIVATIONS),
-                              ("positions", POSITIONS), ("mask", MASKS), ("score", SCORES)):
-            if getattr(self, name) not in allowed:
-                raise ValueError(f"{name} must be one of {', '.join(allowed)}, not {getattr(self, name)!r}.")
-=======
-        self._check_sizes_and_names()
-        self._check_attention_and_positions()
-        self._check_tokens_and_kinds()
-
-    def _check_sizes_and_names(self) -> None:
-        for name in ("vocab_size", "d_model", "n_layers", "n_heads", "n_context", "d_k", "d_v", "n_kv_heads", "window",
-                     "relative_max_distance"):
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-                raise ValueError(f"{name} must be a whole number of at least 1, not {value!r}.")
         for name, allowed in (("kind", KINDS), ("norm", NORMS),
                               ("norm_placement", NORM_PLACEMENTS), ("activation", ACTIVATIONS),
                               ("positions", POSITIONS), ("mask", MASKS), ("score", SCORES)):
             if getattr(self, name) not in allowed:
                 raise ValueError(f"{name} must be one of {', '.join(allowed)}, not {getattr(self, name)!r}.")
-        if self.d_ff is not None and self.d_ff < 1:
-            raise ValueError(f"d_ff must be at least 1, or None for no feed-forward part, not {self.d_ff}.")
         if self.norm_epsilon <= 0:
             raise ValueError(f"norm_epsilon must be above 0, not {self.norm_epsilon}.")
 
     def _check_attention_and_positions(self) -> None:
->>>>>>> main
         if self.n_heads % self.n_kv_heads:
             raise ValueError(f"n_heads ({self.n_heads}) must be a multiple of n_kv_heads ({self.n_kv_heads}).")
         if self.positions == "rotary" and self.rotary_width % 2:
@@ -155,18 +141,11 @@ class ModelConfig:
                 raise ValueError(f"{name} ({getattr(self, name)}) is no id of a vocabulary of "
                                  f"{self.vocab_size} tokens.")
         if (self.n_encoder_layers > 0) != (self.kind == "encoder-decoder"):
-<<<<<<< HEAD
-            raise ValueError(f"n_encoder_layers ({self.n_encoder_layers}) belongs to an encoder-decoder, and this is a model of kind {self.kind!r}.")
-=======
             raise ValueError(f"n_encoder_layers ({self.n_encoder_layers}) belongs to an encoder-decoder, and this is a "
                              f"model of kind {self.kind!r}.")
-        for name in ("n_classes", "n_token_types"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name} cannot be negative, and is {getattr(self, name)}.")
         self._check_combinations()
 
     def _check_combinations(self) -> None:
->>>>>>> main
         if self.shared_norm and not self.parallel_residual:
             raise ValueError("shared_norm belongs to a parallel residual.")
         if self.kind == "encoder-decoder" and (self.embedding_norm or self.n_token_types or self.head_transform):

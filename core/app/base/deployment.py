@@ -44,13 +44,9 @@ class Deployment:
     model_roots: tuple[Path, ...] = ()              # folders in which models of the library lie
     hub: bool = True                                # whether anything is fetched from the Hub
     hub_models: tuple[str, ...] = ()                # the only names of the Hub that may be fetched; none: any
-<<<<<<< HEAD
     hub_bytes: int = 20 * 10**9                     # that all downloads from the Hub take together on the disk
-    all_models_bytes: int | None = None             # that all loaded models of the library take together; None: a share of the machine's memory
-=======
     # that all loaded models of the library take together; None: a share of the machine's memory
     all_models_bytes: int | None = None
->>>>>>> main
     largest_model_bytes: int | None = None          # that one of them takes; None: as many as all
     prompt_characters: int = MOST_CHARACTERS
     prompt_tokens: int = MOST_TOKENS

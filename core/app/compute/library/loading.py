@@ -40,14 +40,9 @@ CHANCE = 0.95               # of ln |V|: a loss above it is no better than chanc
 
 @dataclass(frozen=True)
 class Problem:
-<<<<<<< HEAD
     """What went wrong, and the sentence for the reader.
 
     reason: one of core.huggingface.errors.REASONS, or "memory", "disk", "kind", "busy", "stopped", "unexpected".
-=======
-    """What went wrong. reason: one of core.huggingface.errors.REASONS, or "memory", "kind", "busy", "stopped",
-    "unexpected"; said: the sentence for the reader.
->>>>>>> main
     """
 
     reason: str
@@ -131,12 +126,7 @@ def look(name: str, again: bool = False) -> Task:
     with _lock:
         kept = _looks.get(name)
         if kept is None or again and not kept.running:
-<<<<<<< HEAD
             kept = _looks[name] = _begun(name, _look, _look_slots, _looks)
-=======
-            kept = _looks[name] = _begun(name, lambda task: huggingface.preview(names.source(name)),
-                                         _look_slots, _looks)
->>>>>>> main
         _looks.move_to_end(name)
         for old in [old for old, task in _looks.items() if not task.running][:max(0, len(_looks) - MOST_KEPT)]:
             del _looks[old]

@@ -24,24 +24,16 @@ from pages.attention import weights_route as attention
 from pages.heads import route as heads
 from tests.helpers.lessons import ROOT, opened
 
-<<<<<<< HEAD
-WRONG = [("TRANSFORMER_MODELS", "stories,nothing"), ("TRANSFORMER_MODELS", "blanks"), ("TRANSFORMER_MODEL_ROOTS", "/no/such/folder"), ("TRANSFORMER_HUB", "maybe"), ("TRANSFORMER_HUB_MODELS", "gpt2,../x"),
-         ("TRANSFORMER_HUB_GB", "20GB"), ("TRANSFORMER_MODEL_GB", "much"), ("TRANSFORMER_MODEL_GB", "nan"),
-         ("TRANSFORMER_LARGEST_MODEL_GB", "-1"),
-         ("TRANSFORMER_PROMPT_CHARACTERS", "99"), ("TRANSFORMER_PROMPT_CHARACTERS", "1e3"),
-         ("TRANSFORMER_PROMPT_TOKENS", "7"), ("TRANSFORMER_PROMPT_TOKENS", "257"), ("TRANSFORMER_TRAINING", "2"), ("TRANSFORMER_PASSES", "ray"), ("TRANSFORMER_PASSES", "http://host:port"),
-         *(("TRANSFORMER_FRAME_ANCESTORS", value) for value in ("moodle.school.example", "https://a/b", "'none'", "https://a;script-src"))]
-=======
 WRONG = [("TRANSFORMER_MODELS", "stories,nothing"), ("TRANSFORMER_MODELS", "blanks"),
          ("TRANSFORMER_MODEL_ROOTS", "/no/such/folder"),
          ("TRANSFORMER_HUB", "maybe"), ("TRANSFORMER_HUB_MODELS", "gpt2,../x"),
-         ("TRANSFORMER_MODEL_GB", "much"), ("TRANSFORMER_MODEL_GB", "nan"), ("TRANSFORMER_LARGEST_MODEL_GB", "-1"),
+         ("TRANSFORMER_HUB_GB", "20GB"), ("TRANSFORMER_MODEL_GB", "much"), ("TRANSFORMER_MODEL_GB", "nan"),
+         ("TRANSFORMER_LARGEST_MODEL_GB", "-1"),
          ("TRANSFORMER_PROMPT_CHARACTERS", "99"), ("TRANSFORMER_PROMPT_CHARACTERS", "1e3"),
          ("TRANSFORMER_PROMPT_TOKENS", "7"), ("TRANSFORMER_PROMPT_TOKENS", "257"), ("TRANSFORMER_TRAINING", "2"),
          ("TRANSFORMER_PASSES", "ray"), ("TRANSFORMER_PASSES", "http://host:port"),
          *(("TRANSFORMER_FRAME_ANCESTORS", value)
            for value in ("moodle.school.example", "https://a/b", "'none'", "https://a;script-src"))]
->>>>>>> main
 
 
 @pytest.fixture(autouse=True)
@@ -57,37 +49,20 @@ def test_without_a_variable_every_setting_is_the_default(monkeypatch: pytest.Mon
 
 
 def test_each_variable_is_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
-<<<<<<< HEAD
-    written = {"TRANSFORMER_MODELS": "stories-small, stories", "TRANSFORMER_MODEL_ROOTS": f"{tmp_path}{os.pathsep}{ROOT}", "TRANSFORMER_HUB": "OFF", "TRANSFORMER_HUB_MODELS": "gpt2,EleutherAI/pythia-70m",
-               "TRANSFORMER_HUB_GB": "1.5", "TRANSFORMER_MODEL_GB": "4", "TRANSFORMER_LARGEST_MODEL_GB": "0.5",
-               "TRANSFORMER_PROMPT_CHARACTERS": "500", "TRANSFORMER_PROMPT_TOKENS": "32", "TRANSFORMER_TRAINING": "off",
-               "TRANSFORMER_PASSES": "http://10.0.0.5:8000",
-               "TRANSFORMER_FRAME_ANCESTORS": "https://moodle.school.example https://*.lms.example:8443"}
-=======
     written = {
         "TRANSFORMER_MODELS": "stories-small, stories", "TRANSFORMER_MODEL_ROOTS": f"{tmp_path}{os.pathsep}{ROOT}",
         "TRANSFORMER_HUB": "OFF", "TRANSFORMER_HUB_MODELS": "gpt2,EleutherAI/pythia-70m",
-        "TRANSFORMER_MODEL_GB": "4", "TRANSFORMER_LARGEST_MODEL_GB": "0.5", "TRANSFORMER_PROMPT_CHARACTERS": "500",
-        "TRANSFORMER_PROMPT_TOKENS": "32", "TRANSFORMER_TRAINING": "off", "TRANSFORMER_PASSES": "http://10.0.0.5:8000",
+        "TRANSFORMER_HUB_GB": "1.5", "TRANSFORMER_MODEL_GB": "4", "TRANSFORMER_LARGEST_MODEL_GB": "0.5",
+        "TRANSFORMER_PROMPT_CHARACTERS": "500", "TRANSFORMER_PROMPT_TOKENS": "32", "TRANSFORMER_TRAINING": "off", "TRANSFORMER_PASSES": "http://10.0.0.5:8000",
         "TRANSFORMER_FRAME_ANCESTORS": "https://moodle.school.example https://*.lms.example:8443"}
->>>>>>> main
     assert written.keys() == deployment.READERS.keys()
     for name, value in written.items():
         monkeypatch.setenv(name, value)
     deployment.check()
-<<<<<<< HEAD
     assert deployment.current() == deployment.Deployment(
         ("stories-small", "stories"), (tmp_path.resolve(), ROOT.resolve()), False, ("gpt2", "EleutherAI/pythia-70m"),
         15 * 10**8, 4 * 10**9, 5 * 10**8, 500, 32, False, "http://10.0.0.5:8000",
         ("https://moodle.school.example", "https://*.lms.example:8443"))
-=======
-    assert deployment.current() == deployment.Deployment(("stories-small", "stories"),
-                                                         (tmp_path.resolve(), ROOT.resolve()), False,
-                                                         ("gpt2", "EleutherAI/pythia-70m"), 4 * 10**9, 5 * 10**8, 500,
-                                                         32, False, "http://10.0.0.5:8000",
-                                                          ("https://moodle.school.example",
-                                                           "https://*.lms.example:8443"))
->>>>>>> main
 
 
 @pytest.mark.parametrize(("name", "value"), WRONG)
