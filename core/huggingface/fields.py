@@ -4,10 +4,10 @@ not do is refused by name.
 from __future__ import annotations
 
 from core.huggingface.errors import PretrainedError
+from core.model.config import MOST_LAYERS
 
 ACTIVATIONS = {"gelu": "gelu", "gelu_python": "gelu", "gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh",
                "gelu_fast": "gelu_tanh", "relu": "relu", "silu": "swish", "swish": "swish"}
-MOST_LAYERS = 1000
 GATED = {"gelu": "geglu", "gelu_tanh": "geglu_tanh", "swish": "swiglu"}
 
 

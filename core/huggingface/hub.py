@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from core.huggingface import tokens, weights
@@ -22,6 +23,7 @@ CONFIG = "config.json"
 WANTED = [CONFIG, tokens.WHOLE, tokens.SETTINGS, tokens.SPECIAL, tokens.VOCABULARY, tokens.MERGES, weights.SINGLE,
           weights.INDEX, "model-?????-of-?????.safetensors"]
 PAGE = "https://huggingface.co/"
+MOST_CONFIG = 2**20         # bytes of a config.json, fetched before anything is known of a model; it has a few thousand
 
 
 def _client():
@@ -58,6 +60,8 @@ def listed(name: str) -> dict[str, int]:
         raise PretrainedError("format", f"{name} comes without safetensors, and this program reads no other weights, "
                                         f"since they can run code. Look on its page ({PAGE}{name}) for a version with "
                                         f"model.safetensors, or choose another model.")
+    if any(file.filename == CONFIG and (file.file_size or 0) > MOST_CONFIG for file in files):
+        raise PretrainedError("format", f"The {CONFIG} of {name} on the Hub is far too large. Choose another.")
     return {file.filename: (file.file_size or 0) if file.will_download else 0 for file in files}
 
 
@@ -92,6 +96,19 @@ def _kept(name: str) -> set[Path]:
     from huggingface_hub import constants, file_download
     return set(
         (Path(constants.HF_HUB_CACHE) / file_download.repo_folder_name(repo_id=name, repo_type="model")).rglob("*"))
+
+
+def kept_bytes() -> int:
+    """What all downloads take on the disk, those cut short too; of this program and of others with the same HF_HOME."""
+    _client()
+    from huggingface_hub import constants
+    n_bytes = 0
+    for folder, _, files in os.walk(constants.HF_HUB_CACHE):
+        for name in files:
+            with suppress(FileNotFoundError):           # a download that has just come to its end has another name now
+                found = os.lstat(os.path.join(folder, name))
+                n_bytes += found.st_size if stat.S_ISREG(found.st_mode) else 0
+    return n_bytes
 
 
 def config(name: str) -> dict:

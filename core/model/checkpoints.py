@@ -126,12 +126,21 @@ def load(folder: str | Path, device: torch.device | str = "cpu",
     config, tokenizer = _read_config(folder / CONFIG), _read_tokenizer(folder / TOKENIZER)
     if complaint := _mismatch(config, tokenizer):
         raise CheckpointError(f"{folder}: {complaint} Put back the config and the tokenizer that were saved together.")
-    with torch.device("meta"):                          # shapes only: a mistaken config takes no memory
-        model = Transformer(config)
+    model = _shapes(config, folder)
     expected = {name: tuple(p.shape) for name, p in model.state_dict().items()}
     weights = _read_weights(folder / WEIGHTS if step is None else folder / HISTORY / _weights_of(step), expected)
     model.load_state_dict({name: weight.to(device, torch.float32) for name, weight in weights.items()}, assign=True)
     return model.eval().requires_grad_(False), tokenizer
+
+
+def _shapes(config: ModelConfig, folder: Path) -> Transformer:
+    """The model without its numbers, so that a mistaken config takes no memory."""
+    try:
+        with torch.device("meta"):
+            return Transformer(config)
+    except RuntimeError as error:
+        raise CheckpointError(f"{folder / CONFIG} asks for more numbers than a tensor can have. "
+                              "Put the original file back.") from error
 
 
 def bundled_names() -> tuple[str, ...]:

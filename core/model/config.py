@@ -13,6 +13,8 @@ GATED_ACTIVATIONS = ("swiglu", "geglu", "geglu_tanh")
 POSITIONS = ("none", "sinusoidal", "learned", "rotary", "alibi", "relative")
 MASKS = ("causal", "bidirectional", "sliding-window")
 SCORES = ("dot", "multiplicative", "additive")
+MOST_LAYERS = 1000          # of one stack: every block is an object of Python, and a thousand million are never made
+MOST = 10**9                # of any other number: torch counts the numbers of a tensor in 64 bits
 
 
 @dataclass(frozen=True)
@@ -102,18 +104,20 @@ class ModelConfig:
         self._check_tokens_and_kinds()
 
     def _check_sizes_and_names(self) -> None:
-        for name in ("vocab_size", "d_model", "n_layers", "n_heads", "n_context", "d_k", "d_v", "n_kv_heads", "window",
+        for name in ("vocab_size", "d_model", "n_heads", "n_context", "d_k", "d_v", "n_kv_heads", "window",
                      "relative_max_distance"):
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-                raise ValueError(f"{name} must be a whole number of at least 1, not {value!r}.")
+            self._check_whole(name, 1, MOST)
+        for name in ("d_rotary", "relative_buckets", "n_token_types", "n_classes"):
+            self._check_whole(name, 0, MOST)
+        self._check_whole("n_layers", 1, MOST_LAYERS)
+        self._check_whole("n_encoder_layers", 0, MOST_LAYERS)
+        if self.d_ff is not None:
+            self._check_whole("d_ff", 1, MOST)
         for name, allowed in (("kind", KINDS), ("norm", NORMS),
                               ("norm_placement", NORM_PLACEMENTS), ("activation", ACTIVATIONS),
                               ("positions", POSITIONS), ("mask", MASKS), ("score", SCORES)):
             if getattr(self, name) not in allowed:
                 raise ValueError(f"{name} must be one of {', '.join(allowed)}, not {getattr(self, name)!r}.")
-        if self.d_ff is not None and self.d_ff < 1:
-            raise ValueError(f"d_ff must be at least 1, or None for no feed-forward part, not {self.d_ff}.")
         if self.norm_epsilon <= 0:
             raise ValueError(f"norm_epsilon must be above 0, not {self.norm_epsilon}.")
 
@@ -139,9 +143,6 @@ class ModelConfig:
         if (self.n_encoder_layers > 0) != (self.kind == "encoder-decoder"):
             raise ValueError(f"n_encoder_layers ({self.n_encoder_layers}) belongs to an encoder-decoder, and this is a "
                              f"model of kind {self.kind!r}.")
-        for name in ("n_classes", "n_token_types"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name} cannot be negative, and is {getattr(self, name)}.")
         self._check_combinations()
 
     def _check_combinations(self) -> None:
@@ -153,6 +154,11 @@ class ModelConfig:
         if self.parallel_residual and (self.norm_placement != "pre" or self.kind == "encoder-decoder"):
             raise ValueError("A parallel residual is defined for norm_placement='pre' and without "
                              "cross-attention only.")
+
+    def _check_whole(self, name: str, least: int, most: int) -> None:
+        value = getattr(self, name)
+        if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+            raise ValueError(f"{name} must be a whole number from {least} to {most:,}, not {value!r}.")
 
     @property
     def first_token(self) -> int | None:

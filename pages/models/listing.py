@@ -11,7 +11,7 @@ import streamlit as st
 from core.app.base import devices
 from core.app.base.markdown import escaped, without_paths
 from core.app.compute import cache
-from core.app.compute.library import loading, names, shelf
+from core.app.compute.library import disk, loading, names, shelf
 from core.app.compute.library.loading import readable_bytes, words
 from core.app.frame import model_offer, prompt_bar
 from core.app.frame.guard import guard
@@ -120,6 +120,7 @@ def _hub() -> None:
         st.caption(words().label("hub_off"))
         return
     st.caption(words().label("hub_intro"))
+    st.caption(words().label("hub_disk", taken=readable_bytes(disk.taken()), bound=readable_bytes(disk.bound())))
     with st.form("models_hub", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
         st.text_input(words().label("hub_field"), max_chars=200, placeholder=words().label("hub_example"), key=HUB_NAME)
         st.form_submit_button(words().label("look"), on_click=_ask_hub)

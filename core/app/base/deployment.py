@@ -19,6 +19,7 @@ PREFIX = "TRANSFORMER_"
 MODELS, ROOTS, HUB, HUB_MODELS = ("TRANSFORMER_MODELS", "TRANSFORMER_MODEL_ROOTS", "TRANSFORMER_HUB",
                                   "TRANSFORMER_HUB_MODELS")
 GIGABYTES, LARGEST = "TRANSFORMER_MODEL_GB", "TRANSFORMER_LARGEST_MODEL_GB"
+HUB_GIGABYTES = "TRANSFORMER_HUB_GB"
 CHARACTERS, TOKENS = "TRANSFORMER_PROMPT_CHARACTERS", "TRANSFORMER_PROMPT_TOKENS"
 TRAINING = "TRANSFORMER_TRAINING"
 PASSES = "TRANSFORMER_PASSES"
@@ -43,6 +44,7 @@ class Deployment:
     model_roots: tuple[Path, ...] = ()              # folders in which models of the library lie
     hub: bool = True                                # whether anything is fetched from the Hub
     hub_models: tuple[str, ...] = ()                # the only names of the Hub that may be fetched; none: any
+    hub_bytes: int = 20 * 10**9                     # that all downloads from the Hub take together on the disk
     # that all loaded models of the library take together; None: a share of the machine's memory
     all_models_bytes: int | None = None
     largest_model_bytes: int | None = None          # that one of them takes; None: as many as all
@@ -193,6 +195,7 @@ READERS: dict[str, tuple[str, Callable[[str], object]]] = {
     ROOTS: ("model_roots", _folders),
     HUB: ("hub", _switch),
     HUB_MODELS: ("hub_models", _hub_names),
+    HUB_GIGABYTES: ("hub_bytes", _bytes),
     GIGABYTES: ("all_models_bytes", _bytes),
     LARGEST: ("largest_model_bytes", _bytes),
     CHARACTERS: ("prompt_characters", _whole(LEAST_CHARACTERS, MOST_CHARACTERS)),

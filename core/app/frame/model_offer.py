@@ -142,7 +142,7 @@ def _described(name: str, preview: Preview, load: Task | None) -> None:
     lines += [] if config.kind == "decoder" else [words().label(f"preview_{config.kind}")]
     lines += [words().label("preview_no_head")] if config.kind == "encoder" and not config.head_transform else []
     st.markdown("  \n".join(lines))
-    problem = loading.too_large(room) or (load.problem if load is not None else None)
+    problem = loading.refusal(preview) or (load.problem if load is not None else None)
     if problem is not None:
         (st.info if problem.reason == "stopped" else st.warning)(escaped(problem.said))
     with _buttons():

@@ -4,12 +4,14 @@ from __future__ import annotations
 import gc
 import importlib
 import sys
+import threading
+import time
 from pathlib import Path
 
 import streamlit as st
 
 from core.app.base import devices, prose
-from core.app.compute import cache
+from core.app.compute import cache, queue
 from core.app.frame import navigation, page_style, prompt_bar
 from core.app.frame.guard import guard
 from core.app.frame.lesson import A_PICTURE_STANDS
@@ -23,6 +25,7 @@ SWITCH_SECONDS = 0.03
 # the overview's picture needs none of them; they take half a second, of which everything else waits for Python
 LATER = ("pandas", "altair", "plotly.graph_objects")
 LATEST_SECONDS = 30
+TIDY_SECONDS = 60
 
 
 def draw() -> None:
@@ -52,3 +55,12 @@ def prepare() -> None:
         importlib.import_module(package)
     gc.collect()
     gc.freeze()     # what is loaded by now is never collected, so a collection is short
+    threading.Thread(target=tidy, name="tidy", daemon=True).start()
+
+
+def tidy() -> None:
+    """Give freed memory back to the machine once a minute, while no page runs. Does not end."""
+    while True:
+        time.sleep(TIDY_SECONDS)
+        if not queue.PAGES.n:
+            devices.give_memory_back()

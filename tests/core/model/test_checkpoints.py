@@ -7,7 +7,7 @@ from safetensors.torch import load_file, save_file
 
 from core.model import checkpoints
 from core.model.checkpoints import CheckpointError, Milestone
-from core.model.config import ModelConfig
+from core.model.config import MOST, MOST_LAYERS, ModelConfig
 from core.model.tokenizer import Tokenizer
 from core.model.transformer import Transformer
 
@@ -102,10 +102,24 @@ def test_a_damaged_file_is_named(folder, name, content):
     (dict(d_model="wide"), "config.json"), (dict(vocab_size=261), "vocabulary of 261 tokens, its tokenizer one of 260"),
     (dict(end_of_text=3), "end of text is token 3"),
     (dict(n_layers=1), "belongs to no part"), (dict(n_layers=3), "blocks.2.W_Q is missing"),
-    (dict(n_context=10 ** 12), f"P is (16, 8), and the config asks for ({10 ** 12}, 8)")])
+    (dict(n_context=10 ** 9), f"P is (16, 8), and the config asks for ({10 ** 9}, 8)")])
 def test_a_config_that_does_not_fit(folder, fields, said):
     change_config(folder, **fields)
     assert said in refusal(folder)
+
+
+@pytest.mark.parametrize("fields", [
+    dict(n_layers=MOST_LAYERS + 1), dict(kind="encoder-decoder", n_encoder_layers=MOST_LAYERS + 1), dict(n_layers=2.0),
+    *({name: MOST + 1} for name in ("d_model", "n_heads", "n_context", "d_k", "d_v", "d_ff", "n_classes")),
+    *({name: wrong} for name in ("d_ff", "n_classes", "n_token_types") for wrong in (True, 1e30, "x", -1))])
+def test_a_config_that_would_take_more_than_seconds_or_memory_is_refused_before_it_is_built(folder, fields):
+    change_config(folder, **fields)
+    assert "config.json" in refusal(folder) and str(list(fields)[-1]) in refusal(folder)
+
+
+def test_a_config_that_asks_for_more_numbers_than_a_tensor_can_have_is_refused(folder):
+    change_config(folder, d_model=MOST, d_k=MOST, n_heads=MOST, n_kv_heads=MOST)
+    assert "config.json" in refusal(folder)
 
 
 def test_weights_that_do_not_fit(folder):

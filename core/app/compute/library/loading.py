@@ -22,8 +22,9 @@ from core import huggingface
 from core.app.base import devices, prose
 from core.app.base.markdown import without_paths
 from core.app.compute import cache
-from core.app.compute.library import names
+from core.app.compute.library import disk, names
 from core.app.compute.library.shelf import Room
+from core.huggingface.hub import MOST_CONFIG
 from core.huggingface.tokens import NumberedTokens
 from core.model.tokenizer import Tokenizer
 from core.model.transformer import Transformer
@@ -39,8 +40,9 @@ CHANCE = 0.95               # of ln |V|: a loss above it is no better than chanc
 
 @dataclass(frozen=True)
 class Problem:
-    """What went wrong. reason: one of core.huggingface.errors.REASONS, or "memory", "kind", "busy", "stopped",
-    "unexpected"; said: the sentence for the reader.
+    """What went wrong, and the sentence for the reader.
+
+    reason: one of core.huggingface.errors.REASONS, or "memory", "disk", "kind", "busy", "stopped", "unexpected".
     """
 
     reason: str
@@ -124,8 +126,7 @@ def look(name: str, again: bool = False) -> Task:
     with _lock:
         kept = _looks.get(name)
         if kept is None or again and not kept.running:
-            kept = _looks[name] = _begun(name, lambda task: huggingface.preview(names.source(name)),
-                                         _look_slots, _looks)
+            kept = _looks[name] = _begun(name, _look, _look_slots, _looks)
         _looks.move_to_end(name)
         for old in [old for old, task in _looks.items() if not task.running][:max(0, len(_looks) - MOST_KEPT)]:
             del _looks[old]
@@ -168,6 +169,19 @@ def words() -> prose.TextFile:
     return prose.load("library")
 
 
+def refusal(preview: huggingface.Preview) -> Problem | None:
+    """Why a model cannot be loaded, for want of room in memory or on the disk; None where it can."""
+    return too_large(room_for(preview)) or too_much(preview.download_bytes)
+
+
+def too_much(n_bytes: int) -> Problem | None:
+    """What is said of a download for which the disk has no room; None where it has."""
+    if disk.fits(n_bytes):
+        return None
+    needed, taken, bound = map(readable_bytes, (n_bytes, disk.taken(), disk.bound()))
+    return Problem("disk", words().label("too_large_disk", needed=needed, taken=taken, bound=bound))
+
+
 def room_for(preview: huggingface.Preview) -> Room:
     """Whether a model has room in memory, as float32."""
     return cache.shelf.room(preview.n_bytes)
@@ -194,6 +208,14 @@ def readable_bytes(n: int) -> str:
     return f"{n} bytes"
 
 
+def _look(task: Task) -> huggingface.Preview:
+    """What a model is; to look at one of the Hub is a download too, of its config."""
+    source = names.source(task.name)
+    if not huggingface.is_here(source) and (problem := too_much(MOST_CONFIG)) is not None:
+        raise Refused(problem)
+    return huggingface.preview(source)
+
+
 def _load(task: Task) -> None:
     name = task.name
     source = names.source(name)
@@ -201,11 +223,12 @@ def _load(task: Task) -> None:
     task.check()
     preview = huggingface.preview(source)
     task.check()
-    room = room_for(preview)
-    if not cache.shelf.reserve(name, preview.n_bytes):
-        raise Refused(too_large(room) or Problem("memory", words().label("too_large_now")))
+    problem = refusal(preview)
+    if problem is not None or not cache.shelf.reserve(name, preview.n_bytes):
+        raise Refused(problem or Problem("memory", words().label("too_large_now")))
     try:
-        model, tokenizer = huggingface.from_pretrained(source, task.tell)
+        with disk.reserved(preview.download_bytes):
+            model, tokenizer = huggingface.from_pretrained(source, task.tell)
         task.phase = "measuring"
         loss = loss_on_fixed_text(model, tokenizer)
         task.check()
@@ -228,6 +251,8 @@ def problem_of(name: str, error: Exception) -> Problem:
     """An exception as what a reader is told; the server's log has the rest."""
     if isinstance(error, Refused):
         return error.problem
+    if isinstance(error, disk.Full):
+        return Problem("disk", words().label("too_large_disk_now"))
     if isinstance(error, huggingface.Stopped):
         return Problem("stopped", words().label("stopped"))
     if isinstance(error, huggingface.PretrainedError):

@@ -27,7 +27,8 @@ from tests.helpers.lessons import ROOT, opened
 WRONG = [("TRANSFORMER_MODELS", "stories,nothing"), ("TRANSFORMER_MODELS", "blanks"),
          ("TRANSFORMER_MODEL_ROOTS", "/no/such/folder"),
          ("TRANSFORMER_HUB", "maybe"), ("TRANSFORMER_HUB_MODELS", "gpt2,../x"),
-         ("TRANSFORMER_MODEL_GB", "much"), ("TRANSFORMER_MODEL_GB", "nan"), ("TRANSFORMER_LARGEST_MODEL_GB", "-1"),
+         ("TRANSFORMER_HUB_GB", "20GB"), ("TRANSFORMER_MODEL_GB", "much"), ("TRANSFORMER_MODEL_GB", "nan"),
+         ("TRANSFORMER_LARGEST_MODEL_GB", "-1"),
          ("TRANSFORMER_PROMPT_CHARACTERS", "99"), ("TRANSFORMER_PROMPT_CHARACTERS", "1e3"),
          ("TRANSFORMER_PROMPT_TOKENS", "7"), ("TRANSFORMER_PROMPT_TOKENS", "257"), ("TRANSFORMER_TRAINING", "2"),
          ("TRANSFORMER_PASSES", "ray"), ("TRANSFORMER_PASSES", "http://host:port"),
@@ -51,19 +52,17 @@ def test_each_variable_is_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     written = {
         "TRANSFORMER_MODELS": "stories-small, stories", "TRANSFORMER_MODEL_ROOTS": f"{tmp_path}{os.pathsep}{ROOT}",
         "TRANSFORMER_HUB": "OFF", "TRANSFORMER_HUB_MODELS": "gpt2,EleutherAI/pythia-70m",
-        "TRANSFORMER_MODEL_GB": "4", "TRANSFORMER_LARGEST_MODEL_GB": "0.5", "TRANSFORMER_PROMPT_CHARACTERS": "500",
-        "TRANSFORMER_PROMPT_TOKENS": "32", "TRANSFORMER_TRAINING": "off", "TRANSFORMER_PASSES": "http://10.0.0.5:8000",
+        "TRANSFORMER_HUB_GB": "1.5", "TRANSFORMER_MODEL_GB": "4", "TRANSFORMER_LARGEST_MODEL_GB": "0.5",
+        "TRANSFORMER_PROMPT_CHARACTERS": "500", "TRANSFORMER_PROMPT_TOKENS": "32", "TRANSFORMER_TRAINING": "off", "TRANSFORMER_PASSES": "http://10.0.0.5:8000",
         "TRANSFORMER_FRAME_ANCESTORS": "https://moodle.school.example https://*.lms.example:8443"}
     assert written.keys() == deployment.READERS.keys()
     for name, value in written.items():
         monkeypatch.setenv(name, value)
     deployment.check()
-    assert deployment.current() == deployment.Deployment(("stories-small", "stories"),
-                                                         (tmp_path.resolve(), ROOT.resolve()), False,
-                                                         ("gpt2", "EleutherAI/pythia-70m"), 4 * 10**9, 5 * 10**8, 500,
-                                                         32, False, "http://10.0.0.5:8000",
-                                                          ("https://moodle.school.example",
-                                                           "https://*.lms.example:8443"))
+    assert deployment.current() == deployment.Deployment(
+        ("stories-small", "stories"), (tmp_path.resolve(), ROOT.resolve()), False, ("gpt2", "EleutherAI/pythia-70m"),
+        15 * 10**8, 4 * 10**9, 5 * 10**8, 500, 32, False, "http://10.0.0.5:8000",
+        ("https://moodle.school.example", "https://*.lms.example:8443"))
 
 
 @pytest.mark.parametrize(("name", "value"), WRONG)

@@ -6,7 +6,9 @@ from __future__ import annotations
 import math
 import re
 import threading
+import types
 import urllib.parse
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
@@ -15,8 +17,9 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 from core.app.base import catalogue, deployment, devices, prose
-from core.app.compute import cache
-from core.app.frame import named_token, prompt_bar
+from core.app.base.markdown import unmarked
+from core.app.compute import cache, queue
+from core.app.frame import named_token, prompt_bar, shell
 from core.app.state import reader, run
 from core.figures.numbers import latex_number, latex_operand, plain_number, probability, readable
 from core.model import checkpoints
@@ -24,6 +27,7 @@ from core.model.config import ModelConfig
 from core.model.intervention import NOTHING, HeadEdit, Intervention
 from core.model.tokenizer import Tokenizer
 from core.model.transformer import Transformer
+from tests.helpers.lessons import open_at
 
 ROOT = Path(__file__).resolve().parents[4]
 TEXTS = sorted(path.stem for path in (ROOT / "assets" / "text" / "en").glob("*.md"))
@@ -490,3 +494,45 @@ def test_rank_counts_from_one_and_ties_go_to_the_lower_id():
 
 def test_the_qr_code_is_a_picture_in_png():
     assert prompt_bar.qr_code("http://localhost:8501/heads?prompt=a%20b")[:8] == b"\x89PNG\r\n\x1a\n"
+
+
+# ---- the server's own ----------------------------------------------------------------------------------------------------
+
+
+def test_memory_is_given_back_once_a_minute_while_no_page_runs(monkeypatch: pytest.MonkeyPatch):
+    given, page, minutes = [], ExitStack(), iter([page_begins := object(), page_ends := object(), None])
+
+    def sleep(seconds: float) -> None:
+        assert seconds == shell.TIDY_SECONDS
+        minute = next(minutes)
+        if minute is page_begins:
+            page.enter_context(queue.PAGES)
+        elif minute is page_ends:
+            page.close()
+
+    monkeypatch.setattr(shell, "time", types.SimpleNamespace(sleep=sleep))
+    monkeypatch.setattr(devices, "give_memory_back", lambda: given.append("given"))
+    with pytest.raises(StopIteration):
+        shell.tidy()
+    assert given == ["given", "given"]      # not in the first minute
+
+
+def test_a_damaged_bundled_model_is_explained_without_a_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    folder = tmp_path / "a school" / "damaged"
+    tokenizer = Tokenizer.train(["the cat sat on the mat"] * 4, 260)
+    config = ModelConfig(vocab_size=260, d_model=8, n_layers=2, n_heads=2, n_context=16)
+    checkpoints.save(folder, Transformer(config), tokenizer, "A card")
+    (folder / "model.safetensors").write_bytes(b"cut short")
+    monkeypatch.setattr(checkpoints, "BUNDLED", folder.parent)
+    at = open_at("overview")
+    assert any("model.safetensors" in unmarked(warning.value) for warning in at.warning)
+    assert_no_path(at, tmp_path)
+    (folder / "config.json").write_text("{")
+    at = open_at("models")
+    assert any("config.json" in unmarked(text.value) for text in at.markdown)
+    assert_no_path(at, tmp_path)
+
+
+def assert_no_path(at: AppTest, root: Path) -> None:
+    shown = " ".join(unmarked(str(each.value)) for kind in (at.markdown, at.warning, at.caption, at.error) for each in kind)
+    assert [part for part in ("a school", root.name, "/tmp/", "damaged/") if part in shown] == []
