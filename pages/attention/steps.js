@@ -707,12 +707,13 @@ class Steps extends Instrument {
       the whole prompt. */
   matrixForm() {
     const { data, sizes: { n, d_k, d_v }, items } = this, m = items.length;
+    const matrix = (symbol, shape, rows, columns, at, meaning) => ({ symbol, shape, rows, columns, at, meaning });
     const parts = [
-      ["Q", [n, d_k], m, d_k, (r, c) => data.Q[r * d_k + c], "query"], [this.labels.times],
-      ["K^{T}", [d_k, n], d_k, m, (r, c) => data.K[c * d_k + r], "key"], ["→"],
-      [this.labels.pattern, [n, n], m, m, (r, c) => (data.allowed[r * m + c] ? data.A[r * m + c] : NaN), "text"],
-      [this.labels.times], ["V", [n, d_v], m, d_v, (r, c) => data.V[r * d_v + c], "value"], ["="],
-      [this.labels.heads, [n, d_v], m, d_v, (r, c) => data.O[r * d_v + c], "value"]];
+      matrix("Q", [n, d_k], m, d_k, (r, c) => data.Q[r * d_k + c], "query"), this.labels.times,
+      matrix("K^{T}", [d_k, n], d_k, m, (r, c) => data.K[c * d_k + r], "key"), "→",
+      matrix(this.labels.pattern, [n, n], m, m, (r, c) => (data.allowed[r * m + c] ? data.A[r * m + c] : NaN), "text"),
+      this.labels.times, matrix("V", [n, d_v], m, d_v, (r, c) => data.V[r * d_v + c], "value"), "=",
+      matrix(this.labels.heads, [n, d_v], m, d_v, (r, c) => data.O[r * d_v + c], "value")];
     const form = this.score === "additive" ? "matrix_additive" : this.scaled ? "matrix_form" : "matrix_unscaled";
     const formula = fill(this.labels[form], { bias: this.stages.includes("bias") ? " + bias" : "" });
     const drawn = fill(this.labels.matrix_drawn, { first: items[0].j, last: items.at(-1).j });
@@ -720,13 +721,13 @@ class Steps extends Instrument {
     const line = make("div", "matrices", this.detail), tall = Math.max(5, Math.min(10, 68 / m));
     const thin = Math.max(1.2, (tall * m) / d_k), wide = Math.max(2.5, 110 / d_k);
     for (const part of parts) {
-      if (part.length === 1) make("span", "sign", line, part[0]);
+      if (typeof part === "string") make("span", "sign", line, part);
       else this.matrixPicture(line, part, { tall, thin, wide });
     }
   }
 
   /** One matrix of the form: its name and shape, and its cells; the query's row framed. */
-  matrixPicture(line, [symbol, shape, rows, columns, at, meaning], { tall, thin, wide }) {
+  matrixPicture(line, { symbol, shape, rows, columns, at, meaning }, { tall, thin, wide }) {
     const cell = make("figure", "", line), canvas = make("canvas"), context = canvas.getContext("2d");
     marked(make("figcaption", meaning, cell), `${symbol} [${shape[0]} × ${shape[1]}]`);
     cell.append(canvas);

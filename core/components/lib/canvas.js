@@ -119,8 +119,10 @@ export function stroke(context, colour, width = 1, dash = []) {
   context.setLineDash(dash);
 }
 
-/** A text at a point; `halo` is the colour of a rim that sets it off from what it stands on. */
-export function write(context, text, x, y, colour, align = "left", { baseline = "middle", font, halo } = {}) {
+/** A text at a point; `halo` is the colour of a rim that sets it off from what it stands on.
+    @param {{baseline?: CanvasTextBaseline, font?: string, halo?: string}} options */
+export function write(context, text, x, y, colour, align = "left", options = {}) {
+  const { baseline = "middle", font, halo } = options;
   if (font) context.font = font;
   context.textAlign = align;
   context.textBaseline = baseline;
@@ -190,7 +192,7 @@ export function beginDrawing(view, width = view.width) {
 }
 
 export function writeText(view, text, x, y,
-  { align = "left", meaning = "text", bold = false, mono = false, room, size = 1 } = {}) {
+  { align = "left", meaning = "text", bold = false, mono = false, room = undefined, size = 1 } = {}) {
   const { context, ink, type } = view;
   context.font = `${bold ? "700 " : ""}${type * size}px ${ink(mono ? "mono" : "font")}`;
   context.fillStyle = ink(meaning);

@@ -35,11 +35,11 @@ const INKS = ["kept", "kept-ink", "excluded", "excluded-ink", "drawn", "text", "
 /** The page's colours and fonts that the panel draws with, by their names; the size of its type; a dark outline. */
 export function inksAt(scale) {
   const { ink } = readTheme(), inks = Object.fromEntries(INKS.map((name) => [name, ink(name)]));
-  const outline = isDark(rgb(inks.page)) ? inks.page : inks.text;      // dark in both themes
+  const outline = isDark(...rgb(inks.page)) ? inks.page : inks.text;      // dark in both themes
   return { ...inks, size: 12.5 * scale, outline };
 }
 
-function isDark([red, green, blue]) {
+function isDark(red, green, blue) {
   return 0.3 * red + 0.59 * green + 0.11 * blue < 128;
 }
 
@@ -82,7 +82,8 @@ export function niceTop(value) {
     [1, 1.5, 2, 3, 4, 6, 8, 10].map((step) => step * power).find((step) => step >= value * (1 - 1e-9)));
 }
 
-/** A text that stands on its line. */
+/** A text that stands on its line.
+    @param {{font?: string, halo?: string}} options */
 export function say(c, text, x, y, colour, align = "left", options = {}) {
   write(c, text, x, y, colour, align, { baseline: "alphabetic", ...options });
 }

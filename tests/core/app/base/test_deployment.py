@@ -53,7 +53,8 @@ def test_each_variable_is_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
         "TRANSFORMER_MODELS": "stories-small, stories", "TRANSFORMER_MODEL_ROOTS": f"{tmp_path}{os.pathsep}{ROOT}",
         "TRANSFORMER_HUB": "OFF", "TRANSFORMER_HUB_MODELS": "gpt2,EleutherAI/pythia-70m",
         "TRANSFORMER_HUB_GB": "1.5", "TRANSFORMER_MODEL_GB": "4", "TRANSFORMER_LARGEST_MODEL_GB": "0.5",
-        "TRANSFORMER_PROMPT_CHARACTERS": "500", "TRANSFORMER_PROMPT_TOKENS": "32", "TRANSFORMER_TRAINING": "off", "TRANSFORMER_PASSES": "http://10.0.0.5:8000",
+        "TRANSFORMER_PROMPT_CHARACTERS": "500", "TRANSFORMER_PROMPT_TOKENS": "32", "TRANSFORMER_TRAINING": "off",
+        "TRANSFORMER_PASSES": "http://10.0.0.5:8000",
         "TRANSFORMER_FRAME_ANCESTORS": "https://moodle.school.example https://*.lms.example:8443"}
     assert written.keys() == deployment.READERS.keys()
     for name, value in written.items():

@@ -496,7 +496,7 @@ def test_the_qr_code_is_a_picture_in_png():
     assert prompt_bar.qr_code("http://localhost:8501/heads?prompt=a%20b")[:8] == b"\x89PNG\r\n\x1a\n"
 
 
-# ---- the server's own ----------------------------------------------------------------------------------------------------
+# ---- the server's own ---------------------------------------------------------------------------------------------
 
 
 def test_memory_is_given_back_once_a_minute_while_no_page_runs(monkeypatch: pytest.MonkeyPatch):
@@ -534,5 +534,6 @@ def test_a_damaged_bundled_model_is_explained_without_a_path(tmp_path: Path, mon
 
 
 def assert_no_path(at: AppTest, root: Path) -> None:
-    shown = " ".join(unmarked(str(each.value)) for kind in (at.markdown, at.warning, at.caption, at.error) for each in kind)
+    shown = " ".join(unmarked(str(each.value)) for kind in (at.markdown, at.warning, at.caption, at.error)
+                     for each in kind)
     assert [part for part in ("a school", root.name, "/tmp/", "damaged/") if part in shown] == []
