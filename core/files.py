@@ -1,6 +1,4 @@
 """When a file or folder was changed, asked of the disk once a second at most."""
-from __future__ import annotations
-
 import time
 from pathlib import Path
 

@@ -5,8 +5,6 @@ N keys, widths d, d_k, d_v. The vectors are the model's own; what follows from t
 calculator would, so that every number shown follows from those shown before it. A test holds the weights and the output
 equal to the model's.
 """
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 

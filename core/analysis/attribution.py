@@ -8,8 +8,6 @@ tokens pick, without positions.
     f(x) − f(x') removed f(all tokens) − f(all but token i) two forward passes; the later tokens move up replaced
     f(all tokens) − f(token i replaced by another) two forward passes; every token keeps its position
 """
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np

@@ -3,8 +3,6 @@ principal axes, word arithmetic, and the way of one token's vector through the b
 
 Pure functions, tensors in and tensors out. Ranks count from 1, ties go to the lower id.
 """
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import dataclass
 

@@ -1,6 +1,4 @@
 """Induction: what a model makes of random tokens that come a second time, and which heads do it."""
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

@@ -5,8 +5,6 @@ Entries of q and k are drawn from N(0, 1). A softmax over n keys is measured by 
 greatest, ln n, and by the size of its gradient: the Frobenius norm of the Jacobian ∂p_i/∂s_j = p_i (δ_ij − p_j), which
 is diag(p) − p pᵀ.
 """
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

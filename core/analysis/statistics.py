@@ -1,8 +1,6 @@
 """Shares of a sample and what they leave open; how well a number tells two kinds apart; calibration of stated
 probabilities.
 """
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from statistics import NormalDist

@@ -6,8 +6,6 @@ function, as in Trace. A measure that no query qualifies for is NaN, never 0: a 
 nothing about induction. What each part of the model adds to a logit, and the logit lens, are in
 `core.analysis.contributions`.
 """
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch

@@ -4,8 +4,6 @@ would do to a head.
 A model is first copied into float64 (`double_copy`). Every function that changes weights returns a model of its own;
 the one that it is given is read alone.
 """
-from __future__ import annotations
-
 import copy
 import math
 from collections.abc import Callable

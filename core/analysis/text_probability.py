@@ -1,8 +1,6 @@
 """The probability of a whole sequence by the chain rule, p(x_1 … x_L) = Π p(x_i | x_1 … x_{i−1}), in logarithms, and
 what is read off it.
 """
-from __future__ import annotations
-
 import itertools
 import math
 import os

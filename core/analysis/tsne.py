@@ -5,8 +5,6 @@ A vector's neighbours are given probabilities by a normal distribution around it
 number; the places on the map get probabilities by 1/(1 + distance²); the places are moved until the two agree. Symbols:
 n vectors of width d, places (n, 2).
 """
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass

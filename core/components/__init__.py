@@ -1,6 +1,4 @@
 """Small pictures and controls of hand-written JavaScript and CSS, each beside its Python face."""
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path

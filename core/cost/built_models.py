@@ -1,8 +1,6 @@
 """What was built: the models, translation scores, corpora and hardware of the notes' tables, each with its source, from
 assets/teaching/models.json.
 """
-from __future__ import annotations
-
 import functools
 import json
 from dataclasses import dataclass

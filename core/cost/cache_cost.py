@@ -1,8 +1,6 @@
 """What the KV cache saves: the work and the time of one more token with it and without it, and the memory
 that it takes.
 """
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ memory of weights and of the KV cache.
 Symbols as in core.model.config; L blocks of which an encoder-decoder's decoder has three sublayers each. A
 multiplication and an addition are two operations.
 """
-from __future__ import annotations
-
 import dataclasses
 import functools
 import json

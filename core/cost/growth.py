@@ -1,8 +1,6 @@
 """How work grows with the length N of a text: full attention, attention in a window and a recurrent network, counted in
 operations and timed on this machine.
 """
-from __future__ import annotations
-
 import functools
 import math
 import time

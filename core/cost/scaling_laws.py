@@ -1,8 +1,6 @@
 """Scaling: the operations of a training, how long they take, and the loss that a model of a size, a corpus and a budget
 of computing could reach (Kaplan et al. 2020).
 """
-from __future__ import annotations
-
 import math
 
 PETAFLOP_DAY = 8.64e19                 # operations

@@ -1,8 +1,6 @@
 """Sparse attention: which pairs of tokens a pattern keeps, how many layers it takes to pass on what one token knows,
 and a window that skips the work outside it.
 """
-from __future__ import annotations
-
 import math
 
 import torch

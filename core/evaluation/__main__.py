@@ -1,6 +1,4 @@
 """`python -m core.evaluation`: measure a model and print the report."""
-from __future__ import annotations
-
 import argparse
 import json
 import sys

@@ -1,8 +1,6 @@
 """The loss by position, inside and beyond the length that a model was trained on: what its position scheme
 is worth there.
 """
-from __future__ import annotations
-
 import dataclasses
 import json
 from collections.abc import Sequence

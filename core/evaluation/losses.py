@@ -1,8 +1,6 @@
 """What a text costs: the model's loss on it beside a trigram model's and two compressors'; and how far the model's
 confidence can be believed.
 """
-from __future__ import annotations
-
 import gzip
 import lzma
 from collections.abc import Iterator, Mapping, Sequence

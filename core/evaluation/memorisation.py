@@ -1,6 +1,4 @@
 """Memorisation: how much of a passage a model recites, and the longest stretch of training text in what it writes."""
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 

@@ -1,8 +1,6 @@
 """Bundling the model of a training run, with its losses by step, its milestones and a card that says how it was made
 and what it scored.
 """
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Mapping, Sequence

@@ -1,6 +1,4 @@
 """An evaluation as Markdown, whose words are in assets/text/en/evaluation.md, and as JSON."""
-from __future__ import annotations
-
 import dataclasses
 import html
 import math

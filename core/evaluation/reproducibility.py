@@ -1,6 +1,4 @@
 """Whether training repeats: two runs from one seed, loss by loss."""
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from core.model.config import ModelConfig

@@ -1,6 +1,4 @@
 """Samples of a model's writing, and how much of it is its own repetition."""
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

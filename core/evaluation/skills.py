@@ -4,8 +4,6 @@ with what repeats.
 `python -m core.evaluation.skills NAME` prints a model's scores; with --run FOLDER --publish it bundles the model of
 that training run, with a card.
 """
-from __future__ import annotations
-
 import argparse
 from collections.abc import Sequence
 from pathlib import Path

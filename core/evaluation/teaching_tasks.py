@@ -4,8 +4,6 @@ a wrong answer.
 Every prompt stands alone after the end-of-text token. Nothing but the exact answer is right: an article too
 many is a mistake.
 """
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 

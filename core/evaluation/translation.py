@@ -1,8 +1,6 @@
 """`python -m core.evaluation.translation`: what the translator translates without a mistake, and whether its
 cross-attention can be read.
 """
-from __future__ import annotations
-
 import argparse
 import dataclasses
 import json

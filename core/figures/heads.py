@@ -2,8 +2,6 @@
 
 Arrays in, altair or pandas out.
 """
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import altair as alt

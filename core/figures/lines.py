@@ -4,8 +4,6 @@ Rows as a DataFrame, and a Vega-Lite spec that depends on the theme, the labels 
 runs or a slider turns, so that a chart with a `key` is updated in place. (Specs are built by hand: altair takes 80 ms
 to check one, and these are drawn every second.)
 """
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

@@ -1,6 +1,4 @@
 """Numbers as a reader sees them: in words, in tables and in formulas, and never rounded into a falsehood."""
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -5,8 +5,6 @@ Arrays in, LaTeX and tables out.
 Symbols: P (n, d) positions; i, j two of them; δ′ a pair of dimensions (2δ′, 2δ′ + 1); ω its angular
 frequency; b the base.
 """
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ waterfall, the cut path.
 Arrays and labels in, an altair chart out. Each spec depends on the theme, the labels and nothing else that moves, so
 that a chart with a `key` is updated in place; a title that changes stands above the chart, not in it.
 """
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Sequence

@@ -1,8 +1,6 @@
 """What a picture made for a few layers, heads or parts shows of many: evenly spaced labels, the largest parts, and
 the rest as one.
 """
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -20,8 +20,6 @@ Trace.h_head, token_types); T5 (encoder-decoder: source_ids, Tokenizer.end after
 before the target). transformers is never imported, nothing is unpickled, no code of a model is run. A model without a
 tokenizer that can be read gets tokens.NumberedTokens, whose `method` is "numbers": its text is token ids.
 """
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ There, a torch Linear holds its map as (outputs, inputs), for all heads in one; 
 Here, maps are (inputs, outputs), one a head. Where a view of the file's numbers will do, it is a view: a map that is
 stored transposed stays so in memory.
 """
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

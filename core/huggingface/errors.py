@@ -1,6 +1,4 @@
 """What goes wrong with a Hugging Face model, as one kind of exception."""
-from __future__ import annotations
-
 from core.model.checkpoints import CheckpointError
 
 

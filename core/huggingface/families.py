@@ -4,8 +4,6 @@ each weight stands.
 A family is a function from a config.json's Fields (and the names in its weight files, which alone tell a few things) to
 a Plan. Whatever a config asks for that our Transformer does not do is refused by name, never left out.
 """
-from __future__ import annotations
-
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 

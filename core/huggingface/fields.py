@@ -1,8 +1,6 @@
 """A config.json as transformers writes it, read field by field into the words of ModelConfig; what our Transformer does
 not do is refused by name.
 """
-from __future__ import annotations
-
 from core.huggingface.errors import PretrainedError
 from core.model.config import MOST_LAYERS
 

@@ -5,8 +5,6 @@ The work is huggingface_hub's, imported when it is first needed: it keeps downlo
 that was cut where it was cut, takes a token from HF_TOKEN, and with HF_HUB_OFFLINE=1 asks no network. Nothing is
 reported about its user.
 """
-from __future__ import annotations
-
 import json
 import os
 import stat

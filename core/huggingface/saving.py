@@ -1,8 +1,6 @@
 """Our models in the form in which transformers loads them: GPT-2, GPT-NeoX or Llama, whichever has the model's
 architecture to the letter.
 """
-from __future__ import annotations
-
 import dataclasses
 import json
 from collections.abc import Iterator

@@ -4,8 +4,6 @@ and WordPiece.
 The `tokenizers` library does the work, from the tokenizer.json that the model was published with. What a reader types
 is never read as one of its special tokens.
 """
-from __future__ import annotations
-
 import functools
 import json
 import re

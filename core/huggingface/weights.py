@@ -5,8 +5,6 @@ No file is ever unpickled.
 What a file holds is read off its header, so that a model can be judged before it is loaded; then one tensor after
 another goes into our parameters.
 """
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Mapping

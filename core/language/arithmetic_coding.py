@@ -6,8 +6,6 @@ last interval. What coder and decoder hold are the leading digits of the interva
 digits that both ends share are sent and dropped.
 Source: Witten, Neal and Cleary, "Arithmetic coding for data compression", Communications of the ACM 30 (1987).
 """
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np

@@ -4,8 +4,6 @@ by a language model.
 Sources: al-Kindi, "On deciphering cryptographic messages" (9th century), for the counting of letters; Diaconis, "The
 Markov chain Monte Carlo revolution", Bulletin of the AMS 46 (2009), for the walk through the keys.
 """
-from __future__ import annotations
-
 import argparse
 import functools
 import math

@@ -5,8 +5,6 @@ Coder and decoder ask the model the very same questions in the same order, one t
 values, so that both see the same numbers to the last bit; on another machine, where sums may be rounded in another way,
 a decoder may not find the text again.
 """
-from __future__ import annotations
-
 import bz2
 import gzip
 import lzma

@@ -1,8 +1,6 @@
 """Two versions of a text that differ in one word: what changes in the distribution of the next token, and whether it
 changes so in many texts.
 """
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Sequence

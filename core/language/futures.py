@@ -1,8 +1,6 @@
 """The futures of one prompt: many short continuations drawn from it, as a tree whose every node has its count beside
 its exact probability.
 """
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 

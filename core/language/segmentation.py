@@ -4,8 +4,6 @@ from a small text.
 Here BPE and Unigram start from characters; a model's tokenizer (core.model.tokenizer) starts from bytes. A word is what
 GPT-2's pattern splits off, with the space before it; no token reaches from one word into the next.
 """
-from __future__ import annotations
-
 import functools
 import heapq
 import itertools

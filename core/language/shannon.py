@@ -2,8 +2,6 @@
 
 Source: Shannon, "Prediction and entropy of printed English", Bell System Technical Journal 30 (1951).
 """
-from __future__ import annotations
-
 import math
 import string
 from collections import Counter, defaultdict

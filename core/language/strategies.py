@@ -1,8 +1,6 @@
 """Ways to decode beside each other: texts written side by side from one prompt, each with what it is worth under the
 model and how much it repeats.
 """
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

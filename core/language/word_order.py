@@ -5,8 +5,6 @@ Each is asked in three readings: the whole prompt; its context with the words sh
 shuffled reading gets right needs no order of words, and what the last word gets right needs no context.
 assets/teaching/structure.json has the sentences and what each test is for.
 """
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Callable, Sequence

@@ -1,8 +1,6 @@
 """Gradient descent where it can be seen: two weights, a loss with a long narrow valley, and the paths of torch's own
 optimizers over it.
 """
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ In every state each word leads to one next state alone, so whoever has read a te
 can do no better than the state's own probabilities: their entropy is the floor of every loss. Who looks at less of the
 text pays more, and that is computed too.
 """
-from __future__ import annotations
-
 import functools
 import json
 from collections.abc import Mapping

@@ -7,8 +7,6 @@ circle, an orbit in the plane of the Earth's), so that they can be fitted (Brouc
 times in years of 365.25 days, angles in radians, positions (…, 3) float64 as seen from the Sun: x towards the spring
 point, z perpendicular to the Earth's orbit.
 """
-from __future__ import annotations
-
 import functools
 import json
 import math

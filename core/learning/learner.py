@@ -4,8 +4,6 @@ changed and asked at any time.
 Every task is text: bytes or words of a tokenizer of its own, so that what was trained is a model like any other and can
 be saved as one. Only the part of a row that can be known is counted. Losses are in nats a counted token.
 """
-from __future__ import annotations
-
 import functools
 import itertools
 import math

@@ -6,8 +6,6 @@ learned beside it.
 B begins at zero, so the model at first computes just what it did; what is learned has rank r at most, and can be added
 into W afterwards.
 """
-from __future__ import annotations
-
 import functools
 
 import torch

@@ -5,8 +5,6 @@ Recall: k symbols, some blanks, then the marks ?1 … ?k; at ?j the j-th symbol 
 n symbols, a decoder writes them again, as they came or from the last to the first. Symbols are drawn uniformly from
 N_SYMBOLS, so that whoever remembers nothing is right once in N_SYMBOLS times and pays ln N_SYMBOLS nats.
 """
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Iterator, Mapping

@@ -3,8 +3,6 @@
 `core.training.corpus.pack` makes the rows, as it does for a training; to see where each token came from it is given
 numbers in place of tokens.
 """
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

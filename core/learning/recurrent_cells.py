@@ -5,8 +5,6 @@ Row vectors, right multiplication. A cell has G gates in torch's order (rnn: its
 n), each with W_x (d, m), W_h (m, m) and two biases, of which a GRU needs the second by itself. N steps, input width
 d, m hidden units.
 """
-from __future__ import annotations
-
 import functools
 import math
 import time

@@ -5,8 +5,6 @@ At position i the model has read tokens 0 … i and gives every token of the voc
 token is i + 1. Its price is −ln p. One pass prices the whole text, since the mask lets no position see what it
 has to predict.
 """
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Sequence

@@ -8,8 +8,6 @@
 (Rafailov et al. 2023, "Direct Preference Optimization"). β m is the implicit reward margin. A tuner works on a copy of
 its own: the model that it begins with is never written to.
 """
-from __future__ import annotations
-
 import abc
 import copy
 import itertools

@@ -3,8 +3,6 @@ rules that say which continuation is better.
 
 Written by a generator, so that no text of the training corpus is needed. The words and forms come from assets/teaching.
 """
-from __future__ import annotations
-
 import functools
 import json
 import random

@@ -1,6 +1,4 @@
 """Activations of the feed-forward part, by the names of config.ACTIVATIONS."""
-from __future__ import annotations
-
 import math
 
 import torch

@@ -1,6 +1,4 @@
 """Attention as pure functions: masks, scores, softmax, weighted sum. h heads, N queries (rows), M keys (columns)."""
-from __future__ import annotations
-
 import math
 
 import torch

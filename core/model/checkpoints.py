@@ -4,8 +4,6 @@ ones under assets/models.
 A model's folder may hold its history too: a folder `history` with the weights of some training steps, and what was
 measured at each.
 """
-from __future__ import annotations
-
 import dataclasses
 import functools
 import io

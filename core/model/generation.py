@@ -4,8 +4,6 @@ did; and many texts at once, continued or translated.
 Closing the iterator (or leaving the loop over it) stops the model; it computes nothing that is not asked for. A text
 longer than the context is read through `context_window`, which slides by one token a step.
 """
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence

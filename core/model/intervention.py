@@ -2,8 +2,6 @@
 
 An Intervention is passed in, never set on the model, and is hashable: it is part of a cache's key.
 """
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from core.model.config import ACTIVATIONS, MASKS, NORMS, SCORES

@@ -1,6 +1,4 @@
 """Normalisation as pure functions of the last axis."""
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

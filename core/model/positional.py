@@ -5,8 +5,6 @@ Positions count from 0; i is a query's position, j a key's.
 Angles and slopes are worked out in float64 on the CPU, since Apple's GPUs have no float64, and rounded and
 moved at the end.
 """
-from __future__ import annotations
-
 import math
 
 import torch

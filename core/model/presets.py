@@ -1,8 +1,6 @@
 """Known models as settings of ModelConfig, for counting and comparing: what their papers and public configs say, and
 how large they say the model is.
 """
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass, field
 
 from core.model.config import STORIES, ModelConfig

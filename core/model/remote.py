@@ -5,8 +5,6 @@ A request is JSON, an answer one safetensors file: nothing is pickled, and neith
 version. The app needs nothing of what runs the replicas, which is Ray Serve in assets/deploy/ray_passes.py:
 autoscaling, queues and the replacement of a dead replica are its work.
 """
-from __future__ import annotations
-
 import dataclasses
 import functools
 import hashlib

@@ -3,8 +3,6 @@
 Everything is float64, because the browser computes the same in JavaScript's numbers. The notes' letters: u the logits,
 T the temperature, y = softmax(u / T), k, p, and xi (ξ) the uniform number in [0, 1) that decides a draw.
 """
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from numbers import Integral, Real

@@ -3,8 +3,6 @@ mistakes would give.
 
 Four tokens (rows of X), width d = 4, one head, causal mask. Symbols as in core/model/attention.py.
 """
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -1,8 +1,6 @@
 """A worksheet for the printer: one HTML file, black on white, the blank sheet on its first page and the solution
 on its second.
 """
-from __future__ import annotations
-
 import html
 import math
 import re

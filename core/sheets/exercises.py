@@ -4,8 +4,6 @@ of its solution.
 What is given is rounded before it is used, so that whoever calculates with what stands on the sheet arrives
 at the solution.
 """
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,6 +1,4 @@
 """An exercise for the printer: one HTML file, black on white, for A4 and Letter; its solution is a second file."""
-from __future__ import annotations
-
 import html
 import re
 from collections.abc import Sequence

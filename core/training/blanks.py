@@ -4,8 +4,6 @@ Masked language modelling as BERT does it (Devlin et al. 2019), on excerpts inst
 classification head, which reads the first token's final vector (end of text, in [CLS]'s place) and tells the sentiment
 of a sentence. The encoder sees all of a row, so the rows of a batch have one length and nothing is filled up.
 """
-from __future__ import annotations
-
 import itertools
 import random
 import re

@@ -2,8 +2,6 @@
 
 A file is UTF-8 text; each document ends with a line that holds only `<|endoftext|>`.
 """
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ The order turns round on the way: words give the day first, or the month; digits
 phrasing, what is to be written has one form. Every date of the years 1000 to 2099; a tenth of them is held out, the
 same in both directions.
 """
-from __future__ import annotations
-
 import string
 import zlib
 from collections.abc import Iterator

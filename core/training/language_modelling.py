@@ -2,8 +2,6 @@
 
 Text is one such task.
 """
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache

@@ -1,6 +1,4 @@
 """The loss of next-token prediction, and a model's loss on text that it was not trained on."""
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

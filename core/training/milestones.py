@@ -1,8 +1,6 @@
 """What is measured of a model in training at a milestone: held-out loss, its best induction and previous-token heads, a
 sample of its text.
 """
-from __future__ import annotations
-
 from core.analysis.induction import induction
 from core.model.checkpoints import Milestone
 from core.model.generation import generate

@@ -2,8 +2,6 @@
 
 `python -m core.training NAME` trains it again.
 """
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace

@@ -6,8 +6,6 @@ before it, and a head of the layer above looks for the mark of the token that it
 last time, and predicts that (Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits"; Olsson et al.
 2022, "In-context Learning and Induction Heads").
 """
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path

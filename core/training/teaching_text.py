@@ -5,8 +5,6 @@ A document is one exercise or several of one kind, a line each, in the forms of 
 (`The sentiment of the sentence "…" is: positive`). Which exercise is held out is decided by its prompt alone, so
 training and scoring never meet; facts are held out by their subject instead. The words come from assets/teaching.
 """
-from __future__ import annotations
-
 import json
 import random
 import zlib

@@ -1,8 +1,6 @@
 """Learning to translate dates, what such a model gets right, and whether its cross-attention looks at the words that
 it translates.
 """
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

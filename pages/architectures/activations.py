@@ -1,8 +1,6 @@
 """Activations: their curves and slopes under the hand, the gated ones as a surface, and where the live model stands on
 its own curve.
 """
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np
@@ -12,11 +10,8 @@ import torch
 
 from core.analysis import stream_and_heads
 from core.app.base.markdown import code, escaped
-from core.app.frame.check import Question
-from core.app.frame.lesson import Lesson
-from core.app.frame.views import Reading
-from core.app.state import reader
-from core.app.state.run import Run
+from core.app.frame import Lesson, Question, Reading
+from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
 from core.figures.numbers import bracketed, latex_number, latex_operand, probability, readable
 from core.model import activation
@@ -185,7 +180,7 @@ def _who_uses(page: Lesson) -> pd.DataFrame:
     """The notes' table: every activation, its formula, and models that have it."""
     rows = [(page.label(f"activations_short_{name}"), page.label(f"activations_plain_{name}"),
              page.label(f"activations_used_{name}")) for name in EVERY]
-    return pd.DataFrame(rows, columns=[page.label(f"column_{name}") for name in ("activation", "formula", "used")])
+    return page.table(rows, "activation", "formula", "used")
 
 
 def kept(run: Run, name: str) -> tuple[int, int]:

@@ -1,8 +1,6 @@
 """Fill in the blank: an encoder reads both sides of a hidden word, a decoder its left side alone; and a vector
 that classifies.
 """
-from __future__ import annotations
-
 import functools
 from dataclasses import dataclass, replace
 
@@ -15,10 +13,8 @@ from torch import Tensor
 from core.app.base.markdown import code
 from core.app.compute import cache
 from core.app.compute.library.loading import fills
-from core.app.frame.check import Question
-from core.app.frame.lesson import Lesson
+from core.app.frame import Lesson, Question, Reading, cannot
 from core.app.frame.model_offer import title
-from core.app.frame.views import Reading, cannot
 from core.app.state import reader
 from core.app.state.run import Run, room
 from core.components.attention_view import attention_view
@@ -423,8 +419,7 @@ def _loss_table(page: Lesson, filled: Filled) -> pd.DataFrame | None:
         true, q = filled.true_id(position), filled.left_of_true(position)
         rows.append((filled.encoder.tokenizer.visible(true), plain_number(float(filled.of_encoder(position)[true])),
                      "–" if q is None else plain_number(q), plain_number(loss)))
-    return pd.DataFrame(rows, columns=[page.label(f"column_{name}")
-                                       for name in ("hidden", "p_encoder", "p_decoder", "loss")]) if rows else None
+    return page.table(rows, "hidden", "p_encoder", "p_decoder", "loss") if rows else None
 
 
 def every_candidate(page: Lesson, filled: Filled) -> pd.DataFrame:
@@ -435,8 +430,7 @@ def every_candidate(page: Lesson, filled: Filled) -> pd.DataFrame:
                                     ("decoder", filled.of_decoder(position), filled.decoder.tokenizer)):
             for rank, token_id in enumerate([] if p is None else p.topk(10).indices.tolist(), 1):
                 rows.append((position, model, rank, tokenizer.visible(token_id), float(p[token_id])))
-    return pd.DataFrame(rows,
-                        columns=[page.label(f"column_{name}") for name in ("position", "model", "rank", "token", "p")])
+    return page.table(rows, "position", "model", "rank", "token", "p")
 
 
 def _question(page: Lesson, filled: Filled, picked: int | None) -> Question | None:

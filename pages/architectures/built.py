@@ -1,13 +1,11 @@
 """A design made real: built with random weights, its parameters counted one by one, and run on the prompt."""
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 
 import torch
 
 from core.app.compute import cache
-from core.app.state.run import Run
+from core.app.state import Run
 from core.cost import counting
 from core.model.config import ModelConfig
 from core.model.transformer import Transformer

@@ -1,8 +1,6 @@
 """Pictures of what models cost: how work grows with the length, models over time, scores against cost,
 losses against size.
 """
-from __future__ import annotations
-
 import functools
 import math
 from collections.abc import Mapping

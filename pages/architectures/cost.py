@@ -1,8 +1,6 @@
 """Cost: how work grows with the length of the text, counted and timed on this machine; and sparse patterns, which keep
 few pairs and take more layers.
 """
-from __future__ import annotations
-
 import functools
 import threading
 import time
@@ -14,12 +12,9 @@ import streamlit as st
 
 from core.app.base import prose
 from core.app.base.prose import TextFile
-from core.app.frame.check import Question
-from core.app.frame.lesson import Lesson
-from core.app.frame.views import Reading
+from core.app.frame import Lesson, Question, Reading
 from core.app.server import routes
-from core.app.state import reader
-from core.app.state.run import Run
+from core.app.state import Run, reader
 from core.components.lib.bytes import pack
 from core.components.lib.hand import HAND_CSS
 from core.components.lib.token_view import token_view

@@ -1,19 +1,14 @@
 """Design: the notes' table of architectures as switches; the block as they wire it, every part counted, and what a
 change costs against a baseline.
 """
-from __future__ import annotations
-
 import functools
 import math
 
 import pandas as pd
 import streamlit as st
 
-from core.app.frame.check import Question
-from core.app.frame.lesson import Lesson
-from core.app.frame.views import Reading
-from core.app.state import reader
-from core.app.state.run import Run
+from core.app.frame import Lesson, Question, Reading
+from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
 from core.cost import counting
 from core.figures.numbers import latex_number, readable

@@ -2,14 +2,10 @@
 
 One of the library that the reader has chosen stands in for the bundled one of its kind.
 """
-from __future__ import annotations
-
 from core.app.compute import cache
 from core.app.compute.library import loading, names
-from core.app.frame.lesson import Lesson
-from core.app.frame.views import Reading, cannot
-from core.app.state import reader
-from core.app.state.run import Run
+from core.app.frame import Lesson, Reading, cannot
+from core.app.state import Run, reader
 
 FILLS_BLANKS, WRITES_ON, TRANSLATES = "blanks", cache.MAIN_MODEL, "translator"
 KINDS = {FILLS_BLANKS: "encoder", WRITES_ON: "decoder", TRANSLATES: "encoder-decoder"}

@@ -1,8 +1,6 @@
 """LayerNorm, RMSNorm and BatchNorm on the live model's stream: which numbers each averages over, and whose output
 depends on its companions.
 """
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,11 +11,8 @@ from torch import Tensor
 
 from core.analysis import stream_and_heads
 from core.app.base.markdown import code, unmarked
-from core.app.frame.check import Question
-from core.app.frame.lesson import Lesson
-from core.app.frame.views import Reading
-from core.app.state import reader
-from core.app.state.run import Run
+from core.app.frame import Lesson, Question, Reading
+from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
 from core.components.residual_grid import residual_grid
 from core.figures.numbers import bracketed, latex_number, latex_operand, readable

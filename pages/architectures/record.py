@@ -2,19 +2,14 @@
 
 Models over time, the scaling laws with a calculator, the first Transformer's scores, and what models are fed.
 """
-from __future__ import annotations
-
 import math
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.app.frame.check import Question
-from core.app.frame.lesson import Lesson
-from core.app.frame.views import Reading
-from core.app.state import reader
-from core.app.state.run import Run
+from core.app.frame import Lesson, Question, Reading
+from core.app.state import Run, reader
 from core.cost import built_models, scaling_laws
 from core.figures.numbers import latex_number, readable, superscript
 from pages.architectures import charts as figures

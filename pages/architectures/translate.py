@@ -1,8 +1,6 @@
 """Translate: an encoder-decoder turns dates in words into digits and back, or one of the library a text into another,
 and its cross-attention shows where it looks.
 """
-from __future__ import annotations
-
 import itertools
 from dataclasses import dataclass
 from datetime import date
@@ -14,11 +12,8 @@ import torch
 
 from core.app.base.markdown import code
 from core.app.compute import cache
-from core.app.frame.check import Question
-from core.app.frame.lesson import Lesson
-from core.app.frame.views import Reading
-from core.app.state import reader
-from core.app.state.run import Run
+from core.app.frame import Lesson, Question, Reading
+from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
 from core.figures.numbers import bracketed, latex_number, latex_operand, plain_number, probability
 from core.model.block import KVCache
@@ -347,7 +342,7 @@ def weights_table(page: Lesson, found: Translated, cross: CrossTrace, head: int,
     scores = cross.scores[head, step].double()
     rows = zip(found.source_tokens, map(plain_number, scores.tolist()),
                map(plain_number, torch.softmax(scores, -1).tolist()))
-    return pd.DataFrame(rows, columns=[page.label(f"column_{name}") for name in ("source", "score", "weight")])
+    return page.table(rows, "source", "score", "weight")
 
 
 def token_table(page: Lesson, found: Translated) -> pd.DataFrame:
@@ -360,8 +355,7 @@ def cross_table(page: Lesson, found: Translated) -> pd.DataFrame:
     values = patterns(found.trace)["cross"]
     rows = [(block, head, n, found.target_tokens[n], m, found.source_tokens[m], float(values[block, head, n, m]))
             for block, head, n, m in np.ndindex(values.shape)]
-    return pd.DataFrame(rows, columns=[page.label(f"column_{name}")
-                                       for name in ("block", "head", "step", "token", "position", "source", "weight")])
+    return page.table(rows, "block", "head", "step", "token", "position", "source", "weight")
 
 
 def alignment_table(page: Lesson, measures: Measured) -> pd.DataFrame:
@@ -369,7 +363,7 @@ def alignment_table(page: Lesson, measures: Measured) -> pd.DataFrame:
     rows = [(block, page.label("translate_mean") if head == len(heads) else str(head), float(score))
             for block, (heads, mean) in enumerate(zip(measures.alignment.heads, measures.alignment.means))
             for head, score in enumerate(itertools.chain(heads, [mean]))]
-    return pd.DataFrame(rows, columns=[page.label(f"column_{name}") for name in ("block", "head", "aligned")])
+    return page.table(rows, "block", "head", "aligned")
 
 
 def forced(found: Translated) -> tuple[tuple[int, ...], tuple[int, ...]]:

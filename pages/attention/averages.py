@@ -1,8 +1,6 @@
 """Averages: a head's output is a weighted mean of values, and what becomes of the tokens of a model that can
 do nothing else.
 """
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,11 +12,8 @@ from core.analysis import stream_and_heads
 from core.analysis.attention_steps import Steps, head_steps, tempered_weights
 from core.analysis.embeddings import principal_axes
 from core.app.base.markdown import code
-from core.app.frame.check import Question
-from core.app.frame.lesson import Lesson
-from core.app.frame.views import Reading
-from core.app.state import reader
-from core.app.state.run import Run
+from core.app.frame import Lesson, Question, Reading
+from core.app.state import Run, reader
 from core.components.lib.bytes import pack
 from core.components.lib.instrument import instrument
 from core.figures import residual_stream as figures

@@ -1,8 +1,6 @@
 """Roles: why a query and a key, and not one vector for both; and which changes of the weights nobody can
 see from outside.
 """
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
 
@@ -15,11 +13,8 @@ from torch import Tensor
 from core.analysis import stream_and_heads, symmetries
 from core.app.base.markdown import code, escaped
 from core.app.compute import growing_results
-from core.app.frame.check import Question
-from core.app.frame.lesson import Lesson
-from core.app.frame.views import Reading, cannot
-from core.app.state import reader
-from core.app.state.run import Run
+from core.app.frame import Lesson, Question, Reading, cannot
+from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
 from core.figures.heads import head_name
 from core.figures.numbers import bracketed, latex_number, latex_operand, plain_number, probability, readable

@@ -1,8 +1,6 @@
 """Scaling: the experiment that shows why scores are divided by √d_k, and what the division does to the loaded
 model's heads.
 """
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -13,11 +11,8 @@ from core.analysis import score_scaling
 from core.analysis.score_scaling import D_KS, Experiment, HeadScaling, Measured
 from core.app.base.markdown import escaped
 from core.app.compute import cache
-from core.app.frame.check import Question
-from core.app.frame.lesson import Lesson
-from core.app.frame.views import Reading
-from core.app.state import reader
-from core.app.state.run import Run
+from core.app.frame import Lesson, Question, Reading
+from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
 from core.figures.heads import head_name
 from core.figures.numbers import latex_number, latex_operand, plain_number, readable

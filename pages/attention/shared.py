@@ -1,17 +1,13 @@
 """The lesson's settings, and what its views read from a run: the picked head's block, and names."""
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 
 import streamlit as st
 from torch import Tensor
 
-from core.app.frame import charts, views
-from core.app.frame.lesson import Lesson
-from core.app.state import reader
+from core.app.frame import Lesson, charts, views
+from core.app.state import Run, reader
 from core.app.state.lesson_settings import Setting, Settings
-from core.app.state.run import Run
 from core.model.block import Block
 from core.model.config import MASKS, SCORES
 from core.model.trace import BlockTrace

@@ -1,6 +1,4 @@
 """Steps: every number of one head for one query, from the vectors to what it writes."""
-from __future__ import annotations
-
 import dataclasses
 import functools
 import math
@@ -12,12 +10,9 @@ import streamlit as st
 
 from core.analysis.attention_steps import Steps, head_steps, is_scaled, simple_steps
 from core.app.base.markdown import code
-from core.app.frame.check import Question
-from core.app.frame.lesson import Lesson
-from core.app.frame.views import Reading
+from core.app.frame import Lesson, Question, Reading
 from core.app.server import routes
-from core.app.state import reader
-from core.app.state.run import Run
+from core.app.state import Run, reader
 from core.components.lib.bytes import pack
 from core.components.lib.instrument import instrument
 from core.figures.heads import head_name, product_latex

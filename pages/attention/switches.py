@@ -1,8 +1,6 @@
 """Switches: scaling, mask and score function of the whole model changed in a real pass, and what the next
 token becomes.
 """
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np
@@ -13,11 +11,8 @@ from core.analysis import stream_and_heads
 from core.analysis.stream_and_heads import Effect
 from core.app.base.markdown import code, escaped
 from core.app.compute import cache
-from core.app.frame.check import Question
-from core.app.frame.lesson import Lesson
-from core.app.frame.views import Reading
-from core.app.state import reader
-from core.app.state.run import Run
+from core.app.frame import Lesson, Question, Reading
+from core.app.state import Run, reader
 from core.app.state.run import read as read_text
 from core.components.attention_view import attention_view
 from core.figures import heads as figures
@@ -209,8 +204,7 @@ def trained_table(page: Lesson, run: Run) -> pd.DataFrame | None:
             found = likeliest(other, same_place(other, run))
             rows.append([page.label(f"score_name_{score}"), other.model_name,
                          *(f"{token}  {probability(p)}" for token, p in found)])
-    return pd.DataFrame(rows, columns=[page.label(f"column_{name}")
-                                       for name in ("score_function", "model", "first", "second", "third")])
+    return page.table(rows, "score_function", "model", "first", "second", "third")
 
 
 def _patterns_table(run: Run, change: Intervention) -> pd.DataFrame:

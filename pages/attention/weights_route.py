@@ -1,11 +1,9 @@
 """The weights of one head, asked for by the browser when a reader opens a number that they made: once a head, and not
 with every rerun.
 """
-from __future__ import annotations
-
 from core.app.base import devices
 from core.app.compute import cache
-from core.app.state.run import Run
+from core.app.state import Run
 from core.components.lib.bytes import pack
 
 NAME = "attention_weights"

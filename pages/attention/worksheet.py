@@ -1,6 +1,4 @@
 """Worksheet: attention by hand, with small whole numbers; every cell is checked as it is typed."""
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 
@@ -11,11 +9,8 @@ from torch import Tensor
 
 from core.app.base.markdown import code
 from core.app.compute import cache
-from core.app.frame.check import Question
-from core.app.frame.lesson import Lesson
-from core.app.frame.views import Reading
-from core.app.state import reader
-from core.app.state.run import Run
+from core.app.frame import Lesson, Question, Reading
+from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
 from core.figures.numbers import bracketed, latex_number, latex_operand, probability
 from core.model import attention

@@ -1,9 +1,6 @@
 """One class of fifty minutes, step by step, and a course of four of them."""
-from __future__ import annotations
-
 from core.app.base import catalogue, prose
-from core.app.frame import class_plan
-from core.app.frame.lesson import Lesson
+from core.app.frame import Lesson, class_plan
 from pages.course.pictures import picture
 
 MINUTES = 50

@@ -1,9 +1,7 @@
 """The glossary: every term, searched in the browser, by letter or by lesson, each with a link to where it is at work.
 """
-from __future__ import annotations
-
 from core.app.base import catalogue, prose
-from core.app.frame.lesson import Lesson
+from core.app.frame import Lesson
 from pages.course import tables
 from pages.course.pictures import picture
 from pages.course.shared import SETTINGS

@@ -1,10 +1,7 @@
 """The lectures: each of the four, part by part, with the picture that shows each idea."""
-from __future__ import annotations
-
 import itertools
 
-from core.app.frame import views
-from core.app.frame.lesson import Lesson
+from core.app.frame import Lesson, views
 from pages.course import tables
 from pages.course.pictures import picture
 from pages.course.shared import SETTINGS

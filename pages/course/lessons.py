@@ -1,8 +1,6 @@
 """The lessons in their order: how long each takes, what one can do after it, and a mark for those that are done."""
-from __future__ import annotations
-
 from core.app.base import catalogue, prose
-from core.app.frame.lesson import Lesson
+from core.app.frame import Lesson
 from pages.course.pictures import picture
 
 

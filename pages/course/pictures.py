@@ -1,12 +1,10 @@
 """The pictures of the page, one kind each: lessons, lectures, a class, the glossary, a sheet as it is printed."""
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import streamlit as st
 
 from core.app.base import catalogue
-from core.app.frame.lesson import Lesson
+from core.app.frame import Lesson
 from core.app.state import reader
 from core.components.lib.token_view import token_view
 from pages.course.shared import SETTINGS

@@ -1,6 +1,4 @@
 """The settings of the course page."""
-from __future__ import annotations
-
 from core.app.base import catalogue
 from core.app.state.lesson_settings import Setting, Settings
 from core.sheets.exercises import MOST_SEED

@@ -1,19 +1,15 @@
 """Worksheets: each drawn from its number, filled with the model's own values, shown as it is printed, and offered
 with its solution.
 """
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 
 import streamlit as st
 
 from core.analysis import text_probability
-from core.app.frame import views
-from core.app.frame.lesson import Lesson
-from core.app.state import reader
+from core.app.frame import Lesson, views
+from core.app.state import Run, reader
 from core.app.state import run as runs
-from core.app.state.run import Run
 from core.cost import counting
 from core.figures.numbers import plain_number
 from core.model.config import ModelConfig

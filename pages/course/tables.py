@@ -2,8 +2,6 @@
 
 Tab-separated files with a line of names, read again when they change.
 """
-from __future__ import annotations
-
 import functools
 import urllib.parse
 from dataclasses import dataclass

@@ -1,6 +1,4 @@
 """The page: its title, the control that picks a view, and the view. A link opens a lesson in the same session."""
-from __future__ import annotations
-
 import streamlit as st
 
 from core.app.base import catalogue, prose

@@ -1,6 +1,4 @@
 """Word arithmetic: b − a + c, and the honest rank of the expected answer over the whole vocabulary."""
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,11 +10,8 @@ from core.analysis import embeddings
 from core.analysis.embeddings import Analogy
 from core.app.base.markdown import code
 from core.app.compute import growing_results
-from core.app.frame.check import Question
-from core.app.frame.lesson import Lesson
-from core.app.frame.views import Reading
-from core.app.state import reader
-from core.app.state.run import Run
+from core.app.frame import Lesson, Question, Reading
+from core.app.state import Run, reader
 from core.figures.numbers import latex_number, readable
 from pages.embeddings import charts as figures
 from pages.embeddings.shared import PREFIX, Space, chart_height, keep, look_up, show, space, spelling, word

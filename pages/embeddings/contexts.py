@@ -1,6 +1,4 @@
 """Two contexts: one token in two texts, and the way of its vector through the layers in one common plane."""
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,11 +9,8 @@ from torch import Tensor
 
 from core.analysis import embeddings, stream_and_heads
 from core.app.base.markdown import code
-from core.app.frame.check import Question
-from core.app.frame.lesson import Lesson
-from core.app.frame.views import Reading
-from core.app.state import reader
-from core.app.state.run import Run
+from core.app.frame import Lesson, Question, Reading
+from core.app.state import Run, reader
 from core.figures.numbers import latex_number, readable
 from core.figures.thinning import thinned
 from pages.embeddings import charts as figures

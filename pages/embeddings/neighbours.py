@@ -1,17 +1,12 @@
 """Neighbours: the tokens whose rows of E are nearest to a word's, and how far out they stand among all."""
-from __future__ import annotations
-
 import pandas as pd
 import streamlit as st
 import torch
 
 from core.analysis import embeddings
 from core.app.base.markdown import code
-from core.app.frame.check import Question
-from core.app.frame.lesson import Lesson
-from core.app.frame.views import Reading
-from core.app.state import reader
-from core.app.state.run import Run
+from core.app.frame import Lesson, Question, Reading
+from core.app.state import Run, reader
 from core.figures.numbers import bracketed, latex_number, readable
 from core.figures.positions import dot_latex
 from pages.embeddings import charts as figures

@@ -1,6 +1,4 @@
 """One-hot × E: each token of the prompt picks its row of the embedding matrix, shown as the product that it is."""
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -10,11 +8,8 @@ import torch
 
 from core.analysis import embeddings
 from core.app.base.markdown import code
-from core.app.frame.check import Question
-from core.app.frame.lesson import Lesson
-from core.app.frame.views import Reading
-from core.app.state import reader
-from core.app.state.run import Run
+from core.app.frame import Lesson, Question, Reading
+from core.app.state import Run, reader
 from core.components import declare
 from core.components.heads_wall import PATTERN_CSS
 from core.components.lib.bytes import pack

@@ -1,6 +1,4 @@
 """What all views of the lesson share: settings, the word that was picked and the matrix in float64."""
-from __future__ import annotations
-
 import functools
 from dataclasses import dataclass
 
@@ -12,11 +10,9 @@ from core.analysis.embeddings import LARGE, MEASURES, ROWS, Projection, principa
 from core.analysis.stream_and_heads import norms
 from core.app.base.markdown import escaped
 from core.app.compute import growing_results
-from core.app.frame import charts, views
-from core.app.frame.lesson import Lesson
-from core.app.state import reader
+from core.app.frame import Lesson, charts, views
+from core.app.state import Run, reader
 from core.app.state.lesson_settings import Setting, Settings
-from core.app.state.run import Run
 from core.model.tokenizer import Tokenizer
 from pages.embeddings.charts import kind_of
 

@@ -1,8 +1,6 @@
 """The map: every token of the vocabulary on the axes along which the rows of E differ most, or the frequent words by
 their neighbourhoods.
 """
-from __future__ import annotations
-
 import collections
 import math
 from collections.abc import Iterator
@@ -17,11 +15,8 @@ from core.analysis import embeddings, tsne
 from core.app.base.markdown import code
 from core.app.compute import growing_results
 from core.app.compute.growing_results import Part
-from core.app.frame.check import Question
-from core.app.frame.lesson import Lesson
-from core.app.frame.views import Reading, cannot
-from core.app.state import reader
-from core.app.state.run import Run
+from core.app.frame import Lesson, Question, Reading, cannot
+from core.app.state import Run, reader
 from core.figures.numbers import latex_number, readable
 from pages.embeddings import charts as figures
 from pages.embeddings.shared import PREFIX, Space, chart_height, choice, keep, space, spelling, word

@@ -1,8 +1,6 @@
 """Beam search: its tree, what is kept and what is pruned at each step, and all texts there are where the
 vocabulary is tiny.
 """
-from __future__ import annotations
-
 import functools
 import math
 from collections.abc import Iterator
@@ -14,11 +12,8 @@ import torch
 from core.app.base.markdown import code
 from core.app.compute import cache, growing_results
 from core.app.compute.growing_results import Part
-from core.app.frame.check import Question
-from core.app.frame.lesson import Lesson
-from core.app.frame.views import Reading
-from core.app.state import reader
-from core.app.state.run import Run
+from core.app.frame import Lesson, Question, Reading
+from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
 from core.figures.numbers import latex_number, latex_operand, plain_number, readable
 from core.model.config import ModelConfig
@@ -186,8 +181,7 @@ def _question(page: Lesson, run: Run, here: Scene) -> Question:
 def _table(page: Lesson, run: Run, here: Scene) -> pd.DataFrame:
     rows = [(step, place, path(run, here, one), one.log_prob, place <= here.width)
             for step, hypotheses in enumerate(here.steps, 1) for place, one in enumerate(hypotheses, 1)]
-    return pd.DataFrame(rows,
-                        columns=[page.label(f"column_{name}") for name in ("step", "place", "text", "log", "kept_at")])
+    return page.table(rows, "step", "place", "text", "log", "kept_at")
 
 
 def _every(page: Lesson, run: Run, here: Scene) -> pd.DataFrame | None:

@@ -1,8 +1,6 @@
 """Texts of one prompt and seed that differ by what the reader picked by hand: how they are written, and kept
 in the address.
 """
-from __future__ import annotations
-
 import math
 import zlib
 from collections.abc import Iterable
@@ -12,7 +10,7 @@ import numpy as np
 import torch
 
 from core.app.compute import cache, growing_results
-from core.app.state.run import Run
+from core.app.state import Run
 from core.model.generation import GenerationStep, generate
 from core.model.sampling import SamplingConfig
 from pages.generation.shared import Start

@@ -1,8 +1,6 @@
 """KV cache: the work, the time and the memory of one more token, with the cache and without it; the times are measured
 when the reader asks.
 """
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -11,9 +9,7 @@ import streamlit as st
 
 from core.app.base.markdown import code
 from core.app.compute import cache
-from core.app.frame.check import Question
-from core.app.frame.lesson import Lesson
-from core.app.frame.views import Reading
+from core.app.frame import Lesson, Question, Reading
 from core.app.state import reader
 from core.app.state.run import Run, room
 from core.cost.cache_cost import Cost, bytes_per_token, greedy_without_cache, measured, multiplications

@@ -1,7 +1,5 @@
 """Futures: two hundred continuations of one prompt as a tree, the count of each beginning beside its exact probability.
 """
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 
@@ -10,11 +8,8 @@ import pandas as pd
 from core.app.base.markdown import code
 from core.app.compute import cache, growing_results
 from core.app.compute.growing_results import Part
-from core.app.frame.check import Question
-from core.app.frame.lesson import Lesson
-from core.app.frame.views import Reading
-from core.app.state import reader
-from core.app.state.run import Run
+from core.app.frame import Lesson, Question, Reading
+from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
 from core.figures.numbers import latex_number, latex_operand, readable
 from core.language import futures as mathematics
@@ -140,6 +135,4 @@ def _question(page: Lesson, seed: int, tree: Tree, other: Tree) -> Question:
 def _table(page: Lesson, run: Run, tree: Tree) -> pd.DataFrame:
     rows = [(node.depth, path(run, node), node.count, node.count / N, node.prob, node.path_prob, N * node.path_prob,
              N * frequency_band(node.path_prob, N)) for node in tree[1:]]
-    return pd.DataFrame(rows,
-                        columns=[page.label(f"column_{name}") for name in ("depth", "text", "count", "frequency",
-                                                                           "conditional", "path", "expected", "sigma")])
+    return page.table(rows, "depth", "text", "count", "frequency", "conditional", "path", "expected", "sigma")

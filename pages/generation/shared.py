@@ -1,6 +1,4 @@
 """What the views of the lesson share: settings, the prompt that is continued, the controls of the sampling."""
-from __future__ import annotations
-
 import dataclasses
 import functools
 from dataclasses import dataclass
@@ -8,10 +6,9 @@ from dataclasses import dataclass
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from core.app.frame import charts, views
-from core.app.frame.lesson import Lesson
+from core.app.frame import Lesson, charts, views
+from core.app.state import Run
 from core.app.state.lesson_settings import Setting, Settings
-from core.app.state.run import Run
 from core.model.generation import context_window
 from core.model.sampling import SamplingConfig
 

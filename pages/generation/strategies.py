@@ -1,7 +1,5 @@
 """Strategies: greedy, random, top-k, top-p and beam search from one prompt with one seed, and what each text is worth.
 """
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,11 +11,8 @@ import streamlit as st
 from core.app.base.markdown import code
 from core.app.compute import cache, growing_results
 from core.app.compute.growing_results import Part
-from core.app.frame.check import Question
-from core.app.frame.lesson import Lesson
-from core.app.frame.views import Reading
-from core.app.state import reader
-from core.app.state.run import Run
+from core.app.frame import Lesson, Question, Reading
+from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
 from core.evaluation.samples import distinct_share
 from core.figures.numbers import latex_number, latex_operand, plain_number, readable

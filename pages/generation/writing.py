@@ -1,8 +1,6 @@
 """Writing: a text token by token, each with the distribution it was drawn from; another branch is picked by hand
 and left again.
 """
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 
@@ -10,11 +8,8 @@ import pandas as pd
 import streamlit as st
 
 from core.app.base.markdown import code
-from core.app.frame.check import Question
-from core.app.frame.lesson import Lesson
-from core.app.frame.views import Reading
-from core.app.state import reader
-from core.app.state.run import Run
+from core.app.frame import Lesson, Question, Reading
+from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
 from core.components.sampling_panel import PanelSettings
 from core.figures.numbers import latex_number, latex_operand, plain_number, readable
@@ -165,17 +160,14 @@ def _candidates(page: Lesson, run: Run, step: Step | None) -> pd.DataFrame | Non
     rows = [(one.place + 1, run.tokenizer.visible(one.token_id), plain_number(one.prob), plain_number(one.renormalised),
              page.label(f"rule_{RULES[one.cut_by]}") if one.cut_by else "")
             for one in step.candidates]
-    return pd.DataFrame(rows, columns=[page.label(f"column_{name}")
-                                       for name in ("rank", "token", "y", "renormalised", "cut")])
+    return page.table(rows, "rank", "token", "y", "renormalised", "cut")
 
 
 def _table(page: Lesson, run: Run, here: Scene) -> pd.DataFrame:
     rows = [(i, run.tokenizer.visible(step.token_id), step.p, -step.log_prob, step.taken.prob, step.taken.renormalised,
              step.xi, step.taken.place + 1, step.n_kept, step.by_hand)
             for i, step in enumerate(here.steps)]
-    return pd.DataFrame(rows, columns=[page.label(f"column_{name}")
-                                       for name in ("step", "token", "p", "surprisal", "y", "renormalised", "xi",
-                                                    "rank", "kept", "hand")])
+    return page.table(rows, "step", "token", "p", "surprisal", "y", "renormalised", "xi", "rank", "kept", "hand")
 
 
 def _lines(page: Lesson, run: Run, here: Scene) -> list[tuple[str, str]]:

@@ -1,6 +1,4 @@
 """What stands below the instrument and follows the picked head, query and key: the numbers, the question, the code."""
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -8,10 +6,8 @@ import pandas as pd
 
 from core.analysis import stream_and_heads
 from core.app.base.markdown import code
-from core.app.frame.check import Question
-from core.app.frame.lesson import Lesson
-from core.app.frame.views import Reading
-from core.app.state.run import Run
+from core.app.frame import Lesson, Question, Reading
+from core.app.state import Run
 from core.figures import heads as figures
 from core.figures.heads import head_name, product_latex
 from core.figures.numbers import bracketed, latex_number, latex_operand, plain_number, probability

@@ -1,6 +1,4 @@
 """The instrument: one row of controls, the wall of all heads, and beside it the panel that the reader chose."""
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 
@@ -8,12 +6,10 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from core.app.base.markdown import code
+from core.app.frame import Lesson, Reading
 from core.app.frame.guard import guard
-from core.app.frame.lesson import Lesson
-from core.app.frame.views import Reading
 from core.app.server import routes
-from core.app.state import reader
-from core.app.state.run import Run
+from core.app.state import Run, reader
 from core.components.heads_wall import heads_wall
 from core.figures.heads import head_name
 from core.model.intervention import NOTHING

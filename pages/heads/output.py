@@ -1,15 +1,12 @@
 """What the heads write: concatenate and W_O at the picked query, each head's output, what W_O makes of it, their sum.
 """
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
 import streamlit as st
 
-from core.app.frame.lesson import Lesson
-from core.app.state import reader
-from core.app.state.run import Run
+from core.app.frame import Lesson
+from core.app.state import Run, reader
 from core.components import declare
 from core.components.heads_wall import PATTERN_CSS
 from core.components.lib.bytes import pack

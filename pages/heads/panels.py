@@ -1,6 +1,4 @@
 """The panels beside the wall: one head large, what each head does, heads changed, two prompts, rollout."""
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -9,11 +7,9 @@ import torch
 
 from core.analysis import stream_and_heads
 from core.app.base.markdown import code
-from core.app.frame import charts
-from core.app.frame.lesson import Lesson
+from core.app.frame import Lesson, charts
 from core.app.server import routes
-from core.app.state import reader
-from core.app.state.run import Run
+from core.app.state import Run, reader
 from core.components.attention_view import attention_view
 from core.figures import heads as figures
 from core.figures.numbers import probability

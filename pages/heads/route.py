@@ -1,6 +1,4 @@
 """The wall for a hand that moves: its bytes for a question that names a model, its tokens and a change of heads."""
-from __future__ import annotations
-
 from core.app.base import prose
 from core.app.state import run
 from core.components.attention_view import payload

@@ -13,10 +13,9 @@ import torch
 from core.analysis import stream_and_heads
 from core.app.base.prose import TextFile
 from core.app.compute import cache
-from core.app.frame.lesson import Lesson
-from core.app.state import reader
+from core.app.frame import Lesson
+from core.app.state import Run, reader
 from core.app.state.lesson_settings import Setting, Settings
-from core.app.state.run import Run
 from core.figures.heads import head_name
 from core.figures.numbers import probability
 from core.model.intervention import NOTHING, HeadEdit, Intervention

@@ -1,8 +1,6 @@
 """Pictures of the lesson Language models: all orders of some words, ranked; log-odds against how much of a prompt was
 read; a probability for each letter of a text. Arrays and labels in, an altair object out.
 """
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 

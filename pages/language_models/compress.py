@@ -1,8 +1,6 @@
 """Compress: the prompt's tokens through an arithmetic coder that the model drives, back again, and beside
 well-known compressors.
 """
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,11 +10,8 @@ import streamlit as st
 from core.analysis import text_probability
 from core.app.base.markdown import code
 from core.app.compute import growing_results
-from core.app.frame.check import Question
-from core.app.frame.lesson import Lesson
-from core.app.frame.views import Reading
-from core.app.state import reader
-from core.app.state.run import Run
+from core.app.frame import Lesson, Question, Reading
+from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
 from core.figures.numbers import latex_number, latex_operand, plain_number
 from core.language import arithmetic_coding, compression

@@ -1,15 +1,10 @@
 """Continuations: two ways to go on after the prompt, token by token, and the odds between them."""
-from __future__ import annotations
-
 import numpy as np
 import streamlit as st
 
 from core.analysis import text_probability
-from core.app.frame.check import Question
-from core.app.frame.lesson import Lesson
-from core.app.frame.views import Reading
-from core.app.state import reader
-from core.app.state.run import Run
+from core.app.frame import Lesson, Question, Reading
+from core.app.state import Run, reader
 from core.figures.numbers import latex_number, plain_number
 from pages.language_models import charts as figures
 from pages.language_models.shared import (

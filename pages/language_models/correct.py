@@ -1,7 +1,5 @@
 """Correct: one letter of a text is wrong; the model's probability of every text with one letter changed says which one.
 """
-from __future__ import annotations
-
 import string
 
 import numpy as np
@@ -9,11 +7,8 @@ import pandas as pd
 import streamlit as st
 
 from core.analysis import text_probability
-from core.app.frame.check import Question
-from core.app.frame.lesson import Lesson
-from core.app.frame.views import Reading
-from core.app.state import reader
-from core.app.state.run import Run
+from core.app.frame import Lesson, Question, Reading
+from core.app.state import Run, reader
 from core.figures.numbers import latex_number, plain_number, probability
 from pages.language_models import charts as figures
 from pages.language_models.shared import PREFIX, Scored, attached, named, read, row_of, scored_so_far, show

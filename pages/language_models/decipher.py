@@ -1,8 +1,6 @@
 """Decipher: a text in a substitution cipher, read without its key from how often letters, pairs and triples come,
 and by the model.
 """
-from __future__ import annotations
-
 import functools
 import math
 from collections.abc import Iterator
@@ -14,9 +12,7 @@ import streamlit as st
 
 from core.app.compute import growing_results
 from core.app.compute.growing_results import Part
-from core.app.frame.check import Question
-from core.app.frame.lesson import Lesson
-from core.app.frame.views import Reading
+from core.app.frame import Lesson, Question, Reading
 from core.app.state import reader
 from core.app.state.run import LARGE, Run
 from core.components.lib.token_view import token_view

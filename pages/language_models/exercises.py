@@ -1,13 +1,11 @@
 """The tasks of the lesson as exercises with one right answer, and what the model makes of them, part by part."""
-from __future__ import annotations
-
 import functools
 import random
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from core.app.state.run import Run
+from core.app.state import Run
 from core.evaluation import teaching_tasks as evaluation
 from core.training import teaching_text
 from core.training.teaching_text import Exercise

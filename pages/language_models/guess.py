@@ -1,6 +1,4 @@
 """Guess: Shannon's game, letter by letter, the reader against the model."""
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass
 
@@ -9,11 +7,8 @@ import pandas as pd
 import streamlit as st
 
 from core.app.compute import growing_results
-from core.app.frame.check import Question
-from core.app.frame.lesson import Lesson
-from core.app.frame.views import Reading, cannot
-from core.app.state import reader
-from core.app.state.run import Run
+from core.app.frame import Lesson, Question, Reading, cannot
+from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
 from core.figures.numbers import latex_number, plain_number, probability
 from core.language import shannon

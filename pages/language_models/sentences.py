@@ -1,6 +1,4 @@
 """Sentences: what each token of some sentences costs, and the first five words of the picked one in every order."""
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -8,11 +6,8 @@ import pandas as pd
 import streamlit as st
 
 from core.analysis import text_probability
-from core.app.frame.check import Question
-from core.app.frame.lesson import Lesson
-from core.app.frame.views import Reading
-from core.app.state import reader
-from core.app.state.run import Run
+from core.app.frame import Lesson, Question, Reading
+from core.app.state import Run, reader
 from core.cost import counting
 from core.figures.numbers import latex_number, plain_number
 from pages.language_models import charts as figures

@@ -1,6 +1,4 @@
 """What the views of the lesson share: settings, and texts with what every token of them costs the model."""
-from __future__ import annotations
-
 import functools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,11 +10,9 @@ from core.analysis import text_probability
 from core.app.base.markdown import code
 from core.app.compute import growing_results
 from core.app.compute.growing_results import Part
-from core.app.frame import charts, views
-from core.app.frame.lesson import Lesson
-from core.app.state import reader
+from core.app.frame import Lesson, charts, views
+from core.app.state import Run, reader
 from core.app.state.lesson_settings import Setting, Settings
-from core.app.state.run import Run
 from core.figures.numbers import bracketed, latex_number, latex_operand, plain_number
 
 PREFIX = "language_models_"

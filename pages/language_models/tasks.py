@@ -1,8 +1,6 @@
 """Tasks: sentiment, questions, opposites and summaries as the prediction of words, each with how often it comes out
 right on a small labelled set.
 """
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 
@@ -14,11 +12,8 @@ from core.analysis.statistics import Proportion
 from core.app.base.markdown import code
 from core.app.compute import growing_results
 from core.app.compute.growing_results import Part
-from core.app.frame.check import Question
-from core.app.frame.lesson import Lesson
-from core.app.frame.views import Reading
-from core.app.state import reader
-from core.app.state.run import Run
+from core.app.frame import Lesson, Question, Reading
+from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
 from core.evaluation import teaching_tasks as evaluation
 from core.figures.numbers import latex_number, latex_operand, plain_number, probability

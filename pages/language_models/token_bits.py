@@ -1,7 +1,5 @@
 """The picture of several views: texts token by token, above each token a bar as high as its bits."""
-from __future__ import annotations
-
-from core.app.frame.lesson import Lesson
+from core.app.frame import Lesson
 from core.app.state import reader
 from core.components.lib.token_view import token_view
 from pages.language_models.shared import PREFIX, keep, read

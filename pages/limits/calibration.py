@@ -1,8 +1,6 @@
 """Calibration: of the tokens that were given 80 %, how many came true; on a text that the model never read, and on its
 own writing as the control.
 """
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -14,11 +12,8 @@ from core.analysis.statistics import Calibration, calibrate, chance_errors
 from core.app.base import prose
 from core.app.compute import growing_results
 from core.app.compute.growing_results import Part
-from core.app.frame.check import Question
-from core.app.frame.lesson import Lesson
-from core.app.frame.views import Reading
-from core.app.state import reader
-from core.app.state.run import Run
+from core.app.frame import Lesson, Question, Reading
+from core.app.state import Run, reader
 from core.evaluation import losses
 from core.figures.numbers import latex_number, latex_operand, plain_number
 from core.training import corpus, teaching_text
@@ -172,7 +167,7 @@ def _question(page: Lesson, run: Run, temperature: float, seed: int) -> Question
 def _bins(page: Lesson, one: Measured) -> pd.DataFrame:
     rows = [(f"{b.low:.1f} – {b.high:.1f}", b.count, plain_number(b.confidence), plain_number(b.share_right))
             for b in one.found.bins]
-    return pd.DataFrame(rows, columns=[page.label(f"column_{name}") for name in ("bin", "count", "said", "share")])
+    return page.table(rows, "bin", "count", "said", "share")
 
 
 def _table(one: Measured) -> pd.DataFrame:

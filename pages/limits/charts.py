@@ -2,8 +2,6 @@
 
 Arrays and labels in, an altair chart out.
 """
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 

@@ -1,8 +1,6 @@
 """Pictures of what one changed word does: tokens that gain and lose, log-ratios of all tokens, and log-ratios over many
 sentences. Arrays and labels in, an altair object out.
 """
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 

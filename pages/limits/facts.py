@@ -1,8 +1,6 @@
 """Facts: questions that the model was taught, that it was not taught, and that have no answer; what it says to each,
 and how sure it is.
 """
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,11 +13,8 @@ from core.analysis.statistics import pairs_won
 from core.app.base.markdown import code, unmarked
 from core.app.compute import growing_results
 from core.app.compute.growing_results import Part
-from core.app.frame.check import Question
-from core.app.frame.lesson import Lesson
-from core.app.frame.views import Reading
-from core.app.state import reader
-from core.app.state.run import Run
+from core.app.frame import Lesson, Question, Reading
+from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
 from core.evaluation import confidence
 from core.evaluation.confidence import Claim

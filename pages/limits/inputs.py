@@ -1,8 +1,6 @@
 """Inputs: what each token of the prompt counts for, by gradients, by leaving it out and by attention, and how far the
 methods agree.
 """
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import math
@@ -20,11 +18,8 @@ from core.analysis.stream_and_heads import rollout
 from core.analysis.text_probability import next_log_probs
 from core.app.base.markdown import code
 from core.app.compute import growing_results
-from core.app.frame.check import Question
-from core.app.frame.lesson import Lesson
-from core.app.frame.views import Reading
-from core.app.state import reader
-from core.app.state.run import Run
+from core.app.frame import Lesson, Question, Reading
+from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
 from core.figures.numbers import bracketed, latex_number, latex_operand, plain_number, probability, readable
 from core.model.transformer import Transformer

@@ -1,8 +1,6 @@
 """Parrot or meaning: tests of what needs the structure of a sentence and what the company of its words already tells,
 each counted over many items.
 """
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,11 +13,8 @@ from core.analysis.statistics import Z_95, Proportion
 from core.app.base.markdown import code
 from core.app.compute import cache, growing_results
 from core.app.compute.growing_results import Part
-from core.app.frame.check import Question
-from core.app.frame.lesson import Lesson
-from core.app.frame.views import Reading
-from core.app.state import reader
-from core.app.state.run import Run
+from core.app.frame import Lesson, Question, Reading
+from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
 from core.figures.numbers import latex_number, latex_operand, plain_number, probability, readable
 from core.language import word_order

@@ -1,8 +1,6 @@
 """Memory: passages that were read once, ten and a hundred times in training, and twins that were never read; how much
 of each the model recites.
 """
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import replace
@@ -14,11 +12,8 @@ import streamlit as st
 from core.app.base.markdown import code
 from core.app.compute import growing_results
 from core.app.compute.growing_results import Part
-from core.app.frame.check import Question
-from core.app.frame.lesson import Lesson
-from core.app.frame.views import Reading
-from core.app.state import reader
-from core.app.state.run import Run
+from core.app.frame import Lesson, Question, Reading
+from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
 from core.evaluation.memorisation import Recitation, recitations
 from core.figures.numbers import latex_number, latex_operand, plain_number, probability, readable
@@ -207,8 +202,7 @@ def _means(page: Lesson, now: list[Recitation]) -> pd.DataFrame:
         rows.append((repeats,
                      *(plain_number(float(np.mean(values))) for group in (met, twins)
                        for values in ([one.recited_share for one in group], [one.nats_per_token for one in group]))))
-    return pd.DataFrame(rows, columns=[page.label(f"column_{name}")
-                                       for name in ("repeats", "recited", "nats", "twins_recited", "twins_nats")])
+    return page.table(rows, "repeats", "recited", "nats", "twins_recited", "twins_nats")
 
 
 def _table(now: list[Recitation]) -> pd.DataFrame:

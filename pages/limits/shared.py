@@ -1,13 +1,10 @@
 """What the views of the lesson share: settings, and what is known of a model's training text."""
-from __future__ import annotations
-
 import functools
 from collections.abc import Iterator
 
 from core.app.base.markdown import escaped
 from core.app.compute import cache
-from core.app.frame import charts, views
-from core.app.frame.lesson import Lesson
+from core.app.frame import Lesson, charts, views
 from core.app.state import reader
 from core.app.state.lesson_settings import Setting, Settings
 from core.language import contrasts, word_order

@@ -2,8 +2,6 @@
 
 Arrays and labels in, an altair object out.
 """
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import altair as alt

@@ -1,8 +1,6 @@
 """Words: the same sentence with one word changed, what happens to the next token, and whether it happens in many
 sentences or in one.
 """
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,11 +11,8 @@ import streamlit as st
 
 from core.app.base.markdown import code
 from core.app.compute import growing_results
-from core.app.frame.check import Question
-from core.app.frame.lesson import Lesson
-from core.app.frame.views import Reading
-from core.app.state import reader
-from core.app.state.run import Run
+from core.app.frame import Lesson, Question, Reading
+from core.app.state import Run, reader
 from core.figures.numbers import bracketed, latex_number, latex_operand, plain_number, readable
 from core.language import contrasts
 from core.language.contrasts import Contrast, Spread, fitted

@@ -1,6 +1,4 @@
 """The page Models: every model that lessons can run on, in the order of how near it is, and what is in memory now."""
-from __future__ import annotations
-
 import io
 import tempfile
 import zipfile

@@ -1,6 +1,4 @@
 """What stands below the panel and follows its settings: formulas, tables, the question, where a logit comes from."""
-from __future__ import annotations
-
 import dataclasses
 import math
 
@@ -10,12 +8,9 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core.app.base.markdown import code, escaped
-from core.app.frame.check import Question
+from core.app.frame import Lesson, Question, Reading
 from core.app.frame.code_and_data import as_csv
-from core.app.frame.lesson import Lesson
-from core.app.frame.views import Reading
-from core.app.state import reader
-from core.app.state.run import Run
+from core.app.state import Run, reader
 from core.components.sampling_panel import PanelSettings, seeded_uniforms
 from core.figures.numbers import bracketed, latex_number, latex_operand, plain_number, probability
 from core.model import sampling

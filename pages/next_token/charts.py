@@ -1,6 +1,4 @@
 """Where a logit comes from: the dot product of h with a row of E, its largest terms as bars."""
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 

@@ -1,16 +1,12 @@
 """The panel of the whole distribution, the fields below it, and what the panel is given of a run."""
-from __future__ import annotations
-
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core.app.base.markdown import code
 from core.app.compute import cache
-from core.app.frame.lesson import Lesson
+from core.app.frame import Lesson, Reading
 from core.app.frame.named_token import look_up
-from core.app.frame.views import Reading
-from core.app.state import reader
-from core.app.state.run import Run
+from core.app.state import Run, reader
 from core.components.sampling_panel import Context, PanelSettings, message, sampling_panel
 from pages.next_token import below
 from pages.next_token.shared import PANEL, SETTINGS, given, take_settings

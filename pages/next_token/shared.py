@@ -1,6 +1,4 @@
 """The panel's settings, which the page keeps for it: where they stand, how the panel is told and how it tells."""
-from __future__ import annotations
-
 import streamlit as st
 
 from core.app.base.markdown import escaped

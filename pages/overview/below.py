@@ -10,10 +10,8 @@ from streamlit.delta_generator import DeltaGenerator
 
 from core.analysis import stream_and_heads
 from core.app.base.markdown import code, escaped
-from core.app.frame.check import Question
-from core.app.frame.lesson import Lesson
-from core.app.frame.views import Reading
-from core.app.state.run import Run
+from core.app.frame import Lesson, Question, Reading
+from core.app.state import Run
 from core.figures.numbers import bracketed, in_latex, latex_number, latex_operand, plain_number, probability
 from core.model import sampling
 from core.model.sampling import Truncation, truncate

@@ -3,8 +3,6 @@
 Hover reads a value, a click on a row picks its token, a click on a part opens its lesson, a click on a candidate
 appends it; playing walks the pass stage by stage in the browser, without Python.
 """
-from __future__ import annotations
-
 import functools
 from pathlib import Path
 
@@ -12,10 +10,8 @@ import numpy as np
 import streamlit as st
 
 from core.app.base import catalogue
-from core.app.frame.lesson import Lesson
-from core.app.frame.views import Reading, cannot
-from core.app.state import reader
-from core.app.state.run import Run
+from core.app.frame import Lesson, Reading, cannot
+from core.app.state import Run, reader
 from core.components import declare
 from core.components.lib.bytes import pack
 from pages.overview import below, packing

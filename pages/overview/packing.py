@@ -1,8 +1,6 @@
 """One forward pass as the bytes that the map draws: exact float32 for a short prompt, a byte a value for a long one,
 and what it says of each part.
 """
-from __future__ import annotations
-
 import numpy as np
 import torch
 

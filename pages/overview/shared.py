@@ -1,11 +1,9 @@
 """The lesson's seed, and what the map and the parts below it both read off a run."""
-from __future__ import annotations
-
 import numpy as np
 
 from core.app.compute import cache
+from core.app.state import Run
 from core.app.state.lesson_settings import Setting, Settings
-from core.app.state.run import Run
 from core.model.sampling import Truncation, truncate
 from pages.overview import packing
 

@@ -1,20 +1,14 @@
 """Measured: six small models that differ in their positions alone, and what each loses inside and beyond the length
 that it was trained on.
 """
-from __future__ import annotations
-
 import math
 
 import pandas as pd
 import streamlit as st
 
-from core.app.frame import charts, views
-from core.app.frame.check import Question
-from core.app.frame.lesson import Lesson
-from core.app.frame.views import Reading
-from core.app.state import reader
+from core.app.frame import Lesson, Question, Reading, charts, views
+from core.app.state import Run, reader
 from core.app.state.lesson_settings import Setting, Settings
-from core.app.state.run import Run
 from core.evaluation import lengths
 from core.figures import positions as figures
 from core.figures.numbers import latex_number, latex_operand

@@ -1,7 +1,5 @@
 """What the views of the lesson share: the choice among them, their instruments' state, and the picture that is saved.
 """
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 
 import streamlit as st

@@ -1,6 +1,4 @@
 """Symmetry: permute the tokens, and see whether the outputs only change places."""
-from __future__ import annotations
-
 import random
 from dataclasses import dataclass
 
@@ -8,12 +6,9 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.app.frame.check import Question
-from core.app.frame.lesson import Lesson
-from core.app.frame.views import Reading
-from core.app.state import lesson_settings, reader
+from core.app.frame import Lesson, Question, Reading
+from core.app.state import Run, lesson_settings, reader
 from core.app.state.lesson_settings import Setting
-from core.app.state.run import Run
 from core.components.lib.bytes import pack
 from core.components.lib.instrument import instrument
 from core.figures.numbers import latex_number

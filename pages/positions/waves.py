@@ -1,14 +1,9 @@
 """Waves: sinusoidal positions under the hand."""
-from __future__ import annotations
-
 import numpy as np
 
-from core.app.frame.check import Question
-from core.app.frame.lesson import Lesson
-from core.app.frame.views import Reading
-from core.app.state import reader
+from core.app.frame import Lesson, Question, Reading
+from core.app.state import Run, reader
 from core.app.state.lesson_settings import Setting
-from core.app.state.run import Run
 from core.components.lib.bytes import pack
 from core.components.lib.instrument import instrument
 from core.figures import positions as figures

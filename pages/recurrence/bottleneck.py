@@ -1,19 +1,13 @@
 """Bottleneck: an encoder that hands over one vector, against one whose states can all be looked at, both trained
 while one watches.
 """
-from __future__ import annotations
-
 import functools
 
 import numpy as np
 import streamlit as st
 
-from core.app.frame import job_controls
-from core.app.frame.check import Question
-from core.app.frame.lesson import Lesson
-from core.app.frame.views import Reading
-from core.app.state import reader
-from core.app.state.run import Run
+from core.app.frame import Lesson, Question, Reading, job_controls
+from core.app.state import Run, reader
 from core.figures import lines as figures
 from core.figures.numbers import latex_number, latex_operand, readable
 from core.learning import memory_tasks

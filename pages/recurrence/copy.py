@@ -1,19 +1,13 @@
 """Copy: recall after a delay, learned while one watches by a tanh network, gated cells and one layer of attention of
 the same size.
 """
-from __future__ import annotations
-
 import functools
 
 import pandas as pd
 import streamlit as st
 
-from core.app.frame import job_controls
-from core.app.frame.check import Question
-from core.app.frame.lesson import Lesson
-from core.app.frame.views import Reading
-from core.app.state import reader
-from core.app.state.run import Run
+from core.app.frame import Lesson, Question, Reading, job_controls
+from core.app.state import Run, reader
 from core.figures import lines as figures
 from core.figures.lines import Axis
 from core.figures.numbers import latex_number, readable

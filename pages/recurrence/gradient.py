@@ -1,8 +1,6 @@
 """Gradient: how much of a change at one step is still felt k steps later, in a tanh network, in gated cells and
 through attention.
 """
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,10 +9,8 @@ import streamlit as st
 import torch
 
 from core.app.compute import cache
-from core.app.frame.check import Question
-from core.app.frame.lesson import Lesson
-from core.app.frame.views import Reading
-from core.app.state.run import Run
+from core.app.frame import Lesson, Question, Reading
+from core.app.state import Run
 from core.figures.lines import Axis
 from core.figures.numbers import latex_number, latex_operand, readable
 from core.learning import recurrent_cells

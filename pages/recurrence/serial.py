@@ -1,16 +1,11 @@
 """Serial: a recurrent pass, which waits for itself at every token, timed against one parallel pass of attention
 on this machine.
 """
-from __future__ import annotations
-
 import pandas as pd
 import streamlit as st
 
-from core.app.frame import job_controls
-from core.app.frame.check import Question
-from core.app.frame.lesson import Lesson
-from core.app.frame.views import Reading
-from core.app.state.run import Run
+from core.app.frame import Lesson, Question, Reading, job_controls
+from core.app.state import Run
 from core.figures.lines import Axis
 from core.figures.numbers import readable
 from core.learning import recurrent_cells

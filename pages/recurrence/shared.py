@@ -1,14 +1,11 @@
 """The lesson's settings, and the small pieces that its views share."""
-from __future__ import annotations
-
 import functools
 from collections.abc import Mapping
 
 import pandas as pd
 import streamlit as st
 
-from core.app.frame import charts, views
-from core.app.frame.lesson import Lesson
+from core.app.frame import Lesson, charts, views
 from core.app.state import reader
 from core.app.state.lesson_settings import Setting, Settings
 from core.figures import lines as figures

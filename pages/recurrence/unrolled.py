@@ -1,8 +1,6 @@
 """Unrolled: a recurrent network over the prompt, step by step; the path between two tokens beside the one
 step of attention.
 """
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -13,11 +11,8 @@ from torch import Tensor
 
 from core.app.base.markdown import code
 from core.app.compute import cache
-from core.app.frame.check import Question
-from core.app.frame.lesson import Lesson
-from core.app.frame.views import Reading
-from core.app.state import reader
-from core.app.state.run import Run
+from core.app.frame import Lesson, Question, Reading
+from core.app.state import Run, reader
 from core.components import declare
 from core.components.heads_wall import PATTERN_CSS
 from core.components.lib.bytes import pack

@@ -1,6 +1,4 @@
 """Pictures of one vector in a block, before and after a norm."""
-from __future__ import annotations
-
 import altair as alt
 import numpy as np
 import pandas as pd

@@ -1,6 +1,4 @@
 """A chosen token's logit, taken apart into what every head, feed-forward part, embedding and bias adds to it."""
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 
@@ -13,11 +11,8 @@ from core.analysis import contributions
 from core.analysis.contributions import Contributions, Part
 from core.app.base.markdown import code
 from core.app.compute import growing_results
-from core.app.frame.check import Question
-from core.app.frame.lesson import Lesson
-from core.app.frame.views import Reading
-from core.app.state import reader
-from core.app.state.run import Run
+from core.app.frame import Lesson, Question, Reading
+from core.app.state import Run, reader
 from core.figures import residual_stream as figures
 from core.figures.numbers import bracketed, latex_number, plain_number, readable
 from core.figures.thinning import largest

@@ -1,6 +1,4 @@
 """The feed-forward part: its curve, the neurons that fire for the picked token, and what each of them promotes."""
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -8,11 +6,8 @@ import torch
 
 from core.analysis import contributions
 from core.app.base.markdown import code
-from core.app.frame.check import Question
-from core.app.frame.lesson import Lesson
-from core.app.frame.views import Reading
-from core.app.state import reader
-from core.app.state.run import Run
+from core.app.frame import Lesson, Question, Reading
+from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
 from core.figures.numbers import bracketed, latex_number, latex_operand, readable
 from core.model.activation import CURVES, GATE_CURVES, activate

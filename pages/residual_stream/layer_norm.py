@@ -1,8 +1,6 @@
 """LayerNorm on the picked vector; against BatchNorm on this very matrix; pre-norm against post-norm in two
 random models.
 """
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np
@@ -15,12 +13,9 @@ from torch import Tensor
 from core.analysis import stream_and_heads
 from core.app.base.markdown import code, unmarked
 from core.app.compute import cache
-from core.app.frame.check import Question
-from core.app.frame.lesson import Lesson
-from core.app.frame.views import Reading
-from core.app.state import reader
+from core.app.frame import Lesson, Question, Reading
+from core.app.state import Run, reader
 from core.app.state.lesson_settings import Settings
-from core.app.state.run import Run
 from core.components.residual_grid import residual_grid
 from core.figures import residual_stream as figures
 from core.figures.numbers import bracketed, latex_number, readable

@@ -1,6 +1,4 @@
 """The logit lens: what the model would say if it stopped after each block, at every position."""
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -12,11 +10,8 @@ from core.analysis import contributions
 from core.analysis.contributions import LensReading
 from core.app.base.markdown import code, unmarked
 from core.app.compute import growing_results
-from core.app.frame.check import Question
-from core.app.frame.lesson import Lesson
-from core.app.frame.views import Reading
-from core.app.state import reader
-from core.app.state.run import Run
+from core.app.frame import Lesson, Question, Reading
+from core.app.state import Run, reader
 from core.components import declare
 from core.components.lib.bytes import pack
 from core.components.lib.hand import HAND_CSS, HAND_HTML

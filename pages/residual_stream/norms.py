@@ -1,6 +1,4 @@
 """How long the stream is and what each block adds: layers × tokens, and the picked token's lines beside it."""
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,11 +9,8 @@ from torch import Tensor
 
 from core.analysis import stream_and_heads
 from core.app.base.markdown import code, unmarked
-from core.app.frame.check import Question
-from core.app.frame.lesson import Lesson
-from core.app.frame.views import Reading
-from core.app.state import reader
-from core.app.state.run import Run
+from core.app.frame import Lesson, Question, Reading
+from core.app.state import Run, reader
 from core.components import declare
 from core.components.lib.bytes import pack
 from core.components.residual_grid import GRID_CSS, GRID_HTML, grid_data, mount, residual_grid

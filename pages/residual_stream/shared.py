@@ -1,6 +1,4 @@
 """The lesson's settings, and the small pieces that all its views share."""
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 
@@ -8,11 +6,9 @@ import streamlit as st
 from torch import Tensor
 
 from core.app.base.markdown import escaped
-from core.app.frame import charts, views
-from core.app.frame.lesson import Lesson
-from core.app.state import reader
+from core.app.frame import Lesson, charts, views
+from core.app.state import Run, reader
 from core.app.state.lesson_settings import Setting, Settings
-from core.app.state.run import Run
 
 PREFIX = "residual_stream_"
 SCREEN = 312          # px of the first screen that prompt, strip, title and two rows of controls take above a picture

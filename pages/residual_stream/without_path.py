@@ -1,6 +1,4 @@
 """The residual path cut around every sublayer: what the model still says, and what becomes of the tokens."""
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -8,11 +6,8 @@ import streamlit as st
 from core.analysis import stream_and_heads
 from core.analysis.stream_and_heads import Effect
 from core.app.base.markdown import code
-from core.app.frame.check import Question
-from core.app.frame.lesson import Lesson
-from core.app.frame.views import Reading
-from core.app.state import reader
-from core.app.state.run import Run
+from core.app.frame import Lesson, Question, Reading
+from core.app.state import Run, reader
 from core.figures import residual_stream as figures
 from core.figures.numbers import latex_number, readable
 from core.model.intervention import Intervention

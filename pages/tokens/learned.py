@@ -1,8 +1,6 @@
 """Train: BPE and Unigram learned from the reader's text, for every size of the vocabulary between single characters
 and whole words.
 """
-from __future__ import annotations
-
 import math
 from collections import Counter
 from dataclasses import dataclass
@@ -13,10 +11,8 @@ import streamlit as st
 
 from core.app.base.markdown import code
 from core.app.compute import cache
-from core.app.frame.lesson import Lesson
-from core.app.frame.views import Reading
-from core.app.state import reader
-from core.app.state.run import Run
+from core.app.frame import Lesson, Reading
+from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
 from core.figures.numbers import bracketed, latex_number, latex_operand, plain_number, probability
 from core.language import segmentation

@@ -1,16 +1,12 @@
 """Merges: the prompt's bytes become tokens, rule by rule, as the model's own tokenizer does it."""
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import pandas as pd
 
 from core.app.base.markdown import code
 from core.app.compute import cache
-from core.app.frame.lesson import Lesson
-from core.app.frame.views import Reading, cannot
-from core.app.state import reader
-from core.app.state.run import Run
+from core.app.frame import Lesson, Reading, cannot
+from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
 from core.figures.numbers import latex_number
 from core.language import segmentation
@@ -152,8 +148,7 @@ def steps_table(page: Lesson, run: Run, found: Played) -> pd.DataFrame:
     rows = [(n, step.rank, *(run.tokenizer.visible(run.tokenizer.id_of(piece)) for piece in (step.left, step.right)),
              sum(map(len, step.words)))
             for n, step in enumerate(found.steps, 1)]
-    return pd.DataFrame(rows,
-                        columns=[page.label(f"column_{name}") for name in ("step", "rank", "left", "right", "tokens")])
+    return page.table(rows, "step", "rank", "left", "right", "tokens")
 
 
 def _settled(settings: dict) -> None:
@@ -185,8 +180,7 @@ def rules_table(page: Lesson, tokenizer: Tokenizer, token_id: int) -> pd.DataFra
              *(tokenizer.visible(tokenizer.id_of(piece)) for piece in (step.left, step.right, step.left + step.right)),
              tokenizer.id_of(step.left + step.right))
             for step in rules_of(tokenizer, tokenizer.token_bytes(token_id))]
-    return pd.DataFrame(rows,
-                        columns=[page.label(f"column_{name}") for name in ("rank", "left", "right", "result", "id")])
+    return page.table(rows, "rank", "left", "right", "result", "id")
 
 
 def merges_made(before: tuple[bytes, ...], steps: list[Step[bytes]]) -> list[int]:

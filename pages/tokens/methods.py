@@ -1,8 +1,6 @@
 """Methods: the same texts cut by spaces, characters, bytes, every tokenizer at hand, and the two that were learned
 under "Train".
 """
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,10 +8,8 @@ from dataclasses import dataclass
 import pandas as pd
 
 from core.app.base.markdown import code, escaped
-from core.app.frame.lesson import Lesson
-from core.app.frame.views import Reading
-from core.app.state import reader
-from core.app.state.run import Run
+from core.app.frame import Lesson, Reading
+from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
 from core.figures.numbers import latex_number, plain_number
 from core.language import segmentation

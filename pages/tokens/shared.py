@@ -1,13 +1,10 @@
 """The lesson's settings, its question, and what several views read from a run."""
-from __future__ import annotations
-
 import streamlit as st
 
 from core.app.base.markdown import code
-from core.app.frame.check import Question
-from core.app.frame.lesson import Lesson
+from core.app.frame import Lesson, Question
+from core.app.state import Run
 from core.app.state.lesson_settings import Setting, Settings
-from core.app.state.run import Run
 from core.model import checkpoints
 from core.model.tokenizer import Tokenizer, visible_form
 

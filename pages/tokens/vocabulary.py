@@ -1,14 +1,10 @@
 """Vocabulary: every token of the model, searched; one opened, with its id, the rules that made it, and its bytes."""
-from __future__ import annotations
-
 import pandas as pd
 
 from core.app.base.markdown import code
 from core.app.compute import cache
-from core.app.frame.lesson import Lesson
-from core.app.frame.views import Reading
-from core.app.state import reader
-from core.app.state.run import Run
+from core.app.frame import Lesson, Reading
+from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
 from core.language import segmentation
 from core.model.tokenizer import Tokenizer, visible_form

@@ -1,8 +1,6 @@
 """The third stage: alignment with preferences, the reader's own votes or a rule that stands in for them, by direct
 preference optimisation.
 """
-from __future__ import annotations
-
 import math
 from collections.abc import Hashable
 
@@ -13,11 +11,8 @@ import torch
 from core.app.base.markdown import unmarked
 from core.app.compute import cache
 from core.app.compute.cache import LoadedModel
-from core.app.frame import job_controls
-from core.app.frame.check import Question
-from core.app.frame.lesson import Lesson
-from core.app.frame.views import Reading
-from core.app.state.run import Run
+from core.app.frame import Lesson, Question, Reading, job_controls
+from core.app.state import Run
 from core.figures.numbers import latex_number, latex_operand, readable
 from core.learning import tuning, tuning_texts
 from core.learning.tuning import Candidates, Preference, PreferenceTuner

@@ -1,8 +1,6 @@
 """A model's childhood: one slider over the moments at which a model was kept while it was trained, and what it could
 do, and looked at, at each.
 """
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -14,13 +12,10 @@ from core.analysis import induction as induction_heads
 from core.analysis import stream_and_heads
 from core.app.base.markdown import code, unmarked
 from core.app.compute import cache
-from core.app.frame.check import Question
+from core.app.frame import Lesson, Question, Reading
 from core.app.frame.guard import fragment
-from core.app.frame.lesson import Lesson
-from core.app.frame.views import Reading
-from core.app.state import reader
+from core.app.state import Run, reader
 from core.app.state import run as runs
-from core.app.state.run import Run
 from core.components.residual_grid import residual_grid
 from core.figures import residual_stream
 from core.figures.numbers import latex_number, latex_operand, readable

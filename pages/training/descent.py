@@ -1,8 +1,6 @@
 """Gradient descent on a loss that can be seen: plain, with momentum, and Adam, from the same start, by torch's
 own optimizers.
 """
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -10,9 +8,7 @@ import torch
 
 from core.app.base.markdown import unmarked
 from core.app.compute import cache
-from core.app.frame.check import Question
-from core.app.frame.lesson import Lesson
-from core.app.frame.views import Reading
+from core.app.frame import Lesson, Question, Reading
 from core.app.state import reader
 from core.figures.numbers import latex_number, latex_operand, readable
 from core.learning import descent

@@ -1,6 +1,4 @@
 """The second stage: supervised fine-tuning on pairs of a prompt and an answer, the loss on the answers alone."""
-from __future__ import annotations
-
 import math
 from collections.abc import Hashable, Sequence
 
@@ -11,11 +9,8 @@ import torch
 from core.app.base.markdown import unmarked
 from core.app.compute import cache
 from core.app.compute.cache import LoadedModel
-from core.app.frame import job_controls
-from core.app.frame.check import Question
-from core.app.frame.lesson import Lesson
-from core.app.frame.views import Reading
-from core.app.state.run import Run
+from core.app.frame import Lesson, Question, Reading, job_controls
+from core.app.state import Run
 from core.figures.numbers import latex_number, latex_operand, plain_number, readable
 from core.learning import low_rank, tuning, tuning_texts
 from core.learning.tuning import Pair, SupervisedTuner

@@ -1,8 +1,6 @@
 """Teacher forcing: the model's guess, the true token and −log p at every position of the prompt, and what the loss
 pushes at one of them.
 """
-from __future__ import annotations
-
 import math
 
 import pandas as pd
@@ -10,11 +8,8 @@ import streamlit as st
 
 from core.app.base.markdown import code, unmarked
 from core.app.compute import cache
-from core.app.frame.check import Question
-from core.app.frame.lesson import Lesson
-from core.app.frame.views import Reading
-from core.app.state import reader
-from core.app.state.run import Run
+from core.app.frame import Lesson, Question, Reading
+from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
 from core.figures.numbers import latex_number, latex_operand, probability, readable
 from core.learning import teacher_forcing as forcing

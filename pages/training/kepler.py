@@ -2,8 +2,6 @@
 
 Seven numbers are fitted to positions of Mars, tested on later ones and used, beside the same phases of the transformer.
 """
-from __future__ import annotations
-
 import math
 from datetime import datetime, timedelta
 
@@ -13,11 +11,8 @@ import torch
 
 from core.app.base.markdown import escaped, unmarked
 from core.app.compute import cache
-from core.app.frame.check import Question
-from core.app.frame.lesson import Lesson
-from core.app.frame.views import Reading
-from core.app.state import reader
-from core.app.state.run import Run
+from core.app.frame import Lesson, Question, Reading
+from core.app.state import Run, reader
 from core.components.lib.bytes import pack
 from core.components.lib.instrument import instrument
 from core.figures.numbers import latex_number, latex_operand, readable

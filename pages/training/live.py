@@ -1,8 +1,6 @@
 """Live: a small transformer learns a task in a thread of this session, and is turned, stopped, looked into and taken
 home while it does.
 """
-from __future__ import annotations
-
 import math
 from collections.abc import Hashable
 
@@ -12,13 +10,9 @@ import streamlit as st
 
 from core.app.base.markdown import code, unmarked
 from core.app.compute import cache
-from core.app.frame import job_controls
-from core.app.frame.check import Question
+from core.app.frame import Lesson, Question, Reading, job_controls
 from core.app.frame.guard import fragment
-from core.app.frame.lesson import Lesson
-from core.app.frame.views import Reading
-from core.app.state import reader
-from core.app.state.run import Run
+from core.app.state import Run, reader
 from core.components.residual_grid import residual_grid
 from core.figures.numbers import latex_number, latex_operand, readable
 from core.learning import grammar

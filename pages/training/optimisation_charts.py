@@ -2,8 +2,6 @@
 
 Rows as a DataFrame, and Vega-Lite specs that fit them.
 """
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

@@ -1,17 +1,12 @@
 """Packing: documents in rows of N tokens with an end of text between, what predicts what, where a row cuts, and what
 padding would cost instead.
 """
-from __future__ import annotations
-
 import pandas as pd
 import streamlit as st
 
 from core.app.base.markdown import unmarked
-from core.app.frame.check import Question
-from core.app.frame.lesson import Lesson
-from core.app.frame.views import Reading
-from core.app.state import reader
-from core.app.state.run import Run
+from core.app.frame import Lesson, Question, Reading
+from core.app.state import Run, reader
 from core.components.lib.token_view import token_view
 from core.figures.numbers import latex_number, readable
 from core.learning import packing, teacher_forcing

@@ -1,6 +1,4 @@
 """The first stage: the model as pretraining left it, what it was trained on, and what it makes of a question."""
-from __future__ import annotations
-
 import math
 
 import pandas as pd
@@ -9,12 +7,9 @@ import streamlit as st
 from core.app.base.markdown import code, unmarked
 from core.app.compute import cache
 from core.app.compute.cache import LoadedModel
-from core.app.frame.check import Question
+from core.app.frame import Lesson, Question, Reading
 from core.app.frame.guard import fragment
-from core.app.frame.lesson import Lesson
-from core.app.frame.views import Reading
-from core.app.state import reader
-from core.app.state.run import Run
+from core.app.state import Run, reader
 from core.figures import residual_stream
 from core.figures.numbers import latex_number, latex_operand, readable
 from core.learning import tuning

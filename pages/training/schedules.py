@@ -1,8 +1,6 @@
 """Learning rates: schedules drawn over the steps, those of large models among them, and taken along into the live run;
 and three optimizers on a loss that can be seen.
 """
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -10,11 +8,8 @@ import pandas as pd
 import streamlit as st
 
 from core.app.base.markdown import unmarked
-from core.app.frame.check import Question
-from core.app.frame.lesson import Lesson
-from core.app.frame.views import Reading
-from core.app.state import reader
-from core.app.state.run import Run
+from core.app.frame import Lesson, Question, Reading
+from core.app.state import Run, reader
 from core.figures.numbers import latex_number, latex_operand, readable, superscript
 from core.learning import schedules
 from core.learning.learner import Knobs

@@ -1,6 +1,4 @@
 """The lesson's settings, and the small pieces that its views share."""
-from __future__ import annotations
-
 import functools
 
 import numpy as np

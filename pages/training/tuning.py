@@ -1,12 +1,8 @@
 """Tuning: pretraining, supervised fine-tuning and alignment with preferences, on the reader's own copy of a model."""
-from __future__ import annotations
-
 import streamlit as st
 
-from core.app.frame.lesson import Lesson
-from core.app.frame.views import Reading
-from core.app.state import reader
-from core.app.state.run import Run
+from core.app.frame import Lesson, Reading
+from core.app.state import Run, reader
 from pages.training import alignment, fine_tuning, pretraining
 from pages.training.shared import choice
 from pages.training.tuning_parts import LEAST_CONTEXT, base_of

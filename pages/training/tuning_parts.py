@@ -1,8 +1,6 @@
 """What the three stages of tuning share: the model that it begins with, the tuners of a session, the same prompt before
 and after, and the curves.
 """
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,10 +13,8 @@ import torch
 from core.app.base.markdown import code, escaped
 from core.app.compute import cache
 from core.app.compute.cache import LoadedModel
-from core.app.frame import job_controls
-from core.app.frame.lesson import Lesson
-from core.app.state import reader
-from core.app.state.run import Run
+from core.app.frame import Lesson, job_controls
+from core.app.state import Run, reader
 from core.figures import residual_stream
 from core.figures.numbers import latex_number, latex_operand, readable
 from core.learning import low_rank, tuning

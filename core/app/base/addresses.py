@@ -3,8 +3,6 @@
 Streamlit knows the page that the app opens with at the root alone; by its own name, as the other pages have theirs, it
 would be no page of the app.
 """
-from __future__ import annotations
-
 import streamlit as st
 from starlette.requests import Request
 from starlette.responses import RedirectResponse

@@ -2,8 +2,6 @@
 
 A lesson exists when its page file does.
 """
-from __future__ import annotations
-
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ server starts.
 A variable that is not set, or empty, leaves its setting at the default. Streamlit has settings of its own
 (`STREAMLIT_SERVER_…`), such as the base path and the trusted origins; assets/text/docs/deployment.md lists both.
 """
-from __future__ import annotations
-
 import difflib
 import functools
 import os

@@ -1,8 +1,6 @@
 """Where the model runs: CUDA if there, else Apple's MPS, else the CPU; how much memory there is, and what
 counts as out of it.
 """
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import os

@@ -1,7 +1,5 @@
 """Text that meets Streamlit's Markdown: shown as it is, as code, read without its marks, or without the server's paths.
 """
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path

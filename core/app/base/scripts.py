@@ -5,8 +5,6 @@ The files are ES modules that import each other by relative paths, so whatever a
 version. The version is a hash of all of them: a browser keeps what it has for a year, and replicas give the
 same addresses.
 """
-from __future__ import annotations
-
 import functools
 import gzip
 import hashlib

@@ -4,8 +4,6 @@ results that is bounded in bytes.
 Nothing in here belongs to a reader: a key says all that a value was computed from, so that two sessions share a value
 only when both asked for the same computation.
 """
-from __future__ import annotations
-
 import collections
 import dataclasses
 import functools

@@ -6,8 +6,6 @@ gets what there is so far, or is left where there is nothing to show yet. `views
 button that stops it, and draws the view anew while it grows, or once there is something to show. A result that is asked
 for anywhere else is simply computed.
 """
-from __future__ import annotations
-
 import secrets
 import threading
 import time

@@ -1,6 +1,4 @@
 """Whether the page of a reader is still open, asked by what computes for them on a thread that knows no session."""
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from streamlit import runtime

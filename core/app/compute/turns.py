@@ -11,8 +11,6 @@ class of thirty asks for about three passes a second, of 15 to 40 ms each, on tw
 rarely, and one of its own length hardly ever. Lengths made equal by padding would change the last digits of a picture
 with what other readers ask.
 """
-from __future__ import annotations
-
 import collections
 import logging
 import os

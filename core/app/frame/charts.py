@@ -4,8 +4,6 @@ tables by name.
 Tests check what a chart says against the schema of Vega-Lite; in the app that check would take as long as all the rest
 of drawing it, and `st.altair_chart` writes out the charts of one reader at a time.
 """
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Mapping

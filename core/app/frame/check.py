@@ -1,6 +1,4 @@
 """Check yourself: commit first, then see."""
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 

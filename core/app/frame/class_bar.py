@@ -1,8 +1,6 @@
 """The foot of the screen while a class is taught: its present step, the question to ask, and the way on, also by
 the arrow keys.
 """
-from __future__ import annotations
-
 import streamlit as st
 
 from core.app.base import catalogue

@@ -1,8 +1,6 @@
 """The plan of one class, step by step, from the course's text: which lesson stands on the wall at which minute, and
 what the class is asked.
 """
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from core.app.base import catalogue, prose

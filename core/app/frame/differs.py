@@ -1,8 +1,6 @@
 """Where the loaded model differs from the one that a lesson's paragraphs describe: sentences of the lesson's file, each
 said only where it holds.
 """
-from __future__ import annotations
-
 from core.app.base.prose import TextFile
 from core.model.config import ModelConfig
 from core.model.tokenizer import Tokenizer

@@ -2,8 +2,6 @@
 
 A click sets prompt, selection and widgets; each is also a link.
 """
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import streamlit as st

@@ -1,6 +1,4 @@
 """What a reader sees when something fails: a plain sentence. The details go to the server's log."""
-from __future__ import annotations
-
 import contextlib
 import functools
 import logging

@@ -2,8 +2,6 @@
 
 The computations are `core.app.compute.queue`.
 """
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterator
 
 import streamlit as st

@@ -10,8 +10,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+import pandas as pd
 import streamlit as st
 
 from core.app.base import prose
@@ -22,9 +22,6 @@ from core.app.frame.guard import fragment, guard
 from core.app.state import reader
 from core.app.state.run import Run, current
 from core.components.page.standing import when_it_stands
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 PICTURE_SEEN = "picture_seen"          # in the session: the browser has shown a page of the app
 A_PICTURE_STANDS = threading.Event()   # in a browser, the first since this process started
@@ -72,6 +69,10 @@ class Lesson:
         """The labels `<prefix>_name`, as templates by name."""
         return {key.removeprefix(f"{prefix}_"): text for key, text in self.words.labels.items()
                 if key.startswith(f"{prefix}_")}
+
+    def table(self, rows: Sequence[Sequence], *columns: str) -> pd.DataFrame:
+        """Rows under headings; a heading is the label `column_<name>`."""
+        return pd.DataFrame(rows, columns=[self.label(f"column_{name}") for name in columns])
 
     def is_seen(self) -> bool:
         """True once the browser has shown the picture above; draw what is below only then.

@@ -1,8 +1,6 @@
 """What a reader has to know, on every page, of a model of the library: whose it is, and where its
 predictions mean nothing.
 """
-from __future__ import annotations
-
 import math
 
 from core.app.base.markdown import escaped

@@ -1,8 +1,6 @@
 """What stands under the prompt bar while a model is asked for that the page does not show: not loaded, what it is,
 whether it fits, a button to load it, how far that is; loaded and no decoder, which lesson shows it.
 """
-from __future__ import annotations
-
 import streamlit as st
 
 from core.app.base import catalogue, devices, prose

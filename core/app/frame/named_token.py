@@ -1,6 +1,4 @@
 """Rank and probability of any token that the reader names."""
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,8 +1,6 @@
 """The app's pages as Streamlit's navigation takes them: the course, then the existing lessons under their sections in
 the order of the model, and the models.
 """
-from __future__ import annotations
-
 import copy
 import functools
 

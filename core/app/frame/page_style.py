@@ -1,7 +1,5 @@
 """The style of the page around the pictures: the palette as CSS variables, tight paddings, present mode's larger type.
 """
-from __future__ import annotations
-
 from pathlib import Path
 
 import streamlit as st

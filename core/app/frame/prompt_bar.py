@@ -4,8 +4,6 @@ link to share.
 A drawer is filled when it opens: what stands in a closed one would be drawn at every change of every page,
 a sixth of it.
 """
-from __future__ import annotations
-
 import base64
 import io
 import urllib.parse

@@ -1,6 +1,4 @@
 """What every page stands in: page settings, navigation, the shared prompt bar."""
-from __future__ import annotations
-
 import gc
 import importlib
 import sys

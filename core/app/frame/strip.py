@@ -1,8 +1,6 @@
 """Where we are: the slim strip of the whole model on top of every lesson, the lesson's stages lit, each stage a way
 to its lesson.
 """
-from __future__ import annotations
-
 from core.app.base import catalogue, prose
 from core.app.compute import cache
 from core.app.state import reader

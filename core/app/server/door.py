@@ -4,8 +4,6 @@ Streamlit offers whoever reaches the server more than this app uses: it keeps up
 caches of all readers, shows its counters and writes files for agents. No setting of Streamlit closes these, so this
 middleware does.
 """
-from __future__ import annotations
-
 import base64
 import hashlib
 import ipaddress

@@ -5,8 +5,6 @@ one page, which no hand sends, leave no time for anyone else's. A held key sends
 waits unread in the connection, and is lost nowhere: whoever floods waits for their own flood. Several that flood
 share the pace of one.
 """
-from __future__ import annotations
-
 import asyncio
 import time
 

@@ -4,8 +4,6 @@ without a rerun.
 A rerun makes the browser go over everything on the page before it draws; an answer from here reaches one component. The
 question says all that the answer depends on: nothing of any session is read or written.
 """
-from __future__ import annotations
-
 import json
 import logging
 import pkgutil

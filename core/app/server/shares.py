@@ -11,8 +11,6 @@ since each has one question in the line at a time. A reader is told by the cooki
 forged requests gives each browser (server.enableXsrfProtection). Who makes cookies up, or sends none, as a browser in a
 frame of another site does, has the bounds of the address alone.
 """
-from __future__ import annotations
-
 import asyncio
 import ipaddress
 from collections.abc import AsyncIterator

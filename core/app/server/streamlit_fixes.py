@@ -13,8 +13,6 @@
    before it has drawn the first keeps only the last message, and the widget stands at its default beside the picture of
    the real value. Browser test: tests/browser/test_slow_page.py.
 """
-from __future__ import annotations
-
 import dataclasses
 import logging
 from typing import Any

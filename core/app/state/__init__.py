@@ -2,3 +2,6 @@
 
 Begin with reader.py; run.py is what the lessons compute with.
 """
+from core.app.state.run import Run
+
+__all__ = ["Run"]

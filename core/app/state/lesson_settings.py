@@ -5,8 +5,6 @@ Streamlit binds widgets to the URL, components not. A bound widget writes its la
 Python has set writes it a run late: `attached` gives a widget the same roots as a component. Keys begin with the
 lesson's id, so that links, experiments and pins treat them like any widget's.
 """
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

@@ -7,8 +7,6 @@ lessons share goes through this file. The URL is read when a session starts and 
 the browser's history; from then on the session leads and the URL follows. A value that makes no sense is left out,
 with a notice.
 """
-from __future__ import annotations
-
 import contextlib
 import time
 import urllib.parse

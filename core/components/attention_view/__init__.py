@@ -2,8 +2,6 @@
 
 A click picks a query and a key.
 """
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 

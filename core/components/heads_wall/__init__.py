@@ -5,8 +5,6 @@ Click or Enter picks a head; hover reads a weight.
 What travels is bounded whatever the model: with more heads than the bundled ones have, each tile has fewer cells, and a
 map of all heads stands beside the wall.
 """
-from __future__ import annotations
-
 import functools
 import math
 import zlib

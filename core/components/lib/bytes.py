@@ -1,7 +1,5 @@
 """What Python sends to a component in one piece: a JSON header and arrays, as bytes. bytes.js reads it in the browser.
 """
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 

@@ -1,6 +1,4 @@
 """A slider that answers while it moves: what hand.js finds in a component's HTML, and its style."""
-from __future__ import annotations
-
 from pathlib import Path
 
 HAND_HTML = '<label class="hand" hidden><span></span><input type="range"><output></output></label>'

@@ -1,6 +1,4 @@
 """What all instruments share: how each is registered, and the style; instrument.js has the script."""
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What small pictures made of tokens share: chips, trees of merges, a slider, and how a component is fed and answers.
 """
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from pathlib import Path
 

@@ -19,8 +19,6 @@ reconnect.js: the page runs when a lost connection is back. Streamlit asks for a
 that has started anew, or another replica, knows nothing of the reader until then: what the reader did first would be
 lost, since the session begins with it and takes its state from the address.
 """
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

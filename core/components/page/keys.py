@@ -1,6 +1,4 @@
 """The arrow keys of the keyboard as steps, for present mode. Draws nothing."""
-from __future__ import annotations
-
 from pathlib import Path
 
 from core.components import declare

@@ -1,6 +1,4 @@
 """Says when what was drawn so far stands in the browser. Draws nothing."""
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

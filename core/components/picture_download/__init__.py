@@ -1,6 +1,4 @@
 """Saves the picture on the page as PNG, SVG or HTML: made in the browser, from what the reader sees."""
-from __future__ import annotations
-
 from pathlib import Path
 
 from core.components import declare

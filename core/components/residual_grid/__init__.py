@@ -2,8 +2,6 @@
 
 See residual_grid.js.
 """
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 

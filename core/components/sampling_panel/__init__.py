@@ -4,8 +4,6 @@ Python sends the logits once for each prompt, as the float64 numbers that `core.
 model's float32 logits widen to them exactly). JavaScript mirrors `truncate` and `draw` and answers every move; when the
 hand lets go, Python learns the settings.
 """
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The stages of the model in a row, drawn in the browser: real links, lit or not, told to Python when one is followed.
 """
-from __future__ import annotations
-
 from pathlib import Path
 
 from core.components import declare

@@ -2,8 +2,6 @@
 
 Where it is reached, downloads are refused and nothing is deleted: the folder (HF_HOME) may be other programs' too.
 """
-from __future__ import annotations
-
 import functools
 import threading
 import time

@@ -4,8 +4,6 @@
 The operator says so by environment variables (core.app.base.deployment); a reader's text is looked up among the names
 that they allow and never made into a path.
 """
-from __future__ import annotations
-
 import functools
 import os
 import time

@@ -1,6 +1,4 @@
 """The loaded models of the library: together within a bound of memory, the least recently used giving its place."""
-from __future__ import annotations
-
 import collections
 import threading
 from collections.abc import Callable
