@@ -54,9 +54,10 @@ def take_tables(chart: alt.Chart | alt.LayerChart) -> dict[str, pd.DataFrame]:
 
 
 def spec_of(chart: alt.Chart | alt.LayerChart) -> dict:
-    """The Vega-Lite spec of a chart without altair's own look; the same for equal charts of other values."""
-    spec = chart.to_dict(validate=False)
-    spec = {name: value for name, value in spec.items() if name not in ("$schema", "config")}
+    """The Vega-Lite spec of a chart, in its figure's look and not altair's; the same for equal charts of other values.
+    """
+    spec = chart.to_dict(validate=False) | {"config": chart.config}
+    del spec["$schema"]
     return json.loads(_HASHED_NAME.sub('"view', json.dumps(spec)))
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from core.app.frame import charts
+from core.figures.style import altair_theme, framed
 from pages.embeddings import charts as embeddings
 
 
@@ -43,8 +44,15 @@ def test_a_layer_that_can_be_picked_keeps_its_name_when_its_values_change():
     def names(values):
         base = alt.Chart(pd.DataFrame({"a": values})).mark_bar().encode(x=alt.X("a:Q"))
         chart = alt.layer(base.add_params(alt.selection_point(name="picked", fields=["a"])), base.mark_rule())
+        framed(chart, "light", 1.0)
         charts.take_tables(chart)
         spec = charts.spec_of(chart)
         return [layer.get("name") for layer in spec["layer"]], spec["params"][0]["views"]
 
     assert names([1]) == names([2]) == (["view_0", None], ["view_0"])
+
+
+def test_a_chart_keeps_the_look_of_its_figure_and_none_of_altair():
+    chart = embeddings.ranked_bars(["the"], np.array([1.0]), range(1), [""], "cosine", "dark", 1.5, 300)
+    charts.take_tables(chart)
+    assert charts.spec_of(chart)["config"] == altair_theme("dark", 1.5)
