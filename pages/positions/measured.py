@@ -6,7 +6,7 @@ import math
 import pandas as pd
 import streamlit as st
 
-from core.app.frame import Lesson, Question, Reading, charts, views
+from core.app.frame import Lesson, Question, Reading, cannot, charts, views
 from core.app.state import Run, reader
 from core.app.state.lesson_settings import Setting, Settings
 from core.evaluation import lengths
@@ -33,8 +33,7 @@ def draw(page: Lesson, run: Run) -> Reading:
     """The chart, with the scheme that the reader picks drawn bold."""
     found = measured()
     if not found:
-        st.info(page.label("measured_none"))
-        return Reading([], None, [], {}, PICTURE, page.label("measured_none"))
+        return cannot(page.label("measured_none"))
     picked = views.choice(SETTINGS, page, "scheme", tuple(found))
     trained = checkpoints.bundled_config(f"positions-{picked}").n_context
     inside, beyond = parts(found[picked], trained)

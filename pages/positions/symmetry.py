@@ -7,13 +7,11 @@ import pandas as pd
 import streamlit as st
 
 from core.app.frame import Lesson, Question, Reading
-from core.app.state import Run, lesson_settings, reader
+from core.app.state import Run, lesson_settings
 from core.app.state.lesson_settings import Setting
-from core.components.lib.bytes import pack
-from core.components.lib.instrument import instrument
 from core.figures.numbers import latex_number
 from core.model.intervention import Intervention
-from pages.positions.shared import PICTURE, open_instrument
+from pages.positions.shared import PICTURE, Instrument
 
 CASES = ("none", "mask", "positions", "both")
 SETTINGS = {"case": Setting("none", options=CASES), "align": Setting(False)}
@@ -29,7 +27,7 @@ SWITCHES = {   # case: what is switched off
     "both": {},
 }
 # Outputs before and after the tokens changed places, row beside row, with the four cases to pick from.
-_picture = instrument("position_symmetry", __file__)
+_picture = Instrument("symmetry", __file__, SETTINGS)
 
 
 @dataclass(frozen=True)
@@ -77,13 +75,12 @@ def reordered(order: str, n: int, first: int, second: int, seed: int) -> tuple[i
 def draw(page: Lesson, run: Run) -> Reading:
     permutation = _choose(page, len(run.tokens))
     outcomes = {case: outcome(run, case, permutation) for case in CASES}
-    key, values, settled = open_instrument("symmetry", SETTINGS)
+    values = _picture.values()
     shown = outcomes[values["case"]]
     arrays = {"before": shown.before[:, :SHOWN], "after": shown.after[:, :SHOWN]}
-    header = {"tokens": list(run.tokens), "permutation": permutation, "differences": shown.differences.tolist(),
-              "shown": arrays["before"].shape[1], "cases": _cases(page, outcomes), "settings": values,
-              "labels": page.labels("symmetry"), "present": reader.present()}
-    _picture(key=key, data=pack(header, arrays), on_settings_change=settled)
+    _picture.draw(page, values, {"tokens": run.tokens, "permutation": permutation,
+                                 "differences": shown.differences.tolist(), "shown": arrays["before"].shape[1],
+                                 "cases": _cases(page, outcomes)}, arrays)
     return Reading(
         lines=_numbers(page, outcomes, permutation),
         question=_question(page, run),
