@@ -10,7 +10,7 @@ import streamlit as st
 from core.app.base.markdown import code
 from core.app.frame import Lesson, Question, Reading
 from core.app.state import Run, reader
-from core.components.lib.token_view import token_view
+from core.components.lib.token_view import PLAYER_CSS, token_view
 from core.components.sampling_panel import PanelSettings
 from core.figures.numbers import latex_number, latex_operand, plain_number, readable
 from core.model.generation import generate
@@ -24,7 +24,7 @@ QUARTERS = 4            # that an answer may lie in
 MOST_PROMPT = 60        # tokens of the prompt that are shown before the text
 # A text as it is written: tokens coloured by their probability, the distribution of the step that is looked at, the
 # branches.
-_picture = token_view("generation_writing", __file__)
+_picture = token_view("generation_writing", __file__, PLAYER_CSS)
 
 
 @dataclass(frozen=True)

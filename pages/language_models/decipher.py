@@ -15,7 +15,7 @@ from core.app.compute.growing_results import Part
 from core.app.frame import Lesson, Question, Reading
 from core.app.state import reader
 from core.app.state.run import LARGE, Run
-from core.components.lib.token_view import token_view
+from core.components.lib.token_view import PLAYER_CSS, token_view
 from core.figures.numbers import latex_number, plain_number
 from core.language import cipher, shannon
 from core.language.cipher import ALPHABET, Walk
@@ -26,7 +26,7 @@ ORDER = {"letters": 1, "pairs": 2, "triples": 3, "model": 3}
 SHARES = (0.2, 0.5)      # of the letters: the limits between the options of the question
 # A ciphertext and what is read for it, key by key of a search: letters right and wrong, the key, and how probable each
 # reading is.
-_picture = token_view("lm_cipher", __file__)
+_picture = token_view("lm_cipher", __file__, PLAYER_CSS)
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
-import { chip, draw, fill, make, rich } from "../../core/components/lib/dom.js";
+import { button, chip, draw, drawText, fill, make, rich, sized, spokenLine } from "../../core/components/lib/dom.js";
 import { Echoes } from "../../core/components/lib/echo.js";
+import { focusNext } from "../../core/components/lib/keys.js";
 import { grouped, plain } from "../../core/components/lib/numbers.js";
 import { emOf } from "../../core/components/lib/text.js";
 import { mount, onWidth } from "../../core/components/lib/view.js";
@@ -13,8 +14,7 @@ class Training {
   constructor(root) {
     this.root = root;
     this.echoes = new Echoes();
-    this.title = make("div", "title", root);
-    this.title.setAttribute("aria-live", "polite");
+    this.title = spokenLine(root, "title");
     const bar = make("label", "bar", root);
     this.name = make("span", "", bar);
     this.slider = make("input", "", bar);
@@ -29,7 +29,7 @@ class Training {
         body: make("div", "scroll body", column), foot: make("div", "foot", column), places: [] };
     });
     this.chart = make("div", "chart", columns);
-    this.svg = draw("svg", { class: "training-chart", role: "img" }, this.chart);
+    this.svg = draw("svg", { class: "training-chart", role: "img", "font-size": "0.92em" }, this.chart);
     onWidth(this.chart, () => this.plot());
   }
 
@@ -55,23 +55,18 @@ class Training {
     for (const column of this.columns) {
       column.body.replaceChildren();
       column.places = this.order.map((w) => {
-        const place = make("button", "word", column.body);
-        place.type = "button";
+        const place = button(column.body, "", "", () => {
+          Object.assign(this, { word: w, chosen: true });
+          this.paint();
+          this.settle();
+        }, "word");
         place.tabIndex = -1;
-        place.onclick = () => { this.word = w; this.chosen = true; this.paint(); this.settle(); };
         return place;
       });
       if (column.places[0]) column.places[0].tabIndex = 0;
-      column.body.onkeydown = (event) => this.walk(event, column);
+      column.body.onkeydown = (event) => focusNext(event, column.places, { ArrowLeft: -1, ArrowRight: 1 });
       if (this.more) make("span", "muted", column.body, ` … +${grouped(this.more)}`);
     }
-  }
-
-  walk(event, { places }) {
-    const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key], at = places.indexOf(event.target);
-    if (!by || at < 0) return;
-    event.preventDefault();
-    places[Math.min(places.length - 1, Math.max(0, at + by))].focus();
   }
 
   settle() {
@@ -134,11 +129,9 @@ class Training {
     const x = (size) => left + ((size - this.sizes[0]) / (last - this.sizes[0])) * (width - left - right);
     const y = (tokens) => height - bottom - (tokens / most) * (height - top - bottom);
     this.svg.replaceChildren();
-    for (const [name, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}`,
-      "aria-label": this.title.textContent, "font-size": 0.92 * em }))
-      this.svg.setAttribute(name, value);
+    sized(this.svg, width, height, this.title.textContent);
     const text = (at, up, words, anchor = "start", name = "sans") =>
-      draw("text", { x: at, y: up, "text-anchor": anchor, class: name }, this.svg, words);
+      drawText(this.svg, at, up, words, { anchor: anchor, name: name });
     const line = (from, to, attributes) => draw("line",
       { x1: from[0], y1: from[1], x2: to[0], y2: to[1], stroke: "var(--tx-grid-ink)", ...attributes }, this.svg);
     text(0, 0.9 * em, this.text.axis_tokens);

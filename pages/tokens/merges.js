@@ -2,7 +2,7 @@
 // steps [[rank, left id, right id, id]]; nodes [[step, start, middle, end, id]] in the order of the steps, leaves start
 // to end; pairs {"left,right": rank} of all that ever stand side by side;
 // first: the prompt's position of the first token; settings {step, position}; step counts the steps done.
-import { chip, draw, fill, make, rich } from "../../core/components/lib/dom.js";
+import { chip, draw, drawText, fill, keyPlace, make, rich, sized, spokenLine } from "../../core/components/lib/dom.js";
 import { Echoes } from "../../core/components/lib/echo.js";
 import { grouped } from "../../core/components/lib/numbers.js";
 import { Player } from "../../core/components/lib/player.js";
@@ -16,16 +16,11 @@ class Merges {
   constructor(root) {
     this.root = root;
     this.echoes = new Echoes();
-    this.title = make("div", "title", root);
-    this.title.setAttribute("aria-live", "polite");
+    this.title = spokenLine(root, "title");
     this.player = new Player(root, this.title, { show: () => this.paint(), rest: () => this.settle() });
-    this.place = make("div", "scroll picture", root);
-    this.place.tabIndex = 0;
-    this.place.setAttribute("role", "group");
-    this.place.onkeydown = (event) => this.key(event);
+    this.place = keyPlace(root, "scroll picture", (event) => this.key(event));
     this.svg = draw("svg", { class: "merge-tree" }, this.place);
-    this.detail = make("div", "detail", root);
-    this.detail.setAttribute("aria-live", "polite");
+    this.detail = spokenLine(root, "detail");
     this.waiting = make("div", "waiting", root);
     onWidth(this.place, () => this.layout());
     onFont(() => this.layout());
@@ -37,12 +32,7 @@ class Merges {
     this.player.receive(this.text, this.last, Math.min(700, Math.max(150, 20000 / Math.max(1, this.last))));
     this.place.setAttribute("aria-label", this.text.twin);
     const { step, position } = header.settings;
-    const moved = this.echoes.moves(step, this.told);
-    if (this.player.at === undefined || this.shownIdentity !== header.identity || moved) {
-      this.player.stop();
-      this.player.at = Math.min(step < 0 ? this.last : step, this.last);
-    }
-    this.shownIdentity = header.identity;
+    this.player.begin(step, header.identity, this.echoes.moves(step, this.player.told));
     this.position = position;
     this.positionOf = this.positions();
     this.layout();
@@ -64,15 +54,11 @@ class Merges {
     return this.player.at;
   }
 
-  /** The step as Python knows it; −1 for the last. */
-  get told() {
-    return this.step >= this.last ? -1 : this.step;
-  }
-
   settle() {
-    this.echoes.tell(this.told);
+    const step = this.player.told;
+    this.echoes.tell(step);
     // what nobody has picked is not kept
-    this.send({ step: this.told, position: this.chosen === undefined ? null : this.position });
+    this.send({ step, position: this.chosen === undefined ? null : this.position });
   }
 
   /** The pieces after `step` steps, as trees: {id, start, end, children, made}. */
@@ -141,9 +127,7 @@ class Merges {
     const picked = this.pickedPiece(pieces);
     const next = this.steps[this.step], isNext = new Set();
     if (next) for (const [when, start, middle] of this.nodes) if (when === this.step) isNext.add(start).add(middle);
-    const [width, height] = this.size;
-    for (const [name, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}` }))
-      this.svg.setAttribute(name, value);
+    sized(this.svg, ...this.size, "");
     this.svg.replaceChildren();
     this.words.forEach((start, w) => {
       const own = pieces.filter((piece) => piece.start >= start
@@ -155,8 +139,8 @@ class Merges {
           isNext.has(piece.start) && "next"].filter(Boolean).join(" ");
         const group = drawTree(this.svg, piece, x, spot.y + em, em);
         if (textWidth(String(piece.id), small) <= piece.width)
-          draw("text", { x: x + piece.width / 2, y: spot.y + 0.7 * em, "text-anchor": "middle", class: "number",
-            "font-size": 0.72 * em }, this.svg, piece.id);
+          drawText(this.svg, x + piece.width / 2, spot.y + 0.7 * em, piece.id,
+            { anchor: "middle", size: 0.72 * em, name: "number" });
         draw("title", {}, group, fill(this.text.hover,
           { token: piece.text, id: piece.id, position: this.positionOf[piece.start], bytes: this.bytes[piece.id] }));
         group.onclick = () => this.pick(piece);

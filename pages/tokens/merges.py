@@ -7,7 +7,7 @@ from core.app.base.markdown import code
 from core.app.compute import cache
 from core.app.frame import Lesson, Reading, cannot
 from core.app.state import Run, reader
-from core.components.lib.token_view import token_view
+from core.components.lib.token_view import PLAYER_CSS, token_view
 from core.figures.numbers import latex_number
 from core.language import segmentation
 from core.language.segmentation import Step
@@ -17,7 +17,7 @@ from pages.tokens.shared import PREFIX, hex_bytes, keep, question, read
 PLAYER = f"{PREFIX}merges_player"
 MOST_BYTES = 700        # of the prompt that are played, in whole words
 # The merges of a text, played: the pieces on a line, under each what it was made of; step, scrub, play.
-_picture = token_view("token_merges", __file__)
+_picture = token_view("token_merges", __file__, PLAYER_CSS)
 
 
 @dataclass(frozen=True)
