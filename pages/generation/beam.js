@@ -5,22 +5,20 @@ import {
   draw, drawLine, drawText, fill, hatching, keyPlace, make, rich, sized, spokenLine,
 } from "../../core/components/lib/dom.js";
 import { plain, significant } from "../../core/components/lib/numbers.js";
-import { emOf, monoFont, onFont, shortened } from "../../core/components/lib/text.js";
-import { mount, onWidth } from "../../core/components/lib/view.js";
+import { emOf, monoFont, shortened } from "../../core/components/lib/text.js";
+import { mount, redrawn, TitledView } from "../../core/components/lib/view.js";
 
 // em: a row that is lower has token and number beside each other, in present mode
 const ROW = 2.75, LEAST = 7.2, LOW = 2.3;
 
-class Beam {
+class Beam extends TitledView {
   constructor(root) {
-    this.root = root;
-    this.title = spokenLine(root, "title");
+    super(root);
     this.place = keyPlace(root, "scroll beam-picture", (event) => this.key(event));
     this.svg = draw("svg", { class: "beam-tree", role: "img" }, this.place);
     this.detail = spokenLine(root, "detail");
     this.hint = make("div", "muted", root);
-    onWidth(this.place, () => this.paint());
-    onFont(() => this.paint());
+    redrawn(() => this.paint(), this.place);
   }
 
   receive(header) {
@@ -57,7 +55,7 @@ class Beam {
     rich(this.title, this.rank ? this.text.title_tiny : this.same && this.width > 1 ? this.text.title_same
         : this.text.title, { width: this.width, n, best: this.best, greedy: this.greedy, path: { chip: best[5] },
           rank: this.rank, all: this.all });
-    this.hint.textContent = [this.text.note, this.text.hint].filter(Boolean).join(" ");
+    this.hint.textContent = `${this.text.note} ${this.text.hint}`.trim();
     this.svg.replaceChildren();
     hatching(this.svg, "pruned", { size: 6, thick: 1.2 });
     const line = y(this.width) - 0.62 * em;

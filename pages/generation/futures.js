@@ -1,18 +1,15 @@
 // header: nodes [[token, parent, depth, count, prob, path_prob, name]] (the root first, parents before children,
 // children of one parent together); n draws; depth; different; mass; picked: a place.
-import {
-  draw, drawLine, drawText, fill, keyPlace, make, rich, sized, spokenLine,
-} from "../../core/components/lib/dom.js";
+import { draw, drawLine, drawText, fill, keyPlace, make, rich, sized } from "../../core/components/lib/dom.js";
 import { probability } from "../../core/components/lib/numbers.js";
-import { emOf, monoFont, onFont, shortened, textWidth } from "../../core/components/lib/text.js";
-import { mount, onWidth } from "../../core/components/lib/view.js";
+import { emOf, monoFont, shortened, textWidth } from "../../core/components/lib/text.js";
+import { mount, redrawn, TitledView } from "../../core/components/lib/view.js";
 
 const SHOWN = 12, FEW = 7;       // lines of the comparison; fewer in present mode, whose type is larger
 
-class Futures {
+class Futures extends TitledView {
   constructor(root) {
-    this.root = root;
-    this.title = spokenLine(root, "title");
+    super(root);
     const columns = make("div", "columns futures-picture", root);
     this.place = keyPlace(columns, "tree", (event) => this.key(event));
     this.svg = draw("svg", { class: "futures-tree", role: "img" }, this.place);
@@ -22,9 +19,7 @@ class Futures {
     this.chart = make("div", "chart", right);
     this.dots = draw("svg", { class: "futures-dots", role: "img" }, this.chart);
     this.hint = make("div", "muted", root);
-    onWidth(this.place, () => this.paint());
-    onWidth(this.chart, () => this.paint());
-    onFont(() => this.paint());
+    redrawn(() => this.paint(), this.place, this.chart);
   }
 
   receive(header) {
@@ -56,11 +51,11 @@ class Futures {
       .filter((place) => this.nodes[place][2] === depth).sort((a, b) => this.from[a] - this.from[b]);
     const at = level.indexOf(this.picked);
     const child = this.nodes.findIndex((node, place) => place && node[1] === this.picked);
-    const next = { ArrowUp: level[at - 1], ArrowDown: level[at + 1], ArrowLeft: parent || undefined,
-      ArrowRight: child > 0 ? child : undefined }[event.key];
-    if (!["ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"].includes(event.key)) return;
+    // place 0 is the root, which is no beginning
+    const next = { ArrowUp: level[at - 1], ArrowDown: level[at + 1], ArrowLeft: parent, ArrowRight: child };
+    if (!(event.key in next)) return;
     event.preventDefault();
-    if (next !== undefined) this.pick(next);
+    if (next[event.key] > 0) this.pick(next[event.key]);
   }
 
   path(place) {
@@ -84,7 +79,7 @@ class Futures {
     if (!this.nodes) return;
     const values = this.values(this.picked);
     rich(this.title, this.text.title, { ...values, path: { chip: values.path } });
-    this.hint.textContent = [this.text.note, this.text.hint].filter(Boolean).join(" ");
+    this.hint.textContent = `${this.text.note} ${this.text.hint}`.trim();
     this.tree();
     this.compare();
   }
@@ -102,20 +97,21 @@ class Futures {
       drawText(this.svg, k * column + 2, em, fill(this.text.level, { depth: k + 1 }), { size: 0.92 * em });
     this.nodes.forEach(([token, , depth, count, , path], place) => {
       if (!depth) return;
-      const x = (depth - 1) * column, high = y(this.from[place] + count) - y(this.from[place]), on = chain.has(place);
+      const x = (depth - 1) * column, begins = y(this.from[place]), high = y(this.from[place] + count) - begins;
+      const on = chain.has(place);
       const group = draw("g", { class: `future ${on ? "on" : ""} ${place === this.picked ? "picked" : ""}` }, this.svg);
-      draw("rect", { x: x + 1, y: y(this.from[place]) + 0.25, width: column - 2, height: Math.max(0.5, high - 0.5),
+      draw("rect", { x: x + 1, y: begins + 0.25, width: column - 2, height: Math.max(0.5, high - 0.5),
         rx: Math.min(3, high / 3) }, group);
       if (high > 1.15 * em) {
         const numbers = `${count} · ${counted(this.n * path)}`, font = monoFont(em), room = column - 0.8 * em;
         const wide = textWidth(numbers, font);
         const two = high > 2.5 * em, name = shortened(token, font, two ? room : Math.max(2 * em, room - wide));
-        drawText(group, x + 0.4 * em, y(this.from[place]) + (two ? 1.15 * em : high / 2 + 0.35 * em), name,
+        drawText(group, x + 0.4 * em, begins + (two ? 1.15 * em : high / 2 + 0.35 * em), name,
           { size: em, name: "" });
         if (two)
-          drawText(group, x + 0.4 * em, y(this.from[place]) + 2.25 * em, numbers, { size: 0.88 * em, name: "amount" });
+          drawText(group, x + 0.4 * em, begins + 2.25 * em, numbers, { size: 0.88 * em, name: "amount" });
         else if (textWidth(name, font) + wide < room)
-          drawText(group, x + column - 0.4 * em, y(this.from[place]) + high / 2 + 0.33 * em, numbers,
+          drawText(group, x + column - 0.4 * em, begins + high / 2 + 0.33 * em, numbers,
             { anchor: "end", size: 0.85 * em, name: "amount" });
       }
       draw("title", {}, group, fill(this.text.hover, this.values(place)));

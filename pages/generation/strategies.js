@@ -1,8 +1,8 @@
 import { draw, drawLine, drawText, fill, make, sized } from "../../core/components/lib/dom.js";
 import { probability } from "../../core/components/lib/numbers.js";
-import { emOf, monoFont, onFont, textWidth } from "../../core/components/lib/text.js";
+import { emOf, monoFont, textWidth } from "../../core/components/lib/text.js";
 import { drawWritten } from "../../core/components/lib/tokens.js";
-import { mount, onWidth } from "../../core/components/lib/view.js";
+import { mount, redrawn } from "../../core/components/lib/view.js";
 
 // header: rows [{name, note, tokens, p, again [whether it belongs to an n-gram that came before], numbers [text], means
 // [text] or null}]; columns [text]; many: what the means are over.
@@ -12,13 +12,12 @@ class Strategies {
     this.place = make("div", "strategies-picture", root);
     this.svg = draw("svg", { class: "strategies", role: "img" }, this.place);
     this.hint = make("div", "muted", root);
-    onWidth(this.place, () => this.paint());
-    onFont(() => this.paint());
+    redrawn(() => this.paint(), this.place);
   }
 
   receive(header) {
     Object.assign(this, header);
-    this.hint.textContent = [this.text.note, this.text.hint].filter(Boolean).join(" ");
+    this.hint.textContent = `${this.text.note} ${this.text.hint}`.trim();
     this.paint();
   }
 

@@ -2,22 +2,19 @@
 // candidates [[id, text, place, y, renormalised, rule, start, end]]}]; texts [{from, tokens, p, log_prob}], active;
 // rules [text]; size |V|; ends, full; settings {written (−1: all), picked (−1: the last)}.
 import {
-  button, draw, drawLine, drawText, fill, hatching, keyPlace, make, rich, sized, spokenLine,
+  button, draw, drawLine, drawText, fill, hatching, keyPlace, make, rich, sized,
 } from "../../core/components/lib/dom.js";
-import { Echoes } from "../../core/components/lib/echo.js";
 import { grouped, plain, probability } from "../../core/components/lib/numbers.js";
 import { Player } from "../../core/components/lib/player.js";
-import { emOf, monoFont, onFont, shortened } from "../../core/components/lib/text.js";
+import { emOf, monoFont, shortened } from "../../core/components/lib/text.js";
 import { drawWritten } from "../../core/components/lib/tokens.js";
-import { mount, onWidth } from "../../core/components/lib/view.js";
+import { mount, redrawn, TitledView } from "../../core/components/lib/view.js";
 
 const PAUSE = 350, ROW = 1.62, FEW = 7;      // bars in present mode, whose type is larger
 
-class Writing {
+class Writing extends TitledView {
   constructor(root) {
-    this.root = root;
-    this.echoes = new Echoes();
-    this.title = spokenLine(root, "title");
+    super(root);
     const columns = make("div", "columns written-picture", root), left = make("div", "left", columns);
     this.place = keyPlace(left, "scroll text", (event) => this.key(event));
     this.svg = draw("svg", { class: "written-text", role: "img" }, this.place);
@@ -32,16 +29,13 @@ class Writing {
     this.head = make("div", "head", right);
     this.chart = make("div", "chart", right);
     this.bars = draw("svg", { class: "written-bars", role: "img" }, this.chart);
-    onWidth(this.place, () => this.paint());
-    onWidth(this.chart, () => this.paint());
-    onFont(() => this.paint());
+    redrawn(() => this.paint(), this.place, this.chart);
   }
 
   receive(header) {
     Object.assign(this, header);
     this.last = this.steps.length;
     this.player.receive(this.text, this.last, PAUSE);
-    this.root.classList.toggle("present", header.scale > 1);
     this.take.textContent = this.text.take;
     const { written, picked } = header.settings, moved = this.echoes.moves(`${written} ${picked}`, this.told);
     if (this.player.begin(written, header.identity, moved)) this.picked = picked;
@@ -110,7 +104,7 @@ class Writing {
 
   say() {
     const step = this.steps[this.at];
-    this.hint.textContent = [this.text.note, this.full ? this.text.full : this.text.hint].filter(Boolean).join(" ");
+    this.hint.textContent = `${this.text.note} ${this.full ? this.text.full : this.text.hint}`.trim();
     if (!step) {
       this.title.textContent = this.last ? this.text.begin : this.text.nothing;
       this.head.textContent = "";

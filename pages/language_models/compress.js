@@ -3,15 +3,12 @@
 // compared [{name, bits, shown, kind ("model" or "")}], settings {step}. Three bars, each a zoom into the one above;
 // two on a projector.
 import { button, draw, drawText, fill, hatching, make, sized } from "../../core/components/lib/dom.js";
-import { Echoes } from "../../core/components/lib/echo.js";
 import { emOf, monoFont, textWidth } from "../../core/components/lib/text.js";
-import { mount, onWidth } from "../../core/components/lib/view.js";
+import { mount, onWidth, TitledView } from "../../core/components/lib/view.js";
 
-class Coder {
+class Coder extends TitledView {
   constructor(root) {
-    this.root = root;
-    this.echoes = new Echoes();
-    this.title = make("div", "title", root);
+    super(root);
     const place = make("div", "coder", root);
     this.strip = make("div", "strip", place);
     const left = make("div", "", place);
@@ -32,7 +29,7 @@ class Coder {
     const { step } = header.settings, moved = this.echoes.moves(step, this.step);
     const same = this.stream === header.stream && !moved;
     Object.assign(this, header);
-    if (!same || this.step === undefined) this.step = Math.min(step, this.tokens.length - 1);
+    if (!same || this.step === undefined) this.step = step;
     this.slider.max = this.tokens.length - 1;
     this.slider.setAttribute("aria-label", this.text.slider);
     for (const name of ["back", "on"]) this.root.querySelector(`.${name}`).setAttribute("aria-label", this.text[name]);

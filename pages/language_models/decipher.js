@@ -3,19 +3,17 @@
 // ciphertext has, commonest first), shares {letter: per cent of the ciphertext}, language [per cent of a…z in the
 // training text], settings {step}; step −1 is the last.
 import { draw, drawLine, drawText, fill, make, sized } from "../../core/components/lib/dom.js";
-import { Echoes } from "../../core/components/lib/echo.js";
 import { plain } from "../../core/components/lib/numbers.js";
 import { Player } from "../../core/components/lib/player.js";
-import { emOf, monoFont, onFont, shortened } from "../../core/components/lib/text.js";
-import { mount, onWidth } from "../../core/components/lib/view.js";
+import { emOf, monoFont, shortened } from "../../core/components/lib/text.js";
+import { mount, redrawn, TitledView } from "../../core/components/lib/view.js";
 
 const LETTERS = "abcdefghijklmnopqrstuvwxyz";
+const isLetter = (sign) => LETTERS.includes(sign.toLowerCase());
 
-class Cipher {
+class Cipher extends TitledView {
   constructor(root) {
-    this.root = root;
-    this.echoes = new Echoes();
-    this.title = make("div", "title", root);
+    super(root);
     this.player = new Player(root, this.title, { show: () => this.paint(), rest: () => this.settle() });
     this.lines = make("div", "lines", root);
     this.lines.setAttribute("role", "img");
@@ -27,8 +25,7 @@ class Cipher {
     this.walkPlace.onpointerdown = (event) => this.drag(event);
     this.walkPlace.onpointermove = (event) => event.buttons && this.drag(event);
     this.walkPlace.onpointerup = () => this.settle();
-    onWidth(root, () => this.paint());
-    onFont(() => this.paint());
+    redrawn(() => this.paint(), root);
   }
 
   receive(header) {
@@ -57,10 +54,8 @@ class Cipher {
   paint() {
     if (!this.keys || !this.root.clientWidth) return;
     const key = this.keys[this.player.at], read = [...this.cipher].map((sign) => reading(sign, key));
-    const letters = [...this.cipher].filter((sign) => LETTERS.includes(sign.toLowerCase())).length;
-    const right = this.truth === null ? null
-      : read.filter((sign, i) => LETTERS.includes(sign.toLowerCase()) && sign === this.truth[i]).length;
-    const values = { step: this.steps[this.player.at], n: letters, right, score: plain(this.scores[this.player.at], 1),
+    const n = read.filter(isLetter).length, right = n - read.filter((sign, i) => this.isWrong(sign, i)).length;
+    const values = { step: this.steps[this.player.at], n, right, score: plain(this.scores[this.player.at], 1),
       goal: this.goal === null ? "" : plain(this.goal, 1) };
     this.title.textContent = fill(this.truth === null ? this.text.unknown : this.text.known, values);
     this.player.value(this.title.textContent);
@@ -75,7 +70,7 @@ class Cipher {
     let word = null;
     [...this.cipher].forEach((sign, i) => {
       word ??= make("span", "word", this.lines);
-      const wrong = this.truth !== null && LETTERS.includes(sign.toLowerCase()) && read[i] !== this.truth[i];
+      const wrong = this.isWrong(read[i], i);
       const pair = make("span", wrong ? "pair wrong" : "pair", word);
       make("span", "given", pair, sign);
       make("span", "read", pair, read[i]);
@@ -97,7 +92,7 @@ class Cipher {
     [...this.used].forEach((letter, i) => {
       const x = i * column, read = reading(letter, key), own = (this.shares[letter] / most) * bar;
       const other = (this.language[LETTERS.indexOf(read)] / most) * bar, thick = Math.max(2, 0.36 * column);
-      const wrong = this.truth !== null && !this.isRight(letter, read);
+      const wrong = this.isWrong(read, this.cipher.toLowerCase().indexOf(letter));
       const group = draw("g", { class: wrong ? "wrong" : "" }, svg);
       draw("title", {}, group, fill(this.text.key_hover,
         { letter, read, own: plain(this.shares[letter], 1), other: plain(this.language[LETTERS.indexOf(read)], 1) }));
@@ -109,9 +104,9 @@ class Cipher {
     });
   }
 
-  isRight(letter, read) {
-    const at = this.cipher.toLowerCase().indexOf(letter);
-    return this.truth[at].toLowerCase() === read;
+  /** Whether a sign that is read at a place is a wrong letter; of a text that only the reader knows none is. */
+  isWrong(sign, at) {
+    return this.truth !== null && isLetter(sign) && sign.toLowerCase() !== this.truth[at].toLowerCase();
   }
 
   drawWalk(values) {

@@ -4,6 +4,7 @@
 // thought of a sign is shown only when the reader has found it.
 import { button, draw, drawLine, fill, make, sized, spokenLine } from "../../core/components/lib/dom.js";
 import { Echoes } from "../../core/components/lib/echo.js";
+import { isShortcut } from "../../core/components/lib/keys.js";
 import { emOf } from "../../core/components/lib/text.js";
 import { mount, onWidth } from "../../core/components/lib/view.js";
 
@@ -30,7 +31,6 @@ class Game {
     const fresh = moved || this.identity !== header.identity;
     Object.assign(this, header);
     if (fresh) Object.assign(this, { played: [...header.guesses], tried: [] });
-    this.root.classList.toggle("present", header.scale > 1);
     this.build();
   }
 
@@ -39,7 +39,7 @@ class Game {
   }
 
   typed(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.key.length !== 1
+    if (isShortcut(event) || event.key.length !== 1
         || (event.key === " " && event.target.matches("button")))
       return;
     const symbol = this.symbols.indexOf(event.key.toLowerCase());

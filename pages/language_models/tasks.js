@@ -24,7 +24,6 @@ class Tasks {
 
   receive(header) {
     Object.assign(this, header);
-    this.root.classList.toggle("present", header.scale > 1);
     this.root.querySelector(".prompt-title").textContent = this.text.prompt;
     this.root.querySelector(".bars-title").textContent = this.bars_title;
     this.list.setAttribute("aria-label", this.text.list);

@@ -1,8 +1,8 @@
 import { button, draw, drawLine, drawText, make } from "../../core/components/lib/dom.js";
 import { Echoes } from "../../core/components/lib/echo.js";
 import { significant } from "../../core/components/lib/numbers.js";
-import { emOf, monoFont, onFont, textWidth } from "../../core/components/lib/text.js";
-import { mount, onWidth } from "../../core/components/lib/view.js";
+import { emOf, monoFont, textWidth } from "../../core/components/lib/text.js";
+import { mount, redrawn } from "../../core/components/lib/view.js";
 
 // header: rows [{label, text, tokens [text], bits [number], summary}]; settings {row}; height of all rows together in
 // pixels. The height of a bar is the token's surprisal in bits, on one scale for all rows; the dearest token of a row
@@ -12,8 +12,7 @@ class Sentences {
     this.root = root;
     this.echoes = new Echoes();
     this.list = make("div", "sentences-list", root);
-    onWidth(this.list, () => this.build());
-    onFont(() => this.build());
+    redrawn(() => this.build(), this.list);
   }
 
   receive(header) {

@@ -63,20 +63,19 @@ def _numbers(page: Lesson, slope: float, heads: int, head: int, alibi: np.ndarra
     i = len(alibi) - 1
     j = max(0, i - 4)
     weights = figures.softmax_of_bias(alibi, i)
-    middle = relative[i, max(0, i - 4)]
+    shared = relative[i, j]
+    score = rf"\frac{{q_{{{i}}} \cdot k_{{{j}}}}}{{\sqrt{{d_k}}}}"
     return [
         (page.label("bias_numbers_slope", head=head),
          rf"m = 2^{{-8 \cdot {head + 1} / {heads}}} = {latex_number(slope)}" if heads & (heads - 1) == 0
          else rf"m = {latex_number(slope)}"),
         (page.label("bias_numbers_score", i=i, j=j),
-         rf"\frac{{q_{{{i}}} \cdot k_{{{j}}}}}{{\sqrt{{d_k}}}} - m\,(i - j) = \frac{{q_{{{i}}} \cdot "
-         rf"k_{{{j}}}}}{{\sqrt{{d_k}}}} - {latex_operand(slope)} \cdot {i - j} = \frac{{q_{{{i}}} \cdot "
-         rf"k_{{{j}}}}}{{\sqrt{{d_k}}}} - {latex_number(slope * (i - j))}"),
+         rf"{score} - m\,(i - j) = {score} - {latex_operand(slope)} \cdot {i - j} = "
+         rf"{score} - {latex_number(slope * (i - j))}"),
         (page.label("bias_numbers_weight"), rf"\alpha_{{{i},{j}}} = \frac{{e^{{-{latex_number(slope * (i - j))}}}}}{{"
                                             rf"\sum_{{j'=0}}^{{{i}}} e^{{-m({i}-j')}}}} = {latex_number(weights[j])}"),
         (page.label("bias_numbers_relative", clip=values["clip"]),
-         rf"\frac{{q_{{{i}}} \cdot k_{{{j}}}}}{{\sqrt{{d_k}}}} + r_{{{i}-{j}}} = \frac{{q_{{{i}}} \cdot "
-         rf"k_{{{j}}}}}{{\sqrt{{d_k}}}} {'+' if middle >= 0 else '-'} {latex_number(abs(middle))}"),
+         rf"{score} + r_{{{i}-{j}}} = {score} {'+' if shared >= 0 else '-'} {latex_number(abs(shared))}"),
     ]
 
 

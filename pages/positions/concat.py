@@ -58,15 +58,16 @@ def _numbers(page: Lesson, adding: bool, table: pd.DataFrame, d: int, width: int
     first = table.iloc[0]
     a, b, c = (latex_number(first[name]) for name in ("from x", "from p", "whole"))
     if adding:
-        return [(page.label("concat_numbers_add"), r"(x + p)\,W = x\,W + p\,W"),
-                (page.label("concat_numbers_first"), rf"{a} + ({b}) = {c}"),
-                (page.label("concat_numbers_worst"), rf"\max\big|(x+p)W - (xW + pW)\big| = {latex_number(worst)}"),
-                (page.label("concat_numbers_size"), rf"d \cdot d_k = {d} \cdot {k} = {d * k}")]
-    return [(page.label("concat_numbers_split"),
-             r"[x, p]\,W = [x, p]\begin{pmatrix} W_X \\ W_P \end{pmatrix} = x\,W_X + p\,W_P"),
+        law, sides = r"(x + p)\,W = x\,W + p\,W", r"(x+p)W - (xW + pW)"
+        size = rf"d \cdot d_k = {d} \cdot {k} = {d * k}"
+    else:
+        law = r"[x, p]\,W = [x, p]\begin{pmatrix} W_X \\ W_P \end{pmatrix} = x\,W_X + p\,W_P"
+        sides = r"[x,p]W - (xW_X + pW_P)"
+        size = rf"(d + d_p)\,d_k = ({d} + {width}) \cdot {k} = {(d + width) * k}"
+    return [(page.label("concat_numbers_add" if adding else "concat_numbers_split"), law),
             (page.label("concat_numbers_first"), rf"{a} + ({b}) = {c}"),
-            (page.label("concat_numbers_worst"), rf"\max\big|[x,p]W - (xW_X + pW_P)\big| = {latex_number(worst)}"),
-            (page.label("concat_numbers_size"), rf"(d + d_p)\,d_k = ({d} + {width}) \cdot {k} = {(d + width) * k}")]
+            (page.label("concat_numbers_worst"), rf"\max\big|{sides}\big| = {latex_number(worst)}"),
+            (page.label("concat_numbers_size"), size)]
 
 
 def _question(page: Lesson, from_p: np.ndarray) -> Question | None:

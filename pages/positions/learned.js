@@ -17,7 +17,7 @@ class Learned extends Panels {
     super(root);
     this.range("i");
     this.showChoice = this.checkbox(this.controls, "principal", () => { this.picturesTheme = null; });
-    for (const name of ["learned", "learned-cosines", "sinusoidal", "sinusoidal-cosines", "lengths", "spectrum"])
+    for (const name of ["learned", "learned-cosines", "lengths", "sinusoidal", "sinusoidal-cosines", "spectrum"])
       this.panel(name);
   }
 

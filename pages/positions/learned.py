@@ -49,7 +49,7 @@ def _geometries(run: Run) -> tuple[figures.Geometry, figures.Geometry]:
 
 
 def _message(learned: figures.Geometry, sinusoidal: figures.Geometry) -> tuple[dict, dict[str, np.ndarray]]:
-    """What learned.js draws of two matrices of one shape (n, d): sizes and lists, and arrays float32."""
+    """The header and the float32 arrays of learned.js for two matrices of one shape (n, d)."""
     n, d = learned.P.shape
     axes, both = min(SHOWN_AXES, d), {"learned": learned, "sinusoidal": sinusoidal}
     header = {"n": n, "d": d, "axes": axes, "digest": zlib.crc32(np.ascontiguousarray(learned.P)),

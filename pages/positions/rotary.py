@@ -43,9 +43,9 @@ def draw(page: Lesson, run: Run) -> Reading:
 
 
 def query_and_key(run: Run, layer: int, head: int, position: int) -> tuple[np.ndarray, np.ndarray]:
-    """What the head's query at `position` and the key before it are, before any rotation and after the model's norm of
-    them: those of their dimensions that rotary positions turn in this model, of another all d_k, float64. An odd width
-    loses its last entry.
+    """The head's query at `position` and the key before it, float64, after the model's norm of them and before any
+    rotation: the dimensions that this model rotates, or all d_k of a model without rotary positions. An odd width loses
+    its last entry.
     """
     block, weights, config = run.trace.blocks[layer], run.model.blocks[layer], run.model.config
     shared = head * block.K.shape[-3] // block.Q.shape[-3]

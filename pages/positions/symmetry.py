@@ -45,8 +45,13 @@ class Outcome:
         return float(self.differences.max())
 
     @property
+    def limit(self) -> float:
+        """The largest difference of what is the same up to rounding."""
+        return FOLLOWS * max(float(np.abs(self.before).max()), 1e-30)
+
+    @property
     def follows(self) -> bool:
-        return self.largest <= FOLLOWS * max(float(np.abs(self.before).max()), 1e-30)
+        return self.largest <= self.limit
 
 
 def outcome(run: Run, case: str, permutation: tuple[int, ...]) -> Outcome:
@@ -96,16 +101,13 @@ def _choose(page: Lesson, n: int) -> tuple[int, ...]:
     """The controls of the new order, and the permutation that they ask for."""
     order, first, second, seed = lesson_settings.read("positions", ORDER).values()
 
-    def number(name: str) -> None:
-        st.number_input(page.label(f"symmetry_{name}"), int(ORDER[name].low), int(ORDER[name].high), width=130,
-                        **lesson_settings.attached("positions", ORDER, name))
-
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.segmented_control(page.label("symmetry_order"), ORDERS, required=True,
                              format_func=lambda name: page.label(f"symmetry_{name}"),
                              **lesson_settings.attached("positions", ORDER, "order"))
         for name in {"swap": ("first", "second"), "shuffle": ("seed",)}.get(order, ()):
-            number(name)
+            st.number_input(page.label(f"symmetry_{name}"), int(ORDER[name].low), int(ORDER[name].high), width=130,
+                            **lesson_settings.attached("positions", ORDER, name))
     return reordered(order, n, first, second, seed)
 
 
@@ -150,9 +152,7 @@ def _question(page: Lesson, run: Run) -> Question | None:
         return None
     a = n // 2
     found = outcome(run, "mask", reordered("swap", n, a, a + 1, 0))
-    limit = FOLLOWS * float(np.abs(found.before).max())
-    unmoved = [t for t in range(n) if t not in (a, a + 1)]
-    same = int((found.differences[unmoved] <= limit).sum())
+    same = int((np.delete(found.differences, [a, a + 1]) <= found.limit).sum())
     options = sorted({same, 0, n - 2, n - a - 2})
     return Question("symmetry", page.label("symmetry_question", a=a, b=a + 1, n=n),
                     [page.label("symmetry_option", count=count) for count in options], options.index(same),

@@ -1,20 +1,17 @@
-import { button, chip, draw, drawText, fill, make, rich, sized, spokenLine } from "../../core/components/lib/dom.js";
-import { Echoes } from "../../core/components/lib/echo.js";
+import { button, chip, draw, drawText, fill, make, rich, sized } from "../../core/components/lib/dom.js";
 import { focusNext } from "../../core/components/lib/keys.js";
 import { grouped, plain } from "../../core/components/lib/numbers.js";
 import { emOf } from "../../core/components/lib/text.js";
-import { mount, onWidth } from "../../core/components/lib/view.js";
+import { mount, onWidth, TitledView } from "../../core/components/lib/view.js";
 
 // header: sizes [asked]; letters [[visible form of each character] per word]; order [word]; more: words of the text
-// that are not shown; characters: of the text;
+// that are not shown;
 // bpe, unigram: one entry a size, {size, tokens, cuts [[length of each piece] per word]}; bpe also {merge: [left,
 // right] or null, rank}, unigram {log: nats, scores [ln p of the word's best way]}; ends {tokens if every character is
 // one, if every word is one}; settings {size, word}.
-class Training {
+class Training extends TitledView {
   constructor(root) {
-    this.root = root;
-    this.echoes = new Echoes();
-    this.title = spokenLine(root, "title");
+    super(root);
     const bar = make("label", "bar", root);
     this.name = make("span", "", bar);
     this.slider = make("input", "", bar);
@@ -38,11 +35,9 @@ class Training {
     Object.assign(this, header);
     const { size, word, chosen } = header.settings;
     this.chosen = chosen;
-    const nearest = this.sizes.reduce((best, asked, k) =>
-        (Math.abs(asked - size) < Math.abs(this.sizes[best] - size) ? k : best), 0);
     const moved = this.echoes.moves(size, this.sizes[this.at]);
-    if (!same || moved) this.at = nearest;
-    if (!same || this.word === undefined) this.word = Math.min(word, this.letters.length - 1);
+    if (!same || moved) this.at = this.sizes.indexOf(size);
+    if (!same || this.word === undefined) this.word = word;
     this.slider.max = this.sizes.length - 1;
     this.slider.setAttribute("aria-label", this.text.slider);
     this.name.textContent = this.text.slider;
@@ -91,12 +86,12 @@ class Training {
     this.slider.setAttribute("aria-valuetext", String(bpe.size));
     this.value.textContent = fill(this.text.size, { n: grouped(bpe.size) });
     rich(this.title, this.text.title, { size: grouped(bpe.size), pieces: grouped(unigram.size),
-      bpe: grouped(bpe.tokens), unigram: grouped(unigram.tokens), characters: grouped(this.characters) });
+      bpe: grouped(bpe.tokens), unigram: grouped(unigram.tokens), characters: grouped(this.ends.characters) });
     for (const column of this.columns) this.paintColumn(column, column.kind === "bpe" ? bpe : unigram);
     rich(this.columns[0].sub, bpe.merge ? this.text.bpe_sub : this.text.bpe_none, bpe.merge
       ? { rank: grouped(bpe.rank), left: { chip: bpe.merge[0] }, right: { chip: bpe.merge[1] } } : {});
     rich(this.columns[1].sub, this.text.unigram_sub, { log: grouped(Math.round(unigram.log)),
-      rate: plain(unigram.log / Math.max(1, this.characters), 3), size: grouped(unigram.size) });
+      rate: plain(unigram.log / Math.max(1, this.ends.characters), 3), size: grouped(unigram.size) });
     this.plot();
   }
 
@@ -131,7 +126,7 @@ class Training {
     this.svg.replaceChildren();
     sized(this.svg, width, height, this.title.textContent);
     const text = (at, up, words, anchor = "start", name = "sans") =>
-      drawText(this.svg, at, up, words, { anchor: anchor, name: name });
+      drawText(this.svg, at, up, words, { anchor, name });
     const line = (from, to, attributes) => draw("line",
       { x1: from[0], y1: from[1], x2: to[0], y2: to[1], stroke: "var(--tx-grid-ink)", ...attributes }, this.svg);
     text(0, 0.9 * em, this.text.axis_tokens);

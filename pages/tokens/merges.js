@@ -3,27 +3,23 @@
 // to end; pairs {"left,right": rank} of all that ever stand side by side;
 // first: the prompt's position of the first token; settings {step, position}; step counts the steps done.
 import { chip, draw, drawText, fill, keyPlace, make, rich, sized, spokenLine } from "../../core/components/lib/dom.js";
-import { Echoes } from "../../core/components/lib/echo.js";
 import { grouped } from "../../core/components/lib/numbers.js";
 import { Player } from "../../core/components/lib/player.js";
-import { emOf, monoFont, onFont, textWidth } from "../../core/components/lib/text.js";
+import { emOf, monoFont, textWidth } from "../../core/components/lib/text.js";
 import { drawTree, measureTree, treeHeight } from "../../core/components/lib/tokens.js";
-import { mount, onWidth } from "../../core/components/lib/view.js";
+import { mount, redrawn, TitledView } from "../../core/components/lib/view.js";
 
 const SHOWN_PAIRS = 12, LARGER = 1.12;
 
-class Merges {
+class Merges extends TitledView {
   constructor(root) {
-    this.root = root;
-    this.echoes = new Echoes();
-    this.title = spokenLine(root, "title");
+    super(root);
     this.player = new Player(root, this.title, { show: () => this.paint(), rest: () => this.settle() });
     this.place = keyPlace(root, "scroll picture", (event) => this.key(event));
     this.svg = draw("svg", { class: "merge-tree" }, this.place);
     this.detail = spokenLine(root, "detail");
     this.waiting = make("div", "waiting", root);
-    onWidth(this.place, () => this.layout());
-    onFont(() => this.layout());
+    redrawn(() => this.layout(), this.place);
   }
 
   receive(header) {
@@ -94,6 +90,11 @@ class Merges {
     if (!this.player.playing) this.settle();
   }
 
+  ofWord(pieces, w) {
+    const end = this.words[w + 1] ?? this.leaves.length;
+    return pieces.filter((piece) => piece.start >= this.words[w] && piece.start < end);
+  }
+
   /** Where each word stands: rows as wide as the place, each as high as its deepest tree will be in the end. */
   layout() {
     const em = LARGER * emOf(this.root), font = monoFont(em), width = this.place.clientWidth;
@@ -101,8 +102,7 @@ class Merges {
     if (!width || !this.leaves) return;
     this.em = em;
     const whole = this.pieces(this.last).map((piece) => measureTree(piece, em, font));
-    const byWord = this.words.map((start, w) =>
-      whole.filter((piece) => piece.start >= start && piece.start < (this.words[w + 1] ?? this.leaves.length)));
+    const byWord = this.words.map((_, w) => this.ofWord(whole, w));
     this.spots = [];
     let x = 0, y = 0, deepest = 0, widest = 0;
     for (const word of byWord) {
@@ -129,9 +129,8 @@ class Merges {
     if (next) for (const [when, start, middle] of this.nodes) if (when === this.step) isNext.add(start).add(middle);
     sized(this.svg, ...this.size, "");
     this.svg.replaceChildren();
-    this.words.forEach((start, w) => {
-      const own = pieces.filter((piece) => piece.start >= start
-        && piece.start < (this.words[w + 1] ?? this.leaves.length)).map((piece) => measureTree(piece, em, font));
+    this.words.forEach((_, w) => {
+      const own = this.ofWord(pieces, w).map((piece) => measureTree(piece, em, font));
       const spot = this.spots[w], total = own.reduce((sum, piece) => sum + piece.width, 0);
       let x = spot.x + (spot.room - total) / 2;
       for (const piece of own) {

@@ -1,19 +1,14 @@
-import {
-  button, chip, draw, drawLine, drawText, fill, make, rich, sized, spokenLine,
-} from "../../core/components/lib/dom.js";
-import { Echoes } from "../../core/components/lib/echo.js";
+import { button, chip, draw, drawLine, drawText, fill, make, rich, sized } from "../../core/components/lib/dom.js";
 import { grouped } from "../../core/components/lib/numbers.js";
 import { emOf } from "../../core/components/lib/text.js";
-import { mount, onWidth } from "../../core/components/lib/view.js";
+import { mount, onWidth, TitledView } from "../../core/components/lib/view.js";
 
 // header: examples [text]; methods [{name, vocabulary (null: no end), vocabulary_text, counts [per example], pieces
 // [[text] per example], unknown [n per example]}]; axis [least, most] of the vocabularies that have a size;
 // settings {example}.
-class Methods {
+class Methods extends TitledView {
   constructor(root) {
-    this.root = root;
-    this.echoes = new Echoes();
-    this.title = spokenLine(root, "title");
+    super(root);
     const side = make("div", "side", root);
     this.place = make("div", "scroll table", side);
     this.table = make("table", "", this.place);
@@ -25,7 +20,6 @@ class Methods {
   receive(header) {
     Object.assign(this, header);
     if (this.echoes.moves(header.settings.example, this.example)) this.example = header.settings.example;
-    this.root.classList.toggle("present", header.scale > 1);
     this.build();
   }
 
@@ -93,9 +87,7 @@ class Methods {
     const place = (method) => (method.vocabulary === null ? width - right : left + 0.8 * em
       + ((Math.log10(Math.max(1, method.vocabulary)) - low) / (high - low)) * (width - left - right - 3.4 * em));
     const level = (count) => height - bottom - (count / most) * (height - top - bottom);
-    const line = (x1, y1, x2, y2) => drawLine(this.svg, x1, y1, x2, y2,
-      { stroke: "var(--tx-grid-ink)", "stroke-width": 1 });
-    line(left, height - bottom, width - right + 6, height - bottom);
+    drawLine(this.svg, left, height - bottom, width - right + 6, height - bottom, { stroke: "var(--tx-grid-ink)" });
     drawText(this.svg, 0, 0.9 * em, this.text.axis_tokens);
     for (const value of [0, most])
       drawText(this.svg, left - 6, level(value) + 0.35 * em, grouped(value), { anchor: "end" });

@@ -38,9 +38,7 @@ class Vocabulary {
     const { find, token } = header.settings;
     this.label.textContent = this.text.find;
     this.field.placeholder = this.text.hint;
-    if (find !== this.known && document.activeElement !== this.field
-        && this.root.getRootNode().activeElement !== this.field)
-      this.field.value = find;
+    if (find !== this.known && this.root.getRootNode().activeElement !== this.field) this.field.value = find;
     this.known = find;
     this.token = token;
     this.search();
@@ -73,7 +71,7 @@ class Vocabulary {
     this.count.textContent = fill(found.length ? this.text.found : this.text.none,
       { n: grouped(found.length), size: grouped(this.names.length), shown: Math.min(found.length, MOST_SHOWN) });
     this.list.replaceChildren();
-    const bytes = new Set([...new TextEncoder().encode(this.field.value)]
+    const bytes = new Set(utf8(this.field.value)
       .map((byte) => this.bytes.indexOf(hexOf(byte))));
     for (const id of found.length ? found.slice(0, MOST_SHOWN) : bytes) {
       const entry = button(this.list, "", "", () => {
@@ -128,7 +126,7 @@ class Vocabulary {
   spell() {
     if (this.token === undefined) return;
     const typed = this.field.value, hex = this.bytes[this.token] ? this.bytes[this.token].split(" ") : [];
-    const bytes = typed ? [...new TextEncoder().encode(typed)] : hex.map((pair) => parseInt(pair, 16));
+    const bytes = typed ? utf8(typed) : hex.map((pair) => parseInt(pair, 16));
     rich(this.behind, typed ? this.text.behind_typed : this.text.behind,
       { n: bytes.length, token: { chip: typed || this.names[this.token] } });
     const all = characters(bytes);
@@ -157,6 +155,7 @@ class Vocabulary {
   }
 }
 
+const utf8 = (text) => [...new TextEncoder().encode(text)];
 const hexOf = (byte) => byte.toString(16).toUpperCase().padStart(2, "0");
 
 /** Bytes as characters [{text, bytes}]; bytes that are no whole character stand by themselves with text null. */
